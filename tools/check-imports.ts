@@ -47,8 +47,9 @@ const engineRanks: Ranks = {
   batch: 13,
   // Above the query engine, whose rules it evaluates, and below what hands it out.
   access: 13,
-  'federated-database.ts': 14,
-  'index.ts': 15,
+  'caller-operations.ts': 14,
+  'federated-database.ts': 15,
+  'index.ts': 16,
 }
 
 const serverRanks: Ranks = {

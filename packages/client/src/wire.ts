@@ -15,7 +15,7 @@ export interface AccessGrant {
         readonly kind: 'class'
         readonly className: string
       }
-  readonly actions: readonly ('read' | 'create' | 'update' | 'delete' | 'define' | 'index')[]
+  readonly actions: readonly ('read' | 'create' | 'update' | 'delete' | 'define' | 'index' | 'query')[]
   /** Attributes that do not exist for the caller. */
   readonly hidden?: readonly string[]
   /** Attributes that the caller does not change. */

@@ -91,7 +91,7 @@ export type TransactionStep = (number: number) => Database
 
 export type TransactionBody<T> = (step: TransactionStep, isRehearsal: boolean, between: BetweenSteps) => Promise<T>
 
-/** What a caller may have of a federated database: all that requests need. */
+/** A federated database as a caller uses it: its operations alone, once, and several as one. */
 export interface CallerDatabase extends Database {
   /** Whether the query would read, change objects or change the schema; it is not run. Throws QuerySyntaxError, LimitExceeded. */
   classify(request: QueryRequest): Effect
@@ -113,6 +113,9 @@ export interface CallerDatabase extends Database {
    * is one to be kept. Throws AlreadyDone, and what else `Receipt.check` throws.
    */
   runOnce<T>(once: Once<T>, work: () => Promise<T>, isKept: (result: T) => boolean): Promise<T>
-  /** The same for one request, of whose own commits `listener` is told after whoever is told of all. */
+  /**
+   * The same for one request, of whose own commits `listener` is told after whoever is told of all. What goes on in the background after
+   * the request is not its own.
+   */
   observedBy(listener: ChangeListener): CallerDatabase
 }

@@ -1,17 +1,17 @@
 /** One federated database: every operation of the interface as a method. */
 
-import type { AccessPolicy, Grant } from './access/access-policy.ts'
+import { type AccessPolicy, type Grant, isUnrestricted } from './access/access-policy.ts'
 import type { GrantProblem } from './access/grant-problems.ts'
 import { Callers } from './access/restricted-database.ts'
-import { runTransaction } from './batch/run-transaction.ts'
 import { MemoryPool } from './budget/memory-pool.ts'
 import { RequestMemory } from './budget/request-memory.ts'
 import { catalogVersionKey } from './bytes/key-space.ts'
+import { CallerOperations, observedResources, resourcesOn } from './caller-operations.ts'
 import type { CancelSignal } from './cancel-signal.ts'
 import { CatalogCache } from './catalog/catalog-cache.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
-import type { CallerDatabase, TransactionBody } from './database.ts'
-import { DatabaseOperations, type OperationScope } from './database-operations.ts'
+import type { CallerDatabase } from './database.ts'
+import type { OperationScope } from './database-operations.ts'
 import { CatalogWriter } from './ddl/catalog-writer.ts'
 import { DdlExecutor } from './ddl/ddl-executor.ts'
 import { type DetailedStatistics, detailedStatistics } from './ddl/detailed-statistics.ts'
@@ -24,9 +24,9 @@ import { type Dialect, dialectDefault } from './query/language/dialect.ts'
 import { PlanCache } from './query/plan-cache.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { QueryResources } from './query/query-resources.ts'
-import { effectOfQuery, runQuery } from './query/run-query.ts'
-import type { Effect } from './query/statements/statement-kind.ts'
-import { type Once, Receipts } from './receipts/receipt.ts'
+import { runQuery } from './query/run-query.ts'
+import { userValue } from './query/values/user.ts'
+import { Receipts } from './receipts/receipt.ts'
 import { ReceiptRemoval } from './receipts/receipt-removal.ts'
 import { ContainerRegistry } from './records/container-registry.ts'
 import { objectKey } from './records/object-key.ts'
@@ -44,11 +44,8 @@ import {
 import { watchSnapshotAges } from './store/snapshot-ages.ts'
 import type { Awaitable, Bytes, Snapshot, SnapshotOptions, Store } from './store/store.ts'
 import { withSnapshot } from './store/with-snapshot.ts'
-import type { TransactionClient } from './transaction/between-steps.ts'
 import { openStoreSession, type StoreSession } from './transaction/store-session.ts'
-import { transact } from './transaction/transact.ts'
-import type { Transaction } from './transaction/transaction.ts'
-import { type Oid, parseOid } from './types/oid.ts'
+import type { Oid } from './types/oid.ts'
 import { verifyContent } from './verify/check-store.ts'
 import { nameEntry } from './verify/name-entry.ts'
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts'
@@ -134,13 +131,14 @@ class RequestScope implements OperationScope {
   }
 }
 
-export class FederatedDatabase extends DatabaseOperations implements CallerDatabase {
+const requestScope = (resources: QueryResources): OperationScope => new RequestScope(resources)
+
+export class FederatedDatabase extends CallerOperations {
   readonly alias: string
   readonly store: Store
   readonly limits: EngineLimits
   readonly dialect: Dialect
   private readonly database: OpenDatabase
-  private readonly resources: QueryResources
   private readonly callers: Callers
   private readonly heartbeat: Heartbeat
   private readonly builds: IndexBuilds
@@ -162,13 +160,12 @@ export class FederatedDatabase extends DatabaseOperations implements CallerDatab
     const builds = new IndexBuilds(database, writer, heartbeat)
     const ddl = new DdlExecutor(database, writer, builds, heartbeat)
     const resources = { database, ddl, writer, plans: new PlanCache(), dialect, importDirectory }
-    super(new RequestScope(resources))
+    super(resources, requestScope)
     this.alias = alias
     this.store = store
     this.limits = limits
     this.dialect = dialect
     this.database = database
-    this.resources = resources
     this.callers = new Callers(resources)
     this.heartbeat = heartbeat
     this.builds = builds
@@ -194,30 +191,14 @@ export class FederatedDatabase extends DatabaseOperations implements CallerDatab
     return fd
   }
 
-  /**
-   * The same federated database for one request, of whose own commits `listener` is told after whoever is told of all. What goes on in the background after
-   * the request is not its own.
-   */
-  observedBy(listener: ChangeListener): FederatedDatabase {
-    const { onChanges, onFault } = this.database
-    const own = listenerOf({ onChanges: listener, onFault })
-    const both: ChangeListener = (changes) => {
-      onChanges?.(changes)
-      own?.(changes)
-    }
-    const database: OpenDatabase = { ...this.database, onChanges: both }
-    const writer = this.resources.writer.observedBy(database)
-    const resources = { ...this.resources, database, writer, ddl: this.resources.ddl.observedBy(database, writer) }
-    return this.withResources(resources)
-  }
-
-  /** A view: whatever is not of one request is that of the federated database itself. */
-  private withResources(resources: QueryResources): FederatedDatabase {
+  override observedBy(listener: ChangeListener): FederatedDatabase {
+    const resources = observedResources(this.resources, listener)
     const { database } = resources
+    // A view: whatever is not of one request is that of the federated database itself.
     return Object.assign(Object.create(this) as FederatedDatabase, {
       database,
       resources,
-      scope: new RequestScope(resources),
+      scope: requestScope(resources),
     })
   }
 
@@ -232,38 +213,18 @@ export class FederatedDatabase extends DatabaseOperations implements CallerDatab
    * what else it may do.
    */
   as(policy: AccessPolicy): CallerDatabase {
-    return this.callers.as(policy, (user) => this.withResources({ ...this.resources, user }))
+    const user = userValue(policy.user)
+    const resources = { ...this.resources, user }
+    if (isUnrestricted(policy)) return new CallerOperations(resources, requestScope)
+    const { restriction, scopeOf } = this.callers.caller(policy, user)
+    // What a role says of classes says nothing of the files of the server.
+    const own = resourcesOn({ ...this.database, restriction }, { ...resources, importDirectory: undefined })
+    return new CallerOperations(own, scopeOf)
   }
 
   /** What in grants allows or hides nothing, since what they name is not there; undefined where none of them is about any class. */
   grantProblems(grants: readonly Grant[]): Promise<GrantProblem[] | undefined> {
     return this.callers.grantProblems(grants)
-  }
-
-  classify(request: QueryRequest): Effect {
-    return effectOfQuery(request, this.resources)
-  }
-
-  transaction<T>(
-    body: TransactionBody<T>,
-    isRehearsed: boolean,
-    once?: Once<T>,
-    oid?: string,
-    client: TransactionClient = {},
-  ): Promise<T> {
-    const asked = once === undefined ? undefined : { once, oid: oid === undefined ? undefined : parseOid(oid) }
-    return runTransaction(body, isRehearsed, this.resources, asked, client)
-  }
-
-  async runOnce<T>(once: Once<T>, work: () => Promise<T>, isKept: (result: T) => boolean): Promise<T> {
-    const receipt = this.database.receipts.of(once)
-    await withSnapshot(this.store, (snapshot) => receipt.check(snapshot))
-    const result = await work()
-    if (isKept(result)) {
-      const keep = (transaction: Transaction): Promise<void> => receipt.checkAndPut(transaction, result)
-      await transact(this.store, this.limits.transactionAttemptsMax, keep)
-    }
-    return result
   }
 
   /** Checks that every index entry has its object, every link its mirror, and the reverse. */

@@ -4,7 +4,7 @@ import { AshlarError, type ErrorDetail } from '../errors.ts'
 import { accessGrantsMax, accessNamesMax, accessRuleCharactersMax } from '../limits.ts'
 import type { User } from '../query/values/user.ts'
 
-export const accessActions = ['read', 'create', 'update', 'delete', 'define', 'index'] as const
+export const accessActions = ['read', 'create', 'update', 'delete', 'define', 'index', 'query'] as const
 export type AccessAction = (typeof accessActions)[number]
 
 const ruledActions = ['read', 'create', 'update', 'delete'] as const

@@ -34,6 +34,11 @@ export class ClassAccess {
     this.declaring = declaring
   }
 
+  /** What the same grants come to under another catalog. */
+  under(catalog: Catalog): ClassAccess {
+    return new ClassAccess(catalog, this.grants)
+  }
+
   /** A subclass has the grants of its superclasses, and perhaps more: so it is never hidden where they are seen. */
   grantsOn(cls: SchemaClass): readonly Grant[] {
     let found = this.covering.get(cls.number)

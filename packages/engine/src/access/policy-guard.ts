@@ -19,15 +19,26 @@ import type { ReferenceLocation } from '../write/reference-error.ts'
 import type { ObjectState } from '../write/working-set.ts'
 import type { RuledAction } from './access-policy.ts'
 import type { CatalogAccess, CatalogAccesses } from './catalog-access.ts'
+import { checkSchemaChange } from './check-schema-change.ts'
 import { attributeDenied, denied } from './denied.ts'
 import { MergedChanges } from './merged-changes.ts'
-import { RestrictedSnapshot } from './restricted-snapshot.ts'
+import { RestrictedSnapshot, type Screen } from './restricted-snapshot.ts'
+import { restrictedCapabilities } from './restricted-store.ts'
 import { type Asking, type Candidates, Visibility } from './visibility.ts'
 
 /** `database`: unrestricted. */
 export function policyRestriction(database: OpenDatabase, accesses: CatalogAccesses, asking: Asking): Restriction {
   return {
     catalogOf: (catalog) => accesses.of(catalog).restricted,
+    capabilities: restrictedCapabilities(database.store),
+    checkSchema: (catalog, next) => checkSchemaChange(accesses.of(catalog).classes, catalog.state, next),
+    shown: (below, catalog, reading) => {
+      const access = accesses.of(catalog)
+      const open = (): Screen => {
+        return { access, visibility: new Visibility(below, access, database, { ...asking, ...reading }) }
+      }
+      return new RestrictedSnapshot(below, open)
+    },
     guardOf: (work) => {
       const { memory } = work.transaction
       assert(memory !== undefined, 'whoever is restricted changes objects within a budget')

@@ -1,9 +1,10 @@
 /** The catalog as a caller knows it: without what it has no grant for, as if that had been dropped. */
 import { embeddedClassOf } from '../records/class-format.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
-import type { Catalog, ClassAttribute, ObjectPredicate, SchemaClass } from '../schema/catalog.ts'
+import type { Catalog, ClassAttribute, ObjectPredicate, SchemaClass, StatementAction } from '../schema/catalog.ts'
 import type { Attribute, ClassDefinition, IndexDefinition, KeyAttribute } from '../schema/class-definition.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
+import { checkSchemaChange } from './check-schema-change.ts'
 import { type ClassAccess, type ClassRule, referencesOf } from './class-access.ts'
 
 /**
@@ -18,7 +19,20 @@ export function restrictedCatalog(access: ClassAccess): Catalog {
     .map((cls) => restrictedClass(cls, known, access))
   const indexes = catalog.state.indexes.filter((index) => isIndexShown(index, known, access))
   const restricted = buildCatalog({ ...catalog.state, classes, indexes }, catalog.version)
-  return { ...restricted, predicatesOf: (asked) => predicatesOf(asked, access) }
+  return {
+    ...restricted,
+    predicatesOf: (asked) => predicatesOf(asked, access),
+    permits: (asked, action) => permits(asked, action, access),
+    checkChange: (next) => checkSchemaChange(access, restricted.state, next),
+  }
+}
+
+/** For the class or one of its subclasses; what is created is of the class itself. */
+function permits({ number }: SchemaClass, action: StatementAction, access: ClassAccess): boolean {
+  const cls = access.catalog.classByNumber(number)
+  if (cls === undefined) return false
+  const asked = action === 'create' ? [cls] : [cls, ...cls.subclasses]
+  return asked.some((each) => access.allows(each, action))
 }
 
 /** The rules that all of the classes have in common, where no other shows objects of one of them. */

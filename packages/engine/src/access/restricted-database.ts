@@ -1,31 +1,34 @@
 /** The operations of the interface for one caller: what its policy hides does not exist for it (decision 0026). */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
-import type { CallerDatabase } from '../database.ts'
-import { DatabaseOperations, type OperationScope, type SchemaExecutor } from '../database-operations.ts'
-import { AshlarError } from '../errors.ts'
+import type { OperationScope, SchemaExecutor } from '../database-operations.ts'
 import { accessPoliciesKept } from '../limits.ts'
 import type { QueryReply, QueryRequest } from '../query/query-request.ts'
 import type { QueryResources } from '../query/query-resources.ts'
 import { effectOfQuery, runQuery } from '../query/run-query.ts'
-import type { Effect } from '../query/statements/statement-kind.ts'
-import { type UserValue, userValue } from '../query/values/user.ts'
+import type { UserValue } from '../query/values/user.ts'
 import { objectKey } from '../records/object-key.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Snapshot, SnapshotOptions } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import type { Oid } from '../types/oid.ts'
+import type { Restriction } from '../write/change-guard.ts'
 import { type ChangeOptions, changeObjects } from '../write/change-objects.ts'
-import type { ChangeListener } from '../write/change-set.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
-import { type AccessPolicy, type Grant, grantsId, isUnrestricted } from './access-policy.ts'
+import { type AccessPolicy, type Grant, grantsId } from './access-policy.ts'
 import { CatalogAccess, CatalogAccesses } from './catalog-access.ts'
 import { type GrantProblem, grantProblems } from './grant-problems.ts'
 import { policyRestriction } from './policy-guard.ts'
 import { restrictedCatalogs, restrictedStore } from './restricted-store.ts'
 import type { Asking } from './visibility.ts'
+
+export interface RestrictedCaller {
+  readonly restriction: Restriction
+  /** `resources`: of a database with that restriction. */
+  scopeOf(resources: QueryResources): OperationScope
+}
 
 /** The callers of one federated database. */
 export class Callers {
@@ -40,11 +43,12 @@ export class Callers {
     this.resources = resources
   }
 
-  /** `unrestricted`: the operations for those from whom nothing is kept. */
-  as(policy: AccessPolicy, unrestricted: (user: UserValue) => CallerDatabase): CallerDatabase {
-    const user = userValue(policy.user)
-    if (isUnrestricted(policy)) return unrestricted(user)
-    return new RestrictedDatabase(new CallerScope(this.resources, this.accessesFor(policy), user))
+  /** A caller's own: what is kept from it, and the operations that are requests of their own. */
+  caller(policy: AccessPolicy, user: UserValue): RestrictedCaller {
+    const { database } = this.resources
+    const accesses = this.accessesFor(policy)
+    const restriction = policyRestriction(database, accesses, { user, signal: undefined })
+    return { restriction, scopeOf: (resources) => new CallerScope(resources, accesses, user) }
   }
 
   /** Undefined where none of the grants is about any class. */
@@ -66,36 +70,15 @@ export class Callers {
   }
 }
 
-class RestrictedDatabase extends DatabaseOperations implements CallerDatabase {
-  declare protected readonly scope: CallerScope
-
-  classify(request: QueryRequest): Effect {
-    return effectOfQuery(request, this.scope.resources)
-  }
-
-  async transaction(): Promise<never> {
-    throw changeRefused()
-  }
-
-  async runOnce(): Promise<never> {
-    throw changeRefused()
-  }
-
-  observedBy(listener: ChangeListener): CallerDatabase {
-    return new RestrictedDatabase(this.scope.observedBy(listener))
-  }
-}
-
 const reading: SnapshotOptions = { isolation: 'readOnly' }
 
 /** Each operation is a request of its own. */
 class CallerScope implements OperationScope {
   readonly database: OpenDatabase
-  /** Unrestricted, for changes that are guarded. */
-  private readonly changed: OpenDatabase
   readonly between = undefined
   readonly schema: SchemaExecutor
-  readonly resources: QueryResources
+  /** Of changes. */
+  private readonly resources: QueryResources
   private readonly accesses: CatalogAccesses
   private readonly user: UserValue
 
@@ -104,44 +87,18 @@ class CallerScope implements OperationScope {
     this.accesses = accesses
     this.user = user
     this.database = this.databaseFor({ user, signal: undefined })
-    this.changed = {
-      ...resources.database,
-      restriction: policyRestriction(resources.database, accesses, { user, signal: undefined }),
-    }
-    const refused = (): never => {
-      throw changeRefused()
-    }
-    this.schema = {
-      defineClasses: refused,
-      alterClass: refused,
-      deleteClass: refused,
-      createIndex: refused,
-      deleteIndex: refused,
-    }
-  }
-
-  observedBy(listener: ChangeListener): CallerScope {
-    const { database } = this.resources
-    const { onChanges, onFault } = database
-    const both: ChangeListener = (changes) => {
-      onChanges?.(changes)
-      try {
-        listener(changes)
-      } catch (error) {
-        onFault(error)
-      }
-    }
-    return new CallerScope({ ...this.resources, database: { ...database, onChanges: both } }, this.accesses, this.user)
+    this.schema = resources.ddl
   }
 
   query(request: QueryRequest): Awaitable<QueryReply> {
-    if (effectOfQuery(request, this.resources) !== 'read') throw changeRefused()
+    const { resources } = this
+    if (effectOfQuery(request, resources) !== 'read') return runQuery(request, resources)
     const database = this.databaseFor({ user: this.user, signal: request.signal })
-    return runQuery(request, { ...this.resources, database, user: this.user })
+    return runQuery(request, { ...resources, database })
   }
 
   change<T>(body: (unit: UnitOfWork) => Awaitable<T>, options: ChangeOptions = {}): Promise<T> {
-    return changeObjects(this.changed, body, options)
+    return changeObjects(this.resources.database, body, options)
   }
 
   readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>, oid?: Oid): Awaitable<T> {
@@ -173,11 +130,4 @@ class CallerScope implements OperationScope {
       catalogs: restrictedCatalogs(database.catalogs, accesses),
     }
   }
-}
-
-function changeRefused(): AshlarError {
-  return new AshlarError(
-    'AccessDenied',
-    'What the caller may do is restricted to some objects or attributes, or to some classes; so far it reads, and creates, updates and deletes single objects.',
-  )
 }

@@ -3,7 +3,7 @@ import type { Catalogs } from '../catalog/catalog-cache.ts'
 import { unreachable } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
-import type { Snapshot, Store } from '../store/store.ts'
+import type { Snapshot, Store, StoreCapabilities } from '../store/store.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import type { CatalogAccesses } from './catalog-access.ts'
 import { RestrictedSnapshot, type Screen } from './restricted-snapshot.ts'
@@ -41,14 +41,18 @@ export function restrictedStore(database: OpenDatabase, accesses: CatalogAccesse
   }
   const refuse = (): never => unreachable('what a caller reads from is only read')
   const kept: Kept = {
-    // Rules may have to be waited for wherever something is read.
-    capabilities: { ...store.capabilities, hasSynchronousReads: false, isPartial: true },
+    capabilities: restrictedCapabilities(store),
     snapshot: (options) => mapAwaitable(store.snapshot(options), (below) => new RestrictedSnapshot(below, open)),
     commit: refuse,
     stats: refuse,
     close: refuse,
   }
   return kept
+}
+
+/** Rules may have to be waited for wherever something is read. */
+export function restrictedCapabilities({ capabilities }: Store): StoreCapabilities {
+  return { ...capabilities, hasSynchronousReads: false, isPartial: true }
 }
 
 /** The catalogs that go with it. */

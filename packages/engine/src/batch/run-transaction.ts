@@ -35,7 +35,7 @@ export async function runTransaction<T>(
     const numbering = isRehearsed ? new Numbering() : undefined
     const runIn = (within: Transaction, isRehearsal: boolean): Promise<T> => {
       const own = open(within, numbering)
-      const operations = new DatabaseOperations(new StepScope(own, resources, between))
+      const operations = new DatabaseOperations(new StepScope(own, resources, between, signal))
       const step: TransactionStep = (number) => {
         own.beginStep(number)
         return operations

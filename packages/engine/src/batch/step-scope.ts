@@ -1,6 +1,7 @@
 /** The operations of one transaction: each sees what those before it did, and all are committed together. */
 
 import type { RequestMemory } from '../budget/request-memory.ts'
+import type { CancelSignal } from '../cancel-signal.ts'
 import type { OperationScope } from '../database-operations.ts'
 import type { CatalogTransaction } from '../ddl/catalog-transaction.ts'
 import { assert } from '../errors.ts'
@@ -20,12 +21,20 @@ export class StepScope implements OperationScope {
   readonly schema: CatalogTransaction
   readonly between: BetweenSteps
   private readonly resources: QueryResources
+  private readonly signal: CancelSignal | undefined
 
-  constructor(transaction: CatalogTransaction, resources: QueryResources, between: BetweenSteps) {
+  /** `signal`: of the client. */
+  constructor(
+    transaction: CatalogTransaction,
+    resources: QueryResources,
+    between: BetweenSteps,
+    signal: CancelSignal | undefined,
+  ) {
     this.database = resources.database
     this.schema = transaction
     this.resources = resources
     this.between = between
+    this.signal = signal
   }
 
   query(request: QueryRequest): Promise<QueryReply> {
@@ -33,16 +42,25 @@ export class StepScope implements OperationScope {
   }
 
   readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>): Awaitable<T> {
-    return read(this.schema.transaction.overlay(), this.schema.catalog)
+    const { transaction, catalog } = this.schema
+    const { restriction } = this.database
+    if (restriction === undefined) return read(transaction.overlay(), catalog)
+    const shown = restriction.shown(transaction.overlay(), catalog, { signal: this.signal, memory: this.memory })
+    return read(shown, restriction.catalogOf(catalog))
   }
 
   async withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T> {
-    const { memory } = this.schema.transaction
-    assert(memory !== undefined, 'a transaction of several steps has a budget')
+    const { memory } = this
     const held = memory.statementBytes
     const result = await use(memory)
     memory.resetStatement(held)
     return result
+  }
+
+  private get memory(): RequestMemory {
+    const { memory } = this.schema.transaction
+    assert(memory !== undefined, 'a transaction of several steps has a budget')
+    return memory
   }
 
   async change<T>(body: (unit: UnitOfWork) => Awaitable<T>, { objects = 1 }: ChangeOptions = {}): Promise<T> {

@@ -28,6 +28,7 @@ import { type CatalogTransactOptions, transactWithCatalog } from '../write/trans
 import { UnitOfWork } from '../write/unit-of-work.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
 import type { Numbering } from './numbering.ts'
+import { planAllowed } from './plan-allowed.ts'
 import { alterInTransaction } from './transactional-alter.ts'
 
 /**
@@ -147,7 +148,8 @@ export class CatalogTransaction {
   /** Returns one class number for each description, in their order. */
   async defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
     this.continueNumbers()
-    const { state, classNumbers } = defineClasses(this.catalog, command, this.limits.classAttributesMax)
+    const plan = (given: Catalog) => defineClasses(given, command, this.limits.classAttributesMax)
+    const { state, classNumbers } = this.planAllowed(plan, (planned) => planned.state)
     await this.putCatalog(state)
     return classNumbers
   }
@@ -165,7 +167,10 @@ export class CatalogTransaction {
     this.continueNumbers()
     const { limits, session } = this
     const context = { attributesMax: limits.classAttributesMax, sessionNumber: session.number, isStep }
-    return planAlter(this.catalog, command, context)
+    return this.planAllowed(
+      (given) => planAlter(given, command, context),
+      ({ next }) => next,
+    )
   }
 
   /** Carries out a plan of `planAlter`, before anything else changes the catalog. */
@@ -177,6 +182,11 @@ export class CatalogTransaction {
   /** Throws ClassNotFound, ClassIsInternal, ClassInUse. */
   async deleteClass({ className }: DeleteClass): Promise<void> {
     this.continueNumbers()
+    if (this.restriction !== undefined) {
+      // Whether there are objects is not looked at before.
+      const plan = (given: Catalog) => deleteClass(given, changedClass(given, className), false).state
+      this.planAllowed(plan, (state) => state)
+    }
     const cls = changedClass(this.catalog, className)
     const uncommitted = this.containers.cached()
     const isUsed = await hasObjects(this.transaction, new Set([cls.number]), uncommitted, catalogVersionKey)
@@ -186,10 +196,9 @@ export class CatalogTransaction {
   /** Throws what `defineIndex` throws, UniqueViolation, and LimitExceeded if there are too many objects. */
   async createIndex(command: CreateIndex): Promise<IndexDefinition> {
     this.continueNumbers()
-    const { definition, state } = defineIndex(this.catalog, command, this.limits.indexKeyAttributesMax, {
-      sessionNumber: this.session.number,
-      isBackground: false,
-    })
+    const builder = { sessionNumber: this.session.number, isBackground: false }
+    const plan = (given: Catalog) => defineIndex(given, command, this.limits.indexKeyAttributesMax, builder)
+    const { definition, state } = this.planAllowed(plan, (planned) => planned.state)
     await this.putCatalog(withReadyIndex(state, definition.number))
     await this.buildIndex(definition.number)
     return definition
@@ -205,9 +214,12 @@ export class CatalogTransaction {
 
   /** Throws IndexNotFound. */
   async deleteIndex({ name }: DeleteIndex): Promise<void> {
-    const index = this.catalog.indexByName(name)
-    if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${truncateForMessage(name)}'.`)
-    await this.putAltered(withoutIndex(this.state, index.number))
+    const plan = ({ state, indexByName }: Catalog): CatalogState => {
+      const index = indexByName(name)
+      if (index !== undefined) return withoutIndex(state, index.number)
+      throw new AshlarError('IndexNotFound', `There is no index '${truncateForMessage(name)}'.`)
+    }
+    await this.putAltered(this.planAllowed(plan, (state) => state))
   }
 
   /** Puts a catalog whose change leaves entries behind, which are purged after the commit. */
@@ -219,10 +231,15 @@ export class CatalogTransaction {
   async putCatalog(state: CatalogState): Promise<void> {
     if (state === this.state) return
     const before = this.catalog
+    this.restriction?.checkSchema(before, state)
     this.version = await changeCatalog(this.transaction, before, state, this.session)
     this.recorder?.catalog(before.state, state, this.version)
     this.state = state
     this.built = undefined
+  }
+
+  private planAllowed<P>(plan: (catalog: Catalog) => P, next: (planned: P) => CatalogState): P {
+    return planAllowed(this.restriction, this.catalog, plan, next)
   }
 
   /** Before numbers are given out: a step gives those that it gave in the rehearsal, even if other steps are left out now. */

@@ -32,15 +32,17 @@ export class CatalogWriter {
 
   /**
    * Commits the state that `decide` returns, with what else it has put into the transaction. If others change the catalog first, `decide`
-   * is called again with theirs.
+   * is called again with theirs. Throws AccessDenied where the caller may not make that change; one that takes back what it has begun is made in any case.
    */
   change<T>(
     decide: (catalog: Catalog, transaction: Transaction) => Awaitable<{ state: CatalogState; result: T }>,
+    isTakenBack = false,
   ): Promise<T> {
-    const { catalogs, session } = this.database
+    const { catalogs, session, restriction } = this.database
     const attempt = async (transaction: Transaction, catalog: Catalog, recorder?: ChangeRecorder): Promise<T> => {
       const { state, result } = await decide(catalog, transaction)
       if (state !== catalog.state) {
+        if (!isTakenBack) restriction?.checkSchema(catalog, state)
         transaction.requireRevision(catalogVersionKey, catalog.version)
         const version = await changeCatalog(transaction, catalog, state, session)
         recorder?.catalog(catalog.state, state, version)

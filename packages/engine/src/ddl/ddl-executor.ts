@@ -18,6 +18,7 @@ import type { CatalogWriter } from './catalog-writer.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { IndexBuilds } from './index-builds.ts'
 import { completeOnlineAlter } from './online-alter.ts'
+import { planAllowed } from './plan-allowed.ts'
 
 export interface BuildOptions {
   /** The build goes on after the index is announced, and after a restart. */
@@ -49,7 +50,8 @@ export class DdlExecutor {
   defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
     const { classAttributesMax } = this.database.limits
     return this.writer.change((catalog) => {
-      const { state, classNumbers } = defineClasses(catalog, command, classAttributesMax)
+      const plan = (given: Catalog) => defineClasses(given, command, classAttributesMax)
+      const { state, classNumbers } = planAllowed(this.database.restriction, catalog, plan, (planned) => planned.state)
       return { state, result: classNumbers }
     })
   }
@@ -116,7 +118,8 @@ export class DdlExecutor {
     const builder = { sessionNumber: session.number, isBackground }
     try {
       return await this.writer.change(async (catalog, transaction) => {
-        const { state, definition } = defineIndex(catalog, command, limits.indexKeyAttributesMax, builder)
+        const plan = (given: Catalog) => defineIndex(given, command, limits.indexKeyAttributesMax, builder)
+        const { state, definition } = planAllowed(this.database.restriction, catalog, plan, (planned) => planned.state)
         if (isBackground) await receipt?.checkAndPut(transaction, definition)
         return { state, result: definition }
       })
@@ -176,7 +179,7 @@ export class DdlExecutor {
         const found = catalog.indexByNumber(number)?.state
         const isDropped = found !== undefined && found !== 'ready'
         return { state: isDropped ? withoutIndex(catalog.state, number) : catalog.state, result: found }
-      })
+      }, true)
       if (state !== 'ready') this.writer.purgeInBackground()
       return state
     } catch (error) {

@@ -44,6 +44,7 @@ export interface DryRunContext {
 export function reportDefinitions(context: DryRunContext, command: DefineClasses): Promise<SchemaReport> {
   const { catalog, limits } = context
   const { state } = defineClasses(catalog, command, limits.classAttributesMax)
+  catalog.checkChange?.(state)
   return report(context, { ...nothingPlanned, next: state }, [])
 }
 
@@ -52,6 +53,8 @@ export async function reportAlteration(context: DryRunContext, command: AlterCla
   const { catalog, limits, containers, isStep } = context
   const sessionNumber = context.session.number
   const plan = planAlter(catalog, command, { attributesMax: limits.classAttributesMax, sessionNumber, isStep })
+  // Before anything is counted.
+  catalog.checkChange?.(plan.next)
   if (plan.kind === 'immediate') return report(context, plan, [])
   const pending = buildCatalog(plan.pending, catalog.version)
   const { losses, snapshot } =
@@ -91,6 +94,7 @@ async function checkInTransaction(
 export async function reportDeletion(context: DryRunContext, { className }: DeleteClass): Promise<SchemaReport> {
   const { snapshot, catalog, containers } = context
   const cls = changedClass(catalog, className)
+  catalog.checkChange?.(deleteClass(catalog, cls, false).state)
   const objects = await countObjects(snapshot, new Set([cls.number]), containers.cached())
   const { state, droppedIndexes } = deleteClass(catalog, cls, objects > 0)
   return report(context, { ...nothingPlanned, next: state, droppedIndexes }, [])

@@ -114,5 +114,5 @@ async function rollback(writer: CatalogWriter, { typeChanges, replacements }: On
   return writer.change((catalog) => {
     const isPending = attributes.every((attribute) => catalog.attribute(attribute)?.becoming !== undefined)
     return { state: withoutPendingTypes(catalog.state, attributes, replacements), result: isPending }
-  })
+  }, true)
 }

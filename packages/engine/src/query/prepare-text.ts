@@ -107,7 +107,7 @@ type Parameters = NonNullable<QueryRequest['parameters']>
 function preparedText(
   { statements, lifted }: ParsedText,
   request: QueryRequest,
-  { database: { limits, store }, dialect, user = userValue(request.user ?? null) }: QueryResources,
+  { database: { limits, store, restriction }, dialect, user = userValue(request.user ?? null) }: QueryResources,
   memory: RequestMemory,
   slice: TimeSlice,
 ): PreparedText {
@@ -120,7 +120,7 @@ function preparedText(
       text: request.text,
       dialect: request.dialect ?? dialect,
       limits,
-      capabilities: store.capabilities,
+      capabilities: restriction?.capabilities ?? store.capabilities,
       signal: request.signal,
       indexUri: request.indexUri,
       slice: clock.stoppedBetween(slice),

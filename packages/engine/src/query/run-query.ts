@@ -523,11 +523,13 @@ async function createIndex(
   receipt: RowsReceipt | undefined,
 ): Promise<RowChunks> {
   const { text, limits, dialect } = texts
-  const catalog = await withSnapshot(resources.database.store, async (snapshot) => {
+  const { restriction, store, catalogs } = resources.database
+  const stored = await withSnapshot(store, async (snapshot) => {
     // Before names are resolved: of a request that was carried out, the class may be gone by now.
     await receipt?.check(snapshot)
-    return resources.database.catalogs.at(snapshot)
+    return catalogs.at(snapshot)
   })
+  const catalog = restriction?.catalogOf(stored) ?? stored
   const formats = recordFormats(catalog)
   const { walkEdgesMax } = limits
   const known = { text, dialect, catalog, formats, variables: new Map(), walkEdgesMax, textFormats: noTextFormats }

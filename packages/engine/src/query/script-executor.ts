@@ -158,7 +158,9 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   get catalog(): Catalog {
-    return this.ownTransaction?.catalog ?? this.readCatalog
+    if (this.ownTransaction === undefined) return this.readCatalog
+    const { catalog } = this.ownTransaction
+    return this.resources.database.restriction?.catalogOf(catalog) ?? catalog
   }
 
   planning(): PlanningContext {
@@ -189,8 +191,11 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   context(probe = this.analysis?.current): StatementContext {
     if (this.ownTransaction === undefined)
       return new StatementContext(this.script, this.snapshot, this.catalog, [], probe)
-    const snapshot = this.ownTransaction.transaction.overlay()
-    return new StatementContext(this.script, snapshot, this.catalog, this.resources.database.containers.cached(), probe)
+    const { restriction, containers } = this.resources.database
+    const { transaction, catalog } = this.ownTransaction
+    const overlay = transaction.overlay()
+    const snapshot = restriction?.shown(overlay, catalog, this.script) ?? overlay
+    return new StatementContext(this.script, snapshot, this.catalog, containers.cached(), probe)
   }
 
   /** The values of nested statements come before the statement's own rows. */

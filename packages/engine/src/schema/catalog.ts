@@ -50,12 +50,19 @@ export interface ObjectPredicate {
   readonly cls: ClassNumber
 }
 
+/** What statements do with the objects of a class that they name. */
+export type StatementAction = 'query' | 'create' | 'update' | 'delete'
+
 export interface Catalog {
   /**
    * Of a catalog for a reader that does not see all objects: predicates of which one holds for every object of the classes that it sees; undefined
    * where none is known.
    */
   readonly predicatesOf?: ((classes: readonly SchemaClass[]) => readonly ObjectPredicate[] | undefined) | undefined
+  /** Of a catalog for a reader that may not do everything: whether it may do that with some objects of the class. Undefined: everything. */
+  readonly permits?: ((cls: SchemaClass, action: StatementAction) => boolean) | undefined
+  /** Of such a catalog: throws AccessDenied where the reader may not make that of it. */
+  readonly checkChange?: ((next: CatalogState) => void) | undefined
   /** The commit ID under which this version was committed. */
   readonly version: Uint8Array
   readonly state: CatalogState

@@ -1,19 +1,34 @@
 /** What a unit of work asks where its caller may not change everything (decision 0026). */
+import type { RequestMemory } from '../budget/request-memory.ts'
+import type { CancelSignal } from '../cancel-signal.ts'
 import type { ValueChange } from '../records/attribute-change.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
-import type { IndexDefinition } from '../schema/class-definition.ts'
-import type { Awaitable } from '../store/store.ts'
+import type { CatalogState, IndexDefinition } from '../schema/class-definition.ts'
+import type { Awaitable, Snapshot, StoreCapabilities } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ReferenceLocation } from './reference-error.ts'
 import type { ObjectState, WorkingSet } from './working-set.ts'
 
+/** What a request reads by. */
+export interface Reading {
+  readonly signal: CancelSignal | undefined
+  /** Of the request. */
+  readonly memory: RequestMemory
+}
+
 /** What is kept from whoever sends a request. */
 export interface Restriction {
   /** As the caller knows it. */
   catalogOf(catalog: Catalog): Catalog
+  /** Of what the caller reads from. */
+  readonly capabilities: StoreCapabilities
+  /** What the caller sees of a transaction, which `below` is, under that catalog. */
+  shown(below: Snapshot, catalog: Catalog, reading: Reading): Snapshot
+  /** Throws AccessDenied where the caller may not make `next` of the catalog. */
+  checkSchema(catalog: Catalog, next: CatalogState): void
   /** Of a unit that has done nothing yet: rights to change an object are decided by the state before it. */
   guardOf(work: GuardedWork): ChangeGuard
 }

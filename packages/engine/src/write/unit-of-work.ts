@@ -66,6 +66,11 @@ export class UnitOfWork {
     return this.guard === undefined ? state.values[attribute.index] : this.guard.seen(state, attribute)
   }
 
+  /** The class of an object, as commands know it. */
+  commandFormatOf({ format }: ObjectState): ClassFormat {
+    return this.guard === undefined ? format : this.guard.formatOf(format)
+  }
+
   /** An object of that class; its OID is taken over by each further attempt of the transaction. `position`: see `ObjectState`. */
   create(format: ClassFormat, position?: number): Awaitable<ObjectState> {
     const { number } = format.cls

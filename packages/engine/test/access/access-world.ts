@@ -146,7 +146,7 @@ const few = (values: readonly string[]): fc.Arbitrary<string[]> =>
 
 const grant = (className: string, hidden: readonly string[], rule: string | undefined): Grant => ({
   on: { kind: 'class', className },
-  actions: ['read'],
+  actions: ['read', 'query'],
   hidden,
   ...(rule === undefined ? {} : { rules: { read: rule } }),
 })

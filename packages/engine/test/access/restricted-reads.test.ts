@@ -28,7 +28,7 @@ const user = { name: 'bob', roles: ['team'], claims: { sub: 'b' } }
 const own = { rules: { read: 'owner = $$USER.name' } }
 const on = (className: string, more: Partial<Grant> = {}): Grant => ({
   on: { kind: 'class', className },
-  actions: ['read'],
+  actions: ['read', 'query'],
   ...more,
 })
 const bob: AccessPolicy = { user, grants: [on('D.Note', { ...own, hidden: ['secret'] }), on('D.Folder')] }
@@ -180,7 +180,11 @@ describe('a restricted caller', () => {
         delete: () => database.deleteObject(oid),
         query: () => rows(database, 'DELETE D.Note'),
         analyzed: () => rows(database, 'EXPLAIN ANALYZE DELETE D.Note'),
-        define: () => database.defineClasses([{ className: 'X', attributes: [] }], 'create'),
+        define: () =>
+          database.defineClasses(
+            [{ className: 'X', isReferenceable: true, attributes: [{ attributeName: 'a', logicalType: 'string' }] }],
+            'create',
+          ),
         index: () => database.createIndex(index('i', 'D.Note', false, 'owner')),
       }
       for (const [what, change] of Object.entries(changes)) {

@@ -12,7 +12,7 @@ import { actionsOf, type Grant, grantsOf, type Need, type OwnRoles } from './rol
 
 /** What the actions on a whole federated database are as actions on its classes. */
 const classActions: Readonly<Partial<Record<Need, readonly AccessAction[]>>> = {
-  read: ['read'],
+  read: ['read', 'query'],
   write: ['create', 'update', 'delete'],
   define: ['define', 'index'],
 }

@@ -94,7 +94,7 @@ rule('9.3.5', 'a token of a user sees what both see', async () => {
     grants: [
       {
         on: { kind: 'class', className: 'Shop.Order' },
-        actions: ['read'],
+        actions: ['read', 'query'],
         rules: { read: "'reader' IN $$USER.roles" },
       },
     ],
@@ -151,10 +151,10 @@ rule(
     const role = {
       name: 'clerk',
       grants: [
-        { on: { kind: 'class', className: 'Shop.Oder' }, actions: ['read'] },
+        { on: { kind: 'class', className: 'Shop.Oder' }, actions: ['read', 'query'] },
         {
           on: { kind: 'class', className: 'Shop.Order' },
-          actions: ['read'],
+          actions: ['read', 'query'],
           hidden: ['prise'],
           rules: { read: 'ownr = 1' },
         },
@@ -170,7 +170,7 @@ rule(
     )
     const bob = await user('bob', ['clerk'])
     expect(await rows(bob, orders)).toEqual([])
-    const grants = [{ on: { kind: 'class', className: 'Shop.Order' }, actions: ['read'], hidden: ['price'] }]
+    const grants = [{ on: { kind: 'class', className: 'Shop.Order' }, actions: ['read', 'query'], hidden: ['price'] }]
     const changed = await ask(admin, 'PUT', '/v1/security/role/clerk', { grants })
     expect(changed.json()).toMatchObject({ name: 'clerk', grants, problems: [] })
     expect(await rows(bob, orders)).toHaveLength(3)

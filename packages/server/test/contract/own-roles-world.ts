@@ -40,11 +40,11 @@ const classes = [
 export const seller = {
   name: 'seller',
   grants: [
-    { on: { kind: 'class', className: 'Shop.Team' }, actions: ['read'] },
-    { on: { kind: 'class', className: 'Shop.Member' }, actions: ['read'], hidden: ['salary'] },
+    { on: { kind: 'class', className: 'Shop.Team' }, actions: ['read', 'query'] },
+    { on: { kind: 'class', className: 'Shop.Member' }, actions: ['read', 'query'], hidden: ['salary'] },
     {
       on: { kind: 'class', className: 'Shop.Order' },
-      actions: ['read', 'create', 'update', 'delete'],
+      actions: ['read', 'query', 'create', 'update', 'delete'],
       readOnly: ['price'],
       rules: { read: 'owner = $$USER.name OR $$USER.name IN team.members.name' },
     },

@@ -20,7 +20,7 @@ import { bindClauses, bindSource } from './bind-select.ts'
 import { type BoundTarget, bindTarget, collectionTarget, targetSteps } from './bind-target.ts'
 import { bindAssignments } from './bind-value.ts'
 import type { Bound, BoundAssignment, BoundClauses, BoundSource } from './bound.ts'
-import { refuseRoot, resolveReferenceable } from './class-names.ts'
+import { refuseRoot, requirePermitted, resolveReferenceable } from './class-names.ts'
 import { assignable } from './coercion.ts'
 import { type Binder, contextScope, type Scope } from './scope.ts'
 
@@ -54,7 +54,9 @@ export interface BoundChange {
 export function bindUpdate(statement: UpdateStatement, binder: Binder): BoundChange {
   const { source, slot, scope } = contextOf(statement, binder)
   refuseRoot(binder, statement.source, source.cls)
+  requirePermitted(binder, source.cls, ['update'])
   const actions = statement.actions.flatMap((action) => bindAction(action, scope, binder))
+  for (const { target } of actions) requirePermitted(binder, target.attribute.cls, ['update'])
   refuseSameTargets(actions, binder)
   const clauses = bindClauses(statement, statement.projections, scope, binder)
   return { source, slot, actions, isReturning: statement.isReturning, clauses }
@@ -64,6 +66,7 @@ export function bindDelete(statement: DeleteStatement, binder: Binder): BoundCha
   const { source, slot, scope } = contextOf(statement, binder)
   // Without a condition it would be everything that there is.
   if (source.kind === 'class' && statement.where === undefined) refuseRoot(binder, statement.source, source.cls)
+  requirePermitted(binder, source.cls, ['delete'])
   const clauses = bindClauses(statement, statement.projections, scope, binder)
   return { source, slot, actions: [], isReturning: statement.isReturning, clauses }
 }
@@ -198,6 +201,7 @@ export interface BoundUpsert {
 
 export function bindUpsert(statement: UpsertStatement, binder: Binder): BoundUpsert {
   const cls = refuseRoot(binder, statement.className, resolveReferenceable(binder, statement.className))
+  requirePermitted(binder, cls, ['query', 'create', 'update'])
   const scope: Scope = { outer: undefined, context: undefined, names: new Map(), aggregates: undefined }
   const assignments = bindAssignments(statement.assignments, cls, scope, binder)
   const wanted = statement.on.map((name) => ({ name, path: keyPath(cls, name.text, name, binder) }))

@@ -9,7 +9,7 @@ import { commonType } from '../values/type-rules.ts'
 import { edgeType, type ReferenceType, type ValueType, walkType } from '../values/value-type.ts'
 import { bindClauses, bindWhere, rowTypeOf } from './bind-select.ts'
 import type { Bound, BoundClauses } from './bound.ts'
-import { hint, resolveReferenceable } from './class-names.ts'
+import { hint, requirePermitted, resolveReferenceable } from './class-names.ts'
 import { endsAtEdgeObject, headClass, type ReferenceAttribute, referenceAttributesOf } from './reference-attributes.ts'
 import { type Binder, contextScope, type Scope } from './scope.ts'
 
@@ -133,6 +133,7 @@ function addVertex(
   binder: Binder,
 ): number {
   const cls = pattern.className === undefined ? null : resolveReferenceable(binder, pattern.className, true)
+  requirePermitted(binder, cls ?? binder.catalog.root, ['query'])
   const known = pattern.name === undefined ? undefined : byName.get(pattern.name)
   const draft = known === undefined ? undefined : vertices[known]
   if (draft !== undefined && known !== undefined) {

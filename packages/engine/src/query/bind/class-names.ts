@@ -1,6 +1,6 @@
 /** Classes and attributes by the names that a text gives them (docs/query-language.md, Values). */
 import { AshlarError } from '../../errors.ts'
-import type { SchemaClass } from '../../schema/catalog.ts'
+import type { SchemaClass, StatementAction } from '../../schema/catalog.ts'
 import { didYouMean, simpleNameOf } from '../../schema/names.ts'
 import { isRootClass, rootClassName } from '../../schema/root-class.ts'
 import type { QualifiedName, Span } from '../language/ast.ts'
@@ -49,6 +49,17 @@ export function refuseRoot(binder: Binder, name: Span, cls: SchemaClass): Schema
     name,
     `${cls.name} is the root of all referenceable classes: it is read, and deleted from by WHERE, but nothing is created or changed in it`,
   )
+}
+
+/** Whether or not there is an object to do it with. Throws AccessDenied. */
+export function requirePermitted(binder: Binder, cls: SchemaClass, actions: readonly StatementAction[]): void {
+  const { permits } = binder.catalog
+  if (permits === undefined) return
+  for (const action of actions) if (!permits(cls, action)) throw actionDenied(action, cls.name)
+}
+
+function actionDenied(action: StatementAction, className: string): AshlarError {
+  return new AshlarError('AccessDenied', `The caller may not ${action} objects of class ${className}.`)
 }
 
 /** Throws QueryError for a class whose objects exist only in others. */

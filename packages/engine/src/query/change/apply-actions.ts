@@ -69,7 +69,7 @@ async function applyAction(
     const found = changeFor(edits, action, values, given, state, changeContext)
     const change = found instanceof Promise ? await found : found
     if (change !== undefined) {
-      await applyChanges(unit, state, [changeAt(state.format, pathOf(action.target), change)])
+      await applyChanges(unit, state, [changeAt(unit.commandFormatOf(state), pathOf(action.target), change)])
     }
   }
 }
@@ -98,7 +98,7 @@ function changeFor(
       return setElements(edits, action, choice, given, state, unit)
     case 'clear':
       if (choice !== undefined) return clearElements(edits, target, choice, state, unit)
-      return { kind: 'set', value: formatAt(state.format, pathOf(target)).codec.defaultValue }
+      return { kind: 'set', value: formatAt(unit.commandFormatOf(state), pathOf(target)).codec.defaultValue }
     case 'add':
     case 'remove': {
       if (choice !== undefined) return changeWithin(edits, action, choice, given, state, unit)
@@ -135,7 +135,7 @@ function givenBy(changeContext: ChangeContext, action: ActionPlan, worked: Actio
 /** The change of a whole attribute, the value for elements, elements, pairs or keys. Throws ValueError. */
 function givenValue({ unit }: ChangeContext, action: ActionPlan, worked: ActionValues): unknown {
   const { target } = action
-  const { catalog } = unit
+  const { commandCatalog: catalog } = unit
   const format = targetFormat(unit, target)
   switch (action.kind) {
     case 'set': {
@@ -163,9 +163,9 @@ function listOf(element: ValueType): ValueType {
 }
 
 /** Of the attribute that is meant, within chosen elements or not, or of the collection that has them. */
-function targetFormat({ objects: { formats } }: UnitOfWork, target: TargetPlan): AttributeFormat {
-  const within = fieldsWithin(target, formats).at(-1)
-  return within ?? formatAt(formats.byNumber(target.attribute.cls.number), pathOf(target))
+function targetFormat({ commandFormats }: UnitOfWork, target: TargetPlan): AttributeFormat {
+  const within = fieldsWithin(target, commandFormats).at(-1)
+  return within ?? formatAt(commandFormats.byNumber(target.attribute.cls.number), pathOf(target))
 }
 
 /** Where elements are chosen, a set may be given the reference to nothing: it removes the element. */

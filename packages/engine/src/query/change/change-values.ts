@@ -122,7 +122,8 @@ export async function assignedChanges(
   cls: SchemaClass,
   { assignments, values }: Pick<NewObject, 'assignments' | 'values'>,
 ): Promise<AttributeChange[]> {
-  const format = changeContext.unit.objects.formats.of(cls)
+  const { commandFormats, commandCatalog } = changeContext.unit
+  const format = commandFormats.of(cls)
   const changes: AttributeChange[] = []
   for (const [i, assignment] of assignments.entries()) {
     const { path, value } = assignment
@@ -132,7 +133,7 @@ export async function assignedChanges(
       () =>
         ofAttribute(cls.name, path, async () => {
           const plain = await materializeNewObjects(changeContext, values[i])
-          const change = valueChange(formatAt(format, path), value.type, plain, changeContext.unit.catalog)
+          const change = valueChange(formatAt(format, path), value.type, plain, commandCatalog)
           changes.push(changeAt(format, path, change))
         }),
     )

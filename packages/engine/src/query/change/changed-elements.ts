@@ -24,11 +24,12 @@ export async function setElements(
   choice: ElementChoice,
   given: Given,
   state: ObjectState,
-  { objects: { formats } }: UnitOfWork,
+  unit: UnitOfWork,
 ): Promise<ValueChange | undefined> {
   const { target, isSpread } = action
   if (choice.kind === 'none') return undefined
-  if (choice.kind === 'key') return keyChange(formatAt(state.format, pathOf(target)), choice.key, await given())
+  if (choice.kind === 'key')
+    return keyChange(formatAt(unit.commandFormatOf(state), pathOf(target)), choice.key, await given())
   const collection = await collectionOf(edits, target, state)
   if (isSpread) {
     assert(choice.kind === 'slice', 'a range is replaced')
@@ -38,7 +39,7 @@ export async function setElements(
   const places = collection.places(choice)
   if (places.length === 0) return undefined
   const value = await given()
-  collection.change(places, (element) => withField(element, fieldsWithin(target, formats), () => value))
+  collection.change(places, (element) => withField(element, fieldsWithin(target, unit.commandFormats), () => value))
   return undefined
 }
 
@@ -48,18 +49,18 @@ export async function clearElements(
   target: TargetPlan,
   choice: ElementChoice,
   state: ObjectState,
-  { objects: { formats } }: UnitOfWork,
+  unit: UnitOfWork,
 ): Promise<ValueChange | undefined> {
   if (choice.kind === 'none') return undefined
-  const format = formatAt(state.format, pathOf(target))
+  const format = formatAt(unit.commandFormatOf(state), pathOf(target))
   if (choice.kind === 'key') return choice.isHeld ? keyChange(format, choice.key, noOid) : undefined
   const collection = await collectionOf(edits, target, state)
   const places = collection.places(choice)
   if (target.within.length === 0 && isPaired(target)) collection.remove(places)
   else {
-    const fields = fieldsWithin(target, formats)
+    const fields = fieldsWithin(target, unit.commandFormats)
     const last = fields.at(-1)
-    const cleared = last === undefined ? clearedElement(target, format, formats) : last.codec.defaultValue
+    const cleared = last === undefined ? clearedElement(target, format, unit.commandFormats) : last.codec.defaultValue
     collection.change(places, (element) => withField(element, fields, () => cleared))
   }
   return undefined
@@ -72,7 +73,7 @@ export async function changeWithin(
   choice: ElementChoice,
   given: Given,
   state: ObjectState,
-  { objects: { formats } }: UnitOfWork,
+  unit: UnitOfWork,
 ): Promise<undefined> {
   const { target, kind } = action
   if (choice.kind !== 'index') return undefined
@@ -85,7 +86,7 @@ export async function changeWithin(
     )
   }
   const elements = (await given()) as readonly unknown[]
-  const fields = fieldsWithin(target, formats)
+  const fields = fieldsWithin(target, unit.commandFormats)
   const last = fields.at(-1)
   assert(last !== undefined, 'the collection is an attribute of the element')
   collection.change(places, (element) =>

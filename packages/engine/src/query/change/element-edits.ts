@@ -28,7 +28,12 @@ export class ElementEdits {
     const key = keyOf(target, state)
     let collection = this.collections.get(key)
     if (collection === undefined) {
-      collection = new EditedCollection(target, state, await presentElements(this.changeContext, target, state))
+      collection = new EditedCollection(
+        target,
+        state,
+        formatAt(this.changeContext.unit.commandFormatOf(state), pathOf(target)),
+        await presentElements(this.changeContext, target, state),
+      )
       this.collections.set(key, collection)
     }
     return collection
@@ -47,7 +52,7 @@ export class ElementEdits {
         () =>
           ofAttribute(state.format.cls.name, path, async () => {
             const value = collection.elements()
-            return applyChanges(unit, state, [changeAt(state.format, path, { kind: 'set', value })])
+            return applyChanges(unit, state, [changeAt(unit.commandFormatOf(state), path, { kind: 'set', value })])
           }),
       )
     }
@@ -77,11 +82,12 @@ export class EditedCollection {
   private readonly inserted = new Map<number, readonly unknown[]>()
   private appended: readonly unknown[] = []
 
-  constructor(target: TargetPlan, state: ObjectState, held: unknown[]) {
+  /** `format`: of the collection, as whoever changes it knows it. */
+  constructor(target: TargetPlan, state: ObjectState, format: AttributeFormat, held: unknown[]) {
     this.target = target
     this.state = state
     this.held = held
-    this.format = formatAt(state.format, pathOf(target))
+    this.format = format
   }
 
   get length(): number {
@@ -177,14 +183,17 @@ export function isPaired({ attribute, inner }: TargetPlan): boolean {
   return spec.element.logicalType === 'reference' && spec.element.inverseAttribute !== null
 }
 
-/** The elements that the collection has now. */
+/** The elements that the collection has now, as far as whoever changes it sees them. */
 async function presentElements({ unit }: ChangeContext, target: TargetPlan, state: ObjectState): Promise<unknown[]> {
-  const format = state.format.attribute(target.attribute.number)
+  const format = unit.commandFormatOf(state).attribute(target.attribute.number)
   if (format.linkStorage !== undefined) {
     unit.requireUnchanged(state)
-    return (await readAndRequireLinks(unit.transaction, state.oid, format)).map(({ target: element }) => element)
+    const links = await readAndRequireLinks(unit.transaction, state.oid, format)
+    const elements = links.map(({ target: element }) => element)
+    const hidden = await unit.guard?.hiddenAmong(elements.filter((oid) => oid !== noOid))
+    return hidden === undefined ? elements : elements.filter((oid) => !hidden.has(oid))
   }
-  let held: unknown = state.values[format.index]
+  let held = await unit.seen(state, format)
   for (const { index } of target.inner) held = (held as readonly unknown[])[index]
   assert(Array.isArray(held), 'elements are of a list or set')
   return [...held]

@@ -68,8 +68,9 @@ function planUpsert(statement: UpsertStatement, executor: StatementExecutor | St
 async function carryOut(statement: UpsertStatement, executor: StatementExecutor): Promise<TypedValue> {
   const planned = planUpsert(statement, executor)
   const { bound, values, slots, constants } = planned.plan
+  const inputs = await executor.inputs(planned)
   const context = executor.context()
-  const evaluation = newEvaluationContext(slots, constants, await executor.inputs(planned), context)
+  const evaluation = newEvaluationContext(slots, constants, inputs, context)
   const given: unknown[] = []
   for (const value of values) given.push(await evaluateConstant(value, evaluation, context))
   const { oid } = await runUpsert(bound, given, context, executor.changeContext())
@@ -88,9 +89,9 @@ async function runUpsert(
   const changes = await assigning(changeContext, bound, () =>
     assignedChanges(changeContext, cls, { assignments, values }),
   )
-  const found = await findByKey(bound, keyOf(bound, changes, context.script.text), changeContext)
+  const found = await findByKey(bound, keyOf(bound, changes, context.script.text), changeContext, context)
   if (found !== undefined) {
-    const own = changes.map((change) => ofClass(change, found.format))
+    const own = changes.map((change) => ofClass(change, unit.commandFormatOf(found)))
     await assigning(changeContext, bound, async () => applyChanges(unit, found, own))
     await flushObjects(unit)
     return { oid: found.oid, className: found.format.cls.name }
@@ -124,10 +125,13 @@ function assignedValue(change: ValueChange | undefined): unknown {
 async function findByKey(
   { cls, index }: BoundUpsert,
   equal: readonly unknown[],
-  { unit: { objects, transaction } }: ChangeContext,
+  { unit: { objects, transaction, guard } }: ChangeContext,
+  context: StatementContext,
 ): Promise<ObjectState | undefined> {
-  const format = indexKeyFormat(index, objects.formats.of(cls))
-  for await (const oids of readIndexOids(transaction.overlay(), keyConditionRange(format, { equal }), false)) {
+  const format = indexKeyFormat(index, objects.formats.byNumber(cls.number))
+  // For a restricted caller, a holder of the key that it does not see is not there.
+  const snapshot = guard === undefined ? transaction.overlay() : context.snapshot
+  for await (const oids of readIndexOids(snapshot, keyConditionRange(format, { equal }), false)) {
     for (const oid of oids) {
       const state = await objects.load(oid)
       // Texts are cut in the index: the same beginning is not yet the same key.

@@ -1,0 +1,168 @@
+/** What the statements of a restricted caller change, and what they are told of it (contract 9.4). */
+import { describe, expect, it } from 'vitest'
+import type { AccessPolicy } from '../../src/access/access-policy.ts'
+import { allNotes, bob, everyAction, failureOf, mine, oidOf, on, rowsOf, user, withNotes } from './access-notes.ts'
+
+describe('the statements of a restricted caller', () => {
+  it('change what it sees and may change, and show what it sees', () =>
+    withNotes(async (fd) => {
+      const database = fd.as(bob)
+      const updated = await rowsOf(
+        database,
+        "UPDATE D.Note WHERE owner = 'bob' SET pages TO pages + 10, tags TO LIST{'a', title} RETURN title, pages, tags, IS_NULL(next) AS ends",
+      )
+      expect(updated).toEqual([
+        { title: 'his', pages: 11, tags: ['a', 'his'], ends: true },
+        { title: 'memo', pages: 12, tags: ['a', 'memo'], ends: false },
+      ])
+      expect(await rowsOf(database, "DELETE D.Memo WHERE title = 'memo' RETURN title, number")).toEqual([
+        { title: 'memo', number: 3 },
+      ])
+      expect(await rowsOf(database, "CREATE D.Note {title: 'new', owner: 'bob'}")).toHaveLength(1)
+      await rowsOf(database, "UPSERT D.Note {title: 'new', owner: 'bob', pages: 7} ON (title)")
+      expect(await allNotes(fd)).toEqual([
+        { title: 'hers', owner: 'eve', secret: 'x', pages: 0, next: null, tags: [] },
+        { title: 'his', owner: 'bob', secret: 'y', pages: 11, next: 'hers', tags: ['a', 'his'] },
+        { title: 'new', owner: 'bob', secret: '', pages: 7, next: null, tags: [] },
+        { title: 'shared', owner: 'all', secret: 's', pages: 3, next: null, tags: [] },
+      ])
+      expect(
+        JSON.stringify(await rowsOf(database, "UPDATE D.Note WHERE title = 'his' SET pages TO 1 RETURN *")),
+      ).not.toContain('secret')
+    }))
+
+  it('do not meet what is hidden', () =>
+    withNotes(async (fd) => {
+      const database = fd.as(bob)
+      for (const text of [
+        "UPDATE D.Note WHERE owner = 'eve' SET pages TO 9 RETURN COUNT() AS c",
+        "DELETE D.Note WHERE title = 'hers' RETURN COUNT() AS c",
+        `UPDATE (FROM D.Note WHERE $$ID = ${await oidOf(fd, 'hers')} RETURN *) SET pages TO 9 RETURN COUNT() AS c`,
+      ]) {
+        expect({ text, rows: await rowsOf(database, text).catch(({ message }) => message) }).toEqual({
+          text,
+          rows: [{ c: 0 }],
+        })
+      }
+      const held = await failureOf(() => rowsOf(database, "UPSERT D.Note {title: 'hers', owner: 'bob'} ON (title)"))
+      expect(held.type).toBe('UniqueViolation')
+      expect(await rowsOf(fd, "FROM D.Note WHERE owner = 'eve' RETURN title, pages")).toEqual([
+        { title: 'hers', pages: 0 },
+      ])
+    }))
+
+  it('know no hidden attributes and classes, in any place', () =>
+    withNotes(async (fd) => {
+      const database = fd.as(bob)
+      const texts = [
+        "UPDATE D.Note SET secret TO 'a'",
+        "UPDATE D.Note WHERE secret = 'x' SET pages TO 1",
+        'UPDATE D.Note SET title TO secret',
+        'UPDATE D.Note CLEAR secret',
+        "CREATE D.Note {title: 'a', owner: 'bob', secret: 'b'}",
+        "UPSERT D.Note {title: 'his', secret: 'b'} ON (title)",
+        "DELETE D.Note WHERE secret = 'x'",
+        'UPDATE D.Note SET pages TO 1 RETURN secret',
+      ]
+      for (const text of texts) {
+        const hidden = await failureOf(() => rowsOf(database, text))
+        const unknown = await failureOf(() => rowsOf(database, text.replaceAll('secret', 'sekrit')))
+        const told = (error: typeof hidden): string => `${error.type} ${error.message}`
+        expect(told(hidden)).toBe(told(unknown).replaceAll('sekrit', 'secret'))
+      }
+      for (const text of ['DELETE Hidden.Vault', "CREATE Hidden.Vault {code: '2'}", 'UPDATE Hidden.Vault CLEAR code']) {
+        const hidden = await failureOf(() => rowsOf(database, text))
+        const unknown = await failureOf(() => rowsOf(database, text.replaceAll('Vault', 'Vaolt')))
+        expect(`${hidden.type} ${hidden.message}`).toBe(
+          `${unknown.type} ${unknown.message}`.replaceAll('Vaolt', 'Vault'),
+        )
+      }
+    }))
+
+  it('are refused where they meet what is seen and may not be changed, and then change nothing', () =>
+    withNotes(async (fd) => {
+      const before = await allNotes(fd)
+      const database = fd.as(bob)
+      for (const text of [
+        'UPDATE D.Note SET pages TO 9',
+        'DELETE D.Note',
+        "UPDATE D.Note WHERE title = 'his' SET owner TO 'eve'",
+        "CREATE D.Note {title: 'b', owner: 'eve'}",
+        "UPSERT D.Note {title: 'shared', pages: 9} ON (title)",
+        'FOR EACH n IN (FROM D.Note RETURN *) => (UPDATE $n SET pages TO 9)',
+        "IF TRUE THEN (UPDATE D.Note WHERE title = 'shared' SET pages TO 4)",
+        "UPDATE D.Note WHERE title = 'memo' SET next.pages TO 4; DELETE D.Note WHERE title = 'shared'",
+      ]) {
+        const failure = await failureOf(() => rowsOf(database, text))
+        expect({ text, type: failure.type }).toEqual({ text, type: 'AccessDenied' })
+      }
+      expect(await allNotes(fd)).toEqual(before)
+    }))
+
+  it('need their action on the class, also where no object is found', () =>
+    withNotes(async (fd) => {
+      const actions: Readonly<Record<string, string>> = {
+        'UPDATE D.Note WHERE FALSE SET pages TO 1': 'update',
+        'DELETE D.Note WHERE FALSE': 'delete',
+        "UPDATE D.Note WHERE FALSE SET next TO CREATE D.Note {title: 'x'}": 'create',
+        "CREATE D.Note {title: 'x', owner: 'bob'}": 'create',
+        "UPSERT D.Note {title: 'his', pages: 1} ON (title)": 'create',
+        'FROM D.Note WHERE FALSE RETURN *': 'query',
+        'LOOKUP D.Note WHERE FALSE': 'query',
+        'MATCH (n:D.Note)-->() WHERE FALSE RETURN n': 'query',
+        'EXPLAIN UPDATE D.Note WHERE FALSE SET pages TO 1': 'update',
+      }
+      for (const [text, action] of Object.entries(actions)) {
+        const without = everyAction.filter((one) => one !== action)
+        const database = fd.as({ user, grants: [on('D.Note', { actions: without }), on('D.Folder')] })
+        const failure = await failureOf(() => rowsOf(database, text))
+        expect({ text, type: failure.type, message: failure.message }).toEqual({
+          text,
+          type: 'AccessDenied',
+          message: `The caller may not ${action} objects of class D.Note.`,
+        })
+      }
+      // By a subclass alone.
+      const memos = fd.as({ user, grants: [on('D.Note', { actions: ['read', 'query'] }), on('D.Memo')] })
+      expect(await rowsOf(memos, "UPDATE D.Note WHERE title = 'memo' SET pages TO 5 RETURN pages")).toEqual([
+        { pages: 5 },
+      ])
+      expect((await failureOf(() => rowsOf(memos, "CREATE D.Note {title: 'x'}"))).type).toBe('AccessDenied')
+    }))
+
+  it('are explained and analyzed by what the caller sees, and nothing is kept of it', () =>
+    withNotes(async (fd) => {
+      const database = fd.as(bob)
+      const before = await allNotes(fd)
+      const plan = JSON.stringify(
+        await rowsOf(database, "EXPLAIN ANALYZE UPDATE D.Note WHERE owner = 'bob' SET pages TO 9"),
+      )
+      expect(plan).toContain('"returned":2')
+      expect(plan).not.toMatch(/"(examined|returned)":[3-9]/)
+      expect(JSON.stringify(await rowsOf(database, 'EXPLAIN DELETE D.Note'))).toContain('delete')
+      expect((await failureOf(() => rowsOf(database, 'EXPLAIN ANALYZE DELETE D.Note'))).type).toBe('AccessDenied')
+      expect(await allNotes(fd)).toEqual(before)
+    }))
+
+  it('read no files of the server', () =>
+    withNotes(async (fd) => {
+      const failure = await failureOf(() => rowsOf(fd.as(bob), "FOR EACH r IN IMPORT CSV 'a.csv' => (LET x = 1)"))
+      const nobodys = await failureOf(() => rowsOf(fd, "FOR EACH r IN IMPORT CSV 'a.csv' => (LET x = 1)"))
+      expect(failure.message).toBe(nobodys.message)
+    }))
+
+  it('see what the statements before have changed, by rules as they hold then', () =>
+    withNotes(async (fd) => {
+      const policy: AccessPolicy = { user, grants: [on('D.Note', { rules: { read: `${mine} AND pages < 5` } })] }
+      const database = fd.as(policy)
+      expect(
+        await rowsOf(
+          database,
+          "LET n = CREATE D.Note {title: 'new', owner: 'bob'}; UPDATE D.Note WHERE title = 'his' SET pages TO 6; FROM D.Note ORDER BY title RETURN title",
+        ),
+      ).toEqual([{ title: 'memo' }, { title: 'new' }])
+      // Who has hidden it does not see it any more.
+      expect(await rowsOf(database, "UPDATE D.Note WHERE title = 'memo' SET pages TO 7 RETURN title")).toEqual([])
+      expect(await rowsOf(fd, "FROM D.Note WHERE title = 'memo' RETURN pages")).toEqual([{ pages: 7 }])
+    }))
+})
