@@ -18,8 +18,10 @@ export async function callerNow(callers: KnownCallers, before: Caller): Promise<
       return known !== undefined && callers.isOfSamePassword(known, before) ? known.caller : undefined
     }
     // Its issuer cannot take it back; what its roles allow may have changed.
-    case 'jwt':
-      return withRoles(before, await callers.roles())
+    case 'jwt': {
+      const ownRoles = await callers.roles()
+      return before.ownRoles === ownRoles ? before : withRoles(before, ownRoles)
+    }
     default:
       return undefined
   }

@@ -1,7 +1,8 @@
 /** Whether a user name and a password belong together: as quickly, and with the same answer, for names that nobody has (contract 9.1). */
 import { passwordCharactersMax } from '../limits.ts'
-import type { KnownCallers, KnownUser } from './known-callers.ts'
+import type { KnownCallers } from './known-callers.ts'
 import type { PasswordHashes } from './password-hashes.ts'
+import type { KnownUser } from './read-callers.ts'
 import { nameForm } from './roles.ts'
 import type { SignInThrottle } from './sign-in-throttle.ts'
 

@@ -71,6 +71,7 @@ export class Security {
       if (!(error instanceof AshlarError && error.kind === 'unavailable')) throw error
       return this.unreadable()
     }
+    if (now === before) return undefined
     if (now === undefined)
       return new ServerError('Unauthenticated', 'The credential of the caller is not valid any more.')
     if (hasAll(now, before, alias)) return undefined

@@ -10,7 +10,9 @@ import { Authenticator } from '../../src/security/authenticator.ts'
 import { makeCaller } from '../../src/security/caller.ts'
 import { JwtScheme, type JwtSettings } from '../../src/security/jwt.ts'
 import { keysOf } from '../../src/security/jwt-keys.ts'
+import { addRole, changeRole } from '../../src/security/own-roles.ts'
 import { noOwnRoles } from '../../src/security/roles.ts'
+import { openSecureServer } from '../unit/open-secure-server.ts'
 import { openServer } from '../unit/open-server.ts'
 import { rule } from './rule.ts'
 
@@ -105,7 +107,7 @@ rule('9.1.8', 'a token of the issuer is its caller, with the roles that its clai
   // A writer is no operator.
   expect((await get(token, '/v1/tool')).statusCode).toBe(403)
   const ofAuditor = await sign(key, { realm_access: { roles: ['auditors'] } })
-  expect((await get(ofAuditor, '/v1/statement')).statusCode).toBe(200)
+  expect((await get(ofAuditor, '/v1/tool')).statusCode).toBe(200)
   expect((await get(ofAuditor)).statusCode).toBe(403)
 })
 
@@ -145,6 +147,45 @@ rule('9.1.8', 'tokens that are not valid are 401, and the reply does not repeat 
   }
   expect((await get('x'.repeat(10_000))).statusCode).toBe(401)
 })
+
+rule(
+  ['9.1.8', '9.3.3'],
+  'a role that its claims stand for may be one of the security database, as it is now',
+  async () => {
+    const key = await newKey('k1')
+    const { url } = await openIssuer(key)
+    const roles = { clerks: [{ role: 'clerk', aliases: undefined }] }
+    const { app, security, user } = await openSecureServer({
+      schemes: (callers) => [new JwtScheme({ ...settings, roles }, keysOf(url, silent, times), callers)],
+    })
+    const authorization = `Bearer ${await sign(key)}`
+    const names = async (): Promise<unknown> => {
+      const reply = await app.inject({ url: '/v1/schema', headers: { authorization } })
+      const body: unknown = reply.json()
+      return Array.isArray(body) ? body.map(({ className }) => className) : reply.statusCode
+    }
+    const admin = await user('root', ['admin'])
+    const classes = ['Shop.Order', 'Shop.Secret'].map((className) => ({
+      className,
+      isReferenceable: true,
+      attributes: [],
+    }))
+    await app.inject({ method: 'POST', url: '/v1/schema', headers: { authorization: admin }, payload: classes })
+    expect(await names()).toBe(403)
+    const on = (className: string) => ({ on: { kind: 'class', className }, actions: ['read'] })
+    await security.change((database) => addRole(database, 'clerk', { grants: [on('Shop.Order')] }))
+    expect(await names()).toEqual(['Shop.Order'])
+    await security.change((database) => changeRole(database, 'clerk', { grants: [on('Shop.Secret')] }))
+    expect(await names()).toEqual(['Shop.Secret'])
+    // The local user of the same name is another caller.
+    const { email } = usual
+    await user(email, ['reader'])
+    const identities = [
+      await security.authenticator.authenticate({ headers: { authorization }, socket: undefined as never }),
+    ]
+    expect(identities).toMatchObject([{ name: email, identity: `jwt:${issuer} u-1` }])
+  },
+)
 
 rule('9.1.8', 'a token that was found valid is not checked again, but not taken beyond its expiry', async () => {
   const key = await newKey('k1')

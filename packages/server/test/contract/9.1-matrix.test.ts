@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { expect } from 'vitest'
 import type { Operation } from '../../src/dispatch/operation.ts'
 import { operations } from '../../src/operations/table.ts'
+import { addRole } from '../../src/security/own-roles.ts'
 import { actionsOf, builtInRoles, type Need, noOwnRoles } from '../../src/security/roles.ts'
 import { revokeToken } from '../../src/security/tokens.ts'
 import { openSecureServer } from '../unit/open-secure-server.ts'
@@ -15,6 +16,25 @@ function needOf({ needs, path }: Operation): Need {
   if (typeof needs === 'string') return needs
   expect(path).toBe('/v1/query')
   return 'define'
+}
+
+/** Roles with grants for parts of a federated database, and the needs that may be served by them. */
+const partial: Readonly<Record<string, { readonly grants: readonly object[]; readonly allows: readonly Need[] }>> = {
+  classReader: {
+    grants: [{ on: { kind: 'class', className: 'Fleet.Car' }, actions: ['read'], hidden: ['price'] }],
+    allows: ['read'],
+  },
+  someReader: { grants: [{ on: { kind: 'all' }, actions: ['read'], rules: { read: 'FALSE' } }], allows: ['read'] },
+  changer: {
+    grants: [{ on: { kind: 'namespace', namespace: 'Fleet' }, actions: ['read', 'create', 'update'] }],
+    allows: ['read', 'write'],
+  },
+  indexer: { grants: [{ on: { kind: 'class', className: 'Fleet.Car' }, actions: ['index'] }], allows: ['define'] },
+}
+
+/** Whether grants for parts of it may be enough for the operation at all. */
+function isByClass(operation: Operation): boolean {
+  return operation.scope === 'fd' && operation.isOfWhole !== true
 }
 
 interface Asked {
@@ -35,12 +55,14 @@ async function ask(app: FastifyInstance, operation: Operation, authorization?: s
   return { status: reply.statusCode, type: isJson ? reply.json().type : undefined }
 }
 
-rule(['9.1.1', '9.3.1'], 'each operation with each kind of caller', async () => {
+rule(['9.1.1', '9.3.1', '9.3.4'], 'each operation with each kind of caller', async () => {
   const { app, security, token } = await openSecureServer({ aliases: ['fleet', 'sales'] })
   const callers: {
     readonly name: string
     readonly authorization: string | undefined
     readonly allows: readonly Need[]
+    /** By grants for parts of it alone. */
+    readonly isPartial?: true
   }[] = [
     { name: 'nobody', authorization: undefined, allows: ['nothing'] },
     { name: 'malformed', authorization: 'Bearer ash_0123456789abcdef_short', allows: ['nothing'] },
@@ -68,16 +90,28 @@ rule(['9.1.1', '9.3.1'], 'each operation with each kind of caller', async () => 
       },
     )
   }
+  for (const [name, { grants, allows }] of Object.entries(partial)) {
+    await security.change((database) => addRole(database, name, { grants }))
+    for (const [where, here] of [
+      [name, allows],
+      [`${name}@fleet`, allows],
+      [`${name}@sales`, []],
+    ] as const) {
+      const authorization = await token({ roles: [where] })
+      callers.push({ name: where, authorization, allows: ['nothing', 'identify', ...here], isPartial: true })
+    }
+  }
   await new Promise((resolve) => setTimeout(resolve, 110))
   const open = (await openServer({ aliases: ['fleet', 'sales'] })).app
   for (const operation of operations) {
     const { method, path, scope } = operation
     const need = needOf(operation)
-    for (const { name, authorization, allows } of callers) {
+    for (const { name, authorization, allows, isPartial: isOfPart } of callers) {
       const isKnown = allows.includes('identify')
       // What concerns the server as a whole is not allowed by a role for one federated database.
       const isPartial = name.includes('@') && scope === 'service' && need !== 'identify' && need !== 'nothing'
-      const isAllowed = allows.includes(need) && !isPartial
+      const isForWhole = isOfPart === true && need !== 'identify' && need !== 'nothing' && !isByClass(operation)
+      const isAllowed = allows.includes(need) && !isPartial && !isForWhole
       const { status, type } = await ask(app, operation, authorization)
       const shown = [`${method} ${path}`, name, status, type]
       if (!isKnown && need !== 'nothing') expect(shown).toEqual([`${method} ${path}`, name, 401, 'Unauthenticated'])

@@ -216,3 +216,89 @@ rule('9.4.4', '$$USER is whoever asks, with whole rights or not, and nobody can 
   }
   expect((await ask(bob, 'POST', '/v1/query?user=eve', { query: owned })).json().type).toBe('UnknownParameter')
 })
+
+const muchText = 'x'.repeat(100_000)
+
+/** More than sockets hold of rows that a client does not take: a statement that returns it is under way for as long. */
+async function addMuch(ask: Shop['ask'], admin: string, className: string, attributes: object): Promise<void> {
+  for (let time = 0; time < 4; time++) {
+    const objects = Array.from({ length: 50 }, () => ({ class: className, attributes }))
+    expect((await ask(admin, 'POST', '/v1/object', objects)).statusCode).toBe(201)
+  }
+}
+
+rule(
+  '9.1.7',
+  'a grant that is taken ends what was begun by it within a second; one that is added does not',
+  async () => {
+    const { app, ask, token, user } = await openShop()
+    const admin = await token({ roles: ['admin'] })
+    const bob = await user('bob', ['seller'])
+    const url = await app.listen({ port: 0, host: '127.0.0.1' })
+    await addMuch(ask, admin, 'Shop.Order', { title: muchText, owner: 'bob' })
+    const query = 'FROM Shop.Order RETURN title'
+    const begun = await fetch(`${url}/v1/query`, {
+      method: 'POST',
+      headers: { authorization: bob, 'accept-encoding': 'identity', 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
+    })
+    const under = async () => (await ask(bob, 'GET', '/v1/statement')).json() as { readonly kind: string }[]
+    expect(begun.status).toBe(200)
+    expect(await under()).toMatchObject([{ kind: 'query', fdAlias: 'shop' }])
+    const more = [...seller.grants, { on: { kind: 'class', className: 'Shop.Secret' }, actions: ['read'] }]
+    expect((await ask(admin, 'PUT', '/v1/security/role/seller', { grants: more })).statusCode).toBe(200)
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    expect(await under()).toHaveLength(1)
+    const fewer = more.map((grant) => ('rules' in grant ? { ...grant, rules: { read: 'owner = $$USER.name' } } : grant))
+    expect((await ask(admin, 'PUT', '/v1/security/role/seller', { grants: fewer })).statusCode).toBe(200)
+    await expect.poll(under, { timeout: 2_000 }).toEqual([])
+    await expect(begun.text()).rejects.toThrow()
+  },
+)
+
+rule('9.3.4', 'whoever may not operate the server sees and stops its own statements alone', async () => {
+  const { app, ask, token, user, rows } = await openShop()
+  const admin = await token({ roles: ['admin'] })
+  const [bob, eve] = [await user('bob', ['seller']), await user('eve', ['reader'])]
+  expect(await rows(bob, orders)).toHaveLength(2)
+  await addMuch(ask, admin, 'Shop.Secret', { name: muchText })
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const begun = await fetch(`${url}/v1/query`, {
+    method: 'POST',
+    headers: { authorization: eve, 'accept-encoding': 'identity', 'content-type': 'application/json' },
+    body: JSON.stringify({ query: 'FROM Shop.Secret RETURN name' }),
+  })
+  expect(begun.status).toBe(200)
+  const id = begun.headers.get('statement-id')
+  expect((await ask(bob, 'GET', '/v1/statement')).json()).toEqual([])
+  expect((await ask(bob, 'DELETE', `/v1/statement/${id}`)).json().type).toBe('StatementNotFound')
+  expect((await ask(admin, 'GET', '/v1/statement')).json()).toMatchObject([{ id }])
+  expect((await ask(eve, 'GET', '/v1/statement')).json()).toMatchObject([{ id }])
+  expect((await ask(eve, 'DELETE', `/v1/statement/${id}`)).statusCode).toBe(204)
+  await expect(begun.text()).rejects.toThrow()
+})
+
+rule('9.4.6', 'an index on what a rule asks for is used, and EXPLAIN shows the rule', async () => {
+  const { ask, token, user } = await openShop()
+  const admin = await token({ roles: ['admin'] })
+  const index = {
+    name: 'byOwner',
+    indexedClass: 'Shop.Order',
+    isUnique: false,
+    keyAttributes: [{ attributeName: 'owner' }],
+  }
+  expect((await ask(admin, 'POST', '/v1/index', index)).statusCode).toBe(201)
+  const own = {
+    name: 'own',
+    grants: [
+      { on: { kind: 'class', className: 'Shop.Order' }, actions: ['read'], rules: { read: 'owner = $$USER.name' } },
+    ],
+  }
+  expect((await ask(admin, 'POST', '/v1/security/role', own)).statusCode).toBe(201)
+  const bob = await user('bob', ['own'])
+  const query = { query: 'FROM Shop.Order RETURN title' }
+  const plan = await ask(bob, 'POST', '/v1/query?explain=true&format=text', query)
+  expect(plan.body).toContain('byOwner')
+  expect(plan.body).toContain('owner = $$USER.name')
+  expect((await ask(bob, 'POST', '/v1/query', query)).json()).toEqual([{ title: 'bobs' }])
+})

@@ -22,10 +22,11 @@ export function basic(name: string, password: string): string {
   return `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`
 }
 
-async function openSecurity(store = 'memory:'): Promise<Security> {
-  const security = new Security(await SecurityDatabase.open(store), (error) => {
+async function openSecurity(schemes: SecureSetting['schemes']): Promise<Security> {
+  const onFault = (error: unknown): never => {
     throw error
-  })
+  }
+  const security = new Security(await SecurityDatabase.open('memory:'), onFault, schemes)
   await security.start()
   onTestFinished(async () => {
     expect(await security.database.problems()).toEqual([])
@@ -34,8 +35,13 @@ async function openSecurity(store = 'memory:'): Promise<Security> {
   return security
 }
 
-export async function openSecureServer(setting: ServerSetting = {}): Promise<SecureServer> {
-  const security = await openSecurity()
+interface SecureSetting extends ServerSetting {
+  /** Beside those of the security database. */
+  readonly schemes?: ConstructorParameters<typeof Security>[2]
+}
+
+export async function openSecureServer({ schemes, ...setting }: SecureSetting = {}): Promise<SecureServer> {
+  const security = await openSecurity(schemes)
   const { app } = await openServer({ ...setting, security })
   const user = async (name: string, roles: readonly string[]): Promise<string> => {
     const passwordHash = await security.hashes.hash(passwordOf(name))

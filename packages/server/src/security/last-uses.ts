@@ -1,0 +1,58 @@
+/** When tokens and sessions were used last: noted with each use, and written in the background, once a minute (contract 9.1). */
+import { lastUseMsMin } from '../limits.ts'
+import type { KnownSecret } from './read-callers.ts'
+import type { SecurityDatabase } from './security-database.ts'
+import { noteSessionUses } from './sessions.ts'
+import { noteUses } from './tokens.ts'
+
+type Times = Map<string, number>
+
+export class LastUses {
+  private readonly database: SecurityDatabase
+  private readonly onFault: (error: unknown) => void
+  private readonly tokens: Times = new Map()
+  private readonly sessions: Times = new Map()
+  private writing: Promise<void> | undefined
+
+  constructor(database: SecurityDatabase, onFault: (error: unknown) => void) {
+    this.database = database
+    this.onFault = onFault
+  }
+
+  ofToken(known: KnownSecret, nowMs: number): void {
+    note(this.tokens, known, nowMs)
+  }
+
+  ofSession(known: KnownSecret, nowMs: number): void {
+    note(this.sessions, known, nowMs)
+  }
+
+  /** In the background; what is being written is waited for by `written`. */
+  write(): void {
+    if (this.writing !== undefined || this.tokens.size + this.sessions.size === 0) return
+    this.writing = this.writeBoth()
+      .catch((error) => this.onFault(error))
+      .finally(() => {
+        this.writing = undefined
+      })
+  }
+
+  async written(): Promise<void> {
+    await this.writing
+  }
+
+  private async writeBoth(): Promise<void> {
+    for (const [uses, noteAll] of [[this.tokens, noteUses] as const, [this.sessions, noteSessionUses] as const]) {
+      if (uses.size === 0) continue
+      const times = new Map(uses)
+      uses.clear()
+      await noteAll(this.database, times)
+    }
+  }
+}
+
+function note(times: Times, known: KnownSecret, nowMs: number): void {
+  if (nowMs - known.lastUsedAtMs < lastUseMsMin) return
+  known.lastUsedAtMs = nowMs
+  times.set(known.id, nowMs)
+}

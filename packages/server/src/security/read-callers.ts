@@ -1,0 +1,124 @@
+/** Callers as the security database has them: whose a token, a session or a name is, and what its roles allow (contract 9.1). */
+import { sessionIdleMsMax } from '../limits.ts'
+import { type Caller, makeCaller } from './caller.ts'
+import type { Credential } from './credential.ts'
+import { type OwnRoles, readGrant } from './roles.ts'
+import { readDigest } from './secrets.ts'
+import type { SecurityDatabase } from './security-database.ts'
+import { className } from './security-schema.ts'
+import { findUser, type StoredUser } from './users.ts'
+
+/** Of a token or a session. */
+export interface KnownSecret {
+  readonly id: string
+  readonly caller: Caller
+  /** Of the secret. */
+  readonly digest: Buffer
+  /** As the database has it, or this process has told it. */
+  lastUsedAtMs: number
+}
+
+export interface KnownUser {
+  readonly caller: Caller
+  readonly passwordHash: string
+}
+
+interface TokenRow {
+  readonly name: string
+  readonly secretHash: string
+  readonly roles: readonly string[]
+  readonly hasRoles: boolean
+  readonly expiresAtMs: number
+  readonly lastUsedAtMs: number
+  readonly 'owner.name': string | null
+  readonly 'owner.roles': readonly string[] | null
+  readonly 'owner.isDisabled': boolean | null
+}
+
+interface SessionRow {
+  readonly secretHash: string
+  readonly expiresAtMs: number
+  readonly lastUsedAtMs: number
+  readonly 'user.name': string | null
+}
+
+export class CallerReader {
+  private readonly database: SecurityDatabase
+  private readonly roles: () => Promise<OwnRoles>
+  /** Of callers by password: the hash of the one that they were known by. */
+  private readonly hashOf = new WeakMap<Caller, string>()
+
+  constructor(database: SecurityDatabase, roles: () => Promise<OwnRoles>) {
+    this.database = database
+    this.roles = roles
+  }
+
+  /** Undefined for one that is not there, or whose owner is disabled. */
+  async token(id: string): Promise<KnownSecret | undefined> {
+    const columns =
+      'name, secretHash, roles, hasRoles, expiresAtMs, lastUsedAtMs, owner.name, owner.roles, owner.isDisabled'
+    const [row] = await this.database.rows<TokenRow>(`FROM ${className.token} WHERE tokenId = $id RETURN ${columns}`, {
+      id,
+    })
+    if (row === undefined || row['owner.isDisabled'] === true) return undefined
+    const owner = row['owner.name']
+    const ofOwner = row['owner.roles']?.map(readGrant)
+    const own = row.hasRoles ? row.roles.map(readGrant) : undefined
+    const caller = makeCaller({
+      kind: 'token',
+      // No user has a colon in its name.
+      name: owner ?? `token:${row.name}`,
+      identity: owner === null ? `token:${id}` : `user:${owner}`,
+      grants: own ?? ofOwner ?? [],
+      bounds: own === undefined ? undefined : ofOwner,
+      ownRoles: await this.roles(),
+      claims: {},
+      credential: { kind: 'token', id },
+      expiresAtMs: row.expiresAtMs === 0 ? Number.POSITIVE_INFINITY : row.expiresAtMs,
+    })
+    return { id, caller, digest: readDigest(row.secretHash), lastUsedAtMs: row.lastUsedAtMs }
+  }
+
+  /** Undefined also for one that nobody has used for too long. */
+  async session(id: string): Promise<KnownSecret | undefined> {
+    const columns = 'secretHash, expiresAtMs, lastUsedAtMs, user.name'
+    const [row] = await this.database.rows<SessionRow>(
+      `FROM ${className.session} WHERE sessionId = $id RETURN ${columns}`,
+      { id },
+    )
+    const user = row === undefined ? undefined : await findUser(this.database, row['user.name'] ?? '')
+    if (row === undefined || user === undefined || user.isDisabled) return undefined
+    if (row.lastUsedAtMs + sessionIdleMsMax <= Date.now()) return undefined
+    const caller = await this.callerOf(user, { kind: 'session', id }, row.expiresAtMs)
+    return { id, caller, digest: readDigest(row.secretHash), lastUsedAtMs: row.lastUsedAtMs }
+  }
+
+  /** Undefined for one who is not there, is disabled, or has no password. */
+  async user(name: string): Promise<KnownUser | undefined> {
+    const user = await findUser(this.database, name)
+    if (user === undefined || user.isDisabled || user.passwordHash === '') return undefined
+    const caller = await this.callerOf(user, { kind: 'password', id: name }, Number.POSITIVE_INFINITY)
+    this.hashOf.set(caller, user.passwordHash)
+    return { caller, passwordHash: user.passwordHash }
+  }
+
+  /** Whether the user still has the password that a caller was known by. */
+  isOfSamePassword({ passwordHash }: KnownUser, before: Caller): boolean {
+    return this.hashOf.get(before) === passwordHash
+  }
+
+  private async callerOf({ name, roles }: StoredUser, credential: Credential, expiresAtMs: number): Promise<Caller> {
+    const grants = roles.map(readGrant)
+    const ownRoles = await this.roles()
+    return makeCaller({
+      kind: 'user',
+      name,
+      identity: `user:${name}`,
+      grants,
+      ownRoles,
+      claims: {},
+      credential,
+      expiresAtMs,
+    })
+  }
+}

@@ -1,0 +1,60 @@
+/** Whether somebody may have lost or got a right: the revision of the security database, looked at several times a second (contract 9.1). */
+import { unreadableSecurityMsMax } from '../limits.ts'
+
+export class RevisionWatch {
+  /** Another one whenever the revision is. */
+  epoch = 0
+  /** It could not be read for too long. */
+  isUnreadable = false
+  private readonly read: () => Promise<number>
+  private readonly onChanged: () => void
+  private readonly onFault: (error: unknown) => void
+  private revision: number | undefined
+  /** While the revision is being read, or since it could not be read: when that began, by `performance.now()`. */
+  private unknownSinceMs: number | undefined
+  private reading: Promise<void> | undefined
+
+  constructor(read: () => Promise<number>, onChanged: () => void, onFault: (error: unknown) => void) {
+    this.read = read
+    this.onChanged = onChanged
+    this.onFault = onFault
+  }
+
+  /** Now, in any case. */
+  async refresh(): Promise<void> {
+    await this.reading
+    this.begin()
+    await this.reading
+  }
+
+  tick(): void {
+    if (this.reading === undefined) this.begin()
+    if (this.unknownSinceMs !== undefined && performance.now() - this.unknownSinceMs > unreadableSecurityMsMax) {
+      this.isUnreadable = true
+    }
+  }
+
+  /** What is under way. */
+  async ended(): Promise<void> {
+    await this.reading
+  }
+
+  private begin(): void {
+    this.unknownSinceMs ??= performance.now()
+    this.reading = this.read()
+      .then((revision) => this.found(revision))
+      .catch((error) => this.onFault(error))
+      .finally(() => {
+        this.reading = undefined
+      })
+  }
+
+  private found(revision: number): void {
+    this.unknownSinceMs = undefined
+    this.isUnreadable = false
+    if (revision === this.revision) return
+    this.revision = revision
+    this.epoch += 1
+    this.onChanged()
+  }
+}
