@@ -291,7 +291,11 @@ rule('9.4.6', 'an index on what a rule asks for is used, and EXPLAIN shows the r
   const own = {
     name: 'own',
     grants: [
-      { on: { kind: 'class', className: 'Shop.Order' }, actions: ['read'], rules: { read: 'owner = $$USER.name' } },
+      {
+        on: { kind: 'class', className: 'Shop.Order' },
+        actions: ['read', 'query'],
+        rules: { read: 'owner = $$USER.name' },
+      },
     ],
   }
   expect((await ask(admin, 'POST', '/v1/security/role', own)).statusCode).toBe(201)
