@@ -23,8 +23,8 @@ export const errorTypes = {
   ObjectNotFound: { status: 404, isRepeatable: false },
   /** The index does not exist. */
   IndexNotFound: { status: 404, isRepeatable: false },
-  /** The caller may not do that. */
-  AccessDenied: { status: 403, isRepeatable: false },
+  /** The caller may not do this. */
+  Forbidden: { status: 403, isRepeatable: false },
   /** A unique index already holds these key values. */
   UniqueViolation: { status: 409, isRepeatable: false },
   /** The class already exists. */
@@ -107,8 +107,6 @@ export const errorTypes = {
   MalformedUrl: { status: 400, isRepeatable: false },
   /** The server has to know who asks. */
   Unauthenticated: { status: 401, isRepeatable: false },
-  /** The caller may not do this. */
-  Forbidden: { status: 403, isRepeatable: false },
   /** The server was started without shutdown allowed. */
   ShutdownNotAllowed: { status: 403, isRepeatable: false },
   /** Pages of other origins may not use the server. */

@@ -42,7 +42,7 @@ export const errorCatalogue = {
   IndexNotFound: { kind: 'notFound', title: 'The index does not exist' },
 
   // The request is understood, and whoever sends it may not do that.
-  AccessDenied: { kind: 'forbidden', title: 'The caller may not do that' },
+  Forbidden: { kind: 'forbidden', title: 'The caller may not do this' },
 
   // The request conflicts with what is stored.
   UniqueViolation: { kind: 'conflict', title: 'A unique index already holds these key values' },

@@ -9,7 +9,7 @@ import { denied } from './denied.ts'
 
 /**
  * `access`: of the whole catalog as it is. `before` and `after`: of what the caller knows of it, or of all. Classes that are changed with others, as by inverse attributes, count like
- * those that the command names, and so do classes that hold objects of a changed one. Throws AccessDenied.
+ * those that the command names, and so do classes that hold objects of a changed one. Throws Forbidden.
  */
 export function checkSchemaChange(access: ClassAccess, before: CatalogState, after: CatalogState): void {
   const changed = changedOf(before.classes, after.classes)

@@ -2,7 +2,7 @@
 import { AshlarError } from '../errors.ts'
 
 export function denied(message: string): AshlarError {
-  return new AshlarError('AccessDenied', message)
+  return new AshlarError('Forbidden', message)
 }
 
 export function attributeDenied(action: 'create' | 'update', attributeName: string, className: string): AshlarError {

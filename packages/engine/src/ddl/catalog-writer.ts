@@ -32,7 +32,7 @@ export class CatalogWriter {
 
   /**
    * Commits the state that `decide` returns, with what else it has put into the transaction. If others change the catalog first, `decide`
-   * is called again with theirs. Throws AccessDenied where the caller may not make that change; one that takes back what it has begun is made in any case.
+   * is called again with theirs. Throws Forbidden where the caller may not make that change; one that takes back what it has begun is made in any case.
    */
   change<T>(
     decide: (catalog: Catalog, transaction: Transaction) => Awaitable<{ state: CatalogState; result: T }>,

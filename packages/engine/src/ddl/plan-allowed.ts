@@ -9,7 +9,7 @@ const namesTaken: ReadonlySet<ErrorType> = new Set(['ClassExists', 'IndexExists'
 
 /**
  * What `plan` makes of the catalog, which is `next`. For a restricted caller it is planned on what that knows first, so that it fails alike for what is hidden and for what is not there, and is
- * allowed before anything else is looked at. Throws AccessDenied, and what `plan` throws.
+ * allowed before anything else is looked at. Throws Forbidden, and what `plan` throws.
  */
 export function planAllowed<P>(
   restriction: Restriction | undefined,
@@ -24,6 +24,6 @@ export function planAllowed<P>(
     return plan(catalog)
   } catch (error) {
     if (!(error instanceof AshlarError) || error.kind === 'fault' || namesTaken.has(error.type)) throw error
-    throw new AshlarError('AccessDenied', 'The change concerns classes that the caller may not define.')
+    throw new AshlarError('Forbidden', 'The change concerns classes that the caller may not define.')
   }
 }

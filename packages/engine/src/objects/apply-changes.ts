@@ -15,7 +15,7 @@ import { attributeError } from './attribute-error.ts'
 
 /**
  * In their order, from a position on; attributes without a change stay as they are. At once where nothing has to be read, as for most
- * objects. Throws InvalidReference, ValueNotAllowed, AccessDenied.
+ * objects. Throws InvalidReference, ValueNotAllowed, Forbidden.
  */
 export function applyChanges(
   unit: UnitOfWork,

@@ -17,7 +17,7 @@ export function entityTagOf(representation: Uint8Array): string {
   return `"${hash('sha1', representation, 'base64url')}"`
 }
 
-/** `action`: what depends on it. Throws ObjectNotFound, AccessDenied, PreconditionFailed. What was looked at is required to be the same at the commit. */
+/** `action`: what depends on it. Throws ObjectNotFound, Forbidden, PreconditionFailed. What was looked at is required to be the same at the commit. */
 export async function checkCondition(
   unit: UnitOfWork,
   oid: Oid,

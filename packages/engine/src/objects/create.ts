@@ -8,7 +8,7 @@ import type { ObjectState } from '../write/working-set.ts'
 import { applyChanges } from './apply-changes.ts'
 import type { CreateObject } from './commands.ts'
 
-/** `position`: see `ObjectState`. Throws ClassNotReferenceable, AccessDenied, and what `applyChanges` throws. */
+/** `position`: see `ObjectState`. Throws ClassNotReferenceable, Forbidden, and what `applyChanges` throws. */
 export function createObject(unit: UnitOfWork, { cls, changes }: CreateObject, position?: number): Awaitable<Oid> {
   if (!cls.isReferenceable) {
     throw new AshlarError(

@@ -4,7 +4,7 @@ import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { DeleteObject } from './commands.ts'
 import { loadExisting } from './update.ts'
 
-/** Throws ObjectNotFound, AccessDenied. */
+/** Throws ObjectNotFound, Forbidden. */
 export async function deleteObject(unit: UnitOfWork, { oid }: DeleteObject): Promise<void> {
   const state = await loadExisting(unit, oid, 'delete')
   await deleteObjectLinks(unit, state)

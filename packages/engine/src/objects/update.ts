@@ -9,7 +9,7 @@ import { isChanged, type ObjectState } from '../write/working-set.ts'
 import { applyChanges } from './apply-changes.ts'
 import type { UpdateObject } from './commands.ts'
 
-/** At once where nothing has to be waited for. Throws ObjectNotFound, AccessDenied, and what `changesOf` and `applyChanges` throw. */
+/** At once where nothing has to be waited for. Throws ObjectNotFound, Forbidden, and what `changesOf` and `applyChanges` throw. */
 export function updateObject(unit: UnitOfWork, { oid, changesOf }: UpdateObject): Awaitable<void> {
   const applied = mapAwaitable(loadExisting(unit, oid, 'update'), (state) =>
     mapAwaitable(changesOf(knownFormat(unit, state), oid), (changes) =>
@@ -26,7 +26,7 @@ function knownFormat({ guard }: UnitOfWork, { format }: ObjectState): ClassForma
   return guard === undefined ? format : guard.formatOf(format)
 }
 
-/** `action`: what the caller is to do with it. Throws ObjectNotFound, AccessDenied. */
+/** `action`: what the caller is to do with it. Throws ObjectNotFound, Forbidden. */
 export function loadExisting(unit: UnitOfWork, oid: Oid, action: 'read' | 'update' | 'delete'): Awaitable<ObjectState> {
   return mapAwaitable(unit.objects.load(oid), (state) => {
     if (state !== undefined) {

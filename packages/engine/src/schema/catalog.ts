@@ -61,7 +61,7 @@ export interface Catalog {
   readonly predicatesOf?: ((classes: readonly SchemaClass[]) => readonly ObjectPredicate[] | undefined) | undefined
   /** Of a catalog for a reader that may not do everything: whether it may do that with some objects of the class. Undefined: everything. */
   readonly permits?: ((cls: SchemaClass, action: StatementAction) => boolean) | undefined
-  /** Of such a catalog: throws AccessDenied where the reader may not make that of it. */
+  /** Of such a catalog: throws Forbidden where the reader may not make that of it. */
   readonly checkChange?: ((next: CatalogState) => void) | undefined
   /** The commit ID under which this version was committed. */
   readonly version: Uint8Array

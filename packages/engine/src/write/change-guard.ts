@@ -27,7 +27,7 @@ export interface Restriction {
   readonly capabilities: StoreCapabilities
   /** What the caller sees of a transaction, which `below` is, under that catalog. */
   shown(below: Snapshot, catalog: Catalog, reading: Reading): Snapshot
-  /** Throws AccessDenied where the caller may not make `next` of the catalog. */
+  /** Throws Forbidden where the caller may not make `next` of the catalog. */
   checkSchema(catalog: Catalog, next: CatalogState): void
   /** Of a unit that has done nothing yet: rights to change an object are decided by the state before it. */
   guardOf(work: GuardedWork): ChangeGuard
@@ -48,15 +48,15 @@ export interface ChangeGuard {
   /** As the caller knows it. */
   readonly catalog: Catalog
   readonly formats: RecordFormats
-  /** The class in the whole catalog, of which an object is to be created. Throws AccessDenied. */
+  /** The class in the whole catalog, of which an object is to be created. Throws Forbidden. */
   creatable(cls: SchemaClass): SchemaClass
   /** The class of an object as the caller knows it. */
   formatOf(format: ClassFormat): ClassFormat
-  /** Of an object as it was read. Throws ObjectNotFound for one that is hidden, AccessDenied. */
+  /** Of an object as it was read. Throws ObjectNotFound for one that is hidden, Forbidden. */
   admit(state: ObjectState, action: 'read' | 'update' | 'delete'): Awaitable<void>
   /**
    * What a change of an attribute comes to in the whole catalog, with what is hidden in its place; undefined where the value stays as it is.
-   * `known`: the attribute as the caller knows it. Throws AccessDenied, InvalidReference.
+   * `known`: the attribute as the caller knows it. Throws Forbidden, InvalidReference.
    */
   changeFor(
     state: ObjectState,
@@ -65,7 +65,7 @@ export interface ChangeGuard {
     change: ValueChange,
   ): Awaitable<ValueChange | undefined>
   /**
-   * Where an object takes what another is linked with: that one is changed by it. `place`: the attribute that is set. Throws AccessDenied, which does not name the
+   * Where an object takes what another is linked with: that one is changed by it. `place`: the attribute that is set. Throws Forbidden, which does not name the
    * other one.
    */
   admitTaking(from: Oid, place: ReferenceLocation): Awaitable<void>
@@ -77,6 +77,6 @@ export interface ChangeGuard {
   mayTellHolder(index: IndexDefinition, changed: Oid, holder: Oid): Promise<boolean>
   /** Those that the caller does not see; objects that the unit itself makes it does. */
   hiddenAmong(oids: Iterable<Oid>): Awaitable<ReadonlySet<Oid>>
-  /** Once all is written: what was created and updated has to be allowed as it is then. Throws AccessDenied. */
+  /** Once all is written: what was created and updated has to be allowed as it is then. Throws Forbidden. */
   checkWritten(): Promise<void>
 }

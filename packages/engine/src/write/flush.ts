@@ -10,7 +10,7 @@ import { inTurns, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
 
-/** Between two objects, of which each may be large, others have their turn where it is time; one alone looks at no clock. Throws UniqueViolation, AccessDenied. */
+/** Between two objects, of which each may be large, others have their turn where it is time; one alone looks at no clock. Throws UniqueViolation, Forbidden. */
 export async function flushObjects(unit: UnitOfWork): Promise<void> {
   const { transaction, objects } = unit
   const slice = openTimeSlice()

@@ -98,7 +98,7 @@ describe('a restricted caller that changes single objects', () => {
       }
       for (const [message, change] of Object.entries(refused)) {
         const error = await failure(change)
-        expect([error.type, error.message]).toEqual(['AccessDenied', message])
+        expect([error.type, error.message]).toEqual(['Forbidden', message])
       }
       expect(await all()).toEqual(before)
     }))
@@ -140,8 +140,8 @@ describe('a restricted caller that changes single objects', () => {
       async ({ database, oidOf }) => {
         const his = await oidOf('his')
         expect((await failure(() => database.createObject('D.Note', {}))).message).toContain('create objects of class')
-        expect((await failure(() => database.updateObject(his, {}))).type).toBe('AccessDenied')
-        expect((await failure(() => database.deleteObject(his))).type).toBe('AccessDenied')
+        expect((await failure(() => database.updateObject(his, {}))).type).toBe('Forbidden')
+        expect((await failure(() => database.deleteObject(his))).type).toBe('Forbidden')
       },
       { user, grants: [on('D.Note', { actions: ['read'] })] },
     ))

@@ -188,7 +188,7 @@ describe('a restricted caller', () => {
         index: () => database.createIndex(index('i', 'D.Note', false, 'owner')),
       }
       for (const [what, change] of Object.entries(changes)) {
-        expect({ what, type: (await failure(change)).type }).toEqual({ what, type: 'AccessDenied' })
+        expect({ what, type: (await failure(change)).type }).toEqual({ what, type: 'Forbidden' })
       }
       expect(await rows(fd, 'FROM D.Note RETURN COUNT() AS c')).toEqual([{ c: 3 }])
     }))

@@ -84,12 +84,12 @@ describe('a restricted caller that changes the schema', () => {
         const before = [await fd.listClasses(), await fd.listIndexes()]
         const database = fd.as(policy)
         for (const [name, change] of Object.entries({ ...changesOf(database), ...previewsOf(database) })) {
-          expect({ name, type: await typeOf(change) }).toEqual({ name, type: 'AccessDenied' })
+          expect({ name, type: await typeOf(change) }).toEqual({ name, type: 'Forbidden' })
         }
         const inSteps = database.transaction(async (step) => {
           for (const [name, change] of Object.entries({ ...changesOf(step(1)), ...previewsOf(step(1)) })) {
             if (name === 'inBackground') continue
-            expect({ name, type: await typeOf(change) }).toEqual({ name, type: 'AccessDenied' })
+            expect({ name, type: await typeOf(change) }).toEqual({ name, type: 'Forbidden' })
           }
         }, false)
         await inSteps
@@ -137,7 +137,7 @@ describe('a restricted caller that changes the schema', () => {
       await rowsOf(fd, 'DELETE Hidden.Vault; DELETE D.Note')
       await fd.as(designer).deleteClass('D.Memo')
       const refused = await failureOf(() => fd.as(designer).deleteClass('D.Note'))
-      expect(refused.type).toBe('AccessDenied')
+      expect(refused.type).toBe('Forbidden')
       expect(refused.message).not.toContain('Vault')
     }))
 
@@ -156,7 +156,7 @@ describe('a restricted caller that changes the schema', () => {
         const superClass = name === 'super' ? { superClass: 'D.Memo' } : {}
         await database.defineClasses(newClass(`N.Of${name}`, superClass), 'create')
         if (name !== 'all')
-          expect(await typeOf(() => database.defineClasses(newClass('M.Other'), 'create'))).toBe('AccessDenied')
+          expect(await typeOf(() => database.defineClasses(newClass('M.Other'), 'create'))).toBe('Forbidden')
       }
       expect((await fd.readNamespace('N')).classes).toHaveLength(3)
     }))

@@ -94,7 +94,7 @@ describe('the statements of a restricted caller', () => {
         "UPDATE D.Note WHERE title = 'memo' SET next.pages TO 4; DELETE D.Note WHERE title = 'shared'",
       ]) {
         const failure = await failureOf(() => rowsOf(database, text))
-        expect({ text, type: failure.type }).toEqual({ text, type: 'AccessDenied' })
+        expect({ text, type: failure.type }).toEqual({ text, type: 'Forbidden' })
       }
       expect(await allNotes(fd)).toEqual(before)
     }))
@@ -118,7 +118,7 @@ describe('the statements of a restricted caller', () => {
         const failure = await failureOf(() => rowsOf(database, text))
         expect({ text, type: failure.type, message: failure.message }).toEqual({
           text,
-          type: 'AccessDenied',
+          type: 'Forbidden',
           message: `The caller may not ${action} objects of class D.Note.`,
         })
       }
@@ -127,7 +127,7 @@ describe('the statements of a restricted caller', () => {
       expect(await rowsOf(memos, "UPDATE D.Note WHERE title = 'memo' SET pages TO 5 RETURN pages")).toEqual([
         { pages: 5 },
       ])
-      expect((await failureOf(() => rowsOf(memos, "CREATE D.Note {title: 'x'}"))).type).toBe('AccessDenied')
+      expect((await failureOf(() => rowsOf(memos, "CREATE D.Note {title: 'x'}"))).type).toBe('Forbidden')
     }))
 
   it('are explained and analyzed by what the caller sees, and nothing is kept of it', () =>
@@ -140,7 +140,7 @@ describe('the statements of a restricted caller', () => {
       expect(plan).toContain('"returned":2')
       expect(plan).not.toMatch(/"(examined|returned)":[3-9]/)
       expect(JSON.stringify(await rowsOf(database, 'EXPLAIN DELETE D.Note'))).toContain('delete')
-      expect((await failureOf(() => rowsOf(database, 'EXPLAIN ANALYZE DELETE D.Note'))).type).toBe('AccessDenied')
+      expect((await failureOf(() => rowsOf(database, 'EXPLAIN ANALYZE DELETE D.Note'))).type).toBe('Forbidden')
       expect(await allNotes(fd)).toEqual(before)
     }))
 

@@ -51,7 +51,7 @@ describe('a transaction of a restricted caller', () => {
         oids.push(await step(3).createObject('D.Note', { title: 'three', owner: 'bob' }))
       }, true)
       expect(oids.slice(0, 2)).toEqual(oids.slice(2))
-      expect(types).toEqual(['AccessDenied'])
+      expect(types).toEqual(['Forbidden'])
       expect(await rowsOf(fd, "FROM D.Note WHERE owner = 'bob' ORDER BY title RETURN title")).toEqual(
         ['his', 'memo', 'one', 'three'].map((title) => ({ title })),
       )
@@ -67,7 +67,7 @@ describe('a transaction of a restricted caller', () => {
           await step(2).updateObject(shared, { pages: 9 })
         }, false),
       )
-      expect(failure.type).toBe('AccessDenied')
+      expect(failure.type).toBe('Forbidden')
       expect(await allNotes(fd)).toEqual(before)
     }))
 

@@ -1,6 +1,5 @@
 /** Where authorisation stands: every operation passes here before it runs, alone or in a transaction (contract 9.3). */
-import type { AccessPolicy, FederatedDatabase } from '@ashlar/engine'
-import { ServerError } from '../errors/server-errors.ts'
+import { type AccessPolicy, AshlarError, type FederatedDatabase } from '@ashlar/engine'
 import { unauthenticated } from '../security/authenticator.ts'
 import type { Caller } from '../security/caller.ts'
 import { mayServe } from '../security/policy-of.ts'
@@ -64,7 +63,7 @@ const words: Readonly<Record<Exclude<Need, 'nothing'> | 'use', string>> = {
 function refuse({ kind }: Caller, action: Need | 'use', fd: FederatedDatabase | undefined): never {
   if (kind === 'nobody' || action === 'nothing') throw unauthenticated({ headers: {} }, mustBeKnown)
   const place = fd === undefined ? 'the server as a whole' : `the federated database ${fd.alias}`
-  throw new ServerError('Forbidden', `The caller may not ${words[action]} ${place} (${action}).`)
+  throw new AshlarError('Forbidden', `The caller may not ${words[action]} ${place} (${action}).`)
 }
 
 export const mustBeKnown = 'The server has to know who asks: send a token, a user name with its password, or sign in.'

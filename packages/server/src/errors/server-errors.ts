@@ -14,7 +14,6 @@ export const serverErrors = {
   UnknownParameter: { status: 400, title: 'The URL has a parameter that the operation does not know' },
   MalformedUrl: { status: 400, title: 'The URL is malformed' },
   Unauthenticated: { status: 401, title: 'The server has to know who asks' },
-  Forbidden: { status: 403, title: 'The caller may not do this' },
   ShutdownNotAllowed: { status: 403, title: 'The server was started without shutdown allowed' },
   ForbiddenOrigin: { status: 403, title: 'Pages of other origins may not use the server' },
   UserNotFound: { status: 404, title: 'There is no such user' },

@@ -3,11 +3,11 @@ import {
   type AccessAction,
   type Grant as AccessGrant,
   type AccessPolicy,
+  AshlarError,
   accessGrantsMax,
   intersectGrants,
   type User,
 } from '@ashlar/engine'
-import { ServerError } from '../errors/server-errors.ts'
 import { actionsOf, type Grant, grantsOf, type Need, type OwnRoles } from './roles.ts'
 
 /** What the actions on a whole federated database are as actions on its classes. */
@@ -47,7 +47,7 @@ export function policyOf(caller: Granted, alias: string, ownRoles: OwnRoles): Ac
   const mine = accessGrants(own, ownRoles)
   const grants = bounds === undefined ? mine : intersectGrants(mine, accessGrants(ofOwner, ownRoles))
   if (grants === undefined || grants.length > accessGrantsMax) {
-    throw new ServerError(
+    throw new AshlarError(
       'Forbidden',
       `The roles of the caller have more than ${accessGrantsMax} grants on the federated database ${alias} together.`,
     )

@@ -75,7 +75,7 @@ export class Security {
     if (now === undefined)
       return new ServerError('Unauthenticated', 'The credential of the caller is not valid any more.')
     if (hasAll(now, before, alias)) return undefined
-    return new ServerError('Forbidden', `The caller has lost a right on the federated database ${alias}.`)
+    return new AshlarError('Forbidden', `The caller has lost a right on the federated database ${alias}.`)
   }
 
   /** For a while callers go on who cannot be looked for; the next time they may be found. */
@@ -94,7 +94,7 @@ function hasAll(now: Caller, before: Caller, alias: string): boolean {
   try {
     return mayStill(now, before, alias)
   } catch (error) {
-    if (error instanceof ServerError && error.type === 'Forbidden') return false
+    if (error instanceof AshlarError && error.type === 'Forbidden') return false
     throw error
   }
 }

@@ -1,4 +1,5 @@
 /** Users of the security database: added, listed, changed and removed (contract 9.2). */
+import { AshlarError } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import { ownRolesOf } from './own-roles.ts'
 import { nameForm, type OwnRoles, readGrant, readGrants, writeGrant } from './roles.ts'
@@ -109,8 +110,8 @@ export function changeUser(database: SecurityDatabase, name: string, wanted: Use
   })
 }
 
-export function wrongCurrentPassword(): ServerError {
-  return new ServerError('Forbidden', 'The current password is not right.')
+export function wrongCurrentPassword(): AshlarError {
+  return new AshlarError('Forbidden', 'The current password is not right.')
 }
 
 /** With the tokens and sessions of the user. Throws UserNotFound, LastAdministrator. */

@@ -51,7 +51,7 @@ export function refuseRoot(binder: Binder, name: Span, cls: SchemaClass): Schema
   )
 }
 
-/** Whether or not there is an object to do it with. Throws AccessDenied. */
+/** Whether or not there is an object to do it with. Throws Forbidden. */
 export function requirePermitted(binder: Binder, cls: SchemaClass, actions: readonly StatementAction[]): void {
   const { permits } = binder.catalog
   if (permits === undefined) return
@@ -59,7 +59,7 @@ export function requirePermitted(binder: Binder, cls: SchemaClass, actions: read
 }
 
 function actionDenied(action: StatementAction, className: string): AshlarError {
-  return new AshlarError('AccessDenied', `The caller may not ${action} objects of class ${className}.`)
+  return new AshlarError('Forbidden', `The caller may not ${action} objects of class ${className}.`)
 }
 
 /** Throws QueryError for a class whose objects exist only in others. */

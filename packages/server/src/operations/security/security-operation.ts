@@ -1,4 +1,5 @@
 /** What the operations on users, tokens, sessions and roles have in common: they need a security database (contract 9.2). */
+import { AshlarError } from '@ashlar/engine'
 import type { OperationReply, OperationRequest, ServiceOperation } from '../../dispatch/operation.ts'
 import { ServerError } from '../../errors/server-errors.ts'
 import type { Security } from '../../security/security.ts'
@@ -29,5 +30,5 @@ export function securityOperation({ run, ...entry }: Entry): ServiceOperation {
 /** The name of the user who asks. Throws Forbidden where it is none: a token or another credential is not a person who can be asked for a password. */
 export function ownName({ caller }: OperationRequest): string {
   if (caller.kind === 'user' && caller.name !== null) return caller.name
-  throw new ServerError('Forbidden', 'Only a user who has signed in, or has sent a password, may do this.')
+  throw new AshlarError('Forbidden', 'Only a user who has signed in, or has sent a password, may do this.')
 }

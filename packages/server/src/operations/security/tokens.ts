@@ -1,7 +1,6 @@
 /** The operations on tokens (contract 9.2): whoever is no administrator has its own alone. */
 import { AshlarError } from '@ashlar/engine'
 import { type OperationRequest, param, type ServiceOperation } from '../../dispatch/operation.ts'
-import { ServerError } from '../../errors/server-errors.ts'
 import { createToken, listTokens, revokeToken } from '../../security/tokens.ts'
 import { type Static, Type } from '../../wire/json-schema.ts'
 import { CreateTokenBody, SecurityToken, TokenCreated } from '../../wire/wire-schemas.ts'
@@ -46,7 +45,7 @@ export const tokenOperations: readonly ServiceOperation[] = [
       const { name, owner, roles, expiresAt } = request.body as Static<typeof CreateTokenBody>
       const own = ownTokensOf(request)
       if (own !== undefined && owner !== undefined && owner !== own) {
-        throw new ServerError('Forbidden', 'Only an administrator may create tokens of others.')
+        throw new AshlarError('Forbidden', 'Only an administrator may create tokens of others.')
       }
       const wanted = { name, owner: own ?? owner, roles, expiresAtMs: timeOf(expiresAt) }
       const body = await security.change((database) => createToken(database, wanted))
