@@ -5,8 +5,11 @@ import { catalogVersionKey } from '../../src/bytes/key-space.ts'
 import { keyPlacement } from '../../src/storage/key-placement.ts'
 import { openStore } from '../../src/storage/open-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
-import { bulkCommit } from '../../src/store/postgres/bulk-commit.ts'
+import { BulkCall, type BulkCommit, bulkCommit } from '../../src/store/postgres/bulk-commit.ts'
+import { CommitGroup } from '../../src/store/postgres/commit-group.ts'
+import { commitLocks } from '../../src/store/postgres/commit-locks.ts'
 import type { Change, Commit, Precondition, Store } from '../../src/store/store.ts'
+import { atOnce } from '../../src/store/time-slice.ts'
 import { runs } from '../bytes/property-runs.ts'
 import { absent, bytes, commitOf, entriesIn, present, put, remove, revision } from './bytes.ts'
 import { freshAddress } from './postgres-stores.ts'
@@ -25,6 +28,10 @@ function puts(count: number, space = 0): Change[] {
 /** As a transaction has it: the key of both is the same. */
 function absentOf({ key }: Change): Precondition {
   return { kind: 'absent', key }
+}
+
+function bulkOf(commit: Commit): BulkCommit | undefined {
+  return atOnce(bulkCommit(commit, keyPlacement))
 }
 
 const version: Precondition = { kind: 'revision', key: catalogVersionKey, prefix: bytes('7;') }
@@ -47,7 +54,7 @@ it('is made of new keys and of others in any order, beside what is required of o
     const unique = puts(200, 1).reverse()
     const changes = [...unique.flatMap((change, i) => [put(keyOf(0, 999 - i), 'object'), change]), ...puts(150, 2)]
     const commit = commitOf(changes, [version, ...unique.map(absentOf), present('model'), revision('model', '3;')])
-    expect(bulkCommit(commit, keyPlacement)?.buckets.map(({ added, blind }) => [added.length, blind.length])).toEqual([
+    expect(bulkOf(commit)?.buckets.map(({ added, blind }) => [added.length, blind.length])).toEqual([
       [0, 200],
       [200, 0],
       [0, 150],
@@ -91,6 +98,48 @@ it('of two that add the same keys at once, in opposite orders, one is made', asy
   })
 })
 
+/** How many pieces there are, between which others have their turn, and what comes of them. */
+function piecesOf<T>(pieces: Iterator<undefined, T>): { readonly count: number; readonly result: T } {
+  for (let count = 1; ; count++) {
+    const piece = pieces.next()
+    if (piece.done === true) return { count, result: piece.value }
+  }
+}
+
+it('a small commit has one piece, and a large one so many that none of them takes long', () => {
+  const small = commitOf(puts(200).reverse())
+  const ofSmall = piecesOf(bulkCommit(small, keyPlacement))
+  expect(ofSmall.count).toBe(1)
+  expect(piecesOf(new BulkCall(ofSmall.result as BulkCommit).toParameters()).count).toBe(1)
+  expect(piecesOf(commitLocks(small, keyPlacement)).count).toBe(1)
+  const large = commitOf(puts(50_000).reverse(), [version])
+  const { count, result } = piecesOf(bulkCommit(large, keyPlacement))
+  expect(count).toBeGreaterThan(100)
+  expect(piecesOf(new BulkCall(result as BulkCommit).toParameters()).count).toBeGreaterThan(50)
+  const locks = piecesOf(commitLocks(large, keyPlacement))
+  expect(locks.count).toBeGreaterThan(50)
+  const group = piecesOf(CommitGroup.ofOne(locks.result, keyPlacement))
+  expect(group.count).toBeGreaterThan(40)
+  expect(piecesOf(group.result.toParameters('together')).count).toBeGreaterThan(100)
+})
+
+it('a large commit that also deletes does what it does on any other store, beside small ones', async () => {
+  await withStores(async (store, memory) => {
+    const old = puts(6_000, 1)
+    const small = [puts(5, 2), puts(5, 0)]
+    const changes = [...old.map(({ key }): Change => ({ kind: 'delete', key })), ...puts(6_000, 3).reverse()]
+    for (const one of [store, memory]) {
+      await one.commit(commitOf(old))
+      const commits = [commitOf(changes, [version, present('model')]), ...small.map((few) => commitOf(few, [version]))]
+      const outcomes = await Promise.all(commits.map((commit) => one.commit(commit)))
+      expect(outcomes.every(({ isCommitted }) => isCommitted)).toBe(true)
+      const missing = present('no model')
+      expect(await one.commit(commitOf(changes, [missing]))).toMatchObject({ isCommitted: false, failed: missing })
+    }
+    expect(await entriesIn(store)).toEqual(await entriesIn(memory))
+  })
+})
+
 it.each<[string, Commit]>([
   ['has few changes', commitOf(puts(100))],
   ['deletes', commitOf([...puts(200), remove('model')])],
@@ -100,7 +149,7 @@ it.each<[string, Commit]>([
   ['writes a key twice', commitOf([...puts(200), put(keyOf(0, 7), 'again')])],
   ['requires a key to be absent that it writes under another name', commitOf(puts(200), [absent(keyOf(0, 7))])],
 ])('what %s goes the way of all commits', (_, commit) => {
-  expect(bulkCommit(commit, keyPlacement)).toBeUndefined()
+  expect(bulkOf(commit)).toBeUndefined()
 })
 
 const key = fc.tuple(fc.nat(spaces.length - 1), fc.nat(40)).map(([space, number]) => keyOf(space, number))

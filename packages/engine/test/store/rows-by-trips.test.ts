@@ -67,6 +67,12 @@ it('objects that rows refer to are read once, for all rows by one read a step', 
     { 'model.name': 'model 3' },
   ])
   expect(reads).toEqual([2])
+  reads.length = 0
+  const makers2000 = expected.map((row) => ({ maker: (row as { readonly maker: unknown }).maker }))
+  expect(await rowsOf(fd, 'FROM Vehicle WHERE year = 2000 TAKE 30 RETURN model.maker.name AS maker')).toEqual(
+    makers2000,
+  )
+  expect(reads).toEqual([5, 2])
   await fd.close()
 })
 

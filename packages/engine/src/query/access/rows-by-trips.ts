@@ -6,7 +6,7 @@ import { mapAwaitable } from '../../store/awaitable.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, NamingEntries } from '../../store/store.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
-import { askForFollowed } from '../evaluate/followed-references.ts'
+import { askForFollowed, type Following } from '../evaluate/followed-references.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { RowChunks } from '../query-request.ts'
@@ -161,21 +161,23 @@ class NamedRows extends RowsInPlace {
 
   /** What the rows of the page refer to: a trip for each step of the longest path. */
   private async fetchFollowed(): Promise<void> {
-    const { followed } = this.plan
+    const { followed: references } = this.plan
     const { reader } = this.context
-    const isAsking = (view: ObjectView): boolean => askForFollowed(view, followed, reader)
-    let asking: ObjectView[] = []
+    let asking: Following[] = []
     this.asked = []
     for (let at = 0; at < this.count && asking.length < this.left; at++) {
       const record = this.page?.named(at)
       const view = record && this.likelyRow(this.keyAt(at), record)
       this.asked.push(view)
-      if (view !== undefined) asking.push(view)
+      if (view !== undefined) asking.push({ view, references })
     }
     for (;;) {
-      asking = asking.filter(isAsking)
-      if (asking.length === 0) return
+      const behind: Following[] = []
+      let isMissing = false
+      for (const one of asking) isMissing = askForFollowed(one, reader, behind) || isMissing
+      if (!isMissing) return
       await reader.fetchMissing()
+      asking = behind
     }
   }
 

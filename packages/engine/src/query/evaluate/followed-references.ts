@@ -37,20 +37,37 @@ function note(object: Bound, slot: number, found: Found[]): Found[] | undefined 
   return fresh.next
 }
 
-/** Asks for what the object refers to, as far as that is known; once it is fetched, for what follows. False where nothing is missing. */
+/** An object, and what of it is followed. */
+export interface Following {
+  readonly view: ObjectView
+  readonly references: readonly FollowedReference[]
+}
+
+/**
+ * Asks for what the object refers to, as far as that is known, and adds to `behind` what is to be asked again once it is fetched, for what follows.
+ * False where nothing is missing.
+ */
 export function askForFollowed(
-  view: ObjectView,
-  references: readonly FollowedReference[],
+  { view, references }: Following,
   reader: Pick<ObjectReader, 'ask'>,
+  behind: Following[],
 ): boolean {
   let isMissing = false
-  for (const { attribute, next } of references) {
+  for (const reference of references) {
+    const { attribute, next } = reference
     if (view.format?.cls.isOrInherits(attribute.cls.number) !== true) continue
     const at = view.locateReference(attribute.index)
     if (at < 0) continue
     const target = reader.ask(view.record, at)
-    if (target === 'asked') isMissing = true
-    else if (target !== undefined && next.length > 0) isMissing = askForFollowed(target, next, reader) || isMissing
+    if (target === undefined) continue
+    if (target !== 'asked' && target !== 'askedBefore') {
+      if (next.length > 0) isMissing = askForFollowed({ view: target, references: next }, reader, behind) || isMissing
+      continue
+    }
+    isMissing = true
+    // Many refer to the same few: whoever has asked first follows on. Should that be by other references, the rest is fetched for the row itself.
+    if (next.length === 0 || (target === 'askedBefore' && references.length === 1)) continue
+    behind.push({ view, references: [reference] })
   }
   return isMissing
 }

@@ -76,8 +76,11 @@ export interface ObjectReader {
   object(oid: Oid): ObjectView
   /** That of the OID whose bytes these are; undefined for the reference to nothing. */
   objectAt(bytes: Bytes, at: number): ObjectView | undefined
-  /** The same where the store answers later, without waiting: `asked` where the object is fetched with what others ask for. */
-  ask(bytes: Bytes, at: number): ObjectView | undefined | 'asked'
+  /**
+   * The same where the store answers later, without waiting: `asked` where the object is fetched with what others ask for; `askedBefore` where
+   * somebody is known to have asked for it since the last trip.
+   */
+  ask(bytes: Bytes, at: number): ObjectView | undefined | 'asked' | 'askedBefore'
   /** Says before going through them that all of these objects will be asked for, so that none is waited for alone. */
   prefetch(oids: readonly unknown[]): void
   /** Elements of a list or set, or pairs of a map, that are kept as link entries. */

@@ -152,7 +152,7 @@ export class SnapshotReader implements ObjectReader {
     return view
   }
 
-  ask(bytes: Bytes, at: number): ObjectView | undefined | 'asked' {
+  ask(bytes: Bytes, at: number): ObjectView | undefined | 'asked' | 'askedBefore' {
     const high = readInt32(bytes, at)
     const low = readInt32(bytes, at + 4)
     if (high === 0 && low === 0) return undefined
@@ -160,7 +160,7 @@ export class SnapshotReader implements ObjectReader {
     const near = this.near[place]
     if (near?.high === high && near.low === low) {
       if (near.view !== undefined) return near.view
-      if (near.trips === this.trips) return 'asked'
+      if (near.trips === this.trips) return 'askedBefore'
     }
     const oid = oidFromBytes(bytes, at)
     const view = this.views.get(oid)

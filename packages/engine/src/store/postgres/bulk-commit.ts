@@ -4,8 +4,17 @@
  */
 import { assert } from '../../errors.ts'
 import type { KeyPlacement } from '../key-placement.ts'
+import { sortInPieces } from '../sort-in-pieces.ts'
 import type { Bytes, Change, Commit, CommitOutcome, Precondition } from '../store.ts'
-import { bufferOf, byteaArray, int2Array, int4Array, textArray } from './binary-array.ts'
+import {
+  bufferOf,
+  byteaArray,
+  byteaArrayInPieces,
+  int2Array,
+  int4Array,
+  int4ArrayInPieces,
+  textArray,
+} from './binary-array.ts'
 import { inLockOrder, lockStep } from './commit-group.ts'
 import { addPrecondition, isSame, type KeyLock, type RequiredKey, textOf } from './commit-locks.ts'
 import { preconditionKind, procedureFlags } from './commit-parameters.ts'
@@ -20,15 +29,15 @@ const changesMin = 128
 interface Bucket {
   readonly placement: number
   /** Required to be absent. */
-  readonly added: Put[]
+  added: Put[]
   /** Written whatever is there. */
-  readonly blind: Put[]
+  blind: Put[]
 }
 
 export interface BulkCommit {
   /** By key: what is required and not written. */
   readonly locks: ReadonlyMap<string, KeyLock>
-  readonly buckets: readonly Bucket[]
+  readonly buckets: readonly Readonly<Bucket>[]
   readonly version: Revision | undefined
   /** Those of `locks`. */
   readonly expected: readonly RequiredKey[]
@@ -36,37 +45,50 @@ export interface BulkCommit {
   readonly absent: readonly Precondition[]
 }
 
-/** Undefined where it is not of that kind: few changes, a deletion, a key that is written and required in another way than to be absent, a range. */
-export function bulkCommit({ changes, preconditions }: Commit, keys: KeyPlacement): BulkCommit | undefined {
+/** Steps of less than a microsecond in one piece. */
+const pieceSteps = 4_096
+
+/**
+ * Undefined where it is not of that kind: few changes, a deletion, a key that is written and required in another way than to be absent, a range. In
+ * pieces, between which others may have their turn; of a small commit there is one piece alone.
+ */
+export function* bulkCommit(
+  { changes, preconditions }: Commit,
+  keys: KeyPlacement,
+): Generator<undefined, BulkCommit | undefined, undefined> {
   if (changes.length < changesMin) return undefined
   const locks = new Map<string, KeyLock>()
   const expected: RequiredKey[] = []
   const absent: Precondition[] = []
   let version: Revision | undefined
+  let steps = 0
   for (const precondition of preconditions) {
     if (precondition.kind === 'range') return undefined
     if (precondition.kind === 'absent') absent.push(precondition)
     else if (precondition.kind === 'revision' && version === undefined && isSame(precondition.key, keys.versionKey)) {
       version = precondition
     } else expected.push({ precondition, lock: addPrecondition(locks, precondition, keys) })
+    if (++steps % pieceSteps === 0) yield
   }
-  const buckets = bucketsOf(changes, absent, locks, keys)
+  const buckets = yield* bucketsOf(changes, absent, locks, keys)
   return buckets === undefined ? undefined : { locks, buckets, version, expected, absent }
 }
 
 /** In the order in which rows are locked. */
-function bucketsOf(
+function* bucketsOf(
   changes: Commit['changes'],
   absent: readonly Precondition[],
   locks: ReadonlyMap<string, KeyLock>,
   { placementOf, versionKey }: KeyPlacement,
-): Bucket[] | undefined {
+): Generator<undefined, Bucket[] | undefined, undefined> {
   const buckets = new Map<number, Bucket>()
   const required = new Set(Array.from(locks.values(), ({ placement }) => placement))
   const versionPlacement = placementOf(versionKey)
   let added = 0
+  let steps = 0
   for (const change of changes) {
     if (change.kind !== 'put') return undefined
+    if (++steps % pieceSteps === 0) yield
     const { key } = change
     const placement = placementOf(key)
     if (required.has(placement) && locks.has(textOf(key))) return undefined
@@ -85,26 +107,31 @@ function bucketsOf(
   // One that is required to be absent and not written, or written in another order.
   if (added < absent.length) return undefined
   const sorted = [...buckets.values()].sort((one, other) => one.placement - other.placement)
-  return sorted.every(sortKeys) ? sorted : undefined
+  for (const bucket of sorted) if (!(yield* sortKeys(bucket))) return undefined
+  return sorted
 }
 
 /** False where a key is there twice. */
-function sortKeys(bucket: Bucket): boolean {
-  const { added, blind } = bucket
-  const isEachOnce = sortPuts(added) && sortPuts(blind)
-  return isEachOnce && (added.length === 0 || blind.length === 0 || sortPuts([...added, ...blind]))
+function* sortKeys(bucket: Bucket): Generator<undefined, boolean, undefined> {
+  const added = yield* sortedPuts(bucket.added)
+  const blind = yield* sortedPuts(bucket.blind)
+  if (added === undefined || blind === undefined) return false
+  bucket.added = added
+  bucket.blind = blind
+  return added.length === 0 || blind.length === 0 || (yield* sortedPuts([...added, ...blind])) !== undefined
 }
 
-/** False where a key is there twice. Mostly they ascend already. */
-function sortPuts(puts: Put[]): boolean {
-  if (isAscending(puts)) return true
-  puts.sort((one, other) => compareKeys(one.key, other.key))
-  return isAscending(puts)
+/** Undefined where a key is there twice. Mostly they ascend already. */
+function* sortedPuts(puts: Put[]): Generator<undefined, Put[] | undefined, undefined> {
+  if (yield* areAscending(puts)) return puts
+  const sorted = yield* sortInPieces(puts, (one, other) => compareKeys(one.key, other.key))
+  return (yield* areAscending(sorted)) ? sorted : undefined
 }
 
-function isAscending(puts: readonly Put[]): boolean {
+function* areAscending(puts: readonly Put[]): Generator<undefined, boolean, undefined> {
   for (let i = 1; i < puts.length; i++) {
     if (compareKeys((puts[i - 1] as Put).key, (puts[i] as Put).key) >= 0) return false
+    if (i % pieceSteps === 0) yield
   }
   return true
 }
@@ -131,10 +158,10 @@ export class BulkCall {
     this.bulk = bulk
   }
 
-  /** In the order of the function's parameters after slot and number. */
-  toParameters(): unknown[] {
+  /** In the order of the function's parameters after slot and number. In pieces, as the commit was made. */
+  *toParameters(): Generator<undefined, unknown[], undefined> {
     const { version, locks, expected, buckets } = this.bulk
-    const locked = [...locks.values()].sort(inLockOrder)
+    const locked = yield* sortInPieces([...locks.values()], inLockOrder)
     for (const [i, lock] of locked.entries()) lock.place = i + 1
     const hasBlind = buckets.some(({ blind }) => blind.length > 0)
     return [
@@ -146,9 +173,9 @@ export class BulkCall {
       int4Array(locked.map(({ prefixBytes }) => prefixBytes)),
       byteaArray(locked.map(() => null)),
       int4Array(locked.map(() => 0)),
-      ...rowParameters(buckets, 'added'),
-      ...rowParameters(buckets, 'blind'),
-      ...preconditionParameters(expected, locked.length, countOf(buckets, 'added')),
+      ...(yield* rowParameters(buckets, 'added')),
+      ...(yield* rowParameters(buckets, 'blind')),
+      ...(yield* preconditionParameters(expected, locked.length, countOf(buckets, 'added'))),
       ...noRanges,
     ]
   }
@@ -174,37 +201,43 @@ function countOf(buckets: readonly Bucket[], which: 'added' | 'blind'): number {
   return buckets.reduce((sum, bucket) => sum + bucket[which].length, 0)
 }
 
-function rowParameters(buckets: readonly Bucket[], which: 'added' | 'blind'): Buffer[] {
+function* rowParameters(
+  buckets: readonly Bucket[],
+  which: 'added' | 'blind',
+): Generator<undefined, Buffer[], undefined> {
+  const puts: Put[] = []
   const placements: number[] = []
-  const keys: Bytes[] = []
-  const values: Bytes[] = []
   for (const bucket of buckets) {
-    for (const { key, value } of bucket[which]) {
+    for (const put of bucket[which]) {
       placements.push(bucket.placement)
-      keys.push(key)
-      values.push(value)
+      if (puts.push(put) % pieceSteps === 0) yield
     }
   }
-  return [int4Array(placements), byteaArray(keys), byteaArray(values), int4Array(repeated(1, keys.length))]
+  const ofPlacements = yield* int4ArrayInPieces(placements, (placement) => placement)
+  const ofKeys = yield* byteaArrayInPieces(puts, ({ key }) => key)
+  const ofValues = yield* byteaArrayInPieces(puts, ({ value }) => value)
+  return [ofPlacements, ofKeys, ofValues, yield* int4ArrayInPieces(puts, () => 1)]
 }
 
 /** First those of what is locked, then those of what is added, as it is sorted. */
-function preconditionParameters(expected: readonly RequiredKey[], locked: number, added: number): Buffer[] {
+function* preconditionParameters(
+  expected: readonly RequiredKey[],
+  locked: number,
+  added: number,
+): Generator<undefined, Buffer[], undefined> {
   const subjects = expected.map(({ lock }) => lock.place)
   for (let i = 1; i <= added; i++) subjects.push(locked + i)
-  return [
-    int2Array([
-      ...expected.map(({ precondition }) => kindOf(precondition)),
-      ...repeated(preconditionKind.absent, added),
-    ]),
-    int4Array(subjects),
-    byteaArray([
-      ...expected.map(({ precondition }) => (precondition.kind === 'revision' ? precondition.prefix : null)),
-      ...repeated(null, added),
-    ]),
-    int4Array(subjects.map((_, i) => i + 1)),
-    int4Array(repeated(1, subjects.length)),
-  ]
+  if (subjects.length > pieceSteps) yield
+  const kinds = int2Array([
+    ...expected.map(({ precondition }) => kindOf(precondition)),
+    ...repeated(preconditionKind.absent, added),
+  ])
+  const prefixes = expected.map(({ precondition }) => (precondition.kind === 'revision' ? precondition.prefix : null))
+  const places = yield* int4ArrayInPieces(subjects, (place) => place)
+  const ofPrefixes = yield* byteaArrayInPieces([...prefixes, ...repeated(null, added)], (prefix) => prefix)
+  let position = 0
+  const positions = yield* int4ArrayInPieces(subjects, () => ++position)
+  return [kinds, places, ofPrefixes, positions, yield* int4ArrayInPieces(subjects, () => 1)]
 }
 
 function kindOf({ kind }: Precondition): number {

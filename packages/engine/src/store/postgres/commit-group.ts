@@ -1,7 +1,16 @@
 /** Several commits as the parameters of one call of the function that commits: keys in the order in which they are locked, each once. */
 import type { KeyPlacement } from '../key-placement.ts'
+import { sortInPieces } from '../sort-in-pieces.ts'
 import type { Bytes, CommitOutcome, Precondition } from '../store.ts'
-import { bufferOf, byteaArray, int2Array, int4Array, textArray } from './binary-array.ts'
+import {
+  bufferOf,
+  byteaArray,
+  byteaArrayInPieces,
+  int2Array,
+  int4Array,
+  int4ArrayInPieces,
+  textArray,
+} from './binary-array.ts'
 import { type CommitLocks, isNew, isShared, isUnconditional, type KeyLock } from './commit-locks.ts'
 import { lockFlags, preconditionKind, procedureFlags } from './commit-parameters.ts'
 
@@ -32,6 +41,9 @@ const stepOf = { 'one by one': procedureFlags.byRow, 'in runs': procedureFlags.b
 const runKeysMax = 256
 const runBytesMax = 131_072
 
+/** Steps of a microsecond or two in one piece. */
+const pieceSteps = 1_024
+
 export class CommitGroup {
   private readonly keys: KeyPlacement
   private readonly members: CommitLocks[] = []
@@ -41,6 +53,22 @@ export class CommitGroup {
 
   constructor(keys: KeyPlacement) {
     this.keys = keys
+  }
+
+  /** Of one commit, to which no other is added. In pieces, as it is large. */
+  static *ofOne(member: CommitLocks, keys: KeyPlacement): Generator<undefined, CommitGroup, undefined> {
+    const group = new CommitGroup(keys)
+    group.members.push(member)
+    let steps = 0
+    for (const lock of member.locks.values()) {
+      group.merge(lock, 1)
+      if (++steps % pieceSteps === 0) yield
+    }
+    for (const { precondition, lock } of member.expected) {
+      group.located.push({ precondition, position: group.located.length + 1, owner: 1, lock })
+      if (++steps % pieceSteps === 0) yield
+    }
+    return group
   }
 
   /** False where it has to wait for another group: what it needs of some key does not go together with the others. */
@@ -82,37 +110,40 @@ export class CommitGroup {
     return this.members[0]?.isExclusive === true
   }
 
-  /** In the order of the function's parameters after slot and number. */
-  toParameters(rows: RowsOfCommit): unknown[] {
+  /** In the order of the function's parameters after slot and number. In pieces, between which others may have their turn; of few keys there is one. */
+  *toParameters(rows: RowsOfCommit): Generator<undefined, unknown[], undefined> {
     const locked: KeyLock[] = []
     const added: KeyLock[] = []
     const blind: KeyLock[] = []
-    for (const lock of [...this.locks.values()].sort(inLockOrder)) {
+    let steps = 0
+    for (const lock of yield* sortInPieces([...this.locks.values()], inLockOrder)) {
       if (rows !== 'together') locked.push(lock)
       else if (isNew(lock)) added.push(lock)
       else if (isUnconditional(lock)) blind.push(lock)
       else locked.push(lock)
+      if (++steps % pieceSteps === 0) yield
     }
     for (const [i, lock] of locked.entries()) lock.place = i + 1
     for (const [i, lock] of added.entries()) lock.place = locked.length + i + 1
+    const isLong = this.locks.size > pieceSteps
+    if (isLong) yield
     const first = this.members[0]
     const does = rows !== 'together' ? stepOf[rows] : lockStep(locked) | changeSteps(locked, added, blind)
+    if (isLong) yield
+    const flags = int2Array(rows === 'in runs' ? flagsInRuns(locked) : locked.map((lock) => lock.wants))
+    const ofLocked = yield* rowParameters(locked)
     return [
       does | (first?.isExclusive === true ? procedureFlags.exclusive : 0),
       first?.version === undefined ? null : bufferOf(first.version.prefix),
-      int4Array(locked.map(({ placement }) => placement)),
-      byteaArray(locked.map(({ key }) => key)),
-      int2Array(rows === 'in runs' ? flagsInRuns(locked) : locked.map((lock) => lock.wants)),
-      int4Array(locked.map(({ prefixBytes }) => prefixBytes)),
-      byteaArray(locked.map(({ value }) => value)),
-      int4Array(locked.map(({ owner }) => owner)),
-      ...[added, blind].flatMap((locks) => [
-        int4Array(locks.map(({ placement }) => placement)),
-        byteaArray(locks.map(({ key }) => key)),
-        byteaArray(locks.map(({ value }) => value)),
-        int4Array(locks.map(({ owner }) => owner)),
-      ]),
-      ...preconditionParameters(this.located),
+      ofLocked.placements,
+      ofLocked.keys,
+      flags,
+      yield* int4ArrayInPieces(locked, ({ prefixBytes }) => prefixBytes),
+      ofLocked.values,
+      ofLocked.owners,
+      ...Object.values(yield* rowParameters(added)),
+      ...Object.values(yield* rowParameters(blind)),
+      ...(yield* preconditionParameters(this.located)),
       ...rangeParameters(this.located, this.keys),
     ]
   }
@@ -211,15 +242,32 @@ function changeSteps(locked: readonly KeyLock[], added: readonly KeyLock[], blin
   return does
 }
 
-function preconditionParameters(placed: readonly Located[]): Buffer[] {
+interface RowParameters {
+  readonly placements: Buffer
+  readonly keys: Buffer
+  readonly values: Buffer
+  readonly owners: Buffer
+}
+
+/** In the order in which the function has them of what is added and of what is written blindly. */
+function* rowParameters(locks: readonly KeyLock[]): Generator<undefined, RowParameters, undefined> {
+  return {
+    placements: yield* int4ArrayInPieces(locks, ({ placement }) => placement),
+    keys: yield* byteaArrayInPieces(locks, ({ key }) => key),
+    values: yield* byteaArrayInPieces(locks, ({ value }) => value),
+    owners: yield* int4ArrayInPieces(locks, ({ owner }) => owner),
+  }
+}
+
+function* preconditionParameters(placed: readonly Located[]): Generator<undefined, Buffer[], undefined> {
   const ofKeys = placed.filter(isOfKey)
-  return [
-    int2Array(ofKeys.map(({ precondition }) => preconditionKind[precondition.kind])),
-    int4Array(ofKeys.map(({ lock }) => lock.place)),
-    byteaArray(ofKeys.map(({ precondition }) => (precondition.kind === 'revision' ? precondition.prefix : null))),
-    int4Array(ofKeys.map(({ position }) => position)),
-    int4Array(ofKeys.map(({ owner }) => owner)),
-  ]
+  const kinds = int2Array(ofKeys.map(({ precondition }) => preconditionKind[precondition.kind]))
+  const places = yield* int4ArrayInPieces(ofKeys, ({ lock }) => lock.place)
+  const prefixes = yield* byteaArrayInPieces(ofKeys, ({ precondition }) => {
+    return precondition.kind === 'revision' ? precondition.prefix : null
+  })
+  const positions = yield* int4ArrayInPieces(ofKeys, ({ position }) => position)
+  return [kinds, places, prefixes, positions, yield* int4ArrayInPieces(ofKeys, ({ owner }) => owner)]
 }
 
 function isOfKey(placed: Located): placed is Located<KeyPrecondition> {

@@ -42,21 +42,33 @@ export interface CommitLocks {
   readonly bytes: number
 }
 
-export function commitLocks(commit: Commit, keys: KeyPlacement): CommitLocks {
+/** Steps of about a microsecond in one piece. */
+const pieceSteps = 1_024
+
+/** In pieces, between which others may have their turn; of a small commit there is one piece alone. */
+export function* commitLocks(commit: Commit, keys: KeyPlacement): Generator<undefined, CommitLocks, undefined> {
   const { versionKey } = keys
+  let steps = 0
   const locks = new Map<string, KeyLock>()
   const expected: RequiredKey[] = []
   let version: CommitLocks['version']
-  for (const change of commit.changes) addChange(locks, change, keys)
+  for (const change of commit.changes) {
+    addChange(locks, change, keys)
+    if (++steps % pieceSteps === 0) yield
+  }
   const isExclusive =
     locks.has(textOf(versionKey)) || hasSome(commit.preconditions, (one) => isGuardedBy(one, versionKey))
   for (const precondition of commit.preconditions) {
     const isOfVersion = precondition.kind === 'revision' && !isExclusive && isSame(precondition.key, versionKey)
     if (isOfVersion && version === undefined) version = precondition
     else expected.push({ precondition, lock: addPrecondition(locks, precondition, keys) })
+    if (++steps % pieceSteps === 0) yield
   }
   let bytes = 0
-  for (const { key, value } of locks.values()) bytes += key.length + (value?.length ?? 0)
+  for (const { key, value } of locks.values()) {
+    bytes += key.length + (value?.length ?? 0)
+    if (++steps % pieceSteps === 0) yield
+  }
   return { commit, locks, expected, version, isExclusive, bytes }
 }
 

@@ -1,5 +1,6 @@
 /** One call of the function that commits: one round trip, tried again where that helps, and never done twice or lost unseen. */
 import type { CommitOutcome } from '../store.ts'
+import { inTurnsIfLong } from '../time-slice.ts'
 import { Attempts } from './attempts.ts'
 import { preparedStatement } from './binary-rows.ts'
 import { fencedSqlState } from './commit-function.ts'
@@ -23,7 +24,8 @@ export interface CommitCall {
   readonly size: number
   readonly isExclusive: boolean
   readonly proofPlacement: number
-  toParameters(rows: RowsOfCommit): unknown[]
+  /** In pieces where they are many. */
+  toParameters(rows: RowsOfCommit): Iterator<undefined, unknown[]>
   outcomes(failed: readonly number[]): CommitOutcome[]
 }
 
@@ -40,7 +42,7 @@ export async function commitTogether(
   { rows, tables, prepared }: CommitStrategy,
 ): Promise<CommitOutcome[]> {
   const proof = rows === 'together' ? 0 : call.proofPlacement
-  const values = parametersOf(call, rows)
+  const values = await parametersOf(call, rows)
   if (prepared !== undefined && call.isExclusive) values[0] = (values[0] as number) | procedureFlags.recover
   const { location, patienceMs } = connections.address
   const attempts = new Attempts(patienceMs)
@@ -72,9 +74,9 @@ export async function commitTogether(
   }
 }
 
-function parametersOf(call: CommitCall, rows: RowsOfCommit): unknown[] {
+async function parametersOf(call: CommitCall, rows: RowsOfCommit): Promise<unknown[]> {
   try {
-    return call.toParameters(rows)
+    return await inTurnsIfLong(call.toParameters(rows))
   } catch (error) {
     if (call.size > 1) throw new FailedTogether(undefined, { cause: error })
     throw error

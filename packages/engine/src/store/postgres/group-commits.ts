@@ -1,6 +1,7 @@
 /** Puts commits that wait into calls of the function that commits, and answers each for itself. */
 import type { Commit, CommitOutcome } from '../store.ts'
-import { BulkCall, type BulkCommit, bulkCommit } from './bulk-commit.ts'
+import { inTurnsIfLong } from '../time-slice.ts'
+import { BulkCall, bulkCommit } from './bulk-commit.ts'
 import { type CommitCall, type CommitStrategy, commitTogether, FailedTogether } from './commit.ts'
 import { CommitGroup } from './commit-group.ts'
 import { type CommitLocks, commitLocks } from './commit-locks.ts'
@@ -10,9 +11,12 @@ import type { Connections } from './connections.ts'
 const callsAtOnce = 2
 /** Calls that wait for locks of others do not hold everybody up: after so long another is sent beside them. */
 const stalledMs = 5
+/** A commit of more keys goes by a call of its own. */
+const groupedKeysMax = 4_096
 
 interface Waiting {
-  readonly commit: CommitLocks | BulkCommit
+  /** A call of its own where it is large. */
+  readonly commit: CommitLocks | CommitCall
   /** It is large, or together with others it took too long. */
   readonly isAlone: boolean
   resolve(outcome: CommitOutcome): void
@@ -38,12 +42,14 @@ export class GroupCommits {
   }
 
   /** Throws StoreUnavailable, OutcomeUnknown. */
-  commit(commit: Commit): Promise<CommitOutcome> {
+  async commit(commit: Commit): Promise<CommitOutcome> {
+    const prepared = inTurnsIfLong(prepare(commit, this.strategy))
+    return this.sent(prepared instanceof Promise ? await prepared : prepared)
+  }
+
+  private sent(commit: CommitLocks | CommitCall): Promise<CommitOutcome> {
     return new Promise((resolve, reject) => {
-      const { rows, tables } = this.strategy
-      const bulk = rows === 'together' ? bulkCommit(commit, tables.keys) : undefined
-      const isAlone = bulk !== undefined
-      this.waiting.push({ commit: bulk ?? commitLocks(commit, tables.keys), isAlone, resolve, reject })
+      this.waiting.push({ commit, isAlone: 'outcomes' in commit, resolve, reject })
       // Those that are ready in the same turn go together.
       this.gathering ??= setImmediate(() => {
         this.gathering = undefined
@@ -92,14 +98,14 @@ export class GroupCommits {
     const members: Waiting[] = []
     const left: Waiting[] = []
     const [first] = this.waiting
-    if (first !== undefined && 'buckets' in first.commit) {
+    if (first !== undefined && 'outcomes' in first.commit) {
       this.waiting = this.waiting.slice(1)
-      return { call: new BulkCall(first.commit), members: [first] }
+      return { call: first.commit, members: [first] }
     }
     for (const waiting of this.waiting) {
       const goesAlong = members.length === 0 || (!waiting.isAlone && members[0]?.isAlone === false)
       try {
-        if (goesAlong && !('buckets' in waiting.commit) && group.add(waiting.commit)) members.push(waiting)
+        if (goesAlong && !('outcomes' in waiting.commit) && group.add(waiting.commit)) members.push(waiting)
         else left.push(waiting)
       } catch (error) {
         this.waiting = this.waiting.filter((one) => one !== waiting)
@@ -110,4 +116,15 @@ export class GroupCommits {
     this.waiting = left
     return { call: group, members }
   }
+}
+
+/** In pieces where it is large: nobody waits while it is sorted. */
+function* prepare(
+  commit: Commit,
+  { rows, tables: { keys } }: CommitStrategy,
+): Generator<undefined, CommitLocks | CommitCall, undefined> {
+  const bulk = rows === 'together' ? yield* bulkCommit(commit, keys) : undefined
+  if (bulk !== undefined) return new BulkCall(bulk)
+  const locks = yield* commitLocks(commit, keys)
+  return locks.locks.size > groupedKeysMax ? yield* CommitGroup.ofOne(locks, keys) : locks
 }
