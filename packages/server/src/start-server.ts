@@ -14,15 +14,16 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { AuditFile } from './audit/audit-file.ts'
 import { AuditLog } from './audit/audit-log.ts'
-import type { Config, JwtConfig } from './config/config.ts'
+import type { CertificatesConfig, Config, JwtConfig } from './config/config.ts'
 import { collectSooner, makeAllYoung } from './heap.ts'
 import { buildServer, type TlsOptions } from './http/server.ts'
 import { defaultServerLimits, type Limits, type ServerLimits, unacceptedConnectionsMax } from './limits.ts'
 import type { Peers } from './peers/peers.ts'
 import type { AuthenticationScheme } from './security/authenticator.ts'
+import { CertificateScheme } from './security/certificates.ts'
 import { makeFirstAdministrator } from './security/first-administrator.ts'
 import type { KnownCallers } from './security/known-callers.ts'
-import { isRole, type OwnRoles, readGrant } from './security/roles.ts'
+import { type Grant, isRole, type OwnRoles, readGrant } from './security/roles.ts'
 import { Security } from './security/security.ts'
 import { hasSecurityClasses, SecurityDatabase } from './security/security-database.ts'
 import { keepTickShape } from './tick-shape.ts'
@@ -126,16 +127,18 @@ interface Tls {
 }
 
 /** Throws an Error with a sentence where certificate or key cannot be used. */
-function openTls({ tlsCert, tlsKey }: Config, logger: Logger): Tls | undefined {
+function openTls({ tlsCert, tlsKey, tlsClientCa, tlsClientCerts }: Config, logger: Logger): Tls | undefined {
   if (tlsCert === undefined || tlsKey === undefined) return undefined
-  const named = { cert: tlsCert, key: tlsKey }
+  const named = { cert: tlsCert, key: tlsKey, clientCa: tlsClientCa }
   const material = readTlsFiles(named)
   let exchange: (material: TlsMaterial) => void = () => undefined
   const files = new CertificateFiles(named, logger, (read) => exchange(read))
   const onServers = (given: typeof exchange): void => {
     exchange = given
   }
-  return { files, options: { material, clientCertificates: 'none', onServers } }
+  const ofClients = tlsClientCerts === 'require' ? 'required' : 'optional'
+  const clientCertificates = tlsClientCa === undefined ? 'none' : ofClients
+  return { files, options: { material, clientCertificates, onServers } }
 }
 
 /** Throws an Error with a sentence where it cannot be written. */
@@ -152,8 +155,9 @@ async function openAudit(
 }
 
 /** With the first administrator, whose password is told on standard output, once. */
-async function openSecurity({ securityStore, jwt }: Config, logger: Logger): Promise<Security> {
-  const ofIssuer = jwt === undefined ? undefined : await jwtScheme(jwt, logger)
+async function openSecurity(config: Config, logger: Logger): Promise<Security> {
+  const { securityStore } = config
+  const configured = await configuredSchemes(config, logger)
   const onFault = (err: unknown): void => logger.error({ err }, 'the security database cannot be used')
   const warn = (message: string): void => logger.warn(message)
   let database: SecurityDatabase
@@ -163,12 +167,13 @@ async function openSecurity({ securityStore, jwt }: Config, logger: Logger): Pro
     const place = withoutCredentials(securityStore)
     throw new Error(`The security database (${place}) cannot be opened: ${(error as Error).message}`, { cause: error })
   }
-  const security = new Security(database, onFault, (callers) => (ofIssuer === undefined ? [] : [ofIssuer.of(callers)]))
+  const security = new Security(database, onFault, (callers) => configured.map((one) => one.of(callers)))
   try {
     const notice = await makeFirstAdministrator(database, security.hashes, process.env)
     if (notice !== undefined) process.stdout.write(notice)
     await security.start()
-    ofIssuer?.checkRoles(await security.callers.roles())
+    const ownRoles = await security.callers.roles()
+    for (const { checkRoles } of configured) checkRoles(ownRoles)
     return security
   } catch (error) {
     await security.close()
@@ -176,37 +181,63 @@ async function openSecurity({ securityStore, jwt }: Config, logger: Logger): Pro
   }
 }
 
-interface OfIssuer {
+interface ConfiguredScheme {
   of(callers: KnownCallers): AuthenticationScheme
   /** A role may be made later: until then the log alone tells that it is not there. */
   checkRoles(ownRoles: OwnRoles): void
 }
 
-/** Throws an Error with a sentence for a role that cannot be one. */
-async function jwtScheme({ jwks, name, roles, ...config }: JwtConfig, logger: Logger): Promise<OfIssuer> {
+/** Beside those of the security database. Throws an Error with a sentence for a role that cannot be one. */
+async function configuredSchemes(
+  { jwt, tlsClientCa, certificates }: Config,
+  logger: Logger,
+): Promise<readonly ConfiguredScheme[]> {
+  return [
+    ...(jwt === undefined ? [] : [await jwtScheme(jwt, logger)]),
+    ...(tlsClientCa === undefined ? [] : [certificateScheme(certificates, logger)]),
+  ]
+}
+
+async function jwtScheme({ jwks, name, roles, ...config }: JwtConfig, logger: Logger): Promise<ConfiguredScheme> {
+  const { grants, checkRoles } = readRoles(roles, 'jwt', logger)
+  // Loaded by those servers alone that take such tokens.
+  const [{ JwtScheme }, { keysOf }] = await Promise.all([import('./security/jwt.ts'), import('./security/jwt-keys.ts')])
+  const settings = { ...config, nameClaim: name, roles: grants }
+  return { of: (callers) => new JwtScheme(settings, keysOf(jwks, logger), callers), checkRoles }
+}
+
+function certificateScheme({ name, users, roles }: CertificatesConfig, logger: Logger): ConfiguredScheme {
+  const { grants, checkRoles } = readRoles(roles, 'certificates', logger)
+  return { of: (callers) => new CertificateScheme({ name, users, roles: grants }, callers), checkRoles }
+}
+
+interface ReadRoles extends Pick<ConfiguredScheme, 'checkRoles'> {
+  readonly grants: Readonly<Record<string, readonly Grant[]>>
+}
+
+function readRoles(
+  roles: Readonly<Record<string, readonly string[]>>,
+  setting: keyof Config,
+  logger: Logger,
+): ReadRoles {
   const grants = Object.entries(roles).map(([value, texts]) => {
     try {
       return [value, texts.map(readGrant)] as const
     } catch (error) {
-      throw new Error(`jwt: the roles of '${value}' cannot be: ${(error as Error).message}`)
+      throw new Error(`${setting}: the roles of '${value}' cannot be: ${(error as Error).message}`)
     }
   })
-  // Loaded by those servers alone that take such tokens.
-  const [{ JwtScheme }, { keysOf }] = await Promise.all([import('./security/jwt.ts'), import('./security/jwt-keys.ts')])
-  const settings = { ...config, nameClaim: name, roles: Object.fromEntries(grants) }
-  return {
-    of: (callers) => new JwtScheme(settings, keysOf(jwks, logger), callers),
-    checkRoles(ownRoles) {
-      for (const [value, granted] of grants) {
-        for (const { role } of granted) {
-          if (isRole(role, ownRoles)) continue
-          logger.warn(
-            `jwt: '${value}' is to have the role '${role}', which is not there: it grants nothing until it is.`,
-          )
-        }
+  const checkRoles = (ownRoles: OwnRoles): void => {
+    for (const [value, granted] of grants) {
+      for (const { role } of granted) {
+        if (isRole(role, ownRoles)) continue
+        logger.warn(
+          `${setting}: '${value}' is to have the role '${role}', which is not there: it grants nothing until it is.`,
+        )
       }
-    },
+    }
   }
+  return { grants: Object.fromEntries(grants), checkRoles }
 }
 
 async function openAll(

@@ -1,6 +1,7 @@
 /** What the configuration of a server says, whole or from one source. */
 import type { Dialect } from '@ashlar/engine'
 import type { Limits } from '../limits.ts'
+import type { CertificateName } from '../tls/certificate-name.ts'
 
 export interface FederatedDatabaseConfig {
   readonly alias: string
@@ -14,6 +15,18 @@ export interface FederatedDatabaseConfig {
 
 /** What is done where the audit log cannot be written: changes are refused, or done and counted. */
 export type AuditFailure = 'refuse' | 'continue'
+
+/** Whether clients may show certificates, or have to. */
+export type ClientCertificates = 'request' | 'require'
+
+/** Whose the certificates of clients are. */
+export interface CertificatesConfig {
+  readonly name: CertificateName
+  /** By the name in the certificate: the name of the user, where it is another one. */
+  readonly users: Readonly<Record<string, string>>
+  /** By the name in the certificate: roles as of a user, of holders who are no users. */
+  readonly roles: Readonly<Record<string, readonly string[]>>
+}
 
 /** Of an issuer: whose tokens are taken, and what their claims mean. */
 export interface JwtConfig {
@@ -57,6 +70,10 @@ export interface Config {
   /** PEM files; without them requests come unencrypted. */
   readonly tlsCert: string | undefined
   readonly tlsKey: string | undefined
+  /** A PEM file of the authorities whose certificates clients may show; undefined where they are not asked for any. */
+  readonly tlsClientCa: string | undefined
+  readonly tlsClientCerts: ClientCertificates
+  readonly certificates: CertificatesConfig
   /** The file of the audit log; undefined where none is kept. */
   readonly auditLog: string | undefined
   /** What becomes of changes while it cannot be written. */

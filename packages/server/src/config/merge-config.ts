@@ -91,10 +91,18 @@ function checkImportDir(importDir: string | undefined): void {
   throw new ConfigError(`The import directory ${importDir} is no directory that exists.`)
 }
 
-function checkTls({ tlsCert, tlsKey }: Config): void {
-  if ((tlsCert === undefined) === (tlsKey === undefined)) return
-  const missing = tlsCert === undefined ? '--tls-cert' : '--tls-key'
-  throw new ConfigError(`TLS takes a certificate and its key; ${missing} is not given.`)
+function checkTls({ tlsCert, tlsKey, tlsClientCa, tlsClientCerts, auth }: Config): void {
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+    const missing = tlsCert === undefined ? '--tls-cert' : '--tls-key'
+    throw new ConfigError(`TLS takes a certificate and its key; ${missing} is not given.`)
+  }
+  if (tlsClientCa === undefined) {
+    if (tlsClientCerts === 'request') return
+    throw new ConfigError('Certificates of clients are checked against --tls-client-ca, which is not given.')
+  }
+  if (tlsCert === undefined) throw new ConfigError('Clients show certificates by TLS alone: --tls-cert is not given.')
+  if (auth || tlsClientCerts === 'require') return
+  throw new ConfigError('Nobody has to be known: say --auth as well, or --tls-client-certs require.')
 }
 
 function isDirectory(path: string): boolean {

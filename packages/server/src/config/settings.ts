@@ -1,5 +1,6 @@
 /** The settings of a server, each described once: options, environment, file, defaults, help and docs/configuration.md follow. */
 import type { ConfigSource } from './config.ts'
+import { readCertificates, readClientCertificates } from './read-certificates.ts'
 import { readJwt } from './read-jwt.ts'
 import {
   readAuditFailure,
@@ -190,6 +191,29 @@ export const settings: readonly Setting[] = [
     otherwise: 'none',
     read: readText,
     readInFile: orNull(readText),
+  },
+  {
+    field: 'tlsClientCa',
+    option: '--tls-client-ca <file>',
+    help: 'authorities whose certificates clients may show to be known by, a PEM file; loaded again when it changes',
+    otherwise: 'none: clients are not asked',
+    read: readText,
+    readInFile: orNull(readText),
+  },
+  {
+    field: 'tlsClientCerts',
+    option: '--tls-client-certs <request|require>',
+    help: 'whether clients may show a certificate of these authorities, or cannot connect without one',
+    default: 'request',
+    read: readClientCertificates,
+  },
+  {
+    field: 'certificates',
+    help: 'whose the certificates of clients are: name (CN, email, DNS or URI), users and roles by that name',
+    default: {},
+    otherwise: 'their CN is the name of a user',
+    read: readCertificates,
+    inFile: 'certificates: {name, users, roles}',
   },
   {
     field: 'jwt',

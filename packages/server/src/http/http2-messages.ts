@@ -18,8 +18,17 @@ const ResponseOfNode = Http2ServerResponse as unknown as new (
   stream: ServerHttp2Stream,
 ) => Omit<
   Http2ServerResponse,
-  'req' | 'writableEnded' | 'writableFinished' | 'socket' | 'destroyed' | 'errored' | 'destroy' | 'writeHead' | 'end'
-> & { end(): unknown }
+  | 'req'
+  | 'writableEnded'
+  | 'writableFinished'
+  | 'socket'
+  | 'destroyed'
+  | 'errored'
+  | 'destroy'
+  | 'writeHead'
+  | 'end'
+  | 'setHeader'
+> & { end(): unknown; setHeader(name: string, value: number | string | readonly string[]): void }
 
 export class Http2Request extends RequestOfNode {
   /** It stays when the stream is gone. */
@@ -119,6 +128,11 @@ export class Http2Response extends ResponseOfNode {
   /** There is none of its own: what is written goes by the stream. */
   get socket(): null {
     return null
+  }
+
+  /** Node warns of those that concern a connection of HTTP/1.1. */
+  override setHeader(name: string, value: number | string | readonly string[]): void {
+    if (name !== 'connection') super.setHeader(name, value)
   }
 
   /** Without trailers, which would cost a frame more. */

@@ -1,5 +1,5 @@
 /** HTTPS: one port on which clients agree by ALPN on HTTP/2 or HTTP/1.1. */
-import { constants } from 'node:crypto'
+import { constants, randomBytes } from 'node:crypto'
 import { type RequestListener, type ServerOptions, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { Socket } from 'node:net'
@@ -24,6 +24,9 @@ const ciphers = [
 
 /** What is the same whichever certificate there is. */
 const fixed: SecureContextOptions = { minVersion: 'TLSv1.2', ciphers, secureOptions: constants.SSL_OP_NO_RENEGOTIATION }
+
+/** Of node:tls. */
+const ticketKeyBytes = 48
 
 export interface SecureServers {
   /** For the framework, which may ask for several, one an address. */
@@ -79,7 +82,11 @@ export function secureServers(
     },
     exchange(next) {
       current = next
-      for (const server of servers) server.setSecureContext({ ...fixed, ...next })
+      for (const server of servers) {
+        server.setSecureContext({ ...fixed, ...next })
+        // Whoever resumes a session is not checked again: those of before would go on by authorities that were taken away.
+        server.setTicketKeys(randomBytes(ticketKeyBytes))
+      }
     },
   }
 }

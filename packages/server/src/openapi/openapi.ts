@@ -108,6 +108,10 @@ const securitySchemes = {
     description: 'A token of the server, `ash_<id>_<secret>`, or a JWT of the issuer that its configuration names.',
   },
   password: { type: 'http', scheme: 'basic', description: 'A user name and its password.' },
+  certificate: {
+    type: 'mutualTLS',
+    description: 'Where the server asks for certificates: that of the connection, without an Authorization header.',
+  },
   session: {
     type: 'apiKey',
     in: 'cookie',

@@ -22,6 +22,13 @@ export async function callerNow(callers: KnownCallers, before: Caller): Promise<
       const ownRoles = await callers.roles()
       return before.ownRoles === ownRoles ? before : withRoles(before, ownRoles)
     }
+    // Those who are no users have what the configuration says.
+    case 'certificate': {
+      const isUser = before.identity.startsWith('user:') && before.name !== null
+      if (isUser) return callers.certificate(before.name, credential.id, before.expiresAtMs)
+      const ownRoles = await callers.roles()
+      return before.ownRoles === ownRoles ? before : withRoles(before, ownRoles)
+    }
     default:
       return undefined
   }

@@ -34,6 +34,8 @@ export class KnownCallers {
   private readonly tokens = new Remembered<KnownSecret>()
   private readonly sessions = new Remembered<KnownSecret>()
   private readonly users = new Remembered<KnownUser>()
+  /** By certificate and user. */
+  private readonly holders = new Remembered<Caller>()
   private ownRoles: Promise<OwnRoles> | undefined
   private timer: NodeJS.Timeout | undefined
   private readonly listeners: (() => void)[] = []
@@ -97,6 +99,13 @@ export class KnownCallers {
     return this.users.byKey.get(name) ?? this.load(this.users, name, () => this.reader.user(name))
   }
 
+  /** The user whose certificate it is; undefined for one who is not there, or is disabled. `id`: of the certificate. Throws StoreUnavailable. */
+  certificate(name: string, id: string, expiresAtMs: number): Awaitable<Caller | undefined> {
+    this.checkReadable()
+    const key = `${id} ${name}`
+    return this.holders.byKey.get(key) ?? this.load(this.holders, key, () => this.reader.holder(name, id, expiresAtMs))
+  }
+
   /** Whether the user still has the password that a caller was known by. */
   isOfSamePassword(known: KnownUser, before: Caller): boolean {
     return this.reader.isOfSamePassword(known, before)
@@ -143,7 +152,7 @@ export class KnownCallers {
 
   private forget(): void {
     this.ownRoles = undefined
-    for (const remembered of [this.tokens, this.sessions, this.users]) remembered.forget()
+    for (const remembered of [this.tokens, this.sessions, this.users, this.holders]) remembered.forget()
   }
 
   /** One reading at a time for each key, until what is remembered is forgotten. */

@@ -1,6 +1,6 @@
 /** Callers as the security database has them: whose a token, a session or a name is, and what its roles allow (contract 9.1). */
 import { sessionIdleMsMax } from '../limits.ts'
-import { type Caller, makeCaller } from './caller.ts'
+import { type Caller, type CallerKind, makeCaller } from './caller.ts'
 import type { Credential } from './credential.ts'
 import { type OwnRoles, readGrant } from './roles.ts'
 import { readDigest } from './secrets.ts'
@@ -102,16 +102,28 @@ export class CallerReader {
     return { caller, passwordHash: user.passwordHash }
   }
 
+  /** The user whose certificate it is, with or without a password; undefined for one who is not there, or is disabled. */
+  async holder(name: string, id: string, expiresAtMs: number): Promise<Caller | undefined> {
+    const user = await findUser(this.database, name)
+    if (user === undefined || user.isDisabled) return undefined
+    return this.callerOf(user, { kind: 'certificate', id }, expiresAtMs, 'certificate')
+  }
+
   /** Whether the user still has the password that a caller was known by. */
   isOfSamePassword({ passwordHash }: KnownUser, before: Caller): boolean {
     return this.hashOf.get(before) === passwordHash
   }
 
-  private async callerOf({ name, roles }: StoredUser, credential: Credential, expiresAtMs: number): Promise<Caller> {
+  private async callerOf(
+    { name, roles }: StoredUser,
+    credential: Credential,
+    expiresAtMs: number,
+    kind: CallerKind = 'user',
+  ): Promise<Caller> {
     const grants = roles.map(readGrant)
     const ownRoles = await this.roles()
     return makeCaller({
-      kind: 'user',
+      kind,
       name,
       identity: `user:${name}`,
       grants,

@@ -66,12 +66,22 @@ export function readTlsFiles({ cert, key, clientCa }: TlsFiles): TlsMaterial {
     key: readPem(key, 'TLS key'),
     ...(clientCa !== undefined && { ca: readPem(clientCa, 'file of client authorities') }),
   }
+  if (material.ca !== undefined) checkAuthorities(material.ca, clientCa)
   try {
     createSecureContext(material)
   } catch (error) {
     throw new Error(`${cert} and ${key} cannot be used for TLS: ${reasonOf(error as NodeJS.ErrnoException)}.`)
   }
   return material
+}
+
+/** OpenSSL passes over what is no certificate: everybody would be refused then, and nobody told why. */
+function checkAuthorities(ca: Buffer, file: string | undefined): void {
+  try {
+    new X509Certificate(ca)
+  } catch {
+    throw new Error(`The file of client authorities ${file} has no certificate in PEM.`)
+  }
 }
 
 function readPem(file: string, what: string): Buffer {

@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import { expect, onTestFinished, vi } from 'vitest'
 import { CertificateFiles, readTlsFiles, type TlsMaterial } from '../../src/tls/certificate-files.ts'
 import { otherPair, type Pair, serverPair } from '../certificates.ts'
+import { clientAuthority } from '../client-certificates.ts'
 import { rule } from '../contract/rule.ts'
 
 const lookMs = 20
@@ -33,6 +34,17 @@ function watch(from: string) {
 
 const takes = (taken: readonly TlsMaterial[], { cert }: Pair) =>
   vi.waitFor(() => expect(String(taken.at(-1)?.cert)).toBe(cert))
+
+rule('9.5.2', 'authorities of clients are read with the certificate, and told where they are none', async () => {
+  const place = directory()
+  put(place, serverPair)
+  const files = { cert: join(place, 'tls.crt'), key: join(place, 'tls.key'), clientCa: join(place, 'ca.crt') }
+  expect(() => readTlsFiles(files)).toThrow(/The file of client authorities \S+ cannot be read: ENOENT/)
+  writeFileSync(files.clientCa, 'no certificate')
+  expect(() => readTlsFiles(files)).toThrow(/The file of client authorities \S+ has no certificate in PEM/)
+  writeFileSync(files.clientCa, clientAuthority)
+  expect(String(readTlsFiles(files).ca)).toBe(clientAuthority)
+})
 
 rule('9.5.2', 'files that are replaced by others of their name, as certbot does', async () => {
   const place = directory()

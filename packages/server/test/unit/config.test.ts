@@ -17,6 +17,8 @@ describe('mergeConfig', () => {
   it('has defaults for everything: loopback, port 8185, one federated database under ./data', () => {
     expect(mergeConfig([])).toEqual({
       auditOnFailure: 'refuse',
+      tlsClientCerts: 'request',
+      certificates: { name: 'CN', users: {}, roles: {} },
       host: '127.0.0.1',
       port: 8185,
       data: './data',

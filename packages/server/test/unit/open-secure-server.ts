@@ -22,7 +22,7 @@ export function basic(name: string, password: string): string {
   return `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`
 }
 
-async function openSecurity(schemes: SecureSetting['schemes']): Promise<Security> {
+export async function openSecurity(schemes: SecureSetting['schemes']): Promise<Security> {
   const onFault = (error: unknown): never => {
     throw error
   }

@@ -1,0 +1,144 @@
+/** Callers who are known by the certificate of their connection (contract 9.1.10). */
+import type { X509Certificate } from 'node:crypto'
+import type { TLSSocket } from 'node:tls'
+import type { Awaitable } from '@ashlar/engine'
+import { isSameHost } from '../browsers/origins.ts'
+import type { CertificateName } from '../tls/certificate-name.ts'
+import { type ArrivedRequest, type AuthenticationScheme, unauthenticated } from './authenticator.ts'
+import { type Caller, makeCaller } from './caller.ts'
+import type { KnownCallers } from './known-callers.ts'
+import type { Grant } from './roles.ts'
+
+/** Whose certificates are whose. */
+export interface CertificateMapping {
+  /** What of a certificate is the name of its holder. */
+  readonly name: CertificateName
+  /** By that name: the user; of others, it is the user's name. */
+  readonly users: Readonly<Record<string, string>>
+  /** By that name: what its holder may do, who is no user then. */
+  readonly roles: Readonly<Record<string, readonly Grant[]>>
+}
+
+/** What a connection has shown, once for all of its requests. */
+interface Shown {
+  /** Of the certificate, for logs. */
+  readonly id: string
+  readonly expiresAtMs: number
+  /** Undefined: it has none of the kind, or several. */
+  readonly name: string | undefined
+  readonly isVerified: boolean
+}
+
+export class CertificateScheme implements AuthenticationScheme {
+  private readonly mapping: CertificateMapping
+  private readonly callers: KnownCallers
+  private readonly shown = new WeakMap<object, Shown | null>()
+  /** Those that are no users. */
+  private readonly holders = new WeakMap<Shown, { readonly caller: Caller; readonly epoch: number }>()
+
+  constructor(mapping: CertificateMapping, callers: KnownCallers) {
+    this.mapping = mapping
+    this.callers = callers
+  }
+
+  authenticate(request: ArrivedRequest): Awaitable<Caller> | undefined {
+    const { headers, socket } = request
+    if (headers.authorization !== undefined) return undefined
+    const shown = this.shownOn(socket as TLSSocket)
+    if (shown === null) return undefined
+    // Pages of other origins may be allowed to ask, but not in the name of whoever's browser has a certificate.
+    if (headers.origin !== undefined && !isSameHost(headers.origin, headers.host)) return undefined
+    const problem = problemOf(shown, this.mapping.name)
+    if (problem !== undefined) throw unauthenticated(request, `The certificate of the client ${problem}.`)
+    const { id, expiresAtMs, name = '' } = shown
+    const grants = own(this.mapping.roles, name)
+    if (grants !== undefined) return this.holder(shown, name, grants)
+    const user = this.callers.certificate(own(this.mapping.users, name) ?? name, id, expiresAtMs)
+    return user instanceof Promise ? user.then((later) => known(later, request)) : known(user, request)
+  }
+
+  private shownOn(socket: TLSSocket): Shown | null {
+    const before = this.shown.get(socket)
+    if (before !== undefined) return before
+    const certificate = socket.getPeerX509Certificate?.()
+    const shown = certificate === undefined ? null : read(certificate, this.mapping.name, socket.authorized)
+    this.shown.set(socket, shown)
+    return shown
+  }
+
+  private holder(shown: Shown, name: string, grants: readonly Grant[]): Awaitable<Caller> {
+    this.callers.checkReadable()
+    const before = this.holders.get(shown)
+    return before !== undefined && before.epoch === this.callers.epoch
+      ? before.caller
+      : this.makeHolder(shown, name, grants)
+  }
+
+  private async makeHolder(shown: Shown, name: string, grants: readonly Grant[]): Promise<Caller> {
+    const { epoch } = this.callers
+    const ownRoles = await this.callers.roles()
+    const caller = makeCaller({
+      kind: 'certificate',
+      name,
+      identity: `certificate:${name}`,
+      grants,
+      ownRoles,
+      claims: {},
+      credential: { kind: 'certificate', id: shown.id },
+      expiresAtMs: shown.expiresAtMs,
+    })
+    this.holders.set(shown, { caller, epoch })
+    return caller
+  }
+}
+
+function own<T>(entries: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(entries, name) ? entries[name] : undefined
+}
+
+function problemOf({ isVerified, expiresAtMs, name }: Shown, wanted: CertificateName): string | undefined {
+  if (!isVerified) return 'is not one of the authorities that the server takes, or has expired'
+  if (Date.now() >= expiresAtMs) return 'has expired'
+  return name === undefined ? `does not have one name of the kind ${wanted}` : undefined
+}
+
+function known(caller: Caller | undefined, request: ArrivedRequest): Caller {
+  if (caller !== undefined) return caller
+  throw unauthenticated(request, 'The certificate of the client is that of no user here.')
+}
+
+/** Of the digest that names a certificate. */
+const idCharacters = 16
+
+function read(certificate: X509Certificate, wanted: CertificateName, isVerified: boolean): Shown {
+  const names = wanted === 'CN' ? commonNames(certificate) : alternativeNames(certificate.subjectAltName, wanted)
+  return {
+    id: certificate.fingerprint256.replaceAll(':', '').slice(0, idCharacters).toLowerCase(),
+    expiresAtMs: Date.parse(certificate.validTo),
+    name: names.length === 1 ? names[0] : undefined,
+    isVerified,
+  }
+}
+
+function commonNames(certificate: X509Certificate): readonly string[] {
+  const { CN } = certificate.toLegacyObject().subject as { readonly CN?: string | readonly string[] }
+  return CN === undefined ? [] : [CN].flat()
+}
+
+/** One name of `subjectAltName`; those with commas or quotes are written as JSON texts. */
+const alternativeName = /(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^",]*)/y
+
+/** None where not all of it is understood: what stands within quotes must not be taken for a name. */
+export function alternativeNames(text: string | undefined, wanted: Exclude<CertificateName, 'CN'>): readonly string[] {
+  if (text === undefined) return []
+  const names: string[] = []
+  alternativeName.lastIndex = 0
+  let end = 0
+  for (let one = alternativeName.exec(text); one !== null; one = alternativeName.exec(text)) {
+    const [, kind, value = ''] = one
+    // One with such characters is nobody's name.
+    if (kind === wanted && !value.startsWith('"')) names.push(value)
+    end = alternativeName.lastIndex
+  }
+  return end === text.length ? names : []
+}
