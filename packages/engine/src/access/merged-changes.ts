@@ -61,35 +61,36 @@ export class MergedChanges {
   async seen(state: ObjectState, { attribute }: AttributeFormat, value: unknown): Promise<unknown> {
     const { spec } = state.format.attribute(attribute.number).attribute
     if (!mayHoldReferences(spec)) return value
-    return (await this.seenIn(spec, value)).seen
+    const { seen } = await this.seenIn(spec, value)
+    return inTurnsIfLong(this.values.known(spec, seen), openTimeSlice())
   }
 
   private async seenIn(spec: TypeSpec, value: unknown): Promise<{ seen: unknown; isVisible: IsVisible }> {
-    const targets = await this.targets(spec, value, this.work.objects.formats)
+    const targets = await this.targets(spec, value)
     const hidden = await this.hiddenAmong(targets)
     const isVisible = (oid: Oid): boolean => !hidden.has(oid)
     return { seen: await inTurnsIfLong(this.values.seen(spec, value, isVisible), openTimeSlice()), isVisible }
   }
 
-  private async targets(
-    spec: TypeSpec,
-    value: unknown,
-    formats: Parameters<typeof targetsIn>[2],
-  ): Promise<Iterable<Oid>> {
+  private async targets(spec: TypeSpec, value: unknown): Promise<Iterable<Oid>> {
     const targets = new Map<Oid, undefined | Bytes>()
-    await inTurnsIfLong(targetsIn(spec, value, formats, targets), openTimeSlice())
+    await inTurnsIfLong(targetsIn(spec, value, this.work.objects.formats, targets), openTimeSlice())
     return targets.keys()
   }
 
   /** Of a value that is kept in the record and may have hidden parts. */
   private async mergedChange(changed: Changed, before: unknown, change: ValueChange): Promise<ValueChange | undefined> {
-    const { state, attribute, known } = changed
-    const { seen, isVisible } = await this.seenIn(attribute.attribute.spec, before)
-    const after = applyChange(known, seen, change)
-    if (isSameValue(known.codec, seen, after)) return undefined
+    const { state, attribute } = changed
+    const { spec } = attribute.attribute
+    const { seen, isVisible } = await this.seenIn(spec, before)
+    const after = applyChange(
+      attribute,
+      seen,
+      await inTurnsIfLong(this.values.changeOf(attribute, change), openTimeSlice()),
+    )
+    if (isSameValue(attribute.codec, seen, after)) return undefined
     this.refuseUnlessWritable(changed)
-    const targets = await this.targets(known.attribute.spec, after, recordFormats(this.access.restricted))
-    await this.refuseHidden(changed, targets)
+    await this.refuseHidden(changed, await this.targets(spec, after))
     const action = actionOf(state)
     const putting: Putting = {
       isVisible,

@@ -1,8 +1,9 @@
 /**
- * Values as a caller sees them, and back (decision 0026): `seen` leaves out hidden attributes of embedded objects and hidden references, and `putBack` gives a value that
- * the caller has changed what is hidden in the value that was there. What is put back unchanged is the value that was there.
+ * Values as a caller sees them, and back (decision 0026): in what is `seen`, hidden references are left out and hidden attributes of embedded objects have their
+ * defaults; `putBack` gives a value that the caller has changed what is hidden in the value that was there. What is put back unchanged is the value that was there.
  */
 import { assert } from '../errors.ts'
+import type { AttributeChange, ValueChange } from '../records/attribute-change.ts'
 import { type AttributeFormat, type ClassFormat, embeddedClassOf } from '../records/class-format.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
 import { mayHoldReferences } from '../records/references-in.ts'
@@ -28,22 +29,53 @@ export class SeenValues {
   private readonly access: ClassAccess
   private readonly formats: RecordFormats
   /** Of the catalog as the caller knows it. */
-  private readonly known: RecordFormats
+  private readonly knownFormats: RecordFormats
 
   constructor(access: ClassAccess, formats: RecordFormats, known: RecordFormats) {
     this.access = access
     this.formats = formats
-    this.known = known
+    this.knownFormats = known
   }
 
-  /** `value`: of the whole catalog. */
   *seen(spec: TypeSpec, value: unknown, isVisible: IsVisible): Pieces<unknown> {
-    return yield* this.projected(spec, yield* visibleOf(spec, value, this.formats, isVisible))
+    return yield* this.blanked(spec, yield* visibleOf(spec, value, this.formats, isVisible))
+  }
+
+  /** Embedded objects as the catalog that the caller knows lays them out. */
+  *known(spec: TypeSpec, seen: unknown): Pieces<unknown> {
+    return yield* this.laidOut(spec, seen, 'known')
+  }
+
+  /** The change under the formats of the whole catalog. */
+  *changeOf(attribute: AttributeFormat, change: ValueChange): Pieces<ValueChange> {
+    const { spec } = attribute.attribute
+    const embedded = embeddedClassOf(spec)
+    if (embedded === undefined) return change
+    switch (change.kind) {
+      case 'set':
+        return { kind: 'set', value: yield* this.laidOut(spec, change.value, 'whole') }
+      case 'add':
+      case 'remove': {
+        const elements = yield* this.laidOut(spec, change.elements, 'whole')
+        return { kind: change.kind, elements: elements as readonly unknown[] }
+      }
+      case 'merge': {
+        const format = this.formats.byNumber(embedded)
+        const fields: AttributeChange[] = []
+        for (const { attribute: field, name, change: within } of change.fields) {
+          const own = format.attribute(field.attribute.number)
+          fields.push({ attribute: own, name, change: yield* this.changeOf(own, within) })
+        }
+        return { kind: 'merge', fields }
+      }
+      default:
+        return change
+    }
   }
 
   /**
-   * The value of the whole catalog that is `after` where the caller sees it, and in other respects `before`. `format`: the class of the attribute. Hidden elements of
-   * a list stay at their places, those of sets and maps stay; embedded objects of a list keep what they hide where they are found again (`pairing`).
+   * `after`: as seen. `format`: the class of the attribute. Hidden elements of a list stay at their places, those of sets and maps stay; embedded objects of a list keep
+   * what they hide where they are found again (`pairing`).
    */
   *putBack(
     format: ClassFormat,
@@ -81,21 +113,24 @@ export class SeenValues {
   }
 
   private *putObject(
-    classNumber: ClassNumber,
+    number: ClassNumber,
     before: readonly unknown[],
     after: readonly unknown[],
     putting: Putting,
   ): Pieces<unknown[]> {
-    const { format, known } = this.formatsOf(classNumber)
+    const format = this.formats.byNumber(number)
+    const shown = this.access.attributesOf(format.cls)
     const writable = this.access.writableIn(format.cls, putting.action)
     const values = [...before]
-    for (const { attribute, index, codec } of known.attributes) {
-      const own = format.attribute(attribute.number)
-      const old = before[own.index]
-      if (!writable.has(attribute.number)) {
-        const seen = yield* this.seen(own.attribute.spec, old, putting.isVisible)
-        if (!isSameValue(codec, seen, after[index])) putting.refuse(own, format)
-      } else values[own.index] = yield* this.putBack(format, own, old, after[index], putting)
+    for (const attribute of format.attributes) {
+      const { index, codec } = attribute
+      const { number: own, spec } = attribute.attribute
+      if (!shown.has(own)) continue
+      const old = before[index]
+      if (writable.has(own)) values[index] = yield* this.putBack(format, attribute, old, after[index], putting)
+      else if (!isSameValue(codec, yield* this.seen(spec, old, putting.isVisible), after[index])) {
+        putting.refuse(attribute, format)
+      }
     }
     return values
   }
@@ -107,9 +142,8 @@ export class SeenValues {
     putting: Putting,
   ): Pieces<unknown[]> {
     assert(spec.logicalType === 'object', 'what holds references is one or an object')
-    const { format } = this.formatsOf(spec.class)
     const partners = before.length === after.length ? undefined : yield* this.partners(spec, before, after, putting)
-    const created: readonly unknown[] = format.defaultValues().values
+    const created: readonly unknown[] = this.formats.byNumber(spec.class).defaultValues().values
     const merged: unknown[] = []
     for (const [i, element] of after.entries()) {
       if (i % elementsAtOnce === elementsAtOnce - 1) yield
@@ -127,42 +161,44 @@ export class SeenValues {
     { isVisible }: Putting,
   ): Pieces<(number | undefined)[]> {
     assert(spec.logicalType === 'object', 'only objects have parts that are hidden')
-    const codec = this.known.embedded(spec.class)
-    const forms: [string[], string[]] = [[], []]
+    const codec = this.formats.embedded(spec.class)
+    const [old, given]: [string[], string[]] = [[], []]
     for (const [i, element] of before.entries()) {
       if (i % elementsAtOnce === elementsAtOnce - 1) yield
-      forms[0].push(encodeValue(codec, yield* this.seen(spec, element, isVisible)).toString('latin1'))
+      old.push(encodeValue(codec, yield* this.seen(spec, element, isVisible)).toString('latin1'))
     }
     for (const [i, element] of after.entries()) {
       if (i % elementsAtOnce === elementsAtOnce - 1) yield
-      forms[1].push(encodeValue(codec, element).toString('latin1'))
+      given.push(encodeValue(codec, element).toString('latin1'))
     }
-    return pairing(...forms)
+    return pairing(old, given)
   }
 
-  /** As the catalog that the caller knows lays out embedded objects. */
-  private *projected(spec: TypeSpec, value: unknown): Pieces<unknown> {
+  /** With the defaults of hidden attributes. */
+  private *blanked(spec: TypeSpec, value: unknown): Pieces<unknown> {
     if (embeddedClassOf(spec) === undefined) return value
+    return yield* this.laidOut(spec, yield* this.laidOut(spec, value, 'known'), 'whole')
+  }
+
+  /** `to`: the catalog whose layout embedded objects are to have; they have that of the other one. */
+  private *laidOut(spec: TypeSpec, value: unknown, to: 'known' | 'whole'): Pieces<unknown> {
     if (spec.logicalType === 'object') {
-      const { format, known } = this.formatsOf(spec.class)
-      const values: unknown[] = []
+      const [format, known] = [this.formats.byNumber(spec.class), this.knownFormats.byNumber(spec.class)]
+      const laidOut: unknown[] = to === 'known' ? [] : format.defaultValues().values
       for (const { attribute, index } of known.attributes) {
-        const own = format.attribute(attribute.number)
-        values[index] = yield* this.projected(own.attribute.spec, (value as readonly unknown[])[own.index])
+        const own = format.attribute(attribute.number).index
+        const [from, at] = to === 'known' ? [own, index] : [index, own]
+        laidOut[at] = yield* this.laidOut(attribute.spec, (value as readonly unknown[])[from], to)
       }
-      return values
+      return laidOut
     }
-    assert(spec.logicalType === 'list', 'objects are embedded alone or in lists')
+    if (spec.logicalType !== 'list' || spec.element.logicalType !== 'object') return value
     const elements: unknown[] = []
     for (const [i, element] of (value as readonly unknown[]).entries()) {
       if (i % elementsAtOnce === elementsAtOnce - 1) yield
-      elements.push(yield* this.projected(spec.element, element))
+      elements.push(yield* this.laidOut(spec.element, element, to))
     }
     return elements
-  }
-
-  private formatsOf(number: ClassNumber): { readonly format: ClassFormat; readonly known: ClassFormat } {
-    return { format: this.formats.byNumber(number), known: this.known.byNumber(number) }
   }
 }
 

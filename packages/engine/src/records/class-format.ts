@@ -90,6 +90,8 @@ export class ClassFormat {
   /** The one that was used last. */
   private last: ShapeDecoder | undefined
   private defaults: readonly unknown[] | undefined
+  /** Where values stand in the shape; undefined where the class has the attributes of its shape, in their order. */
+  private readonly places: readonly number[] | undefined
   /** Whether objects have places in lists of their partners. */
   private readonly hasPositions: boolean
   private readonly byNumber = new Map<AttributeNumber, AttributeFormat>()
@@ -114,6 +116,9 @@ export class ClassFormat {
     const view = this.makeView(cls.shape)
     this.views.set(cls.shape.number, view)
     this.layout = view.layout
+    const isShape =
+      cls.shape.attributes.length === view.sources.length && view.sources.every((source, i) => source === i)
+    this.places = isShape ? undefined : view.sources
   }
 
   attribute(number: AttributeNumber): AttributeFormat {
@@ -137,6 +142,15 @@ export class ClassFormat {
   /** The same for an attribute that another object is linked by: undefined where the class does not have it. */
   find(number: AttributeNumber): AttributeFormat | undefined {
     return this.byNumber.get(number)
+  }
+
+  /** Values of the class as `layout` takes them: a class as a restricted caller knows it lacks attributes of its shape, which are null then. */
+  inShapeOrder(values: readonly unknown[]): readonly unknown[] {
+    const { places } = this
+    if (places === undefined) return values
+    const placed: unknown[] = new Array(this.cls.shape.attributes.length).fill(null)
+    for (const [i, place] of places.entries()) if (place >= 0) placed[place] = values[i]
+    return placed
   }
 
   /** What an object has before any attribute is given. */

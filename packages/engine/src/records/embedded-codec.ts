@@ -34,7 +34,7 @@ export function embeddedCodec(format: ClassFormat): Codec<readonly unknown[]> {
       parse: (json) => parseInPieces(format, json),
       *write(values, to) {
         to.writeUint32(format.cls.shape.number)
-        yield* format.layout.encodeInPieces(to, values, noPositions)
+        yield* format.layout.encodeInPieces(to, format.inShapeOrder(values), noPositions)
       },
       *read(bytes, start, end) {
         return (yield* format.readValuesInPieces(bytes, start + shapeBytes, end, shapeAt(bytes, start))).values
@@ -77,7 +77,7 @@ function acceptEmbedded(format: ClassFormat, given: readonly unknown[]): readonl
 
 function writeEmbedded(format: ClassFormat, values: readonly unknown[], to: ByteWriter): void {
   to.writeUint32(format.cls.shape.number)
-  format.layout.encode(to, values, noPositions)
+  format.layout.encode(to, format.inShapeOrder(values), noPositions)
 }
 
 function writeEmbeddedJson(format: ClassFormat, bytes: Bytes, start: number, json: JsonWriter): void {

@@ -1,6 +1,6 @@
 /** Random objects, callers and queries, and the database that a caller's is to be like: one without what is hidden from it. */
 import fc from 'fast-check'
-import { type AccessPolicy, accessActions, type Grant } from '../../src/access/access-policy.ts'
+import { type AccessPolicy, accessActions, type Grant, type RuledAction } from '../../src/access/access-policy.ts'
 import type { Database } from '../../src/database.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { copyStore } from '../../src/storage/copy-store.ts'
@@ -98,7 +98,7 @@ const user = fc.record({
   roles: fc.subarray(['a', 'abcd']),
   claims: fc.record({ n: fc.constantFrom('1', '2') }),
 })
-const itemRules = [
+export const itemRules = [
   'n > 0',
   'n = 1 OR n = 2 OR IS_NULL(n)',
   'NOT n = 2',
@@ -113,7 +113,7 @@ const itemRules = [
   'FALSE',
   '10 / n > 3',
 ]
-const hubRules = [
+export const hubRules = [
   'title = $$USER.name',
   'COUNT(items) > 0',
   'members ANY (n > 0)',
@@ -124,7 +124,7 @@ const hubRules = [
 ]
 const maybe = <T>(values: readonly T[]): fc.Arbitrary<T | undefined> =>
   fc.option(fc.constantFrom(...values), { nil: undefined })
-const itemHidden = [
+export const itemHidden = [
   'name',
   'n',
   'part',
@@ -140,9 +140,9 @@ const itemHidden = [
   'tip',
   'byItem',
 ]
-const hubHidden = ['title', 'members', 'likers']
-const few = (values: readonly string[]): fc.Arbitrary<string[]> =>
-  fc.oneof(fc.constant<string[]>([]), fc.subarray([...values], { maxLength: 3 }))
+export const hubHidden = ['title', 'members', 'likers']
+export const few = (values: readonly string[]): fc.Arbitrary<string[]> =>
+  fc.oneof(fc.constant<string[]>([]), fc.subarray([...values], { maxLength: Math.min(3, values.length) }))
 
 const grant = (className: string, hidden: readonly string[], rule: string | undefined): Grant => ({
   on: { kind: 'class', className },
@@ -158,12 +158,14 @@ export const policy: fc.Arbitrary<AccessPolicy> = fc
     hidden: few(itemHidden),
     otherHidden: few(itemHidden),
     ofHub: few(hubHidden),
+    ofPart: few(['a', 'b']),
+    ofTip: few(['to', 'hub', 'more']),
     first: maybe(itemRules),
     second: fc.option(fc.constantFrom(...itemRules), { freq: 2 }),
     ofSub: fc.option(fc.constantFrom(...itemRules), { freq: 2 }),
     hub: maybe(hubRules),
   })
-  .map(({ user, hidden, otherHidden, ofHub, first, second, ofSub, hub }) => ({
+  .map(({ user, hidden, otherHidden, ofHub, ofPart, ofTip, first, second, ofSub, hub }) => ({
     user,
     grants: [
       grant('Item', hidden, first),
@@ -171,8 +173,8 @@ export const policy: fc.Arbitrary<AccessPolicy> = fc
       // Of attributes it shows no more than the others: else subclasses would have attributes of their own.
       ...(ofSub === null ? [] : [grant('SubItem', [...itemHidden, 'right', 'group', 'liked'], ofSub)]),
       grant('Hub', ofHub, hub),
-      grant('Part', [], undefined),
-      grant('Tip', [], undefined),
+      grant('Part', ofPart.slice(0, 1), undefined),
+      grant('Tip', ofTip.slice(0, 2), undefined),
     ],
   }))
 
@@ -226,18 +228,23 @@ export function everything(user: AccessPolicy['user']): AccessPolicy {
   return { user, grants: [{ on: { kind: 'all' }, actions: accessActions }] }
 }
 
-function coveringGrants({ grants }: AccessPolicy, cls: string): readonly Grant[] {
+export function coveringGrants({ grants }: AccessPolicy, cls: string): readonly Grant[] {
   const names = cls === 'SubItem' ? ['SubItem', 'Item'] : [cls]
   return grants.filter(({ on }) => on.kind === 'class' && names.includes(on.className))
 }
 
-/** The objects that a caller sees, found by queries that nothing is kept from. */
-async function visibleOids(fd: FederatedDatabase, policy: AccessPolicy): Promise<Set<string>> {
+/** The objects that a caller sees, or to which it may do something, found by queries that nothing is kept from. */
+export async function allowedOids(
+  fd: FederatedDatabase,
+  policy: AccessPolicy,
+  action: RuledAction = 'read',
+): Promise<Set<string>> {
   const all = fd.as(everything(policy.user))
   const visible = new Set<string>()
-  for (const { on, rules } of policy.grants) {
+  for (const { on, rules, actions } of policy.grants) {
+    if (!actions.includes(action)) continue
     if (on.kind !== 'class' || on.className === 'Part' || on.className === 'Tip') continue
-    const where = rules?.read === undefined ? '' : `WHERE ${rules.read}`
+    const where = rules?.[action] === undefined ? '' : `WHERE ${rules[action]}`
     const rows = await rowValues(await all.query({ text: `FROM ${on.className} ${where} RETURN $$ID AS id` }))
     for (const row of rows) visible.add((row as { id: string }).id)
   }
@@ -250,17 +257,18 @@ function hiddenAttributes(policy: AccessPolicy, cls: string): Set<string> {
 }
 
 /** The same with the partners of hidden ones. */
-function droppedAttributes(policy: AccessPolicy): { readonly Item: string[]; readonly Hub: string[] } {
+export function droppedAttributes(policy: AccessPolicy): Readonly<Record<'Item' | 'Hub' | 'Part' | 'Tip', string[]>> {
   const hidden = { Item: hiddenAttributes(policy, 'Item'), Hub: hiddenAttributes(policy, 'Hub') }
   for (const [name, { inverse, target }] of Object.entries(pairs)) {
     const own = target === 'Hub' ? 'Item' : name === 'left' || name === 'right' || name === 'spouse' ? 'Item' : 'Hub'
     if (hidden[target].has(inverse)) hidden[own].add(name)
   }
-  return { Item: [...hidden.Item], Hub: [...hidden.Hub] }
+  const embedded = { Part: [...hiddenAttributes(policy, 'Part')], Tip: [...hiddenAttributes(policy, 'Tip')] }
+  return { Item: [...hidden.Item], Hub: [...hidden.Hub], ...embedded }
 }
 
 /** Where an OID that is not visible stood: nothing, and in collections no element. */
-function withoutHidden(value: unknown, visible: ReadonlySet<string>): unknown {
+export function withoutHidden(value: unknown, visible: ReadonlySet<string>): unknown {
   if (typeof value === 'string') return isHiddenOid(value, visible) ? '0-0-0-0' : value
   if (Array.isArray(value)) {
     return value.filter((one) => !isHiddenOid(one, visible)).map((one) => withoutHidden(one, visible))
@@ -275,7 +283,7 @@ function withoutHidden(value: unknown, visible: ReadonlySet<string>): unknown {
 
 const oidForm = /^\d+-\d+-\d+-\d+$/
 
-function isHiddenOid(value: unknown, visible: ReadonlySet<string>): boolean {
+export function isHiddenOid(value: unknown, visible: ReadonlySet<string>): boolean {
   return typeof value === 'string' && oidForm.test(value) && value !== '0-0-0-0' && !visible.has(value)
 }
 
@@ -285,7 +293,7 @@ export async function withoutWhatIsHidden(
   oids: readonly string[],
   policy: AccessPolicy,
 ): Promise<FederatedDatabase> {
-  const visible = await visibleOids(fd, policy)
+  const visible = await allowedOids(fd, policy)
   const store = await openMemoryStore()
   await copyStore(fd.store, store)
   const copy = await FederatedDatabase.open({ alias: 'copy', store })
@@ -296,7 +304,8 @@ export async function withoutWhatIsHidden(
   for (const oid of oids) if (!visible.has(oid)) await copy.deleteObject(oid)
   for (const index of await copy.listIndexes()) await copy.deleteIndex(index.name)
   const dropped = droppedAttributes(policy)
-  for (const cls of ['Item', 'Hub'] as const) {
+  for (const cls of ['Item', 'Hub', 'Part', 'Tip'] as const) {
+    if (dropped[cls].length === 0) continue
     const left = await copy.readClass(cls)
     const attributesToDelete = dropped[cls].filter((name) =>
       left.attributes.some(({ attributeName }) => attributeName === name),

@@ -193,6 +193,28 @@ describe('a restricted caller', () => {
       expect(await rows(fd, 'FROM D.Note RETURN COUNT() AS c')).toEqual([{ c: 3 }])
     }))
 
+  it('does not see hidden attributes of embedded objects, nor in objects that are older than these', () =>
+    withData(async (fd) => {
+      const place = [
+        { attributeName: 'town', logicalType: 'string' },
+        { attributeName: 'code', logicalType: 'string' },
+      ]
+      const embedded = [{ attributeName: 'place', logicalType: 'object', class: 'D.Place' }]
+      const more = [
+        { className: 'D.Place', isReferenceable: false, attributes: place },
+        { className: 'D.Note', attributes: embedded },
+      ]
+      await fd.defineClasses(more, 'createOrExtend')
+      await rowTexts(
+        await fd.query({ text: "UPDATE D.Note WHERE title = 'his' SET place.town TO 't', place.code TO 'c'" }),
+      )
+      const database = fd.as({ ...bob, grants: [...bob.grants, on('D.Place', { hidden: ['code'] })] })
+      const read = async (title: string): Promise<unknown> =>
+        (JSON.parse((await database.readObject(await oidOf(fd, title))).toString()) as { place: unknown }).place
+      expect(await read('his')).toEqual({ town: 't' })
+      expect(await read('memo')).toEqual({ town: '' })
+    }))
+
   it('sees less where a rule no longer binds, and that is told', () =>
     withData(async (fd) => {
       await fd.alterClass('D.Note', { attributesToDelete: ['owner'] }, { isCascading: true })
