@@ -1,6 +1,5 @@
 /** Changes attributes of an object (contract 4.1.6 to 4.1.10). */
 import { AshlarError } from '../errors.ts'
-import type { ClassFormat } from '../records/class-format.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable } from '../store/store.ts'
 import type { Oid } from '../types/oid.ts'
@@ -12,18 +11,13 @@ import type { UpdateObject } from './commands.ts'
 /** At once where nothing has to be waited for. Throws ObjectNotFound, Forbidden, and what `changesOf` and `applyChanges` throw. */
 export function updateObject(unit: UnitOfWork, { oid, changesOf }: UpdateObject): Awaitable<void> {
   const applied = mapAwaitable(loadExisting(unit, oid, 'update'), (state) =>
-    mapAwaitable(changesOf(knownFormat(unit, state), oid), (changes) =>
+    mapAwaitable(changesOf(unit.commandFormatOf(state), oid), (changes) =>
       mapAwaitable(applyChanges(unit, state, changes), () => state),
     ),
   )
   return mapAwaitable(applied, (state) => {
     if (!isChanged(state)) unit.requireObject(oid)
   })
-}
-
-/** Of the object's class as the caller knows it. */
-function knownFormat({ guard }: UnitOfWork, { format }: ObjectState): ClassFormat {
-  return guard === undefined ? format : guard.formatOf(format)
 }
 
 /** `action`: what the caller is to do with it. Throws ObjectNotFound, Forbidden. */
