@@ -245,19 +245,19 @@ export function refusalsByHidden(
   for (const change of changes) {
     const { name, kind, value } = change
     if (kind !== 'remove' && oidsIn(value).some(isHidden)) refusals.must.add('InvalidReference')
-    if (takenBy(change, oid, objects).some(isHidden)) refusals.must.add('AccessDenied')
+    if (takenBy(change, oid, objects).some(isHidden)) refusals.must.add('Forbidden')
     const old = before[name]
-    if (typeof value === 'string' && value !== '0-0-0-0' && isHidden(old)) refusals.must.add('AccessDenied')
+    if (typeof value === 'string' && value !== '0-0-0-0' && isHidden(old)) refusals.must.add('Forbidden')
     if (name === 'tip') {
       for (const [field, given] of Object.entries(value as Row)) {
-        if (given !== '0-0-0-0' && isHidden((old as Row | undefined)?.[field])) refusals.must.add('AccessDenied')
+        if (given !== '0-0-0-0' && isHidden((old as Row | undefined)?.[field])) refusals.must.add('Forbidden')
       }
     }
-    if (name === 'tips' && oidsIn(old).some(isHidden)) refusals.may.add('AccessDenied')
+    if (name === 'tips' && oidsIn(old).some(isHidden)) refusals.may.add('Forbidden')
     if ((name === 'byName' || name === 'byItem') && kind !== 'remove') {
       const given = new Set(keysOf(value))
       const isHeld = Object.entries((old ?? {}) as Row).some(([key, one]) => given.has(key) && isHidden(one))
-      if (isHeld) refusals.must.add('AccessDenied')
+      if (isHeld) refusals.must.add('Forbidden')
     }
   }
   return refusals

@@ -92,7 +92,7 @@ describe('what a restricted caller replaces', () => {
       ]
       for (const [message, change] of refused) {
         const error = await failure(() => database.updateObject(oid, change))
-        expect([error.type, error.message]).toEqual(['AccessDenied', message])
+        expect([error.type, error.message]).toEqual(['Forbidden', message])
       }
       expect(await read(oid)).toMatchObject({ boss: hidden, team: closed, spot: { at: closed, town: 'x' } })
     }))
@@ -144,7 +144,7 @@ describe('what a restricted caller replaces', () => {
       expect((await read(oid)).byName).toEqual({ one: hidden })
       for (const byName of [{ one: a }, { action: 'add', pairs: [{ key: 'one', value: a }] }]) {
         const error = await failure(() => database.updateObject(oid, { byName }))
-        expect([error.type, error.message]).toEqual(['AccessDenied', valueRefused('byName')])
+        expect([error.type, error.message]).toEqual(['Forbidden', valueRefused('byName')])
       }
     }))
 
@@ -269,7 +269,7 @@ describe('a restricted caller that links', () => {
       ]
       for (const [message, oid, change] of refused) {
         const error = await failure(() => database.updateObject(oid, change))
-        expect([error.type, error.message]).toEqual(['AccessDenied', message])
+        expect([error.type, error.message]).toEqual(['Forbidden', message])
       }
       await database.updateObject(inFixed, { team: open })
       expect((await read(fixed)).people).toEqual([])
@@ -289,7 +289,7 @@ describe('a restricted caller that links', () => {
         const [a, b, c] = [await person('a'), await person('b'), await person('c')]
         await fd.updateObject(a, { partner: b })
         const error = await failure(() => database.updateObject(c, { partner: b }))
-        expect([error.type, error.message]).toEqual(['AccessDenied', valueRefused('partner')])
+        expect([error.type, error.message]).toEqual(['Forbidden', valueRefused('partner')])
       },
       { user, grants: [on('D.Person', { rules: { update: "NOT name = 'a' OR NOT IS_NULL(partner)" } }), on('D.Spot')] },
     ))

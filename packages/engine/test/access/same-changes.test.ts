@@ -210,13 +210,13 @@ async function check(
   const [copy, other] = [await opened(fd.store), await opened(fd.store)]
   const outcome = await carryOut(copy.as(policy), act)
   if (free.outcome.type !== undefined) {
-    expect([free.outcome.type, 'AccessDenied']).toContain(outcome.type)
+    expect([free.outcome.type, 'Forbidden']).toContain(outcome.type)
     if (free.outcome.type === 'ObjectNotFound') expect(outcome.type).toBe('ObjectNotFound')
   } else if (await isAllowed(fd, act, policy, free)) {
     expect(outcome.error).toBeUndefined()
     const done = outcome.created
     expect(await objectsOf(copy, done === undefined ? oids : [...oids, done], done)).toEqual(free.after)
-  } else expect(outcome.type).toBe('AccessDenied')
+  } else expect(outcome.type).toBe('Forbidden')
   if (outcome.type !== undefined) expect(await dump(copy.store)).toEqual(await dump(fd.store))
   const { act: asMissing, texts } = withMissing(act, free.visible)
   const told = await carryOut(other.as(policy), asMissing)
