@@ -26,6 +26,8 @@ import type { Tables } from './tables.ts'
 const batchEntriesDefault = 1_000
 /** The first page of a scan is small: many look at the first entries only. */
 const firstPageEntries = 256
+/** Of a page whose values could have no more bytes each, what they take is added up. */
+const valueBytesMin = 256
 const nothing = Buffer.alloc(0)
 
 /** How the snapshots of one store read. */
@@ -130,9 +132,16 @@ export class PostgresSnapshot implements Snapshot {
     let results: T[] = []
     let bytes = 0
     let isFirst = true
+    // None was found that was longer than a page of such values may have.
+    let areShort = true
     const pageOf = (segment: Segment, limit: number, bytesMax: number): Promise<PageRows> => {
-      const isMeasured = !keysOnly && this.strategies.keys.mayBeLarge(segment)
-      return this.readPage({ segment, isReverse: reverse, limit, keysOnly, ...(isMeasured ? { bytesMax } : {}) })
+      const page = { segment, isReverse: reverse, limit, keysOnly }
+      if (keysOnly || !this.strategies.keys.mayBeLarge(segment)) return this.readPage(page)
+      const valueBytesMax = Math.floor(bytesMax / limit)
+      return this.readPage({
+        ...page,
+        ...(areShort && valueBytesMax >= valueBytesMin ? { valueBytesMax } : { bytesMax }),
+      })
     }
     for await (const segment of this.placedSegments(range, reverse)) {
       let rest: Segment | undefined = segment
@@ -143,17 +152,19 @@ export class PostgresSnapshot implements Snapshot {
         ahead = undefined
         // A look ends the wait: what follows is work.
         if (options.slice?.isOver === true) await options.slice.yieldIfDue()
-        for (let row = 0; row < rows.count; row++) {
-          const value = keysOnly ? nothing : (rows.bytes(row, first + 1) as Buffer)
+        let row = 0
+        for (; row < rows.count; row++) {
+          const value = keysOnly ? nothing : rows.bytes(row, first + 1)
+          // It is longer than it might be: from there on, pages are measured.
+          if (value === undefined) break
           bytes += value.length
           results.push(use(rows.bytes(row, first) as Buffer, value))
         }
-        left -= rows.count
+        left -= row
+        areShort &&= row === rows.count
         const isFull = results.length >= size || bytes >= scanBatchBytes
-        rest =
-          rows.count < wanted && !isFull
-            ? undefined
-            : this.segmentBeyond(rest, rows.bytes(rows.count - 1, first) as Buffer, reverse)
+        if (row < wanted && row === rows.count && !isFull) rest = undefined
+        else if (row > 0) rest = this.segmentBeyond(rest, rows.bytes(row - 1, first) as Buffer, reverse)
         if (!isFull) continue
         size = Math.min(batch ?? batchEntriesDefault, left)
         bytes = 0

@@ -119,6 +119,32 @@ export function limitRules(driver: Driver): void {
         })
       }))
 
+    it('a scan of short values among which some are long, in both directions and in batches of any size', () =>
+      useStore(driver, async (store) => {
+        const lengths = Array.from({ length: 600 }, (_, nth) => (nth % 250 === 130 || nth === 599 ? 5_000 : nth % 90))
+        const keys = lengths.map((_, nth) => bytes(`\x03\x00\x03\x00\x03${String(nth).padStart(4, '0')}`))
+        const changes = keys.map((key, nth) => ({
+          kind: 'put' as const,
+          key,
+          value: Buffer.alloc(lengths[nth] ?? 0, nth),
+        }))
+        await store.commit({ changes, preconditions: [] })
+        const expected = changes.map(({ key, value }) => [Buffer.from(key), value])
+        await withSnapshot(store, async (snapshot) => {
+          for (const reverse of [false, true]) {
+            for (const batch of [1, 100, 131, 10_000]) {
+              const seen: Buffer[][] = []
+              const copy = (key: Bytes, value: Bytes): Buffer[] => [Buffer.from(key), Buffer.from(value)]
+              for await (const some of snapshot.scan({}, copy, { reverse, batch })) {
+                expect(some.length).toBeLessThanOrEqual(batch)
+                seen.push(...some)
+              }
+              expect(seen).toEqual(reverse ? expected.toReversed() : expected)
+            }
+          }
+        })
+      }))
+
     it('empty keys, too long keys and too large values are refused, with the whole commit', () =>
       useStore(driver, async (store) => {
         const tooLong = Buffer.alloc(store.capabilities.keyBytesMax + 1, 1)
