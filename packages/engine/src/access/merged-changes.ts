@@ -12,7 +12,7 @@ import type { Awaitable, Bytes, Entry } from '../store/store.ts'
 import { inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
 import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
 import type { TypeSpec } from '../types/type-spec.ts'
-import type { GuardedWork } from '../write/change-guard.ts'
+import type { ChangeGuard, GuardedWork } from '../write/change-guard.ts'
 import { noSuchTarget } from '../write/reference-error.ts'
 import type { ObjectState } from '../write/working-set.ts'
 import type { CatalogAccess } from './catalog-access.ts'
@@ -28,19 +28,16 @@ interface Changed {
   readonly known: AttributeFormat
 }
 
-/** Objects that are looked for in one go. */
-type HiddenAmong = (oids: Iterable<Oid>) => Awaitable<ReadonlySet<Oid>>
-
 export class MergedChanges {
   private readonly access: CatalogAccess
   private readonly work: GuardedWork
-  private readonly hiddenAmong: HiddenAmong
+  private readonly guard: Pick<ChangeGuard, 'hiddenAmong' | 'isSeen'>
   private readonly values: SeenValues
 
-  constructor(access: CatalogAccess, work: GuardedWork, hiddenAmong: HiddenAmong) {
+  constructor(access: CatalogAccess, work: GuardedWork, guard: Pick<ChangeGuard, 'hiddenAmong' | 'isSeen'>) {
     this.access = access
     this.work = work
-    this.hiddenAmong = hiddenAmong
+    this.guard = guard
     this.values = new SeenValues(access.classes, work.objects.formats, recordFormats(access.restricted))
   }
 
@@ -67,7 +64,7 @@ export class MergedChanges {
 
   private async seenIn(spec: TypeSpec, value: unknown): Promise<{ seen: unknown; isVisible: IsVisible }> {
     const targets = await this.targets(spec, value)
-    const hidden = await this.hiddenAmong(targets)
+    const hidden = await this.guard.hiddenAmong(targets)
     const isVisible = (oid: Oid): boolean => !hidden.has(oid)
     return { seen: await inTurnsIfLong(this.values.seen(spec, value, isVisible), openTimeSlice()), isVisible }
   }
@@ -123,7 +120,7 @@ export class MergedChanges {
         await this.refuseHidden(changed, change.elements as readonly Oid[])
         return change
       case 'remove': {
-        const hidden = await this.hiddenAmong((change.elements as readonly Oid[]).filter((oid) => oid !== noOid))
+        const hidden = await this.guard.hiddenAmong((change.elements as readonly Oid[]).filter((oid) => oid !== noOid))
         return { kind: 'remove', elements: change.elements.filter((oid) => !hidden.has(oid as Oid)) }
       }
       case 'putPairs': {
@@ -160,7 +157,7 @@ export class MergedChanges {
     const isSet = changed.attribute.linkStorage === 'set'
     const entries = await this.entries(changed)
     const all = entries.map(({ key, value }) => (isSet ? targetOfKey(key) : oidFromBytes(value, 0)))
-    const hidden = await this.hiddenAmong(all.filter((oid) => oid !== noOid))
+    const hidden = await this.guard.hiddenAmong(all.filter((oid) => oid !== noOid))
     return {
       all,
       seen: all.filter((oid) => !hidden.has(oid)),
@@ -188,7 +185,7 @@ export class MergedChanges {
   private async pairsOf({ attribute }: Changed, entries: readonly Entry[]): Promise<Held<MapPair>> {
     const { spec } = attribute.attribute
     const all = readMapEntries(attribute, entries).map(({ key, target }): MapPair => ({ key, value: target }))
-    const hidden = await this.hiddenAmong(namedBy(attribute, all))
+    const hidden = await this.guard.hiddenAmong(namedBy(attribute, all))
     const isHidden = (pair: MapPair): boolean => {
       return spec.logicalType === 'map' && isPairHidden(spec, pair, (oid) => !hidden.has(oid))
     }
@@ -204,9 +201,11 @@ export class MergedChanges {
   /** As if they were not there. */
   private async refuseHidden({ state, attribute }: Changed, targets: Iterable<Oid>): Promise<void> {
     const named = [...targets].filter((oid) => oid !== noOid)
-    const hidden = await this.hiddenAmong(named)
+    const hidden = await this.guard.hiddenAmong(named)
     const first = named.find((oid) => hidden.has(oid))
     if (first === undefined) return
+    // For its time alone.
+    await this.guard.isSeen(first)
     throw noSuchTarget(first, { className: state.format.cls.name, attributeName: attribute.attribute.name })
   }
 

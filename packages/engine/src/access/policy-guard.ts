@@ -5,12 +5,13 @@ import { readObject } from '../objects/read.ts'
 import { objectNotFound } from '../objects/update.ts'
 import type { ValueChange } from '../records/attribute-change.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { objectKey } from '../records/object-key.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
 import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
-import type { Awaitable, Snapshot } from '../store/store.ts'
+import type { Awaitable, Bytes, Snapshot } from '../store/store.ts'
 import { inSlices } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ChangeGuard, GuardedWork, Restriction } from '../write/change-guard.ts'
@@ -74,7 +75,7 @@ class PolicyGuard implements ChangeGuard {
     this.catalog = access.restricted
     this.formats = recordFormats(this.catalog)
     this.before = work.transaction.overlay()
-    this.merged = new MergedChanges(access, work, (oids) => this.hiddenAmong(oids))
+    this.merged = new MergedChanges(access, work, this)
   }
 
   creatable({ name, number }: SchemaClass): SchemaClass {
@@ -102,7 +103,7 @@ class PolicyGuard implements ChangeGuard {
       return mapAwaitable(this.by(action).hiddenAmong(candidate), (refused) => {
         if (refused.has(oid))
           throw denied(`The caller may not ${action} object ${oid} of class ${state.format.cls.name}.`)
-        this.work.transaction.requireRevision(state.key, revisionPrefixOf(stored))
+        requireAsRead(this.work, state.key, stored)
         if (action === 'update') this.updated.set(oid, undefined)
       })
     })
@@ -125,20 +126,33 @@ class PolicyGuard implements ChangeGuard {
   admitTaking(from: Oid, place: ReferenceLocation): Awaitable<void> {
     const known = this.work.objects.known(from)
     if (known !== undefined && (known.stored === undefined || this.updated.has(from))) return undefined
-    const candidate: Candidates = new Map([[from, known?.stored]])
-    return mapAwaitable(this.by('read').hiddenAmong(candidate), (hidden) =>
-      mapAwaitable(this.by('update').hiddenAmong(candidate), (refused) => {
-        if (hidden.has(from) || refused.has(from)) throw takingDenied(place)
-        this.updated.set(from, place)
-      }),
-    )
+    return mapAwaitable(this.work.objects.load(from), (state) => {
+      if (state?.stored !== undefined) requireAsRead(this.work, state.key, state.stored)
+      const candidate: Candidates = new Map([[from, state?.stored]])
+      return mapAwaitable(this.by('read').hiddenAmong(candidate), (hidden) =>
+        mapAwaitable(this.by('update').hiddenAmong(candidate), (refused) => {
+          if (hidden.has(from) || refused.has(from)) throw takingDenied(place)
+          this.updated.set(from, place)
+        }),
+      )
+    })
   }
 
   async representationOf(oid: Oid): Promise<Buffer> {
+    return readObject(this.snapshot(), this.catalog, oid, { withMemory: (use) => use(this.memory) })
+  }
+
+  isSeen(oid: Oid): Awaitable<boolean> {
+    return mapAwaitable(
+      this.snapshot().view(objectKey(oid), () => true),
+      (isThere) => isThere === true,
+    )
+  }
+
+  /** As the caller reads it before the unit. It is not released: what it looks at goes on to be looked at. */
+  private snapshot(): Snapshot {
     const screen = { access: this.access, visibility: this.by('read') }
-    // It is not released: what it looks at goes on to be looked at.
-    const snapshot = new RestrictedSnapshot(this.before, () => screen)
-    return readObject(snapshot, this.catalog, oid, { withMemory: (use) => use(this.memory) })
+    return new RestrictedSnapshot(this.before, () => screen)
   }
 
   /** Of an index that the caller may not know of, or of another object that it does not see, nothing is told. */
@@ -190,6 +204,10 @@ class PolicyGuard implements ChangeGuard {
     }
     return decision
   }
+}
+
+function requireAsRead({ transaction }: GuardedWork, key: Bytes, stored: Bytes): void {
+  transaction.requireRevision(key, revisionPrefixOf(stored))
 }
 
 function takingDenied({ attributeName, className }: ReferenceLocation): AshlarError {

@@ -3,6 +3,7 @@ import { AshlarError } from '../errors.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable } from '../store/store.ts'
 import type { Oid } from '../types/oid.ts'
+import type { ChangeGuard } from '../write/change-guard.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { isChanged, type ObjectState } from '../write/working-set.ts'
 import { applyChanges } from './apply-changes.ts'
@@ -22,13 +23,27 @@ export function updateObject(unit: UnitOfWork, { oid, changesOf }: UpdateObject)
 
 /** `action`: what the caller is to do with it. Throws ObjectNotFound, Forbidden. */
 export function loadExisting(unit: UnitOfWork, oid: Oid, action: 'read' | 'update' | 'delete'): Awaitable<ObjectState> {
-  return mapAwaitable(unit.objects.load(oid), (state) => {
-    if (state !== undefined) {
-      return unit.guard === undefined ? state : mapAwaitable(unit.guard.admit(state, action), () => state)
-    }
-    unit.requireNoObject(oid)
-    throw objectNotFound(oid)
-  })
+  const { guard } = unit
+  if (guard !== undefined) return loadSeen(unit, guard, oid, action)
+  return mapAwaitable(unit.objects.load(oid), (state) => state ?? missing(unit, oid))
+}
+
+async function loadSeen(
+  unit: UnitOfWork,
+  guard: ChangeGuard,
+  oid: Oid,
+  action: 'read' | 'update' | 'delete',
+): Promise<ObjectState> {
+  // One that is hidden and one that is missing go the same way: nothing is required of either.
+  if (unit.objects.known(oid) === undefined && !(await guard.isSeen(oid))) throw objectNotFound(oid)
+  const state = (await unit.objects.load(oid)) ?? missing(unit, oid)
+  await guard.admit(state, action)
+  return state
+}
+
+function missing(unit: UnitOfWork, oid: Oid): never {
+  unit.requireNoObject(oid)
+  throw objectNotFound(oid)
 }
 
 export function objectNotFound(oid: Oid): AshlarError {

@@ -52,6 +52,8 @@ export interface ChangeGuard {
   creatable(cls: SchemaClass): SchemaClass
   /** The class of an object as the caller knows it. */
   formatOf(format: ClassFormat): ClassFormat
+  /** Before the unit. One that is hidden takes no longer than one that is missing. */
+  isSeen(oid: Oid): Awaitable<boolean>
   /** Of an object as it was read. Throws ObjectNotFound for one that is hidden, Forbidden. */
   admit(state: ObjectState, action: 'read' | 'update' | 'delete'): Awaitable<void>
   /**

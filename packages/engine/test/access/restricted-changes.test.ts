@@ -4,6 +4,7 @@ import type { AccessPolicy, Grant } from '../../src/access/access-policy.ts'
 import type { Database } from '../../src/database.ts'
 import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
+import type { Store } from '../../src/store/store.ts'
 import { rowTexts, rowValues } from '../row-texts.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
 
@@ -145,4 +146,33 @@ describe('a restricted caller that changes single objects', () => {
       },
       { user, grants: [on('D.Note', { actions: ['read'] })] },
     ))
+
+  it('is decided anew where the object has changed until the commit', async () => {
+    const store = await openStoreOfRun()
+    let meanwhile: (() => Promise<unknown>) | undefined
+    const commit: Store['commit'] = async (asked) => {
+      const act = meanwhile
+      meanwhile = undefined
+      await act?.()
+      return store.commit(asked)
+    }
+    const fd = await FederatedDatabase.open({ alias: 'access', store: { ...store, commit } })
+    await rowTexts(await fd.query({ text: setUp }))
+    const his = await fd.createObject('D.Note', { owner: 'bob', title: 'old' })
+    const other = await fd.createObject('D.Note', { owner: 'bob' })
+    const database = fd.as(bob)
+    const changes: readonly (() => Promise<unknown>)[] = [
+      () => database.updateObject(his, { title: 'new' }),
+      () => database.updateObject(his, { next: other }),
+      () => database.deleteObject(his),
+    ]
+    for (const change of changes) {
+      meanwhile = () => fd.updateObject(his, { owner: 'all' })
+      const error = await failure(change)
+      expect([error.type, meanwhile]).toEqual(['Forbidden', undefined])
+      expect(JSON.parse((await fd.readObject(his)).toString())).toMatchObject({ title: 'old', next: '0-0-0-0' })
+      await fd.updateObject(his, { owner: 'bob' })
+    }
+    await fd.close()
+  })
 })
