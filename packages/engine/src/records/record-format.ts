@@ -22,6 +22,11 @@ export function revisionPrefixOf(record: Bytes): Bytes {
   return record.subarray(0, recordHeaderBytes)
 }
 
+/** The ID of the commit that has written it; the same in whatever shape the record is shown. */
+export function commitIdOf(record: Bytes): Bytes {
+  return record.subarray(shapeBytes, recordHeaderBytes)
+}
+
 const writer = new ByteWriter(4_096)
 
 /** A record in the class's present shape. `commitId` is the revision: the ID of the commit that writes it. Throws LimitExceeded. */

@@ -7,7 +7,7 @@ import { rowTexts, rowValues } from '../row-texts.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
 
 const setUp = `UPDATE SCHEMA {
-  CREATE CLASS D.Place {town: String, code: String}
+  CREATE CLASS D.Place EMBEDDABLE {town: String, code: String}
   CREATE CLASS D.Note {title: String, owner: String, secret: String, pages: Integer, next: Reference{Referenced: D.Note},
     folder: Reference{Referenced: D.Folder, Inverse: notes}, tags: List{Element: String}}
   CREATE CLASS D.Memo SUPERCLASS D.Note {number: Integer}

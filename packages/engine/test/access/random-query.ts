@@ -36,7 +36,7 @@ const atoms = [
   '$$USER.name IN LIST{name}',
   'IS_NULL(any)',
 ] as const
-const predicate = fc.oneof(
+export const predicate = fc.oneof(
   fc.constantFrom(...atoms),
   fc
     .tuple(fc.constantFrom(...atoms), fc.constantFrom('AND', 'OR'), fc.constantFrom(...atoms))

@@ -165,4 +165,58 @@ describe('the statements of a restricted caller', () => {
       expect(await rowsOf(database, "UPDATE D.Note WHERE title = 'memo' SET pages TO 7 RETURN title")).toEqual([])
       expect(await rowsOf(fd, "FROM D.Note WHERE title = 'memo' RETURN pages")).toEqual([{ pages: 7 }])
     }))
+
+  it('keep what is hidden within embedded objects and among elements, where it stands', () =>
+    withNotes(async (fd) => {
+      const place = { logicalType: 'object', class: 'D.Place' }
+      const added = [
+        { attributeName: 'place', ...place },
+        { attributeName: 'places', logicalType: 'list', elementSpecification: place },
+        {
+          attributeName: 'all',
+          logicalType: 'list',
+          elementSpecification: { logicalType: 'reference', referencedClass: 'D.Note' },
+        },
+      ]
+      await fd.defineClasses([{ className: 'D.Note', attributes: added }], 'createOrExtend')
+      await rowsOf(
+        fd,
+        `LET hers = (LOOKUP D.Note WHERE title = 'hers'); LET memo = (LOOKUP D.Note WHERE title = 'memo');
+        UPDATE D.Note WHERE title = 'his' SET place TO D.Place {town: 't', code: 'c'}, all TO LIST{$memo, $hers, $memo},
+          places TO LIST{D.Place {town: 'a', code: '1'}, D.Place {town: 'b', code: '2'}, D.Place {town: 'c', code: '3'}}`,
+      )
+      // The object is of an earlier shape then, and shown in the present one, without what is hidden.
+      await fd.defineClasses(
+        [{ className: 'D.Note', attributes: [{ attributeName: 'later', logicalType: 'string' }] }],
+        'createOrExtend',
+      )
+      const database = fd.as({ ...bob, grants: [...bob.grants, on('D.Place', { hidden: ['code'] })] })
+      const stored = async (title: string): Promise<unknown> => {
+        const text = `FROM D.Note WHERE title = '${title}' RETURN place.town + place.code AS place, places.town AS towns, places.code AS codes, all.title AS all`
+        return (await rowsOf(fd, text))[0]
+      }
+      const change = (action: string, parameters = {}): Promise<unknown[]> =>
+        rowsOf(database, `UPDATE D.Note WHERE title = 'his' ${action}`, parameters)
+      await change("SET place.town TO 'T', places[1].town TO 'B', all[1] TO (LOOKUP D.Note WHERE title = 'his')")
+      const all = ['memo', 'hers', 'his']
+      expect(await stored('his')).toEqual({ place: 'Tc', towns: ['a', 'B', 'c'], codes: ['1', '2', '3'], all })
+      await change("SET place TO D.Place {town: 'U'} REMOVE places[0] FROM places REMOVE all[0] FROM all")
+      expect(await stored('his')).toMatchObject({ place: 'Uc', towns: ['B', 'c'], codes: ['2', '3'] })
+      expect(await stored('his')).toMatchObject({ all: expect.arrayContaining(['hers', 'his']) })
+      await change("ADD D.Place {town: 'd'} TO places CLEAR all")
+      expect(await stored('his')).toMatchObject({ towns: ['B', 'c', 'd'], codes: ['2', '3', ''], all: ['hers'] })
+      // What is copied is what the caller sees.
+      await rowsOf(
+        database,
+        "UPDATE D.Note WHERE title = 'memo' SET place TO next.place, places TO next.places, all TO next.all",
+      )
+      expect(await stored('memo')).toEqual({ place: 'U', towns: ['B', 'c', 'd'], codes: ['', '', ''], all: [] })
+      const given = async (name: string): Promise<string> => {
+        const { type, message } = await failureOf(() => change('SET place TO $p', { p: { [name]: 'z' } }))
+        return `${type} ${message}`
+      }
+      expect(await given('code')).toBe((await given('cude')).replaceAll('cude', 'code'))
+      await change('SET place TO $p', { p: { town: 'V' } })
+      expect(await stored('his')).toMatchObject({ place: 'Vc' })
+    }))
 })

@@ -1,5 +1,5 @@
 /** What UPDATE and DELETE have in common: the objects that qualify, and what RETURN makes of them. */
-import { revisionPrefixOf } from '../../records/record-format.ts'
+import { commitIdOf } from '../../records/record-format.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
 import type { Oid } from '../../types/oid.ts'
 import { chooseAccess } from '../access/choose-access.ts'
@@ -67,7 +67,7 @@ export async function explainChange(statement: ChangeStatement, explainer: State
 export function requireAsSeen({ unit }: ChangeContext, { oid, record }: ObjectView): void {
   const state = unit.objects.known(oid)
   const stored = state?.stored
-  const isSeen = stored !== undefined && Buffer.compare(revisionPrefixOf(stored), revisionPrefixOf(record)) === 0
+  const isSeen = stored !== undefined && Buffer.compare(commitIdOf(stored), commitIdOf(record)) === 0
   if (!isSeen && !unit.objects.isDeleted(oid)) {
     throw new ReadSkew(
       `object ${oid} has another revision than the one that the conditions of the statement were about`,
