@@ -1,5 +1,6 @@
 /** Contract 9.3 and 9.4: roles of one's own with grants for classes, attributes and objects, over HTTP. */
 import { expect } from 'vitest'
+import { defineGadget, openServer } from '../unit/open-server.ts'
 import { openShop, type Shop, seller } from './own-roles-world.ts'
 import { rule } from './rule.ts'
 
@@ -215,6 +216,13 @@ rule('9.4.4', '$$USER is whoever asks, with whole rights or not, and nobody can 
     expect(reply.body).not.toContain('eve')
   }
   expect((await ask(bob, 'POST', '/v1/query?user=eve', { query: owned })).json().type).toBe('UnknownParameter')
+  // Without authentication nobody is known.
+  const open = await openServer()
+  await defineGadget(open.app)
+  await open.app.inject({ method: 'POST', url: '/v1/object', payload: { class: 'Shop.Gadget', attributes: {} } })
+  const nobodys = { query: 'FROM Shop.Gadget RETURN $$USER AS user, $$USER.name AS name' }
+  const reply = await open.app.inject({ method: 'POST', url: '/v1/query', payload: nobodys })
+  expect(reply.json()).toEqual([{ user: null, name: null }])
 })
 
 const muchText = 'x'.repeat(100_000)
