@@ -1,10 +1,11 @@
 /** Which changes of the schema a caller may make: of classes and indexes that it may define resp. index, and of which nothing is kept from it. */
 import type { AshlarError } from '../errors.ts'
+import { embeddedClassOf } from '../records/class-format.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { SchemaClass } from '../schema/catalog.ts'
 import type { CatalogState, ClassDefinition, IndexDefinition } from '../schema/class-definition.ts'
 import { classesHolding } from '../schema/retype.ts'
-import type { ClassAccess } from './class-access.ts'
+import { type ClassAccess, referencesOf } from './class-access.ts'
 import { denied } from './denied.ts'
 
 /**
@@ -46,11 +47,24 @@ function changedOf<T extends ClassDefinition | IndexDefinition>(before: readonly
   return [...changed, ...were.values()]
 }
 
-/** All objects of the class and of its subclasses, with all their attributes. */
+/** All objects of the class and of its subclasses, with all that their attributes hold: nothing can be lost, or told of, that the caller does not see. */
 function isWhole(cls: SchemaClass, access: ClassAccess): boolean {
   return [cls, ...cls.subclasses].every((each) => {
     const areObjectsSeen = !each.isReferenceable || access.objects(each, 'read') === 'all'
-    return areObjectsSeen && access.attributesOf(each).size === each.attributes.length
+    return areObjectsSeen && areValuesWhole(each, access, new Set())
+  })
+}
+
+/** `within`: embedded classes that are being looked at, as lists may hold objects of their own class. */
+function areValuesWhole(cls: SchemaClass, access: ClassAccess, within: Set<number>): boolean {
+  if (within.has(cls.number)) return true
+  within.add(cls.number)
+  if (access.attributesOf(cls).size < cls.attributes.length) return false
+  return cls.attributes.every(({ spec }) => {
+    if (referencesOf(spec).some(({ referencedClass }) => access.mayNameHidden(referencedClass))) return false
+    const embedded = embeddedClassOf(spec)
+    const held = embedded === undefined ? undefined : access.catalog.classByNumber(embedded)
+    return held === undefined || areValuesWhole(held, access, within)
   })
 }
 

@@ -46,7 +46,7 @@ export class StepScope implements OperationScope {
     const { restriction } = this.database
     if (restriction === undefined) return read(transaction.overlay(), catalog)
     const shown = restriction.shown(transaction.overlay(), catalog, { signal: this.signal, memory: this.memory })
-    return read(shown, restriction.catalogOf(catalog))
+    return this.letGoAfter(() => read(shown, restriction.catalogOf(catalog)))
   }
 
   async withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T> {
@@ -55,6 +55,17 @@ export class StepScope implements OperationScope {
     const result = await use(memory)
     memory.resetStatement(held)
     return result
+  }
+
+  /** Of what rules have read, nothing is held for the other steps. */
+  private async letGoAfter<T>(use: () => Awaitable<T>): Promise<T> {
+    const { memory } = this
+    const held = memory.statementBytes
+    try {
+      return await use()
+    } finally {
+      memory.resetStatement(held)
+    }
   }
 
   private get memory(): RequestMemory {

@@ -288,10 +288,12 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
       ownTransaction,
       analysis,
     ).runAll(statements)
+    // What is changed of a restricted caller takes as much as it has hidden parts.
+    const isMemoryTold = ownTransaction === undefined || resources.database.restriction === undefined
     for (const analyzed of analysis.statements) {
       const pause = slice.yieldIfDue()
       if (pause !== undefined) await pause
-      yield describeAnalyzed(analyzed, text, detailsOf)
+      yield describeAnalyzed(analyzed, text, detailsOf, isMemoryTold)
     }
   }
 

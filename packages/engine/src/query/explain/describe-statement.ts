@@ -17,8 +17,14 @@ export function describePlanned(probe: StatementProbe, text: string, detailsOf: 
 }
 
 /** A statement that was carried out. */
-export function describeAnalyzed(analyzed: AnalyzedStatement, text: string, detailsOf: DetailsOf): DescribedPlan {
+export function describeAnalyzed(
+  analyzed: AnalyzedStatement,
+  text: string,
+  detailsOf: DetailsOf,
+  isMemoryTold: boolean,
+): DescribedPlan {
   const { probe, heldBytesMax, changedBytesMax } = analyzed
+  if (!isMemoryTold) return describePlanned(probe, text, detailsOf)
   const memory = { heldBytesMax, ...(changedBytesMax === 0 ? {} : { changedBytesMax }) }
   return { ...describePlanned(probe, text, detailsOf), ...memory }
 }
