@@ -8,14 +8,12 @@ import { closingOf, framed, wholeLatin1, wholeReply } from '../dispatch/row-fram
 import { ClientDisconnected } from '../errors/request-errors.ts'
 import { contentTypeOf } from './negotiate.ts'
 import { toProblem } from './send-problem.ts'
-import { sendReply, sendStream } from './send-reply.ts'
+import { oneTextBytes, sendReply, sendStream } from './send-reply.ts'
 
 type Chunk = IteratorResult<RowChunk, unknown>
 
 /** Bytes of rows that a reply may have without being a stream. */
 const readyBytesMax = 65_536
-
-const textBytesMax = 4_096
 
 /** The statement whose rows are sent. */
 export interface Replying {
@@ -50,8 +48,8 @@ function sendWhole(
   statement: Replying | undefined,
 ): void {
   const [only] = chunks
-  // Of few bytes, a text that is made at once costs less than bytes that are copied, and sent as a text.
-  const isText = only !== undefined && chunks.length === 1 && only.bytes.length <= textBytesMax
+  // What is sent as one text is made one at once: bytes that are put together first are a copy, and garbage outside of the heap.
+  const isText = only !== undefined && chunks.length === 1 && only.bytes.length < oneTextBytes
   const body = isText ? wholeLatin1(only, type) : wholeReply(chunks, type)
   statement?.sent(body.length)
   sendReply(reply, 200, statement?.headers, contentTypeOf[type], body, 'latin1')

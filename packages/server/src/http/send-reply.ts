@@ -6,7 +6,7 @@ import { compressorFor } from './compress-reply.ts'
 import { writeUsualHead } from './usual-head.ts'
 
 /** Bytes of a body that goes out together with the head, as one text: two buffers cost more to write than a short copy. */
-const oneTextBytes = 16_384
+export const oneTextBytes = 16_384
 
 type Headers = Readonly<Record<string, string>>
 
