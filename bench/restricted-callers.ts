@@ -1,5 +1,5 @@
 /**
- * What a caller with an object rule costs beside one without: CPU of the process a read, an equality by index, a scan and a rule with an index, on
+ * What a caller with an object rule costs beside one without: CPU of the process a read, an equality by index, a change, a scan and a rule with an index, on
  * LMDB, in one process. Run: node --import tsx bench/restricted-callers.ts
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -10,10 +10,10 @@ import { type Database, FederatedDatabase, type Grant, openStore } from '../pack
 const objects = 100_000
 const atOnce = 5_000
 const user = { name: 'u7', roles: [], claims: {} }
-const reads = (className: string, rule?: string): Grant => ({
+const allows = (className: string, rule?: string): Grant => ({
   on: { kind: 'class', className },
-  actions: ['read'],
-  ...(rule === undefined ? {} : { rules: { read: rule } }),
+  actions: ['read', 'query', 'create', 'update'],
+  ...(rule === undefined ? {} : { rules: { read: rule, create: rule, update: rule } }),
 })
 
 async function rowsOf(database: Database, text: string): Promise<string[]> {
@@ -38,7 +38,7 @@ async function measure(name: string, times: number, work: (nth: number) => unkno
 const directory = mkdtempSync(join(tmpdir(), 'ashlar-restricted-'))
 const fd = await FederatedDatabase.open({ alias: 'bench', store: await openStore(`lmdb:${directory}`) })
 try {
-  await rowsOf(fd, 'UPDATE SCHEMA { CREATE CLASS Doc {owner: String, n: Integer, team: Integer} }')
+  await rowsOf(fd, 'UPDATE SCHEMA { CREATE CLASS Doc {owner: String, n: Integer, team: Integer, title: String} }')
   await rowsOf(fd, 'CREATE INDEX byOwner ON Doc (owner)')
   await rowsOf(fd, 'CREATE INDEX byN ON Doc (n)')
   const oids: string[] = []
@@ -49,14 +49,18 @@ try {
     const made = await fd.createObjects(creations)
     for (const [i, oid] of made.entries()) if (i % 2 === 1) oids.push(oid)
   }
-  const half = fd.as({ user, grants: [reads('Doc', 'team = 1')] })
-  const owner = fd.as({ user, grants: [reads('Doc', 'owner = $$USER.name')] })
+  const half = fd.as({ user, grants: [allows('Doc', 'team = 1')] })
+  const owner = fd.as({ user, grants: [allows('Doc', 'owner = $$USER.name')] })
+  // What is the same already is not written.
+  let changes = 0
   const oid = (i: number): string => oids[i % oids.length] as string
   for (const [who, database] of [['everybody', fd] as const, ['rule team = 1', half] as const]) {
     await measure(`read by OID, ${who}`, 2_000, (i) => database.readObject(oid(i)))
     await measure(`equality by index, ${who}`, 1_000, (i) =>
       rowsOf(database, `FROM Doc WHERE n = ${2 * i + 1} RETURN n`),
     )
+    await measure(`update, ${who}`, 1_000, (i) => database.updateObject(oid(i), { title: `${changes++}` }))
+    await measure(`creation, ${who}`, 1_000, (i) => database.createObject('Doc', { owner: 'none', n: -i, team: 1 }))
   }
   await measure('scan with a predicate, everybody', 3, () => rowsOf(fd, 'FROM Doc WHERE team = 1 RETURN COUNT() AS c'))
   await measure('scan, rule team = 1', 3, () => rowsOf(half, 'FROM Doc RETURN COUNT() AS c'))

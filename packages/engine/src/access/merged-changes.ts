@@ -7,18 +7,23 @@ import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { targetOfKey } from '../records/link-keys.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { mayHoldReferences } from '../records/references-in.ts'
-import { isSameValue } from '../records/same-value.ts'
+import { isSameInPieces } from '../records/same-value.ts'
+import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Entry } from '../store/store.ts'
-import { inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
+import { inParts, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
 import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
 import type { TypeSpec } from '../types/type-spec.ts'
 import type { ChangeGuard, GuardedWork } from '../write/change-guard.ts'
 import { noSuchTarget } from '../write/reference-error.ts'
 import type { ObjectState } from '../write/working-set.ts'
 import type { CatalogAccess } from './catalog-access.ts'
+import { referencesOf } from './class-access.ts'
 import { attributeDenied } from './denied.ts'
-import { holdsKeyOf, isPairHidden, type Putting, putElements, SeenValues } from './seen-values.ts'
+import { holdsKeyOf, type Putting, putElements, SeenValues } from './seen-values.ts'
 import { type IsVisible, targetsIn } from './value-references.ts'
+
+/** Entries of links whose objects are looked at in one go. */
+const entriesAtOnce = 1_000
 
 /** An attribute of an object that is changed. */
 interface Changed {
@@ -49,9 +54,12 @@ export class MergedChanges {
     const before = state.values[attribute.index]
     if (mayHoldReferences(spec)) return this.mergedChange(changed, before, change)
     const after = applyChange(known, before, change)
-    if (isSameValue(known.codec, before, after)) return undefined
-    this.refuseUnlessWritable(changed)
-    return { kind: 'set', value: after }
+    const same = inTurnsIfLong(isSameInPieces(attribute.codec, before, after), openTimeSlice())
+    return mapAwaitable(same, (isSame) => {
+      if (isSame) return undefined
+      this.refuseUnlessWritable(changed)
+      return { kind: 'set', value: after }
+    })
   }
 
   /** See `ChangeGuard.seen`. */
@@ -69,10 +77,10 @@ export class MergedChanges {
     return { seen: await inTurnsIfLong(this.values.seen(spec, value, isVisible), openTimeSlice()), isVisible }
   }
 
-  private async targets(spec: TypeSpec, value: unknown): Promise<Iterable<Oid>> {
+  private async targets(spec: TypeSpec, value: unknown): Promise<Oid[]> {
     const targets = new Map<Oid, undefined | Bytes>()
     await inTurnsIfLong(targetsIn(spec, value, this.work.objects.formats, targets), openTimeSlice())
-    return targets.keys()
+    return [...targets.keys()]
   }
 
   /** Of a value that is kept in the record and may have hidden parts. */
@@ -85,7 +93,7 @@ export class MergedChanges {
       seen,
       await inTurnsIfLong(this.values.changeOf(attribute, change), openTimeSlice()),
     )
-    if (isSameValue(attribute.codec, seen, after)) return undefined
+    if (await inTurnsIfLong(isSameInPieces(attribute.codec, seen, after), openTimeSlice())) return undefined
     this.refuseUnlessWritable(changed)
     await this.refuseHidden(changed, await this.targets(spec, after))
     const action = actionOf(state)
@@ -102,17 +110,8 @@ export class MergedChanges {
 
   /** Of a collection that is kept as links. */
   private async linkChange(changed: Changed, change: ValueChange): Promise<ValueChange | undefined> {
-    const { attribute, known } = changed
-    const isMap = attribute.linkStorage === 'map'
-    if (change.kind === 'set') {
-      const held = isMap ? await this.heldPairs(changed) : await this.heldTargets(changed)
-      const after = known.codec.accept(change.value)
-      if (isSameValue(known.codec, known.codec.accept(held.seen), after)) return undefined
-      this.refuseUnlessWritable(changed)
-      await this.refuseHidden(changed, isMap ? namedBy(known, after as readonly MapPair[]) : (after as readonly Oid[]))
-      if (held.hidden.length === 0) return change
-      return { kind: 'set', value: this.withHidden(changed, held, after) }
-    }
+    const { known } = changed
+    if (change.kind === 'set') return this.replacement(changed, change)
     if (isEmpty(change)) return undefined
     this.refuseUnlessWritable(changed)
     switch (change.kind) {
@@ -134,7 +133,7 @@ export class MergedChanges {
       }
       case 'removeKeys': {
         const { hidden } = await this.heldAt(changed, change.keys)
-        const kept = new Set(hidden.map(({ key }) => key))
+        const kept = new Set((hidden as readonly MapPair[]).map(({ key }) => key))
         return { kind: 'removeKeys', keys: change.keys.filter((key) => !kept.has(key)) }
       }
       default:
@@ -142,54 +141,62 @@ export class MergedChanges {
     }
   }
 
-  private withHidden(changed: Changed, { all, hidden }: Held<unknown>, after: unknown): unknown {
-    const { linkStorage } = changed.attribute
-    if (linkStorage === 'map') {
-      if (holdsKeyOf(after as readonly MapPair[], hidden as readonly MapPair[])) this.refuse(changed)
-      return [...(after as readonly MapPair[]), ...hidden]
+  /** Of the whole collection. */
+  private async replacement(
+    changed: Changed,
+    change: ValueChange & { readonly kind: 'set' },
+  ): Promise<ValueChange | undefined> {
+    const { attribute, known } = changed
+    const after = change.value as readonly Element[]
+    if (!this.mayHide(attribute) && this.isWritable(changed)) {
+      await this.refuseHidden(changed, namedBy(known, after))
+      return change
     }
-    if (linkStorage === 'set') return [...(after as readonly Oid[]), ...hidden]
-    const hiddenOids = new Set(hidden)
-    return putElements(all as readonly Oid[], after as readonly Oid[], (oid) => !hiddenOids.has(oid))
+    const held = await this.held(changed, await this.entries(changed))
+    if (areSame(attribute, held.seen, after)) return undefined
+    this.refuseUnlessWritable(changed)
+    await this.refuseHidden(changed, namedBy(known, after))
+    if (held.hidden.length === 0) return change
+    if (attribute.linkStorage !== 'list') {
+      if (holdsKeyOf(after, held.hidden)) this.refuse(changed)
+      return { kind: 'set', value: [...after, ...held.hidden] }
+    }
+    const hidden = new Set(held.hidden)
+    const merging = putElements(held.all as readonly Oid[], after as readonly Oid[], (oid) => !hidden.has(oid))
+    return { kind: 'set', value: await inTurnsIfLong(merging, openTimeSlice()) }
   }
 
-  private async heldTargets(changed: Changed): Promise<Held<Oid>> {
-    const isSet = changed.attribute.linkStorage === 'set'
-    const entries = await this.entries(changed)
-    const all = entries.map(({ key, value }) => (isSet ? targetOfKey(key) : oidFromBytes(value, 0)))
-    const hidden = await this.guard.hiddenAmong(all.filter((oid) => oid !== noOid))
-    return {
-      all,
-      seen: all.filter((oid) => !hidden.has(oid)),
-      hidden: all.filter((oid) => hidden.has(oid)),
-    }
-  }
-
-  private async heldPairs(changed: Changed): Promise<Held<MapPair>> {
-    return this.pairsOf(changed, await this.entries(changed))
+  private mayHide({ attribute: { spec } }: AttributeFormat): boolean {
+    return referencesOf(spec).some(({ referencedClass }) => this.access.classes.mayNameHidden(referencedClass))
   }
 
   /** The pairs with these keys. */
-  private async heldAt(changed: Changed, keys: readonly unknown[]): Promise<Held<MapPair>> {
+  private async heldAt(changed: Changed, keys: readonly unknown[]): Promise<Held> {
     const { state, attribute } = changed
-    if (state.stored === undefined) return { all: [], seen: [], hidden: [] }
+    if (state.stored === undefined) return this.held(changed, [])
     const entryKeys = keys.map((key) => mapEntryKey(state.oid, attribute, key))
     const values = await this.work.transaction.readAndRequire(entryKeys)
     const entries = entryKeys.flatMap((key, i): Entry[] => {
       const value = values[i]
       return value === undefined ? [] : [{ key, value }]
     })
-    return this.pairsOf(changed, entries)
+    return this.held(changed, entries)
   }
 
-  private async pairsOf({ attribute }: Changed, entries: readonly Entry[]): Promise<Held<MapPair>> {
-    const { spec } = attribute.attribute
-    const all = readMapEntries(attribute, entries).map(({ key, target }): MapPair => ({ key, value: target }))
-    const hidden = await this.guard.hiddenAmong(namedBy(attribute, all))
-    const isHidden = (pair: MapPair): boolean => {
-      return spec.logicalType === 'map' && isPairHidden(spec, pair, (oid) => !hidden.has(oid))
-    }
-    return { all, seen: all.filter((pair) => !isHidden(pair)), hidden: all.filter(isHidden) }
+  /** What entries stand for; a part at a time. */
+  private async held({ attribute }: Changed, entries: readonly Entry[]): Promise<Held> {
+    const held = { all: [] as Element[], seen: [] as Element[], hidden: [] as Element[] }
+    await inParts(entries, entriesAtOnce, async (part) => {
+      const elements = elementsOf(attribute, part)
+      const hidden = await this.guard.hiddenAmong(namedBy(attribute, elements))
+      for (const element of elements) {
+        const isHidden = hidden.size > 0 && namedBy(attribute, [element]).some((oid) => hidden.has(oid))
+        held.all.push(element)
+        if (isHidden) held.hidden.push(element)
+        else held.seen.push(element)
+      }
+    })
+    return held
   }
 
   /** Required to be the same at the commit; a new object has none. */
@@ -199,8 +206,8 @@ export class MergedChanges {
   }
 
   /** As if they were not there. */
-  private async refuseHidden({ state, attribute }: Changed, targets: Iterable<Oid>): Promise<void> {
-    const named = [...targets].filter((oid) => oid !== noOid)
+  private async refuseHidden({ state, attribute }: Changed, targets: readonly Oid[]): Promise<void> {
+    const named = targets.filter((oid) => oid !== noOid)
     const hidden = await this.guard.hiddenAmong(named)
     const first = named.find((oid) => hidden.has(oid))
     if (first === undefined) return
@@ -210,9 +217,11 @@ export class MergedChanges {
   }
 
   private refuseUnlessWritable(changed: Changed): void {
-    const { state, attribute } = changed
-    const writable = this.access.classes.writableIn(state.format.cls, actionOf(state))
-    if (!writable.has(attribute.attribute.number)) this.refuse(changed)
+    if (!this.isWritable(changed)) this.refuse(changed)
+  }
+
+  private isWritable({ state, attribute }: Changed): boolean {
+    return this.access.classes.writableIn(state.format.cls, actionOf(state)).has(attribute.attribute.number)
   }
 
   private refuse({ state, attribute }: Changed): never {
@@ -220,11 +229,30 @@ export class MergedChanges {
   }
 }
 
-/** What a collection holds. */
-interface Held<T> {
-  readonly all: readonly T[]
-  readonly seen: readonly T[]
-  readonly hidden: readonly T[]
+/** What a collection holds: references, or the pairs of a map. */
+interface Held {
+  readonly all: readonly Element[]
+  readonly seen: readonly Element[]
+  readonly hidden: readonly Element[]
+}
+
+type Element = Oid | MapPair
+
+function elementsOf(attribute: AttributeFormat, entries: readonly Entry[]): Element[] {
+  if (attribute.linkStorage === 'map') {
+    return readMapEntries(attribute, entries).map(({ key, target }) => ({ key, value: target }))
+  }
+  const isSet = attribute.linkStorage === 'set'
+  return entries.map(({ key, value }) => (isSet ? targetOfKey(key) : oidFromBytes(value, 0)))
+}
+
+/** Of lists in the same order. */
+function areSame({ linkStorage }: AttributeFormat, some: readonly Element[], others: readonly Element[]): boolean {
+  if (some.length !== others.length) return false
+  if (linkStorage === 'list') return some.every((element, i) => element === others[i])
+  if (linkStorage === 'set') return new Set([...some, ...others]).size === some.length
+  const byKey = new Map((some as readonly MapPair[]).map(({ key, value }) => [key, value]))
+  return (others as readonly MapPair[]).every(({ key, value }) => byKey.get(key) === value)
 }
 
 function actionOf({ stored }: ObjectState): 'create' | 'update' {
@@ -244,9 +272,16 @@ function isEmpty(change: Exclude<ValueChange, { kind: 'set' }>): boolean {
   }
 }
 
-/** The objects that pairs name. */
-function namedBy({ attribute: { spec } }: AttributeFormat, pairs: readonly MapPair[]): Oid[] {
+/** The objects that elements or pairs name. */
+function namedBy({ attribute: { spec } }: AttributeFormat, elements: readonly Element[]): Oid[] {
   const isByReference = spec.logicalType === 'map' && spec.key.logicalType === 'reference'
-  const named = pairs.flatMap(({ key, value }) => (isByReference ? [key as Oid, value as Oid] : [value as Oid]))
+  const named: Oid[] = []
+  for (const element of elements) {
+    if (typeof element === 'string') named.push(element)
+    else {
+      if (isByReference) named.push(element.key as Oid)
+      named.push(element.value as Oid)
+    }
+  }
   return named.filter((oid) => oid !== noOid)
 }

@@ -12,7 +12,7 @@ import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Snapshot } from '../store/store.ts'
-import { inSlices } from '../store/time-slice.ts'
+import { inParts, inSlices } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ChangeGuard, GuardedWork, Restriction } from '../write/change-guard.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
@@ -47,6 +47,9 @@ export function policyRestriction(database: OpenDatabase, accesses: CatalogAcces
     },
   }
 }
+
+/** Objects that are looked at before others have a turn. */
+const oidsAtOnce = 1_000
 
 /** As part of a request. */
 type AskingWithin = Asking & { readonly memory: RequestMemory }
@@ -161,7 +164,19 @@ class PolicyGuard implements ChangeGuard {
     return (await this.hiddenAmong([change, holder])).size === 0
   }
 
-  hiddenAmong(oids: Iterable<Oid>): Awaitable<ReadonlySet<Oid>> {
+  hiddenAmong(oids: readonly Oid[]): Awaitable<ReadonlySet<Oid>> {
+    return oids.length > oidsAtOnce ? this.hiddenInParts(oids) : this.hiddenIn(oids)
+  }
+
+  private async hiddenInParts(oids: readonly Oid[]): Promise<ReadonlySet<Oid>> {
+    const all = new Set<Oid>()
+    await inParts(oids, oidsAtOnce, async (part) => {
+      for (const oid of await this.hiddenIn(part)) all.add(oid)
+    })
+    return all
+  }
+
+  private hiddenIn(oids: readonly Oid[]): Awaitable<ReadonlySet<Oid>> {
     const candidates: Candidates = new Map()
     for (const oid of oids) {
       const known = this.work.objects.known(oid)

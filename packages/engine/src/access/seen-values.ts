@@ -7,12 +7,12 @@ import type { AttributeChange, ValueChange } from '../records/attribute-change.t
 import { type AttributeFormat, type ClassFormat, embeddedClassOf } from '../records/class-format.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
 import { mayHoldReferences } from '../records/references-in.ts'
-import { encodeValue, isSameValue } from '../records/same-value.ts'
+import { encodeValue, isSameInPieces } from '../records/same-value.ts'
 import type { Pieces } from '../types/logical-type.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { ClassNumber, TypeSpec } from '../types/type-spec.ts'
 import type { ClassAccess } from './class-access.ts'
-import { type IsVisible, isReferenceVisible, type MapPair, visibleOf } from './value-references.ts'
+import { type IsVisible, isReferenceVisible, type MapPair, stepsAtOnce, visibleOf } from './value-references.ts'
 
 /** Embedded objects that are looked at between two turns for others. */
 const elementsAtOnce = 100
@@ -94,7 +94,8 @@ export class SeenValues {
       case 'object':
         return yield* this.putObject(spec.class, before as readonly unknown[], after as readonly unknown[], putting)
       case 'list':
-        if (spec.element.logicalType === 'reference') return putElements(before as Oid[], after as Oid[], isVisible)
+        if (spec.element.logicalType === 'reference')
+          return yield* putElements(before as Oid[], after as Oid[], isVisible)
         return yield* this.putObjects(spec.element, before as unknown[], after as unknown[], putting)
       case 'set': {
         const hidden = (before as readonly Oid[]).filter((oid) => !isReferenceVisible(oid, isVisible))
@@ -128,8 +129,9 @@ export class SeenValues {
       if (!shown.has(own)) continue
       const old = before[index]
       if (writable.has(own)) values[index] = yield* this.putBack(format, attribute, old, after[index], putting)
-      else if (!isSameValue(codec, yield* this.seen(spec, old, putting.isVisible), after[index])) {
-        putting.refuse(attribute, format)
+      else {
+        const seen = yield* this.seen(spec, old, putting.isVisible)
+        if (!(yield* isSameInPieces(codec, seen, after[index]))) putting.refuse(attribute, format)
       }
     }
     return values
@@ -203,18 +205,23 @@ export class SeenValues {
 }
 
 /** The elements of `before` that are hidden stay at their places; the others are replaced in their order, and what is over follows. */
-export function putElements(before: readonly Oid[], after: readonly Oid[], isVisible: IsVisible): Oid[] {
+export function* putElements(before: readonly Oid[], after: readonly Oid[], isVisible: IsVisible): Pieces<Oid[]> {
   const merged: Oid[] = []
   let next = 0
+  let steps = 0
   for (const element of before) {
+    if (++steps % stepsAtOnce === 0) yield
     if (!isReferenceVisible(element, isVisible)) merged.push(element)
     else if (next < after.length) merged.push(after[next++] as Oid)
   }
-  for (; next < after.length; next++) merged.push(after[next] as Oid)
+  for (; next < after.length; next++) {
+    if (++steps % stepsAtOnce === 0) yield
+    merged.push(after[next] as Oid)
+  }
   return merged
 }
 
-export function isPairHidden(
+function isPairHidden(
   { key: { logicalType } }: { readonly key: TypeSpec },
   { key, value }: MapPair,
   isVisible: IsVisible,
@@ -223,9 +230,11 @@ export function isPairHidden(
   return logicalType === 'reference' && !isReferenceVisible(key, isVisible)
 }
 
-export function holdsKeyOf(pairs: readonly MapPair[], others: readonly MapPair[]): boolean {
-  const keys = new Set(others.map(({ key }) => key))
-  return pairs.some(({ key }) => keys.has(key))
+/** Of pairs; elements of a set have no key. */
+export function holdsKeyOf(pairs: readonly (MapPair | Oid)[], others: readonly (MapPair | Oid)[]): boolean {
+  const keys = new Set<unknown>()
+  for (const pair of others) if (typeof pair === 'object') keys.add(pair.key)
+  return pairs.some((pair) => typeof pair === 'object' && keys.has(pair.key))
 }
 
 /**

@@ -9,7 +9,7 @@ import type { MapSpec, TypeSpec } from '../types/type-spec.ts'
 export type IsVisible = (oid: Oid) => boolean
 
 /** Steps of which each looks at a reference, between two turns for others. */
-const stepsAtOnce = 1_000
+export const stepsAtOnce = 1_000
 
 export type MapPair = { readonly key: unknown; readonly value: unknown }
 

@@ -78,7 +78,7 @@ export interface ChangeGuard {
   /** Whether the caller may be told by which of two objects a key is held already. */
   mayTellHolder(index: IndexDefinition, changed: Oid, holder: Oid): Promise<boolean>
   /** Those that the caller does not see; objects that the unit itself makes it does. */
-  hiddenAmong(oids: Iterable<Oid>): Awaitable<ReadonlySet<Oid>>
+  hiddenAmong(oids: readonly Oid[]): Awaitable<ReadonlySet<Oid>>
   /** Once all is written: what was created and updated has to be allowed as it is then. Throws Forbidden. */
   checkWritten(): Promise<void>
 }

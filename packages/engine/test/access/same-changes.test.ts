@@ -220,7 +220,10 @@ async function check(
   if (outcome.type !== undefined) expect(await dump(copy.store)).toEqual(await dump(fd.store))
   const { act: asMissing, texts } = withMissing(act, free.visible)
   const told = await carryOut(other.as(policy), asMissing)
-  expect(told.error).toBe(outcome.error?.replace(/\d+-\d+-\d+-\d+/g, (one) => texts.get(one) ?? one))
+  // Of several that are hidden the first by its OID is told of: pairs of a map come in the order of their keys.
+  const masked = (error: string | undefined, hidden: ReadonlySet<string>): string | undefined =>
+    error?.replace(/\d+-\d+-\d+-\d+/g, (one) => (hidden.has(one) ? 'hidden' : one))
+  expect(masked(told.error, new Set(texts.values()))).toBe(masked(outcome.error, new Set(texts.keys())))
   await Promise.all([copy.close(), other.close(), free.own.close()])
 }
 
