@@ -201,6 +201,8 @@ export const textFormatCharactersMax = 200
 assert(keyBytesMax > 64 + keyDigestBytes, 'a key has room for its digest and its parts')
 /** Of what one caller may do. */
 export const accessGrantsMax = 1_000
+/** Pairs of grants that are looked at for what two sets of them allow both. */
+export const accessPairsMax = 5_000
 export const accessNamesMax = 10_000
 export const accessRuleCharactersMax = 10_000
 /** Policies of whose callers plans, catalogs and rules are kept. */

@@ -57,7 +57,8 @@ export function grantsId({ grants }: AccessPolicy): string {
 
 /** The same for grants that say the same. */
 export function grantText({ on, within = [], actions, hidden = [], readOnly = [], rules = {} }: Grant): string {
-  const scopes = [...new Set([on, ...within].map(scopeText))].sort()
+  // Rules mean the class of the first.
+  const scopes = [scopeText(on), ...[...new Set(within.map(scopeText))].sort()]
   const written = ruledActions.map((action) => rules[action] ?? null)
   return JSON.stringify([scopes, [...actions].sort(), [...hidden].sort(), [...readOnly].sort(), written])
 }

@@ -1,15 +1,18 @@
 /** What two sets of grants allow both: as grants, each of which allows what one of either set does together (contract 9.3). */
-import { accessGrantsMax } from '../limits.ts'
+import { accessGrantsMax, accessPairsMax } from '../limits.ts'
 import { type Grant, grantText, type RuledAction, scopeText } from './access-policy.ts'
 
 /**
- * Undefined where that takes too many grants. Exactly what both allow, but for two grants on different classes or namespaces that both have a rule
+ * Undefined where that takes too many grants, or too long to find out. Exactly what both allow, but for two grants on different classes or namespaces that both have a rule
  * for an action: as the names in a rule mean the attributes of its own class, these two allow nothing together there.
  */
 export function intersectGrants(one: readonly Grant[], other: readonly Grant[]): readonly Grant[] | undefined {
+  if (Math.max(one.length, other.length) > accessGrantsMax) return undefined
   const [mine, theirs] = [byText(one), byText(other)]
   // A grant of both allows more than it does together with any other.
   const both = new Map([...mine].filter(([text]) => theirs.has(text)))
+  const pairs = (mine.size - both.size) * (theirs.size - both.size)
+  if (pairs > accessPairsMax) return undefined
   const made = new Map(both)
   for (const [text, a] of mine) {
     if (both.has(text)) continue

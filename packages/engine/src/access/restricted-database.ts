@@ -11,6 +11,7 @@ import { objectKey } from '../records/object-key.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Snapshot, SnapshotOptions } from '../store/store.ts'
+import { inTurns } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import type { Oid } from '../types/oid.ts'
 import type { Restriction } from '../write/change-guard.ts'
@@ -55,7 +56,7 @@ export class Callers {
   async grantProblems(grants: readonly Grant[]): Promise<GrantProblem[] | undefined> {
     const { store, catalogs, limits } = this.resources.database
     const catalog = await withSnapshot(store, (snapshot) => catalogs.at(snapshot))
-    return grantProblems(new CatalogAccess(catalog, grants, limits.statementTokensMax), grants)
+    return inTurns(grantProblems(new CatalogAccess(catalog, grants, limits.statementTokensMax), grants))
   }
 
   private accessesFor(policy: AccessPolicy): CatalogAccesses {

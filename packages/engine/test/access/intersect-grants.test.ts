@@ -5,7 +5,7 @@ import { ClassAccess } from '../../src/access/class-access.ts'
 import { intersectGrants } from '../../src/access/intersect-grants.ts'
 import { CatalogCache } from '../../src/catalog/catalog-cache.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
-import { accessGrantsMax } from '../../src/limits.ts'
+import { accessGrantsMax, accessPairsMax } from '../../src/limits.ts'
 import type { Catalog } from '../../src/schema/catalog.ts'
 import { openStore } from '../../src/storage/open-store.ts'
 import { withSnapshot } from '../../src/store/with-snapshot.ts'
@@ -105,10 +105,17 @@ describe('grants of two at once', () => {
   })
 
   it('are those of one where both are the same, and no more than a policy may have', () => {
-    const many = (action: 'read' | 'create'): Grant[] =>
-      Array.from({ length: 100 }, (_, at) => ({ on: onClass(`A.C${at}`), actions: [action, 'update'] }))
+    const many = (action: 'read' | 'create', length = 100): Grant[] =>
+      Array.from({ length }, (_, at) => ({ on: onClass(`A.C${at}`), actions: [action, 'update'] }))
     expect(intersectGrants(many('read'), many('read'))).toHaveLength(100)
+    const crossed = intersectGrants(many('read', 30), many('create', 30))
+    expect(crossed).toHaveLength(30 * 30)
     expect(100 * 100).toBeGreaterThan(accessGrantsMax)
     expect(intersectGrants(many('read'), many('create'))).toBeUndefined()
+    // Those that allow nothing together take time all the same.
+    const apart = (action: 'define' | 'index'): Grant[] =>
+      many('read', 101).map((grant) => ({ ...grant, actions: [action] }))
+    expect(101 * 101).toBeGreaterThan(accessPairsMax)
+    expect(intersectGrants(apart('define'), apart('index'))).toBeUndefined()
   })
 })

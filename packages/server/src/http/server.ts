@@ -132,9 +132,9 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   if (security !== undefined) endStatementsInTime(statements, security, options.logger)
   peers.onGather((question) => {
     if (question.about === 'runs') return toolRuns.all()
-    if (question.about === 'statements') return statements.records(question.identity)
+    if (question.about === 'statements') return statements.records(question.whose)
     if (question.about === 'readers') return readersOf(options.federatedDatabases, brokenOff)
-    return statements.stop(question.statement, question.identity) ? [true] : []
+    return statements.stop(question.statement, question.whose) ? [true] : []
   })
   const fds = new FederatedDatabases(options.federatedDatabases, options.defaultAlias, options.places)
   registerOperations(

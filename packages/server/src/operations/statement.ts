@@ -4,12 +4,16 @@ import { param, type ServiceOperation } from '../dispatch/operation.ts'
 import { quote } from '../errors/quote-names.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import type { Caller } from '../security/caller.ts'
+import { credentialText } from '../security/credential.ts'
+import type { Whose } from '../statements/statement.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import { StatementRecord } from '../wire/wire-schemas.ts'
 
 /** Whose statements the caller may see and stop; undefined: those of all. */
-function shownTo(caller: Caller): string | undefined {
-  return caller.may('operate', undefined) ? undefined : caller.identity
+function shownTo(caller: Caller): Whose | undefined {
+  if (caller.may('operate', undefined)) return undefined
+  const { identity, bounds, credential } = caller
+  return { identity, credential: bounds === undefined ? undefined : credentialText(credential) }
 }
 
 export const statementOperations: readonly ServiceOperation[] = [
@@ -27,9 +31,9 @@ export const statementOperations: readonly ServiceOperation[] = [
     isTransactional: false,
     errors: [],
     async run({ caller, service }) {
-      const identity = shownTo(caller)
-      const others = await service.peers.gather({ about: 'statements', identity })
-      const records = [...service.statements.records(identity), ...others]
+      const whose = shownTo(caller)
+      const others = await service.peers.gather({ about: 'statements', whose })
+      const records = [...service.statements.records(whose), ...others]
       records.sort((one, other) => one.startedAt.localeCompare(other.startedAt))
       return { body: records satisfies readonly Static<typeof StatementRecord>[] }
     },
@@ -50,9 +54,9 @@ export const statementOperations: readonly ServiceOperation[] = [
     async run(request) {
       const { service } = request
       const id = param(request, 'id')
-      const identity = shownTo(request.caller)
-      const isHere = service.statements.stop(id, identity)
-      if (!isHere && (await service.peers.gather({ about: 'stop', statement: id, identity })).length === 0) {
+      const whose = shownTo(request.caller)
+      const isHere = service.statements.stop(id, whose)
+      if (!isHere && (await service.peers.gather({ about: 'stop', statement: id, whose })).length === 0) {
         throw new ServerError('StatementNotFound', `There is no statement ${quote(id)} in progress.`)
       }
       return {}

@@ -1,6 +1,6 @@
 /** What one process asks of all others that serve with it. */
 import type { ReadersRecord } from '../statements/readers.ts'
-import type { StatementRecord } from '../statements/statement.ts'
+import type { StatementRecord, Whose } from '../statements/statement.ts'
 import type { RunRecord } from '../tools/tool-runs.ts'
 
 /** A question, and what one worker answers: any number of these. */
@@ -16,9 +16,9 @@ export interface Answers {
 
 export type Question =
   | { readonly about: 'runs' }
-  /** `identity`: of that caller alone. */
-  | { readonly about: 'statements'; readonly identity: string | undefined }
+  /** `whose`: of that caller alone. */
+  | { readonly about: 'statements'; readonly whose: Whose | undefined }
   | { readonly about: 'readers' }
-  | { readonly about: 'stop'; readonly statement: string; readonly identity: string | undefined }
+  | { readonly about: 'stop'; readonly statement: string; readonly whose: Whose | undefined }
 
 export type Answer = Answers[keyof Answers]

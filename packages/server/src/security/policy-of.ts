@@ -49,7 +49,7 @@ export function policyOf(caller: Granted, alias: string, ownRoles: OwnRoles): Ac
   if (grants === undefined || grants.length > accessGrantsMax) {
     throw new AshlarError(
       'Forbidden',
-      `The roles of the caller have more than ${accessGrantsMax} grants on the federated database ${alias} together.`,
+      `The roles of the caller have too many grants on the federated database ${alias} together: there may be ${accessGrantsMax}, and fewer where a token and its owner have others.`,
     )
   }
   return grants.length === 0 ? undefined : { user: userOf(caller, alias), grants }

@@ -67,7 +67,7 @@ const classes = [
     whole('expiresAtMs'),
     whole('lastUsedAtMs'),
   ]),
-  // `grants`: JSON; empty for none.
+  // `grants`: JSON; empty for none. What it may say is part of the version: a process reads no roles that have a word which it does not know.
   referenceable(className.role, [text('name'), texts('actions'), text('grants')]),
 ]
 

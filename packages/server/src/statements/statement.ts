@@ -5,6 +5,7 @@ import { AshlarError, type QueryProgress } from '@ashlar/engine'
 import { ClientDisconnected } from '../errors/request-errors.ts'
 import { listedTextCharactersMax } from '../limits.ts'
 import type { Caller } from '../security/caller.ts'
+import { credentialText } from '../security/credential.ts'
 import { networkOf } from '../security/network.ts'
 import type { Admission } from './admission.ts'
 import type { BrokenOffReplies } from './broken-off.ts'
@@ -30,6 +31,13 @@ export interface StatementRecord {
   readonly rows?: number
   /** Of a query: what it is charged with in memory at the moment. */
   readonly bytesHeld?: number
+}
+
+/** Callers are told of their own. */
+export interface Whose {
+  readonly identity: string
+  /** Of a token with roles of its own: it alone, since what else its owner does may be beyond it. */
+  readonly credential: string | undefined
 }
 
 export interface Asked {
@@ -164,9 +172,11 @@ export class Statement implements Waiter {
     this.signal.abort(new AshlarError('StatementStopped', message))
   }
 
-  /** Whether it is one of the caller with that identity; undefined stands for any. */
-  isOf(identity: string | undefined): boolean {
-    return identity === undefined || this.caller?.identity === identity
+  /** Undefined stands for anybody. */
+  isOf(whose: Whose | undefined): boolean {
+    if (whose === undefined) return true
+    if (this.caller?.identity !== whose.identity) return false
+    return whose.credential === undefined || credentialText(this.caller.credential) === whose.credential
   }
 
   record(): StatementRecord {

@@ -5,7 +5,7 @@ import type { Caller } from '../security/caller.ts'
 import { networkOf } from '../security/network.ts'
 import { Admission, type AdmissionLimits } from './admission.ts'
 import type { BrokenOffReplies } from './broken-off.ts'
-import { Statement, type StatementKind, type StatementRecord } from './statement.ts'
+import { Statement, type StatementKind, type StatementRecord, type Whose } from './statement.ts'
 
 export class Statements {
   readonly brokenOff: BrokenOffReplies
@@ -45,16 +45,16 @@ export class Statements {
     }
   }
 
-  /** `identity`: of the caller with it alone. */
-  records(identity: string | undefined): readonly StatementRecord[] {
+  /** `whose`: those of this caller alone. */
+  records(whose: Whose | undefined): readonly StatementRecord[] {
     const all = [...this.underWay.values()]
-    return all.filter((statement) => statement.isOf(identity)).map((statement) => statement.record())
+    return all.filter((statement) => statement.isOf(whose)).map((statement) => statement.record())
   }
 
-  /** Whether there is one of this id, and of the caller with this identity where one is given. */
-  stop(id: string, identity: string | undefined): boolean {
+  /** Whether there is one of this id, and of this caller where one is given. */
+  stop(id: string, whose: Whose | undefined): boolean {
     const statement = this.underWay.get(id)
-    if (statement?.isOf(identity) !== true) return false
+    if (statement?.isOf(whose) !== true) return false
     statement.stop()
     return true
   }

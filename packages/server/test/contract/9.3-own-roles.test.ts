@@ -282,6 +282,12 @@ rule('9.3.4', 'whoever may not operate the server sees and stops its own stateme
   expect((await ask(bob, 'DELETE', `/v1/statement/${id}`)).json().type).toBe('StatementNotFound')
   expect((await ask(admin, 'GET', '/v1/statement')).json()).toMatchObject([{ id }])
   expect((await ask(eve, 'GET', '/v1/statement')).json()).toMatchObject([{ id }])
+  // A token of hers with less than she has is not told of what she does beside it; another one is.
+  const tokenOf = async (body: object) => {
+    return `Bearer ${(await ask(eve, 'POST', '/v1/security/token', { name: 'hers', ...body })).json().token}`
+  }
+  expect((await ask(await tokenOf({ roles: ['seller'] }), 'GET', '/v1/statement')).json()).toEqual([])
+  expect((await ask(await tokenOf({}), 'GET', '/v1/statement')).json()).toMatchObject([{ id }])
   expect((await ask(eve, 'DELETE', `/v1/statement/${id}`)).statusCode).toBe(204)
   await expect(begun.text()).rejects.toThrow()
 })
