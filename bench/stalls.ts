@@ -1,9 +1,11 @@
 /**
  * What one request makes others wait: the worst wait of a probe each 5 ms, from another process, while each of the entries in
  * `stalls/entries.ts` is carried out by a built server on LMDB that this starts.
- * Run: node --import tsx bench/stalls.ts [--of another checkout] [--runs n] [--options "words for serve"] [entry …]
+ * `--as` has the server know its callers: a role, by which the entry is carried out while all else is done by an administrator, or `nobody`.
+ * Run: node --import tsx bench/stalls.ts [--of another checkout] [--runs n] [--as role] [--options "words for serve"] [entry …]
  */
 import { fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +15,7 @@ import { parseArgs } from 'node:util'
 import { type ChildServer, startChild } from './child-server.ts'
 import { programOf } from './program.ts'
 import { type Entry, entries } from './stalls/entries.ts'
-import { exchange } from './stalls/exchange.ts'
+import { askAs, exchange } from './stalls/exchange.ts'
 import type { Waits } from './stalls/probe.ts'
 
 const { values: options, positionals: asked } = parseArgs({
@@ -21,6 +23,7 @@ const { values: options, positionals: asked } = parseArgs({
     of: { type: 'string', default: '.' },
     runs: { type: 'string', default: '3' },
     options: { type: 'string', default: '' },
+    as: { type: 'string' },
   },
   allowPositionals: true,
 })
@@ -30,6 +33,7 @@ const memoryEveryMs = 50
 /** Before and after a request, so that waits are those of the request. */
 const restMs = 1_000
 const program = programOf(options.of)
+const password = randomBytes(12).toString('hex')
 
 const header = [
   'entry',
@@ -73,7 +77,17 @@ async function measured(entry: Entry): Promise<Measured> {
   process.env.STALLS_HOLDS = holds
   const hook = pathToFileURL(fileURLToPath(new URL('stalls/loop-holds.mjs', import.meta.url))).href
   process.env.NODE_OPTIONS = `${process.env.STALLS_NODE_OPTIONS ?? ''} --import=${hook}`
-  const words = ['serve', '--port', '0', '--data', join(directory, 'data'), '--log-level', 'fatal']
+  const isKnown = options.as !== undefined
+  if (isKnown) process.env.ASHLAR_ADMIN_PASSWORD = password
+  const words = [
+    ...(isKnown ? ['serve', '--auth'] : ['serve']),
+    '--port',
+    '0',
+    '--data',
+    join(directory, 'data'),
+    '--log-level',
+    'fatal',
+  ]
   const starting = startChild([program, ...words, ...options.options.split(' ').filter(Boolean)])
   delete process.env.NODE_OPTIONS
   const server = await starting
@@ -87,16 +101,21 @@ async function measured(entry: Entry): Promise<Measured> {
 
 async function during(entry: Entry, server: ChildServer, holds: string): Promise<Measured> {
   const { url } = server
+  askAs(undefined)
+  const admin = options.as === undefined ? undefined : await tokenOf(url, 'admin')
+  const attacker = options.as === undefined || options.as === 'nobody' ? undefined : await tokenOf(url, options.as)
+  askAs(admin)
   const [readOid, writtenOid] = await objectsOfOthers(url)
   const prepared = (await entry.prepare?.(url)) ?? []
   const probe = fork(fileURLToPath(new URL('stalls/probe.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] })
-  probe.send({ url, readOid, writtenOid })
+  probe.send({ url, readOid, writtenOid, authorization: admin })
   await rest(2 * restMs)
   probe.send('begin')
   let mebibytes = 0
   const memory = setInterval(() => {
     mebibytes = Math.max(mebibytes, server.memory().own)
   }, memoryEveryMs)
+  askAs(attacker)
   const began = Date.now()
   const start = performance.now()
   const replies = await Promise.race([entry.run(url, prepared), rest(entryMsMax)])
@@ -116,6 +135,20 @@ function statuses(all: readonly number[]): string {
   const counts = new Map<number, number>()
   for (const status of all) counts.set(status, (counts.get(status) ?? 0) + 1)
   return [...counts].map(([status, count]) => (count === 1 ? `${status}` : `${count} × ${status}`)).join(', ')
+}
+
+/** The Authorization header of a token with that role. */
+async function tokenOf(url: string, role: string): Promise<string> {
+  const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`
+  const { status, text } = await exchange(
+    url,
+    'POST',
+    '/v1/security/token',
+    { name: role, roles: [role] },
+    { authorization },
+  )
+  if (status !== 201) throw new Error(`no token: ${status} ${text}`)
+  return `Bearer ${(JSON.parse(text) as { token: string }).token}`
 }
 
 /** What the probe reads and writes. */

@@ -262,6 +262,11 @@ export const entries: readonly Entry[] = [
     },
   },
   {
+    name: 'substring',
+    what: '27 doublings of a text, then SUBSTRING (3.1)',
+    run: (url) => oneOf(query(url, `LET x = 'x'; ${'LET x = $x + $x; '.repeat(27)}SHOW SUBSTRING($x, 1, 5)`)),
+  },
+  {
     name: 'lists',
     what: '30 doublings of a list, then SHOW (3.1)',
     run: (url) => oneOf(query(url, `LET l = LIST{1}; ${'LET l = LIST{$l, $l}; '.repeat(30)}SHOW $l`)),

@@ -1,5 +1,5 @@
 /** Another client, in a process of its own: each kind of request every 5 ms, unless the last one waits still; told the worst wait. */
-import { exchange } from './exchange.ts'
+import { askAs, exchange } from './exchange.ts'
 
 export const kinds = ['read', 'health', 'refused', 'write'] as const
 export type Kind = (typeof kinds)[number]
@@ -12,6 +12,7 @@ interface Probed {
   readonly url: string
   readonly readOid: string
   readonly writtenOid: string
+  readonly authorization: string | undefined
 }
 
 let probed: Probed | undefined
@@ -53,7 +54,10 @@ if (process.send !== undefined) {
     else if (message === 'end') {
       for (const kind of kinds) note(kind)
       process.send?.(worst)
-    } else probed = message
+    } else {
+      probed = message
+      askAs(message.authorization)
+    }
   })
   process.on('disconnect', () => process.exit())
 }

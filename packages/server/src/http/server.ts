@@ -18,7 +18,7 @@ import { everyone, nobody } from '../security/caller.ts'
 import type { Security } from '../security/security.ts'
 import { BrokenOffReplies } from '../statements/broken-off.ts'
 import { readersOf } from '../statements/readers.ts'
-import { watchReplies } from '../statements/stalled-replies.ts'
+import { type StreamedReply, watchReplies } from '../statements/stalled-replies.ts'
 import { Statements } from '../statements/statements.ts'
 import type { TlsMaterial } from '../tls/certificate-files.ts'
 import type { Place } from '../tools/boot-file.ts'
@@ -119,15 +119,14 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   answerUnrouted(app, router, withBody)
   const underWay = stopInOrder(app, limits, http2)
   const brokenOff = new BrokenOffReplies(options.logger)
-  const fileBytes = (): number => fileBytesOf(options.federatedDatabases)
-  const watch = watchReplies(underWay.connections, () => http2?.responses() ?? [], limits, fileBytes, brokenOff.stalled)
-  app.addHook('onClose', async () => clearInterval(watch))
   receiveRequests(app, options, underWay, refusals(limitConnections(app, limits, counts), http2))
   refuseExpectations(app, http2)
   const toolRuns = new ToolRuns(limits, (err) => options.logger.error({ err }, 'a tool failed'))
   app.addHook('onClose', () => toolRuns.stop())
   const { peers = noPeers } = options
   const statements = new Statements(limits, brokenOff)
+  const replies = { connections: underWay.connections, streamed: () => http2?.responses() ?? [] }
+  lookAfterReplies(app, options, replies, statements)
   const { security } = options
   if (security !== undefined) endStatementsInTime(statements, security, options.logger)
   peers.onGather((question) => {
@@ -162,8 +161,22 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   return app
 }
 
-function fileBytesOf(fds: readonly FederatedDatabase[]): number {
-  return fds.reduce((sum, { store }) => sum + (store.fileBytes?.() ?? 0), 0)
+interface Replies {
+  readonly connections: Iterable<Socket>
+  streamed(): Iterable<StreamedReply>
+}
+
+function lookAfterReplies(
+  app: FastifyInstance,
+  { federatedDatabases: fds, limits }: ServerOptions,
+  { connections, streamed }: Replies,
+  statements: Statements,
+): void {
+  const fileBytes = (): number => fds.reduce((sum, { store }) => sum + (store.fileBytes?.() ?? 0), 0)
+  const isPlaceWanted = (response: object): boolean => statements.isPlaceWanted(response)
+  const { stalled } = statements.brokenOff
+  const watch = watchReplies(connections, streamed, limits, fileBytes, isPlaceWanted, stalled)
+  app.addHook('onClose', async () => clearInterval(watch))
 }
 
 function httpOptions(limits: Limits) {

@@ -12,6 +12,9 @@ export type AdmissionLimits = Pick<
   | 'statementQueueMsMax'
 >
 
+/** Longer than replies that stall are not looked at. */
+const wantedMs = 2_000
+
 /**
  * A statement works for two slices of a few milliseconds without a place, so that short ones never wait for long ones; to go on it takes one
  * of `statementsMax`, of which no address gets all. Statements that have places have half of the turns; the others are by turns first and
@@ -27,6 +30,7 @@ export class Admission {
   private readonly beginning: StatementQueue
   private readonly waiting: StatementQueue
   private isHandingTurnsOut = false
+  private wantedAtMs = Number.NEGATIVE_INFINITY
   /** Whether one more began in the last turn, in the order of the addresses. */
   private isOneMore = false
 
@@ -64,7 +68,13 @@ export class Admission {
       this.working.add(address)
       return undefined
     }
+    this.wantedAtMs = performance.now()
     return this.waiting.wait(waiter)
+  }
+
+  /** Whether a statement has found none free, a moment ago. */
+  get isPlaceWanted(): boolean {
+    return performance.now() - this.wantedAtMs < wantedMs
   }
 
   /** Gives a place back. */

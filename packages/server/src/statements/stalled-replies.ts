@@ -4,7 +4,8 @@ import type { Socket } from 'node:net'
 import type { ServerLimits } from '../limits.ts'
 
 const looksPerLimit = 20
-const shareWhereFilesGrow = 6
+/** Of the time, where others suffer: data files grow, or statements wait for the place that the reply holds. */
+const shareWhereOthersSuffer = 6
 const betweenLooksMsMin = 5
 const betweenLooksMsMax = 1_000
 
@@ -14,7 +15,7 @@ export interface StalledReply {
   readonly path: string
   readonly clientAddress: string
   readonly stalledMs: number
-  readonly limit: keyof StallLimits
+  readonly limit: keyof StallLimits | 'statementsMax'
 }
 
 interface Waiting {
@@ -45,7 +46,7 @@ export interface StreamedReply {
 /**
  * Looks after connections now and then: one on which bytes wait, and of which none was taken for `replyStallMsMax`, is destroyed, and
  * `onStalled` told which path it was asked for. Where the data files have grown by `replyStallBytesMax` meanwhile, since they keep what the
- * reply reads, a sixth of the time is enough. `fileBytes`: of all stores in files. Where there is nothing to send, or nothing yet, nobody is waited for.
+ * reply reads, or where `isPlaceWanted` says that others want the reply's place among the statements that work, a sixth of the time is enough. `fileBytes`: of all stores in files. Where there is nothing to send, or nothing yet, nobody is waited for.
  * Replies by HTTP/2 are looked after one by one, and end without their connection, unless that takes nothing either.
  */
 export function watchReplies(
@@ -53,25 +54,32 @@ export function watchReplies(
   streamed: () => Iterable<StreamedReply>,
   { replyStallMsMax, replyStallBytesMax }: StallLimits,
   fileBytes: () => number,
+  isPlaceWanted: (response: object) => boolean,
   onStalled: (told: StalledReply) => void,
 ): NodeJS.Timeout {
   const waiting = new WeakMap<object, Waiting>()
   let now = 0
   let bytes: number | undefined
   /** How long none was taken, where that is too long. */
-  const stalledOf = (one: object, taken: number): Pick<StalledReply, 'limit' | 'stalledMs'> | undefined => {
+  const stalledOf = (
+    one: object,
+    taken: number,
+    response: object | null | undefined,
+  ): Pick<StalledReply, 'limit' | 'stalledMs'> | undefined => {
     const before = waiting.get(one)
     if (before?.taken !== taken) {
       bytes ??= fileBytes()
       waiting.set(one, { taken, sinceMs: now, fileBytes: bytes })
       return undefined
     }
-    const stalledMs = now - before.sinceMs
-    if (stalledMs < replyStallMsMax / shareWhereFilesGrow) return undefined
+    const exactMs = now - before.sinceMs
+    if (exactMs < replyStallMsMax / shareWhereOthersSuffer) return undefined
+    const stalledMs = Math.round(exactMs)
+    if (exactMs >= replyStallMsMax) return { limit: 'replyStallMsMax', stalledMs }
     bytes ??= fileBytes()
-    const limit = stalledMs >= replyStallMsMax ? 'replyStallMsMax' : 'replyStallBytesMax'
-    const isTooLong = limit === 'replyStallMsMax' || bytes - before.fileBytes >= replyStallBytesMax
-    return isTooLong ? { limit, stalledMs: Math.round(stalledMs) } : undefined
+    if (bytes - before.fileBytes >= replyStallBytesMax) return { limit: 'replyStallBytesMax', stalledMs }
+    const isWanted = response !== null && response !== undefined && isPlaceWanted(response)
+    return isWanted ? { limit: 'statementsMax', stalledMs } : undefined
   }
   const look = (): void => {
     now = performance.now()
@@ -82,7 +90,7 @@ export function watchReplies(
         continue
       }
       const { _httpMessage: response } = socket as Handled
-      const stalled = stalledOf(socket, takenOf(socket))
+      const stalled = stalledOf(socket, takenOf(socket), response)
       if (stalled === undefined) continue
       onStalled({ path: pathOf(response?.req), ...stalled, clientAddress: socket.remoteAddress ?? '' })
       socket.destroy()
@@ -92,7 +100,7 @@ export function watchReplies(
         waiting.delete(reply)
         continue
       }
-      const stalled = stalledOf(reply, reply.taken)
+      const stalled = stalledOf(reply, reply.taken, reply)
       if (stalled === undefined) continue
       const { socket } = reply.req
       onStalled({ path: pathOf(reply.req), ...stalled, clientAddress: socket.remoteAddress ?? '' })

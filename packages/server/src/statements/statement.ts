@@ -144,6 +144,11 @@ export class Statement implements Waiter {
     })
   }
 
+  /** It counts as one of those that work, and this is its reply. */
+  holdsPlaceFor(response: object): boolean {
+    return this.hasPlace && this.response === response
+  }
+
   /** A part of the reply. */
   sent(bytes: number): void {
     this.bytesSent += bytes

@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
 import { rule } from '../contract/rule.ts'
-import { open, type Running } from './endless-statements.ts'
+import { endless, open, type Running } from './endless-statements.ts'
 import { rowChunk, stubQuery } from './stub-query.ts'
 
 /** Rows so long that what the operating system takes without a reader is soon full. */
@@ -50,6 +50,24 @@ rule('1.5.16', 'where data files grow meanwhile, a reply of which nothing is tak
   const running = await open({ replyStallMsMax: 3_000, replyStallBytesMax: 0 })
   await stall(running)
   await running.log.withMessage(/replyStallBytesMax/)
+  await running.listed(0)
+})
+
+rule('1.5.16', 'where others want its place, a reply of which nothing is taken is broken off earlier', async () => {
+  const running = await open({ replyStallMsMax: 20_000, statementsMax: 1, statementsPerAddressMax: 1 })
+  await stall(running)
+  let isBrokenOff = false
+  const told = running.log.withMessage(/\(statementsMax\)/).then(() => {
+    isBrokenOff = true
+  })
+  while (!isBrokenOff) {
+    const { sent, answer } = running.start(endless)
+    // It may be the one that gets the place.
+    await Promise.race([answer, told])
+    sent.destroy()
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  await told
   await running.listed(0)
 })
 
