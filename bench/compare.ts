@@ -27,6 +27,10 @@ const requestsOtherwise = 10_000
 const bulk = { objects: 100, connections: 8 }
 const secondsMax = 300
 const objects = Number(process.env.BENCH_OBJECTS ?? 20_000)
+/** Of the requests of each round: on a machine where others work, many short rounds tell more than few long ones. */
+const share = Number(process.env.BENCH_SHARE ?? 1)
+/** Rounds that warm both up. */
+const warmUps = Math.ceil(1 / share)
 const [other, rounds = '10', only] = process.argv.slice(2)
 
 type Pair = readonly [Figures, Figures]
@@ -53,8 +57,7 @@ async function compare(): Promise<Map<string, Pair[]>> {
   const names = [...rows.map(({ name }) => name), 'bulk'].filter(
     (name) => only === undefined || only.split(',').includes(name),
   )
-  // The first round warms both up.
-  for (let round = 0; round <= Number(rounds); round++) {
+  for (let round = 0; round < Number(rounds) + warmUps; round++) {
     for (const name of names) {
       // Each goes first as often as the other.
       const order = round % 2 === 0 ? [0, 1] : [1, 0]
@@ -63,14 +66,14 @@ async function compare(): Promise<Map<string, Pair[]>> {
         pair[side] = await measureOnce(name, sides[side] as Contender)
         process.stderr.write('.')
       }
-      if (round > 0) measured.set(name, [...(measured.get(name) ?? []), pair as unknown as Pair])
+      if (round >= warmUps) measured.set(name, [...(measured.get(name) ?? []), pair as unknown as Pair])
     }
   }
   return measured
 }
 
 async function measureOnce(name: string, side: Contender): Promise<Figures> {
-  const count = requests[name] ?? requestsOtherwise
+  const count = Math.ceil((requests[name] ?? requestsOtherwise) * share)
   if (name === 'bulk') {
     const list = Array.from({ length: count }, () => side.forms.createMany(nextVehicles(side, bulk.objects)))
     return measure(bench, side.server, { ...once(list), connections: bulk.connections })
@@ -104,6 +107,8 @@ function print(measured: ReadonlyMap<string, readonly Pair[]>): void {
       'this µs': rounded(median(pairs.map(([, two]) => two.cpuMicroseconds)), 1),
       ratio: rounded(median(ratios), 3),
       least: rounded(Math.min(...ratios), 3),
+      'lower quartile': rounded(quantile(ratios, 1 / 4), 3),
+      'upper quartile': rounded(quantile(ratios, 3 / 4), 3),
       most: rounded(Math.max(...ratios), 3),
       refused: pairs.reduce((sum, pair) => sum + pair[0].refused + pair[1].refused, 0),
     }
@@ -112,6 +117,11 @@ function print(measured: ReadonlyMap<string, readonly Pair[]>): void {
   process.stdout.write(
     `CPU of the server's processes a request; ${rounds} rounds, ${objects} objects; peak memory ${peaks.join(' → ')} MiB\n`,
   )
+}
+
+function quantile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((one, another) => one - another)
+  return sorted[Math.floor(part * (sorted.length - 1))] ?? Number.NaN
 }
 
 function rounded(value: number, digits: number): number {
