@@ -13,10 +13,9 @@ import { isOnPostgres, openStoreOfRun } from '../store/store-of-run.ts'
 import { sometimesLater } from '../store/wrappers/sometimes-later.ts'
 import { everyAction } from './access-notes.ts'
 import { answerOf, everything, fill, policy, withoutWhatIsHidden, world } from './access-world.ts'
+import { hiddenOf, type Row } from './changes-world.ts'
 import { statement } from './random-change.ts'
 import { query } from './random-query.ts'
-
-type Row = Record<string, unknown>
 
 /** Changes all that it sees. */
 const changing = (policy: AccessPolicy): AccessPolicy => ({
@@ -74,8 +73,33 @@ async function check(fd: FederatedDatabase, policy: AccessPolicy, text: string):
     } else await compare(fd, { own, other, before, all, text })
   }
   if (type !== undefined) expect(await objectsOf(fd, await oidsOf(fd))).toEqual(stored)
-  else for (const oid of all) if (!before.has(oid)) await fd.readObject(oid)
+  else await checkHidden(fd, policy, before, stored, text)
   await copy.close()
+}
+
+/** What the caller does not see is what it was: of objects that it sees, and of all that it does not see. */
+async function checkHidden(
+  fd: FederatedDatabase,
+  policy: AccessPolicy,
+  visible: ReadonlySet<string>,
+  stored: ReadonlyMap<string, Row>,
+  text: string,
+): Promise<void> {
+  const left = await oidsOf(fd)
+  for (const oid of stored.keys()) if (!visible.has(oid)) expect(left).toContain(oid)
+  // Links to what is deleted end.
+  if (text.includes('DELETE')) return
+  const made = new Set([...visible, ...[...left].filter((oid) => !stored.has(oid))])
+  const now = await objectsOf(fd, stored.keys())
+  for (const [oid, object] of stored) {
+    const [was, is] = [
+      hiddenOf(object, made, policy, undefined),
+      hiddenOf(now.get(oid) as Row, made, policy, undefined),
+    ]
+    // With an element goes what is hidden within it.
+    if (text.includes('tips')) for (const each of [was, is]) delete each.tips
+    expect({ text, oid, hidden: is }).toEqual({ text, oid, hidden: was })
+  }
 }
 
 interface Compared {
