@@ -7,12 +7,13 @@ import { encodeRecord, encodeRecordInPieces, revisionPrefixOf } from '../records
 import type { RecordFormats } from '../records/record-formats.ts'
 import type { Awaitable, Bytes } from '../store/store.ts'
 import { inTurns, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
+import type { ChangeGuard } from './change-guard.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
 
 /** Between two objects, of which each may be large, others have their turn where it is time; one alone looks at no clock. Throws UniqueViolation, Forbidden. */
 export async function flushObjects(unit: UnitOfWork): Promise<void> {
-  const { transaction, objects } = unit
+  const { transaction, objects, guard } = unit
   const slice = openTimeSlice()
   const indexed = new SteadyList<ObjectState>()
   let [seen, written] = [0, 0]
@@ -25,7 +26,9 @@ export async function flushObjects(unit: UnitOfWork): Promise<void> {
     const pause = ++seen % stepsBetweenLooks === 0 || format.hasPendingType ? slice.yieldIfDue() : undefined
     if (pause !== undefined) await pause
   }
-  if (indexed.length > 0) await maintainIndexes(transaction, indexed.all(), unit.guard)
+  let violation: AshlarError | undefined
+  if (guard !== undefined) violation = await violationIn(unit, guard, indexed.all())
+  else if (indexed.length > 0) await maintainIndexes(transaction, indexed.all())
   const commitId = unit.session.nextCommitId()
   for (const state of objects.all()) {
     if (state.isDeleted) transaction.delete(state.key)
@@ -37,7 +40,23 @@ export async function flushObjects(unit: UnitOfWork): Promise<void> {
     const pause = ++written === 1 ? undefined : slice.yieldIfDue()
     if (pause !== undefined) await pause
   }
-  if (unit.guard !== undefined) await unit.guard.checkWritten()
+  if (guard !== undefined) await guard.checkWritten()
+  if (violation !== undefined) throw violation
+}
+
+/** What may not be written is refused for that, whether its key is taken or not: which of the two it is may tell of what is hidden. */
+async function violationIn(
+  { transaction }: UnitOfWork,
+  guard: ChangeGuard,
+  indexed: Iterable<ObjectState>,
+): Promise<AshlarError | undefined> {
+  try {
+    await maintainIndexes(transaction, indexed, guard)
+    return undefined
+  } catch (error) {
+    if (error instanceof AshlarError && error.type === 'UniqueViolation') return error
+    throw error
+  }
 }
 
 /** Steps of less than a microsecond, where no values are looked at. */

@@ -1,7 +1,7 @@
 /** What stays of values and links of which a restricted caller sees a part (contract 9.4). */
 import { describe, expect, it } from 'vitest'
 import type { AccessPolicy, Grant } from '../../src/access/access-policy.ts'
-import type { Database } from '../../src/database.ts'
+import type { CallerDatabase, Database } from '../../src/database.ts'
 import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { entityTagOf } from '../../src/objects/condition.ts'
@@ -38,7 +38,7 @@ const bob: AccessPolicy = {
 type Row = Record<string, unknown>
 interface World {
   readonly fd: FederatedDatabase
-  readonly database: Database
+  readonly database: CallerDatabase
   person(name: string, more?: Row): Promise<string>
   team(title: string, isOpen: boolean, more?: Row): Promise<string>
   read(oid: string, from?: Database): Promise<Row>
@@ -323,6 +323,42 @@ describe('what a unique index tells a restricted caller', () => {
       )
       expect(both.errors[0]?.place[0]).toBe(1)
     }))
+})
+
+describe('a restricted caller that may not write an object', () => {
+  it('is not told whether its key is taken', () =>
+    withWorld(
+      async ({ fd, database, person }) => {
+        await fd.createIndex(index('names', 'D.Person', true, 'name'))
+        await person('hidden')
+        const mine = await person('mine')
+        const told: string[] = []
+        for (const name of ['hidden', 'free']) {
+          // A transaction that is rehearsed reads what others only require.
+          const rehearsed = (act: (step: Database) => Promise<unknown>): Promise<unknown> =>
+            database.transaction((step) => act(step(1)), true)
+          for (const act of [
+            () => database.createObject('D.Person', { name }),
+            () => database.updateObject(mine, { name }),
+            () => rehearsed((step) => step.createObject('D.Person', { name })),
+            () => rehearsed((step) => step.updateObject(mine, { name })),
+          ]) {
+            const { type, message } = await failure(act)
+            told.push(`${type} ${message}`)
+          }
+        }
+        const refused = ['create', 'update'].map(
+          (act) => `Forbidden The caller may not ${act} such an object of class D.Person.`,
+        )
+        expect(told).toEqual([...refused, ...refused, ...refused, ...refused])
+      },
+      {
+        user,
+        grants: [
+          on('D.Person', { rules: { read: "name = 'mine'", create: "name = 'mine'", update: "name = 'mine'" } }),
+        ],
+      },
+    ))
 })
 
 describe('a condition of a restricted caller', () => {
