@@ -71,7 +71,8 @@ function dispatchChecked(
   const { needs } = operation
   if (typeof needs === 'string') {
     // Else it was asked ahead.
-    const late = operation.chooseFd === undefined ? policy : authorize(caller, { needs }, fd)
+    const late =
+      operation.chooseFd === undefined ? policy : authorize(caller, { needs, isOfWhole: operation.isOfWhole }, fd)
     return execution.run(operation, fd, late)
   }
   let known: Need | undefined

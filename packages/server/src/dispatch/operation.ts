@@ -91,11 +91,16 @@ export interface OperationRequest {
 
 /** Of an operation on a federated database. */
 export interface FdRequest extends OperationRequest {
-  readonly fd: FederatedDatabase
+  readonly fd: Pick<FederatedDatabase, 'alias'>
   /** What the caller has of it, which is the same one for whoever may have all. */
   readonly database: CallerDatabase
   /** Of a change with an Idempotency-Key. */
   readonly requestId?: RequestId | undefined
+}
+
+/** Of one that is about the whole of it: its callers may have that. */
+export interface WholeFdRequest extends FdRequest {
+  readonly fd: FederatedDatabase
 }
 
 export interface OperationReply {
@@ -161,21 +166,38 @@ interface OperationEntry {
   readonly errors: readonly ProblemType[]
 }
 
-export interface FdOperation extends OperationEntry {
+interface FdOperationEntry extends OperationEntry {
   readonly scope: 'fd'
   /** Where it depends on the request, this is asked before the operation runs. */
   readonly needs: Need | ((request: OperationRequest, fd: FederatedDatabase) => Need)
-  /** It tells of the federated database as a whole: grants for parts of it do not allow it. */
-  readonly isOfWhole?: true
-  /** It has steps, each of which is asked for by itself. */
-  readonly hasSteps?: true
   /** It sees itself to requests with an Idempotency-Key, because its changes are more than one transaction can be. */
   readonly keepsReply?: true
   /** Which federated database is meant, where more than `fdAlias` says so. */
   chooseFd?(request: OperationRequest): FederatedDatabase
+}
+
+interface ByClass extends FdOperationEntry {
+  readonly isOfWhole?: undefined
+  readonly hasSteps?: undefined
   /** `database`: what the caller has of the federated database, or what a transaction sees of it. */
   run(database: Database, request: FdRequest): OperationReply | Promise<OperationReply>
 }
+
+/** It tells of the federated database as a whole: grants for parts of it do not allow it. */
+interface OfWhole extends FdOperationEntry {
+  readonly isOfWhole: true
+  readonly hasSteps?: undefined
+  run(database: Database, request: WholeFdRequest): OperationReply | Promise<OperationReply>
+}
+
+/** It has steps, each of which is asked for by itself. */
+interface WithSteps extends FdOperationEntry {
+  readonly isOfWhole?: undefined
+  readonly hasSteps: true
+  run(database: Database, request: WholeFdRequest): OperationReply | Promise<OperationReply>
+}
+
+export type FdOperation = ByClass | OfWhole | WithSteps
 
 /** Independent of a federated database: `fdAlias` is accepted and ignored. */
 export interface ServiceOperation extends OperationEntry {

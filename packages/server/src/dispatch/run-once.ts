@@ -1,6 +1,13 @@
 /** Carries out an operation with an `Idempotency-Key`: once, and answers each repetition with the first reply (contract 1.6). */
 import { AlreadyDone, AshlarError, type Once } from '@ashlar/engine'
-import { booleanParam, type FdOperation, type FdRequest, type OperationReply, statementOf } from './operation.ts'
+import {
+  booleanParam,
+  type FdOperation,
+  type FdRequest,
+  type OperationReply,
+  statementOf,
+  type WholeFdRequest,
+} from './operation.ts'
 import { decodeReply, encodeReply } from './stored-reply.ts'
 
 /** Those of this process; others are met at their commits. */
@@ -17,7 +24,7 @@ export function onceOf<T>(
 }
 
 /** Throws RequestInProgress, what the engine throws of keys, and what the operation throws: that is not kept. */
-export async function runOnce(operation: FdOperation, request: FdRequest): Promise<OperationReply> {
+export async function runOnce(operation: FdOperation, request: WholeFdRequest): Promise<OperationReply> {
   const { fd, requestId } = request
   const name = JSON.stringify([fd.alias, requestId?.caller, requestId?.key])
   if (underWay.has(name)) {
@@ -35,7 +42,7 @@ export async function runOnce(operation: FdOperation, request: FdRequest): Promi
 }
 
 /** Where the operation does not see to it itself, it runs as a transaction of one step, into whose commit the reply goes. */
-async function run(operation: FdOperation, request: FdRequest): Promise<OperationReply> {
+async function run(operation: FdOperation, request: WholeFdRequest): Promise<OperationReply> {
   const isDryRun = operation.queryParameters?.dryRun !== undefined && booleanParam(request, 'dryRun')
   const once = onceOf(request, operation.status, (reply: OperationReply) => reply)
   if (isDryRun || once === undefined || operation.keepsReply === true) return operation.run(request.database, request)

@@ -11,6 +11,7 @@ import type {
   ReplyType,
   ServiceContext,
   StatementForm,
+  WholeFdRequest,
 } from '../dispatch/operation.ts'
 import { runOnce } from '../dispatch/run-once.ts'
 import { ClientDisconnected } from '../errors/request-errors.ts'
@@ -19,7 +20,7 @@ import type { Statement } from '../statements/statement.ts'
 import { StopSignal } from '../statements/stop-signal.ts'
 import { requestIdOf } from './request-id.ts'
 
-export class SingleRequest implements FdRequest, Execution {
+export class SingleRequest implements WholeFdRequest, Execution {
   readonly caller: Caller
   readonly params: FdRequest['params']
   readonly query: FdRequest['query']

@@ -62,6 +62,7 @@ export const toolOperations: readonly FdOperation[] = [
     method: 'POST',
     path: '/v1/tool',
     needs: 'operate',
+    isOfWhole: true,
     summary: 'Run an administrative tool',
     description:
       'What the tool cannot do is told by a returnCode that is not 0. A client that goes away ends the run. With `Prefer: respond-async` it goes on: GET /v1/tool tells how far it has come.',

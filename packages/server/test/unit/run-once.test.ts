@@ -1,12 +1,15 @@
 /** An operation with an Idempotency-Key that is sent again while it is under way. */
 import type { FederatedDatabase } from '@ashlar/engine'
 import { expect, it } from 'vitest'
-import type { FdOperation, FdRequest, OperationReply } from '../../src/dispatch/operation.ts'
+import type { FdOperation, OperationReply, WholeFdRequest } from '../../src/dispatch/operation.ts'
 import { runOnce } from '../../src/dispatch/run-once.ts'
 
-function requestOf(alias: string, key: string): FdRequest {
+function requestOf(alias: string, key: string): WholeFdRequest {
   const fd = { alias } as FederatedDatabase
-  return { fd, requestId: { caller: '', key, fingerprint: Buffer.alloc(32) } } as Partial<FdRequest> as FdRequest
+  return {
+    fd,
+    requestId: { caller: '', key, fingerprint: Buffer.alloc(32) },
+  } as Partial<WholeFdRequest> as WholeFdRequest
 }
 
 it('is refused until it has ended, well or not, and nobody else is', async () => {

@@ -13,7 +13,7 @@ import { ServerError } from '../../errors/server-errors.ts'
 import { hasMoreValuesThan } from '../../json/count-values.ts'
 import { tooManyValues } from '../../json/json-layout.ts'
 import { dispatch, type Execution } from '../dispatch.ts'
-import type { FdRequest, Operation, OperationReply } from '../operation.ts'
+import type { Operation, OperationReply, WholeFdRequest } from '../operation.ts'
 import { wholeReply } from '../row-framing.ts'
 import { type RequestedOperation, readOperations } from './read-operations.ts'
 import { substituteInBody, substituteInUri } from './substitute-ids.ts'
@@ -22,7 +22,7 @@ import { substituteInBody, substituteInUri } from './substitute-ids.ts'
  * The reply: an array of `{"responseCode", "result"}`, as JSON text. Throws what the operations throw, LimitExceeded when they take
  * too long, and ClientDisconnected.
  */
-export async function runOperations(request: FdRequest, once: Once<Buffer> | undefined): Promise<Buffer> {
+export async function runOperations(request: WholeFdRequest, once: Once<Buffer> | undefined): Promise<Buffer> {
   const { limits } = request.service
   const operations = readOperations(request.body, limits)
   const isRehearsed = operations.some(({ isKept }) => !isKept)
@@ -61,13 +61,13 @@ interface Reply {
 
 class BatchRun {
   private readonly ids = new Map<string, string>()
-  private readonly request: Omit<FdRequest, 'params' | 'query' | 'body' | 'headers'>
+  private readonly request: Omit<WholeFdRequest, 'params' | 'query' | 'body' | 'headers'>
   private readonly bytesMax: number
   /** By the number of the operation. */
   private readonly replies = new Map<number, Reply>()
   private bytes = 0
 
-  constructor(request: FdRequest, bytesMax: number) {
+  constructor(request: WholeFdRequest, bytesMax: number) {
     this.request = plainRequest(request)
     this.bytesMax = bytesMax
   }
@@ -158,7 +158,7 @@ class BatchRun {
     const checked = this.checkValues(requested.body, operation, between)
     if (checked !== undefined) await checked
     const body = await this.substituted(requested.body, between)
-    const request: FdRequest = { ...this.request, headers: requested.conditions, params, query, body }
+    const request: WholeFdRequest = { ...this.request, headers: requested.conditions, params, query, body }
     const step: Execution = {
       resolve: () => fd,
       run: (one) => one.run(database, request),
@@ -240,7 +240,7 @@ function plainRequest({
   service,
   signal,
   watch,
-}: FdRequest): Omit<FdRequest, 'params' | 'query' | 'body' | 'headers'> {
+}: WholeFdRequest): Omit<WholeFdRequest, 'params' | 'query' | 'body' | 'headers'> {
   return { beforeChange, caller, client, database, fd, service, signal, watch, replyType: 'json' }
 }
 
