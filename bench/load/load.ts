@@ -7,6 +7,8 @@ export interface BenchRequest {
   readonly body?: string
   /** The media type asked for, where the server has several. */
   readonly accept?: string
+  /** The header of that name; sockets of Node send it, wrk does not. */
+  readonly authorization?: string
 }
 
 /** Requests by so many connections, each of which sends its next one when the last is answered. */
