@@ -200,8 +200,8 @@ export interface BoundUpsert {
 }
 
 export function bindUpsert(statement: UpsertStatement, binder: Binder): BoundUpsert {
-  const cls = refuseRoot(binder, statement.className, resolveReferenceable(binder, statement.className))
-  requirePermitted(binder, cls, ['query', 'create', 'update'])
+  const named = resolveReferenceable(binder, statement.className, ['query', 'create', 'update'])
+  const cls = refuseRoot(binder, statement.className, named)
   const scope: Scope = { outer: undefined, context: undefined, names: new Map(), aggregates: undefined }
   const assignments = bindAssignments(statement.assignments, cls, scope, binder)
   const wanted = statement.on.map((name) => ({ name, path: keyPath(cls, name.text, name, binder) }))

@@ -132,8 +132,8 @@ function addVertex(
   byName: Map<string, number>,
   binder: Binder,
 ): number {
-  const cls = pattern.className === undefined ? null : resolveReferenceable(binder, pattern.className, true)
-  requirePermitted(binder, cls ?? binder.catalog.root, ['query'])
+  const cls = pattern.className === undefined ? null : resolveReferenceable(binder, pattern.className, ['query'], true)
+  if (cls === null) requirePermitted(binder, binder.catalog.root, ['query'])
   const known = pattern.name === undefined ? undefined : byName.get(pattern.name)
   const draft = known === undefined ? undefined : vertices[known]
   if (draft !== undefined && known !== undefined) {

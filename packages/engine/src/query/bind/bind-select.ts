@@ -23,7 +23,7 @@ import type {
 } from './bound.ts'
 import { isConstant } from './bound.ts'
 import { boundKey } from './bound-key.ts'
-import { requirePermitted, resolveReferenceable } from './class-names.ts'
+import { resolveReferenceable } from './class-names.ts'
 import { coerced } from './coercion.ts'
 import { type Binder, contextScope, emptyScope, type Scope } from './scope.ts'
 
@@ -87,8 +87,7 @@ export function rowTypeOf(clauses: BoundClauses, self: ValueType): { rowType: Va
 
 export function bindSource(source: Source, binder: Binder): BoundSource {
   if (source.kind === 'class') {
-    const cls = resolveReferenceable(binder, source.className, true)
-    requirePermitted(binder, cls, ['query'])
+    const cls = resolveReferenceable(binder, source.className, ['query'], true)
     return { kind: 'class', cls, classes: source.isOnly ? new ClassSet([cls]) : withSubclasses(cls) }
   }
   const references = binder.bind(source.references, emptyScope)

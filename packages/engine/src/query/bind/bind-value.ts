@@ -29,7 +29,6 @@ import {
   findClass,
   hint,
   refuseRoot,
-  requirePermitted,
   resolveAttribute,
   resolveClass,
   resolveReferenceable,
@@ -101,8 +100,11 @@ export function bindStructure(expression: StructureExpression, scope: Scope, bin
 }
 
 export function bindCreate(statement: CreateStatement, scope: Scope, binder: Binder): BoundCreate {
-  const cls = refuseRoot(binder, statement.className, resolveReferenceable(binder, statement.className))
-  requirePermitted(binder, cls, ['query', 'create'])
+  const cls = refuseRoot(
+    binder,
+    statement.className,
+    resolveReferenceable(binder, statement.className, ['query', 'create']),
+  )
   const assignments = bindAssignments(statement.assignments, cls, scope, binder)
   return { cls, assignments, start: statement.start, end: statement.end }
 }

@@ -62,10 +62,18 @@ function actionDenied(action: StatementAction, className: string): AshlarError {
   return new AshlarError('Forbidden', `The caller may not ${action} objects of class ${className}.`)
 }
 
-/** Throws QueryError for a class whose objects exist only in others. */
-export function resolveReferenceable(binder: Binder, name: QualifiedName, isPluralAllowed = false): SchemaClass {
+/** `actions`: what the statement does with its objects. Throws QueryError for a class whose objects exist only in others, and Forbidden. */
+export function resolveReferenceable(
+  binder: Binder,
+  name: QualifiedName,
+  actions: readonly StatementAction[],
+  isPluralAllowed = false,
+): SchemaClass {
   const cls = resolveClass(binder, name, isPluralAllowed)
-  if (cls.isReferenceable) return cls
+  if (cls.isReferenceable) {
+    requirePermitted(binder, cls, actions)
+    return cls
+  }
   throw binder.error(name, `class ${cls.name} is embeddable: its objects exist only within other objects`)
 }
 

@@ -29,6 +29,6 @@ function createExpression(statement: CreateStatement): Expression {
 
 /** To an object of the class that CREATE or UPSERT names. */
 export function referenceToNew({ className }: CreateStatement | UpsertStatement, binder: Binder): ValueType {
-  const cls = resolveReferenceable(binder, className)
+  const cls = resolveReferenceable(binder, className, ['query', 'create'])
   return { kind: 'reference', cls: refuseRoot(binder, className, cls) }
 }
