@@ -4,7 +4,7 @@ import type { CallerDatabase, TransactionBody } from './database.ts'
 import { DatabaseOperations, type OperationScope } from './database-operations.ts'
 import type { QueryRequest } from './query/query-request.ts'
 import type { QueryResources } from './query/query-resources.ts'
-import { effectOfQuery } from './query/run-query.ts'
+import { effectOfQuery, effectsOfQuery } from './query/run-query.ts'
 import type { Effect } from './query/statements/statement-kind.ts'
 import type { Once } from './receipts/receipt.ts'
 import { withSnapshot } from './store/with-snapshot.ts'
@@ -30,6 +30,10 @@ export class CallerOperations extends DatabaseOperations implements CallerDataba
 
   classify(request: QueryRequest): Effect {
     return effectOfQuery(request, this.resources)
+  }
+
+  effects(request: QueryRequest): ReadonlySet<Effect> {
+    return effectsOfQuery(request, this.resources)
   }
 
   transaction<T>(

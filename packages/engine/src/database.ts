@@ -95,6 +95,8 @@ export type TransactionBody<T> = (step: TransactionStep, isRehearsal: boolean, b
 export interface CallerDatabase extends Database {
   /** Whether the query would read, change objects or change the schema; it is not run. Throws QuerySyntaxError, LimitExceeded. */
   classify(request: QueryRequest): Effect
+  /** All that it would do, `read` always. Throws what `classify` does. */
+  effects(request: QueryRequest): ReadonlySet<Effect>
   /**
    * What `body` does is committed together or not at all; where others were first, it is done
    * again. With `isRehearsed`, `body` runs twice: all of it first, its reply kept, and then the steps that are kept,

@@ -5,6 +5,7 @@ import { buildCatalog } from '../schema/build-catalog.ts'
 import type { SchemaClass } from '../schema/catalog.ts'
 import type { CatalogState, ClassDefinition, IndexDefinition } from '../schema/class-definition.ts'
 import { classesHolding } from '../schema/retype.ts'
+import { isRootClass } from '../schema/root-class.ts'
 import { type ClassAccess, referencesOf } from './class-access.ts'
 import { denied } from './denied.ts'
 
@@ -22,6 +23,12 @@ export function checkSchemaChange(access: ClassAccess, before: CatalogState, aft
       const touched = was === undefined ? [] : [was, ...classesHolding(was, catalog.classes)]
       for (const cls of touched) {
         if (!isWhole(cls, access) || !access.allows(cls, 'define')) throw refusal('define', cls, access)
+      }
+      // Its objects come to be among those of its superclass, in whose unique indexes they are.
+      const isMoved = is !== undefined && is.superClass?.number !== was?.superClass?.number
+      const above = isMoved && is.superClass !== null ? catalog.classByNumber(is.superClass.number) : undefined
+      if (above !== undefined && !isRootClass(above) && !(isWhole(above, access) && access.allows(above, 'define'))) {
+        throw refusal('define', above, access)
       }
       if (is !== undefined && !then.allows(is, 'define')) throw denied(`The caller may not define class ${name}.`)
     }

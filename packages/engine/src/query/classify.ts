@@ -32,6 +32,32 @@ function effectWithin(node: unknown): Effect {
   return isPlanned ? own : highest([own, ...Object.values(node).map(effectWithin)])
 }
 
+const readAlone: ReadonlySet<Effect> = new Set(['read'])
+const allKnown = new WeakMap<Statement, ReadonlySet<Effect>>()
+
+/** All that the statements do: whoever may do the highest may not do the others for that. What changes something reads as well, and may show it. */
+export function effectsOf(statements: readonly Statement[]): ReadonlySet<Effect> {
+  if (classify(statements) === 'read') return readAlone
+  const all = new Set<Effect>(readAlone)
+  for (const statement of statements) {
+    let own = allKnown.get(statement)
+    if (own === undefined) {
+      own = new Set(effectsWithin(statement))
+      allKnown.set(statement, own)
+    }
+    for (const effect of own) all.add(effect)
+  }
+  return all
+}
+
+function* effectsWithin(node: unknown): Generator<Effect> {
+  if (typeof node !== 'object' || node === null) return
+  const { kind } = node as { readonly kind?: unknown }
+  if (isStatementKind(kind)) yield kindOf(node as Statement).effect
+  if (kind === 'explain' && !(node as ExplainStatement).isAnalyze) return
+  for (const part of Object.values(node)) yield* effectsWithin(part)
+}
+
 function highest(all: readonly Effect[]): Effect {
   return all.reduce((one, other) => (ranks[other] > ranks[one] ? other : one), 'read')
 }

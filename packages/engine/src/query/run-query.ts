@@ -14,7 +14,7 @@ import { transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { bindCreateIndex } from './bind/bind-schema.ts'
 import { valueMatters } from './bind/coercion.ts'
 import { placesOfIndex } from './bind/schema-places.ts'
-import { classify, effectOf } from './classify.ts'
+import { classify, effectOf, effectsOf } from './classify.ts'
 import { jsonRow, RowsAtHand, textRow } from './execute/row-chunk.ts'
 import type { ScriptContext } from './execute/statement-context.ts'
 import { planText } from './explain/plan-text.ts'
@@ -89,6 +89,12 @@ function answer(prepared: PreparedText, request: QueryRequest, resources: QueryR
 export function effectOfQuery(request: QueryRequest, resources: QueryResources): Effect {
   const isPlanned = request.explain?.isAnalyzed === false
   return isPlanned ? 'read' : classify(statementsOf(request, resources))
+}
+
+/** All that the request would do. Throws QuerySyntaxError, LimitExceeded. */
+export function effectsOfQuery(request: QueryRequest, resources: QueryResources): ReadonlySet<Effect> {
+  const isPlanned = request.explain?.isAnalyzed === false
+  return effectsOf(isPlanned ? [] : statementsOf(request, resources))
 }
 
 function statementsOf(request: QueryRequest, { database: { limits }, plans }: QueryResources): readonly Statement[] {

@@ -4,7 +4,7 @@ import { accessActions } from '../../src/access/access-policy.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { rowTexts } from '../row-texts.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
-import { failureOf, on, rowsOf, user } from './access-notes.ts'
+import { everyAction, failureOf, mine, on, rowsOf, user, withNotes } from './access-notes.ts'
 
 const setUp = `UPDATE SCHEMA {
   CREATE CLASS Tip EMBEDDABLE {a: String, h: String}
@@ -48,3 +48,28 @@ describe('a restricted caller that defines and indexes a class', () => {
         expect(await rowsOf(fd, 'FROM T ORDER BY n RETURN *')).toEqual(before)
       }))
 })
+
+it('a subclass in a namespace of the caller does not show it a hidden attribute, nor which values of it there are', () =>
+  withNotes(async (fd) => {
+    await rowsOf(fd, 'CREATE UNIQUE INDEX bySecret ON D.Note (secret)')
+    const caller = fd.as({
+      user,
+      grants: [
+        on('D.Note', { hidden: ['secret'], actions: ['read', 'query'], rules: { read: mine } }),
+        { on: { kind: 'namespace', namespace: 'My' }, actions: [...everyAction, 'define'] },
+      ],
+    })
+    const before = await rowsOf(fd, 'FROM D.Note RETURN COUNT() AS c')
+    const outcomes: string[] = []
+    const attempt = async (text: string): Promise<void> => {
+      const failed = await failureOf(() => rowsOf(caller, text)).catch(() => undefined)
+      outcomes.push(failed?.type ?? 'done')
+    }
+    await attempt('UPDATE SCHEMA { CREATE CLASS My.X SUPERCLASS D.Note {more: String} }')
+    // 'x' is the secret of a note that it does not see.
+    await attempt("CREATE My.X {secret: 'x', owner: 'bob'}")
+    await attempt("CREATE My.X {secret: 'of nobody', owner: 'bob'}")
+    expect(outcomes[1]).toBe(outcomes[2])
+    // It may not create notes, which everybody would see among the others.
+    expect(await rowsOf(fd, 'FROM D.Note RETURN COUNT() AS c')).toEqual(before)
+  }))

@@ -11,7 +11,7 @@ export interface Demand {
    * Where it is a function, it is asked only for callers who may do anything at all, since that of a query takes parsing its text; it may throw
    * what the query would be refused for.
    */
-  readonly needs: Need | (() => Need)
+  readonly needs: Need | (() => readonly Need[])
   /** It tells of the federated database as a whole, and not by class. */
   readonly isOfWhole?: true | undefined
   /** It has steps, each of which is asked for by itself. */
@@ -29,17 +29,18 @@ export function authorize(
 ): AccessPolicy | undefined {
   if (caller.kind === 'everyone') return undefined
   if (typeof needs === 'function' && fd !== undefined && !caller.mayAnything(fd.alias)) refuse(caller, 'use', fd)
-  const need = typeof needs === 'string' ? needs : needs()
-  const isAllowed = caller.may(need, fd?.alias)
+  const all = typeof needs === 'string' ? [needs] : needs()
   const policy = fd === undefined || isOfWhole === true ? undefined : caller.policyOn(fd.alias)
-  if (policy === undefined || !isByClass(need)) {
-    if (!isAllowed) refuse(caller, need, fd)
+  if (policy === undefined || !all.every(isByClass)) {
+    for (const need of all) if (!caller.may(need, fd?.alias)) refuse(caller, need, fd)
     return undefined
   }
   // Whoever changes what it may not read as a whole goes by the policy, to which all of its roles add up.
-  const wanted = hasSteps === true ? byClass : new Set<Need>([need, 'read'])
+  const wanted = hasSteps === true ? byClass : new Set<Need>([...all, 'read'])
   if ([...wanted].every((one) => caller.may(one, fd?.alias))) return undefined
-  if (!mayServe(policy, need)) refuse(caller, need, fd)
+  // What a text that changes something reads is as the policy shows it.
+  const changing = all.filter((need) => need !== 'read')
+  for (const need of changing.length > 0 ? changing : all) if (!mayServe(policy, need)) refuse(caller, need, fd)
   return policy
 }
 

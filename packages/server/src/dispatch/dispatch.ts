@@ -55,7 +55,7 @@ export function authorizeAhead(
   const fd = resolve(operation)
   const { needs, isOfWhole, hasSteps } = operation
   if (typeof needs === 'string') return authorize(caller, { needs, isOfWhole, hasSteps }, fd)
-  if (!caller.mayAnything(fd.alias)) authorize(caller, { needs: () => 'nothing' }, fd)
+  if (!caller.mayAnything(fd.alias)) authorize(caller, { needs: () => ['nothing'] }, fd)
   return undefined
 }
 
@@ -75,13 +75,13 @@ function dispatchChecked(
       operation.chooseFd === undefined ? policy : authorize(caller, { needs, isOfWhole: operation.isOfWhole }, fd)
     return execution.run(operation, fd, late)
   }
-  let known: Need | undefined
-  const need = (): Need => {
+  let known: readonly Need[] | undefined
+  const all = (): readonly Need[] => {
     known ??= needs(request, fd)
     return known
   }
-  const byText = caller === everyone ? undefined : authorize(caller, { needs: need }, fd)
-  if (request.beforeChange !== undefined && isChange(operation, need())) request.beforeChange()
+  const byText = caller === everyone ? undefined : authorize(caller, { needs: all }, fd)
+  if (request.beforeChange !== undefined && all().some((need) => isChange(operation, need))) request.beforeChange()
   return execution.run(operation, fd, byText)
 }
 

@@ -29,7 +29,11 @@ export const queryOperations: readonly FdOperation[] = [
     scope: 'fd',
     method: 'POST',
     path: '/v1/query',
-    needs: (request, fd) => fd.classify({ text: textOf(request), explain: explainOf(request) }),
+    needs: (request, fd) => {
+      const effects = fd.effects({ text: textOf(request), explain: explainOf(request) })
+      // The highest first, which is told where several are refused.
+      return (['define', 'write', 'read'] as const).filter((effect) => effects.has(effect))
+    },
     summary: 'Run statements of the query language',
     description:
       'All statements of the text run in one transaction; the reply has the rows of the last one. They are sent as they are found: where something fails later, the connection is broken off, or the last line is `{"error": …}` (NDJSON).',
