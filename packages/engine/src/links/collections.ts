@@ -205,9 +205,12 @@ async function overrideUnpaired(
     return append(unit, state, attribute, [...wanted], noTargets)
   }
   const present = await presentEntries(unit, state, attribute, linkKind.position)
+  // Behind what is removed the end would have to be looked for through all of it.
+  if (state.stored !== undefined) await readListEnds(unit, [owner])
   const kept = commonPrefix(present, elements)
   await inSlices(present.slice(kept), (entry) => removeStoredEntry(unit, owner, entry))
-  const known = new Set(present.map(({ value }) => oidFromBytes(value, 0)))
+  const known = new Set<Oid>()
+  await inSlices(present, ({ value }) => void known.add(oidFromBytes(value, 0)))
   return append(unit, state, attribute, elements.slice(kept), known)
 }
 
@@ -230,6 +233,8 @@ async function overridePaired(
     return addToMany(unit, owner, wanted, placeOf(state.format, attribute))
   }
   const present = await presentEntries(unit, state, attribute, linkKind.position)
+  // Before anything is removed, see `overrideUnpaired`.
+  if (state.stored !== undefined) await readListEnds(unit, [owner])
   const kept = commonPrefix(present, wanted)
   const following = new Map(present.slice(kept).map(({ key, value }) => [oidFromBytes(value, 0), positionOfKey(key)]))
   const rest = wanted.slice(kept)

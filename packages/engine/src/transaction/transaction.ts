@@ -43,6 +43,9 @@ export const anySize: CommitSize = {
 /** Own writes that are sorted before the next look at the clock. */
 const writesBetweenLooks = 64
 
+/** Sorted in one go: it takes a few milliseconds. */
+const sortedAtOnce = 512
+
 /** Keys that are read in one trip. */
 const keysAtOnce = 1_000
 
@@ -135,6 +138,8 @@ export class Transaction {
   /** Reads through the transaction's own writes. The bytes belong to the caller. */
   read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): Awaitable<ReadAnswer> {
     if (this.changes.length === 0) return this.snapshot.read(keys, ranges)
+    const sorting = this.sortMany()
+    if (sorting !== undefined) return sorting.then(() => this.overlay().read(keys, ranges))
     return this.overlay().read(keys, ranges)
   }
 
@@ -148,6 +153,11 @@ export class Transaction {
   async sortWrites(): Promise<void> {
     const slice = openTimeSlice()
     while (!this.sortSome(writesBetweenLooks)) await slice.yieldIfDue()
+  }
+
+  /** Undefined where there are so few to be sorted that it can be done in one go. */
+  private sortMany(): Promise<void> | undefined {
+    return this.unsorted.length - this.sortedCount > sortedAtOnce ? this.sortWrites() : undefined
   }
 
   /** Whether all are sorted then. */
@@ -255,7 +265,9 @@ export class Transaction {
       stored.map(({ key }) => key),
       rangeLockKey,
     )
-    return this.changes.length === 0 ? stored : this.overlay().mergeRange(stored, range)
+    if (this.changes.length === 0) return stored
+    await this.sortMany()
+    return this.overlay().mergeRange(stored, range)
   }
 
   /**
@@ -268,6 +280,7 @@ export class Transaction {
     use: (key: Bytes, value: Bytes) => T,
   ): AsyncGenerator<readonly T[]> {
     const holds: Buffer[] = []
+    await this.sortMany()
     this.sortSome(this.unsorted.length)
     const own = this.sorted
     const unwritten = (key: Bytes, value: Bytes): readonly T[] => {

@@ -2,7 +2,7 @@
 import { afterEach, expect, it, vi } from 'vitest'
 import { ByteWriter } from '../../src/bytes/byte-writer.ts'
 import { OwnWrites } from '../../src/transaction/own-writes.ts'
-import { classOf, index, withFd } from '../engine/open-fd.ts'
+import { classOf, index, toMany, toOne, withFd } from '../engine/open-fd.ts'
 import { turnsDuring } from './count-work.ts'
 
 afterEach(() => {
@@ -25,6 +25,28 @@ it('others have their turn while records and index entries of many objects are m
     expect(turns).toBeGreaterThan(20)
   }))
 
+/** How many writes are sorted while `act` runs, and at most between two turns of others; each look at the clock is a millisecond after the one before. */
+async function sortedDuring(act: () => Promise<unknown>): Promise<{ readonly all: number; readonly atOnce: number }> {
+  let [all, atOnce, sorted] = [0, 0, 0]
+  const { with: original } = OwnWrites.prototype
+  vi.spyOn(OwnWrites.prototype, 'with').mockImplementation(function (this: OwnWrites, change) {
+    all += 1
+    sorted += 1
+    atOnce = Math.max(atOnce, sorted)
+    return original.call(this, change)
+  })
+  let isOver = false
+  const begin = (): void => {
+    sorted = 0
+    if (!isOver) setImmediate(begin)
+  }
+  begin()
+  await turnsDuring(act)
+  isOver = true
+  vi.restoreAllMocks()
+  return { all, atOnce }
+}
+
 it('others have their turn while the changes of a statement are sorted for the next, or for its reply', () =>
   withFd([classOf('Part', { code: 'integer' })], async (fd) => {
     await fd.createObjects(Array.from({ length: 3_000 }, (_, i) => ({ class: 'Part', attributes: { code: i } })))
@@ -32,30 +54,27 @@ it('others have their turn while the changes of a statement are sorted for the n
       'UPDATE Part SET code TO code + 1 RETURN COUNT() AS n',
       'DELETE Part; FROM Part RETURN COUNT() AS n',
     ]) {
-      let [sorted, longest] = [0, 0]
-      const { with: original } = OwnWrites.prototype
-      const sorting = vi.spyOn(OwnWrites.prototype, 'with').mockImplementation(function (this: OwnWrites, change) {
-        sorted += 1
-        longest = Math.max(longest, sorted)
-        return original.call(this, change)
-      })
-      let isOver = false
-      const begin = (): void => {
-        sorted = 0
-        if (!isOver) setImmediate(begin)
-      }
-      begin()
-      await turnsDuring(async () => {
+      const { all, atOnce } = await sortedDuring(async () => {
         const { chunks } = await fd.query({ text })
         for await (const _ of chunks);
       })
-      isOver = true
-      expect(sorting.mock.calls.length).toBeGreaterThanOrEqual(3_000)
-      sorting.mockRestore()
+      expect(all).toBeGreaterThanOrEqual(3_000)
       // Of 64 each look at the clock, which is a millisecond later here.
-      expect(longest).toBeLessThan(1_000)
+      expect(atOnce).toBeLessThan(1_000)
     }
   }))
+
+it('others have their turn while what is taken out of a long list is sorted for what is added', () => {
+  const classes = [classOf('Part', { hub: toOne('Hub', 'parts') }), classOf('Hub', { parts: toMany('Part', 'hub') })]
+  return withFd(classes, async (fd) => {
+    const parts = await fd.createObjects(Array.from({ length: 5_000 }, () => ({ class: 'Part', attributes: {} })))
+    const [before, after] = [parts.slice(0, 2_500), parts.slice(2_500)]
+    const [oid = ''] = await fd.createObjects([{ class: 'Hub', attributes: { parts: before } }])
+    const { all, atOnce } = await sortedDuring(() => fd.updateObject(oid, { parts: after }))
+    expect(all).toBeGreaterThanOrEqual(2_500)
+    expect(atOnce).toBeLessThan(1_000)
+  })
+})
 
 it('others have their turn between objects that one statement changes in many places', () => {
   const values = { logicalType: 'list', elementSpecification: { logicalType: 'integer' } }

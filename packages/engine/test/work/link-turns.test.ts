@@ -1,5 +1,6 @@
 /** Turns that others get while an object with very many links is made, changed and deleted. */
 import { expect, it, vi } from 'vitest'
+import { OverlaySnapshot } from '../../src/transaction/overlay-snapshot.ts'
 import { Transaction } from '../../src/transaction/transaction.ts'
 import { classOf, toMany, toOne, withFd } from '../engine/open-fd.ts'
 import { turnsDuring } from './count-work.ts'
@@ -91,5 +92,20 @@ it('others have their turn while very many links are read, which are shown in or
     const expected = { __class__: 'Hub', __identifier__: oid, ...attributes }
     expect(JSON.parse(shown)).toEqual(expected)
     expect(shown).toBe(JSON.stringify(expected))
+  })
+})
+
+it('the end of a list is not looked for behind what is taken out of it', () => {
+  const elementSpecification = { logicalType: 'reference', referencedClass: 'Part' }
+  const list = { logicalType: 'list', collectionTypeName: 'TreeListOfReferences', elementSpecification }
+  return withFd([classOf('Part', {}), classOf('Hub', { parts: list })], async (fd) => {
+    const parts = await fd.createObjects(Array.from({ length: 500 }, () => ({ class: 'Part', attributes: {} })))
+    const [hub = ''] = await fd.createObjects([{ class: 'Hub', attributes: { parts } }])
+    const merging = vi.spyOn(OverlaySnapshot.prototype, 'mergeRange')
+    await fd.updateObject(hub, { parts: parts.toReversed() })
+    const longest = Math.max(0, ...merging.mock.calls.map(([stored]) => stored.length))
+    merging.mockRestore()
+    expect(longest).toBeLessThanOrEqual(1)
+    expect(JSON.parse(`${await fd.readObject(hub)}`).parts).toEqual(parts.toReversed())
   })
 })
