@@ -32,7 +32,7 @@ export interface ServerLimits {
   readonly replyStallMsMax: number
   /** By how much data files may grow while a reader takes nothing; it loses its reply then after a sixth of `replyStallMsMax`. */
   readonly replyStallBytesMax: number
-  /** Statements that work at once in one process, or whose replies are under way. */
+  /** Statements that work at once in one process, or whose replies are being taken. */
   readonly statementsMax: number
   /** Those of one address. */
   readonly statementsPerAddressMax: number

@@ -23,6 +23,10 @@ export interface Replying {
   /** Waited for before a reply of many rows begins. */
   mayGoOn(): Promise<void> | undefined
   sent(bytes: number): void
+  /** The client is to take what was sent before more rows are made. */
+  pauses(): void
+  /** It has; waited for before more rows are made. */
+  goesOn(): Promise<void> | undefined
 }
 
 /**
@@ -139,7 +143,7 @@ export function rowStream(
   let isFirst = true
   const push = (bytes: Buffer): void => {
     statement?.sent(bytes.length)
-    stream.push(bytes)
+    if (!stream.push(bytes)) statement?.pauses()
   }
   let isEnded = false
   const fail = (error: unknown): void => {
@@ -155,6 +159,8 @@ export function rowStream(
   }
   const advance = async (): Promise<void> => {
     try {
+      const place = statement?.goesOn()
+      if (place !== undefined) await place
       const chunk = await (ahead.shift() ?? nextChunk(iterator))
       if (stream.destroyed || isEnded) return
       if (chunk.done !== true) {

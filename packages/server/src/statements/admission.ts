@@ -15,12 +15,23 @@ export type AdmissionLimits = Pick<
 /** Longer than replies that stall are not looked at. */
 const wantedMs = 2_000
 
+/** So long a reply waits for its client before others may have its place: one that is taken steadily is not interrupted. */
+const lentAfterMs = 50
+
+/** A statement whose reply waits for its client to take what was sent. */
+export interface PausedReply {
+  readonly pausedAtMs: number
+  /** Gives its place back, which it takes again once the client has gone on. */
+  lend(): void
+}
+
 /**
  * A statement works for two slices of a few milliseconds without a place, so that short ones never wait for long ones; to go on it takes one
  * of `statementsMax`, of which no address gets all. Statements that have places have half of the turns; the others are by turns first and
  * second ones. In each first turn as many begin, one after the other, as
  * it has time for: first of addresses that have fewest under way, and of these, fewest waiting, so that a short statement is not delayed by the
- * many of others. In every other turn one more begins in the order of the addresses, so that none waits for ever.
+ * many of others. In every other turn one more begins in the order of the addresses, so that none waits for ever. A statement that sends has its place lent to
+ * others while its client takes nothing; it has the next one that is free when the client goes on, and is not refused.
  */
 export class Admission {
   private readonly limits: AdmissionLimits
@@ -29,8 +40,13 @@ export class Admission {
   private readonly working = new AddressCount()
   private readonly beginning: StatementQueue
   private readonly waiting: StatementQueue
-  private isHandingTurnsOut = false
+  /** Those that go on after their place was lent. */
+  private readonly returning: StatementQueue
+  /** The one that paused first is the first. */
+  private readonly paused = new Set<PausedReply>()
+  private borrowTimer: NodeJS.Timeout | undefined
   private wantedAtMs = Number.NEGATIVE_INFINITY
+  private isHandingTurnsOut = false
   /** Whether one more began in the last turn, in the order of the addresses. */
   private isOneMore = false
 
@@ -43,6 +59,9 @@ export class Admission {
     this.waiting = new StatementQueue(limits, (address) =>
       this.hasShare(address) ? this.shareTaken() : this.tooLate('for one of these to end'),
     )
+    const unlimited = Number.POSITIVE_INFINITY
+    const noLimits = { queuedStatementsMax: unlimited, queuedStatementsPerAddressMax: unlimited }
+    this.returning = new StatementQueue(noLimits, () => undefined)
   }
 
   /** For a request whose body is still to be read. Throws ServerBusy, TooManyStatements. */
@@ -63,13 +82,12 @@ export class Admission {
 
   /** Undefined where there is a place at once; it is held until `leave`. Throws what `StatementQueue.wait` does. */
   takePlace(waiter: Waiter): Promise<void> | undefined {
-    const { address } = waiter
-    if (this.isFree(address)) {
-      this.working.add(address)
-      return undefined
-    }
-    this.wantedAtMs = performance.now()
-    return this.waiting.wait(waiter)
+    return this.placeFrom(this.waiting, waiter)
+  }
+
+  /** The same for one whose place was lent: it waits as long as it takes. Throws the signal's reason. */
+  takePlaceAgain({ address, signal }: Omit<Waiter, 'waitsUntilMs'>): Promise<void> | undefined {
+    return this.placeFrom(this.returning, { address, signal, waitsUntilMs: Number.POSITIVE_INFINITY })
   }
 
   /** Whether a statement has found none free, a moment ago. */
@@ -77,11 +95,23 @@ export class Admission {
     return performance.now() - this.wantedAtMs < wantedMs
   }
 
+  /** The place of this one may be lent from now on. */
+  pause(reply: PausedReply): void {
+    this.paused.add(reply)
+    if (this.hasWaiters) this.borrowAfter(lentAfterMs)
+  }
+
+  /** It may not be any more. */
+  goOn(reply: PausedReply): void {
+    this.paused.delete(reply)
+  }
+
   /** Gives a place back. */
   leave(address: string): void {
     this.working.remove(address)
+    const held = (one: string): number | undefined => (this.hasShare(one) ? undefined : this.working.of(one))
     while (this.working.all < this.limits.statementsMax) {
-      const next = this.waiting.letGo((one) => (this.hasShare(one) ? undefined : this.working.of(one)))
+      const next = this.returning.letGo(held) ?? this.waiting.letGo(held)
       if (next === undefined) return
       this.working.add(next)
     }
@@ -90,6 +120,42 @@ export class Admission {
   /** Of a statement that had begun. */
   end(address: string): void {
     this.begun.remove(address)
+  }
+
+  private placeFrom(queue: StatementQueue, waiter: Waiter): Promise<void> | undefined {
+    if (this.isFree(waiter.address)) {
+      this.working.add(waiter.address)
+      return undefined
+    }
+    this.wantedAtMs = performance.now()
+    const place = queue.wait(waiter)
+    this.borrow()
+    return place
+  }
+
+  private get hasWaiters(): boolean {
+    return !this.waiting.isEmpty || !this.returning.isEmpty
+  }
+
+  /** Those that have paused for long enough lend their places as long as somebody waits for one. */
+  private borrow(): void {
+    const pausedBeforeMs = performance.now() - lentAfterMs
+    for (const reply of this.paused) {
+      if (!this.hasWaiters) return
+      if (reply.pausedAtMs > pausedBeforeMs) {
+        this.borrowAfter(reply.pausedAtMs - pausedBeforeMs)
+        return
+      }
+      this.paused.delete(reply)
+      reply.lend()
+    }
+  }
+
+  private borrowAfter(ms: number): void {
+    this.borrowTimer ??= setTimeout(() => {
+      this.borrowTimer = undefined
+      this.borrow()
+    }, ms).unref()
   }
 
   private letBegin(held: (address: string) => number): void {

@@ -7,7 +7,7 @@ import { listedTextCharactersMax } from '../limits.ts'
 import type { Caller } from '../security/caller.ts'
 import { credentialText } from '../security/credential.ts'
 import { networkOf } from '../security/network.ts'
-import type { Admission } from './admission.ts'
+import type { Admission, PausedReply } from './admission.ts'
 import type { BrokenOffReplies } from './broken-off.ts'
 import type { Waiter } from './statement-queue.ts'
 import { StopSignal } from './stop-signal.ts'
@@ -47,7 +47,10 @@ export interface Asked {
   readonly clientAddress: string
 }
 
-export class Statement implements Waiter {
+/** Of rows and their like that a statement holds while its place is lent. */
+const lentBytesMax = 2 ** 20
+
+export class Statement implements Waiter, PausedReply {
   readonly id = randomUUID()
   /** Of its reply, whatever that is. */
   readonly headers = { 'statement-id': this.id }
@@ -55,6 +58,8 @@ export class Statement implements Waiter {
   private readonly asked: Asked
   private readonly admission: Admission
   private startedAtMs = 0
+  /** By performance.now(): since when its reply has waited for its client. */
+  pausedAtMs = 0
   /** Of IPv6 its /64: by which it is counted. */
   readonly address: string
   /** Where authentication is on. */
@@ -67,6 +72,9 @@ export class Statement implements Waiter {
   private waits = false
   private hasBegun = false
   private hasPlace = false
+  /** To others, while its client takes nothing. */
+  private isLent = false
+  private isPaused = false
   private isWorking = true
   private isReplying = false
   private bytesSent = 0
@@ -149,6 +157,33 @@ export class Statement implements Waiter {
     return this.hasPlace && this.response === response
   }
 
+  /** Its client has not taken yet what was sent: until `goesOn` nothing more is made for it. */
+  pauses(): void {
+    this.isPaused = true
+    if (this.hasPlace) this.offerPlace()
+  }
+
+  /** Undefined where it may go on at once; else its place was lent, and it waits for another one. Throws the signal's reason. */
+  goesOn(): Promise<void> | undefined {
+    if (!this.isPaused) return undefined
+    this.isPaused = false
+    this.admission.goOn(this)
+    return this.isLent ? this.mayGoOn() : undefined
+  }
+
+  /** Not of one that holds much: of these there are to be no more than places. */
+  private offerPlace(): void {
+    if ((this.progress?.bytesHeld ?? 0) > lentBytesMax) return
+    this.pausedAtMs = performance.now()
+    this.admission.pause(this)
+  }
+
+  lend(): void {
+    this.hasPlace = false
+    this.isLent = true
+    this.admission.leave(this.address)
+  }
+
   /** A part of the reply. */
   sent(bytes: number): void {
     this.bytesSent += bytes
@@ -203,9 +238,9 @@ export class Statement implements Waiter {
   }
 
   private takePlace(): Promise<void> | undefined {
-    const place = this.admission.takePlace(this)
+    const place = this.isLent ? this.admission.takePlaceAgain(this) : this.admission.takePlace(this)
     if (place !== undefined) return this.queued(place.then(() => this.keepPlace()))
-    this.hasPlace = true
+    this.keepPlace()
     return undefined
   }
 
@@ -220,12 +255,19 @@ export class Statement implements Waiter {
 
   /** The client may have gone while the place was given. */
   private keepPlace(): void {
-    if (this.isOver) this.admission.leave(this.address)
-    else this.hasPlace = true
+    this.isLent = false
+    if (this.isOver) {
+      this.admission.leave(this.address)
+      return
+    }
+    this.hasPlace = true
+    // What it makes ahead of its client may have asked for the place.
+    if (this.isPaused) this.offerPlace()
   }
 
   private end(): void {
     if (!this.isOver) return
+    this.admission.goOn(this)
     if (this.hasPlace) this.admission.leave(this.address)
     this.hasPlace = false
     if (this.hasBegun) this.admission.end(this.address)

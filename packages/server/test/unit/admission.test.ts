@@ -274,4 +274,56 @@ describe('first turns', () => {
     await Promise.all([follow(), follow(), follow()])
     expect(isBegun).toBe(true)
   })
+
+  it('lends its place while its client takes nothing, goes first when it goes on, and is not refused', async () => {
+    const admission = new Admission({ ...limits, statementsMax: 1, statementsPerAddressMax: 1 })
+    const sending = newStatement(admission, 'a')
+    expect(sending.mayGoOn()).toBeUndefined()
+    sending.pauses()
+    const got = askFor(admission, ['b1'])
+    // What has paused for a moment keeps its place.
+    expect(got).toEqual([])
+    while (got.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    const more = askFor(admission, ['c2'])
+    let isOn = false
+    const on = sending.goesOn()?.then(() => {
+      isOn = true
+    })
+    await nextTurn()
+    expect(isOn).toBe(false)
+    admission.leave('b')
+    await on
+    expect(more).toEqual([])
+    expect(sending.goesOn()).toBeUndefined()
+    sending.pauses()
+    while (more.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    sending.signal.abort(new Error('gone'))
+    await expect(Promise.resolve().then(() => sending.goesOn())).rejects.toThrow('gone')
+  })
+
+  it('keeps its place while it holds much', async () => {
+    const admission = new Admission({ ...limits, statementsMax: 1, statementsPerAddressMax: 1, statementQueueMsMax: 0 })
+    const sending = newStatement(admission, 'a')
+    sending.onBegun({ rows: 0, bytesHeld: 2 ** 22 })
+    expect(sending.mayGoOn()).toBeUndefined()
+    sending.pauses()
+    expect(await typeOf(() => admission.takePlace(waiter('b', { waitsUntilMs: performance.now() + 200 })))).toBe(
+      'ServerBusy',
+    )
+    expect(sending.goesOn()).toBeUndefined()
+  })
 })
+
+function newStatement(admission: Admission, clientAddress: string, response: object = new EventEmitter()): Statement {
+  const asked = { kind: 'query', text: '', fdAlias: 'fd', clientAddress } as const
+  const statement = new Statement(
+    asked,
+    response as ServerResponse,
+    admission,
+    1_000_000,
+    {} as BrokenOffReplies,
+    new Map(),
+  )
+  statement.lasts()
+  return statement
+}

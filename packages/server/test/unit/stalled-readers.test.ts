@@ -1,19 +1,21 @@
 /** Readers that take nothing any more, and snapshots that are held for too long. */
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
 import { rule } from '../contract/rule.ts'
-import { endless, open, type Running } from './endless-statements.ts'
+import { endless, open, type Running, unsorted } from './endless-statements.ts'
 import { rowChunk, stubQuery } from './stub-query.ts'
 
 /** Rows so long that what the operating system takes without a reader is soon full. */
 const long = `MATCH (p:Place)-[:roads*1..30]->(q) RETURN '${'x'.repeat(20_000)}' AS text`
 
 /** A reply that has begun, of which no more is read. */
-async function stall({ url }: Running, accept = 'application/json') {
+async function stall({ url }: Running, accept = 'application/json', query = long) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   onTestFinished(() => void socket.destroy())
   const head = `POST /v1/query HTTP/1.1\r\nHost: localhost\r\nAccept: ${accept}\r\nContent-Type: text/plain\r\n`
-  socket.on('error', () => undefined).write(`${head}Content-Length: ${long.length}\r\n\r\n${long}`)
+  socket.on('error', () => undefined).write(`${head}Content-Length: ${query.length}\r\n\r\n${query}`)
   await new Promise((resolve) => socket.once('data', resolve))
   socket.pause()
   /** What arrives after all, until the server ends the reply or the connection. */
@@ -30,7 +32,19 @@ async function stall({ url }: Running, accept = 'application/json') {
     await over
     return arrived
   }
-  return { rest }
+  /** Once so many bytes have arrived after all. */
+  const takes = async (bytes: number): Promise<void> => {
+    let left = bytes
+    const enough = new Promise<void>((resolve) => {
+      socket.on('data', (piece) => {
+        left -= piece.length
+        if (left <= 0) resolve()
+      })
+    })
+    socket.resume()
+    await enough
+  }
+  return { rest, takes }
 }
 
 const readersOf = async ({ get }: Running) => JSON.parse((await get('/v1/fd')).text).readers
@@ -53,23 +67,53 @@ rule('1.5.16', 'where data files grow meanwhile, a reply of which nothing is tak
   await running.listed(0)
 })
 
-rule('1.5.16', 'where others want its place, a reply of which nothing is taken is broken off earlier', async () => {
-  const running = await open({ replyStallMsMax: 20_000, statementsMax: 1, statementsPerAddressMax: 1 })
-  await stall(running)
-  let isBrokenOff = false
-  const told = running.log.withMessage(/\(statementsMax\)/).then(() => {
-    isBrokenOff = true
-  })
-  while (!isBrokenOff) {
-    const { sent, answer } = running.start(endless)
-    // It may be the one that gets the place.
-    await Promise.race([answer, told])
-    sent.destroy()
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-  await told
-  await running.listed(0)
-})
+rule(
+  '1.5.16',
+  'the place of a reply of which nothing is taken is lent, and the reply goes on when more is taken',
+  async () => {
+    const running = await open({
+      replyStallMsMax: 1e9,
+      replyStallBytesMax: 1e12,
+      statementsMax: 1,
+      statementsPerAddressMax: 1,
+    })
+    const { takes } = await stall(running)
+    // A reply of many rows begins with a place.
+    const other = running.start(unsorted)
+    const [response] = (await once(other.sent, 'response')) as [IncomingMessage]
+    expect(response.statusCode).toBe(200)
+    await running.listed(2, 'sending')
+    other.sent.destroy()
+    await running.listed(1)
+    await takes(32 * 2 ** 20)
+  },
+)
+
+rule(
+  '1.5.16',
+  'where others want the place of a statement that holds much, its reply is broken off earlier',
+  async () => {
+    const running = await open({ replyStallMsMax: 20_000, statementsMax: 1, statementsPerAddressMax: 1 })
+    await stall(
+      running,
+      'application/json',
+      long.replace('*1..30', '*3..3').replace('RETURN', 'ORDER BY q.name RETURN'),
+    )
+    let isBrokenOff = false
+    const told = running.log.withMessage(/\(statementsMax\)/).then(() => {
+      isBrokenOff = true
+    })
+    while (!isBrokenOff) {
+      const { sent, answer } = running.start(endless)
+      // It may be the one that gets the place.
+      await Promise.race([answer, told])
+      sent.destroy()
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    await told
+    await running.listed(0)
+  },
+)
 
 rule('1.5.16', 'a reply for which there is nothing to send yet is not broken off', async () => {
   const running = await open({ replyStallMsMax: 50 })
