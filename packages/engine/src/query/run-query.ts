@@ -87,19 +87,24 @@ function answer(prepared: PreparedText, request: QueryRequest, resources: QueryR
 
 /** What the request would do; what is analyzed does it, although that is undone. Throws QuerySyntaxError, LimitExceeded. */
 export function effectOfQuery(request: QueryRequest, resources: QueryResources): Effect {
-  const isPlanned = request.explain?.isAnalyzed === false
-  return isPlanned ? 'read' : classify(statementsOf(request, resources))
+  return classify(carriedOutBy(request, resources))
 }
 
 /** All that the request would do. Throws QuerySyntaxError, LimitExceeded. */
 export function effectsOfQuery(request: QueryRequest, resources: QueryResources): ReadonlySet<Effect> {
-  const isPlanned = request.explain?.isAnalyzed === false
-  return effectsOf(isPlanned ? [] : statementsOf(request, resources))
+  return effectsOf(carriedOutBy(request, resources))
 }
 
-function statementsOf(request: QueryRequest, { database: { limits }, plans }: QueryResources): readonly Statement[] {
+function carriedOutBy(request: QueryRequest, { database: { limits }, plans }: QueryResources): readonly Statement[] {
+  const { text, explain } = request
+  if (explain?.isAnalyzed === false) return []
   checkCharacters(request, limits)
-  return plans.parsed(request.text, limits.statementTokensMax).statements
+  return wantedOf(plans.parsed(text, limits.statementTokensMax).statements, explain)
+}
+
+/** The parameter says what is done with the statements, also with those that the text explains. */
+function wantedOf(statements: readonly Statement[], explain: ExplainRequest | undefined): readonly Statement[] {
+  return explain === undefined ? statements : statements.map(withoutExplain)
 }
 
 /** What fails because a value was taken out of the text, and what is told of a piece of it, is as if none had been. */
@@ -155,7 +160,7 @@ async function plansWithin(
   explain: ExplainRequest,
 ): Promise<RowChunk[]> {
   const { text } = texts
-  const wanted = statements.map(withoutExplain)
+  const wanted = wantedOf(statements, explain)
   const changing = wanted.find((statement) => effectOf(statement) !== 'read')
   if (explain.isAnalyzed && changing !== undefined) {
     throw queryError(text, changing, 'what ANALYZE changes is undone, and so cannot be part of a transaction')
@@ -173,7 +178,7 @@ async function explained(
   resources: QueryResources,
 ): Promise<RowChunk[]> {
   const { explain, watch } = request
-  const wanted = explain === undefined ? statements : statements.map(withoutExplain)
+  const wanted = wantedOf(statements, explain)
   const rowsOfRun = async (executor: ScriptExecutor): Promise<RowChunk[]> => {
     if (explain === undefined) return rowsOf(executor, wanted, texts)
     return plansRows(executor, wanted, explain, texts)
@@ -227,7 +232,6 @@ function withoutAnalyze(statement: Statement): Statement {
   return statement.kind === 'explain' && statement.isAnalyze ? withoutAnalyze(statement.statement) : statement
 }
 
-/** The parameter says what is done with the statement. */
 function withoutExplain(statement: Statement): Statement {
   return statement.kind === 'explain' ? statement.statement : statement
 }

@@ -1,6 +1,8 @@
 /** What the statements of a restricted caller change, and what they are told of it (contract 9.4). */
 import { describe, expect, it } from 'vitest'
 import type { AccessPolicy } from '../../src/access/access-policy.ts'
+import type { Database } from '../../src/database.ts'
+import { rowValues } from '../row-texts.ts'
 import { allNotes, bob, everyAction, failureOf, mine, oidOf, on, rowsOf, user, withNotes } from './access-notes.ts'
 
 describe('the statements of a restricted caller', () => {
@@ -142,6 +144,22 @@ describe('the statements of a restricted caller', () => {
       expect(plan).not.toContain('BytesMax')
       expect(JSON.stringify(await rowsOf(database, 'EXPLAIN DELETE D.Note'))).toContain('delete')
       expect((await failureOf(() => rowsOf(database, 'EXPLAIN ANALYZE DELETE D.Note'))).type).toBe('Forbidden')
+      expect(await allNotes(fd)).toEqual(before)
+    }))
+
+  it('are analyzed in the same way where the text says EXPLAIN and the request ANALYZE', () =>
+    withNotes(async (fd) => {
+      const before = await allNotes(fd)
+      const explain = { isAnalyzed: true, format: 'json' } as const
+      const analyzed = async (database: Pick<Database, 'query'>, text: string) =>
+        JSON.stringify(await rowValues(await database.query({ text, explain })))
+      const text = "UPDATE D.Note WHERE owner = 'bob' SET pages TO 9"
+      const explained = await analyzed(fd.as(bob), `EXPLAIN ${text}`)
+      expect(explained).toContain('"returned":2')
+      expect(explained).not.toMatch(/"(examined|returned)":[3-9]/)
+      expect(explained).not.toContain('BytesMax')
+      const reader = fd.as({ user, grants: [on('D.Note', { actions: ['read', 'query'] })] })
+      expect((await failureOf(() => analyzed(reader, `EXPLAIN ${text}`))).type).toBe('Forbidden')
       expect(await allNotes(fd)).toEqual(before)
     }))
 

@@ -66,9 +66,16 @@ describe('classify', () => {
     }
     expect(await classified('DELETE Car; SHOW 1', false)).toBe('read')
     expect(await classified('DELETE Car; SHOW 1', true)).toBe('write')
+    // The parameter says what is done with what the text explains.
+    expect(await classified('EXPLAIN DELETE Car', true)).toBe('write')
+    expect(await classified('EXPLAIN ANALYZE DELETE Car', false)).toBe('read')
+    expect(await classified('EXPLAIN EXPLAIN DELETE Car', true)).toBe('read')
     await withDatabase((fd) => {
       expect(fd.classify({ text: 'EXPLAIN DELETE Car' })).toBe('read')
       expect(fd.classify({ text: 'EXPLAIN ANALYZE DELETE Car' })).toBe('write')
+      const explain = { isAnalyzed: true, format: 'json' } as const
+      const effects = fd.effects({ text: 'EXPLAIN DELETE Car; DROP INDEX byKm', explain })
+      expect([...effects].sort()).toEqual(['define', 'read', 'write'])
     })
   })
 

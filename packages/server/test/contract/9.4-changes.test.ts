@@ -209,3 +209,40 @@ rule(['9.1.2', '9.6.1'], 'Idempotency-Keys and lines of the audit log are as tho
     { operation: 'DELETE /v1/object/:oid', outcome: 'refused', status: 403, type: 'Forbidden' },
   ])
 })
+
+rule(['9.3.1', '9.6.1', '2.2.16'], 'what a text explains and the request analyzes is a change', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'ashlar-audit-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  const name = join(directory, 'audit.ndjson')
+  const file = new AuditFile({ file: name, fileBytesMax: 10_000_000, filesMax: 3 }, pino({ level: 'silent' }))
+  await file.start()
+  onTestFinished(() => file.close())
+  const shop = await openShop({ audit: new AuditLog(file, 'refuse') })
+  const before = await titles(shop)
+  const analyzed = (authorization: string, query: string) =>
+    shop.ask(authorization, 'POST', '/v1/query?explain=analyze', { query })
+  const change = "EXPLAIN DELETE Shop.Order WHERE title = 'norths'"
+  const reader = await shop.user('rita', ['reader'])
+  const refused = await analyzed(reader, change)
+  expect([refused.statusCode, refused.json().type]).toEqual([403, 'Forbidden'])
+  expect((await analyzed(reader, 'EXPLAIN FROM Shop.Order RETURN title')).statusCode).toBe(200)
+  expect((await shop.ask(reader, 'POST', '/v1/query', { query: change })).statusCode).toBe(200)
+  for (const [user, role] of [
+    ['wim', 'writer'],
+    ['sam', 'seller'],
+  ] as const) {
+    const reply = await analyzed(await shop.user(user, [role]), change)
+    expect({ user, status: reply.statusCode, body: reply.body }).toMatchObject({ user, status: 200 })
+  }
+  expect(await titles(shop)).toEqual(before)
+  await file.flush()
+  const lines = readFileSync(name, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('POST /v1/query'))
+    .map((line) => JSON.parse(line))
+  expect(lines.map(({ caller, outcome, status }) => [caller, outcome, status])).toEqual([
+    ['rita', 'refused', 403],
+    ['wim', 'done', 200],
+    ['sam', 'done', 200],
+  ])
+})
