@@ -11,6 +11,7 @@ import {
   removeRole,
 } from '../security/own-roles.ts'
 import { PasswordHashes } from '../security/password-hashes.ts'
+import { tokenIdOf } from '../security/secrets.ts'
 import { SecurityDatabase } from '../security/security-database.ts'
 import {
   type CreatedToken,
@@ -106,8 +107,10 @@ export class SecurityCommands {
     return listTokens(this.database)
   }
 
-  revokeToken(id: string): Promise<void> {
-    return this.audit.note('token revoke', `token:${id}`, () => revokeToken(this.database, id))
+  /** The id. `text`: that, or the token itself, of which nothing else may get into the log. */
+  revokeToken(text: string): Promise<string> {
+    const subject = `token:${tokenIdOf(text) ?? '?'}`
+    return this.audit.note('token revoke', subject, () => revokeToken(this.database, text))
   }
 
   listRoles(): Promise<RoleRecord[]> {

@@ -33,10 +33,12 @@ export function addTokenCommand(program: Command): void {
     (options: StoreOptions) => onSecurityStore(options, (place) => list(place, options)),
   )
   addStoreOptions(
-    tokens.command('revoke <id>').description('Revoke a token: servers refuse it within a second.'),
-  ).action((id: string, options: StoreOptions) =>
+    tokens
+      .command('revoke <id>')
+      .description('Revoke a token, by its id or its text: servers refuse it within a second.'),
+  ).action((text: string, options: StoreOptions) =>
     onSecurityStore(options, async (place) => {
-      await (await open(place)).finally((commands) => commands.revokeToken(id))
+      const id = await (await open(place)).finally((commands) => commands.revokeToken(text))
       return shown(options, { id }, () => `Token ${id} is revoked.`)
     }),
   )

@@ -1,6 +1,7 @@
 /** The log's one line a request. */
 import type { ServerResponse } from 'node:http'
 import { type Logger, symbols } from 'pino'
+import { withoutTokens } from '../security/secrets.ts'
 import { clientDisconnectedStatus } from './send-problem.ts'
 
 /** To be told once a response has closed, when its request began, by `performance.now()`, and what id it has, if any. */
@@ -26,7 +27,7 @@ export function requestLog(logger: Logger): LogRequest | undefined {
     const { method = '', url = '' } = response.req
     const searchAt = url.indexOf('?')
     // Without the query string, in which clients may send what nobody else is to read.
-    const path = JSON.stringify(searchAt < 0 ? url : url.slice(0, searchAt))
+    const path = JSON.stringify(withoutTokens(searchAt < 0 ? url : url.slice(0, searchAt)))
     const ms = Math.round((performance.now() - beganMs) * 100) / 100
     const id = requestId === undefined ? '' : `,"requestId":${JSON.stringify(requestId)}`
     const ending = `"status":${statusOf(response)},"ms":${ms}${howItEnded(response)}${id},"msg":"request"}\n`

@@ -45,6 +45,24 @@ export function readToken(text: string): Secret | undefined {
   return text.startsWith(prefix) ? read(text, prefix.length) : undefined
 }
 
+const idForm = /^[\da-f]{16}$/
+
+/**
+ * The public id, of an id or of a whole token, since that is what people have at hand. Undefined for all else, which nothing repeats: it may be a part of
+ * a secret.
+ */
+export function tokenIdOf(text: string): string | undefined {
+  const id = readToken(text)?.id ?? text
+  return idForm.test(id) ? id : undefined
+}
+
+const tokenInText = /ash_([\da-f]{16})_[\w-]+/g
+
+/** As it may stand in a log. */
+export function withoutTokens(text: string): string {
+  return text.includes(prefix) ? text.replace(tokenInText, `${prefix}$1_…`) : text
+}
+
 export function writeToken({ id, secret }: Secret): string {
   return `${prefix}${id}_${secret}`
 }

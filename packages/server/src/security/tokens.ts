@@ -3,7 +3,7 @@ import { ServerError } from '../errors/server-errors.ts'
 import { lastUseMsMin, tokensPerUserMax } from '../limits.ts'
 import { ownRolesOf } from './own-roles.ts'
 import { readGrants, writeGrant } from './roles.ts'
-import { digestText, makeSecret, writeToken } from './secrets.ts'
+import { digestText, makeSecret, tokenIdOf, writeToken } from './secrets.ts'
 import type { SecurityDatabase } from './security-database.ts'
 import { className } from './security-schema.ts'
 import { findUser } from './users.ts'
@@ -88,20 +88,25 @@ export async function createToken(database: SecurityDatabase, wanted: NewToken):
   })
 }
 
-/** `owner`: only where it is a token of that user. Throws TokenNotFound. */
-export function revokeToken(database: SecurityDatabase, id: string, owner?: string): Promise<void> {
-  return database.change(async (change) => {
+/** Its id. `text`: the id, or the token itself. `owner`: only where it is a token of that user. Throws TokenNotFound. */
+export async function revokeToken(database: SecurityDatabase, text: string, owner?: string): Promise<string> {
+  const id = tokenIdOf(text)
+  if (id === undefined) throw new ServerError('TokenNotFound', noTokenId)
+  await database.change(async (change) => {
     const [token] = await change.rows<{ readonly __identifier__: string; readonly owner: string | null }>(
       `FROM ${className.token} WHERE tokenId = $id RETURN *`,
       { id },
     )
     const isTheirs =
       owner === undefined || (token !== undefined && token.owner === (await findUser(change, owner))?.__identifier__)
-    if (token === undefined || !isTheirs)
-      throw new ServerError('TokenNotFound', `There is no token '${id.slice(0, 60)}'.`)
+    if (token === undefined || !isTheirs) throw new ServerError('TokenNotFound', `There is no token '${id}'.`)
     await change.delete(token.__identifier__)
   })
+  return id
 }
+
+const noTokenId =
+  'There is no such token: it is named by its id, the 16 hexadecimal digits after ash_, or by all of it.'
 
 /** When tokens were used last: `times` by id. */
 export async function noteUses(database: SecurityDatabase, times: ReadonlyMap<string, number>): Promise<void> {
