@@ -16,6 +16,8 @@ export interface AccessGrant {
         readonly className: string
       }
   readonly actions: readonly ('read' | 'create' | 'update' | 'delete' | 'define' | 'index' | 'query')[]
+  /** The only attributes that exist for the caller; without it, all. */
+  readonly shown?: readonly string[]
   /** Attributes that do not exist for the caller. */
   readonly hidden?: readonly string[]
   /** Attributes that the caller does not change. */
@@ -339,7 +341,7 @@ export interface RoleProblem {
   readonly fdAlias: string | null
   /** Which of the grants, from 1. */
   readonly grant: number
-  /** `on`, `hidden`, `readOnly`, `rules.read` and so on. */
+  /** `on`, `shown`, `hidden`, `readOnly`, `rules.read` and so on. */
   readonly field: string
   readonly message: string
 }

@@ -23,6 +23,8 @@ export interface Grant {
   /** Further scopes: it is about those classes alone that are in all of them. */
   readonly within?: readonly GrantScope[]
   readonly actions: readonly AccessAction[]
+  /** The only attributes that it shows, by name, in every class that it is about; without it, all. A renamed attribute is not among them. */
+  readonly shown?: readonly string[]
   /** Attributes that it does not show, by name, in every class that it is about. */
   readonly hidden?: readonly string[]
   /** Attributes that it does not let be changed. */
@@ -43,8 +45,9 @@ export interface AccessPolicy {
 
 /** Nothing is kept from a caller that has it. */
 export function isUnrestricted({ grants }: AccessPolicy): boolean {
-  return grants.some(({ on, within = [], actions, hidden = [], readOnly = [], rules = {} }) => {
-    const isPlain = [within, hidden, readOnly, Object.keys(rules)].every(({ length }) => length === 0)
+  return grants.some(({ on, within = [], actions, shown, hidden = [], readOnly = [], rules = {} }) => {
+    const isPlain =
+      shown === undefined && [within, hidden, readOnly, Object.keys(rules)].every(({ length }) => length === 0)
     return on.kind === 'all' && isPlain && accessActions.every((action) => actions.includes(action))
   })
 }
@@ -56,11 +59,12 @@ export function grantsId({ grants }: AccessPolicy): string {
 }
 
 /** The same for grants that say the same. */
-export function grantText({ on, within = [], actions, hidden = [], readOnly = [], rules = {} }: Grant): string {
+export function grantText({ on, within = [], actions, shown, hidden = [], readOnly = [], rules = {} }: Grant): string {
   // Rules mean the class of the first.
   const scopes = [scopeText(on), ...[...new Set(within.map(scopeText))].sort()]
   const written = ruledActions.map((action) => rules[action] ?? null)
-  return JSON.stringify([scopes, [...actions].sort(), [...hidden].sort(), [...readOnly].sort(), written])
+  const names = [shown, hidden, readOnly].map((some) => (some === undefined ? null : [...some].sort()))
+  return JSON.stringify([scopes, [...actions].sort(), names, written])
 }
 
 export function scopeText(scope: GrantScope): string {
@@ -109,8 +113,8 @@ function readUser(json: unknown): User {
 }
 
 function readGrant(json: unknown, place: Place): Grant {
-  const fields = fieldsOf(json, place, ['on', 'actions', 'hidden', 'readOnly', 'rules'])
-  const { on, actions, hidden, readOnly, rules } = fields
+  const fields = fieldsOf(json, place, ['on', 'actions', 'shown', 'hidden', 'readOnly', 'rules'])
+  const { on, actions, shown, hidden, readOnly, rules } = fields
   const known = textsOf(actions, [...place, 'actions']).map((word, position): AccessAction => {
     const action = accessActions.find((each) => each === word)
     if (action !== undefined) return action
@@ -119,6 +123,7 @@ function readGrant(json: unknown, place: Place): Grant {
   return {
     on: readScope(on, [...place, 'on']),
     actions: known,
+    ...(shown === undefined ? {} : { shown: textsOf(shown, [...place, 'shown']) }),
     ...(hidden === undefined ? {} : { hidden: textsOf(hidden, [...place, 'hidden']) }),
     ...(readOnly === undefined ? {} : { readOnly: textsOf(readOnly, [...place, 'readOnly']) }),
     ...(rules === undefined ? {} : { rules: readRules(rules, [...place, 'rules']) }),

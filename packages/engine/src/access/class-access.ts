@@ -137,7 +137,7 @@ export class ClassAccess {
     const grants = this.grantsOn(cls)
     if (grants.length === 0) return !cls.isReferenceable
     const reading = grants.filter(({ actions }) => actions.includes('read'))
-    return (reading.length === 0 ? grants : reading).some(({ hidden = [] }) => !hidden.includes(name))
+    return (reading.length === 0 ? grants : reading).some((grant) => isShownBy(grant, name))
   }
 
   /** One side of a link is not seen without the other, nor a reference to what nothing is known of. */
@@ -163,8 +163,12 @@ export class ClassAccess {
   }
 }
 
-function isWritableBy({ hidden = [], readOnly = [] }: Grant, name: string): boolean {
-  return !hidden.includes(name) && !readOnly.includes(name)
+function isShownBy({ shown, hidden = [] }: Grant, name: string): boolean {
+  return (shown === undefined || shown.includes(name)) && !hidden.includes(name)
+}
+
+function isWritableBy(grant: Grant, name: string): boolean {
+  return isShownBy(grant, name) && grant.readOnly?.includes(name) !== true
 }
 
 /** The class by which the grant is about this one, which the names in its rules mean: it itself, where the grant names no class. */

@@ -8,7 +8,7 @@ import { coveringClass } from './class-access.ts'
 export interface GrantProblem {
   /** Which of the grants, from 0. */
   readonly grant: number
-  /** Of it: `on`, `hidden`, `readOnly`, `rules.read` and so on. */
+  /** Of it: `on`, `shown`, `hidden`, `readOnly`, `rules.read` and so on. */
   readonly field: string
   readonly message: string
 }
@@ -53,7 +53,7 @@ function* problemsOf(
 ): Generator<undefined, readonly Told[]> {
   if (own.length === 0) return grant.on.kind === 'all' ? [] : [['on', 'There is no such class or namespace.']]
   const told: Told[] = []
-  for (const field of ['hidden', 'readOnly'] as const) {
+  for (const field of ['shown', 'hidden', 'readOnly'] as const) {
     for (const name of missingIn(grant[field] ?? [], own)) {
       told.push([field, `None of its classes has an attribute '${name}'.`])
     }

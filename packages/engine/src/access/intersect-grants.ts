@@ -51,6 +51,7 @@ function together(a: Grant, b: Grant, actions: Grant['actions'], isSameScope: bo
   const within = isSameScope
     ? []
     : [...(a.within ?? []), b.on, ...(b.within ?? [])].filter(({ kind }) => kind !== 'all')
+  const shown = a.shown === undefined || b.shown === undefined ? (a.shown ?? b.shown) : sharedBy(a.shown, b.shown)
   const hidden = [...new Set([...(a.hidden ?? []), ...(b.hidden ?? [])])]
   const readOnly = [...new Set([...(a.readOnly ?? []), ...(b.readOnly ?? [])])]
   const rules = actions.flatMap((action) => {
@@ -64,9 +65,16 @@ function together(a: Grant, b: Grant, actions: Grant['actions'], isSameScope: bo
     on: a.on,
     actions,
     ...(within.length > 0 && { within }),
+    ...(shown !== undefined && { shown }),
     ...(hidden.length > 0 && { hidden }),
     ...(readOnly.length > 0 && { readOnly }),
     ...(rules.length > 0 && { rules: Object.fromEntries(rules) }),
   }
   return [grant]
+}
+
+/** Also where that is none: no list at all would show everything. */
+function sharedBy(some: readonly string[], others: readonly string[]): string[] {
+  const names = new Set(others)
+  return some.filter((name) => names.has(name))
 }

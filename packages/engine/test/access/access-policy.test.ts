@@ -1,6 +1,7 @@
 /** Policies: what is read from JSON, what is refused, and which are the same. */
 import { describe, expect, it } from 'vitest'
 import {
+  type AccessPolicy,
   accessActions,
   isUnrestricted,
   policyId,
@@ -64,6 +65,15 @@ describe('a policy', () => {
     }
   })
 
+  it('tells the names that are shown from none, which shows everything', () => {
+    const [none, some, turned, empty] = [{}, { shown: ['b', 'a'] }, { shown: ['a', 'b'] }, { shown: [] }].map((more) =>
+      readAccessPolicy({ grants: [{ ...grant, ...more }] }),
+    )
+    expect(some?.grants).toEqual([{ ...grant, shown: ['b', 'a'] }])
+    expect(new Set([none, some, turned, empty].map((each) => policyId(each as AccessPolicy))).size).toBe(3)
+    expect(() => readAccessGrants([{ ...grant, shown: 'a' }])).toThrow(/^Grant 1: shown is an array of texts\.$/)
+  })
+
   it('is the same as one that says the same in another order, and no other', () => {
     const one = readAccessPolicy({ user, grants: [grant, { on: { kind: 'all' }, actions: ['read'] }] })
     const turned = { ...grant, actions: ['update', 'read'], hidden: ['y', 'x'] }
@@ -88,6 +98,7 @@ describe('a policy', () => {
     expect(isUnrestricted({ user, grants: [all] })).toBe(true)
     expect(isUnrestricted({ user, grants: [{ ...all, actions: ['read'] }] })).toBe(false)
     expect(isUnrestricted({ user, grants: [{ ...all, hidden: ['x'] }] })).toBe(false)
+    expect(isUnrestricted({ user, grants: [{ ...all, shown: [] }] })).toBe(false)
     expect(isUnrestricted({ user, grants: [{ ...all, rules: { delete: 'FALSE' } }] })).toBe(false)
     expect(isUnrestricted({ user, grants: [] })).toBe(false)
   })

@@ -144,10 +144,25 @@ export const hubHidden = ['title', 'members', 'likers']
 export const few = (values: readonly string[]): fc.Arbitrary<string[]> =>
   fc.oneof(fc.constant<string[]>([]), fc.subarray([...values], { maxLength: Math.min(3, values.length) }))
 
-const grant = (className: string, hidden: readonly string[], rule: string | undefined): Grant => ({
+interface Described {
+  readonly className: string
+  readonly attributes: readonly { readonly attributeName: string }[]
+}
+
+/** Those of the subclass too, which a grant for the class covers. */
+function namesOf(cls: string): string[] {
+  const classes = cls === 'Item' ? ['Item', 'SubItem'] : [cls === 'SubItem' ? 'Item' : cls, cls]
+  const described = [...modelSchema, ...laterSchema] as readonly Described[]
+  return described
+    .filter(({ className }) => classes.includes(className))
+    .flatMap(({ attributes }) => attributes.map(({ attributeName }) => attributeName))
+}
+
+/** `isListed`: it says the same by the names of what is left. */
+const grant = (className: string, hidden: readonly string[], rule: string | undefined, isListed: boolean): Grant => ({
   on: { kind: 'class', className },
   actions: ['read', 'query'],
-  hidden,
+  ...(isListed ? { shown: namesOf(className).filter((name) => !hidden.includes(name)) } : { hidden }),
   ...(rule === undefined ? {} : { rules: { read: rule } }),
 })
 
@@ -164,17 +179,20 @@ export const policy: fc.Arbitrary<AccessPolicy> = fc
     second: fc.option(fc.constantFrom(...itemRules), { freq: 2 }),
     ofSub: fc.option(fc.constantFrom(...itemRules), { freq: 2 }),
     hub: maybe(hubRules),
+    listed: fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }),
   })
-  .map(({ user, hidden, otherHidden, ofHub, ofPart, ofTip, first, second, ofSub, hub }) => ({
+  .map(({ user, hidden, otherHidden, ofHub, ofPart, ofTip, first, second, ofSub, hub, listed }) => ({
     user,
     grants: [
-      grant('Item', hidden, first),
-      ...(second === null ? [] : [grant('Item', otherHidden, second)]),
+      grant('Item', hidden, first, listed[0] === true),
+      ...(second === null ? [] : [grant('Item', otherHidden, second, listed[1] === true)]),
       // Of attributes it shows no more than the others: else subclasses would have attributes of their own.
-      ...(ofSub === null ? [] : [grant('SubItem', [...itemHidden, 'right', 'group', 'liked'], ofSub)]),
-      grant('Hub', ofHub, hub),
-      grant('Part', ofPart.slice(0, 1), undefined),
-      grant('Tip', ofTip.slice(0, 2), undefined),
+      ...(ofSub === null
+        ? []
+        : [grant('SubItem', [...itemHidden, 'right', 'group', 'liked'], ofSub, listed[2] === true)]),
+      grant('Hub', ofHub, hub, listed[3] === true),
+      grant('Part', ofPart.slice(0, 1), undefined, listed[4] === true),
+      grant('Tip', ofTip.slice(0, 2), undefined, listed[5] === true),
     ],
   }))
 
@@ -252,8 +270,13 @@ export async function allowedOids(
 }
 
 function hiddenAttributes(policy: AccessPolicy, cls: string): Set<string> {
-  const [first, ...others] = coveringGrants(policy, cls).map(({ hidden = [] }) => new Set(hidden))
-  return new Set([...(first ?? [])].filter((name) => others.every((each) => each.has(name))))
+  const grants = coveringGrants(policy, cls)
+  const names = grants.length === 0 ? [] : namesOf(cls)
+  return new Set(names.filter((name) => grants.every((each) => !showsName(each, name))))
+}
+
+export function showsName({ shown, hidden = [] }: Grant, name: string): boolean {
+  return shown?.includes(name) !== false && !hidden.includes(name)
 }
 
 /** The same with the partners of hidden ones. */

@@ -12,6 +12,7 @@ import {
   itemHidden,
   itemRules,
   policy,
+  showsName,
   withoutHidden,
 } from './access-world.ts'
 
@@ -147,9 +148,9 @@ export const changePolicy: fc.Arbitrary<AccessPolicy> = fc
 export function changingAll(policy: AccessPolicy): AccessPolicy {
   return {
     ...policy,
-    grants: policy.grants.map(({ on, hidden = [], rules }) => ({
+    grants: policy.grants.map(({ on, shown, hidden = [], rules }) => ({
       on,
-      hidden,
+      ...(shown === undefined ? { hidden } : { shown }),
       actions: ['read', 'create', 'update', 'delete'],
       ...(rules?.read === undefined ? {} : { rules: { read: rules.read } }),
     })),
@@ -272,8 +273,7 @@ function oidsIn(value: unknown): unknown[] {
 /** The names that one of the grants with the action lets be changed. */
 export function isWritable(policy: AccessPolicy, cls: Cls, action: RuledAction, name: string): boolean {
   return coveringGrants(policy, cls).some(
-    ({ actions, hidden = [], readOnly = [] }) =>
-      actions.includes(action) && !hidden.includes(name) && !readOnly.includes(name),
+    (grant) => grant.actions.includes(action) && showsName(grant, name) && grant.readOnly?.includes(name) !== true,
   )
 }
 

@@ -48,6 +48,8 @@ const sets: Readonly<Record<string, readonly Grant[]>> = {
     { on: onClass('Shop.Order'), actions: ['read'], rules: { read: "price = '1'" } },
     { on: onClass('Shop.Person'), actions: ['read'], hidden: ['owner'] },
   ],
+  names: [{ on: onClass('Shop.Person'), actions: ['read', 'update'], shown: ['name', 'salary'] }],
+  owners: [{ on: onNamespace('Shop'), actions: ['read'], shown: ['owner', 'price'], hidden: ['price'] }],
   nothing: [],
 }
 
@@ -102,6 +104,11 @@ describe('grants of two at once', () => {
     })
     const ofClerks: Grant[] = [{ on: onClass('Staff.Clerk'), actions: ['read'], rules: { read: "owner = 'b'" } }]
     expect(intersectGrants(sets.own as Grant[], ofClerks)).toEqual([])
+  })
+
+  it('show nothing where each shows other names', () => {
+    const [both] = intersectGrants(sets.names as Grant[], sets.owners as Grant[]) ?? []
+    expect(both).toMatchObject({ shown: [] })
   })
 
   it('are those of one where both are the same, and no more than a policy may have', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { AccessPolicy, Grant } from '../../src/access/access-policy.ts'
 import type { Database } from '../../src/database.ts'
 import { index } from '../engine/open-fd.ts'
-import { bob, everyAction, failureOf, on, rowsOf, user, withNotes } from './access-notes.ts'
+import { bob, everyAction, failureOf, oidOf, on, rowsOf, user, withNotes } from './access-notes.ts'
 
 const all = [...everyAction, 'define', 'index'] as const
 const whole = (className: string): Grant => on(className, { actions: all })
@@ -159,5 +159,37 @@ describe('a restricted caller that changes the schema', () => {
           expect(await typeOf(() => database.defineClasses(newClass('M.Other'), 'create'))).toBe('Forbidden')
       }
       expect((await fd.readNamespace('N')).classes).toHaveLength(3)
+    }))
+})
+
+describe('grants, after attributes are renamed or added', () => {
+  const renamed = { attributesToRename: [{ originalName: 'secret', newName: 'code' }] }
+
+  it('show by name, those with a list nothing else', () =>
+    withNotes(async (fd) => {
+      const byList = fd.as({
+        user,
+        grants: [on('D.Note', { shown: ['title', 'owner', 'secret'], hidden: ['secret'] })],
+      })
+      const byHidden = fd.as(bob)
+      const seen = async (database: Database): Promise<string[]> => {
+        const [row] = await rowsOf(database, "FROM D.Note WHERE title = 'his' RETURN *")
+        return Object.keys(row as object).filter((name) => !name.startsWith('__'))
+      }
+      expect(await seen(byList)).toEqual(['title', 'owner'])
+      await fd.alterClass('D.Note', renamed)
+      await fd.defineClasses([{ className: 'D.Note', attributes: [text('added')] }], 'createOrExtend')
+      await fd.createIndex(index('noteCode', 'D.Note', false, 'code'))
+      expect(await seen(byList)).toEqual(['title', 'owner'])
+      expect(await typeOf(() => rowsOf(byList, "FROM D.Note WHERE code = 'y' RETURN title"))).toBe('QueryError')
+      expect(await typeOf(() => rowsOf(byList, "UPDATE D.Note SET added TO 'a'"))).toBe('QueryError')
+      expect(await typeOf(() => byList.readIndex('noteCode'))).toBe('IndexNotFound')
+      // What is hidden by its name is not under another one.
+      expect(await seen(byHidden)).toEqual(expect.arrayContaining(['code', 'added']))
+      const hisId = await oidOf(fd, 'his')
+      await rowsOf(byList, `UPDATE D.Note WHERE $$ID = ${hisId} SET owner TO 'eve'`)
+      expect(await rowsOf(fd, "FROM D.Note WHERE title = 'his' RETURN owner, code")).toEqual([
+        { owner: 'eve', code: 'y' },
+      ])
     }))
 })

@@ -91,6 +91,9 @@ export const AccessGrant = Type.Object(
       },
     ),
     actions: Type.Array(Type.Enum(accessActions)),
+    shown: Type.Optional(
+      Type.Array(Type.String(), { description: 'The only attributes that exist for the caller; without it, all.' }),
+    ),
     hidden: Type.Optional(Type.Array(Type.String(), { description: 'Attributes that do not exist for the caller.' })),
     readOnly: Type.Optional(Type.Array(Type.String(), { description: 'Attributes that the caller does not change.' })),
     rules: Type.Optional(
@@ -128,7 +131,7 @@ export const SecurityRole = Type.Object(role)
 export const RoleProblem = Type.Object({
   fdAlias: Type.Described(nullableText, 'Null: no federated database that is served has what is named.'),
   grant: Type.Integer({ description: 'Which of the grants, from 1.' }),
-  field: Type.String({ description: '`on`, `hidden`, `readOnly`, `rules.read` and so on.' }),
+  field: Type.String({ description: '`on`, `shown`, `hidden`, `readOnly`, `rules.read` and so on.' }),
   message: Type.String(),
 })
 

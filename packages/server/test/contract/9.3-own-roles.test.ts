@@ -320,3 +320,31 @@ rule('9.4.6', 'an index on what a rule asks for is used, and EXPLAIN shows the r
   expect(plan.body).toContain('owner = $$USER.name')
   expect((await ask(bob, 'POST', '/v1/query', query)).json()).toEqual([{ title: 'bobs' }])
 })
+
+rule(
+  ['9.3.3', '9.4.2', '9.3.6'],
+  'a grant with a list of what is shown shows nothing else, also what is renamed',
+  async () => {
+    const { ask, rows, user, token } = await openShop()
+    const admin = await token({ roles: ['admin'] })
+    const grants = [
+      { on: { kind: 'class', className: 'Shop.Member' }, actions: ['read', 'query'], shown: ['name', 'nmae'] },
+    ]
+    const made = await ask(admin, 'POST', '/v1/security/role', { name: 'lister', grants })
+    expect(made.statusCode, made.body).toBe(201)
+    expect(made.json().grants).toEqual(grants)
+    expect(made.json().problems).toMatchObject([
+      { fdAlias: 'shop', grant: 1, field: 'shown' },
+      { fdAlias: 'other', grant: 1, field: 'shown' },
+    ])
+    const bob = await user('bob', ['lister'])
+    const all = 'FROM Shop.Member ORDER BY name RETURN *'
+    const before = await rows(bob, all)
+    expect(before).toMatchObject([{ name: 'bob' }, { name: 'eve' }])
+    expect(JSON.stringify(before)).not.toMatch(/salary|team/)
+    const rename = { attributesToRename: [{ originalName: 'salary', newName: 'pay' }] }
+    const altered = await ask(admin, 'PUT', '/v1/schema/Shop.Member', rename)
+    expect(altered.statusCode, altered.body).toBe(201)
+    expect(await rows(bob, all)).toEqual(before)
+  },
+)
