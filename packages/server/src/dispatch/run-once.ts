@@ -1,5 +1,6 @@
 /** Carries out an operation with an `Idempotency-Key`: once, and answers each repetition with the first reply (contract 1.6). */
 import { AlreadyDone, AshlarError, type Once } from '@ashlar/engine'
+import { coverRights, rightsOn } from '../security/kept-rights.ts'
 import {
   booleanParam,
   type FdOperation,
@@ -15,15 +16,16 @@ const underWay = new Set<string>()
 
 /** Undefined where the request has no key. `toReply`: what the operation replies to a result; its body is no stream. */
 export function onceOf<T>(
-  { requestId }: Pick<FdRequest, 'requestId'>,
+  { requestId, caller, fd }: Pick<FdRequest, 'requestId' | 'caller' | 'fd'>,
   usualStatus: number,
   toReply: (result: T) => OperationReply,
 ): Once<T> | undefined {
   if (requestId === undefined) return undefined
-  return { request: requestId, replyOf: (result) => encodeReply(toReply(result), usualStatus) }
+  const rights = rightsOn(caller, fd.alias)
+  return { request: requestId, replyOf: (result) => encodeReply(toReply(result), usualStatus, rights) }
 }
 
-/** Throws RequestInProgress, what the engine throws of keys, and what the operation throws: that is not kept. */
+/** Throws RequestInProgress, ReplyNotKept, what the engine throws of keys, and what the operation throws: that is not kept. */
 export async function runOnce(operation: FdOperation, request: WholeFdRequest): Promise<OperationReply> {
   const { fd, requestId } = request
   const name = JSON.stringify([fd.alias, requestId?.caller, requestId?.key])
@@ -34,11 +36,21 @@ export async function runOnce(operation: FdOperation, request: WholeFdRequest): 
   try {
     return await run(operation, request)
   } catch (error) {
-    if (error instanceof AlreadyDone) return decodeReply(error.reply)
+    if (error instanceof AlreadyDone) return replyFor(request, error.reply)
     throw error
   } finally {
     underWay.delete(name)
   }
+}
+
+/** Throws ReplyNotKept where it was made by rights that the caller does not have: it may show what is hidden now. */
+function replyFor({ caller, fd }: FdRequest, stored: Uint8Array): OperationReply {
+  const { reply, rights } = decodeReply(stored)
+  if (coverRights(rightsOn(caller, fd.alias), rights)) return reply
+  throw new AshlarError(
+    'ReplyNotKept',
+    'The request was executed before, when its caller had other rights; the reply of then is not shown.',
+  )
 }
 
 /** Where the operation does not see to it itself, it runs as a transaction of one step, into whose commit the reply goes. */

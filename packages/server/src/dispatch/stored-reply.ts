@@ -1,23 +1,41 @@
 /** A reply as it is kept for those who send their request again: a line of JSON, and the body as it was sent. */
+import type { KeptRights } from '../security/kept-rights.ts'
 import type { OperationReply } from './operation.ts'
 
-type Head = Pick<OperationReply, 'status' | 'headers' | 'type'>
+interface Head extends Pick<OperationReply, 'status' | 'headers' | 'type'> {
+  /** Of the caller; not there for all. */
+  readonly rights?: KeptRights
+}
+
+export interface StoredReply {
+  readonly reply: OperationReply
+  readonly rights: KeptRights | undefined
+}
 
 const newline = 0x0a
 
-/** `usual`: the status where the reply names none. */
-export function encodeReply({ body, status, headers, type }: OperationReply, usual: number): Buffer {
-  const head: Head = { status: status ?? usual, ...(headers === undefined ? {} : { headers }), ...(type && { type }) }
+/** `usual`: the status where the reply names none. `rights`: by which it was made; undefined for all. */
+export function encodeReply(
+  { body, status, headers, type }: OperationReply,
+  usual: number,
+  rights: KeptRights | undefined,
+): Buffer {
+  const head: Head = {
+    status: status ?? usual,
+    ...(headers && { headers }),
+    ...(type && { type }),
+    ...(rights && { rights }),
+  }
   const bytes = body === undefined ? Buffer.alloc(0) : Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
   return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), bytes])
 }
 
-/** Says in its headers that it is a repetition. */
-export function decodeReply(stored: Uint8Array): OperationReply {
+/** The reply says in its headers that it is a repetition. */
+export function decodeReply(stored: Uint8Array): StoredReply {
   const bytes = Buffer.from(stored)
   const end = bytes.indexOf(newline)
-  const head = JSON.parse(bytes.toString('utf8', 0, end)) as Head
+  const { rights, ...head } = JSON.parse(bytes.toString('utf8', 0, end)) as Head
   const body = bytes.subarray(end + 1)
   const headers = { ...head.headers, 'idempotent-replayed': 'true' }
-  return { ...head, headers, ...(body.length === 0 ? {} : { body }) }
+  return { reply: { ...head, headers, ...(body.length === 0 ? {} : { body }) }, rights }
 }

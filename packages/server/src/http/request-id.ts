@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { AshlarError, type RequestId } from '@ashlar/engine'
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../security/caller.ts'
+import { credentialText } from '../security/credential.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -39,7 +40,7 @@ async function noteLargeBody(request: FastifyRequest, body: Buffer): Promise<voi
 }
 
 /** Undefined without the header. Throws MalformedRequest. */
-export function requestIdOf(request: FastifyRequest, { identity }: Caller): RequestId | undefined {
+export function requestIdOf(request: FastifyRequest, { identity, bounds, credential }: Caller): RequestId | undefined {
   const key = request.headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key !== 'string' || !visibleCharacters.test(key)) {
@@ -51,5 +52,7 @@ export function requestIdOf(request: FastifyRequest, { identity }: Caller): Requ
     JSON.stringify([method, url, meaningful.map((name) => headers[name] ?? null)]),
   )
   if (bodyDigest !== undefined) hash.update(bodyDigest)
-  return { caller: identity, key, fingerprint: hash.digest() }
+  // A token with roles of its own is not shown what its owner was.
+  const caller = bounds === undefined ? identity : `${identity} ${credentialText(credential)}`
+  return { caller, key, fingerprint: hash.digest() }
 }

@@ -3,11 +3,13 @@ import type { FederatedDatabase } from '@ashlar/engine'
 import { expect, it } from 'vitest'
 import type { FdOperation, OperationReply, WholeFdRequest } from '../../src/dispatch/operation.ts'
 import { runOnce } from '../../src/dispatch/run-once.ts'
+import { everyone } from '../../src/security/caller.ts'
 
 function requestOf(alias: string, key: string): WholeFdRequest {
   const fd = { alias } as FederatedDatabase
   return {
     fd,
+    caller: everyone,
     requestId: { caller: '', key, fingerprint: Buffer.alloc(32) },
   } as Partial<WholeFdRequest> as WholeFdRequest
 }

@@ -1,0 +1,39 @@
+/** The rights by which a reply was made that is kept for repetitions: it is for nobody who has others (contract 9.1.2). */
+import { type AccessPolicy, AshlarError, policyId } from '@ashlar/engine'
+import type { Caller } from './caller.ts'
+import type { Action } from './roles.ts'
+
+const wholeActions = ['read', 'write', 'define'] as const satisfies readonly Action[]
+
+/** What a caller may on a federated database, as far as replies tell of it. */
+export interface KeptRights {
+  /** On the whole of it. */
+  readonly whole: readonly string[]
+  /** Of what it may on parts of it. */
+  readonly policy?: string
+}
+
+/** Undefined for all. */
+export function rightsOn(caller: Caller, alias: string): KeptRights | undefined {
+  const whole = wholeActions.filter((action) => caller.may(action, alias))
+  if (whole.length === wholeActions.length) return undefined
+  const policy = policyThatCounts(caller, alias)
+  return policy === undefined ? { whole } : { whole, policy: policyId(policy) }
+}
+
+/** Whether those who have `now` may be told what was told to those who had `before`. Grants that are others may hide more, also where they look wider. */
+export function coverRights(now: KeptRights | undefined, before: KeptRights | undefined): boolean {
+  if (now === undefined) return true
+  if (before?.whole.every((action) => now.whole.includes(action)) !== true) return false
+  return before.policy === undefined || before.policy === now.policy
+}
+
+/** None of one who has too many grants: they allow nothing. */
+function policyThatCounts(caller: Caller, alias: string): AccessPolicy | undefined {
+  try {
+    return caller.policyOn(alias)
+  } catch (error) {
+    if (error instanceof AshlarError && error.type === 'Forbidden') return undefined
+    throw error
+  }
+}
