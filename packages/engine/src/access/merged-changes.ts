@@ -1,17 +1,17 @@
 /** What the changes that a caller asks for come to where part of the value is hidden from it: that part stays (decision 0026). */
 import { readAndRequireLinkEntries } from '../links/attribute-links.ts'
-import { mapEntryKey, readMapEntries } from '../links/map-entries.ts'
+import { mapEntryKey } from '../links/map-entries.ts'
 import { applyChange } from '../records/apply-change.ts'
 import type { MapPair, ValueChange } from '../records/attribute-change.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
-import { targetOfKey } from '../records/link-keys.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { mayHoldReferences } from '../records/references-in.ts'
 import { isSameInPieces } from '../records/same-value.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Entry } from '../store/store.ts'
-import { inParts, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
-import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
+import { atOnce, inParts, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
+import type { Pieces } from '../types/logical-type.ts'
+import { noOid, type Oid } from '../types/oid.ts'
 import type { TypeSpec } from '../types/type-spec.ts'
 import type { ChangeGuard, GuardedWork } from '../write/change-guard.ts'
 import { noSuchTarget } from '../write/reference-error.ts'
@@ -19,7 +19,8 @@ import type { ObjectState } from '../write/working-set.ts'
 import type { CatalogAccess } from './catalog-access.ts'
 import { referencesOf } from './class-access.ts'
 import { attributeDenied } from './denied.ts'
-import { holdsKeyOf, type Putting, putElements, SeenValues } from './seen-values.ts'
+import { areSame, type Element, elementsOf, filtered, type Held, holdsKeyOf, namedBy, setOf } from './link-elements.ts'
+import { type Putting, putElements, SeenValues } from './seen-values.ts'
 import { type IsVisible, targetsIn } from './value-references.ts'
 
 /** Entries of links whose objects are looked at in one go. */
@@ -54,7 +55,7 @@ export class MergedChanges {
     const before = state.values[attribute.index]
     if (mayHoldReferences(spec)) return this.mergedChange(changed, before, change)
     const after = applyChange(known, before, change)
-    const same = inTurnsIfLong(isSameInPieces(attribute.codec, before, after), openTimeSlice())
+    const same = inTurns(isSameInPieces(attribute.codec, before, after))
     return mapAwaitable(same, (isSame) => {
       if (isSame) return undefined
       this.refuseUnlessWritable(changed)
@@ -67,19 +68,19 @@ export class MergedChanges {
     const { spec } = state.format.attribute(attribute.number).attribute
     if (!mayHoldReferences(spec)) return value
     const { seen } = await this.seenIn(spec, value)
-    return inTurnsIfLong(this.values.known(spec, seen), openTimeSlice())
+    return inTurns(this.values.known(spec, seen))
   }
 
   private async seenIn(spec: TypeSpec, value: unknown): Promise<{ seen: unknown; isVisible: IsVisible }> {
     const targets = await this.targets(spec, value)
     const hidden = await this.guard.hiddenAmong(targets)
     const isVisible = (oid: Oid): boolean => !hidden.has(oid)
-    return { seen: await inTurnsIfLong(this.values.seen(spec, value, isVisible), openTimeSlice()), isVisible }
+    return { seen: await inTurns(this.values.seen(spec, value, isVisible)), isVisible }
   }
 
   private async targets(spec: TypeSpec, value: unknown): Promise<Oid[]> {
     const targets = new Map<Oid, undefined | Bytes>()
-    await inTurnsIfLong(targetsIn(spec, value, this.work.objects.formats, targets), openTimeSlice())
+    await inTurns(targetsIn(spec, value, this.work.objects.formats, targets))
     return [...targets.keys()]
   }
 
@@ -87,25 +88,26 @@ export class MergedChanges {
   private async mergedChange(changed: Changed, before: unknown, change: ValueChange): Promise<ValueChange | undefined> {
     const { state, attribute } = changed
     const { spec } = attribute.attribute
+    const whole = await inTurns(this.values.changeOf(attribute, change))
+    if (whole.kind === 'add' && spec.logicalType === 'list') return this.addition(changed, whole)
     const { seen, isVisible } = await this.seenIn(spec, before)
-    const after = applyChange(
-      attribute,
-      seen,
-      await inTurnsIfLong(this.values.changeOf(attribute, change), openTimeSlice()),
-    )
-    if (await inTurnsIfLong(isSameInPieces(attribute.codec, seen, after), openTimeSlice())) return undefined
+    const after = applyChange(attribute, seen, whole)
+    if (await inTurns(isSameInPieces(attribute.codec, seen, after))) return undefined
     this.refuseUnlessWritable(changed)
     await this.refuseHidden(changed, await this.targets(spec, after))
-    const action = actionOf(state)
-    const putting: Putting = {
-      isVisible,
-      action,
-      refuse: (refused: AttributeFormat, { cls }: ClassFormat): never => {
-        throw attributeDenied(action, refused.attribute.name, cls.name)
-      },
-    }
-    const merging = this.values.putBack(state.format, attribute, before, after, putting)
-    return { kind: 'set', value: await inTurnsIfLong(merging, openTimeSlice()) }
+    const merging = this.values.putBack(state.format, attribute, before, after, puttingOf(changed, isVisible))
+    return { kind: 'set', value: await inTurns(merging) }
+  }
+
+  /** To the end of a list that is kept in the record: whatever it holds already stays, seen or not, and so nothing of that is asked for. */
+  private async addition(changed: Changed, change: Added): Promise<ValueChange | undefined> {
+    if (isEmpty(change)) return undefined
+    const { state, attribute } = changed
+    this.refuseUnlessWritable(changed)
+    await this.refuseHidden(changed, await this.targets(attribute.attribute.spec, change.elements))
+    const putting = puttingOf(changed, () => true)
+    const elements = await inTurns(this.values.putBack(state.format, attribute, [], change.elements, putting))
+    return { kind: 'add', elements: elements as readonly unknown[] }
   }
 
   /** Of a collection that is kept as links. */
@@ -119,11 +121,11 @@ export class MergedChanges {
         await this.refuseHidden(changed, change.elements as readonly Oid[])
         return change
       case 'remove': {
-        const hidden = await this.guard.hiddenAmong((change.elements as readonly Oid[]).filter((oid) => oid !== noOid))
-        return { kind: 'remove', elements: change.elements.filter((oid) => !hidden.has(oid as Oid)) }
+        const hidden = await this.guard.hiddenAmong(await inTurns(namedBy(known, change.elements as readonly Oid[])))
+        return { kind: 'remove', elements: await inTurns(filtered(change.elements, (oid) => !hidden.has(oid as Oid))) }
       }
       case 'putPairs': {
-        await this.refuseHidden(changed, namedBy(known, change.pairs))
+        await this.refuseHidden(changed, await inTurns(namedBy(known, change.pairs)))
         const { hidden } = await this.heldAt(
           changed,
           change.pairs.map(({ key }) => key),
@@ -133,8 +135,8 @@ export class MergedChanges {
       }
       case 'removeKeys': {
         const { hidden } = await this.heldAt(changed, change.keys)
-        const kept = new Set((hidden as readonly MapPair[]).map(({ key }) => key))
-        return { kind: 'removeKeys', keys: change.keys.filter((key) => !kept.has(key)) }
+        const kept = await inTurns(setOf(hidden as readonly MapPair[], ({ key }) => key))
+        return { kind: 'removeKeys', keys: await inTurns(filtered(change.keys, (key) => !kept.has(key))) }
       }
       default:
         return change
@@ -149,21 +151,21 @@ export class MergedChanges {
     const { attribute, known } = changed
     const after = change.value as readonly Element[]
     if (!this.mayHide(attribute) && this.isWritable(changed)) {
-      await this.refuseHidden(changed, namedBy(known, after))
+      await this.refuseHidden(changed, await inTurns(namedBy(known, after)))
       return change
     }
     const held = await this.held(changed, await this.entries(changed))
-    if (areSame(attribute, held.seen, after)) return undefined
+    if (await inTurns(areSame(attribute, held.seen, after))) return undefined
     this.refuseUnlessWritable(changed)
-    await this.refuseHidden(changed, namedBy(known, after))
+    await this.refuseHidden(changed, await inTurns(namedBy(known, after)))
     if (held.hidden.length === 0) return change
     if (attribute.linkStorage !== 'list') {
-      if (holdsKeyOf(after, held.hidden)) this.refuse(changed)
+      if (await inTurns(holdsKeyOf(after, held.hidden))) this.refuse(changed)
       return { kind: 'set', value: [...after, ...held.hidden] }
     }
-    const hidden = new Set(held.hidden)
+    const hidden = await inTurns(setOf(held.hidden as readonly Oid[], (oid) => oid))
     const merging = putElements(held.all as readonly Oid[], after as readonly Oid[], (oid) => !hidden.has(oid))
-    return { kind: 'set', value: await inTurnsIfLong(merging, openTimeSlice()) }
+    return { kind: 'set', value: await inTurns(merging) }
   }
 
   private mayHide({ attribute: { spec } }: AttributeFormat): boolean {
@@ -174,11 +176,14 @@ export class MergedChanges {
   private async heldAt(changed: Changed, keys: readonly unknown[]): Promise<Held> {
     const { state, attribute } = changed
     if (state.stored === undefined) return this.held(changed, [])
-    const entryKeys = keys.map((key) => mapEntryKey(state.oid, attribute, key))
-    const values = await this.work.transaction.readAndRequire(entryKeys)
-    const entries = entryKeys.flatMap((key, i): Entry[] => {
-      const value = values[i]
-      return value === undefined ? [] : [{ key, value }]
+    const entries: Entry[] = []
+    await inParts(keys, entriesAtOnce, async (part) => {
+      const entryKeys = part.map((key) => mapEntryKey(state.oid, attribute, key))
+      const values = await this.work.transaction.readAndRequire(entryKeys)
+      for (const [i, key] of entryKeys.entries()) {
+        const value = values[i]
+        if (value !== undefined) entries.push({ key, value })
+      }
     })
     return this.held(changed, entries)
   }
@@ -188,9 +193,9 @@ export class MergedChanges {
     const held = { all: [] as Element[], seen: [] as Element[], hidden: [] as Element[] }
     await inParts(entries, entriesAtOnce, async (part) => {
       const elements = elementsOf(attribute, part)
-      const hidden = await this.guard.hiddenAmong(namedBy(attribute, elements))
+      const hidden = await this.guard.hiddenAmong(atOnce(namedBy(attribute, elements)))
       for (const element of elements) {
-        const isHidden = hidden.size > 0 && namedBy(attribute, [element]).some((oid) => hidden.has(oid))
+        const isHidden = hidden.size > 0 && atOnce(namedBy(attribute, [element])).some((oid) => hidden.has(oid))
         held.all.push(element)
         if (isHidden) held.hidden.push(element)
         else held.seen.push(element)
@@ -207,11 +212,12 @@ export class MergedChanges {
 
   /** As if they were not there. */
   private async refuseHidden({ state, attribute }: Changed, targets: readonly Oid[]): Promise<void> {
-    const named = targets.filter((oid) => oid !== noOid)
+    const named = await inTurns(filtered(targets, (oid) => oid !== noOid))
     const hidden = await this.guard.hiddenAmong(named)
-    const first = named.find((oid) => hidden.has(oid))
+    if (hidden.size === 0) return
+    const [first] = await inTurns(filtered(named, (oid) => hidden.has(oid)))
     if (first === undefined) return
-    // For its time alone.
+    // Takes as long as a missing object would.
     await this.guard.isSeen(first)
     throw noSuchTarget(first, { className: state.format.cls.name, attributeName: attribute.attribute.name })
   }
@@ -229,30 +235,22 @@ export class MergedChanges {
   }
 }
 
-/** What a collection holds: references, or the pairs of a map. */
-interface Held {
-  readonly all: readonly Element[]
-  readonly seen: readonly Element[]
-  readonly hidden: readonly Element[]
-}
+type Added = Extract<ValueChange, { kind: 'add' }>
 
-type Element = Oid | MapPair
-
-function elementsOf(attribute: AttributeFormat, entries: readonly Entry[]): Element[] {
-  if (attribute.linkStorage === 'map') {
-    return readMapEntries(attribute, entries).map(({ key, target }) => ({ key, value: target }))
+function puttingOf({ state }: Changed, isVisible: IsVisible): Putting {
+  const action = actionOf(state)
+  return {
+    isVisible,
+    action,
+    refuse: (refused: AttributeFormat, { cls }: ClassFormat): never => {
+      throw attributeDenied(action, refused.attribute.name, cls.name)
+    },
   }
-  const isSet = attribute.linkStorage === 'set'
-  return entries.map(({ key, value }) => (isSet ? targetOfKey(key) : oidFromBytes(value, 0)))
 }
 
-/** Of lists in the same order. */
-function areSame({ linkStorage }: AttributeFormat, some: readonly Element[], others: readonly Element[]): boolean {
-  if (some.length !== others.length) return false
-  if (linkStorage === 'list') return some.every((element, i) => element === others[i])
-  if (linkStorage === 'set') return new Set([...some, ...others]).size === some.length
-  const byKey = new Map((some as readonly MapPair[]).map(({ key, value }) => [key, value]))
-  return (others as readonly MapPair[]).every(({ key, value }) => byKey.get(key) === value)
+/** At once where the work is short. */
+function inTurns<T>(pieces: Pieces<T>): Awaitable<T> {
+  return inTurnsIfLong(pieces, openTimeSlice())
 }
 
 function actionOf({ stored }: ObjectState): 'create' | 'update' {
@@ -270,18 +268,4 @@ function isEmpty(change: Exclude<ValueChange, { kind: 'set' }>): boolean {
     default:
       return change.elements.length === 0
   }
-}
-
-/** The objects that elements or pairs name. */
-function namedBy({ attribute: { spec } }: AttributeFormat, elements: readonly Element[]): Oid[] {
-  const isByReference = spec.logicalType === 'map' && spec.key.logicalType === 'reference'
-  const named: Oid[] = []
-  for (const element of elements) {
-    if (typeof element === 'string') named.push(element)
-    else {
-      if (isByReference) named.push(element.key as Oid)
-      named.push(element.value as Oid)
-    }
-  }
-  return named.filter((oid) => oid !== noOid)
 }

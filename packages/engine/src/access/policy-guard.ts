@@ -147,14 +147,14 @@ class PolicyGuard implements ChangeGuard {
 
   isSeen(oid: Oid): Awaitable<boolean> {
     return mapAwaitable(
-      this.snapshot().view(objectKey(oid), () => true),
+      this.snapshot({ withReferences: true }).view(objectKey(oid), () => true),
       (isThere) => isThere === true,
     )
   }
 
   /** As the caller reads it before the unit. It is not released: what it looks at goes on to be looked at. */
-  private snapshot(): Snapshot {
-    const screen = { access: this.access, visibility: this.by('read') }
+  private snapshot(shown: Pick<Screen, 'withReferences'> = {}): Snapshot {
+    const screen = { ...shown, access: this.access, visibility: this.by('read') }
     return new RestrictedSnapshot(this.before, () => screen)
   }
 

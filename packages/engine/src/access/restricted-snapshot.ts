@@ -41,6 +41,8 @@ const scanBatchLimited = 256
 export interface Screen {
   readonly access: CatalogAccess
   readonly visibility: Visibility
+  /** Records keep references to what is hidden: for whoever asks only whether an object is seen. */
+  readonly withReferences?: boolean
 }
 
 export class RestrictedSnapshot implements Snapshot, Screened {
@@ -262,6 +264,7 @@ function screened(entries: readonly Entry[], screen: Screen): Awaitable<(Bytes |
       return false
     })
     const values = entries.map(({ value }, i) => (isHidden[i] === true ? undefined : value))
+    if (screen.withReferences === true) return values
     const withReferences = values.some((value, i) => value !== undefined && shapes[i]?.references.areNone === false)
     return withReferences ? withoutHiddenReferences(values, shapes, screen) : values
   })

@@ -12,6 +12,7 @@ import type { Pieces } from '../types/logical-type.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { ClassNumber, TypeSpec } from '../types/type-spec.ts'
 import type { ClassAccess } from './class-access.ts'
+import { filtered, holdsKeyOf } from './link-elements.ts'
 import { type IsVisible, isReferenceVisible, type MapPair, stepsAtOnce, visibleOf } from './value-references.ts'
 
 /** Embedded objects that are looked at between two turns for others. */
@@ -98,14 +99,14 @@ export class SeenValues {
           return yield* putElements(before as Oid[], after as Oid[], isVisible)
         return yield* this.putObjects(spec.element, before as unknown[], after as unknown[], putting)
       case 'set': {
-        const hidden = (before as readonly Oid[]).filter((oid) => !isReferenceVisible(oid, isVisible))
+        const hidden = yield* filtered(before as readonly Oid[], (oid) => !isReferenceVisible(oid, isVisible))
         return hidden.length === 0 ? after : attribute.codec.accept([...(after as readonly Oid[]), ...hidden])
       }
       case 'map': {
-        const hidden = (before as readonly MapPair[]).filter((pair) => isPairHidden(spec, pair, isVisible))
+        const hidden = yield* filtered(before as readonly MapPair[], (pair) => isPairHidden(spec, pair, isVisible))
         const pairs = after as readonly MapPair[]
         if (hidden.length === 0) return after
-        if (holdsKeyOf(pairs, hidden)) return putting.refuse(attribute, format)
+        if (yield* holdsKeyOf(pairs, hidden)) return putting.refuse(attribute, format)
         return attribute.codec.accept([...pairs, ...hidden])
       }
       default:
@@ -228,13 +229,6 @@ function isPairHidden(
 ): boolean {
   if (!isReferenceVisible(value, isVisible)) return true
   return logicalType === 'reference' && !isReferenceVisible(key, isVisible)
-}
-
-/** Of pairs; elements of a set have no key. */
-export function holdsKeyOf(pairs: readonly (MapPair | Oid)[], others: readonly (MapPair | Oid)[]): boolean {
-  const keys = new Set<unknown>()
-  for (const pair of others) if (typeof pair === 'object') keys.add(pair.key)
-  return pairs.some((pair) => typeof pair === 'object' && keys.has(pair.key))
 }
 
 /**
