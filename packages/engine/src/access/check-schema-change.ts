@@ -55,7 +55,7 @@ function changedOf<T extends ClassDefinition | IndexDefinition>(before: readonly
 }
 
 /** All objects of the class and of its subclasses, with all that their attributes hold: nothing can be lost, or told of, that the caller does not see. */
-function isWhole(cls: SchemaClass, access: ClassAccess): boolean {
+export function isWhole(cls: SchemaClass, access: ClassAccess): boolean {
   return [cls, ...cls.subclasses].every((each) => {
     const areObjectsSeen = !each.isReferenceable || access.objects(each, 'read') === 'all'
     return areObjectsSeen && areValuesWhole(each, access, new Set())

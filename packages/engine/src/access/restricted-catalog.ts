@@ -4,7 +4,7 @@ import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, ClassAttribute, ObjectPredicate, SchemaClass, StatementAction } from '../schema/catalog.ts'
 import type { Attribute, ClassDefinition, IndexDefinition, KeyAttribute } from '../schema/class-definition.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
-import { checkSchemaChange } from './check-schema-change.ts'
+import { checkSchemaChange, isWhole } from './check-schema-change.ts'
 import { type ClassAccess, type ClassRule, referencesOf } from './class-access.ts'
 
 /**
@@ -126,11 +126,14 @@ function isKnownIn(classNumber: ClassNumber, attribute: AttributeNumber, access:
   return cls !== undefined && access.isGranted(cls) && access.attributesOf(cls).has(attribute)
 }
 
-/** Not one that orders by what may be hidden in some objects: their entries would lie elsewhere. */
+/**
+ * Not one that orders by what may be hidden in some objects: their entries would lie elsewhere. One that is being built, or could not be, serves no query, and tells of all
+ * objects: it is there for those who may delete it.
+ */
 function isIndexShown(index: IndexDefinition, known: ReadonlySet<ClassNumber>, access: ClassAccess): boolean {
   const cls = access.catalog.classByNumber(index.indexedClass)
-  if (cls === undefined || !known.has(cls.number) || index.state !== 'ready' || index.replaces !== undefined)
-    return false
+  if (cls === undefined || !known.has(cls.number) || index.replaces !== undefined) return false
+  if (index.state !== 'ready' && !(access.allows(cls, 'index') && isWhole(cls, access))) return false
   return index.keyAttributes.every((key) => isKeyShown(key, cls, access))
 }
 

@@ -1,7 +1,12 @@
 /** What a restricted caller may define and index, and what it is told of the schema by trying (contract 9.4). */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { AccessPolicy, Grant } from '../../src/access/access-policy.ts'
+import { ClassAccess } from '../../src/access/class-access.ts'
+import { restrictedCatalog } from '../../src/access/restricted-catalog.ts'
+import { CatalogCache } from '../../src/catalog/catalog-cache.ts'
 import type { Database } from '../../src/database.ts'
+import { buildCatalog } from '../../src/schema/build-catalog.ts'
+import { withSnapshot } from '../../src/store/with-snapshot.ts'
 import { index } from '../engine/open-fd.ts'
 import { bob, everyAction, failureOf, oidOf, on, rowsOf, user, withNotes } from './access-notes.ts'
 
@@ -159,6 +164,47 @@ describe('a restricted caller that changes the schema', () => {
           expect(await typeOf(() => database.defineClasses(newClass('M.Other'), 'create'))).toBe('Forbidden')
       }
       expect((await fd.readNamespace('N')).classes).toHaveLength(3)
+    }))
+})
+
+describe('an index that is not ready', () => {
+  it('is seen and deleted by whoever may index its class, and sees it whole', () =>
+    withNotes(async (fd) => {
+      const database = fd.as(designer)
+      // Two notes have one owner.
+      await database.createIndex(index('oneOwner', 'D.Note', true, 'owner'), { isBackground: true })
+      await vi.waitFor(async () => expect((await database.readIndex('oneOwner')).state).toBe('failed'), 10_000)
+      const others: readonly AccessPolicy[] = [
+        bob,
+        { user, grants: [on('D.Note', { actions: [...everyAction, 'define'] }), whole('D.Folder')] },
+        { user, grants: [on('D.Note', { actions: all, hidden: ['secret'] }), whole('D.Folder')] },
+        { user, grants: [on('D.Note', { actions: all, rules: { read: "owner = 'bob'" } }), whole('D.Folder')] },
+      ]
+      for (const other of others) {
+        const asOther = fd.as(other)
+        expect(await typeOf(() => asOther.readIndex('oneOwner'))).toBe('IndexNotFound')
+        expect(await typeOf(() => asOther.deleteIndex('oneOwner'))).toBe('IndexNotFound')
+        expect((await asOther.listIndexes()).map(({ name }) => name)).not.toContain('oneOwner')
+      }
+      expect(await database.readIndex('oneOwner')).toEqual(await fd.readIndex('oneOwner'))
+      expect((await database.listIndexes()).map(({ name }) => name)).toContain('oneOwner')
+      // It is no access path, and the caller may make it anew.
+      const plan = JSON.stringify(await rowsOf(database, "EXPLAIN FROM D.Note WHERE owner = 'bob' RETURN title"))
+      expect(plan).not.toContain('oneOwner')
+      await database.deleteIndex('oneOwner')
+      await database.createIndex(index('oneOwner', 'D.Note', false, 'owner'))
+      expect((await fd.readIndex('oneOwner')).state).toBe('ready')
+    }))
+
+  it('is seen while it is being built', () =>
+    withNotes(async (fd) => {
+      const catalog = await withSnapshot(fd.store, (snapshot) => new CatalogCache(() => undefined).at(snapshot))
+      const indexes = catalog.state.indexes.map((one) => ({ ...one, state: 'building' as const }))
+      const building = buildCatalog({ ...catalog.state, indexes }, catalog.version)
+      const seenBy = (policy: AccessPolicy): string[] =>
+        restrictedCatalog(new ClassAccess(building, policy.grants)).indexes.map(({ name }) => name)
+      expect(seenBy(designer)).toEqual(['noteTitle', 'noteOwner'])
+      expect(seenBy(bob)).toEqual([])
     }))
 })
 

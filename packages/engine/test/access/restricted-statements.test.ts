@@ -124,6 +124,14 @@ describe('the statements of a restricted caller', () => {
           message: `The caller may not ${action} objects of class D.Note.`,
         })
       }
+      // What is left out needs nothing, and does nothing.
+      const reading = fd.as({ user, grants: [on('D.Note', { actions: ['read', 'query'] }), on('D.Folder')] })
+      expect(await rowsOf(reading, 'IF FALSE THEN (DELETE D.Note)')).toEqual([])
+      const never = "FOR EACH n IN (FROM D.Note WHERE FALSE RETURN *) => (CREATE D.Note {title: 'x'})"
+      expect(await rowsOf(reading, never)).toEqual([])
+      expect((await failureOf(() => rowsOf(reading, 'IF TRUE THEN (DELETE D.Note WHERE FALSE)'))).type).toBe(
+        'Forbidden',
+      )
       // By a subclass alone.
       const memos = fd.as({ user, grants: [on('D.Note', { actions: ['read', 'query'] }), on('D.Memo')] })
       expect(await rowsOf(memos, "UPDATE D.Note WHERE title = 'memo' SET pages TO 5 RETURN pages")).toEqual([
