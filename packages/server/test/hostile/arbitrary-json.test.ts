@@ -122,6 +122,10 @@ const goodBodies: Readonly<Record<string, unknown>> = {
   'PUT /v1/security/user/:name': { password: 'a password', roles: ['reader'], isDisabled: true },
   'POST /v1/security/token': { name: 'a', owner: 'bob', roles: ['reader'], expiresAt: '2100-01-01T00:00:00Z' },
   'POST /v1/security/role': { name: 'auditor', actions: ['read'] },
+  'PUT /v1/security/role/:name': {
+    actions: ['read'],
+    grants: [{ on: { kind: 'class', className: 'Shop.Gadget' }, actions: ['read'], rules: { read: 'size = 5' } }],
+  },
 }
 
 function schemaBody(): unknown {
