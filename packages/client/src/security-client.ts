@@ -95,7 +95,7 @@ export class SecurityClient {
     return this.send('GET', '/v1/security/role')
   }
 
-  getRole(name: string): Promise<SecurityRole> {
+  getRole(name: string): Promise<SecurityRoleChanged> {
     return this.send('GET', rolePath(name))
   }
 

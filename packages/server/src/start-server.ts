@@ -232,7 +232,7 @@ function readRoles(
       for (const { role } of granted) {
         if (isRole(role, ownRoles)) continue
         logger.warn(
-          `${setting}: '${value}' is to have the role '${role}', which is not there: it grants nothing until it is.`,
+          `${setting}: '${value}' is mapped to role '${role}', which does not exist: it grants nothing until it does.`,
         )
       }
     }

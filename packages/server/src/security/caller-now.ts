@@ -2,6 +2,19 @@
 import { type Caller, withRoles } from './caller.ts'
 import type { KnownCallers } from './known-callers.ts'
 
+/** Of callers by JWT or certificate that are no users: the last one with other roles of one's own, so that it is made once for them. */
+const remade = new WeakMap<Caller, Caller>()
+
+async function withRolesOf(callers: KnownCallers, before: Caller): Promise<Caller> {
+  const ownRoles = await callers.roles()
+  if (before.ownRoles === ownRoles) return before
+  const last = remade.get(before)
+  if (last?.ownRoles === ownRoles) return last
+  const now = withRoles(before, ownRoles)
+  remade.set(before, now)
+  return now
+}
+
 /** The same caller by the same credential as of now; undefined where the credential is over, or nobody can say whether it is. */
 export async function callerNow(callers: KnownCallers, before: Caller): Promise<Caller | undefined> {
   if (Date.now() >= before.expiresAtMs) return undefined
@@ -18,16 +31,12 @@ export async function callerNow(callers: KnownCallers, before: Caller): Promise<
       return known !== undefined && callers.isOfSamePassword(known, before) ? known.caller : undefined
     }
     // Its issuer cannot take it back; what its roles allow may have changed.
-    case 'jwt': {
-      const ownRoles = await callers.roles()
-      return before.ownRoles === ownRoles ? before : withRoles(before, ownRoles)
-    }
+    case 'jwt':
+      return withRolesOf(callers, before)
     // Those who are no users have what the configuration says.
     case 'certificate': {
       const isUser = before.identity.startsWith('user:') && before.name !== null
-      if (isUser) return callers.certificate(before.name, credential.id, before.expiresAtMs)
-      const ownRoles = await callers.roles()
-      return before.ownRoles === ownRoles ? before : withRoles(before, ownRoles)
+      return isUser ? callers.certificate(before.name, credential.id, before.expiresAtMs) : withRolesOf(callers, before)
     }
     default:
       return undefined

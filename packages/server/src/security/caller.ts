@@ -1,5 +1,5 @@
 /** Who sends a request, and what that one may do (contract 9.1). */
-import { type AccessPolicy, grantText, type User } from '@ashlar/engine'
+import { type AccessPolicy, AshlarError, grantText, type User } from '@ashlar/engine'
 import { type Credential, noCredential } from './credential.ts'
 import { policyOf, userOf } from './policy-of.ts'
 import { type Action, actions, actionsOf, type Grant, type Need, noOwnRoles, type OwnRoles } from './roles.ts'
@@ -52,7 +52,8 @@ class GrantedCaller implements Caller {
   readonly credential: Credential
   readonly expiresAtMs: number
   readonly ownRoles: OwnRoles
-  private readonly policies = new Map<string, AccessPolicy | undefined>()
+  /** By alias; the error where they have too many grants, which is as much work to find out. */
+  private readonly policies = new Map<string, AccessPolicy | AshlarError | undefined>()
   private readonly users = new Map<string, User | null>()
   /** What is allowed on every federated database, as bits. */
   private readonly everywhere: number
@@ -99,8 +100,19 @@ class GrantedCaller implements Caller {
   }
 
   policyOn(alias: string): AccessPolicy | undefined {
-    if (!this.policies.has(alias)) this.policies.set(alias, policyOf(this, alias, this.ownRoles))
-    return this.policies.get(alias)
+    if (!this.policies.has(alias)) this.policies.set(alias, this.policyOrRefusal(alias))
+    const policy = this.policies.get(alias)
+    if (policy instanceof AshlarError) throw policy
+    return policy
+  }
+
+  private policyOrRefusal(alias: string): AccessPolicy | AshlarError | undefined {
+    try {
+      return policyOf(this, alias, this.ownRoles)
+    } catch (error) {
+      if (error instanceof AshlarError) return error
+      throw error
+    }
   }
 
   userOn(alias: string): User | null {

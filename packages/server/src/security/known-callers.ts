@@ -31,6 +31,7 @@ export class KnownCallers {
   private readonly reader: CallerReader
   private readonly watch: RevisionWatch
   private readonly uses: LastUses
+  private readonly onFault: (error: unknown) => void
   private readonly tokens = new Remembered<KnownSecret>()
   private readonly sessions = new Remembered<KnownSecret>()
   private readonly users = new Remembered<KnownUser>()
@@ -40,9 +41,10 @@ export class KnownCallers {
   private timer: NodeJS.Timeout | undefined
   private readonly listeners: (() => void)[] = []
 
-  /** `onFault`: told why the database could not be read or written in the background. */
+  /** `onFault`: told why the database could not be read or written in the background, and of roles that cannot be read. */
   constructor(database: SecurityDatabase, onFault: (error: unknown) => void) {
     this.database = database
+    this.onFault = onFault
     this.reader = new CallerReader(database, () => this.roles())
     const forget = (): void => this.forget()
     this.watch = new RevisionWatch(() => database.revision(), forget, onFault)
@@ -135,7 +137,7 @@ export class KnownCallers {
   /** Of one's own: read once, until something changes. Throws StoreUnavailable. */
   roles(): Promise<OwnRoles> {
     if (this.ownRoles === undefined) {
-      const reading = ownRolesOf(this.database)
+      const reading = ownRolesOf(this.database, this.onFault)
       this.ownRoles = reading
       reading.catch(() => {
         if (this.ownRoles === reading) this.ownRoles = undefined

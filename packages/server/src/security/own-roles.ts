@@ -28,16 +28,38 @@ interface StoredRole {
 
 type Reader = Pick<SecurityDatabase, 'rows'>
 
-export async function ownRolesOf(reader: Reader): Promise<OwnRoles> {
-  return new Map((await listOwnRoles(reader)).map((role) => [role.name, role]))
+type OnUnread = (error: Error) => void
+
+/** For those who do not go by what the roles allow. */
+const ignored: OnUnread = () => undefined
+
+/** `onUnread`: told of roles that allow nothing, since this process cannot read their grants. */
+export async function ownRolesOf(reader: Reader, onUnread: OnUnread = ignored): Promise<OwnRoles> {
+  return new Map((await listOwnRoles(reader, onUnread)).map((role) => [role.name, role]))
 }
 
+/** Those that this process cannot read are listed with what they allow by it: nothing. */
 export async function listRoles(reader: Reader): Promise<RoleRecord[]> {
-  return [...Object.keys(builtInRoles).map(builtIn), ...(await listOwnRoles(reader))]
+  return [...Object.keys(builtInRoles).map(builtIn), ...(await listOwnRoles(reader, ignored))]
 }
 
-async function listOwnRoles(reader: Reader): Promise<RoleRecord[]> {
-  return (await reader.rows<StoredRole>(`FROM ${className.role} ORDER BY name RETURN *`)).map(recordOf)
+async function listOwnRoles(reader: Reader, onUnread: OnUnread): Promise<RoleRecord[]> {
+  const roles = await reader.rows<StoredRole>(`FROM ${className.role} ORDER BY name RETURN *`)
+  return roles.map((role) => readable(role, onUnread))
+}
+
+/**
+ * A newer process may have written grants with words that this one does not know. What they hide is not known then, so that the whole role
+ * allows nothing; the others go on.
+ */
+function readable(role: StoredRole, onUnread: OnUnread): RoleRecord {
+  try {
+    return recordOf(role)
+  } catch (error) {
+    if (!(error instanceof AshlarError || error instanceof SyntaxError)) throw error
+    onUnread(new Error(`The role ${role.name} allows nothing, since its grants cannot be read: ${error.message}`))
+    return { name: role.name, actions: [], grants: [], isBuiltIn: false }
+  }
 }
 
 /** Throws RoleNotFound. */
@@ -65,7 +87,8 @@ export async function changeRole(database: SecurityDatabase, name: string, wante
   const given = { actions: knownActions(wanted.actions), grants: readGrants(name, wanted.grants) }
   return database.change(async (change) => {
     const role = await existing(change, name)
-    const before = recordOf(role)
+    // Grants that are replaced need not be ones that this process can read.
+    const before = recordOf(given.grants === undefined ? role : { ...role, grants: '' })
     const [allowed, grants] = [given.actions ?? before.actions, given.grants ?? before.grants]
     checkNotEmpty(allowed, grants)
     await change.update(role.__identifier__, { actions: allowed, grants: JSON.stringify(grants) })

@@ -13,12 +13,20 @@ import type { SecurityDatabase } from './security-database.ts'
 import { endSession } from './sessions.ts'
 import { SignInThrottle } from './sign-in-throttle.ts'
 
+/** What was found out of a caller as it is now, by alias. */
+interface Verdicts {
+  readonly now: Caller
+  readonly byAlias: Map<string, boolean>
+}
+
 export class Security {
   readonly database: SecurityDatabase
   readonly callers: KnownCallers
   readonly hashes = new PasswordHashes()
   readonly passwords: PasswordChecks
   readonly authenticator: Authenticator
+  /** By the caller as it was: it is asked for several times a second as long as a statement of it lasts. */
+  private readonly verdicts = new WeakMap<Caller, Verdicts>()
 
   /** `more`: schemes beside those of the security database, asked after them; their callers may have roles of it. */
   constructor(
@@ -74,8 +82,23 @@ export class Security {
     if (now === before) return undefined
     if (now === undefined)
       return new ServerError('Unauthenticated', 'The credential of the caller is not valid any more.')
-    if (hasAll(now, before, alias)) return undefined
+    if (this.stillHasAll(now, before, alias)) return undefined
     return new AshlarError('Forbidden', `The caller has lost a right on the federated database ${alias}.`)
+  }
+
+  /** Compared once, since callers do not change: those who have lost or gained something are others. */
+  private stillHasAll(now: Caller, before: Caller, alias: string): boolean {
+    let verdicts = this.verdicts.get(before)
+    if (verdicts?.now !== now) {
+      verdicts = { now, byAlias: new Map() }
+      this.verdicts.set(before, verdicts)
+    }
+    let verdict = verdicts.byAlias.get(alias)
+    if (verdict === undefined) {
+      verdict = hasAll(now, before, alias)
+      verdicts.byAlias.set(alias, verdict)
+    }
+    return verdict
   }
 
   /** For a while callers go on who cannot be looked for; the next time they may be found. */

@@ -1,5 +1,6 @@
 /** The statements under way in this process. */
 import type { Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../security/caller.ts'
 import { networkOf } from '../security/network.ts'
@@ -41,7 +42,9 @@ export class Statements {
     for (const statement of [...this.underWay.values()]) {
       const { caller, fdAlias } = statement
       const reason = caller === undefined ? undefined : await reasonOf(caller, fdAlias)
-      if (reason !== undefined) statement.signal.abort(reason)
+      // Meanwhile it may have ended.
+      if (reason !== undefined && this.underWay.has(statement.id)) statement.signal.abort(reason)
+      await nextTurn()
     }
   }
 

@@ -180,7 +180,12 @@ rule(
       actions: [],
       grants,
       isBuiltIn: false,
+      problems: [],
     })
+    const renamed = 'UPDATE SCHEMA { ALTER CLASS Shop.Order { RENAME price TO cost } }'
+    expect((await ask(admin, 'POST', '/v1/query', { query: renamed })).statusCode).toBe(200)
+    const { problems } = (await ask(admin, 'GET', '/v1/security/role/clerk')).json()
+    expect(fields(problems)).toEqual(['shop 1 hidden'])
     expect((await ask(admin, 'GET', '/v1/security/role/reader')).json()).toMatchObject({ isBuiltIn: true, grants: [] })
     expect((await ask(admin, 'PUT', '/v1/security/role/reader', { actions: [] })).json().type).toBe('InvalidRole')
     expect((await ask(admin, 'GET', '/v1/security/role/nothing')).json().type).toBe('RoleNotFound')

@@ -25,7 +25,10 @@ async function changed(
   { all }: FederatedDatabases,
   change: (database: SecurityDatabase) => Promise<RoleRecord>,
 ): Promise<OperationReply> {
-  const role = await security.change(change)
+  return withProblems(all, await security.change(change))
+}
+
+async function withProblems(all: FederatedDatabases['all'], role: RoleRecord): Promise<OperationReply> {
   return { body: { ...role, problems: await roleProblems(all, role.grants) } }
 }
 
@@ -64,9 +67,14 @@ export const roleOperations: readonly ServiceOperation[] = [
     summary: 'A role',
     params: nameParam,
     status: 200,
-    reply: SecurityRole,
+    description:
+      'With its `problems` by the classes that there are now: these may have changed since the role was made.',
+    reply: SecurityRoleChanged,
     errors: ['RoleNotFound'],
-    run: async ({ database }, request) => ({ body: await findRole(database, param(request, 'name')) }),
+    async run({ database }, request) {
+      const { all } = request.service.federatedDatabases
+      return withProblems(all, await findRole(database, param(request, 'name')))
+    },
   }),
   securityOperation({
     method: 'PUT',
