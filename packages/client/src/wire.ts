@@ -67,11 +67,14 @@ export interface AuditPage {
     readonly address?: string
     /** Method and path of the interface, without values; or a command, as `ashlar user add`. */
     readonly operation?: string
-    /** The user, token or role that is changed, as `user:alice`; of a session, its user. */
+    /**
+     * The user, token or role that is changed, as `user:alice`; of a session, its user; of a caller who was not let in,
+     * the token that was shown.
+     */
     readonly subject?: string
     readonly fd?: string
     readonly classes?: readonly string[]
-    /** The first 100. */
+    /** The first 100 that were changed; without `objects`, what the path names. */
     readonly oids?: readonly string[]
     /** How many were created, changed or deleted. */
     readonly objects?: number

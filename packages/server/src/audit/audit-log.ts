@@ -5,7 +5,7 @@ import type { AuditFailure } from '../config/config.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { auditedClassesMax, auditedOidsMax, auditedRefusalsMax, auditedRefusalsPerSecond } from '../limits.ts'
 import type { Caller } from '../security/caller.ts'
-import { credentialText, noCredential } from '../security/credential.ts'
+import { credentialText } from '../security/credential.ts'
 import type { AuditFile } from './audit-file.ts'
 
 export interface AuditEntry {
@@ -16,7 +16,7 @@ export interface AuditEntry {
   readonly credential: string
   readonly address: string
   readonly operation: string
-  /** A user, token or role that is changed: `user:alice`. */
+  /** A user, token or role that is changed, or the token of somebody who was not let in: `user:alice`. */
   readonly subject?: string
   readonly fd?: string
   readonly classes?: readonly string[]
@@ -46,7 +46,7 @@ export class RequestAudit {
   subject: string | undefined
   problemType: string | undefined
   private readonly classes = new Set<string>()
-  private readonly oids: string[] = []
+  private readonly oids = new Set<string>()
   private objects = 0
   private hasSchema = false
 
@@ -65,12 +65,12 @@ export class RequestAudit {
     for (const { oid, format } of objects) {
       seen.add(oid)
       if (this.classes.size < auditedClassesMax) this.classes.add(format.cls.name)
-      if (this.oids.length < auditedOidsMax) this.oids.push(oid)
+      if (this.oids.size < auditedOidsMax) this.oids.add(oid)
     }
     for (const { owner } of links) {
       if (seen.has(owner)) continue
       seen.add(owner)
-      if (this.oids.length < auditedOidsMax) this.oids.push(owner)
+      if (this.oids.size < auditedOidsMax) this.oids.add(owner)
     }
     this.objects += seen.size
     if (schema === undefined) return
@@ -81,20 +81,27 @@ export class RequestAudit {
     }
   }
 
-  entry(caller: Caller | undefined, operation: string, status: number, isSent: boolean): AuditEntry {
+  /** What the path of a request names that has changed nothing: it may not, or could not. */
+  wanted({ cls, oid }: { readonly cls?: string; readonly oid?: string }): void {
+    if (cls !== undefined) this.classes.add(cls)
+    if (oid !== undefined) this.oids.add(oid)
+  }
+
+  entry(caller: Caller, operation: string, status: number, isSent: boolean): AuditEntry {
     const { requestId, address, fd, subject, classes, oids, objects, hasSchema, problemType } = this
     return {
       time: new Date().toISOString(),
       requestId,
-      caller: caller?.name ?? null,
-      callerKind: caller?.kind ?? (status === 401 ? 'nobody' : 'everyone'),
-      credential: credentialText(caller?.credential ?? noCredential),
+      caller: caller.name,
+      callerKind: caller.kind,
+      credential: credentialText(caller.credential),
       address,
       operation,
       ...(subject !== undefined && { subject }),
       ...(fd !== undefined && { fd }),
       ...(classes.size > 0 && { classes: [...classes] }),
-      ...(objects > 0 && { oids, objects }),
+      ...(oids.size > 0 && { oids: [...oids] }),
+      ...(objects > 0 && { objects }),
       ...(hasSchema && { schema: true as const }),
       outcome: outcomeOf(status, isSent, this.hasChanged),
       status,
@@ -139,7 +146,7 @@ export class AuditLog {
   }
 
   /** Once the reply has been sent, or its client has gone. `operation`: method and path of the route, without values. */
-  ended(audit: RequestAudit, caller: Caller | undefined, operation: string, status: number, isSent: boolean): void {
+  ended(audit: RequestAudit, caller: Caller, operation: string, status: number, isSent: boolean): void {
     const isRefusal = refusals.includes(status)
     if (!audit.isChange && !audit.hasChanged && !isRefusal) return
     if (isRefusal && !this.hasRoomFor(caller, status)) {
@@ -152,8 +159,8 @@ export class AuditLog {
   }
 
   /** Whoever is not known, or sends too much, could else fill the files, and so have the oldest removed. */
-  private hasRoomFor(caller: Caller | undefined, status: number): boolean {
-    if (caller !== undefined && caller.kind !== 'nobody' && status !== tooManyStatus) return true
+  private hasRoomFor({ kind }: Caller, status: number): boolean {
+    if (kind !== 'everyone' && kind !== 'nobody' && status !== tooManyStatus) return true
     const nowMs = performance.now()
     const back = ((nowMs - this.listedAtMs) / 1_000) * auditedRefusalsPerSecond
     this.room = Math.min(auditedRefusalsMax, this.room + back)

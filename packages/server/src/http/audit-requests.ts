@@ -1,7 +1,9 @@
 /** Has each request noted by the audit log, where there is one. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type AuditLog, RequestAudit } from '../audit/audit-log.ts'
+import { namedByPath, triedAs } from '../audit/shown-in-request.ts'
 import { subjectOf } from '../audit/subject.ts'
+import type { Caller } from '../security/caller.ts'
 import { clientDisconnectedStatus } from './send-problem.ts'
 
 declare module 'fastify' {
@@ -11,18 +13,26 @@ declare module 'fastify' {
   }
 }
 
-/** To be called when a request begins. The client is told under which id it is in the log. */
-export function auditRequest(log: AuditLog, request: FastifyRequest, reply: FastifyReply): void {
+/** To be called when a request begins. `unknownCaller`: whoever shows no valid credential. The client is told under which id it is in the log. */
+export function auditRequest(log: AuditLog, unknownCaller: Caller, request: FastifyRequest, reply: FastifyReply): void {
   const { raw } = reply
   const audit = new RequestAudit(request.headers, request.raw.socket.remoteAddress ?? '')
   request.audit = audit
   raw.setHeader('x-request-id', audit.requestId)
   raw.on('close', () => {
     const isSent = raw.writableFinished || raw.headersSent
-    const { url, config } = request.routeOptions
-    audit.subject ??= subjectOf(url ?? '', request.params, undefined)
+    const status = isSent ? raw.statusCode : clientDisconnectedStatus
+    const {
+      caller = unknownCaller,
+      routeOptions: { url = '', config },
+    } = request
+    audit.subject ??= subjectOf(url, request.params, undefined)
+    if (caller.kind === 'nobody' && status >= 400) {
+      audit.subject = triedAs(request.headers) ?? audit.subject
+    }
+    if (status >= 400 && !audit.hasChanged) audit.wanted(namedByPath(url, request.params))
     // The path of what is not there is of the client's making.
     const operation = `${request.method} ${request.is404 || config.isRefused === true ? '?' : url}`
-    log.ended(audit, request.caller, operation, isSent ? raw.statusCode : clientDisconnectedStatus, isSent)
+    log.ended(audit, caller, operation, status, isSent)
   })
 }

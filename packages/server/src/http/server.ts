@@ -237,6 +237,7 @@ function receiveRequests(
   underWay: RequestsUnderWay,
   refusalOf: RefusalOf,
 ): void {
+  const unknownCaller = authenticator === undefined ? everyone : nobody
   const hostNames = new HostNames(browsers)
   const origins = new Origins(browsers.cors)
   const log = requestLog(logger)
@@ -248,7 +249,7 @@ function receiveRequests(
     request.log = logger
     reply.log = logger
     const begun = underWay.begin(reply)
-    if (audit !== undefined) auditRequest(audit, request, reply)
+    if (audit !== undefined) auditRequest(audit, unknownCaller, request, reply)
     raw.on('close', () => {
       underWay.end(begun)
       log?.(raw, beganMs, request.audit?.requestId ?? requestIdSent(request.headers))

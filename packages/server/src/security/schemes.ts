@@ -21,6 +21,11 @@ function after(scheme: string, authorization: string | undefined): string | unde
   return authorization.slice(scheme.length)
 }
 
+/** Undefined for another scheme. */
+export function bearerText(authorization: string | undefined): string | undefined {
+  return after(bearer, authorization)
+}
+
 /** `Authorization: Bearer ash_…`. */
 export class TokenScheme implements AuthenticationScheme {
   private readonly callers: KnownCallers

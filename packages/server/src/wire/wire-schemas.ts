@@ -326,11 +326,18 @@ const AuditEntry = Type.Object(
       }),
     ),
     subject: Type.Optional(
-      Type.String({ description: 'The user, token or role that is changed, as `user:alice`; of a session, its user.' }),
+      Type.String({
+        description:
+          'The user, token or role that is changed, as `user:alice`; of a session, its user; of a caller who was not let in, the token that was shown.',
+      }),
     ),
     fd: Type.Optional(Type.String()),
     classes: Type.Optional(Type.Array(Type.String())),
-    oids: Type.Optional(Type.Array(Type.String(), { description: 'The first 100.' })),
+    oids: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'The first 100 that were changed; without `objects`, what the path names.',
+      }),
+    ),
     objects: Type.Optional(Type.Integer({ description: 'How many were created, changed or deleted.' })),
     schema: Type.Optional(Type.Boolean({ description: 'Classes or indexes were changed.' })),
     outcome: Type.Optional(
