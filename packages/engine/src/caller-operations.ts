@@ -79,8 +79,8 @@ export function observedResources(resources: QueryResources, listener: ChangeLis
   return resourcesOn({ ...resources.database, onChanges: both }, resources)
 }
 
-/** The same resources for a database that differs in what is of one request. */
+/** The same resources for a database that differs in what is of one request or one caller: its restriction holds for classes and indexes by this. */
 export function resourcesOn(database: OpenDatabase, resources: QueryResources): QueryResources {
-  const writer = resources.writer.observedBy(database)
-  return { ...resources, database, writer, ddl: resources.ddl.observedBy(database, writer) }
+  const writer = resources.writer.on(database)
+  return { ...resources, database, writer, ddl: resources.ddl.on(database, writer) }
 }

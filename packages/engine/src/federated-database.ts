@@ -140,6 +140,8 @@ export class FederatedDatabase extends CallerOperations {
   readonly dialect: Dialect
   private readonly database: OpenDatabase
   private readonly callers: Callers
+  /** Of callers, by their policies. */
+  private readonly databases = new WeakMap<AccessPolicy, CallerDatabase>()
   private readonly heartbeat: Heartbeat
   private readonly builds: IndexBuilds
   private readonly recovery: Recovery
@@ -210,9 +212,18 @@ export class FederatedDatabase extends CallerOperations {
 
   /**
    * The operations for one caller, for whom what the policy hides does not exist (contract 9.4). Whoever calls it checks who the caller is, and
-   * what else it may do.
+   * what else it may do. Made once for a policy, which does not change.
    */
   as(policy: AccessPolicy): CallerDatabase {
+    let database = this.databases.get(policy)
+    if (database === undefined) {
+      database = this.databaseFor(policy)
+      this.databases.set(policy, database)
+    }
+    return database
+  }
+
+  private databaseFor(policy: AccessPolicy): CallerDatabase {
     const user = userValue(policy.user)
     const resources = { ...this.resources, user }
     if (isUnrestricted(policy)) return new CallerOperations(resources, requestScope)

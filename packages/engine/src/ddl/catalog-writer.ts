@@ -25,8 +25,8 @@ export class CatalogWriter {
     this.main = main ?? this
   }
 
-  /** For one request, whose own changes `database` is told of. */
-  observedBy(database: OpenDatabase): CatalogWriter {
+  /** The same on a database that differs in what is of one request or one caller: who is told of its changes, and the restriction by which these are refused. */
+  on(database: OpenDatabase): CatalogWriter {
     return new CatalogWriter(database, this.main)
   }
 

@@ -41,8 +41,8 @@ export class DdlExecutor {
     this.heartbeat = heartbeat
   }
 
-  /** For one request, whose own changes `database` is told of. */
-  observedBy(database: OpenDatabase, writer: CatalogWriter): DdlExecutor {
+  /** The same on a database that differs in what is of one request or one caller: who is told of its changes, and the restriction by which these are refused. */
+  on(database: OpenDatabase, writer: CatalogWriter): DdlExecutor {
     return new DdlExecutor(database, writer, this.builds, this.heartbeat)
   }
 

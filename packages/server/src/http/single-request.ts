@@ -95,7 +95,7 @@ export class SingleRequest implements WholeFdRequest, Execution {
   private take({ method }: FdOperation, fd: FederatedDatabase, policy: AccessPolicy | undefined): void {
     const { audit } = this.request
     this.fd = fd
-    this.database = policy === undefined ? fd : databaseFor(fd, policy)
+    this.database = policy === undefined ? fd : fd.as(policy)
     if (audit === undefined) return
     audit.fd = fd.alias
     if (method === 'GET') return
@@ -119,23 +119,6 @@ export class SingleRequest implements WholeFdRequest, Execution {
   private carryOut(operation: FdOperation): OperationReply | Promise<OperationReply> {
     return this.requestId === undefined ? operation.run(this.database, this) : runOnce(operation, this)
   }
-}
-
-const databases = new WeakMap<FederatedDatabase, WeakMap<AccessPolicy, CallerDatabase>>()
-
-/** Made once for a caller, whose policy stays the same as long as the caller is remembered. */
-function databaseFor(fd: FederatedDatabase, policy: AccessPolicy): CallerDatabase {
-  let byPolicy = databases.get(fd)
-  if (byPolicy === undefined) {
-    byPolicy = new WeakMap()
-    databases.set(fd, byPolicy)
-  }
-  let database = byPolicy.get(policy)
-  if (database === undefined) {
-    database = fd.as(policy)
-    byPolicy.set(policy, database)
-  }
-  return database
 }
 
 function changeNoted(log: AuditLog | undefined, audit: RequestAudit | undefined): (() => void) | undefined {
