@@ -227,9 +227,9 @@ export class FederatedDatabase extends CallerOperations {
     const user = userValue(policy.user)
     const resources = { ...this.resources, user }
     if (isUnrestricted(policy)) return new CallerOperations(resources, requestScope)
-    const { restriction, scopeOf } = this.callers.caller(policy, user)
+    const { restriction, catalogs, scopeOf } = this.callers.caller(policy, user)
     // What a role says of classes says nothing of the files of the server.
-    const own = resourcesOn({ ...this.database, restriction }, { ...resources, importDirectory: undefined })
+    const own = resourcesOn({ ...this.database, catalogs, restriction }, { ...resources, importDirectory: undefined })
     return new CallerOperations(own, scopeOf)
   }
 

@@ -1,7 +1,8 @@
 /** What one catalog is for callers with the same grants: its classes, its rules and its restricted form, each made when it is first needed. */
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { Bytes, Entry } from '../store/store.ts'
+import type { Awaitable, Bytes, Entry } from '../store/store.ts'
+import { atOnce, inTurns } from '../store/time-slice.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber } from '../types/type-spec.ts'
 import type { Grant, RuledAction } from './access-policy.ts'
 import { ClassAccess, type ObjectsAllowed } from './class-access.ts'
@@ -27,6 +28,7 @@ export class CatalogAccess {
   private readonly shapes = new Map<ShapeNumber, ShapeAccess>()
   private readonly byClass = new Map<ClassNumber, ShapeAccess>()
   private shown: Catalog | undefined
+  private preparing: Promise<this> | undefined
   private readonly samples = new Map<ClassNumber, Entry>()
 
   constructor(catalog: Catalog, grants: readonly Grant[], ruleTokensMax: number) {
@@ -35,10 +37,31 @@ export class CatalogAccess {
     this.rules = new ObjectRules(catalog, recordFormats(catalog), ruleTokensMax)
   }
 
-  /** As the caller knows it. */
+  /** As the caller knows it; made at once where nobody has prepared it. */
   get restricted(): Catalog {
-    this.shown ??= restrictedCatalog(this.classes)
+    this.shown ??= atOnce(restrictedCatalog(this.classes))
     return this.shown
+  }
+
+  get isPrepared(): boolean {
+    return this.shown !== undefined
+  }
+
+  /** What the caller knows of a catalog of thousands of classes is made with turns for others in between, once for all who wait for it. */
+  prepared(): Awaitable<this> {
+    if (this.shown !== undefined) return this
+    this.preparing ??= this.prepare()
+    return this.preparing
+  }
+
+  private async prepare(): Promise<this> {
+    try {
+      const shown = await inTurns(restrictedCatalog(this.classes))
+      this.shown ??= shown
+      return this
+    } finally {
+      this.preparing = undefined
+    }
   }
 
   /** Throws ReadSkew where the catalog has no such shape. */

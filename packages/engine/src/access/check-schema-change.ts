@@ -6,6 +6,7 @@ import type { SchemaClass } from '../schema/catalog.ts'
 import type { CatalogState, ClassDefinition, IndexDefinition } from '../schema/class-definition.ts'
 import { classesHolding } from '../schema/retype.ts'
 import { isRootClass } from '../schema/root-class.ts'
+import type { ClassNumber } from '../types/type-spec.ts'
 import { type ClassAccess, referencesOf } from './class-access.ts'
 import { denied } from './denied.ts'
 
@@ -17,7 +18,7 @@ export function checkSchemaChange(access: ClassAccess, before: CatalogState, aft
   const changed = changedOf(before.classes, after.classes)
   if (changed.length > 0) {
     const { catalog } = access
-    const then = access.under(buildCatalog(after, catalog.version))
+    const then = access.under(buildCatalog(lineagesOf(changed, after), catalog.version))
     for (const { number, name } of changed) {
       const [was, is] = [catalog.classByNumber(number), then.catalog.classByNumber(number)]
       const touched = was === undefined ? [] : [was, ...classesHolding(was, catalog.classes)]
@@ -41,6 +42,20 @@ export function checkSchemaChange(access: ClassAccess, before: CatalogState, aft
     const isAllowed = access.allows(cls, 'index') || (changed.length > 0 && access.allows(cls, 'define'))
     if (!isAllowed || !isWhole(cls, access)) throw refusal('change indexes of', cls, access)
   }
+}
+
+/** The classes with their superclasses alone: what grants are about is decided by these, and a catalog may have thousands of classes. */
+function lineagesOf(classes: readonly ClassDefinition[], state: CatalogState): CatalogState {
+  const byNumber = new Map(state.classes.map((definition) => [definition.number, definition]))
+  const found = new Map<ClassNumber, ClassDefinition>()
+  for (const { number } of classes) {
+    for (let at: ClassNumber | null = number; at !== null && !found.has(at); ) {
+      const definition: ClassDefinition | undefined = byNumber.get(at)
+      if (definition !== undefined) found.set(at, definition)
+      at = definition?.superClass ?? null
+    }
+  }
+  return { ...state, classes: [...found.values()], indexes: [] }
 }
 
 function changedOf<T extends ClassDefinition | IndexDefinition>(before: readonly T[], after: readonly T[]): T[] {

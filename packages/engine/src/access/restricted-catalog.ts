@@ -3,20 +3,26 @@ import { embeddedClassOf } from '../records/class-format.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, ClassAttribute, ObjectPredicate, SchemaClass, StatementAction } from '../schema/catalog.ts'
 import type { Attribute, ClassDefinition, IndexDefinition, KeyAttribute } from '../schema/class-definition.ts'
+import type { Pieces } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import { checkSchemaChange, isWhole } from './check-schema-change.ts'
 import { type ClassAccess, type ClassRule, referencesOf } from './class-access.ts'
+
+/** Classes that are looked at between two turns for others. */
+const classesAtOnce = 20
 
 /**
  * Records keep the shapes that they have: an attribute that is missing here is one that a class lost. A class whose superclass is not known has
  * the superclass above that, and what it inherits from there as its own.
  */
-export function restrictedCatalog(access: ClassAccess): Catalog {
+export function* restrictedCatalog(access: ClassAccess): Pieces<Catalog> {
   const { catalog } = access
-  const known = knownClasses(access)
-  const classes = catalog.classes
-    .filter(({ number }) => known.has(number))
-    .map((cls) => restrictedClass(cls, known, access))
+  const known = yield* knownClasses(access)
+  const classes: ClassDefinition[] = []
+  for (const [i, cls] of catalog.classes.entries()) {
+    if (i % classesAtOnce === 0) yield
+    if (known.has(cls.number)) classes.push(restrictedClass(cls, known, access))
+  }
   const indexes = catalog.state.indexes.filter((index) => isIndexShown(index, known, access))
   const restricted = buildCatalog({ ...catalog.state, classes, indexes }, catalog.version)
   return {
@@ -56,11 +62,17 @@ function areSame(some: readonly ClassRule[], others: readonly ClassRule[]): bool
 }
 
 /** Those with a grant, and those that attributes of them embed. */
-function knownClasses(access: ClassAccess): ReadonlySet<ClassNumber> {
+function* knownClasses(access: ClassAccess): Pieces<ReadonlySet<ClassNumber>> {
   const { catalog } = access
   const known = new Set<ClassNumber>()
-  const open = catalog.classes.filter((cls) => access.isGranted(cls))
+  const open: SchemaClass[] = []
+  for (const [i, cls] of catalog.classes.entries()) {
+    if (i % classesAtOnce === 0) yield
+    if (access.isGranted(cls)) open.push(cls)
+  }
+  let steps = 0
   for (let cls = open.pop(); cls !== undefined; cls = open.pop()) {
+    if (++steps % classesAtOnce === 0) yield
     if (known.has(cls.number)) continue
     known.add(cls.number)
     for (const { spec } of shownAttributes(cls, access)) {

@@ -1,6 +1,7 @@
 /** The operations of the interface for one caller: what its policy hides does not exist for it (decision 0026). */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
+import type { Catalogs } from '../catalog/catalog-cache.ts'
 import type { OperationScope, SchemaExecutor } from '../database-operations.ts'
 import { accessPoliciesKept } from '../limits.ts'
 import type { QueryReply, QueryRequest } from '../query/query-request.ts'
@@ -22,11 +23,13 @@ import { type AccessPolicy, type Grant, grantsId } from './access-policy.ts'
 import { CatalogAccess, CatalogAccesses } from './catalog-access.ts'
 import { type GrantProblem, grantProblems } from './grant-problems.ts'
 import { policyRestriction } from './policy-guard.ts'
-import { restrictedCatalogs, restrictedStore } from './restricted-store.ts'
+import { preparedCatalogs, restrictedCatalogs, restrictedStore } from './restricted-store.ts'
 import type { Asking } from './visibility.ts'
 
 export interface RestrictedCaller {
   readonly restriction: Restriction
+  /** For changes. */
+  readonly catalogs: Catalogs
   /** `resources`: of a database with that restriction. */
   scopeOf(resources: QueryResources): OperationScope
 }
@@ -49,7 +52,8 @@ export class Callers {
     const { database } = this.resources
     const accesses = this.accessesFor(policy)
     const restriction = policyRestriction(database, accesses, { user, signal: undefined })
-    return { restriction, scopeOf: (resources) => new CallerScope(resources, accesses, user) }
+    const catalogs = preparedCatalogs(database.catalogs, accesses)
+    return { restriction, catalogs, scopeOf: (resources) => new CallerScope(resources, accesses, user) }
   }
 
   /** Undefined where none of the grants is about any class. */

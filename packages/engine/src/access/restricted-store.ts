@@ -3,7 +3,7 @@ import type { Catalogs } from '../catalog/catalog-cache.ts'
 import { unreachable } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
-import type { Snapshot, Store, StoreCapabilities } from '../store/store.ts'
+import type { Awaitable, Snapshot, Store, StoreCapabilities } from '../store/store.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import type { CatalogAccesses } from './catalog-access.ts'
 import { RestrictedSnapshot, type Screen } from './restricted-snapshot.ts'
@@ -62,7 +62,25 @@ export function restrictedCatalogs(catalogs: Catalogs, accesses: CatalogAccesses
     get latest() {
       return catalogs.latest && restricted(catalogs.latest)
     },
-    at: (snapshot) => mapAwaitable(catalogs.at(snapshot), restricted),
+    at: (snapshot) => mapAwaitable(prepared(catalogs, accesses, snapshot), restricted),
     announce: () => unreachable('what a caller reads from is only read'),
   }
+}
+
+/** The whole catalogs, for changes: what the caller knows of one has been made when it is given out. */
+export function preparedCatalogs(catalogs: Catalogs, accesses: CatalogAccesses): Catalogs {
+  return {
+    get latest() {
+      const { latest } = catalogs
+      return latest !== undefined && accesses.of(latest).isPrepared ? latest : undefined
+    },
+    at: (snapshot) => prepared(catalogs, accesses, snapshot),
+    announce: (catalog) => catalogs.announce(catalog),
+  }
+}
+
+function prepared(catalogs: Catalogs, accesses: CatalogAccesses, snapshot: Snapshot): Awaitable<Catalog> {
+  return mapAwaitable(catalogs.at(snapshot), (catalog) => {
+    return mapAwaitable(accesses.of(catalog).prepared(), () => catalog)
+  })
 }
