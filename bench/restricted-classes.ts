@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Database, FederatedDatabase, type Grant, openStore } from '../packages/engine/src/index.ts'
+import { stretchOf } from './longest-stretch.ts'
 
 const classes = Number(process.argv[2] ?? 2_000)
 const atOnce = 250
@@ -16,20 +17,8 @@ async function run(database: Database, text: string): Promise<void> {
 }
 
 async function timed(what: string, work: () => Promise<unknown>): Promise<void> {
-  let [isOver, longest, last] = [false, 0, performance.now()]
-  const look = (): void => {
-    const now = performance.now()
-    longest = Math.max(longest, now - last)
-    last = now
-    if (!isOver) setImmediate(look)
-  }
-  setImmediate(look)
-  const start = performance.now()
-  await work()
-  isOver = true
-  const end = performance.now()
-  longest = Math.max(longest, end - last)
-  console.log(`${what.padEnd(40)} ${(end - start).toFixed(0).padStart(5)} ms, longest stretch ${longest.toFixed(0)}`)
+  const { ms, longestMs } = await stretchOf(work)
+  console.log(`${what.padEnd(40)} ${ms.toFixed(0).padStart(5)} ms, longest stretch ${longestMs.toFixed(0)}`)
 }
 
 function classText(nth: number): string {

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Database, FederatedDatabase, type Grant, openStore } from '../packages/engine/src/index.ts'
+import { stretchOf } from './longest-stretch.ts'
 
 const elements = Number(process.argv[2] ?? 200_000)
 const atOnce = 5_000
@@ -24,20 +25,8 @@ async function run(database: Database, text: string): Promise<void> {
 
 /** How long the work took, and the longest time between two turns of the event loop meanwhile. */
 async function timed(work: () => Promise<unknown>): Promise<string> {
-  let [isOver, longest, last] = [false, 0, performance.now()]
-  const look = (): void => {
-    const now = performance.now()
-    longest = Math.max(longest, now - last)
-    last = now
-    if (!isOver) setImmediate(look)
-  }
-  setImmediate(look)
-  const start = performance.now()
-  await work()
-  isOver = true
-  const end = performance.now()
-  longest = Math.max(longest, end - last)
-  return `${(end - start).toFixed(0).padStart(6)} ms, longest stretch ${longest.toFixed(0).padStart(4)}`
+  const { ms, longestMs } = await stretchOf(work)
+  return `${ms.toFixed(0).padStart(6)} ms, longest stretch ${longestMs.toFixed(0).padStart(4)}`
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'ashlar-restricted-'))

@@ -96,7 +96,7 @@ export const sessionOperations: readonly ServiceOperation[] = [
     method: 'PUT',
     path: '/v1/security/password',
     needs: 'identify',
-    summary: 'Change the own password',
+    summary: 'Change your own password',
     description: 'All sessions of the user end, this one too.',
     status: 204,
     body: ChangePasswordBody,
