@@ -57,7 +57,7 @@ const onPostgres = { ASHLAR_TEST_STORE: 'postgres', ASHLAR_RUNS: String(Number(p
  * They keep no state in modules and mock none; what they leave behind, their helpers and the runner end.
  */
 const sharing = [
-  'packages/engine/test/!(damage|store)/**/*.test.ts',
+  'packages/engine/test/!(backup|damage|store)/**/*.test.ts',
   'packages/engine/test/store/{entry-checksum,every-bit,lmdb,lmdb-layout,memory,open-store,placement}.test.ts',
   'packages/engine/test/store/{postgres-failures,read-transaction,scan-side-by-side,unordered-set}.test.ts',
   'packages/engine/test/store/{verify-data-file,wrappers}.test.ts',

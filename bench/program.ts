@@ -1,6 +1,6 @@
 /** The program `ashlar` of a checkout. */
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 /** As its package names it. This checkout's is built if its sources have changed; another's is taken as it is. */
@@ -11,4 +11,9 @@ export function programOf(checkout = '.'): string {
     readonly bin: { readonly ashlar: string }
   }
   return join(folder, manifest.bin.ashlar)
+}
+
+/** Words of `serve` for figures of the store alone: the contenders keep no log either. A checkout from before there was one knows none of it. */
+export function withoutChangeLog(alias: string, checkout = '.'): string[] {
+  return existsSync(join(checkout, 'docs/changes.md')) ? ['--change-log', `${alias}=off`] : []
 }

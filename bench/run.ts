@@ -1,5 +1,6 @@
 /** `npm run bench`: measures Ashlar beside what one would use instead; bench/README.md describes its forms. */
 import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { openGenerator, openSocketGenerator } from './load/generators.ts'
 import { machineName, takeCores } from './machine.ts'
@@ -129,10 +130,14 @@ function reportOf(
     commit,
     machine: machineName(),
     generator: bench.generator.name,
-    conditions: `${sizes}; median of ${rounds} runs of ${seconds} s; ${pinned}; request log off.`,
+    conditions: `${sizes}; median of ${rounds} runs of ${seconds} s; ${pinned}; request log off${ownLmdb()}.`,
     skipped: {},
     ...measured,
   }
+}
+
+function ownLmdb(): string {
+  return existsSync('node_modules/lmdb/build/Release/lmdb.node') ? '; LMDB by `npm run build:lmdb`' : ''
 }
 
 async function showChanges(): Promise<void> {

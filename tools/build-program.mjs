@@ -6,6 +6,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync,
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { demoData, demoNotice } from './demo-data.mjs'
 import { compile } from './program/load.cjs'
 
 const loader = fileURLToPath(new URL('program/load.cjs', import.meta.url))
@@ -63,11 +64,13 @@ export async function buildProgram(root, folder = join(root, 'packages/server/di
   const inputs = await Promise.all([
     inline(root, join(made, 'program.cjs'), 'packages/server/dist/cli/main.js', [ofEngine, ofServer]),
     inline(root, join(made, 'server.cjs'), serverEntry, [ofEngine]),
+    inline(root, join(made, 'client.cjs'), 'packages/server/dist/cli/client-commands.js', [ofEngine, ofServer]),
   ])
-  writeFileSync(join(made, 'NOTICES.txt'), noticesOf(root, inputs.flat()))
+  writeFileSync(join(made, 'NOTICES.txt'), `${noticesOf(root, inputs.flat())}\n${'-'.repeat(80)}\n\n${demoNotice}`)
+  writeFileSync(join(made, 'demo.json'), demoData())
   copyFileSync(loader, join(made, 'load.cjs'))
   for (const [name, text] of Object.entries(starters)) writeFileSync(join(made, name), text, { mode: 0o755 })
-  for (const name of ['program', 'server']) {
+  for (const name of ['program', 'server', 'client']) {
     writeFileSync(join(made, `${name}.code`), compile(join(made, `${name}.cjs`)).cachedData ?? '')
   }
   rmSync(folder, { recursive: true, force: true })
@@ -120,7 +123,7 @@ const ofEngine = {
 }
 
 /**
- * What the command line loads when it needs it is the other file.
+ * What the command line loads when it needs it are the other files: the server, or the commands that talk to one.
  * @type {import('esbuild').Plugin}
  */
 const ofServer = {
@@ -129,6 +132,7 @@ const ofServer = {
     onResolve({ filter: /^(@ashlar\/engine|\.\/(serve-here|security-commands)\.js)$/ }, ({ kind }) =>
       kind === 'dynamic-import' ? { path: './server.cjs', external: true } : undefined,
     )
+    onResolve({ filter: /^\.\/client-commands\.js$/ }, () => ({ path: './client.cjs', external: true }))
   },
 }
 

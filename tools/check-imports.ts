@@ -27,6 +27,7 @@ const engineRanks: Ranks = {
   // Beside the room that knows what keys are for: a store does not.
   store: 0,
   budget: 1,
+  'change-log': 1,
   storage: 1,
   transaction: 2,
   types: 2,
@@ -41,12 +42,21 @@ const engineRanks: Ranks = {
   requests: 9,
   verify: 8,
   ddl: 9,
+  bulk: 10,
   query: 10,
+  // Its objects come as the rows of queries do.
+  export: 10.5,
   'database.ts': 11,
   'database-operations.ts': 12,
   batch: 13,
   // Above the query engine, whose rules it evaluates, and below what hands it out.
   access: 13,
+  // Above the query engine, whose predicates choose among changes.
+  changes: 14,
+  // What the operations of a federated database are made of, put together for one that is made anew.
+  rebuild: 14,
+  // Incremental backups are made of the change log.
+  backup: 14.5,
   'caller-operations.ts': 14,
   'federated-database.ts': 15,
   'index.ts': 16,
@@ -59,6 +69,7 @@ const serverRanks: Ranks = {
   'tick-shape.ts': 0,
   'dialect.ts': 0,
   errors: 0,
+  backups: 0.5,
   wire: 1,
   json: 1,
   browsers: 1,
@@ -69,6 +80,8 @@ const serverRanks: Ranks = {
   security: 2,
   audit: 3,
   statements: 3,
+  metrics: 3,
+  tracing: 3,
   peers: 4,
   dispatch: 5,
   operations: 6,
@@ -94,6 +107,8 @@ const queryRanks: Ranks = {
   explain: 1,
   values: 1,
   parse: 1,
+  'plan-without-values.ts': 2,
+  'query-counts.ts': 2,
   'query-request.ts': 2,
   functions: 2,
   bind: 3,
@@ -111,6 +126,7 @@ const queryRanks: Ranks = {
   'script-commits.ts': 12,
   'script-executor.ts': 12,
   'prepare-text.ts': 13,
+  'run-live-query.ts': 14,
   'run-query.ts': 14,
 }
 
@@ -185,7 +201,7 @@ const innerRanks: Readonly<Record<string, Ranks>> = {
 const packagesBelow: Readonly<Record<string, readonly string[]>> = {
   engine: [],
   client: [],
-  server: ['engine'],
+  server: ['client', 'engine'],
   console: ['client'],
 }
 

@@ -4,6 +4,8 @@ import type { ProjectFiles } from './project-files.ts'
 import { nodesOf, parseSource, type Source, type SyntaxNode } from './source.ts'
 
 const linesMax = 600
+/** Generated: it grows with the interface, and nobody has to read it whole. */
+const ofAnyLength = 'packages/client/src/wire.ts'
 const linesMedianMax = 120
 const linesP90Max = 350
 const functionLinesMax = 70
@@ -42,7 +44,8 @@ export function checkRules(files: ProjectFiles, allowed = longFunctions): CheckR
     findings.push(...nameFindings(file), ...foreignFindings(file, text), ...routeFindings(file, text))
     if (!code.test(file)) continue
     const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
-    if (lines > linesMax) findings.push({ file, message: `${lines} lines: at most ${linesMax}` })
+    if (lines > linesMax && file !== ofAnyLength)
+      findings.push({ file, message: `${lines} lines: at most ${linesMax}` })
     if (packageSource.test(file)) sizes.push(lines)
     if (!/^(#!.*\n)?\/\*\*\s+(\* )?[^\s*]/.test(text)) {
       findings.push({ file, line: 1, message: 'begin with /** what this file is responsible for */' })

@@ -16,7 +16,11 @@ export function wireTypes(
   imports: Readonly<Record<string, string>>,
 ): string {
   const names = new Map(Object.entries(schemas).map(([name, schema]) => [schema, name]))
-  const imported = Object.entries(imports).map(([name, file]) => `import type { ${name} } from '${file}'\n`)
+  const files = [...new Set(Object.values(imports))]
+  const imported = files.map((file) => {
+    const ofFile = Object.keys(imports).filter((name) => imports[name] === file)
+    return `import type { ${ofFile.join(', ')} } from '${file}'\n`
+  })
   const declared = Object.entries(schemas)
     .filter(([name]) => !(name in imports))
     .sort(([one], [other]) => (one < other ? -1 : 1))

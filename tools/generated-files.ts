@@ -5,8 +5,12 @@ import { defaultEngineLimits } from '@ashlar/engine/limits'
 import { defaultText, settings, variableOf } from '../packages/server/src/config/settings.ts'
 import { problemEntry, problemTypes } from '../packages/server/src/errors/server-errors.ts'
 import { defaultServerLimits } from '../packages/server/src/limits.ts'
+import { processMetrics } from '../packages/server/src/metrics/process-metrics.ts'
+import { storeMetrics } from '../packages/server/src/metrics/store-metrics.ts'
+import * as changeSchemas from '../packages/server/src/wire/change-schemas.ts'
 import * as wireSchemas from '../packages/server/src/wire/wire-schemas.ts'
 import { errorTypes, wireTypes } from './client-types.ts'
+import { commandTable, commonOptionTable, exitCodeTable, manualPage } from './command-reference.ts'
 import type { CheckResult, Finding } from './finding.ts'
 import type { ProjectFiles } from './project-files.ts'
 
@@ -20,6 +24,12 @@ const generators: Readonly<Record<string, (current: string, files: ProjectFiles)
       wireSchemas,
       { ErrorType: './error-types.ts' },
     ),
+  'packages/client/src/change-types.ts': () =>
+    wireTypes(
+      `/** What the change feed sends. ${origin} from the schemas of the server. */\n`,
+      { ...changeSchemas, Attributes: wireSchemas.Attributes, Oid: wireSchemas.Oid },
+      { Attributes: './wire.ts', Oid: './wire.ts' },
+    ),
   'packages/client/src/error-types.ts': () =>
     errorTypes(
       `/** The types of errors, and which requests may be repeated. ${origin} from the catalogues of engine and server. */\n`,
@@ -28,6 +38,14 @@ const generators: Readonly<Record<string, (current: string, files: ProjectFiles)
   'docs/errors.md': (current) => withTable(current, 'error types', errorTable()),
   'docs/configuration.md': (current, files) =>
     withTable(withTable(current, 'settings', settingsTable()), 'limits', limitsTable(files)),
+  'docs/command-line.md': (current) =>
+    [
+      ['common options', commonOptionTable()] as const,
+      ['exit codes', exitCodeTable()] as const,
+      ['commands', commandTable()] as const,
+    ].reduce((text, [name, rows]) => withTable(text, name, rows), current),
+  'docs/metrics.md': (current) => withTable(current, 'metrics', metricsTable()),
+  'packages/server/man/ashlar.1': manualPage,
 }
 
 /** The files that would change, by path, with what they would be. */
@@ -72,6 +90,13 @@ function settingsTable(): string[][] {
     ]
   })
   return [['Option', 'Environment', 'File', 'Default', 'Meaning'], ...rows]
+}
+
+function metricsTable(): string[][] {
+  const rows = [...processMetrics, ...storeMetrics].map(({ name, type, labels = [], together, help }) => {
+    return [`\`${name}\``, type, labels.map((label) => `\`${label}\``).join(', '), together, help]
+  })
+  return [['Metric', 'Type', 'Labels', 'Of several processes', 'Meaning'], ...rows]
 }
 
 /** The limits of server and engine, with the comments of their declarations. */

@@ -2,7 +2,7 @@
 import { AshlarClient } from '@ashlar/client'
 import { startChild } from '../child-server.ts'
 import type { BenchRequest } from '../load/load.ts'
-import { programOf } from '../program.ts'
+import { programOf, withoutChangeLog } from '../program.ts'
 import { makerCount, modelCount, rangeRows, type Vehicle, vehicleIndexes, vehicleSchema } from '../vehicles.ts'
 import type { ContenderKind, RequestForms } from './contender.ts'
 import { freshDirectory } from './directories.ts'
@@ -21,7 +21,7 @@ export function ashlar({ name = 'Ashlar', checkout = '.', hasLog = false }: Ashl
     freshPlace: freshDirectory,
     start: ({ address }, core) => {
       const words = ['serve', '--port', '0', '--fd', `bench=lmdb:${address}`, '--log-level', level]
-      return startChild([programOf(checkout), ...words], { core })
+      return startChild([programOf(checkout), ...words, ...withoutChangeLog('bench', checkout)], { core })
     },
     setUp: setUpAshlar,
   }
@@ -33,7 +33,7 @@ export function ashlarOn(places: Pick<ContenderKind, 'freshPlace'>, beside: read
     ...places,
     start: ({ address }, core) => {
       const words = ['serve', '--port', '0', '--fd', `bench=${address}`, '--log-level', 'warn']
-      return startChild([programOf(), ...words], { core, beside })
+      return startChild([programOf(), ...words, ...withoutChangeLog('bench')], { core, beside })
     },
     setUp: setUpAshlar,
   }

@@ -4,7 +4,7 @@ import { type ChildServer, startChild } from '../child-server.ts'
 import type { Place } from '../contenders/contender.ts'
 import { freshDirectory } from '../contenders/directories.ts'
 import type { BenchRequest } from '../load/load.ts'
-import { programOf } from '../program.ts'
+import { programOf, withoutChangeLog } from '../program.ts'
 import { type Figures, medianOf } from '../rows/figures.ts'
 import { type Bench, measure } from '../rows/measure.ts'
 import type { ScaleOptions } from './curve.ts'
@@ -27,7 +27,8 @@ export interface OwnServer {
 export async function withServer<T>(bench: Bench, use: (own: OwnServer) => Promise<T>, kept?: Place): Promise<T> {
   const place = kept ?? (await freshDirectory())
   const words = ['serve', '--port', '0', '--fd', `bench=lmdb:${place.address}`, '--log-level', 'warn']
-  const start = (): Promise<ChildServer> => startChild([programOf(), ...words], { core: bench.cores?.server })
+  const start = (): Promise<ChildServer> =>
+    startChild([programOf(), ...words, ...withoutChangeLog('bench')], { core: bench.cores?.server })
   try {
     const server = await start()
     const own = {

@@ -9,7 +9,7 @@ import type { Contender, ContenderKind } from '../contenders/contender.ts'
 import { pin } from '../machine.ts'
 import { fill } from '../parts/fill.ts'
 import { runRow } from '../parts/run-rows.ts'
-import { programOf } from '../program.ts'
+import { programOf, withoutChangeLog } from '../program.ts'
 import type { Bench } from '../rows/measure.ts'
 import { type Row, rows } from '../rows/rows.ts'
 import type { Curve, Line, Measurement, ScaleOptions } from './curve.ts'
@@ -91,7 +91,7 @@ async function started(bench: Bench, address: string, count: number, first: Cont
     freshPlace: async () => ({ address, bytes: async () => 0, remove: async () => undefined }),
     start: () => {
       const words = ['--port', '0', '--workers', String(count), '--fd', `bench=${address}`, '--log-level', 'warn']
-      return startChild([programOf(), 'serve', ...words])
+      return startChild([programOf(), 'serve', ...words, ...withoutChangeLog('bench')])
     },
     setUp: setUpAshlar,
   }

@@ -111,6 +111,31 @@ function subclasses(superClass: string, count: number): object[] {
 }
 
 const references = 190_000
+/** Names count as values. */
+const pairs = 95_000
+
+/** Items, a holder with an empty set or map of them in its record, as embedded ones are, and one with links. */
+async function holder(url: string, logicalType: 'set' | 'map'): Promise<Prepared> {
+  const elementSpecification = { logicalType: 'reference', referencedClass: 'Item' }
+  const all = { attributeName: 'all', logicalType, elementSpecification }
+  const embedded = { attributeName: 'inner', logicalType: 'object', class: 'Inner' }
+  await define(
+    url,
+    { className: 'Item', isReferenceable: true, attributes: itemAttributes },
+    { className: 'Inner', isReferenceable: false, attributes: [all] },
+    { className: 'Holder', isReferenceable: true, attributes: [all, embedded] },
+  )
+  const oids = await createMany(url, logicalType === 'set' ? references : pairs)
+  return [await created(url, 'Holder', {}), ...oids]
+}
+
+function shuffled(oids: readonly string[]): string[] {
+  return oids.map((_, i) => oids[(i * 7_919) % oids.length] as string)
+}
+
+function byName(oids: readonly string[]): Record<string, string> {
+  return Object.fromEntries(shuffled(oids).map((oid, i) => [`name ${(i * 104_729) % oids.length}`, oid]))
+}
 
 export const entries: readonly Entry[] = [
   {
@@ -188,6 +213,34 @@ export const entries: readonly Entry[] = [
     prepare: (url) => referring(url, references, false),
     run: (url, [hub, ...oids]) =>
       oneOf(exchange(url, 'PUT', `/v1/object/${hub}`, { attributes: { items: oids.toReversed() } })),
+  },
+  {
+    name: 'set-set',
+    what: 'PUT of a set of 190,000 references, in no order',
+    prepare: (url) => holder(url, 'set'),
+    run: (url, [oid, ...oids]) =>
+      oneOf(exchange(url, 'PUT', `/v1/object/${oid}`, { attributes: { all: shuffled(oids) } })),
+  },
+  {
+    name: 'set-embedded',
+    what: 'PUT of a set of 190,000 references within an embedded object, in no order',
+    prepare: (url) => holder(url, 'set'),
+    run: (url, [oid, ...oids]) =>
+      oneOf(exchange(url, 'PUT', `/v1/object/${oid}`, { attributes: { inner: { all: shuffled(oids) } } })),
+  },
+  {
+    name: 'map-set',
+    what: 'PUT of a map of 95,000 references by texts, in no order',
+    prepare: (url) => holder(url, 'map'),
+    run: (url, [oid, ...oids]) =>
+      oneOf(exchange(url, 'PUT', `/v1/object/${oid}`, { attributes: { all: byName(oids) } })),
+  },
+  {
+    name: 'map-embedded',
+    what: 'PUT of a map of 95,000 references by texts within an embedded object, in no order',
+    prepare: (url) => holder(url, 'map'),
+    run: (url, [oid, ...oids]) =>
+      oneOf(exchange(url, 'PUT', `/v1/object/${oid}`, { attributes: { inner: { all: byName(oids) } } })),
   },
   {
     name: 'references-remove',

@@ -7,18 +7,33 @@ const { createRequire } = require('node:module')
 const { join } = require('node:path')
 const { compileFunction } = require('node:vm')
 
+/** @type {Map<string, any>} what was loaded, by name: each file runs once, as modules do */
+const loaded = new Map()
+
 /**
  * @param {string} name without its extension
  * @returns {any} what it exports
  */
 function load(name) {
+  if (!loaded.has(name)) loaded.set(name, run(name))
+  return loaded.get(name)
+}
+
+/**
+ * @param {string} name
+ * @returns {any}
+ */
+function run(name) {
   const file = join(__dirname, `${name}.cjs`)
   const code = join(__dirname, `${name}.code`)
   // Source maps are found by what Node compiles itself.
   if (process.sourceMapsEnabled || !existsSync(code)) return require(file)
   const requireFrom = createRequire(file)
   /** @param {string} wanted */
-  const requireOr = (wanted) => (wanted === './server.cjs' ? load('server') : requireFrom(wanted))
+  const requireOr = (wanted) => {
+    const other = /^\.\/(server|client)\.cjs$/.exec(wanted)?.[1]
+    return other === undefined ? requireFrom(wanted) : load(other)
+  }
   const module = { exports: {} }
   compile(file, readFileSync(code))(
     module.exports,

@@ -152,11 +152,14 @@ describe('direction of the packages', () => {
     const files = new Map([
       ['packages/server/package.json', '{"dependencies":{"@ashlar/engine":"1","@ashlar/client":"1","fastify":"1"}}'],
       ['packages/client/package.json', '{"dependencies":{"undici":"1"}}'],
-      ['packages/engine/package.json', '{"devDependencies":{"@ashlar/server":"1"}}'],
+      [
+        'packages/engine/package.json',
+        '{"dependencies":{"@ashlar/client":"1"},"devDependencies":{"@ashlar/server":"1"}}',
+      ],
     ])
     expect(checkImports(files).findings).toEqual([
-      { file: 'packages/server/package.json', message: 'server may not depend on @ashlar/client' },
       { file: 'packages/client/package.json', message: 'client may not depend on undici' },
+      { file: 'packages/engine/package.json', message: 'engine may not depend on @ashlar/client' },
     ])
   })
 

@@ -1,12 +1,31 @@
 /** A client with one method an operation. Needs nothing but `fetch`. */
-import { readError } from './errors.ts'
+
+import type { ChangeRecord, ChangesPage } from './change-types.ts'
+import { AshlarRequestError, readError } from './errors.ts'
 import { newIdempotencyKey } from './idempotency-key.ts'
-import type { AlterationOptions, ClientOptions, MatchOptions, QueryOptions } from './options.ts'
+import { type LiveEvent, readEvents } from './live-query.ts'
+import type {
+  AlterationOptions,
+  BulkLine,
+  ChangesOptions,
+  ClientOptions,
+  ExplainOptions,
+  ExportOptions,
+  Fetch,
+  FetchBody,
+  FetchInit,
+  FetchResponse,
+  LoadOptions,
+  MatchOptions,
+  QueryOptions,
+} from './options.ts'
 import { retryDelayMs } from './retry.ts'
-import { readRows } from './rows.ts'
+import { readBytes, readRows, streamOfLines } from './rows.ts'
 import { SecurityClient } from './security-client.ts'
 import type {
   Attributes,
+  BulkReply,
+  BulkSummary,
   ClassAlteration,
   ClassDescription,
   ClassesDefined,
@@ -35,6 +54,12 @@ import type {
   UpdateObjectBody,
 } from './wire.ts'
 
+/** Reply of GET /health/ready. */
+export interface Readiness {
+  readonly status: 'ready'
+  readonly federatedDatabases: readonly string[]
+}
+
 interface RequestOptions {
   readonly body?: unknown
   readonly accept?: string
@@ -53,7 +78,8 @@ export class AshlarClient {
   private readonly baseUrl: string
   private readonly fdAlias: string | undefined
   private readonly retriesMax: number
-  private readonly send: typeof fetch
+  private readonly send: Fetch
+  private readonly parseJson: (text: string) => unknown
   private readonly options: ClientOptions
   private readonly key: string | undefined
 
@@ -65,6 +91,7 @@ export class AshlarClient {
     this.fdAlias = options.fdAlias
     this.retriesMax = options.retriesMax ?? retriesDefault
     this.send = options.fetch ?? fetch
+    this.parseJson = options.parseJson ?? JSON.parse
     this.security = new SecurityClient((...asked) => this.request(...asked))
   }
 
@@ -79,6 +106,11 @@ export class AshlarClient {
 
   getService(): Promise<ServiceRoot> {
     return this.request('GET', '/')
+  }
+
+  /** Aliases of the federated databases, once the server takes requests for them; AshlarRequestError (503) before that. */
+  getReadiness(): Promise<Readiness> {
+    return this.request('GET', '/health/ready')
   }
 
   listResources(): Promise<ResourceList> {
@@ -155,6 +187,42 @@ export class AshlarClient {
     return this.request('POST', '/v1/object', objects)
   }
 
+  /**
+   * Creates, changes and deletes objects, a line each, as many as there are: in batches that are committed as they come, or all as one with
+   * `isAtomic`. Yields a reply a line, in order, as soon as it is committed, and last the summary. Lines are read no faster than they are carried
+   * out, and are not sent again by themselves. Leaving the loop ends the load. What ends it before is thrown as AshlarRequestError.
+   */
+  async *loadObjects(
+    lines: AsyncIterable<BulkLine> | Iterable<BulkLine>,
+    options: LoadOptions = {},
+  ): AsyncGenerator<BulkReply | BulkSummary, void, undefined> {
+    const { onError, isAtomic, upsertOn, signal } = options
+    const url = this.urlOf('/v1/object', {
+      parameters: {
+        ...(onError === undefined ? {} : { onError }),
+        ...(isAtomic === undefined ? {} : { atomic: String(isAtomic) }),
+        ...(upsertOn === undefined ? {} : { upsertOn }),
+      },
+    })
+    const head = initOf('POST', { accept: 'application/x-ndjson', signal }, undefined, this.authorization())
+    const headers = { ...head.headers, 'content-type': 'application/x-ndjson' }
+    const init = { ...head, headers, body: streamOfLines(lines, toJson), duplex: 'half' as const }
+    const response = await this.attempt(url, init, async (streamed) => streamed)
+    if (response.body !== null) yield* readRows<BulkReply | BulkSummary>(response.body, this.parseJson)
+  }
+
+  /**
+   * Objects of a class, rows of a query, or everything, as the bytes of a file, while the server reads them. Leaving the loop ends the export. Where
+   * it fails on the way, NDJSON has `{"error": …}` as its last line, and the bytes of other formats break off.
+   */
+  async *export(options: ExportOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+    const { columns, signal, ...texts } = options
+    const parameters = { ...texts, ...(columns === undefined ? {} : { columns: columns.join(',') }) }
+    const sending = { accept: '*/*', parameters, signal }
+    const response = await this.respond('GET', '/v1/export', sending, async (streamed) => streamed)
+    if (response.body !== null) yield* readBytes(response.body)
+  }
+
   readObject(oid: Oid): Promise<ObjectRepresentation> {
     return this.request('GET', objectPath(oid))
   }
@@ -162,7 +230,7 @@ export class AshlarClient {
   /** With its entity tag, by which a change can be made to depend on it. */
   async readObjectWithEtag(oid: Oid): Promise<{ readonly object: ObjectRepresentation; readonly etag: string }> {
     return this.respond('GET', objectPath(oid), {}, async (response) => {
-      const object = (await response.json()) as ObjectRepresentation
+      const object = await this.jsonOf<ObjectRepresentation>(response)
       return { object, etag: response.headers.get('etag') ?? '' }
     })
   }
@@ -189,7 +257,9 @@ export class AshlarClient {
 
   /** Replies at once: `getIndex` tells how far the build is. */
   async startIndex(index: IndexRequest): Promise<IndexCreated> {
-    return this.respond('POST', '/v1/index', { body: index, prefer: 'respond-async' }, jsonOf<IndexCreated>)
+    return this.respond('POST', '/v1/index', { body: index, prefer: 'respond-async' }, (response) =>
+      this.jsonOf<IndexCreated>(response),
+    )
   }
 
   listIndexes(): Promise<readonly IndexRecord[]> {
@@ -229,18 +299,61 @@ export class AshlarClient {
     const body = queryBody(text, parameters, options)
     const sending = { body, accept: 'application/x-ndjson', signal }
     const response = await this.respond('POST', '/v1/query', sending, async (streamed) => streamed)
-    if (response.body !== null) yield* readRows<Row>(response.body)
+    if (response.body !== null) yield* readRows<Row>(response.body, this.parseJson)
+  }
+
+  /**
+   * The rows of a query, and what enters, changes and leaves its result, as it happens, without an end; `LiveRows` applies the events. Where the
+   * server cannot be reached it tries again, for as long as it takes: `begin` then tells whether the rows are told anew. Throws
+   * AshlarRequestError, as for a query that cannot be followed, and the signal's reason.
+   */
+  async *followQuery<Row = Record<string, unknown>>(
+    text: string,
+    parameters?: QueryParameters,
+    options: QueryOptions & { readonly signal?: AbortSignal } = {},
+  ): AsyncGenerator<LiveEvent<Row>, never> {
+    const { signal } = options
+    const sending = { body: queryBody(text, parameters, options), accept: 'text/event-stream', signal }
+    let lastEventId: string | undefined
+    for (let failures = 0; ; ) {
+      try {
+        const head = initOf('POST', sending, undefined, this.authorization())
+        const headers = lastEventId === undefined ? head.headers : { ...head.headers, 'last-event-id': lastEventId }
+        const url = this.urlOf('/v1/query', sending)
+        const response = await this.attempt(url, { ...head, headers }, async (streamed) => streamed)
+        for await (const told of readEvents<Row>(response.body as FetchBody, this.parseJson)) {
+          if (told.event === 'error') throw new AshlarRequestError(told.problem.status, told.problem)
+          failures = 0
+          // What was told behind a position is not known to be all of it.
+          lastEventId = told.event === 'position' ? told.position : undefined
+          yield told
+        }
+        throw new TypeError('The events have ended.')
+      } catch (error) {
+        signal?.throwIfAborted()
+        const delayMs = retryDelayMs(true, error, Math.min(failures++, 10))
+        if (delayMs === undefined) throw error
+        await new Promise((resolve) => setTimeout(resolve, delayMs))
+        signal?.throwIfAborted()
+      }
+    }
   }
 
   /** The plan of each statement. Nothing is carried out; with `isAnalyzed` all are, and what they change is undone. */
   async explain(
     text: string,
     parameters?: QueryParameters,
-    options: QueryOptions & { readonly isAnalyzed?: boolean } = {},
+    options: ExplainOptions = {},
   ): Promise<Record<string, unknown>[]> {
-    const explain = options.isAnalyzed === true ? 'analyze' : 'true'
-    const sending = { body: queryBody(text, parameters, options), parameters: { explain } }
-    return this.respond('POST', '/v1/query', sending, jsonOf<Record<string, unknown>[]>)
+    const sending = explainRequest(text, parameters, options)
+    return this.respond('POST', '/v1/query', sending, (response) => this.jsonOf<Record<string, unknown>[]>(response))
+  }
+
+  /** The same as an indented tree, for people. */
+  async explainAsText(text: string, parameters?: QueryParameters, options: ExplainOptions = {}): Promise<string> {
+    const sending = explainRequest(text, parameters, options)
+    const asText = { ...sending, accept: 'text/plain', parameters: { ...sending.parameters, format: 'text' } }
+    return this.respond('POST', '/v1/query', asText, (response) => response.text())
   }
 
   /** Those under way, of all clients and federated databases. */
@@ -262,6 +375,43 @@ export class AshlarClient {
     return this.request('POST', '/v1/tool', body)
   }
 
+  /** What was changed behind `since`: a page, and the position from where to go on. */
+  listChanges({ since, className, where, include, limit, wait, signal }: ChangesOptions = {}): Promise<ChangesPage> {
+    const given = { since, class: className, where, include, limit, wait }
+    const asked = Object.entries(given).filter(([, value]) => value !== undefined)
+    const parameters = Object.fromEntries(asked.map(([name, value]) => [name, String(value)]))
+    return this.respond('GET', '/v1/changes', { parameters, signal }, (response) => this.jsonOf<ChangesPage>(response))
+  }
+
+  /**
+   * Every change behind `since` and every later one, as they come, without an end. Where the server cannot be reached it tries again, for as long as it
+   * takes. `onPosition` is told how far it is, also where nothing was told: kept together with what became of the changes, it is the
+   * `since` with which to go on another time. Throws AshlarRequestError, as for a position that is no longer kept, and the signal's reason.
+   */
+  async *followChanges(
+    options: ChangesOptions = {},
+    onPosition: (position: string) => void = () => undefined,
+  ): AsyncGenerator<ChangeRecord, never> {
+    let { since } = options
+    for (let failures = 0; ; ) {
+      let page: ChangesPage
+      try {
+        page = await this.listChanges({ wait: 20, ...options, ...(since !== undefined && { since }) })
+        failures = 0
+      } catch (error) {
+        options.signal?.throwIfAborted()
+        const delayMs = retryDelayMs(true, error, Math.min(failures++, 10))
+        if (delayMs === undefined) throw error
+        await new Promise((resolve) => setTimeout(resolve, delayMs))
+        continue
+      }
+      yield* page.changes
+      since = page.position
+      onPosition(since)
+      options.signal?.throwIfAborted()
+    }
+  }
+
   private async request<T>(
     method: string,
     path: string,
@@ -270,7 +420,7 @@ export class AshlarClient {
     { ifMatch }: MatchOptions = {},
   ): Promise<T> {
     return this.respond(method, path, { body, parameters, ifMatch }, async (response) => {
-      return (response.status === 204 ? undefined : await response.json()) as T
+      return response.status === 204 ? (undefined as T) : this.jsonOf<T>(response)
     })
   }
 
@@ -279,11 +429,11 @@ export class AshlarClient {
     method: string,
     path: string,
     sending: RequestOptions,
-    read: (response: Response) => Promise<T>,
+    read: (response: FetchResponse) => Promise<T>,
   ): Promise<T> {
     const url = this.urlOf(path, sending)
     const key = this.keyFor(method, path)
-    const init = initOf(method, sending, key, this.options.token)
+    const init = initOf(method, sending, key, this.authorization())
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.attempt(url, init, read)
@@ -297,10 +447,20 @@ export class AshlarClient {
   }
 
   /** Throws AshlarRequestError; and whatever `fetch` throws where the server cannot be reached. */
-  private async attempt<T>(url: string, init: RequestInit, read: (response: Response) => Promise<T>): Promise<T> {
+  private async attempt<T>(url: string, init: FetchInit, read: (response: FetchResponse) => Promise<T>): Promise<T> {
     const response = await this.send(url, init)
     if (!response.ok) throw await readError(response)
     return read(response)
+  }
+
+  private async jsonOf<T>(response: FetchResponse): Promise<T> {
+    return this.parseJson(await response.text()) as T
+  }
+
+  private authorization(): string | undefined {
+    const { token, user } = this.options
+    if (token !== undefined) return `Bearer ${token}`
+    return user && `Basic ${base64(`${user.name}:${user.password}`)}`
   }
 
   private urlOf(path: string, { parameters }: RequestOptions): string {
@@ -317,15 +477,24 @@ export class AshlarClient {
   }
 }
 
+function explainRequest(
+  text: string,
+  parameters: QueryParameters | undefined,
+  options: ExplainOptions,
+): RequestOptions {
+  const explain = options.isAnalyzed === true ? 'analyze' : 'true'
+  return { body: queryBody(text, parameters, options), parameters: { explain }, signal: options.signal }
+}
+
 function initOf(
   method: string,
   { body, accept, prefer, ifMatch, signal }: RequestOptions,
   key: string | undefined,
-  token: string | undefined,
-): RequestInit {
+  authorization: string | undefined,
+): FetchInit {
   const headers: Record<string, string> = { accept: accept ?? 'application/json' }
   if (body !== undefined) headers['content-type'] = 'application/json'
-  if (token !== undefined) headers.authorization = `Bearer ${token}`
+  if (authorization !== undefined) headers.authorization = authorization
   if (prefer !== undefined) headers.prefer = prefer
   if (ifMatch !== undefined) headers['if-match'] = ifMatch
   if (key !== undefined) headers['idempotency-key'] = key
@@ -335,10 +504,6 @@ function initOf(
     ...(body === undefined ? {} : { body: toJson(body) }),
     ...(signal === undefined ? {} : { signal }),
   }
-}
-
-async function jsonOf<T>(response: Response): Promise<T> {
-  return (await response.json()) as T
 }
 
 function queryBody(text: string, parameters: QueryParameters | undefined, { dialect }: QueryOptions): QueryBody {
@@ -359,6 +524,11 @@ function flags(options: AlterationOptions): Record<string, string> {
 
 function objectPath(oid: Oid): string {
   return `/v1/object/${encodeURIComponent(oid)}`
+}
+
+/** Of the UTF-8 of a text. */
+function base64(text: string): string {
+  return btoa(String.fromCharCode(...new TextEncoder().encode(text)))
 }
 
 /** Integers beyond 2^53 are given as bigint, and go as quoted digits. */

@@ -51,6 +51,10 @@ export const errorTypes = {
   ReplyNotKept: { status: 409, isRepeatable: false },
   /** The statement was stopped. */
   StatementStopped: { status: 409, isRepeatable: false },
+  /** The federated database has no change log. */
+  ChangeLogOff: { status: 409, isRepeatable: false },
+  /** The changes behind the position are no longer kept. */
+  ChangesGone: { status: 410, isRepeatable: false },
   /** The object does not meet the condition of the request. */
   PreconditionFailed: { status: 412, isRepeatable: false },
   /** The body names a class that does not exist. */
@@ -79,6 +83,8 @@ export const errorTypes = {
   IdempotencyKeyReused: { status: 422, isRepeatable: false },
   /** A limit of the server is exceeded. */
   LimitExceeded: { status: 422, isRepeatable: false },
+  /** The client follows the changes too often at once. */
+  TooManyFollowers: { status: 429, isRepeatable: true },
   /** The client has too many statements under way. */
   TooManyStatements: { status: 429, isRepeatable: true },
   /** Too many concurrent changes. */

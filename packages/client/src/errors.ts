@@ -1,5 +1,6 @@
 /** A request that the server refused. */
 import type { ErrorType } from './error-types.ts'
+import type { FetchResponse } from './options.ts'
 import type { Problem, ValuesLost } from './wire.ts'
 
 export class AshlarRequestError extends Error {
@@ -37,7 +38,7 @@ export class AshlarRequestError extends Error {
 }
 
 /** Takes whatever body a refusal has: one of a proxy need not be ours. */
-export async function readError(response: Response): Promise<AshlarRequestError> {
+export async function readError(response: FetchResponse): Promise<AshlarRequestError> {
   const retryAfter = response.headers.get('retry-after')
   const seconds = retryAfter !== null && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined
   return new AshlarRequestError(response.status, readProblem(await response.text()), seconds)

@@ -1,7 +1,10 @@
 /** The client package's entry point. */
-export { AshlarClient } from './client.ts'
+
+export type * from './change-types.ts'
+export { AshlarClient, type Readiness } from './client.ts'
 export { type ErrorType, errorTypes } from './error-types.ts'
 export { AshlarRequestError } from './errors.ts'
+export { type LiveEvent, type LiveRowEvent, LiveRows } from './live-query.ts'
 export type * from './options.ts'
 export { SecurityClient } from './security-client.ts'
 export type * from './wire.ts'

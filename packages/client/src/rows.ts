@@ -1,17 +1,21 @@
 /** Rows of a reply in NDJSON, one a line, as they arrive. */
 import { AshlarRequestError } from './errors.ts'
+import type { FetchBody } from './options.ts'
 import type { Problem } from './wire.ts'
 
 /**
  * Ends the reply where the loop is left. Throws AshlarRequestError where the last line tells that the query failed, and
  * whatever the body throws where the connection breaks off.
  */
-export async function* readRows<Row>(body: ReadableStream<Uint8Array>): AsyncGenerator<Row, void, undefined> {
+export async function* readRows<Row>(
+  body: FetchBody,
+  parseJson: (text: string) => unknown = JSON.parse,
+): AsyncGenerator<Row, void, undefined> {
   // A row may look like a failure: only the last line can be one.
   let suspect: { readonly row: unknown; readonly problem: Problem } | undefined
   for await (const line of readLines(body)) {
     if (suspect !== undefined) yield suspect.row as Row
-    const row: unknown = JSON.parse(line)
+    const row: unknown = parseJson(line)
     const problem = problemOf(row)
     suspect = problem === undefined ? undefined : { row, problem }
     if (suspect === undefined) yield row as Row
@@ -19,7 +23,76 @@ export async function* readRows<Row>(body: ReadableStream<Uint8Array>): AsyncGen
   if (suspect !== undefined) throw new AshlarRequestError(suspect.problem.status, suspect.problem)
 }
 
-async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void, undefined> {
+/** What is sent at a time. */
+const pieceCharacters = 65_536
+const pieceMsMax = 5
+
+/** Each value as a line, asked for as the lines are taken. */
+export function streamOfLines<T>(
+  values: AsyncIterable<T> | Iterable<T>,
+  toJson: (value: T) => string,
+): ReadableStream<Uint8Array> {
+  const iterator = Symbol.asyncIterator in values ? values[Symbol.asyncIterator]() : values[Symbol.iterator]()
+  const encoder = new TextEncoder()
+  /** Asked for, and not there yet. */
+  let asked: Promise<IteratorResult<T>> | undefined
+  let isCancelled = false
+  /** Takes values until a piece is full, or the next one is late: what is there is not held back by it, since it may be waiting for the reply. */
+  const takePiece = (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> =>
+    new Promise((resolve, reject) => {
+      let text = ''
+      let timer: ReturnType<typeof setTimeout> | undefined
+      let isSent = false
+      const send = (): void => {
+        isSent = true
+        clearTimeout(timer)
+        if (text !== '' && !isCancelled) controller.enqueue(encoder.encode(text))
+        resolve()
+      }
+      const take = async (): Promise<void> => {
+        while (text.length < pieceCharacters) {
+          asked ??= Promise.resolve(iterator.next())
+          const next = await asked
+          // Whoever takes the next piece has it.
+          if (isSent) return
+          asked = undefined
+          if (next.done === true) {
+            send()
+            if (!isCancelled) controller.close()
+            return
+          }
+          text += `${toJson(next.value)}\n`
+          timer ??= setTimeout(send, pieceMsMax)
+        }
+        send()
+      }
+      take().catch((error: unknown) => {
+        clearTimeout(timer)
+        reject(error)
+      })
+    })
+  return new ReadableStream<Uint8Array>({
+    pull: takePiece,
+    async cancel() {
+      isCancelled = true
+      await iterator.return?.()
+    },
+  })
+}
+
+/** Ends the reply where the loop is left. */
+export async function* readBytes(body: FetchBody): AsyncGenerator<Uint8Array, void, undefined> {
+  const reader = body.getReader()
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      if (next.value !== undefined) yield next.value
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined)
+  }
+}
+
+export async function* readLines(body: FetchBody): AsyncGenerator<string, void, undefined> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
   // A line may come in many pieces: they are joined once.

@@ -92,6 +92,49 @@ export interface AuditPage {
   readonly next: string | null
 }
 
+/** A line that creates an object. */
+export interface BulkCreation {
+  /** Full name or class number of a referenceable class. */
+  readonly class: string
+  readonly attributes?: Attributes
+  /** Its name in other lines, in `$` and braces. */
+  readonly id?: string
+}
+
+/** A line that does one operation on an object. */
+export interface BulkOperation {
+  readonly method: 'post' | 'put' | 'delete'
+  /** `/v1/object` to create, `/v1/object/{oid}` to change or delete. */
+  readonly uri?: string
+  /** Instead of an OID: a unique index. */
+  readonly index?: string
+  /** The values that the index has of the object. */
+  readonly key?: Attributes
+  /** As the single request has it. */
+  readonly body?: Readonly<Record<string, unknown>>
+  /** Of a creation. */
+  readonly id?: string
+}
+
+/** The reply to a line. */
+export interface BulkReply {
+  /** From 1. */
+  readonly line: number
+  readonly __identifier__?: Oid
+  readonly error?: Problem
+}
+
+/** The last line of the reply to lines. */
+export interface BulkSummary {
+  readonly summary: {
+    readonly created: number
+    readonly updated: number
+    /** Where there are any. */
+    readonly deleted?: number
+    readonly failed: number
+  }
+}
+
 export interface CallerRecord {
   /** How the caller is known; `everyone` where authentication is off. */
   readonly kind: 'everyone' | 'nobody' | 'user' | 'token' | 'jwt' | 'certificate'
@@ -112,6 +155,12 @@ export interface ChangeRoleBody {
   readonly actions?: readonly string[]
   /** On parts of the federated databases for which the role is given; several add up. */
   readonly grants?: readonly AccessGrant[]
+  /** As it is, where it is given: a name stays. */
+  readonly name?: string
+  /** False, where it is given. */
+  readonly isBuiltIn?: boolean
+  /** As it was read; it changes nothing. */
+  readonly problems?: readonly RoleProblem[]
 }
 
 /** Either `classRename`, or any of the others, which are applied in this order. */
@@ -412,6 +461,17 @@ export interface SecurityUser {
   readonly createdAt: string
 }
 
+export interface SecurityUserChanged {
+  readonly name: string
+  /** Roles as they are granted: `reader`, or `writer@orders,shop` for some federated databases. */
+  readonly roles: readonly string[]
+  readonly isDisabled: boolean
+  readonly hasPassword: boolean
+  readonly createdAt: string
+  /** Roles for federated databases that are not served: they grant nothing there until these are. */
+  readonly problems: readonly string[]
+}
+
 export interface ServiceRoot {
   /** Milliseconds since the server started. */
   readonly uptime: number
@@ -455,6 +515,8 @@ export interface TokenCreated {
   readonly lastUsedAt: string | null
   /** Told this once: only a digest of it is kept. */
   readonly token: string
+  /** Roles for federated databases that are not served: they grant nothing there until these are. */
+  readonly problems: readonly string[]
 }
 
 export interface ToolBody {

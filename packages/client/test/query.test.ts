@@ -41,6 +41,11 @@ describe('query', () => {
     expect(asked.map(({ dialect }) => dialect)).toEqual(['objectivity', 'ashlar', 'objectivity', undefined])
   })
 
+  it('may ask for the plan as text', async () => {
+    const { client } = await connect(() => chunksOf('1'))
+    expect(await client.explainAsText('SHOW 1', undefined, { isAnalyzed: true })).toContain('1')
+  })
+
   it('throws where in the text the fault is', async () => {
     const place = { line: 1, column: 6, text: 'x', expected: ['a name'] }
     const { client } = await connect(() => Promise.reject(new AshlarError('QuerySyntaxError', 'no', [], place)))

@@ -2,6 +2,7 @@
 import { runTransaction } from './batch/run-transaction.ts'
 import type { CallerDatabase, TransactionBody } from './database.ts'
 import { DatabaseOperations, type OperationScope } from './database-operations.ts'
+import { type Export, type ExportRequest, exportObjects } from './export/export-objects.ts'
 import type { QueryRequest } from './query/query-request.ts'
 import type { QueryResources } from './query/query-resources.ts'
 import { effectOfQuery, effectsOfQuery } from './query/run-query.ts'
@@ -34,6 +35,10 @@ export class CallerOperations extends DatabaseOperations implements CallerDataba
 
   effects(request: QueryRequest): ReadonlySet<Effect> {
     return effectsOfQuery(request, this.resources)
+  }
+
+  export(request: ExportRequest): Promise<Export> {
+    return exportObjects(this.scope.database, this.scope, request)
   }
 
   transaction<T>(

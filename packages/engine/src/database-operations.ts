@@ -1,5 +1,9 @@
 /** The operations of the interface, written once for single requests and for steps of a transaction. */
+
 import type { RequestMemory } from './budget/request-memory.ts'
+import { BulkLoad, type BulkSettings, type CommitBatch } from './bulk/bulk-load.ts'
+import { gatheredLines } from './bulk/gathered-lines.ts'
+import { runBatch } from './bulk/run-batch.ts'
 import { listClasses } from './catalog/list-classes.ts'
 import type { CreateIndexOptions, Database, ObjectCreation } from './database.ts'
 import type { BuildOptions } from './ddl/ddl-executor.ts'
@@ -147,14 +151,26 @@ export class DatabaseOperations implements Database {
     return this.scope.readAt((_snapshot, catalog) => readNamespace(catalog, name))
   }
 
-  createObject(className: string, attributes: Attributes): Promise<Oid> {
-    return this.scope.change((unit) => createFrom(unit, { class: className, attributes }))
+  createObject(className: string, attributes: Attributes, client?: TransactionClient): Promise<Oid> {
+    return this.scope.change((unit) => createFrom(unit, { class: className, attributes }), this.optionsFor(client))
   }
 
   createObjects(creations: readonly ObjectCreation[], client: TransactionClient = {}): Promise<Oid[]> {
     const { database, between = betweenSteps(database.limits.transactionMsMax, client) } = this.scope
     const { signal } = client
     return this.scope.change((unit) => createEach(unit, creations, between), { objects: creations.length, signal })
+  }
+
+  beginLoad(settings: BulkSettings, client: TransactionClient = {}): BulkLoad {
+    const { upsertOn, onError } = settings
+    const tellsAll = onError === 'skip'
+    const { limits, memory } = this.scope.database
+    const commit: CommitBatch = (commands, names) => {
+      const between = betweenSteps(limits.transactionMsMax, client)
+      const options = { objects: commands.length, signal: client.signal }
+      return this.scope.change((unit) => runBatch(unit, commands, { names, upsertOn, tellsAll, between }), options)
+    }
+    return new BulkLoad(commit, settings, settings.isAtomic === true ? gatheredLines(limits, memory) : undefined)
   }
 
   readObject(oid: string, condition?: Condition): Awaitable<Buffer> {
@@ -167,25 +183,31 @@ export class DatabaseOperations implements Database {
     return held.then(() => this.scope.readAt(read, parsed))
   }
 
-  async updateObject(oid: string, attributes: Attributes, className?: string, condition?: Condition): Promise<void> {
+  async updateObject(
+    oid: string,
+    attributes: Attributes,
+    className?: string,
+    condition?: Condition,
+    client?: TransactionClient,
+  ): Promise<void> {
     const parsed = checkedOid(oid)
     await this.scope.change(
       (unit) =>
         mapAwaitable(condition && checkCondition(unit, parsed, condition, 'update'), () =>
           updateObject(unit, readUpdateObject(unit.commandCatalog, parsed, attributes, className)),
         ),
-      { oid: parsed },
+      { oid: parsed, ...this.optionsFor(client) },
     )
   }
 
-  async deleteObject(oid: string, condition?: Condition): Promise<void> {
+  async deleteObject(oid: string, condition?: Condition, client?: TransactionClient): Promise<void> {
     const parsed = checkedOid(oid)
     await this.scope.change(
       (unit) =>
         mapAwaitable(condition && checkCondition(unit, parsed, condition, 'delete'), () =>
           deleteObject(unit, { oid: parsed }),
         ),
-      { oid: parsed },
+      { oid: parsed, ...this.optionsFor(client) },
     )
   }
 
@@ -200,6 +222,11 @@ export class DatabaseOperations implements Database {
   /** A step of a transaction, which sees what those before it did and is committed with them. */
   private get isStep(): boolean {
     return this.scope.between !== undefined
+  }
+
+  /** Of one object, whose change is short: whether the client has gone is asked only where there are rules. */
+  private optionsFor(client: TransactionClient | undefined): ChangeOptions {
+    return this.scope.database.restriction === undefined ? {} : { signal: client?.signal }
   }
 
   private receiptOf<T>(once: Once<T> | undefined): Receipt<T> | undefined {

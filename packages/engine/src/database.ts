@@ -1,6 +1,8 @@
 /** The operations of the interface, as a federated database has them, and as a transaction has them. */
+import type { BulkLoad, BulkSettings } from './bulk/bulk-load.ts'
 import type { CancelSignal } from './cancel-signal.ts'
 import type { SchemaReport } from './ddl/schema-report.ts'
+import type { Export, ExportRequest } from './export/export-objects.ts'
 import type { IndexRecord } from './indexes/index-record.ts'
 import type { Condition } from './objects/condition.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
@@ -57,23 +59,32 @@ export interface Database {
   listNamespaces(): Promise<(string | null)[]>
   /** Throws NamespaceNotFound. */
   readNamespace(name: string): Promise<NamespaceRepresentation>
-  createObject(className: string, attributes: Attributes): Promise<Oid>
+  /** `client`: where it goes while rules of a caller are asked, nothing is changed. Throws its signal's reason. */
+  createObject(className: string, attributes: Attributes, client?: TransactionClient): Promise<Oid>
   /**
    * Several creations in one commit: all or none; their OIDs, in the same order. An error that is about one of them has places that begin with
    * its position. Throws what `createObject` does, LimitExceeded also for too many (`changedObjectsMax`) and where they take too long
    * (`transactionMsMax`), and the reason of the client's signal.
    */
   createObjects(creations: readonly ObjectCreation[], client?: TransactionClient): Promise<Oid[]>
+  /** A load of many lines, in batches of which each is a commit. What its `flush` does ends with the client's signal. */
+  beginLoad(settings: BulkSettings, client?: TransactionClient): BulkLoad
   /**
    * The representation as JSON text in UTF-8; at once where the store answers at once.
    * `condition`: what a transaction is to hold until its commit; a single read leaves it to whoever asks. Throws MalformedOid,
    * ObjectNotFound, and PreconditionFailed in a transaction.
    */
   readObject(oid: string, condition?: Condition): Awaitable<Buffer>
-  /** Throws PreconditionFailed where a condition is given and does not hold. */
-  updateObject(oid: string, attributes: Attributes, className?: string, condition?: Condition): Promise<void>
+  /** Throws PreconditionFailed where a condition is given and does not hold. `client`: as of `createObject`. */
+  updateObject(
+    oid: string,
+    attributes: Attributes,
+    className?: string,
+    condition?: Condition,
+    client?: TransactionClient,
+  ): Promise<void>
   /** Likewise. */
-  deleteObject(oid: string, condition?: Condition): Promise<void>
+  deleteObject(oid: string, condition?: Condition, client?: TransactionClient): Promise<void>
   /** Statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
   query(request: QueryRequest): Awaitable<QueryReply>
   /** An index description as JSON. */
@@ -93,6 +104,8 @@ export type TransactionBody<T> = (step: TransactionStep, isRehearsal: boolean, b
 
 /** A federated database as a caller uses it: its operations alone, once, and several as one. */
 export interface CallerDatabase extends Database {
+  /** All that the caller sees of the objects, the classes and the indexes, as one snapshot has it. Throws ClassNotFound, ClassNotReferenceable, MalformedOid. */
+  export(request: ExportRequest): Promise<Export>
   /** Whether the query would read, change objects or change the schema; it is not run. Throws QuerySyntaxError, LimitExceeded. */
   classify(request: QueryRequest): Effect
   /** All that it would do, `read` always. Throws what `classify` does. */

@@ -6,6 +6,7 @@ export type ErrorKind =
   | 'forbidden'
   | 'notFound'
   | 'conflict'
+  | 'gone'
   | 'precondition'
   | 'unprocessable'
   | 'tooMany'
@@ -63,6 +64,10 @@ export const errorCatalogue = {
   // Somebody else ended what the request began.
   StatementStopped: { kind: 'conflict', title: 'The statement was stopped' },
 
+  // What was changed is told from a position on.
+  ChangeLogOff: { kind: 'conflict', title: 'The federated database has no change log' },
+  ChangesGone: { kind: 'gone', title: 'The changes behind the position are no longer kept' },
+
   // The request names a version that is not the present one.
   PreconditionFailed: { kind: 'precondition', title: 'The object does not meet the condition of the request' },
 
@@ -82,6 +87,7 @@ export const errorCatalogue = {
   LimitExceeded: { kind: 'unprocessable', title: 'A limit of the server is exceeded' },
 
   // The client has more under way than it may.
+  TooManyFollowers: { kind: 'tooMany', title: 'The client follows the changes too often at once', isRepeatable: true },
   TooManyStatements: { kind: 'tooMany', title: 'The client has too many statements under way', isRepeatable: true },
 
   // Nothing was done: try again.

@@ -3,6 +3,7 @@
 import { type AccessPolicy, type Grant, isUnrestricted } from './access/access-policy.ts'
 import type { GrantProblem } from './access/grant-problems.ts'
 import { Callers } from './access/restricted-database.ts'
+import { type BackupOptions, type BackupReport, backUpStore } from './backup/write-backup.ts'
 import { MemoryPool } from './budget/memory-pool.ts'
 import { RequestMemory } from './budget/request-memory.ts'
 import { catalogVersionKey } from './bytes/key-space.ts'
@@ -10,6 +11,11 @@ import { CallerOperations, observedResources, resourcesOn } from './caller-opera
 import type { CancelSignal } from './cancel-signal.ts'
 import { CatalogCache } from './catalog/catalog-cache.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
+import { ChangeFeed } from './changes/change-feed.ts'
+import { ChangeWaiters } from './changes/change-waiters.ts'
+import { LiveQuery } from './changes/live-query.ts'
+import { LogRemoval } from './changes/log-removal.ts'
+import { type ChangeLogSetting, epochOf, isLogWanted, switchChangeLog } from './changes/switch-change-log.ts'
 import type { CallerDatabase } from './database.ts'
 import type { OperationScope } from './database-operations.ts'
 import { CatalogWriter } from './ddl/catalog-writer.ts'
@@ -22,10 +28,12 @@ import { type UpgradeOptions, type UpgradeProgress, upgradeObjects } from './ddl
 import { defaultEngineLimits, type EngineLimits } from './limits.ts'
 import { type Dialect, dialectDefault } from './query/language/dialect.ts'
 import { PlanCache } from './query/plan-cache.ts'
+import { newQueryCounts, type QueryCounts } from './query/query-counts.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { QueryResources } from './query/query-resources.ts'
 import { runQuery } from './query/run-query.ts'
 import { userValue } from './query/values/user.ts'
+import { type RebuildOptions, type RebuildSource, rebuild } from './rebuild/rebuild.ts'
 import { Receipts } from './receipts/receipt.ts'
 import { ReceiptRemoval } from './receipts/receipt-removal.ts'
 import { ContainerRegistry } from './records/container-registry.ts'
@@ -41,6 +49,7 @@ import {
   type StorageFormat,
   storageFormat,
 } from './storage/storage-format.ts'
+import { type CommitCounts, newCommitCounts } from './store/commit-counts.ts'
 import { watchSnapshotAges } from './store/snapshot-ages.ts'
 import type { Awaitable, Bytes, Snapshot, SnapshotOptions, Store } from './store/store.ts'
 import { withSnapshot } from './store/with-snapshot.ts'
@@ -74,6 +83,8 @@ export interface OpenOptions {
   readonly format?: StorageFormat
   /** Told what fails in the background, where no request could be; without it such a failure is thrown as unhandled. */
   readonly onFault?: (error: unknown) => void
+  /** Whether commits are logged, for who follows the changes: see `changes/switch-change-log.ts`. */
+  readonly changeLog?: ChangeLogSetting | undefined
   /** Called after each commit of this process that has changed objects, links or classes; what it throws is a fault of the background. */
   readonly onChanges?: ChangeListener
 }
@@ -83,6 +94,20 @@ export interface Statistics {
   readonly indexes: number
   readonly storeEntries: number
   readonly storeBytes: number
+}
+
+/** Plain numbers of one process. */
+export interface Counts {
+  readonly commits: Readonly<CommitCounts>
+  /** Plans of statements and expressions that were there already, and those that were made. */
+  readonly plansReused: number
+  readonly plansMade: number
+  readonly queries: Readonly<QueryCounts>
+  /** Indexes that are built in the background. */
+  readonly indexBuilds: number
+  readonly oldestSnapshotMs: number
+  /** What the requests of the memory pool hold, which several federated databases may share. */
+  readonly heldBytes: number
 }
 
 /** For what a client reads, and nothing else. */
@@ -146,6 +171,11 @@ export class FederatedDatabase extends CallerOperations {
   private readonly builds: IndexBuilds
   private readonly recovery: Recovery
   private readonly receiptRemoval: ReceiptRemoval
+  /** What was changed, as it is logged: of all callers and processes. */
+  readonly changes: ChangeFeed
+  /** For what comes after a page of changes. */
+  readonly waiters: ChangeWaiters
+  private readonly logRemoval: LogRemoval
   private readonly snapshotAges: NodeJS.Timeout
 
   private constructor(options: OpenOptions, session: StoreSession) {
@@ -156,12 +186,32 @@ export class FederatedDatabase extends CallerOperations {
     const containers = new ContainerRegistry(store, session.number)
     const receipts = new Receipts(limits)
     const onChanges = listenerOf(options)
-    const database = { store, session, limits, catalogs, containers, receipts, memory, onChanges, onFault }
+    const onCommitted = (): void => this.waiters.wake()
+    const database = {
+      store,
+      session,
+      limits,
+      catalogs,
+      containers,
+      receipts,
+      memory,
+      onChanges,
+      onCommitted,
+      onFault,
+    }
     const writer = new CatalogWriter(database)
     const heartbeat = new Heartbeat(store, session.number, limits.heartbeatIntervalMs)
     const builds = new IndexBuilds(database, writer, heartbeat)
     const ddl = new DdlExecutor(database, writer, builds, heartbeat)
-    const resources = { database, ddl, writer, plans: new PlanCache(), dialect, importDirectory }
+    const resources = {
+      database,
+      ddl,
+      writer,
+      plans: new PlanCache(),
+      counts: newQueryCounts(),
+      dialect,
+      importDirectory,
+    }
     super(resources, requestScope)
     this.alias = alias
     this.store = store
@@ -173,6 +223,9 @@ export class FederatedDatabase extends CallerOperations {
     this.builds = builds
     this.recovery = new Recovery(database, writer, builds, heartbeat)
     this.receiptRemoval = new ReceiptRemoval(store, limits, onFault)
+    this.changes = new ChangeFeed(database)
+    this.waiters = new ChangeWaiters(() => this.changes.lastNumber(), limits.changeLookMs, onFault)
+    this.logRemoval = new LogRemoval(store, catalogs, limits, onFault)
     this.snapshotAges = watchSnapshotAges(store, limits)
     store.nameEntriesBy?.((key) => nameEntry(store, catalogs.latest, key))
   }
@@ -188,9 +241,18 @@ export class FederatedDatabase extends CallerOperations {
     const store = guardFormat(options.store, format.version)
     await initializeCatalog(store, session)
     const fd = new FederatedDatabase({ ...options, store }, session)
+    await fd.switchChangeLog(options.changeLog)
     await fd.recovery.start()
     fd.receiptRemoval.start()
+    fd.logRemoval.start()
     return fd
+  }
+
+  /** Throws an `Error` for the operator where the store cannot have the change log that it is to have. */
+  private async switchChangeLog(setting: ChangeLogSetting | undefined): Promise<void> {
+    const epoch = await this.scope.readAt((_snapshot, catalog) => epochOf(catalog))
+    const isWanted = isLogWanted(setting, epoch, this.store.capabilities)
+    if (isWanted !== epoch > 0) await switchChangeLog(this.resources.writer, isWanted, Date.now())
   }
 
   override observedBy(listener: ChangeListener): FederatedDatabase {
@@ -202,6 +264,11 @@ export class FederatedDatabase extends CallerOperations {
       resources,
       scope: requestScope(resources),
     })
+  }
+
+  /** A query whose result is followed; to be begun and, at last, ended. It is of the whole federated database: no policy is asked. */
+  liveQuery(request: QueryRequest): LiveQuery {
+    return new LiveQuery(request, this.resources, this.changes)
   }
 
   /** For a reply of so many bytes, until the returned function is called. Throws ServerBusy. */
@@ -238,10 +305,33 @@ export class FederatedDatabase extends CallerOperations {
     return this.callers.grantProblems(grants)
   }
 
+  /** Another one after each change of the schema, by whichever process. */
+  async schemaVersion(): Promise<string> {
+    return this.scope.readAt((_snapshot, { version }) => Buffer.from(version).toString('hex'))
+  }
+
   /** Checks that every index entry has its object, every link its mirror, and the reverse. */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     await this.resources.writer.drain()
     return verifyContent(this.store, async (snapshot) => await this.database.catalogs.at(snapshot), options)
+  }
+
+  /** Of one snapshot, or of what was changed since another backup, while others go on working. Throws as `backUpStore`. */
+  backUp(path: string, options: BackupOptions = {}): Promise<BackupReport> {
+    return backUpStore(this.store, path, options)
+  }
+
+  /**
+   * An empty federated database gets classes with their numbers, objects with their OIDs, links in their order and indexes. Not one commit:
+   * what fails on the way leaves the beginning. Throws what `rebuild` and `createIndex` throw.
+   */
+  async rebuild(source: RebuildSource, options: RebuildOptions = {}): Promise<void> {
+    const { database, writer } = this.resources
+    await rebuild(database, writer, source, options)
+    for (const index of source.indexes) {
+      options.signal?.throwIfAborted()
+      await this.createIndex(index, options.signal && { signal: options.signal })
+    }
   }
 
   /**
@@ -267,9 +357,25 @@ export class FederatedDatabase extends CallerOperations {
     return { ...counts, storeEntries: stats.entries, storeBytes: stats.bytes }
   }
 
+  /** What this process has done since it was opened, and holds, at once and without reading. */
+  counts(): Counts {
+    const { store, resources, builds, database } = this
+    return {
+      commits: store.counts ?? newCommitCounts(),
+      plansReused: resources.plans.reused,
+      plansMade: resources.plans.made,
+      queries: resources.counts,
+      indexBuilds: builds.count,
+      oldestSnapshotMs: store.oldestSnapshotMs?.() ?? 0,
+      heldBytes: database.memory.bytes,
+    }
+  }
+
   /** Ends work in the background, waits for changes under way, and closes the store; throws what `Store.close` does. */
   async close(): Promise<void> {
     clearInterval(this.snapshotAges)
+    this.waiters.stop()
+    await this.logRemoval.stop()
     await this.receiptRemoval.stop()
     await this.recovery.stop()
     await this.builds.stop()

@@ -10,20 +10,42 @@ export {
   readAccessPolicy,
 } from './access/access-policy.ts'
 export type { GrantProblem } from './access/grant-problems.ts'
+export { grantProblemsIn } from './access/grant-problems-in.ts'
 export { intersectGrants } from './access/intersect-grants.ts'
 export { checkRule } from './access/object-rules.ts'
+export { type Backups, listBackups } from './backup/backup-directory.ts'
+export type { Manifest } from './backup/manifest.ts'
+export {
+  checkBackups,
+  planRestore,
+  type RestoreReport,
+  type RestoreStep,
+  restoreBackup,
+} from './backup/restore-backup.ts'
+export { type BackupIntervals, backUpIfDue } from './backup/scheduled-backup.ts'
+export { type BackupReport, backUpStore } from './backup/write-backup.ts'
 export { MemoryPool } from './budget/memory-pool.ts'
-export type { CancelSignal } from './cancel-signal.ts'
+export type { BulkCommand, BulkTarget } from './bulk/bulk-command.ts'
+export type { BulkCounts, BulkLoad, BulkSettings, LineOutcome } from './bulk/bulk-load.ts'
+export { referredIn } from './bulk/named-objects.ts'
+export { type CancelSignal, delay } from './cancel-signal.ts'
+export type { ChangesPage, ChangesRequest, ToldChange } from './changes/change-feed.ts'
+export type { RowEvent, RowEventName } from './changes/followed-rows.ts'
+export type { LiveQuery, LiveStep } from './changes/live-query.ts'
+export type { ChangeLogSetting } from './changes/switch-change-log.ts'
 export type { CallerDatabase, Database, TransactionStep } from './database.ts'
 export type { DetailedStatistics } from './ddl/detailed-statistics.ts'
 export type { SchemaReport } from './ddl/schema-report.ts'
 export type { UpgradeProgress } from './ddl/upgrade-objects.ts'
 export { AshlarError, type ErrorDetail, type ErrorKind, type ErrorType, errorCatalogue } from './errors.ts'
-export { FederatedDatabase, type OpenOptions, type Statistics } from './federated-database.ts'
+export type { Export, ExportRequest } from './export/export-objects.ts'
+export { type Counts, FederatedDatabase, type OpenOptions, type Statistics } from './federated-database.ts'
 export type { IndexRecord } from './indexes/index-record.ts'
 export { accessGrantsMax, defaultEngineLimits, type EngineLimits } from './limits.ts'
 export { type Condition, entityTagOf } from './objects/condition.ts'
 export type { Dialect } from './query/language/dialect.ts'
+export { withoutLiterals } from './query/parse/without-literals.ts'
+export { planWithoutValues } from './query/plan-without-values.ts'
 export type {
   ExplainRequest,
   QueryProgress,
@@ -35,6 +57,7 @@ export type {
 } from './query/query-request.ts'
 export type { Effect } from './query/statements/statement-kind.ts'
 export type { User } from './query/values/user.ts'
+export type { RebuildOptions, RebuildSource } from './rebuild/rebuild.ts'
 export { AlreadyDone, type Once } from './receipts/receipt.ts'
 export type { RequestId } from './receipts/receipt-entry.ts'
 export type { Attributes } from './requests/read-object-command.ts'
@@ -44,6 +67,7 @@ export { compactStore } from './storage/compact-store.ts'
 export { type CopyReport, copyStore } from './storage/copy-store.ts'
 export { openStore } from './storage/open-store.ts'
 export { caught, mapAwaitable } from './store/awaitable.ts'
+export { type CommitCounts, groupSizes } from './store/commit-counts.ts'
 export type { CompactionReport } from './store/lmdb/compact.ts'
 export { withoutCredentials } from './store/postgres/address.ts'
 export { noteRest, readAnew, shareReads } from './store/reads-of-turn.ts'

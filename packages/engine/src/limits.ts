@@ -63,6 +63,16 @@ export interface EngineLimits {
   readonly receiptRepliesBytesMax: number
   /** How often what is no longer to be kept is removed, half as much more or less, so that processes do not do so at once. */
   readonly receiptRemovalMs: number
+  /** For how long what was changed is kept in the change log at least, unless that is larger than it may be. */
+  readonly changeLogMs: number
+  /** What the change log takes at most; the oldest commits are removed first, the latest one never. */
+  readonly changeLogBytesMax: number
+  /** How often what is no longer to be kept of the change log is removed, half as much more or less. */
+  readonly changeLogRemovalMs: number
+  /** How often a process looks for the commits of others, while somebody follows the changes. */
+  readonly changeLookMs: number
+  /** Rows of a live query. */
+  readonly liveRowsMax: number
 }
 
 export const defaultEngineLimits: EngineLimits = {
@@ -95,6 +105,11 @@ export const defaultEngineLimits: EngineLimits = {
   receiptReplyBytesMax: 65_536,
   receiptRepliesBytesMax: 2 ** 30,
   receiptRemovalMs: 60_000,
+  changeLogMs: 7 * 86_400_000,
+  changeLogBytesMax: 2 ** 30,
+  changeLogRemovalMs: 60_000,
+  changeLookMs: 250,
+  liveRowsMax: 10_000,
 }
 
 /** What texts and the plans made of them take in a process at most, as it is estimated; half of them at least are those used last. */
@@ -106,6 +121,11 @@ export const maxStoredStringLengthDefault = 24
 export const maxStoredStringLengthMax = 1_024
 export const keyBytesMax = 1_024
 export const keyDigestBytes = 16
+/** Links of each attribute that an export reads together with those of other objects, and attributes whose links it reads together. */
+export const exportedLinksMax = 64
+export const exportRangesMax = 500
+/** Objects of one change that are told to have keys which others hold. */
+export const violationsToldMax = 1_000
 /** What an object takes as it is stored: every store holds values of this size, so that a copy goes from any to any. */
 export const recordBytesMax = 16 * 2 ** 20 - 4
 export const firstClassNumber = 1_000_000
@@ -148,12 +168,26 @@ export const smallReplyBytes = 4_096
 /** By how much a clock may be set forward, or a process sleep, before the time that has passed counts instead, for receipts. */
 export const clockStepMsMax = 60_000
 
+/** Changes of a page of the change feed. */
+export const changesPageMax = 1_000
+/** What a page takes as JSON, the last change aside, and what is read of the log for it at most, the last entry aside. */
+export const changesPageBytes = 262_144
+export const changesReadBytes = 4 * 2 ** 20
+/** What the log's entries removed by one commit take at most in keys. */
+export const logEntriesRemovedMax = 1_000
+
 /** What the values of one batch of a scan take, the last one aside, in every store; whoever reads objects one part after another holds a batch. */
 export const scanBatchBytes = 2 ** 20
 /** What the objects of one commit of an index build take as they are read. Only their keys are held. */
 export const indexBuildBatchBytes = 128 * 2 ** 20
 /** What the objects take that UpgradeObjects reads for one commit, the last one aside. */
 export const upgradeBatchBytes = 32 * 2 ** 20
+
+/**
+ * How often lines of a bulk load that refer to each other are tried after some of them have failed. Each attempt carries all of them out: without
+ * this, lines of which each fails only once those before it are left out would take quadratic work.
+ */
+export const bulkAttemptsMax = 32
 
 /** Keys that a dry run compares at a time, in about 30 MiB; it reads the objects once for each so many of them. */
 export const comparedKeysMax = 500_000
@@ -188,6 +222,19 @@ export const compactionNoticeMsMax = 10_000
 export const compactionAloneMsMax = 300
 /** How often a compaction follows what was changed meanwhile before it gives up: then the changes come faster than it can follow. */
 export const compactionRoundsMax = 100
+/** For how long an incremental backup waits for commits that were under way when it began. */
+export const backupSettlingMsMax = 60_000
+export const betweenSettlingLooksMs = 20
+/** A restored store skips so many session numbers: what was committed after the backup had commit IDs of later sessions, which clients may know. */
+export const restoredSessionsSkipped = 1_000
+/** Entries and bytes that a restore commits at once. */
+export const restoreCommitEntriesMax = 2_000
+export const restoreCommitBytesMax = 2 ** 20
+/** Longer lists of links are made in so many transactions when a federated database is made anew of an archive. */
+export const linksAtOnceMax = 20_000
+
+/** What a restore holds of index entries, to write them in the order of their keys. */
+export const restoreSortBytesMax = 64 * 2 ** 20
 /** A prepared transaction on PostgreSQL that is older counts as unresolved: commits under way on Citus are prepared for a moment only. */
 export const unresolvedAfterMs = 1_000
 /** Attributes of a class together with those of all its embedded objects: each new object holds that many values. */
@@ -207,5 +254,9 @@ export const accessNamesMax = 10_000
 export const accessRuleCharactersMax = 10_000
 /** Policies of whose callers plans, catalogs and rules are kept. */
 export const accessPoliciesKept = 100
+/** What that takes in memory together, of one federated database. */
+export const accessKeptBytesMax = 64 * 2 ** 20
+/** Of records that are kept for work that is done in vain, for callers with the same grants. */
+export const accessSampleBytesMax = 2 ** 20
 /** Objects of which a snapshot keeps whether its caller sees them. */
 export const accessDecisionsKept = 50_000

@@ -10,6 +10,10 @@ export interface ServerLimits {
   readonly bodyValuesMax: number
   /** Those of a body that is one object to be created or changed, and of each object of an array of them. */
   readonly objectValuesMax: number
+  /** A line of a body of lines (application/x-ndjson), after decompression. */
+  readonly lineBytesMax: number
+  /** Lines of one load that have an `id`. */
+  readonly bulkNamesMax: number
   /** The line of a request and its headers together. */
   readonly requestHeaderBytesMax: number
   /** What the bodies of all requests under way take together, in one process, after decompression. */
@@ -20,7 +24,7 @@ export interface ServerLimits {
   readonly bodyTurnMsMax: number
   /** How long the headers of a request may take to arrive. */
   readonly headersMsMax: number
-  /** How long a request may take to arrive, body included. */
+  /** How long a request may take to arrive, body included; a body of lines any time, but so long without a line. */
   readonly requestMsMax: number
   /** Connections to one process. */
   readonly connectionsMax: number
@@ -40,10 +44,18 @@ export interface ServerLimits {
   readonly queuedStatementsMax: number
   /** Those of one address. */
   readonly queuedStatementsPerAddressMax: number
+  /** Requests in one process that follow changes, or wait for one. */
+  readonly changeFollowersMax: number
+  /** Those of one address. */
+  readonly changeFollowersPerAddressMax: number
+  /** How long nothing may be sent to who follows the changes, before a heartbeat. */
+  readonly changeHeartbeatMs: number
   /** Runs of tools in one process that go on after their replies. */
   readonly backgroundRunsMax: number
   /** How long a statement waits for a place among those that work. */
   readonly statementQueueMsMax: number
+  /** How long a query may take before it has a line in the log, with its plan; 0 = however long. */
+  readonly slowQueryMs: number
   /** How long requests under way may take to end, once the server is asked to stop. */
   readonly stopMsMax: number
   /** How long bodies that have not wholly arrived may take then; their requests are refused afterwards. */
@@ -63,6 +75,8 @@ export const defaultServerLimits: ServerLimits = {
   jsonDepthMax: 64,
   bodyValuesMax: 1_000_000,
   objectValuesMax: 200_000,
+  lineBytesMax: 16 * 2 ** 20,
+  bulkNamesMax: 1_000_000,
   requestHeaderBytesMax: 16 * 2 ** 10,
   bodiesBytesMax: 256 * 2 ** 20,
   bodiesValuesMax: 2_000_000,
@@ -79,7 +93,11 @@ export const defaultServerLimits: ServerLimits = {
   queuedStatementsMax: 100,
   queuedStatementsPerAddressMax: 75,
   statementQueueMsMax: 300,
+  changeFollowersMax: 256,
+  changeFollowersPerAddressMax: 64,
+  changeHeartbeatMs: 15_000,
   backgroundRunsMax: 4,
+  slowQueryMs: 1_000,
   stopMsMax: 10_000,
   stopBodyMsMax: 2_000,
   auditFileBytesMax: 64 * 2 ** 20,
@@ -88,10 +106,27 @@ export const defaultServerLimits: ServerLimits = {
   workerCrashWindowMs: 600_000,
 }
 
+/** Lines of a load that are committed together, and their bytes; five times as many while lines refer to others that have not come. */
+export const bulkBatchLines = 2_000
+export const bulkBatchBytes = 2 * 2 ** 20
+/** How long lines that wait for their commit wait for further ones, and for those that they refer to. */
+export const bulkIdleMs = 10
+export const bulkOpenIdleMs = 2_000
+/** How long a client may go on sending lines once a load has ended before them: it may be busy making them. */
+export const bulkLingerMsMax = 10_000
+/** Replies of a load that wait for their reader; with more, no further lines are read. Those of a million lines have fewer. */
+export const bulkRepliesBytesMax = 16 * 2 ** 20
+/** Of objects in a file of an archive, before compression; the last one aside. */
+export const archivePartBytes = 4 * 2 ** 20
+/** Of a file of an archive that is read, which is held whole: an object with very many links makes a long one. */
+export const archiveFileBytesMax = 512 * 2 ** 20
 /** Of the text of a statement, where statements under way are listed. */
 export const listedTextCharactersMax = 1_000
 /** Limits that are not in force where they are 0. */
-export const limitsOffAtZero: readonly string[] = ['callerRequestsPerSecondMax'] satisfies (keyof ServerLimits)[]
+export const limitsOffAtZero: readonly string[] = [
+  'callerRequestsPerSecondMax',
+  'slowQueryMs',
+] satisfies (keyof ServerLimits)[]
 /** Callers whose requests a process counts within a second; where there are more, it begins anew with them. */
 export const countedCallersMax = 50_000
 /** Bodies that are no larger are let in uncounted. */
@@ -109,6 +144,10 @@ export const servedInATurnMax = 12
 export const servedOnArrivalMax = 4
 /** While connections arrive, one of the others is served in one of so many turns. */
 export const arrivalTurnsPerOther = 16
+/** Replies of one connection that wait for those to earlier requests of it, before no more requests are read from it. */
+export const pipelinedMax = 64
+/** Requests that begin in one turn of the event loop, of those that were sent before the replies to earlier ones. */
+export const pipelinedInATurnMax = 16
 /** Of a number or a name in a JSON body. */
 export const jsonWordBytesMax = 2 ** 23
 /** Of a parameter in the path of a URL. */
@@ -147,6 +186,15 @@ export const auditedOidsMax = 100
 export const auditedClassesMax = 20
 /** Entries of a page of the audit log. */
 export const auditPageMax = 1_000
+/** Lines of slow queries that are written at once, and how many more with each second; the others are counted. */
+export const slowQueryLinesMax = 10
+export const slowQueryLinesPerSecond = 1
+/** Characters of its text that are looked at for the line of a slow query. */
+export const slowQueryTextMax = 10_000
+/** How long a scrape waits for a store; what that does not tell in time is left out. */
+export const metricsStoreMsMax = 1_000
+/** How long a request may wait for a change. */
+export const changeWaitMsMax = 60_000
 /** How often certificate files are looked at. */
 export const certificateLookMs = 5_000
 /** How long a connection on which nothing is asked is kept. */
@@ -193,6 +241,8 @@ export const throttledKeysMax = 30_000
 export const credentialCharactersMax = 8_192
 /** How often a process looks whether somebody has lost a right. */
 export const revisionIntervalMs = 300
+/** How often a process looks whether classes or roles have changed, so that roles do not agree with classes any more. */
+export const roleCheckIntervalMs = 2_000
 /** For how long callers who are known go on while the security database cannot be read; nobody else is let in meanwhile. */
 export const unreadableSecurityMsMax = 5_000
 /** Callers of each kind that a process remembers. */
@@ -200,6 +250,9 @@ export const rememberedCallersMax = 20_000
 /** Ids of tokens that the security database did not have are not looked for again for so long; so many are remembered. */
 export const unknownTokenMsMax = 10_000
 export const unknownTokensMax = 10_000
+/** How often it is looked whether a backup is due, at most and at least. */
+export const betweenBackupLooksMs = 30_000
+export const betweenBackupLooksMsMin = 1_000
 /** When a token or a session was used last is written no more often. */
 export const lastUseMsMin = 60_000
 /** A session ends after so long without a request, and after so long in any case. */

@@ -14,6 +14,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { AuditFile } from './audit/audit-file.ts'
 import { AuditLog } from './audit/audit-log.ts'
+import { BackupSchedule, type ScheduleListener } from './backups/backup-schedule.ts'
 import type { CertificatesConfig, Config, JwtConfig } from './config/config.ts'
 import { collectSooner, makeAllYoung } from './heap.ts'
 import { buildServer, type TlsOptions } from './http/server.ts'
@@ -23,11 +24,14 @@ import type { AuthenticationScheme } from './security/authenticator.ts'
 import { CertificateScheme } from './security/certificates.ts'
 import { makeFirstAdministrator } from './security/first-administrator.ts'
 import type { KnownCallers } from './security/known-callers.ts'
+import { RoleWarnings } from './security/role-warnings.ts'
 import { type Grant, isRole, type OwnRoles, readGrant } from './security/roles.ts'
 import { Security } from './security/security.ts'
 import { hasSecurityClasses, SecurityDatabase } from './security/security-database.ts'
 import { keepTickShape } from './tick-shape.ts'
 import { CertificateFiles, readTlsFiles, type TlsMaterial } from './tls/certificate-files.ts'
+import { requestTraces } from './tracing/request-traces.ts'
+import { version } from './version.ts'
 
 export interface RunningServer {
   /** Where it listens, such as http://127.0.0.1:8185. */
@@ -52,10 +56,14 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
   const { tls, audit, security, fds } = await openParts(config, limits, logger)
   let stopping: Promise<void> | undefined
   let app: FastifyInstance
+  let warnings: RoleWarnings | undefined
+  const backups = config.backups && new BackupSchedule(config.backups, fds, toldOfBackups(logger))
   const { promise: stopped, resolve: hasStopped } = withResolvers()
   const stop = (): Promise<void> => {
     tls?.files.close()
-    stopping ??= stopAll(app, fds, security)
+    stopping ??= Promise.resolve(warnings?.stop())
+      .then(() => backups?.stop())
+      .then(() => stopAll(app, fds, security))
       .finally(() => audit?.file.close())
       .finally(hasStopped)
     return stopping
@@ -71,8 +79,10 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
       logger,
       ...(tls && { tls: tls.options }),
       ...(audit && { audit }),
+      ...(backups && { backups }),
       ...(peers === undefined ? {} : { peers }),
       ...(security === undefined ? {} : { security }),
+      traces: await requestTraces(version),
       onStop: () => (peers?.stopAll === undefined ? setImmediate(() => void stop()) : peers.stopAll()),
       isStopping: () => stopping !== undefined,
     })
@@ -85,6 +95,9 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
     await closeAll([...fds, ...(security === undefined ? [] : [security])])
     throw listenError(error as NodeJS.ErrnoException, config)
   }
+  warnings = security && new RoleWarnings(security.callers, fds, (message) => logger.warn(message))
+  warnings?.start()
+  backups?.start()
   const reload = (): void => {
     tls?.files.reload()
     audit?.file
@@ -248,12 +261,13 @@ async function openAll(
   const opened: FederatedDatabase[] = []
   const memory = new MemoryPool(collectSooner)
   try {
-    for (const { alias, store, dialect = 'ashlar' } of configured) {
+    for (const { alias, store, dialect = 'ashlar', changeLog = 'auto' } of configured) {
       const options = {
         alias,
         limits,
         memory,
         dialect,
+        changeLog,
         ...toldBy(logger, alias),
         ...(importDir === undefined ? {} : { importDir }),
       }
@@ -286,6 +300,13 @@ async function openOn(store: Store, options: Omit<OpenOptions, 'store'>): Promis
   if (!(await hasSecurityClasses(fd))) return fd
   await fd.close()
   throw new Error('it is a security database, which is served under no alias')
+}
+
+function toldOfBackups(logger: Logger): ScheduleListener {
+  return {
+    onBackup: (fdAlias, backup, removed) => logger.info({ fdAlias, backup, removed }, 'a backup was made'),
+    onFailure: (fdAlias, message) => logger.error({ fdAlias }, message),
+  }
 }
 
 function toldBy(logger: Logger, fdAlias: string): Pick<OpenOptions, 'onFault' | 'onFormatChanged'> {

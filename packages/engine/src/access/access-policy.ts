@@ -90,8 +90,8 @@ export function readAccessPolicy(json: unknown): AccessPolicy {
 
 /** Likewise; places of errors begin with `grants`. */
 export function readAccessGrants(json: unknown): readonly Grant[] {
-  if (!Array.isArray(json)) throw malformed(['grants'], 'is an array')
-  if (json.length > accessGrantsMax) throw tooMuch(['grants'], `has at most ${accessGrantsMax} elements`)
+  if (!Array.isArray(json)) throw malformed(['grants'], 'must be an array')
+  if (json.length > accessGrantsMax) throw tooMuch(['grants'], `can have at most ${accessGrantsMax} elements`)
   return json.map((one, position) => readGrant(one, ['grants', position]))
 }
 
@@ -100,10 +100,10 @@ type Place = ErrorDetail['place']
 function readUser(json: unknown): User {
   const place = ['user']
   const { name, roles = [], claims = {} } = fieldsOf(json, place, ['name', 'roles', 'claims'])
-  if (typeof name !== 'string') throw malformed([...place, 'name'], 'is a text')
+  if (typeof name !== 'string') throw malformed([...place, 'name'], 'must be a text')
   const entries = Object.entries(fieldsOf(claims, [...place, 'claims']))
   for (const [claim, value] of entries) {
-    if (typeof value !== 'string') throw malformed([...place, 'claims', claim], 'is a text')
+    if (typeof value !== 'string') throw malformed([...place, 'claims', claim], 'must be a text')
   }
   return {
     name,
@@ -118,7 +118,10 @@ function readGrant(json: unknown, place: Place): Grant {
   const known = textsOf(actions, [...place, 'actions']).map((word, position): AccessAction => {
     const action = accessActions.find((each) => each === word)
     if (action !== undefined) return action
-    throw malformed([...place, 'actions', position], `is one of ${accessActions.join(', ')}`)
+    throw malformed(
+      [...place, 'actions', position],
+      `('${word.slice(0, 60)}') must be one of ${accessActions.join(', ')}`,
+    )
   })
   return {
     on: readScope(on, [...place, 'on']),
@@ -137,15 +140,15 @@ function readScope(json: unknown, place: Place): GrantScope {
   const isNamespace = kind === 'namespace' && className === undefined
   if (isNamespace && (typeof namespace === 'string' || namespace === null)) return { kind, namespace }
   const forms = ['{"kind":"all"}', '{"kind":"namespace","namespace":…}', '{"kind":"class","className":…}']
-  throw malformed(place, `is ${forms.slice(0, 2).join(', ')} or ${forms[2]}`)
+  throw malformed(place, `must be ${forms.slice(0, 2).join(', ')} or ${forms[2]}`)
 }
 
 function readRules(json: unknown, place: Place): NonNullable<Grant['rules']> {
   const rules = fieldsOf(json, place, ruledActions)
   for (const [action, text] of Object.entries(rules)) {
-    if (typeof text !== 'string') throw malformed([...place, action], 'is a predicate, as a text')
+    if (typeof text !== 'string') throw malformed([...place, action], 'must be a predicate, as a text')
     if (text.length > accessRuleCharactersMax) {
-      throw tooMuch([...place, action], `has at most ${accessRuleCharactersMax} characters`)
+      throw tooMuch([...place, action], `can have at most ${accessRuleCharactersMax} characters`)
     }
   }
   return rules as NonNullable<Grant['rules']>
@@ -153,17 +156,21 @@ function readRules(json: unknown, place: Place): NonNullable<Grant['rules']> {
 
 /** `known`: the fields that there may be; without them, any. */
 function fieldsOf(json: unknown, place: Place, known?: readonly string[]): Record<string, unknown> {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw malformed(place, 'is an object')
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw malformed(place, 'must be an object')
   for (const name of Object.keys(json)) {
-    if (known !== undefined && !known.includes(name)) throw malformed(place, `has no field '${name.slice(0, 60)}'`)
+    if (known !== undefined && !known.includes(name)) {
+      const last = known.length > 1 ? ` and ${known.at(-1)}` : ''
+      const fields = `${known.slice(0, Math.max(1, known.length - 1)).join(', ')}${last}`
+      throw malformed(place, `cannot have a field '${name.slice(0, 60)}': its fields are ${fields}`)
+    }
   }
   return json as Record<string, unknown>
 }
 
 function textsOf(json: unknown, place: Place): string[] {
   if (!Array.isArray(json) || json.some((one) => typeof one !== 'string'))
-    throw malformed(place, 'is an array of texts')
-  if (json.length > accessNamesMax) throw tooMuch(place, `has at most ${accessNamesMax} elements`)
+    throw malformed(place, 'must be an array of texts')
+  if (json.length > accessNamesMax) throw tooMuch(place, `can have at most ${accessNamesMax} elements`)
   return json as string[]
 }
 
@@ -180,10 +187,13 @@ function refusal(type: 'MalformedRequest' | 'LimitExceeded', place: Place, words
   return new AshlarError(type, message, [{ place, message }])
 }
 
-/** `Grant 2: rules.read`, counted from 1 as people do. */
+/** `Grant 2: rules.read`, `Grant 2: action 1`: counted from 1 as people do. */
 function wordsOf([first, position, ...rest]: Place): string {
   if (first === undefined) return 'The policy'
   if (first !== 'grants' || typeof position !== 'number')
     return [first, position, ...rest].filter((one) => one !== undefined).join('.')
-  return rest.length === 0 ? `Grant ${position + 1}` : `Grant ${position + 1}: ${rest.join('.')}`
+  const grant = `Grant ${position + 1}`
+  const [field, nth] = rest
+  if (field === undefined) return grant
+  return field === 'actions' && typeof nth === 'number' ? `${grant}: action ${nth + 1}` : `${grant}: ${rest.join('.')}`
 }

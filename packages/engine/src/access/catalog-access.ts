@@ -1,4 +1,5 @@
 /** What one catalog is for callers with the same grants: its classes, its rules and its restricted form, each made when it is first needed. */
+import { accessSampleBytesMax } from '../limits.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Awaitable, Bytes, Entry } from '../store/store.ts'
@@ -6,6 +7,7 @@ import { atOnce, inTurns } from '../store/time-slice.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber } from '../types/type-spec.ts'
 import type { Grant, RuledAction } from './access-policy.ts'
 import { ClassAccess, type ObjectsAllowed } from './class-access.ts'
+import type { KeptAccess, KeptAccesses } from './kept-accesses.ts'
 import { ObjectRules } from './object-rules.ts'
 import { RecordReferences } from './record-references.ts'
 import { restrictedCatalog } from './restricted-catalog.ts'
@@ -21,7 +23,30 @@ export interface ShapeAccess {
 
 const sampleBytesMax = 4_096
 
-export class CatalogAccess {
+/** About what a class takes in a catalog, an attribute of it, with those that it inherits, and what is made of a class when an object of it is read. */
+const [classBytes, attributeBytes, shapeBytes] = [1_500, 250, 500]
+
+const measured = new WeakMap<Catalog, number>()
+
+/** Counted once: a catalog does not change. */
+function bytesOf(catalog: Catalog): number {
+  let bytes = measured.get(catalog)
+  if (bytes === undefined) {
+    bytes = catalog.classes.length * classBytes
+    for (const { attributes } of catalog.classes) bytes += attributes.length * attributeBytes
+    measured.set(catalog, bytes)
+  }
+  return bytes
+}
+
+/** Told what becomes of one that is kept. */
+interface Keeper {
+  /** It takes much more memory than it did. */
+  grown(): void
+  forgotten(): void
+}
+
+export class CatalogAccess implements KeptAccess {
   readonly catalog: Catalog
   readonly classes: ClassAccess
   readonly rules: ObjectRules
@@ -30,8 +55,12 @@ export class CatalogAccess {
   private shown: Catalog | undefined
   private preparing: Promise<this> | undefined
   private readonly samples = new Map<ClassNumber, Entry>()
+  private sampleBytes = 0
+  private readonly keeper: Keeper | undefined
 
-  constructor(catalog: Catalog, grants: readonly Grant[], ruleTokensMax: number) {
+  /** `keeper`: where it is kept. */
+  constructor(catalog: Catalog, grants: readonly Grant[], ruleTokensMax: number, keeper?: Keeper) {
+    this.keeper = keeper
     this.catalog = catalog
     this.classes = new ClassAccess(catalog, grants)
     this.rules = new ObjectRules(catalog, recordFormats(catalog), ruleTokensMax)
@@ -41,6 +70,16 @@ export class CatalogAccess {
   get restricted(): Catalog {
     this.shown ??= atOnce(restrictedCatalog(this.classes))
     return this.shown
+  }
+
+  /** See `KeptAccess`. Rules are of grants, which are bounded. */
+  get bytes(): number {
+    const { shown } = this
+    return this.sampleBytes + (shown === undefined ? 0 : bytesOf(shown)) + this.byClass.size * shapeBytes
+  }
+
+  forget(): void {
+    this.keeper?.forgotten()
   }
 
   get isPrepared(): boolean {
@@ -58,6 +97,7 @@ export class CatalogAccess {
     try {
       const shown = await inTurns(restrictedCatalog(this.classes))
       this.shown ??= shown
+      this.keeper?.grown()
       return this
     } finally {
       this.preparing = undefined
@@ -102,6 +142,9 @@ export class CatalogAccess {
   /** A copy of one short record of each class is kept. */
   keepSample(number: ClassNumber, key: Bytes, record: Bytes): void {
     if (this.samples.has(number) || record.length > sampleBytesMax) return
+    const bytes = key.length + record.length + shapeBytes
+    if (this.sampleBytes + bytes > accessSampleBytesMax) return
+    this.sampleBytes += bytes
     this.samples.set(number, { key: Buffer.from(key), value: Buffer.from(record) })
   }
 
@@ -112,23 +155,45 @@ export class CatalogAccess {
   }
 }
 
+/** Of callers with the same grants: a transaction that changes the schema has one after the other. */
+const catalogsMax = 4
+
 /** One for each catalog that is in use. */
 export class CatalogAccesses {
   private readonly grants: readonly Grant[]
   private readonly ruleTokensMax: number
+  private readonly kept: KeptAccesses
   private readonly made = new WeakMap<Catalog, CatalogAccess>()
+  /** The last ones: of older catalogs nothing is asked any more. */
+  private recent: CatalogAccess[] = []
 
-  constructor(grants: readonly Grant[], ruleTokensMax: number) {
+  constructor(grants: readonly Grant[], ruleTokensMax: number, kept: KeptAccesses) {
     this.grants = grants
     this.ruleTokensMax = ruleTokensMax
+    this.kept = kept
   }
 
   of(catalog: Catalog): CatalogAccess {
     let access = this.made.get(catalog)
     if (access === undefined) {
-      access = new CatalogAccess(catalog, this.grants, this.ruleTokensMax)
-      this.made.set(catalog, access)
+      access = this.make(catalog)
+      const eldest = this.recent.length > catalogsMax ? this.recent[0] : undefined
+      if (eldest !== undefined) this.kept.drop(eldest)
     }
+    this.kept.use(access)
+    return access
+  }
+
+  private make(catalog: Catalog): CatalogAccess {
+    const access: CatalogAccess = new CatalogAccess(catalog, this.grants, this.ruleTokensMax, {
+      grown: () => this.kept.bound(access),
+      forgotten: () => {
+        this.made.delete(catalog)
+        this.recent = this.recent.filter((one) => one !== access)
+      },
+    })
+    this.made.set(catalog, access)
+    this.recent.push(access)
     return access
   }
 }

@@ -1,14 +1,14 @@
 /** Which changes of the schema a caller may make: of classes and indexes that it may define resp. index, and of which nothing is kept from it. */
 import type { AshlarError } from '../errors.ts'
-import { embeddedClassOf } from '../records/class-format.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { SchemaClass } from '../schema/catalog.ts'
 import type { CatalogState, ClassDefinition, IndexDefinition } from '../schema/class-definition.ts'
 import { classesHolding } from '../schema/retype.ts'
 import { isRootClass } from '../schema/root-class.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
-import { type ClassAccess, referencesOf } from './class-access.ts'
+import type { ClassAccess } from './class-access.ts'
 import { denied } from './denied.ts'
+import { mayHideInClass } from './hidden-within.ts'
 
 /**
  * `access`: of the whole catalog as it is. `before` and `after`: of what the caller knows of it, or of all. Classes that are changed with others, as by inverse attributes, count like
@@ -73,20 +73,7 @@ function changedOf<T extends ClassDefinition | IndexDefinition>(before: readonly
 export function isWhole(cls: SchemaClass, access: ClassAccess): boolean {
   return [cls, ...cls.subclasses].every((each) => {
     const areObjectsSeen = !each.isReferenceable || access.objects(each, 'read') === 'all'
-    return areObjectsSeen && areValuesWhole(each, access, new Set())
-  })
-}
-
-/** `within`: embedded classes that are being looked at, as lists may hold objects of their own class. */
-function areValuesWhole(cls: SchemaClass, access: ClassAccess, within: Set<number>): boolean {
-  if (within.has(cls.number)) return true
-  within.add(cls.number)
-  if (access.attributesOf(cls).size < cls.attributes.length) return false
-  return cls.attributes.every(({ spec }) => {
-    if (referencesOf(spec).some(({ referencedClass }) => access.mayNameHidden(referencedClass))) return false
-    const embedded = embeddedClassOf(spec)
-    const held = embedded === undefined ? undefined : access.catalog.classByNumber(embedded)
-    return held === undefined || areValuesWhole(held, access, within)
+    return areObjectsSeen && !mayHideInClass(each, access, ['reference', 'attribute'])
   })
 }
 

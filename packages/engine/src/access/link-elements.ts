@@ -1,10 +1,10 @@
 /** The elements of collections that are kept as links; each look at all of them yields now and then. */
 import { readMapEntries } from '../links/map-entries.ts'
-import type { MapPair } from '../records/attribute-change.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { targetOfKey } from '../records/link-keys.ts'
 import type { Entry } from '../store/store.ts'
 import type { Pieces } from '../types/logical-type.ts'
+import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
 import { stepsAtOnce } from './value-references.ts'
 

@@ -2,7 +2,7 @@
 import { readAndRequireLinkEntries } from '../links/attribute-links.ts'
 import { mapEntryKey } from '../links/map-entries.ts'
 import { applyChange } from '../records/apply-change.ts'
-import type { MapPair, ValueChange } from '../records/attribute-change.ts'
+import type { ValueChange } from '../records/attribute-change.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { mayHoldReferences } from '../records/references-in.ts'
@@ -11,16 +11,17 @@ import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Entry } from '../store/store.ts'
 import { atOnce, inParts, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
 import type { Pieces } from '../types/logical-type.ts'
+import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { TypeSpec } from '../types/type-spec.ts'
 import type { ChangeGuard, GuardedWork } from '../write/change-guard.ts'
 import { noSuchTarget } from '../write/reference-error.ts'
 import type { ObjectState } from '../write/working-set.ts'
 import type { CatalogAccess } from './catalog-access.ts'
-import { referencesOf } from './class-access.ts'
-import { attributeDenied } from './denied.ts'
+import { attributeDenied, attributeReadOnly, elementsUnclear } from './denied.ts'
+import { mayHide } from './hidden-within.ts'
 import { areSame, type Element, elementsOf, filtered, type Held, holdsKeyOf, namedBy, setOf } from './link-elements.ts'
-import { type Putting, putElements, SeenValues } from './seen-values.ts'
+import { type Origins, type Putting, putElements, SeenValues } from './seen-values.ts'
 import { type IsVisible, targetsIn } from './value-references.ts'
 
 /** Entries of links whose objects are looked at in one go. */
@@ -88,14 +89,15 @@ export class MergedChanges {
   private async mergedChange(changed: Changed, before: unknown, change: ValueChange): Promise<ValueChange | undefined> {
     const { state, attribute } = changed
     const { spec } = attribute.attribute
-    const whole = await inTurns(this.values.changeOf(attribute, change))
+    const origins: Origins = new Map()
+    const whole = await inTurns(this.values.changeOf(attribute, change, origins))
     if (whole.kind === 'add' && spec.logicalType === 'list') return this.addition(changed, whole)
     const { seen, isVisible } = await this.seenIn(spec, before)
     const after = applyChange(attribute, seen, whole)
     if (await inTurns(isSameInPieces(attribute.codec, seen, after))) return undefined
     this.refuseUnlessWritable(changed)
     await this.refuseHidden(changed, await this.targets(spec, after))
-    const merging = this.values.putBack(state.format, attribute, before, after, puttingOf(changed, isVisible))
+    const merging = this.values.putBack(state.format, attribute, before, after, puttingOf(changed, isVisible, origins))
     return { kind: 'set', value: await inTurns(merging) }
   }
 
@@ -105,7 +107,7 @@ export class MergedChanges {
     const { state, attribute } = changed
     this.refuseUnlessWritable(changed)
     await this.refuseHidden(changed, await this.targets(attribute.attribute.spec, change.elements))
-    const putting = puttingOf(changed, () => true)
+    const putting = puttingOf(changed, () => true, new Map())
     const elements = await inTurns(this.values.putBack(state.format, attribute, [], change.elements, putting))
     return { kind: 'add', elements: elements as readonly unknown[] }
   }
@@ -150,7 +152,7 @@ export class MergedChanges {
   ): Promise<ValueChange | undefined> {
     const { attribute, known } = changed
     const after = change.value as readonly Element[]
-    if (!this.mayHide(attribute) && this.isWritable(changed)) {
+    if (!mayHide(attribute.attribute.spec, this.access.classes, ['reference']) && this.isWritable(changed)) {
       await this.refuseHidden(changed, await inTurns(namedBy(known, after)))
       return change
     }
@@ -166,10 +168,6 @@ export class MergedChanges {
     const hidden = await inTurns(setOf(held.hidden as readonly Oid[], (oid) => oid))
     const merging = putElements(held.all as readonly Oid[], after as readonly Oid[], (oid) => !hidden.has(oid))
     return { kind: 'set', value: await inTurns(merging) }
-  }
-
-  private mayHide({ attribute: { spec } }: AttributeFormat): boolean {
-    return referencesOf(spec).some(({ referencedClass }) => this.access.classes.mayNameHidden(referencedClass))
   }
 
   /** The pairs with these keys. */
@@ -223,7 +221,9 @@ export class MergedChanges {
   }
 
   private refuseUnlessWritable(changed: Changed): void {
-    if (!this.isWritable(changed)) this.refuse(changed)
+    if (this.isWritable(changed)) return
+    const { state, attribute } = changed
+    throw attributeReadOnly(actionOf(state), attribute.attribute.name, state.format.cls.name)
   }
 
   private isWritable({ state, attribute }: Changed): boolean {
@@ -237,7 +237,7 @@ export class MergedChanges {
 
 type Added = Extract<ValueChange, { kind: 'add' }>
 
-function puttingOf({ state }: Changed, isVisible: IsVisible): Putting {
+function puttingOf({ state, attribute }: Changed, isVisible: IsVisible, origins: Origins): Putting {
   const action = actionOf(state)
   return {
     isVisible,
@@ -245,6 +245,13 @@ function puttingOf({ state }: Changed, isVisible: IsVisible): Putting {
     refuse: (refused: AttributeFormat, { cls }: ClassFormat): never => {
       throw attributeDenied(action, refused.attribute.name, cls.name)
     },
+    refuseReadOnly: (refused: AttributeFormat, { cls }: ClassFormat): never => {
+      throw attributeReadOnly(action, refused.attribute.name, cls.name)
+    },
+    refuseUnclear: (): never => {
+      throw elementsUnclear(attribute.attribute.name, state.format.cls.name)
+    },
+    originsOf: (list) => origins.get(list),
   }
 }
 

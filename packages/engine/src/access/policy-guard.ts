@@ -31,6 +31,7 @@ import { type Asking, type Candidates, Visibility } from './visibility.ts'
 export function policyRestriction(database: OpenDatabase, accesses: CatalogAccesses, asking: Asking): Restriction {
   return {
     catalogOf: (catalog) => accesses.of(catalog).restricted,
+    prepared: (catalog) => accesses.of(catalog).prepared(),
     capabilities: restrictedCapabilities(database.store),
     checkSchema: (catalog, next) => checkSchemaChange(accesses.of(catalog).classes, catalog.state, next),
     shown: (below, catalog, reading) => {
@@ -41,9 +42,9 @@ export function policyRestriction(database: OpenDatabase, accesses: CatalogAcces
       return new RestrictedSnapshot(below, open)
     },
     guardOf: (work) => {
-      const { memory } = work.transaction
+      const { memory, signal } = work.transaction
       assert(memory !== undefined, 'whoever is restricted changes objects within a budget')
-      return new PolicyGuard(database, accesses.of(work.catalog), { ...asking, memory }, work)
+      return new PolicyGuard(database, accesses.of(work.catalog), { ...asking, memory, signal }, work)
     },
   }
 }
@@ -100,10 +101,10 @@ class PolicyGuard implements ChangeGuard {
     if (stored === undefined) return undefined
     if (action === 'update' && this.updated.has(oid) && this.updated.get(oid) === undefined) return undefined
     const candidate: Candidates = new Map([[oid, stored]])
-    return mapAwaitable(this.by('read').hiddenAmong(candidate), (hidden) => {
+    return mapAwaitable(this.by('read').refusedAmong(candidate), (hidden) => {
       if (hidden.has(oid)) throw objectNotFound(oid)
       if (action === 'read') return undefined
-      return mapAwaitable(this.by(action).hiddenAmong(candidate), (refused) => {
+      return mapAwaitable(this.by(action).refusedAmong(candidate), (refused) => {
         if (refused.has(oid))
           throw denied(`The caller may not ${action} object ${oid} of class ${state.format.cls.name}.`)
         requireAsRead(this.work, state.key, stored)
@@ -132,8 +133,8 @@ class PolicyGuard implements ChangeGuard {
     return mapAwaitable(this.work.objects.load(from), (state) => {
       if (state?.stored !== undefined) requireAsRead(this.work, state.key, state.stored)
       const candidate: Candidates = new Map([[from, state?.stored]])
-      return mapAwaitable(this.by('read').hiddenAmong(candidate), (hidden) =>
-        mapAwaitable(this.by('update').hiddenAmong(candidate), (refused) => {
+      return mapAwaitable(this.by('read').refusedAmong(candidate), (hidden) =>
+        mapAwaitable(this.by('update').refusedAmong(candidate), (refused) => {
           if (hidden.has(from) || refused.has(from)) throw takingDenied(place)
           this.updated.set(from, place)
         }),
@@ -182,7 +183,7 @@ class PolicyGuard implements ChangeGuard {
       const known = this.work.objects.known(oid)
       if (known === undefined || known.stored !== undefined) candidates.set(oid, known?.stored)
     }
-    return this.by('read').hiddenAmong(candidates)
+    return this.by('read').refusedAmong(candidates)
   }
 
   async checkWritten(): Promise<void> {
@@ -201,7 +202,7 @@ class PolicyGuard implements ChangeGuard {
     if (written.size === 0) return
     await this.work.transaction.sortWrites()
     const after = new Visibility(this.work.transaction.overlay(), this.access, this.database, this.asking, action)
-    const [refused] = await after.hiddenAmong(written)
+    const [refused] = await after.refusedAmong(written)
     if (refused === undefined) return
     const place = action === 'update' ? this.updated.get(refused) : undefined
     if (place !== undefined) throw takingDenied(place)

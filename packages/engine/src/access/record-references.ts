@@ -1,5 +1,5 @@
 /** The references within a record: which objects they name, and the record without some of them. */
-import { type ClassFormat, embeddedClassOf, type FormatSource } from '../records/class-format.ts'
+import type { ClassFormat, FormatSource } from '../records/class-format.ts'
 import {
   decodeRecordInPieces,
   encodeRecordInPieces,
@@ -8,13 +8,13 @@ import {
   shapeNumberOf,
 } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
-import { mayHoldReferences } from '../records/references-in.ts'
 import type { Bytes } from '../store/store.ts'
 import { commitIdBytes } from '../transaction/store-session.ts'
 import type { Pieces } from '../types/logical-type.ts'
 import { noOid, type Oid, oidFromBytes, oidLength } from '../types/oid.ts'
-import type { ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
-import { type ClassAccess, referencesOf } from './class-access.ts'
+import type { TypeSpec } from '../types/type-spec.ts'
+import type { ClassAccess } from './class-access.ts'
+import { mayHide } from './hidden-within.ts'
 import { type IsVisible, isReferenceVisible, targetsIn, visibleOf } from './value-references.ts'
 
 /** An attribute that holds references in collections or embedded objects. */
@@ -26,7 +26,6 @@ interface HeldReferences {
 /** The attributes of a class that may name what is hidden, as far as its caller sees them. */
 export class RecordReferences {
   private readonly format: ClassFormat
-  private readonly access: ClassAccess
   private readonly formats: FormatSource
   /** Positions of attributes that are one reference; and of those that hold them within. */
   private readonly single: readonly number[]
@@ -34,11 +33,10 @@ export class RecordReferences {
 
   constructor(format: ClassFormat, access: ClassAccess) {
     this.format = format
-    this.access = access
     this.formats = recordFormats(access.catalog)
     const shown = access.attributesOf(format.cls)
     const kept = format.attributes.filter(({ attribute, linkStorage }) => {
-      return linkStorage === undefined && shown.has(attribute.number) && this.mayNameHidden(attribute.spec)
+      return linkStorage === undefined && shown.has(attribute.number) && mayHide(attribute.spec, access, ['reference'])
     })
     const isSingle = ({ attribute }: (typeof kept)[number]): boolean => attribute.spec.logicalType === 'reference'
     this.single = kept.filter(isSingle).map(({ index }) => index)
@@ -106,29 +104,9 @@ export class RecordReferences {
     const shape = shapeNumberOf(record)
     return (index) => this.format.readValue(record, recordHeaderBytes, shape, index)
   }
-
-  /** `seen`: embedded classes that are being looked at, as lists may hold objects of their own class. */
-  private mayNameHidden(spec: TypeSpec, seen: ReadonlySet<number> = new Set()): boolean {
-    if (!mayHoldReferences(spec)) return false
-    const embedded = embeddedClassOf(spec)
-    if (embedded !== undefined) {
-      if (seen.has(embedded)) return false
-      const { attributes, cls } = this.formats.byNumber(embedded)
-      const shown = this.access.attributesOf(cls)
-      const within = new Set([...seen, embedded])
-      return attributes.some(
-        ({ attribute }) => shown.has(attribute.number) && this.mayNameHidden(attribute.spec, within),
-      )
-    }
-    return heldReferences(spec).some(({ referencedClass }) => this.access.mayNameHidden(referencedClass))
-  }
 }
 
 function isNamed(bytes: Bytes, at: number): boolean {
   for (let i = at; i < at + oidLength; i++) if (bytes[i] !== 0) return true
   return false
-}
-
-function heldReferences(spec: TypeSpec): readonly ReferenceSpec[] {
-  return spec.logicalType === 'reference' ? [spec] : referencesOf(spec)
 }

@@ -22,6 +22,7 @@ import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { type AccessPolicy, type Grant, grantsId } from './access-policy.ts'
 import { CatalogAccess, CatalogAccesses } from './catalog-access.ts'
 import { type GrantProblem, grantProblems } from './grant-problems.ts'
+import { KeptAccesses } from './kept-accesses.ts'
 import { policyRestriction } from './policy-guard.ts'
 import { preparedCatalogs, restrictedCatalogs, restrictedStore } from './restricted-store.ts'
 import type { Asking } from './visibility.ts'
@@ -42,6 +43,7 @@ export class Callers {
    * another one for other grants.
    */
   private readonly kept = new Map<string, CatalogAccesses>()
+  private readonly keptAccesses = new KeptAccesses()
 
   constructor(resources: QueryResources) {
     this.resources = resources
@@ -66,7 +68,8 @@ export class Callers {
   private accessesFor(policy: AccessPolicy): CatalogAccesses {
     const id = grantsId(policy)
     const known = this.kept.get(id)
-    const accesses = known ?? new CatalogAccesses(policy.grants, this.resources.database.limits.statementTokensMax)
+    const accesses =
+      known ?? new CatalogAccesses(policy.grants, this.resources.database.limits.statementTokensMax, this.keptAccesses)
     this.kept.delete(id)
     this.kept.set(id, accesses)
     const [oldest] = this.kept.keys()

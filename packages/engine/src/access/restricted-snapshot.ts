@@ -19,6 +19,7 @@ import { isWholeRange } from './whole-ranges.ts'
 const ways = {
   entryCount: 'leftOut',
   sharedRead: 'passedOn',
+  sharedObjects: 'leftOut',
   view: 'screened',
   read: 'screened',
   scan: 'screened',
@@ -252,7 +253,7 @@ function screened(entries: readonly Entry[], screen: Screen): Awaitable<(Bytes |
     if (shape === undefined) namedBy(key, value, screen, asked)
     else if (typeof shape.objects !== 'string') asked.set(oidOfObjectKey(key), value)
   }
-  return mapAwaitable(screen.visibility.hiddenAmong(asked), (hidden) => {
+  return mapAwaitable(screen.visibility.refusedAmong(asked), (hidden) => {
     const isHidden = entries.map(({ key, value }, i): boolean => {
       const shape = shapes[i]
       if (shape?.objects === 'none') return true
@@ -308,7 +309,7 @@ async function withoutHiddenReferences(
     const looked = inTurnsIfLong(shapes[i]?.references.targets(value, targets) ?? none(), visibility.slice)
     if (looked instanceof Promise) await looked
   }
-  const hidden = await visibility.hiddenAmong(targets)
+  const hidden = await visibility.refusedAmong(targets)
   if (hidden.size === 0) return values
   const isVisible = (oid: Oid): boolean => !hidden.has(oid)
   for (const [i, value] of values.entries()) {

@@ -3,20 +3,26 @@
  * defaults; `putBack` gives a value that the caller has changed what is hidden in the value that was there. What is put back unchanged is the value that was there.
  */
 import { assert } from '../errors.ts'
-import type { AttributeChange, ValueChange } from '../records/attribute-change.ts'
+import type { AttributeChange, ElementOrigins, ValueChange } from '../records/attribute-change.ts'
 import { type AttributeFormat, type ClassFormat, embeddedClassOf } from '../records/class-format.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
 import { mayHoldReferences } from '../records/references-in.ts'
 import { encodeValue, isSameInPieces } from '../records/same-value.ts'
 import type { Pieces } from '../types/logical-type.ts'
+import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { ClassNumber, TypeSpec } from '../types/type-spec.ts'
 import type { ClassAccess } from './class-access.ts'
+import { exactOrigins, likelyOrigins } from './element-origins.ts'
+import { mayHide } from './hidden-within.ts'
 import { filtered, holdsKeyOf } from './link-elements.ts'
-import { type IsVisible, isReferenceVisible, type MapPair, stepsAtOnce, visibleOf } from './value-references.ts'
+import { type IsVisible, isReferenceVisible, stepsAtOnce, visibleOf } from './value-references.ts'
 
 /** Embedded objects that are looked at between two turns for others. */
 const elementsAtOnce = 100
+
+/** Of lists of embedded objects that are edited one by one, by the list that comes of it. */
+export type Origins = Map<unknown, ElementOrigins>
 
 /** A change of one object. */
 export interface Putting {
@@ -24,6 +30,12 @@ export interface Putting {
   readonly action: 'create' | 'update'
   /** Throws what the caller is told that may not change the attribute of the class. */
   refuse(attribute: AttributeFormat, format: ClassFormat): never
+  /** Likewise where no grant lets it be set. */
+  refuseReadOnly(attribute: AttributeFormat, format: ClassFormat): never
+  /** Likewise where it cannot be known which element of a list is which. */
+  refuseUnclear(): never
+  /** Of a list of `after`, where whoever changes it knows. */
+  originsOf(list: readonly unknown[]): ElementOrigins | undefined
 }
 
 export class SeenValues {
@@ -47,14 +59,17 @@ export class SeenValues {
     return yield* this.laidOut(spec, seen, 'known')
   }
 
-  /** The change under the formats of the whole catalog. */
-  *changeOf(attribute: AttributeFormat, change: ValueChange): Pieces<ValueChange> {
+  /** The change under the formats of the whole catalog; `origins` are told those of its lists. */
+  *changeOf(attribute: AttributeFormat, change: ValueChange, origins: Origins): Pieces<ValueChange> {
     const { spec } = attribute.attribute
     const embedded = embeddedClassOf(spec)
     if (embedded === undefined) return change
     switch (change.kind) {
-      case 'set':
-        return { kind: 'set', value: yield* this.laidOut(spec, change.value, 'whole') }
+      case 'set': {
+        const value = yield* this.laidOut(spec, change.value, 'whole')
+        if (change.origins !== undefined) origins.set(value, change.origins)
+        return { kind: 'set', value }
+      }
       case 'add':
       case 'remove': {
         const elements = yield* this.laidOut(spec, change.elements, 'whole')
@@ -65,7 +80,7 @@ export class SeenValues {
         const fields: AttributeChange[] = []
         for (const { attribute: field, name, change: within } of change.fields) {
           const own = format.attribute(field.attribute.number)
-          fields.push({ attribute: own, name, change: yield* this.changeOf(own, within) })
+          fields.push({ attribute: own, name, change: yield* this.changeOf(own, within, origins) })
         }
         return { kind: 'merge', fields }
       }
@@ -75,8 +90,8 @@ export class SeenValues {
   }
 
   /**
-   * `after`: as seen. `format`: the class of the attribute. Hidden elements of a list stay at their places, those of sets and maps stay; embedded objects of a list keep
-   * what they hide where they are found again (`pairing`).
+   * `after`: as seen. `format`: the class of the attribute. Hidden elements of a list stay at their places, those of sets and
+   * maps stay; embedded objects of a list keep what they hide (`exactOrigins`).
    */
   *putBack(
     format: ClassFormat,
@@ -132,7 +147,7 @@ export class SeenValues {
       if (writable.has(own)) values[index] = yield* this.putBack(format, attribute, old, after[index], putting)
       else {
         const seen = yield* this.seen(spec, old, putting.isVisible)
-        if (!(yield* isSameInPieces(codec, seen, after[index]))) putting.refuse(attribute, format)
+        if (!(yield* isSameInPieces(codec, seen, after[index]))) putting.refuseReadOnly(attribute, format)
       }
     }
     return values
@@ -145,25 +160,24 @@ export class SeenValues {
     putting: Putting,
   ): Pieces<unknown[]> {
     assert(spec.logicalType === 'object', 'what holds references is one or an object')
-    const partners = before.length === after.length ? undefined : yield* this.partners(spec, before, after, putting)
+    const origins = putting.originsOf(after) ?? (yield* this.origins(spec, before, after, putting))
     const created: readonly unknown[] = this.formats.byNumber(spec.class).defaultValues().values
     const merged: unknown[] = []
     for (const [i, element] of after.entries()) {
       if (i % elementsAtOnce === elementsAtOnce - 1) yield
-      const old = before[partners === undefined ? i : (partners[i] ?? before.length)] ?? created
+      const origin = origins[i]
+      const old = origin === undefined ? created : before[origin]
       merged.push(yield* this.putObject(spec.class, old as readonly unknown[], element as readonly unknown[], putting))
     }
     return merged
   }
 
-  /** For each element of `after` the position in `before` of that which it is. */
-  private *partners(
-    spec: TypeSpec,
+  private *origins(
+    spec: TypeSpec & { readonly logicalType: 'object' },
     before: readonly unknown[],
     after: readonly unknown[],
-    { isVisible }: Putting,
-  ): Pieces<(number | undefined)[]> {
-    assert(spec.logicalType === 'object', 'only objects have parts that are hidden')
+    { isVisible, refuseUnclear }: Putting,
+  ): Pieces<ElementOrigins> {
     const codec = this.formats.embedded(spec.class)
     const [old, given]: [string[], string[]] = [[], []]
     for (const [i, element] of before.entries()) {
@@ -174,7 +188,9 @@ export class SeenValues {
       if (i % elementsAtOnce === elementsAtOnce - 1) yield
       given.push(encodeValue(codec, element).toString('latin1'))
     }
-    return pairing(old, given)
+    if (mayHide(spec, this.access, ['reference', 'attribute']))
+      return (yield* exactOrigins(old, given)) ?? refuseUnclear()
+    return before.length === after.length ? after.map((_element, i) => i) : likelyOrigins(old, given)
   }
 
   /** With the defaults of hidden attributes. */
@@ -229,42 +245,4 @@ function isPairHidden(
 ): boolean {
   if (!isReferenceVisible(value, isVisible)) return true
   return logicalType === 'reference' && !isReferenceVisible(key, isVisible)
-}
-
-/**
- * Which of the elements `before` each of those `after` is, by how they look: those at the beginning and at the end that look the same; of the rest, where all that is left of the
- * one list is in the other in the same order, those that look the same; else those at the same place.
- */
-function pairing(before: readonly string[], after: readonly string[]): (number | undefined)[] {
-  const least = Math.min(before.length, after.length)
-  let start = 0
-  while (start < least && before[start] === after[start]) start++
-  let end = 0
-  while (end < least - start && before.at(-1 - end) === after.at(-1 - end)) end++
-  const partners: (number | undefined)[] = after.map((_element, i) => {
-    return i < start ? i : i >= after.length - end ? i + before.length - after.length : undefined
-  })
-  const [left, right] = [before.slice(start, before.length - end), after.slice(start, after.length - end)]
-  const found = left.length > right.length ? placesOf(right, left) : invert(placesOf(left, right))
-  for (const [i] of right.entries()) {
-    const place = found === undefined ? i : found.get(i)
-    if (place !== undefined && place < left.length) partners[start + i] = start + place
-  }
-  return partners
-}
-
-/** Where each of the elements is found in a longer list, in the same order; undefined where one is not. */
-function placesOf(elements: readonly string[], within: readonly string[]): Map<number, number> | undefined {
-  const places = new Map<number, number>()
-  let at = 0
-  for (const [i, element] of elements.entries()) {
-    while (at < within.length && within[at] !== element) at++
-    if (at === within.length) return undefined
-    places.set(i, at++)
-  }
-  return places
-}
-
-function invert(places: ReadonlyMap<number, number> | undefined): Map<number, number> | undefined {
-  return places && new Map([...places].map(([from, to]) => [to, from]))
 }

@@ -1,8 +1,10 @@
 /** The references within a value that is kept in a record: which objects they name, and the value without some of them. */
+
 import type { FormatSource } from '../records/class-format.ts'
 import { mayHoldReferences } from '../records/references-in.ts'
 import type { Bytes } from '../store/store.ts'
 import type { Pieces } from '../types/logical-type.ts'
+import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { MapSpec, TypeSpec } from '../types/type-spec.ts'
 
@@ -10,8 +12,6 @@ export type IsVisible = (oid: Oid) => boolean
 
 /** Steps of which each looks at a reference, between two turns for others. */
 export const stepsAtOnce = 1_000
-
-export type MapPair = { readonly key: unknown; readonly value: unknown }
 
 /** The objects that a value names; yields now and then. */
 export function* targetsIn(

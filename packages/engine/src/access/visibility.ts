@@ -11,6 +11,7 @@ import { type Inputs, newEvaluationContext } from '../query/execute/new-evaluati
 import { type ScriptContext, StatementContext } from '../query/execute/statement-context.ts'
 import { dialectDefault } from '../query/language/dialect.ts'
 import { ticksNow } from '../query/prepare-text.ts'
+import { newQueryCounts } from '../query/query-counts.ts'
 import type { UserValue } from '../query/values/user.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Snapshot } from '../store/store.ts'
@@ -69,7 +70,7 @@ export class Visibility {
   private working = 0
   private deciding: Promise<void> | undefined
 
-  /** `snapshot`: unrestricted. `action`: by whose rules it is decided; what is not allowed by them is `hidden` here, whichever it is. */
+  /** `snapshot`: unrestricted. `action`: by whose rules it is decided. */
   constructor(
     snapshot: Snapshot,
     access: CatalogAccess,
@@ -95,7 +96,8 @@ export class Visibility {
       slice: this.clock.stoppedBetween(openSliceOfWork()),
       clock: this.clock,
       memory: held,
-      written: { rows: 0 },
+      written: newQueryCounts(),
+      totals: newQueryCounts(),
       now: ticksNow(),
       user: asking.user,
     }
@@ -115,8 +117,8 @@ export class Visibility {
     return this.reader.yieldIfDue()
   }
 
-  /** Those that the caller does not see; there may be none of that name at all. */
-  hiddenAmong(candidates: Candidates): Awaitable<ReadonlySet<Oid>> {
+  /** Those to which its action is not allowed, as to see them; there may be none of that name at all. */
+  refusedAmong(candidates: Candidates): Awaitable<ReadonlySet<Oid>> {
     const open: Candidate[] = []
     const hidden = new Set<Oid>()
     for (const candidate of candidates) {
@@ -139,7 +141,7 @@ export class Visibility {
       return mapAwaitable(this.snapshot.view(sample.key, copied), () => {
         const asked =
           typeof this.access.ofClass(number)?.objects === 'string' ? noCandidates : new Map([[oid, sample.value]])
-        return mapAwaitable(this.hiddenAmong(asked), () => {
+        return mapAwaitable(this.refusedAmong(asked), () => {
           this.decided.delete(oid)
           return undefined
         })

@@ -64,7 +64,7 @@ function isWholeLink(from: Bytes, { access, visibility }: Screen): Awaitable<boo
   if (spec === undefined) return false
   if (referencesOf(spec).some(({ referencedClass }) => access.classes.mayNameHidden(referencedClass))) return false
   const owner = ownerOfKey(from)
-  return mapAwaitable(visibility.hiddenAmong(new Map([[owner, undefined]])), (hidden) => !hidden.has(owner))
+  return mapAwaitable(visibility.refusedAmong(new Map([[owner, undefined]])), (hidden) => !hidden.has(owner))
 }
 
 function isWholeIndex(number: IndexNumber, { catalog, classes }: CatalogAccess): boolean {

@@ -16,6 +16,11 @@ export class WorkClock {
     return (this.stoppedAtMs ?? performance.now()) > this.endsAtMs
   }
 
+  /** For so long the server has worked. */
+  get workedMs(): number {
+    return (this.stoppedAtMs ?? performance.now()) - this.endsAtMs + this.msMax
+  }
+
   /** The same time once more, from now on. */
   restarted(): WorkClock {
     return new WorkClock(this.msMax)

@@ -37,7 +37,7 @@ interface KeyPart {
   readonly isCopied: boolean
 }
 
-const { store, catalog, container, object, link, index, receipt } = keySpace
+const { store, catalog, container, object, link, index, receipt, log } = keySpace
 const classOrIndex = 'number (4)'
 
 /** Every part, in key order; `docs/storage-format.md` tells their values. */
@@ -92,6 +92,19 @@ export const keyLayout: readonly KeyPart[] = [
     prefix: [receipt],
     rest: 'group (1), 0, digest (16) or group (1), 1, minute (4), digest (16)',
     holds: 'what was replied to a request with a key of its own, or when that ends',
+    isCopied: true,
+  },
+  // Who follows the changes goes on with those of the copy.
+  {
+    prefix: [log, 0],
+    rest: 'epoch (4), commit number (8), part (4), length (4)',
+    holds: 'what a commit has changed',
+    isCopied: true,
+  },
+  {
+    prefix: [log, 1],
+    rest: 'epoch (4)',
+    holds: 'up to which commit the change log was removed',
     isCopied: true,
   },
 ]

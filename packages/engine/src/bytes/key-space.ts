@@ -9,6 +9,7 @@ export const keySpace = {
   link: 0x04,
   index: 0x05,
   receipt: 0x06,
+  log: 0x07,
 } as const
 
 /** Holds the commit ID of the last schema change; every commit of an object requires it as it was read. */

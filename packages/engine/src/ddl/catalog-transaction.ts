@@ -149,21 +149,21 @@ export class CatalogTransaction {
   async defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
     this.continueNumbers()
     const plan = (given: Catalog) => defineClasses(given, command, this.limits.classAttributesMax)
-    const { state, classNumbers } = this.planAllowed(plan, (planned) => planned.state)
+    const { state, classNumbers } = await this.planAllowed(plan, (planned) => planned.state)
     await this.putCatalog(state)
     return classNumbers
   }
 
   /** Throws what `planAlter` and the plan's execution throw; LimitExceeded if the stored values of too many objects are concerned. */
   async alterClass(command: AlterClass): Promise<ClassNumber> {
-    const plan = this.planAlter(command, true)
+    const plan = await this.planAlter(command, true)
     assert(plan.kind !== 'online', 'no step of a transaction is online')
     await this.alter(plan)
     return plan.cls.number
   }
 
   /** Plans the change on the catalog as it is; `isStep`: of a larger transaction. Throws what `planAlter` throws. */
-  planAlter(command: AlterClass, isStep: boolean): AlterPlan {
+  async planAlter(command: AlterClass, isStep: boolean): Promise<AlterPlan> {
     this.continueNumbers()
     const { limits, session } = this
     const context = { attributesMax: limits.classAttributesMax, sessionNumber: session.number, isStep }
@@ -185,7 +185,7 @@ export class CatalogTransaction {
     if (this.restriction !== undefined) {
       // Whether there are objects is not looked at before.
       const plan = (given: Catalog) => deleteClass(given, changedClass(given, className), false).state
-      this.planAllowed(plan, (state) => state)
+      await this.planAllowed(plan, (state) => state)
     }
     const cls = changedClass(this.catalog, className)
     const uncommitted = this.containers.cached()
@@ -198,7 +198,7 @@ export class CatalogTransaction {
     this.continueNumbers()
     const builder = { sessionNumber: this.session.number, isBackground: false }
     const plan = (given: Catalog) => defineIndex(given, command, this.limits.indexKeyAttributesMax, builder)
-    const { definition, state } = this.planAllowed(plan, (planned) => planned.state)
+    const { definition, state } = await this.planAllowed(plan, (planned) => planned.state)
     await this.putCatalog(withReadyIndex(state, definition.number))
     await this.buildIndex(definition.number)
     return definition
@@ -219,7 +219,7 @@ export class CatalogTransaction {
       if (index !== undefined) return withoutIndex(state, index.number)
       throw new AshlarError('IndexNotFound', `There is no index '${truncateForMessage(name)}'.`)
     }
-    await this.putAltered(this.planAllowed(plan, (state) => state))
+    await this.putAltered(await this.planAllowed(plan, (state) => state))
   }
 
   /** Puts a catalog whose change leaves entries behind, which are purged after the commit. */
@@ -236,9 +236,11 @@ export class CatalogTransaction {
     this.recorder?.catalog(before.state, state, this.version)
     this.state = state
     this.built = undefined
+    // The steps that follow read by what the caller knows of it.
+    await this.restriction?.prepared(this.catalog)
   }
 
-  private planAllowed<P>(plan: (catalog: Catalog) => P, next: (planned: P) => CatalogState): P {
+  private planAllowed<P>(plan: (catalog: Catalog) => P, next: (planned: P) => CatalogState): Promise<P> {
     return planAllowed(this.restriction, this.catalog, plan, next)
   }
 

@@ -49,9 +49,14 @@ export class DdlExecutor {
   /** Returns one class number for each description, in their order. */
   defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
     const { classAttributesMax } = this.database.limits
-    return this.writer.change((catalog) => {
+    return this.writer.change(async (catalog) => {
       const plan = (given: Catalog) => defineClasses(given, command, classAttributesMax)
-      const { state, classNumbers } = planAllowed(this.database.restriction, catalog, plan, (planned) => planned.state)
+      const { state, classNumbers } = await planAllowed(
+        this.database.restriction,
+        catalog,
+        plan,
+        (planned) => planned.state,
+      )
       return { state, result: classNumbers }
     })
   }
@@ -60,7 +65,7 @@ export class DdlExecutor {
     await this.checkEarly(receipt)
     let isBeating = false
     const attempt = async (own: CatalogTransaction): Promise<ClassNumber | OnlineAlter> => {
-      const plan = own.planAlter(command, false)
+      const plan = await own.planAlter(command, false)
       if (plan.kind === 'online') {
         // The heartbeat is in the store before the pending types, which others would otherwise take for abandoned.
         if (!isBeating) await this.heartbeat.start()
@@ -119,7 +124,12 @@ export class DdlExecutor {
     try {
       return await this.writer.change(async (catalog, transaction) => {
         const plan = (given: Catalog) => defineIndex(given, command, limits.indexKeyAttributesMax, builder)
-        const { state, definition } = planAllowed(this.database.restriction, catalog, plan, (planned) => planned.state)
+        const { state, definition } = await planAllowed(
+          this.database.restriction,
+          catalog,
+          plan,
+          (planned) => planned.state,
+        )
         if (isBackground) await receipt?.checkAndPut(transaction, definition)
         return { state, result: definition }
       })

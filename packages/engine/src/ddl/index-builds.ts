@@ -31,6 +31,11 @@ export class IndexBuilds {
     this.heartbeat = heartbeat
   }
 
+  /** Those in the background, by this process. */
+  get count(): number {
+    return this.underWay.size
+  }
+
   /** Throws UniqueViolation, IndexNotFound where the index is deleted meanwhile, and the signal's reason. */
   async build(
     { number, name }: IndexDefinition,

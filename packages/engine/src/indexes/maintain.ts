@@ -1,7 +1,8 @@
 /** Keeps the index entries of changed objects in step with their values, in the same commit. */
 import { SteadyList } from '../budget/steady-list.ts'
 import { SteadyMap } from '../budget/steady-map.ts'
-import { AshlarError } from '../errors.ts'
+import { AshlarError, type ErrorDetail } from '../errors.ts'
+import { violationsToldMax } from '../limits.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
 import type { Bytes } from '../store/store.ts'
@@ -147,6 +148,7 @@ async function withoutTakenKeys(
 ): Promise<Iterable<EntryChange>> {
   const leftOut = new Set<EntryChange>()
   const holders = new SteadyMap<string, Bytes>()
+  const violations = new Violations()
   for (const part of partsOf(additions, ({ entry }) => entry.isUniqueKey)) {
     const { values } = await transaction.read(part.map(({ entry }) => entry.key))
     for (const [i, addition] of part.entries()) {
@@ -161,14 +163,42 @@ async function withoutTakenKeys(
       if (index.replaces === undefined) {
         const oid = oidFromBytes(holder, 0)
         const isTold = discretion === undefined || (await discretion.mayTellHolder(index, addition.change.oid, oid))
-        throw isTold ? uniqueViolation(addition, oid, values[i] === undefined ? ownHolder : '') : untold(addition)
+        const error = isTold
+          ? uniqueViolation(addition, oid, values[i] === undefined ? ownHolder : '')
+          : untold(addition)
+        violations.add(addition.change, oid, error)
+        continue
       }
       noteDuplicate(transaction, index.number, addition.change.oid, oidFromBytes(holder, 0))
       leftOut.add(addition)
     }
     await slice.yieldIfDue()
   }
+  violations.throwAny()
   return leftOut.size === 0 ? additions : [...additions].filter((addition) => !leftOut.has(addition))
+}
+
+/** Of commands among several all are told at once, each in its place; else the first is. */
+class Violations {
+  private first: AshlarError | undefined
+  private readonly details: ErrorDetail[] = []
+  /** Objects that have one, which are not there for others then. */
+  private readonly blamed = new Set<Oid>()
+
+  /** Throws where more than the first need not be known. */
+  add({ oid, position }: IndexedChange, holder: Oid, error: AshlarError): void {
+    if (position === undefined) throw this.first ?? error
+    if (this.blamed.has(holder) || this.blamed.has(oid)) return
+    this.blamed.add(oid)
+    this.first ??= error
+    if (this.details.length < violationsToldMax) this.details.push(...error.errors)
+  }
+
+  throwAny(): void {
+    if (this.first === undefined) return
+    const { type, message, extensions } = this.first
+    throw new AshlarError(type, message, this.details, extensions)
+  }
 }
 
 /** Those that are asked for, some at a time. */

@@ -1,11 +1,12 @@
 /** Changes of to-many attributes that are kept as link entries: override, add and remove (contract 4.3, 4.4). */
+import { SteadyMap, SteadySet } from '../budget/steady-map.ts'
 import { AshlarError, assert } from '../errors.ts'
-import type { MapPair } from '../records/attribute-change.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { linkKind, linkRange, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
 import type { Entry } from '../store/store.ts'
 import { inSlices } from '../store/time-slice.ts'
+import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { ObjectState } from '../write/working-set.ts'
@@ -73,7 +74,8 @@ export async function putMapEntries(
   }
   unit.requireObject(state.oid)
   // Only references that change are checked: what was read can be sent back, dangling ones included.
-  const known = new Map(present.map(({ key, value }) => [Buffer.from(key).toString('latin1'), oidFromBytes(value, 0)]))
+  const known = new SteadyMap<string, Oid>()
+  await inSlices(present, ({ key, value }) => known.set(Buffer.from(key).toString('latin1'), oidFromBytes(value, 0)))
   const place = placeOf(state.format, attribute)
   await inSlices(pairs, async ({ key, value }) => {
     const target = value as Oid
@@ -99,7 +101,8 @@ async function presentPairs(
 ): Promise<readonly Entry[]> {
   if (action === 'override') return presentEntries(unit, state, attribute, linkKind.name)
   if (state.stored === undefined) return []
-  const keys = pairs.map(({ key }) => mapEntryKey(state.oid, attribute, key))
+  const keys: Buffer[] = []
+  await inSlices(pairs, ({ key }) => void keys.push(mapEntryKey(state.oid, attribute, key)))
   const values = await unit.transaction.readAndRequire(keys)
   return keys.flatMap((key, position) => {
     const value = values[position]
@@ -138,7 +141,7 @@ async function append(
   state: ObjectState,
   attribute: AttributeFormat,
   elements: readonly Oid[],
-  known: ReadonlySet<Oid>,
+  known: Pick<SteadySet<Oid>, 'has'>,
 ): Promise<void> {
   if (elements.length === 0) return
   const { referencedClass } = referenceSpecOf(attribute)
@@ -164,13 +167,19 @@ async function remove(
   if (attribute.linkStorage === 'set') {
     return inSlices(elements, (target) => removeEntry(unit, owner, target))
   }
-  const removed = new Set(elements)
+  const removed = await setOf(elements)
   await inSlices(await presentEntries(unit, state, attribute, linkKind.position), (entry) => {
     if (removed.has(oidFromBytes(entry.value, 0))) removeStoredEntry(unit, owner, entry)
   })
 }
 
-const noTargets: ReadonlySet<Oid> = new Set()
+const noTargets = new SteadySet<Oid>()
+
+async function setOf(targets: readonly Oid[]): Promise<SteadySet<Oid>> {
+  const set = new SteadySet<Oid>()
+  await inSlices(targets, (target) => set.add(target))
+  return set
+}
 
 /** What a set has already is left alone. */
 async function addUnpaired(
@@ -182,7 +191,8 @@ async function addUnpaired(
   if (attribute.linkStorage === 'list' || state.stored === undefined) {
     return append(unit, state, attribute, elements, noTargets)
   }
-  const keys = elements.map((target) => targetKey(state.oid, attribute.attribute.number, target))
+  const keys: Buffer[] = []
+  await inSlices(elements, (target) => void keys.push(targetKey(state.oid, attribute.attribute.number, target)))
   const values = await unit.transaction.readAndRequire(keys)
   const added = elements.filter((_target, position) => values[position] === undefined)
   return append(unit, state, attribute, added, noTargets)
@@ -197,20 +207,28 @@ async function overrideUnpaired(
 ): Promise<void> {
   const owner = { oid: state.oid, attribute }
   if (attribute.linkStorage === 'set') {
-    const wanted = new Set(elements)
-    const present = await presentEntries(unit, state, attribute, linkKind.target)
-    await inSlices(present, (entry) => {
-      if (!wanted.delete(targetOfKey(entry.key))) removeStoredEntry(unit, owner, entry)
+    const wanted = await setOf(elements)
+    const held = new SteadySet<Oid>()
+    await inSlices(await presentEntries(unit, state, attribute, linkKind.target), (entry) => {
+      const target = targetOfKey(entry.key)
+      if (wanted.has(target)) held.add(target)
+      else removeStoredEntry(unit, owner, entry)
     })
-    return append(unit, state, attribute, [...wanted], noTargets)
+    const added: Oid[] = []
+    await inSlices(elements, (target) => {
+      if (held.has(target)) return
+      held.add(target)
+      added.push(target)
+    })
+    return append(unit, state, attribute, added, noTargets)
   }
   const present = await presentEntries(unit, state, attribute, linkKind.position)
   // Behind what is removed the end would have to be looked for through all of it.
   if (state.stored !== undefined) await readListEnds(unit, [owner])
   const kept = commonPrefix(present, elements)
   await inSlices(present.slice(kept), (entry) => removeStoredEntry(unit, owner, entry))
-  const known = new Set<Oid>()
-  await inSlices(present, ({ value }) => void known.add(oidFromBytes(value, 0)))
+  const known = new SteadySet<Oid>()
+  await inSlices(present, ({ value }) => known.add(oidFromBytes(value, 0)))
   return append(unit, state, attribute, elements.slice(kept), known)
 }
 
@@ -224,7 +242,7 @@ async function overridePaired(
   const wanted = [...new Set(elements)]
   if (attribute.linkStorage === 'set') {
     const present = (await presentEntries(unit, state, attribute, linkKind.target)).map(({ key }) => targetOfKey(key))
-    const wantedSet = new Set(wanted)
+    const wantedSet = await setOf(wanted)
     await removeFromMany(
       unit,
       owner,
@@ -238,7 +256,7 @@ async function overridePaired(
   const kept = commonPrefix(present, wanted)
   const following = new Map(present.slice(kept).map(({ key, value }) => [oidFromBytes(value, 0), positionOfKey(key)]))
   const rest = wanted.slice(kept)
-  const restSet = new Set(rest)
+  const restSet = await setOf(rest)
   await removeFromMany(
     unit,
     owner,

@@ -3,8 +3,12 @@ import type { AttributeFormat } from '../records/class-format.ts'
 import { linkKind, linkRange, positionKey, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
 import type { Bytes, Entry } from '../store/store.ts'
 import { inParts } from '../store/time-slice.ts'
-import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
+import { noOid, type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
+import { mapEntryValue } from './map-entries.ts'
+
+/** For the change log: the element is removed, and its object is not. */
+const nothing = Buffer.alloc(0)
 
 /** One side of a link: an object and its attribute. */
 export interface RelationshipEnd {
@@ -24,13 +28,14 @@ export function addEntry(unit: UnitOfWork, owner: RelationshipEnd, target: Oid, 
 export function removeEntry(unit: UnitOfWork, owner: RelationshipEnd, target: Oid, position?: Bytes): void {
   const { oid } = owner
   const { number } = owner.attribute.attribute
-  unit.transaction.delete(position === undefined ? targetKey(oid, number, target) : positionKey(oid, number, position))
+  if (position === undefined) unit.transaction.delete(targetKey(oid, number, target), nothing)
+  else unit.transaction.delete(positionKey(oid, number, position), oidBytes(target))
   unit.recorder?.link({ kind: 'removed', owner: oid, attribute: number, target, position, key: undefined })
 }
 
 /** An element of a list or set, as its entry was read. */
 export function removeStoredEntry(unit: UnitOfWork, { oid, attribute }: RelationshipEnd, { key, value }: Entry): void {
-  unit.transaction.delete(key)
+  unit.transaction.delete(key, value)
   if (unit.recorder === undefined) return
   const isList = attribute.linkStorage === 'list'
   unit.recorder.link({
@@ -50,9 +55,10 @@ export function putMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entry: Ent
   unit.recorder?.link({ kind: 'added', owner: owner.oid, attribute: number, target, position: undefined, key })
 }
 
-/** Of a map; `entryKey`: as it is stored. `keyOf` is asked where somebody listens. */
+/** Of a map; `entryKey`: as it is stored. `keyOf` is asked where somebody listens, or it is logged. */
 export function removeMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entryKey: Bytes, keyOf: () => unknown): void {
-  unit.transaction.delete(entryKey)
+  const isLogged = unit.transaction.logEpoch > 0
+  unit.transaction.delete(entryKey, isLogged ? mapEntryValue(owner.attribute, keyOf(), noOid) : undefined)
   unit.recorder?.link({
     kind: 'removed',
     owner: owner.oid,

@@ -167,7 +167,7 @@ export function shownLinks(
   return entries.length < linksReadAtOnce ? entries : manyLinksJson(attribute, entries)
 }
 
-function shownRange(oid: Oid, attribute: AttributeFormat): KeyRange {
+export function shownRange(oid: Oid, attribute: AttributeFormat): KeyRange {
   return linkRange(oid, attribute.attribute.number, shownKind(attribute))
 }
 

@@ -175,6 +175,9 @@ export interface ParsedText {
 const noneLifted: ReadonlyMap<string, TypedValue> = new Map()
 
 export class PlanCache {
+  /** Plans that were there already, and that were made. */
+  reused = 0
+  made = 0
   private readonly generations = new Generations(plansBytesMax / 2)
   /** Those of which no value was taken out. */
   private readonly texts = new Kept<ParsedText>(this.generations)
@@ -247,8 +250,12 @@ export class PlanCache {
     const plans = this.plansOf(catalog)
     const kept = plans.get(statement)
     if (kept !== undefined && kept.dialect === dialect && kept.formats === formats) {
-      if (areSame(kept.planned.variables, context.variables)) return kept.planned as Planned<P>
+      if (areSame(kept.planned.variables, context.variables)) {
+        this.reused++
+        return kept.planned as Planned<P>
+      }
     }
+    this.made++
     const asked = new AskedVariables(context.variables)
     const binder = createBinder(context, asked)
     const planned = { plan: make(binder), nested: binder.nested, variables: asked.signatures }

@@ -11,6 +11,7 @@ import { valueBytes } from './evaluate/value-bytes.ts'
 import type { ScriptContext } from './execute/statement-context.ts'
 import type { Statement } from './language/ast.ts'
 import type { ParsedText } from './plan-cache.ts'
+import { newQueryCounts, type QueryCounts } from './query-counts.ts'
 import type { QueryProgress, QueryRequest } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import type { ScriptState } from './script-executor.ts'
@@ -107,13 +108,18 @@ type Parameters = NonNullable<QueryRequest['parameters']>
 function preparedText(
   { statements, lifted }: ParsedText,
   request: QueryRequest,
-  { database: { limits, store, restriction }, dialect, user = userValue(request.user ?? null) }: QueryResources,
+  {
+    database: { limits, store, restriction },
+    counts: totals,
+    dialect,
+    user = userValue(request.user ?? null),
+  }: QueryResources,
   memory: RequestMemory,
   slice: TimeSlice,
 ): PreparedText {
   const clock = new WorkClock(limits.statementMsMax)
-  const written = { rows: 0 }
-  request.watch?.onBegun?.(new Progress(written, memory))
+  const written = newQueryCounts()
+  request.watch?.onBegun?.(new Progress(written, memory, clock))
   return {
     statements,
     texts: {
@@ -127,25 +133,36 @@ function preparedText(
       clock,
       memory,
       written,
+      totals,
       now: ticksNow(),
       user,
     },
-    state: { variables: new Map(lifted), textFormats: noTextFormats },
+    state: { variables: lifted.size === 0 ? new Map() : new Map(lifted), textFormats: noTextFormats },
     isLifted: lifted.size > 0,
   }
 }
 
 class Progress implements QueryProgress {
-  private readonly written: { readonly rows: number }
+  private readonly written: Readonly<QueryCounts>
+  private readonly clock: WorkClock
   private readonly memory: RequestMemory
 
-  constructor(written: { readonly rows: number }, memory: RequestMemory) {
+  constructor(written: Readonly<QueryCounts>, memory: RequestMemory, clock: WorkClock) {
+    this.clock = clock
     this.written = written
     this.memory = memory
   }
 
   get rows(): number {
     return this.written.rows
+  }
+
+  get touched(): number {
+    return this.written.touched
+  }
+
+  get workedMs(): number {
+    return this.clock.workedMs
   }
 
   get bytesHeld(): number {

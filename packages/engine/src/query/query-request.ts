@@ -42,6 +42,10 @@ export interface QueryWatch {
 export interface QueryProgress {
   /** Of its reply, written so far. */
   readonly rows: number
+  /** Objects that were looked at to find rows. */
+  readonly touched: number
+  /** Milliseconds in which the server has worked for it, others' turns and waiting for its reader aside. */
+  readonly workedMs: number
   /** What the request is charged with in memory at the moment, its transaction included. */
   readonly bytesHeld: number
 }

@@ -4,6 +4,7 @@ import type { DdlExecutor } from '../ddl/ddl-executor.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import type { Dialect } from './language/dialect.ts'
 import type { PlanCache } from './plan-cache.ts'
+import type { QueryCounts } from './query-counts.ts'
 import type { UserValue } from './values/user.ts'
 
 export interface QueryResources {
@@ -12,6 +13,8 @@ export interface QueryResources {
   readonly ddl: DdlExecutor
   readonly writer: CatalogWriter
   readonly plans: PlanCache
+  /** Of all queries. */
+  readonly counts: QueryCounts
   /** Of statements that ask for none. */
   readonly dialect: Dialect
   /** Who asks, where that is known: no request can say it. */

@@ -1,7 +1,8 @@
 /** The new value of an attribute kept in the record, from its present one and what a command does to it. */
 import { unreachable } from '../errors.ts'
 import type { Codec } from '../types/logical-type.ts'
-import type { AttributeChange, MapPair, ValueChange } from './attribute-change.ts'
+import type { MapPair } from '../types/map.ts'
+import type { AttributeChange, ValueChange } from './attribute-change.ts'
 import type { AttributeFormat } from './class-format.ts'
 import { encodeValue } from './same-value.ts'
 

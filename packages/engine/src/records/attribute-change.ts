@@ -1,15 +1,16 @@
 /** What a command does to the attributes of an object: values are in memory, as the codecs of the attributes have taken them. */
+import type { MapPair } from '../types/map.ts'
 import type { AttributeFormat } from './class-format.ts'
 
-export interface MapPair {
-  readonly key: unknown
-  readonly value: unknown
-}
+/**
+ * Of a list whose elements were edited one by one: at which position of the list, as whoever changes it saw it, each element was; undefined for a new one.
+ */
+export type ElementOrigins = readonly (number | undefined)[]
 
 /** The values are those that `Codec.parse` or `Codec.accept` returned, so they are not checked again. */
 export type ValueChange =
   /** The whole value; of a collection all its elements, or pairs. Null for types that have a null. */
-  | { readonly kind: 'set'; readonly value: unknown }
+  | { readonly kind: 'set'; readonly value: unknown; readonly origins?: ElementOrigins }
   /** To the end of a list; to a set those that it has not. */
   | { readonly kind: 'add'; readonly elements: readonly unknown[] }
   /** Every equal element of a list or set. */

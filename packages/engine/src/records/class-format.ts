@@ -243,6 +243,11 @@ export class ClassFormat {
     return true
   }
 
+  /** Writes the value of one attribute, which is no link. */
+  writeValueJson(json: JsonWriter, bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): void {
+    this.writeValueAt(this.view(shapeNumber), index, bytes, start, json)
+  }
+
   /**
    * Writes `,"name":value` for each attribute; `writeLinks` writes the value of an attribute that is kept as links.
    * The caller opens the object, and takes care of the first comma.

@@ -2,7 +2,7 @@
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import { assert, withoutEffect } from '../errors.ts'
 import { containerMax, databaseMax, firstContainer, firstDatabase, pageMax, slotMax } from '../limits.ts'
-import type { Awaitable, Bytes, Precondition, Snapshot, Store } from '../store/store.ts'
+import type { Awaitable, Bytes, Change, Precondition, Snapshot, Store } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { containerNumberOf, type Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
@@ -219,6 +219,33 @@ export class ContainerRegistry {
     })
     return outcome.isCommitted ? { database, container, page: 1 } : undefined
   }
+}
+
+/** A page from which OIDs were given out. */
+export interface UsedPage extends Container {
+  readonly page: number
+}
+
+/** What makes the store give out none of these pages again, and know their containers: for who restores objects of later commits. */
+export async function containersWith(snapshot: Snapshot, used: Iterable<UsedPage>): Promise<Change[]> {
+  const changes: Change[] = []
+  const next = await snapshot.view(nextContainerKey, (value) => Buffer.from(value))
+  let [nextDatabase, nextContainer] = [next?.readUInt16BE(0) ?? firstDatabase, next?.readUInt16BE(2) ?? firstContainer]
+  for (const { database, container, page, classNumber } of used) {
+    const key = containerKey(database, container)
+    const row = await snapshot.view(key, (value) => decodeRow(key, value))
+    if (row !== undefined && row.nextPage > page) continue
+    changes.push({ kind: 'put', key, value: encodeRow(classNumber, page + 1, row?.stripe ?? 0) })
+    const isLater = database > nextDatabase || (database === nextDatabase && container >= nextContainer)
+    if (!isLater) continue
+    nextDatabase = container === containerMax ? database + 1 : database
+    nextContainer = container === containerMax ? firstContainer : container + 1
+  }
+  const value = Buffer.alloc(4)
+  value.writeUInt16BE(nextDatabase, 0)
+  value.writeUInt16BE(nextContainer, 2)
+  changes.push({ kind: 'put', key: nextContainerKey, value })
+  return changes
 }
 
 /** One number for the two. */

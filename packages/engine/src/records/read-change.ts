@@ -3,9 +3,10 @@
 import { truncateForMessage } from '../schema/command-error.ts'
 import { atOnce } from '../store/time-slice.ts'
 import { type Codec, type Pieces, ValueError } from '../types/logical-type.ts'
+import type { MapPair } from '../types/map.ts'
 import type { CollectionSpec, TypeSpec } from '../types/type-spec.ts'
 import { mergeFields } from './apply-change.ts'
-import type { AttributeChange, MapPair, ValueChange } from './attribute-change.ts'
+import type { AttributeChange, ValueChange } from './attribute-change.ts'
 import type { AttributeFormat, ClassFormat } from './class-format.ts'
 import { type CollectionForm, parseGiven, placedIn, readCollectionForm } from './collection-form.ts'
 

@@ -1,9 +1,9 @@
 /** Every reference within a value that is kept in a record: alone, in collections and in embedded objects. */
 import { SteadySet } from '../budget/steady-map.ts'
+import type { MapPair } from '../types/map.ts'
 import type { Oid } from '../types/oid.ts'
 import { noOid } from '../types/oid.ts'
 import type { ClassNumber, MapSpec, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
-import type { MapPair } from './attribute-change.ts'
 import type { FormatSource } from './class-format.ts'
 
 export interface Reference {

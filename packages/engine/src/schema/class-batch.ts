@@ -30,9 +30,9 @@ export class ClassBatch {
     this.nextAttribute = catalog.state.counters.attribute
   }
 
-  /** The class that a description is of: an existing one, or a new draft. */
-  stageClass(description: ClassDescription, place: CommandPlace, mode: DefineMode): ClassDraft {
-    const draft = this.findExisting(description, place) ?? this.addNew(description, place)
+  /** The class that a description is of: an existing one, or a new draft. `number`: of a new one; by default the next. */
+  stageClass(description: ClassDescription, place: CommandPlace, mode: DefineMode, number?: ClassNumber): ClassDraft {
+    const draft = this.findExisting(description, place) ?? this.addNew(description, place, number)
     if (draft.place !== undefined) {
       throw commandError('InvalidDefinition', `Class ${draft.name} is described twice in one batch.`, place)
     }
@@ -125,15 +125,20 @@ export class ClassBatch {
     return this.builder.find(className)
   }
 
-  private addNew({ className, isReferenceable }: ClassDescription, place: CommandPlace): ClassDraft {
+  private addNew(
+    { className, isReferenceable }: ClassDescription,
+    place: CommandPlace,
+    number = this.nextNumber as ClassNumber,
+  ): ClassDraft {
     const name = className as string
     checkClassName(name, [...place, 'className'])
     if (isReferenceable === undefined) {
       const message = `Class ${name} is new: isReferenceable is needed.`
       throw commandError('InvalidDefinition', message, [...place, 'isReferenceable'])
     }
+    this.nextNumber = Math.max(this.nextNumber, number + 1)
     const draft: ClassDraft = {
-      number: this.nextNumber++ as ClassNumber,
+      number,
       name,
       isReferenceable,
       superClass: null,

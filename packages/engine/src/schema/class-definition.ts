@@ -77,6 +77,10 @@ export interface CatalogCounters {
   readonly classOrShape: number
   readonly attribute: number
   readonly index: number
+  /** The epoch of the change log that commits are written to; absent or 0 where it is off. */
+  readonly changeLog?: number
+  /** The latest epoch that there was. */
+  readonly lastChangeLog?: number
 }
 
 /** All that the catalog holds; `Catalog` is the view of it with look-ups. */

@@ -4,6 +4,7 @@
  * `DefineClasses`, from its `classes`.
  */
 import type { TypeDefinition } from '../types/type-definition.ts'
+import type { ClassNumber } from '../types/type-spec.ts'
 
 /** `create`: every class is new, else ClassExists. */
 export type DefineMode = 'create' | 'createOrExtend'
@@ -12,6 +13,8 @@ export type DefineMode = 'create' | 'createOrExtend'
 export interface DefineClasses {
   readonly mode: DefineMode
   readonly classes: readonly ClassDescription[]
+  /** What new classes are numbered as, one a description, each number its own and none given yet; without it they get the next ones. */
+  readonly numbers?: readonly ClassNumber[]
 }
 
 export interface ClassDescription {

@@ -30,12 +30,12 @@ export interface DefinedClasses {
  */
 export function defineClasses(
   catalog: Catalog,
-  { classes, mode }: DefineClasses,
+  { classes, mode, numbers }: DefineClasses,
   attributesMax: number,
 ): DefinedClasses {
   const batch = new ClassBatch(catalog)
   const { builder } = batch
-  const targets = classes.map((description, i) => batch.stageClass(description, [i], mode))
+  const targets = classes.map((description, i) => batch.stageClass(description, [i], mode, numbers?.[i]))
   for (const [i, draft] of targets.entries()) batch.setSuperclass(draft, classes[i] as ClassDescription)
   checkInheritance(builder)
   checkConversions(builder)

@@ -1,4 +1,4 @@
-/** The mark of an unfinished copy in its target: of which source it is, who makes it, and how far it has come. */
+/** The mark of an unfinished copy, or restore of a backup, in its target: of which source it is, who makes it, and how far it has come. */
 import { randomUUID } from 'node:crypto'
 import { soleKey } from '../bytes/key-layout.ts'
 import type { Bytes, Change, Precondition, Snapshot, Store } from '../store/store.ts'
@@ -8,13 +8,17 @@ const unfinishedKey = soleKey('unfinishedCopy')
 
 /** The value, as JSON. Earlier builds wrote the last key copied alone. */
 interface CopyMark {
-  /** `StoreCapabilities.location`, which names no user. */
+  /** `StoreCapabilities.location`, which names no user; of a backup that is restored, its name. */
   readonly source?: string
+  /** Absent of a copy. */
+  readonly work?: 'restore'
   /** Of the process that goes on with the copy. */
   readonly owner?: string
   /** The last key copied, in hexadecimal digits; empty before the first. */
   readonly reached: string
 }
+
+type ClaimedMark = CopyMark & Required<Pick<CopyMark, 'source' | 'owner'>>
 
 /** Refuses a store into which a copy is not finished. Throws an `Error` for the operator. */
 export async function refuseUnfinishedCopy(store: Store): Promise<void> {
@@ -36,9 +40,9 @@ export async function refuseUnfinishedIn(snapshot: Snapshot, location: string): 
 export async function unfinishedCopyProblem(snapshot: Snapshot, location: string): Promise<string | undefined> {
   const stored = await snapshot.view(unfinishedKey, (value) => Buffer.from(value))
   if (stored === undefined) return undefined
-  const { source } = markFrom(stored)
-  const what = source === undefined ? 'A copy' : `A copy of ${source}`
-  return `${what} into the store ${location} is not finished; start that copy again.`
+  const { source, work = 'copy' } = markFrom(stored)
+  const what = source === undefined ? `A ${work}` : `A ${work} of ${source}`
+  return `${what} into the store ${location} is not finished; start that ${work} again.`
 }
 
 /** All that a copy writes, it writes by its claim: each commit expects that no other copy has taken over the target since. */
@@ -47,10 +51,10 @@ export class CopyClaim {
   /** The last key that an earlier run has copied. */
   readonly resumedFrom: Bytes | undefined
   private readonly target: Store
-  private mark: Required<CopyMark>
+  private mark: ClaimedMark
   private stored: Buffer
 
-  private constructor(target: Store, mark: Required<CopyMark>, isResumed: boolean) {
+  private constructor(target: Store, mark: ClaimedMark, isResumed: boolean) {
     this.target = target
     this.mark = mark
     this.stored = encodeMark(mark)
@@ -60,22 +64,20 @@ export class CopyClaim {
 
   /**
    * Takes over an unfinished copy of the same source, or begins one in an empty store. `source`: its location; `format`: the value of
-   * the entry that says its version. Throws an `Error` for the operator where the target holds anything else.
+   * the entry that says its version; `work`: where it is no copy. Throws an `Error` for the operator where the target holds anything else.
    */
-  static async take(target: Store, source: string, format: Bytes | undefined): Promise<CopyClaim> {
+  static async take(target: Store, source: string, format: Bytes | undefined, work?: 'restore'): Promise<CopyClaim> {
     const { stored, isEmpty } = await whatIsIn(target)
     if (stored === undefined && !isEmpty) throw holdsSomething(target)
     const found = stored === undefined ? undefined : markFrom(stored)
-    if (found?.source !== undefined && found.source !== source) {
+    if (found?.source !== undefined && (found.source !== source || found.work !== work)) {
+      const other = found.work ?? 'copy'
       throw new Error(
-        `The store ${target.capabilities.location} holds an unfinished copy of ${found.source}; start that copy again, or copy into an empty store.`,
+        `The store ${target.capabilities.location} holds an unfinished ${other} of ${found.source}; start that ${other} again, or name an empty store.`,
       )
     }
-    const claim = new CopyClaim(
-      target,
-      { source, owner: randomUUID(), reached: found?.reached ?? '' },
-      stored !== undefined,
-    )
+    const mark = { source, ...(work && { work }), owner: randomUUID(), reached: found?.reached ?? '' }
+    const claim = new CopyClaim(target, mark, stored !== undefined)
     const changes: Change[] = [{ kind: 'put', key: unfinishedKey, value: claim.stored }]
     if (stored === undefined && format !== undefined)
       changes.push({ kind: 'put', key: formatVersionKey, value: format })
@@ -93,7 +95,7 @@ export class CopyClaim {
     if (reached === undefined) return this.commitAs(changes)
     const mark = { ...this.mark, reached: Buffer.from(reached).toString('hex') }
     const value = encodeMark(mark)
-    await this.commitAs([...changes, { kind: 'put', key: unfinishedKey, value }])
+    await this.commitAs([...changes, { kind: 'put', key: unfinishedKey, value }], true)
     this.mark = mark
     this.stored = value
   }
@@ -103,9 +105,9 @@ export class CopyClaim {
     return this.commitAs([{ kind: 'delete', key: unfinishedKey }])
   }
 
-  private async commitAs(changes: readonly Change[]): Promise<void> {
+  private async commitAs(changes: readonly Change[], isAppended = false): Promise<void> {
     const preconditions = [isStill(this.stored)]
-    const { isCommitted } = await this.target.commit({ changes, preconditions, isAppended: true })
+    const { isCommitted } = await this.target.commit({ changes, preconditions, isAppended })
     if (!isCommitted) throw takenOver(this.target)
   }
 }
@@ -137,7 +139,7 @@ function isStill(stored: Buffer): Precondition {
 }
 
 function holdsSomething({ capabilities }: Store): Error {
-  return new Error(`The store ${capabilities.location} is not empty; copy into an empty store.`)
+  return new Error(`The store ${capabilities.location} is not empty; name an empty store.`)
 }
 
 function takenOver({ capabilities }: Store): Error {

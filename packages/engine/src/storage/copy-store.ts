@@ -15,6 +15,8 @@ export interface CopyOptions {
   readonly signal?: AbortSignal
   /** `total` is an estimate. */
   readonly onProgress?: (step: 'copying' | 'comparing', done: number, total: number) => void
+  /** What the target is told to be a copy of, until it is whole: by default the location of the source. */
+  readonly sourceName?: string
 }
 
 export interface CopyReport {
@@ -37,7 +39,7 @@ export async function copyStore(source: Store, target: Store, options: CopyOptio
   if (await isEmpty(source)) throw new Error(`The store ${source.capabilities.location} holds nothing to copy.`)
   const version = await formatOfCopy(source)
   const claimed = (): Promise<CopyClaim> =>
-    CopyClaim.take(target, source.capabilities.location, encodeFormatVersion(version))
+    CopyClaim.take(target, options.sourceName ?? source.capabilities.location, encodeFormatVersion(version))
   if (!source.capabilities.hasConsistentSnapshots)
     return copyUntilSame({ source, target, version }, await claimed(), options)
   const fixedSnapshot = await source.snapshot()

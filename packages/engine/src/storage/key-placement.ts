@@ -11,6 +11,8 @@ const firstIndexPlacement = 0x4000_0000
 /** Receipts go by their group; no container has so low a number. */
 const firstReceiptPlacement = 1
 const receiptPlacements = 16
+/** Of the change log. */
+const logPlacement = firstReceiptPlacement + receiptPlacements
 const containersOfDatabase = 32_768
 
 /** Catalog, containers' rows and the like are one placement; objects and their links go by container, entries by index. */
@@ -23,6 +25,8 @@ function placementOf(key: Bytes): number {
       return firstIndexPlacement + (uint32At(key, 1) % firstIndexPlacement)
     case keySpace.receipt:
       return firstReceiptPlacement + Math.min(byteAt(key, 1), receiptPlacements - 1)
+    case keySpace.log:
+      return logPlacement
     default:
       return 0
   }
@@ -41,7 +45,7 @@ function uint32At(key: Bytes, at: number): number {
   return ((byteAt(key, at) * 256 + byteAt(key, at + 1)) * 256 + byteAt(key, at + 2)) * 256 + byteAt(key, at + 3)
 }
 
-const spread = [keySpace.object, keySpace.link, keySpace.index, keySpace.receipt]
+const spread = [keySpace.object, keySpace.link, keySpace.index, keySpace.receipt, keySpace.log]
 const noKey = Buffer.alloc(0)
 
 /** The first keys of these spaces, and of what follows them. */
@@ -79,6 +83,8 @@ function lastPlacementBefore(from: Bytes, to: Bytes | undefined): number {
 function isFirstOfPlacement(key: Bytes): boolean {
   if (key.at(-1) === 0) return false
   switch (key[0]) {
+    case keySpace.log:
+      return false
     case keySpace.receipt:
       return key.length <= 2 && byteAt(key, 1) < receiptPlacements
     case keySpace.index:
@@ -102,4 +108,11 @@ const named = {
   },
 }
 
-export const keyPlacement: KeyPlacement = { named, placementOf, segmentsOf, mayBeLarge, versionKey: catalogVersionKey }
+export const keyPlacement: KeyPlacement = {
+  named,
+  placementOf,
+  segmentsOf,
+  mayBeLarge,
+  appendPlacement: logPlacement,
+  versionKey: catalogVersionKey,
+}

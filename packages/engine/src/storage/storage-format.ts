@@ -34,8 +34,11 @@ export interface MigrationStep {
 /** What a store of format 1 holds means the same in format 2, in which references may lead to edge objects, and to objects of any class. */
 const toEdges: Migration = { to: 2, step: async () => ({ changes: [] }) }
 
+/** What a store of format 2 holds means the same in format 3, in which commits may be logged: who does not know that must not commit. */
+const toChangeLog: Migration = { to: 3, step: async () => ({ changes: [] }) }
+
 /** The format that this program reads and writes. */
-export const storageFormat: StorageFormat = { version: 2, migrations: [toEdges] }
+export const storageFormat: StorageFormat = { version: 3, migrations: [toEdges, toChangeLog] }
 
 /** What stores of this and of later formats, up to the present one, hold means the same: it is checked as it is. */
 export const earliestAlike = 1
@@ -215,7 +218,7 @@ export function guardFormat(store: Store, version: number): Store {
   }
 
   async function commitGuarded(commit: Commit): Promise<CommitOutcome> {
-    const guarded = { changes: commit.changes, preconditions: [...commit.preconditions, isFormat] }
+    const guarded = { ...commit, preconditions: [...commit.preconditions, isFormat] }
     for (;;) {
       const outcome = await store.commit(guarded)
       if (outcome.isCommitted || outcome.failed !== isFormat) return outcome

@@ -1,13 +1,14 @@
 /** What every driver demands of a commit before it looks at it: keys and values within the limits of the store. */
 import { unreachable } from '../errors.ts'
-import type { Bytes, Change, Commit, Precondition, StoreCapabilities } from './store.ts'
+import { appendPrefixBytes, appendSuffixAt } from './append.ts'
+import type { Append, Bytes, Change, Commit, Precondition, StoreCapabilities } from './store.ts'
 import { inSlices, type TimeSlice } from './time-slice.ts'
 
 export type Limits = Pick<StoreCapabilities, 'keyBytesMax' | 'valueBytesMax'>
 
 /** Bytes of keys and values that the commit writes. Throws when one is out of bounds: our own fault, never a client's. */
-export function checkedCommitBytes({ changes, preconditions }: Commit, limits: Limits): number {
-  let bytes = 0
+export function checkedCommitBytes({ changes, preconditions, append }: Commit, limits: Limits): number {
+  let bytes = append === undefined ? 0 : checkedAppendBytes(append, limits)
   for (const change of changes) bytes += checkedChangeBytes(change, limits)
   for (const precondition of preconditions) checkPrecondition(precondition, limits)
   return bytes
@@ -15,12 +16,23 @@ export function checkedCommitBytes({ changes, preconditions }: Commit, limits: L
 
 /** The check alone, of a commit with very many changes, with turns for others in between. */
 export async function checkInSlices(
-  { changes, preconditions }: Commit,
+  { changes, preconditions, append }: Commit,
   limits: Limits,
   slice: TimeSlice,
 ): Promise<void> {
+  if (append !== undefined) checkedAppendBytes(append, limits)
   await inSlices(changes, (change) => checkedChangeBytes(change, limits), slice)
   await inSlices(preconditions, (precondition) => checkPrecondition(precondition, limits), slice)
+}
+
+function checkedAppendBytes({ prefix, entries }: Append, limits: Limits): number {
+  if (prefix.length !== appendPrefixBytes) unreachable(`what is appended to has a prefix of ${appendPrefixBytes} bytes`)
+  let bytes = 0
+  for (const { suffix, value } of entries) {
+    if (value.length > limits.valueBytesMax) unreachable(`a value has at most ${limits.valueBytesMax} bytes`)
+    bytes += appendSuffixAt + suffix.length + value.length
+  }
+  return bytes
 }
 
 function checkedChangeBytes(change: Change, limits: Limits): number {

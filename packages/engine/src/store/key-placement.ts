@@ -27,6 +27,8 @@ export interface KeyPlacement {
     readonly bytes: number
     placementOf(value: string): string
   }
+  /** Of all keys under which commits append, and of few others. */
+  readonly appendPlacement: number
   /** In placement 0. Nearly every commit expects its value, and hardly any changes it: a commit that does keeps all others out. */
   readonly versionKey: Bytes
 }

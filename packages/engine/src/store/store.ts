@@ -2,6 +2,7 @@
 
 import type { AshlarError } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
+import type { CommitCounts } from './commit-counts.ts'
 import type { Sequence } from './sequence.ts'
 
 export type Bytes = Uint8Array
@@ -64,8 +65,10 @@ export interface ScanOptions {
 export interface Snapshot {
   /** How many entries the store counts, where it keeps count and the snapshot was asked for with `isCounted`. */
   readonly entryCount?: number
-  /** Snapshots of a store that have the same show the same. */
+  /** Snapshots that have the same are of the same moment of the store, whatever their callers may see of it. */
   readonly sharedRead?: object | undefined
+  /** Those that have the same show the same objects, too: whatever hides or changes some, before they are seen, has none. */
+  readonly sharedObjects?: object | undefined
   /** Lends the value to `use`, synchronously: the next read may overwrite the bytes. */
   view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined>
   /** Reads keys and (short) ranges in one trip. */
@@ -114,10 +117,28 @@ export type Precondition =
    */
   | { readonly kind: 'range'; readonly range: KeyRange; readonly keys: readonly Bytes[]; readonly rangeLockKey: Bytes }
 
+/**
+ * Entries of a log, under `prefix`, the commit's number and a `suffix` each. The store numbers the commits that append when it applies them: of two
+ * commits that change a key in common, the later has the greater number, and no number is given twice under one prefix. The last entries that were
+ * appended under a prefix are not to be removed while anything is appended to it: some stores go on from them.
+ */
+export interface Append {
+  /** `appendPrefixBytes`. */
+  readonly prefix: Bytes
+  readonly entries: readonly AppendedEntry[]
+}
+
+export interface AppendedEntry {
+  readonly suffix: Bytes
+  readonly value: Bytes
+}
+
 export interface Commit {
   /** No key twice: a driver changes them in any order. */
   readonly changes: Sequence<Change>
   readonly preconditions: Sequence<Precondition>
+  /** Written with the changes, under keys that only the commit itself can tell. */
+  readonly append?: Append | undefined
   /** The changes ascend, behind all that is stored, as where a store is copied: says how they are best written, and nothing depends on it. */
   readonly isAppended?: boolean
 }
@@ -138,12 +159,24 @@ export interface StoreCapabilities {
   /** Keys lie on several nodes: what is written in different places, and scanned in several at once, makes use of them all. */
   readonly isDistributed: boolean
   readonly isSharedBetweenProcesses: boolean
+  /** It takes commits with `append`. */
+  readonly canAppend: boolean
   /** Each entry has a checksum that the driver itself checks whenever the entry is read. */
   readonly hasChecksums: boolean
   /** Its snapshots leave out what their reader may not see: how much there is altogether is neither known nor told. */
   readonly isPartial?: true
   readonly keyBytesMax: number
   readonly valueBytesMax: number
+}
+
+export interface SettledNumbers {
+  /**
+   * Every commit that appended under a number up to this one is seen by snapshots opened from now on, or was given up. Later ones may be seen
+   * already while one before them is not.
+   */
+  readonly settled: number
+  /** No greater number had been given. */
+  readonly given: number
 }
 
 export interface StoreStats {
@@ -203,11 +236,17 @@ export interface Store {
    * nothing was changed, and OutcomeUnknown when it cannot be known whether anything was.
    */
   commit(commit: Commit): Promise<CommitOutcome>
+  /** Of this process; it goes on counting. */
+  readonly counts?: CommitCounts
   stats(): Promise<StoreStats>
   /** Ends the snapshots of this process that are held for longer than they may be: reading from them throws LimitExceeded. */
   endOldSnapshots?(limits: SnapshotLimits): void
   /** As `StoreStats` has it, at once. */
   oldestSnapshotMs?(): number
+  /**
+   * For stores that apply several commits at once. Without it, whatever a snapshot shows of what was appended is whole. Throws StoreUnavailable.
+   */
+  settledNumbers?(): Promise<SettledNumbers>
   /** For stores in files: what the data takes there, at once. */
   fileBytes?(): number
   /**

@@ -10,8 +10,10 @@ const beginningsMs = 20
 const stepsBetweenLooks = 32
 /** Bytes that steps copy or sum up between two looks: about a millisecond's worth. */
 const bytesBetweenLooks = 1_048_576
-/** Turns of the event loop that pass between two slices at most while something arrives. */
-const arrivalTurnsMax = 512
+/** How long the next slice waits at most while something arrives now and then: others have twice as much time as slices. */
+const arrivalsMsMax = 10
+/** The same while something arrives in more than every other turn: a flood of connections passes before much else is done. */
+const floodMsMax = 200
 /** Turns that pass after each arrival: in one a connection is accepted, in the next served, in the one after that its request is read. */
 const turnsOfAnArrival = 3
 
@@ -197,25 +199,44 @@ function nextTurn(queue: (() => void)[]): Promise<void> {
   })
 }
 
-let arrivalTurns = 0
 let arrivalTurnsLeft = 0
+
+/** While the next slice waits for what arrives. */
+interface Waiting {
+  readonly sinceMs: number
+  turns: number
+  arrivals: number
+}
+
+let waiting: Waiting | undefined
 
 /**
  * To be called for each connection. Node accepts one in a turn of the event loop: if each turn had a slice, a thousand connections would wait
- * for a thousand slices. So the next slice waits until nothing arrives any more, but not for ever.
+ * for a thousand slices. So the next slice waits until nothing arrives any more, but only for a moment: connections that never cease to arrive,
+ * a few hundred a second, would else keep all work that is longer than a slice, and all that has to queue for its first, from getting on.
  */
 export function noteArrival(): void {
   arrivalTurnsLeft = turnsOfAnArrival
+  if (waiting !== undefined) waiting.arrivals++
+}
+
+function isForArrivals(): boolean {
+  if (arrivalTurnsLeft === 0) return false
+  waiting ??= { sinceMs: performance.now(), turns: 0, arrivals: 1 }
+  waiting.turns++
+  const msMax = waiting.arrivals * 2 > waiting.turns ? floodMsMax : arrivalsMsMax
+  if (performance.now() - waiting.sinceMs >= msMax) return false
+  arrivalTurnsLeft--
+  return true
 }
 
 function giveTurn(): void {
-  if (arrivalTurnsLeft > 0 && arrivalTurns < arrivalTurnsMax) {
-    arrivalTurnsLeft--
-    arrivalTurns++
+  if (isForArrivals()) {
     setImmediate(giveTurn)
     return
   }
-  arrivalTurns = 0
+  waiting = undefined
+  slicesBeforeArrivals = undefined
   isNewNext = !isNewNext
   const next = isNewNext ? (nextNew() ?? begun.shift()) : (begun.shift() ?? nextNew())
   if (next === undefined) {
@@ -249,12 +270,18 @@ class Beginnings {
 /** Of the present turn of the event loop; undefined where nothing has begun. */
 let beginnings: Beginnings | undefined
 
+/** Slices used up when the next slice began to wait for what arrives and something was to begin; undefined where that is not so. */
+let slicesBeforeArrivals: number | undefined
+
 /**
- * Whether work that may be long may begin at once: what has begun in the same turn of the event loop has left time for more. Not while what
- * has begun waits for something to have arrived: as much would begin as arrives, and none of it get on.
+ * Whether work that may be long may begin at once: what has begun in the same turn of the event loop has left time for more. While what
+ * has begun waits for something to have arrived, no more than one that is long: as much would begin as arrives, and none of it get on.
  */
 export function mayBegin(): boolean {
-  if (isPumping && arrivalTurnsLeft > 0) return false
+  if (isPumping && arrivalTurnsLeft > 0) {
+    slicesBeforeArrivals ??= slicesUsedUp
+    if (slicesUsedUp > slicesBeforeArrivals) return false
+  }
   if (beginnings === undefined) {
     beginnings = new Beginnings()
     setImmediate(() => {

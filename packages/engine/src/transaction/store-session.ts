@@ -5,7 +5,7 @@ import { assert } from '../errors.ts'
 import type { Bytes, Precondition, Store } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 
-const sessionCounterKey = soleKey('session')
+export const sessionKey = soleKey('session')
 const sessionMax = 0xff_ffff
 export const commitIdBytes = 8
 export const positionBytes = 12
@@ -68,21 +68,34 @@ export async function openStoreSession(store: Store, claim: () => Promise<Precon
   for (;;) {
     const claimed = await claim()
     const previous = await withSnapshot(store, (snapshot) => {
-      return snapshot.view(sessionCounterKey, (value) => Buffer.from(value))
+      return snapshot.view(sessionKey, (value) => Buffer.from(value))
     })
     const number = (previous?.readUInt32BE(0) ?? 0) + 1
     assert(number <= sessionMax, 'a store is opened fewer than 16 million times')
     const value = Buffer.alloc(4)
     value.writeUInt32BE(number)
     const outcome = await store.commit({
-      changes: [{ kind: 'put', key: sessionCounterKey, value }],
+      changes: [{ kind: 'put', key: sessionKey, value }],
       preconditions: [
         claimed,
         previous === undefined
-          ? { kind: 'absent', key: sessionCounterKey }
-          : { kind: 'revision', key: sessionCounterKey, prefix: previous },
+          ? { kind: 'absent', key: sessionKey }
+          : { kind: 'revision', key: sessionKey, prefix: previous },
       ],
     })
     if (outcome.isCommitted) return new StoreSession(number)
   }
+}
+
+/** Of the process that has given the commit ID that is at that place. */
+export function sessionOfCommitId(bytes: Bytes, at: number): number {
+  return ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number)
+}
+
+/** What is to be stored as the number given last, so that none up to `last` is given again, nor so many after it. */
+export function raisedSession(stored: Bytes | undefined, last: number, skipped: number): Buffer {
+  const given = stored === undefined ? 0 : Buffer.from(stored).readUInt32BE(0)
+  const value = Buffer.alloc(4)
+  value.writeUInt32BE(Math.min(Math.max(given, last) + skipped, sessionMax - 1))
+  return value
 }

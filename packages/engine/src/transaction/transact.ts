@@ -5,6 +5,7 @@ import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Awaitable, Bytes, Store } from '../store/store.ts'
+import { inTurnsIfLong } from '../store/time-slice.ts'
 import { canRetryAfter, preconditionsHold } from '../store/with-snapshot.ts'
 import { AllocationLog, type CommitSize, OwnWriteConflict, Transaction } from './transaction.ts'
 import { Turns } from './turns.ts'
@@ -41,12 +42,13 @@ export async function transact<T>(
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       const turn = turns.take()
       if (turn !== undefined) await turn
+      if (attempt > 1 && store.counts !== undefined) store.counts.retries++
       // A retry reads more than the first attempt.
       const opened = attempt > 1 || prefetchKeys.length === 0 ? store.snapshot() : store.snapshot({ prefetchKeys })
       const snapshot = opened instanceof Promise ? await opened : opened
       // What the attempt before has made is gone.
       memory?.releaseAllBut(heldBefore)
-      const transaction = new Transaction(snapshot, attempt > 1, allocations, size, memory)
+      const transaction = new Transaction(snapshot, attempt > 1, allocations, size, memory, signal)
       let result: T
       try {
         const made = body(transaction)
@@ -74,7 +76,9 @@ export async function transact<T>(
         attempt--
         continue
       }
-      const outcome = await store.commit(transaction.commit())
+      const append = inTurnsIfLong(transaction.append())
+      const commit = { ...transaction.commit(), append: append instanceof Promise ? await append : append }
+      const outcome = await store.commit(commit)
       if (outcome.isCommitted) {
         onCommitted?.()
         return result

@@ -2,10 +2,15 @@
 import type { RequestMemory } from '../budget/request-memory.ts'
 import { SteadyList } from '../budget/steady-list.ts'
 import { SteadyMap, SteadySet } from '../budget/steady-map.ts'
+import { keySpace } from '../bytes/key-space.ts'
+import type { CancelSignal } from '../cancel-signal.ts'
+import { type ChangeFrom, logEntries } from '../change-log/log-entry.ts'
+import { epochPrefix } from '../change-log/log-keys.ts'
 import { AshlarError } from '../errors.ts'
 import { defaultEngineLimits, type EngineLimits } from '../limits.ts'
 import { readWholeRange } from '../store/read-range.ts'
 import type {
+  Append,
   Awaitable,
   Bytes,
   Change,
@@ -68,11 +73,15 @@ export class Transaction {
   readonly isRetry: boolean
   /** Of the request: charged with what is written, required and loaded. */
   readonly memory: RequestMemory | undefined
+  /** Of a client that may go. */
+  readonly signal: CancelSignal | undefined
+  /** The epoch of the change log that the commit is written to; 0 for none. */
+  logEpoch = 0
   private readonly allocations: AllocationLog
   private readonly size: CommitSize
   private writtenBytes = 0
   /** The last of each key, in the order of the first. */
-  private readonly changes = new SteadyList<Change>()
+  private readonly changes = new SteadyList<ChangeFrom>()
   /** By key: where in `changes`. The last ones are entered when a key is looked for. */
   private readonly written = new SteadyMap<string, number>()
   /** How many of `changes` are entered. */
@@ -99,10 +108,12 @@ export class Transaction {
     allocations: AllocationLog,
     size: CommitSize = defaultEngineLimits,
     memory?: RequestMemory,
+    signal?: CancelSignal,
   ) {
     this.size = size
     this.snapshot = snapshot
     this.memory = memory
+    this.signal = signal
     this.isRetry = isRetry
     this.allocations = allocations
     allocations.restart()
@@ -123,7 +134,7 @@ export class Transaction {
    * allocates is taken over by this one, step by step.
    */
   rehearsal(): Transaction {
-    return new Transaction(this.snapshot, true, this.allocations, this.size, this.memory)
+    return new Transaction(this.snapshot, true, this.allocations, this.size, this.memory, this.signal)
   }
 
   /** After a rehearsal, before anything is allocated here. */
@@ -170,13 +181,16 @@ export class Transaction {
     return true
   }
 
-  /** Throws LimitExceeded where the transaction writes too much, as `delete` does. */
-  put(key: Bytes, value: Bytes): void {
-    this.write({ kind: 'put', key, value })
+  /**
+   * Throws LimitExceeded where the transaction writes too much, as `delete` does. `before`: of a record that was there, for the change log, see
+   * `LoggedChange`.
+   */
+  put(key: Bytes, value: Bytes, before?: Bytes): void {
+    this.write({ kind: 'put', key, value, before })
   }
 
-  delete(key: Bytes): void {
-    this.write({ kind: 'delete', key })
+  delete(key: Bytes, before?: Bytes): void {
+    this.write({ kind: 'delete', key, before })
   }
 
   /** `requireAbsent` and `put`. */
@@ -192,12 +206,12 @@ export class Transaction {
     // Not entered among the keys that are required: it is among those that are written.
     if (!this.required.absent.has(text)) this.pushPrecondition({ kind: 'absent', key })
     this.written.set(text, this.noted++)
-    this.append(change)
+    this.push(change)
   }
 
   /** `put` of a key that only this transaction can name, and has not named before: one that has the OID of an object that it creates. */
   putOwn(key: Bytes, value: Bytes): void {
-    this.append({ kind: 'put', key, value })
+    this.push({ kind: 'put', key, value })
     if (this.changes.length - this.noted > unnotedMax) this.noteChanges()
   }
 
@@ -363,24 +377,36 @@ export class Transaction {
     }
   }
 
-  private write(change: Change): void {
+  /** What the commit appends to the change log. In pieces where that is much. */
+  *append(): Generator<undefined, Append | undefined, undefined> {
+    if (this.logEpoch === 0) return undefined
+    const entries = yield* logEntries(this.changes.all(), Date.now())
+    if (entries.length === 0) return undefined
+    for (const { value } of entries) this.memory?.chargeChange(changeBytes + value.length)
+    return { prefix: epochPrefix(this.logEpoch), entries }
+  }
+
+  private write(change: ChangeFrom): void {
     // The only one of most transactions, which then need no map of keys.
     if (this.changes.length === 0) {
-      this.append(change)
+      this.push(change)
       return
     }
     const text = keyText(change.key)
     const at = this.positionOf(text)
     if (at === undefined) {
       this.written.set(text, this.noted++)
-      this.append(change)
+      this.push(change)
     } else {
-      this.changes.set(at, change)
-      this.count(change)
+      const earlier = this.changes.at(at)
+      // What a record held is told by what came first.
+      const next = change.key[0] === keySpace.object ? { ...change, before: earlier.before } : change
+      this.changes.set(at, next)
+      this.count(next)
     }
   }
 
-  private append(change: Change): void {
+  private push(change: ChangeFrom): void {
     this.changes.push(change)
     this.count(change)
   }

@@ -5,7 +5,7 @@ import { type Codec, longValueBytes, type Pieces } from './logical-type.ts'
 
 const lengthBytes = 4
 /** Of a piece of work, of which small elements take about a millisecond. */
-const elementsOfPiece = 1_024
+export const elementsOfPiece = 1_024
 
 export function writeElements(codec: Codec, elements: readonly unknown[], to: ByteWriter): void {
   for (const element of elements) writeElement(codec, element, to)

@@ -83,7 +83,8 @@ function listCodec(element: Codec, holdsReferences: boolean): Codec<readonly unk
   }
 }
 
-function givenArray(json: unknown): readonly unknown[] {
+/** None for null. Throws ValueError. */
+export function givenArray(json: unknown): readonly unknown[] {
   if (json === null) return []
   if (!Array.isArray(json)) throw new ValueError('MalformedValue', `${formatForMessage(json)} is not an array`)
   return json
@@ -145,7 +146,8 @@ export function writeArrayJson(codec: Codec, bytes: Uint8Array, start: number, e
   json.ascii(']')
 }
 
-function* writeArrayJsonInPieces(
+/** As `writeArrayJson`. */
+export function* writeArrayJsonInPieces(
   codec: Codec,
   bytes: Uint8Array,
   start: number,

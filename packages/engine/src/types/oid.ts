@@ -96,18 +96,19 @@ export function oidBytes(oid: Oid): Buffer {
   return bytes
 }
 
-const oneBytes = new Uint8Array(oidLength)
-const otherBytes = new Uint8Array(oidLength)
-
 /** By number, part after part: the order of their bytes. */
 export function compareOids(one: Oid, other: Oid): number {
-  writeOidBytes(one, oneBytes, 0)
-  writeOidBytes(other, otherBytes, 0)
-  for (let i = 0; i < oidLength; i++) {
-    const difference = (oneBytes[i] as number) - (otherBytes[i] as number)
-    if (difference !== 0) return difference
-  }
-  return 0
+  let at = 0
+  while (at < one.length && one.charCodeAt(at) === other.charCodeAt(at)) at++
+  // What comes before is equal, and no number has leading zeros: the one with more digits left is greater.
+  const digits = digitsFrom(one, at) - digitsFrom(other, at)
+  return digits !== 0 || at >= one.length ? digits : one.charCodeAt(at) - other.charCodeAt(at)
+}
+
+function digitsFrom(oid: Oid, start: number): number {
+  let end = start
+  while (end < oid.length && oid.charCodeAt(end) !== dash) end++
+  return end - start
 }
 
 export function oidFromBytes(bytes: Uint8Array, at: number): Oid {

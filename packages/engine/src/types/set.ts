@@ -1,9 +1,17 @@
 /** set: references, each once, in OID order. */
+import { sortInPieces } from '../store/sort-in-pieces.ts'
 import { defineReferences, describeReferences } from './collection-definition.ts'
 import { enumField } from './definition-fields.ts'
-import { eachElement, writeElements } from './element-bytes.ts'
-import { writeArrayJson } from './list.ts'
-import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
+import {
+  areLong,
+  eachElement,
+  eachElementInPieces,
+  PieceCount,
+  writeElements,
+  writeElementsInPieces,
+} from './element-bytes.ts'
+import { givenArray, writeArrayJson, writeArrayJsonInPieces } from './list.ts'
+import { type Codec, type LogicalType, type Pieces, ValueError } from './logical-type.ts'
 import { compareOids, noOid, type Oid } from './oid.ts'
 import { reference } from './reference.ts'
 import type { SetSpec } from './type-spec.ts'
@@ -33,9 +41,7 @@ function setCodec(element: Codec<Oid>): Codec<readonly Oid[]> {
     isNullable: false,
     defaultValue: [],
     parse(json) {
-      if (json === null) return []
-      if (!Array.isArray(json)) throw new ValueError('MalformedValue', `${formatForMessage(json)} is not an array`)
-      return ordered(json.map((value, position) => elementAt(position, () => element.parse(value))))
+      return ordered(givenArray(json).map((value, position) => elementAt(position, () => element.parse(value))))
     },
     accept: (given) => {
       return ordered((given as readonly unknown[]).map((value, i) => elementAt(i, () => element.accept(value))))
@@ -48,7 +54,36 @@ function setCodec(element: Codec<Oid>): Codec<readonly Oid[]> {
     },
     writeJson: (bytes, start, end, json) => writeArrayJson(element as Codec, bytes, start, end, json),
     toJson: (elements) => elements,
+    inPieces: {
+      isLong: (elements) => areLong(element as Codec, elements),
+      parse: (json) => parseInPieces(element, givenArray(json)),
+      write: (elements, to) => writeElementsInPieces(element as Codec, elements, to),
+      *read(bytes, start, end) {
+        const elements: Oid[] = []
+        yield* eachElementInPieces(element as Codec, bytes, start, end, (from, to) => {
+          elements.push(element.read(bytes, from, to))
+          return undefined
+        })
+        return elements
+      },
+      writeJson: (bytes, start, end, json) => writeArrayJsonInPieces(element as Codec, bytes, start, end, json),
+    },
   }
+}
+
+function* parseInPieces(element: Codec<Oid>, given: readonly unknown[]): Pieces<Oid[]> {
+  const elements: Oid[] = []
+  const pieces = new PieceCount()
+  for (const [position, value] of given.entries()) {
+    elements.push(elementAt(position, () => element.parse(value)))
+    if (pieces.isOverAt(0)) yield
+  }
+  const distinct: Oid[] = []
+  for (const oid of yield* sortInPieces(elements, compareOids)) {
+    if (oid !== distinct.at(-1)) distinct.push(oid)
+    if (pieces.isOverAt(0)) yield
+  }
+  return distinct
 }
 
 function ordered(elements: readonly Oid[]): Oid[] {

@@ -117,7 +117,7 @@ class ProblemsFound extends ReadSkew {
 }
 
 /** A store from before there was a version holds what the first version holds. */
-function checkFormat(stored: Uint8Array | undefined): void {
+export function checkFormat(stored: Uint8Array | undefined): void {
   const version = stored === undefined ? earliestAlike : decodeFormatVersion(stored)
   if (version >= earliestAlike && version <= storageFormat.version) return
   const checked = `formats ${earliestAlike} to ${storageFormat.version}`

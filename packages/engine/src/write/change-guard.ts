@@ -21,8 +21,10 @@ export interface Reading {
 
 /** What is kept from whoever sends a request. */
 export interface Restriction {
-  /** As the caller knows it. */
+  /** As the caller knows it; made in one piece where nobody has waited for it (`prepared`). */
   catalogOf(catalog: Catalog): Catalog
+  /** Has that made, with turns for others in between. */
+  prepared(catalog: Catalog): Awaitable<unknown>
   /** Of what the caller reads from. */
   readonly capabilities: StoreCapabilities
   /** What the caller sees of a transaction, which `below` is, under that catalog. */

@@ -31,7 +31,7 @@ export async function flushObjects(unit: UnitOfWork): Promise<void> {
   else if (indexed.length > 0) await maintainIndexes(transaction, indexed.all())
   const commitId = unit.session.nextCommitId()
   for (const state of objects.all()) {
-    if (state.isDeleted) transaction.delete(state.key)
+    if (state.isDeleted) transaction.delete(state.key, state.stored)
     else if (isChanged(state)) {
       const record = encoded(state, commitId, slice)
       put(unit, state, record instanceof Promise ? await record : record)
@@ -66,7 +66,7 @@ function put({ transaction }: UnitOfWork, state: ObjectState, record: Buffer): v
   if (state.stored === undefined) {
     putNewEntries(transaction, state)
     transaction.putOwn(state.key, record)
-  } else transaction.put(state.key, record)
+  } else transaction.put(state.key, record, state.stored)
 }
 
 function checkTypes(state: ObjectState, formats: RecordFormats): void {

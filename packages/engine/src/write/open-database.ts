@@ -21,6 +21,8 @@ export interface OpenDatabase {
   readonly memory: MemoryPool
   /** Told of each commit. */
   readonly onChanges: ChangeListener | undefined
+  /** Told that there was one, whatever it has changed. */
+  readonly onCommitted: (() => void) | undefined
   /** Of the caller of one request; without it everything is allowed. */
   readonly restriction?: Restriction | undefined
   /** Told what fails in the background, where no request could be. */

@@ -31,24 +31,27 @@ export function transactWithCatalog<T>(
   body: Body<T>,
   options: CatalogTransactOptions<T>,
 ): Promise<T> {
-  const { store, limits, catalogs, onChanges } = database
+  const { store, limits, catalogs, onChanges, onCommitted: wake } = database
   const { mayAssumeLatestCatalog = false, receipt, prefetchKeys, signal, memory, size = limits } = options
   const isPlain = receipt === undefined && (!mayAssumeLatestCatalog || store.capabilities.hasSynchronousReads)
   let recorder: ChangeRecorder | undefined
   const attempt = (transaction: Transaction): Awaitable<T> => {
     const own = onChanges === undefined ? undefined : new ChangeRecorder()
     recorder = own
-    if (!isPlain) return attemptAssuming(database, transaction, (catalog) => body(transaction, catalog, own), options)
+    const run = (catalog: Catalog): Awaitable<T> => {
+      transaction.logEpoch = store.capabilities.canAppend ? (catalog.state.counters.changeLog ?? 0) : 0
+      return body(transaction, catalog, own)
+    }
+    if (!isPlain) return attemptAssuming(database, transaction, run, options)
     const catalog = catalogs.at(transaction.snapshot)
     // Without a wait where the catalog is known.
-    if (catalog instanceof Promise) return catalog.then((loaded) => body(transaction, loaded, own))
-    return body(transaction, catalog, own)
+    if (catalog instanceof Promise) return catalog.then(run)
+    return run(catalog)
   }
-  const onCommitted =
-    onChanges &&
-    ((): void => {
-      if (recorder?.isEmpty === false) onChanges(recorder)
-    })
+  const onCommitted = (): void => {
+    if (onChanges !== undefined && recorder?.isEmpty === false) onChanges(recorder)
+    wake?.()
+  }
   // Written out: on the way of each small change, a spread costs more than most of what else is done for it.
   return transact(store, limits.transactionAttemptsMax, attempt, { prefetchKeys, signal, memory, size, onCommitted })
 }

@@ -162,7 +162,7 @@ export class UnitOfWork {
     const known = this.objects.known(target)
     const cls = known === undefined ? this.classOf(target) : known.format.cls
     if (cls instanceof Promise || (known === undefined && this.transaction.isRetry)) {
-      return this.lookUpReference(target, referencedClass, place)
+      return this.lookUpReference(target, cls, referencedClass, place)
     }
     const format = this.formatOfTarget(target, cls, referencedClass, place)
     // Also where it is loaded: it may be deleted between the reading and the commit.
@@ -173,10 +173,11 @@ export class UnitOfWork {
   /** Where something has to be read for it. */
   private async lookUpReference(
     target: Oid,
+    cls: Awaitable<SchemaClass | undefined>,
     referencedClass: ClassNumber,
     place: ReferenceLocation,
   ): Promise<ClassFormat> {
-    const format = this.formatOfTarget(target, await this.classOf(target), referencedClass, place)
+    const format = this.formatOfTarget(target, await cls, referencedClass, place)
     if (this.transaction.isRetry) {
       const { values } = await this.transaction.read([objectKey(target)])
       if (values[0] === undefined) throw this.noSuchObject(target, place)

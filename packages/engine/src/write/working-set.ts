@@ -38,8 +38,8 @@ export interface ObjectState extends RecordValues {
    */
   changed: Set<number> | undefined
   isDeleted: boolean
-  /** Of the command that creates it among several: errors that are found when it is written tell it. */
-  readonly position: number | undefined
+  /** Of the command among several that creates it, or changed it last: errors that are found when it is written tell it. */
+  position: number | undefined
   /** Of its index entries: made when they are written. */
   entryValue: Bytes | undefined
 }

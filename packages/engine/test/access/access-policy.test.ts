@@ -47,15 +47,17 @@ describe('a policy', () => {
     const rules = { read: 'x'.repeat(10_001) }
     const grants = [grant, { on: { kind: 'all' }, actions: ['read'], rules }]
     const place = ['grants', 1, 'rules', 'read']
-    const message = 'Grant 2: rules.read has at most 10000 characters.'
+    const message = 'Grant 2: rules.read can have at most 10000 characters.'
     expect(() => readAccessGrants(grants)).toThrow(
       expect.objectContaining({ type: 'LimitExceeded', message, errors: [{ place, message }] }),
     )
     expect(() => readAccessGrants([{ ...grant, actions: ['read', 'drop'] }])).toThrow(
-      /^Grant 1: actions\.1 is one of read,/,
+      /^Grant 1: action 2 \('\w+'\) must be one of read,/,
     )
-    expect(() => readAccessGrants([{ ...grant, on: { kind: 'class' } }])).toThrow(/^Grant 1: on is \{"kind":"all"\}, /)
-    expect(() => readAccessPolicy([])).toThrow(/^The policy is an object\.$/)
+    expect(() => readAccessGrants([{ ...grant, on: { kind: 'class' } }])).toThrow(
+      /^Grant 1: on must be \{"kind":"all"\}, /,
+    )
+    expect(() => readAccessPolicy([])).toThrow(/^The policy must be an object\.$/)
   })
 
   it('has rules that are predicates', () => {
@@ -71,7 +73,7 @@ describe('a policy', () => {
     )
     expect(some?.grants).toEqual([{ ...grant, shown: ['b', 'a'] }])
     expect(new Set([none, some, turned, empty].map((each) => policyId(each as AccessPolicy))).size).toBe(3)
-    expect(() => readAccessGrants([{ ...grant, shown: 'a' }])).toThrow(/^Grant 1: shown is an array of texts\.$/)
+    expect(() => readAccessGrants([{ ...grant, shown: 'a' }])).toThrow(/^Grant 1: shown must be an array of texts\.$/)
   })
 
   it('is the same as one that says the same in another order, and no other', () => {

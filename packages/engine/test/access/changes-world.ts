@@ -15,6 +15,7 @@ import {
   showsName,
   withoutHidden,
 } from './access-world.ts'
+import { mayTipsHide, originsOf } from './list-model.ts'
 
 export type Row = Record<string, unknown>
 type Cls = 'Item' | 'SubItem' | 'Hub'
@@ -239,6 +240,7 @@ export function refusalsByHidden(
   oid: string | undefined,
   objects: ReadonlyMap<string, Row>,
   visible: ReadonlySet<string>,
+  policy: AccessPolicy,
 ): Refusals {
   const refusals: Refusals = { must: new Set(), may: new Set() }
   const before = oid === undefined ? {} : (objects.get(oid) as Row)
@@ -254,7 +256,12 @@ export function refusalsByHidden(
         if (given !== '0-0-0-0' && isHidden((old as Row | undefined)?.[field])) refusals.must.add('Forbidden')
       }
     }
-    if (name === 'tips' && oidsIn(old).some(isHidden)) refusals.may.add('Forbidden')
+    if (name === 'tips') {
+      if (oidsIn(old).some(isHidden)) refusals.may.add('Forbidden')
+      const { tips } = seenOf({ __class__: before.__class__, tips: old ?? [] }, visible, policy)
+      const given = kind === 'set' ? originsOf(looksOf(tips), looksOf(tipsOf(value, policy))) : undefined
+      if (given === 'unclear' && mayTipsHide(policy)) refusals.must.add('Forbidden')
+    }
     if ((name === 'byName' || name === 'byItem') && kind !== 'remove') {
       const given = new Set(keysOf(value))
       const isHeld = Object.entries((old ?? {}) as Row).some(([key, one]) => given.has(key) && isHidden(one))
@@ -262,6 +269,19 @@ export function refusalsByHidden(
     }
   }
   return refusals
+}
+
+/** With what a body leaves out. */
+function tipsOf(value: unknown, policy: AccessPolicy): Row[] {
+  const dropped = droppedAttributes(policy).Tip
+  const whole = { to: '0-0-0-0', hub: '0-0-0-0', more: [] }
+  const known = Object.entries(whole).filter(([name]) => !dropped.includes(name))
+  return (value as Row[]).map((one) => Object.fromEntries(known.map(([name, none]) => [name, one[name] ?? none])))
+}
+
+/** Of each element. */
+export function looksOf(list: unknown): string[] {
+  return (list as unknown[]).map((one) => JSON.stringify(one))
 }
 
 function oidsIn(value: unknown): unknown[] {

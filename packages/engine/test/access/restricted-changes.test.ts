@@ -92,14 +92,30 @@ describe('a restricted caller that changes single objects', () => {
         'The caller may not create such an object of class D.Memo.': () =>
           database.createObjects([{ class: 'D.Memo', attributes: { owner: 'bob' } }, { class: 'D.Memo' }]),
         [`The caller may not delete object ${memo} of class D.Memo.`]: () => database.deleteObject(memo),
-        'The caller may not update attribute pages of class D.Note to that value.': () =>
+        'Attribute pages of class D.Note is read-only for the caller: it keeps its value.': () =>
           database.updateObject(his, { pages: 3 }),
-        'The caller may not create objects of class D.Note with that value of attribute pages.': () =>
+        'Attribute pages of class D.Note is read-only for the caller: new objects have its default value.': () =>
           database.createObject('D.Note', { owner: 'bob', pages: 3 }),
       }
       for (const [message, change] of Object.entries(refused)) {
         const error = await failure(change)
         expect([error.type, error.message]).toEqual(['Forbidden', message])
+      }
+      expect(await all()).toEqual(before)
+    }))
+
+  it('is not waited for by its rules once it has gone', () =>
+    withData(async ({ database, oidOf, all }) => {
+      const [before, his] = [await all(), await oidOf('his')]
+      const gone = new Error('gone')
+      const client = { signal: AbortSignal.abort(gone) }
+      for (const act of [
+        () => database.createObject('D.Note', { owner: 'bob' }, client),
+        () => database.createObjects([{ class: 'D.Note', attributes: { owner: 'bob' } }], client),
+        () => database.updateObject(his, { title: 'x' }, undefined, undefined, client),
+        () => database.deleteObject(his, undefined, client),
+      ]) {
+        await expect(act()).rejects.toBe(gone)
       }
       expect(await all()).toEqual(before)
     }))

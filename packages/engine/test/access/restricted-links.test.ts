@@ -184,6 +184,56 @@ describe('what a restricted caller replaces', () => {
       expect(error.message).toBe(unknown.message.replaceAll('kode', 'code'))
     }))
 
+  it('leaves what embedded objects hide with them in another order, and is refused where it is not clear which they are', () =>
+    withWorld(async ({ database, person, team, read }) => {
+      const closed = await team('t', false)
+      const given = (towns: string) => [...towns].map((town) => ({ town, at: noOid }))
+      const replaced = async (towns: string, value: unknown): Promise<unknown> => {
+        const oid = await person('p', {
+          spots: [...towns].map((town, i) => ({ town, code: `${town}${i}`, at: closed })),
+        })
+        const before = (await read(oid)).spots
+        try {
+          await database.updateObject(oid, { spots: value })
+        } catch (error) {
+          expect((await read(oid)).spots).toEqual(before)
+          const { type, message } = error as AshlarError
+          return `${type}: ${message.split(':')[0]}`
+        }
+        return ((await read(oid)).spots as Row[]).map(({ code, at }) => `${code}${at === closed ? '' : ' new'}`).join()
+      }
+      const refused = 'Forbidden: Attribute spots of class D.Person'
+      for (const [before, after, codes] of [
+        ['ab', 'ba', 'b1,a0'],
+        ['abc', 'cab', 'c2,a0,b1'],
+        // One has changed at its place, also beside others that changed theirs; but not more than one.
+        ['ab', 'ax', 'a0,b1'],
+        ['abc', 'cxa', 'c2,b1,a0'],
+        ['ab', 'xy', refused],
+        ['abc', 'xba', refused],
+        ['ab', 'xay', refused],
+        ['ab', 'axy', refused],
+        // Those that look the same stay, or go, together; but for the end of the list.
+        ['aab', 'baa', 'b2,a0,a1'],
+        ['aab', 'b', 'b2'],
+        ['aab', 'ab', refused],
+        ['ab', 'aab', refused],
+        ['aa', 'xa', 'a0,a1'],
+        ['aa', 'a', 'a0'],
+        ['aa', 'aaa', 'a0,a1, new'],
+        ['ab', 'xaby', ' new,a0,b1, new'],
+        ['abc', '', ''],
+      ]) {
+        expect([before, after, await replaced(before as string, given(after as string))]).toEqual([
+          before,
+          after,
+          codes,
+        ])
+      }
+      expect(await replaced('aab', { action: 'add', elements: given('ax') })).toBe('a0,a1,b2, new, new')
+      expect(await replaced('abab', { action: 'remove', elements: given('a') })).toBe('b1,b3')
+    }))
+
   it('names read-only attributes of embedded objects by their class', () =>
     withWorld(
       async ({ database, person }) => {
@@ -194,7 +244,9 @@ describe('what a restricted caller replaces', () => {
           { spots: [{ town: 'b' }] },
           { spots: [{ town: 'a' }, { town: 'b' }] },
         ]) {
-          expect((await failure(() => database.updateObject(oid, change))).message).toBe(valueRefused('town', 'D.Spot'))
+          expect((await failure(() => database.updateObject(oid, change))).message).toMatch(
+            /^Attribute town of class D\.Spot is read-only for the caller: /,
+          )
         }
       },
       { user, grants: [on('D.Person'), on('D.Team'), on('D.Spot', { readOnly: ['town'] })] },
@@ -323,6 +375,35 @@ describe('what a unique index tells a restricted caller', () => {
       )
       expect(both.errors[0]?.place[0]).toBe(1)
     }))
+})
+
+describe('a unique index on an attribute that a caller sees of a subclass alone', () => {
+  it('refuses what is held already, and tells neither of the holder nor of the attribute', () =>
+    withWorld(
+      async ({ fd, database }) => {
+        await rowTexts(
+          await fd.query({ text: 'UPDATE SCHEMA {CREATE CLASS D.Guest SUPERCLASS D.Person {room: String}}' }),
+        )
+        await fd.createIndex(index('names', 'D.Person', true, 'name'))
+        await fd.createObject('D.Person', { name: 'one' })
+        const guest = await database.createObject('D.Guest', { name: 'guest' })
+        for (const act of [
+          () => database.createObject('D.Guest', { name: 'one' }),
+          () => database.updateObject(guest, { name: 'one' }),
+          // Nor where it sees the holder and the value: the index is on what is hidden of others.
+          () => database.createObject('D.Guest', { name: 'guest' }),
+        ]) {
+          const { type, message, errors } = await failure(act)
+          expect([type, message]).toEqual([
+            'UniqueViolation',
+            'The change would give two objects the same values, which a unique index forbids.',
+          ])
+          expect(JSON.stringify(errors)).not.toMatch(/name|one|guest|\d+-\d+/)
+        }
+        expect(await database.listIndexes()).toEqual([])
+      },
+      { user, grants: [on('D.Person', { hidden: ['name'] }), on('D.Guest')] },
+    ))
 })
 
 describe('a restricted caller that may not write an object', () => {

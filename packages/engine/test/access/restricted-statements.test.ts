@@ -227,6 +227,11 @@ describe('the statements of a restricted caller', () => {
       await change("SET place.town TO 'T', places[1].town TO 'B', all[1] TO (LOOKUP D.Note WHERE title = 'his')")
       const all = ['memo', 'hers', 'his']
       expect(await stored('his')).toEqual({ place: 'Tc', towns: ['a', 'B', 'c'], codes: ['1', '2', '3'], all })
+      // Elements that are meant by their place are known, whatever they look like, and however many of them change.
+      await change("SET places[0].town TO 'c', places[1].town TO 'c'")
+      await change("SET places[0].town TO 'a', places[1].town TO 'B', places[2].town TO 'd'")
+      expect(await stored('his')).toMatchObject({ towns: ['a', 'B', 'd'], codes: ['1', '2', '3'] })
+      await change("SET places[2].town TO 'c'")
       await change("SET place TO D.Place {town: 'U'} REMOVE places[0] FROM places REMOVE all[0] FROM all")
       expect(await stored('his')).toMatchObject({ place: 'Uc', towns: ['B', 'c'], codes: ['2', '3'] })
       expect(await stored('his')).toMatchObject({ all: expect.arrayContaining(['hers', 'his']) })

@@ -22,6 +22,8 @@ describe('the table of key parts', () => {
       ...parts(keySpace.store, storePart),
       ...parts(keySpace.catalog, catalogPart),
       ...[keySpace.container, keySpace.object, keySpace.link, keySpace.index, keySpace.receipt].map((space) => [space]),
+      [keySpace.log, 0],
+      [keySpace.log, 1],
     ]
     expect(keyLayout.map(({ prefix }) => [...prefix])).toEqual(all)
   })

@@ -23,7 +23,7 @@ import { type ExampleContent, fillExample, readExample } from './example-databas
 import { entriesOf, type Fixture, fixedNow, fixture, postgresFile } from './fixture-files.ts'
 
 const unversioned = fixture('unversioned')
-const first = fixture('format-1')
+const earlier = [1, 2].map((version) => ({ version, ...fixture(`format-${version}`) }))
 const present = fixture(`format-${storageFormat.version}`)
 
 afterEach(() => void vi.useRealTimers())
@@ -101,23 +101,23 @@ describe('a store from before there was a format version', () => {
   })
 })
 
-describe('a store of format 1', () => {
+describe.each(earlier)('a store of format $version', (stored) => {
   it('is checked as it is', async () => {
-    const directory = await lmdbOf(first)
+    const directory = await lmdbOf(stored)
     const before = readFileSync(join(directory, 'data.mdb'))
     expect((await checkStore(`lmdb:${directory}`)).problems).toEqual([])
     expect(readFileSync(join(directory, 'data.mdb')).equals(before)).toBe(true)
   })
 
   it('is migrated when it is opened, and nothing of it is written anew', async () => {
-    for (const store of [await storeWith(first.entries), await openStore(`lmdb:${await lmdbOf(first)}`)]) {
+    for (const store of [await storeWith(stored.entries), await openStore(`lmdb:${await lmdbOf(stored)}`)]) {
       const unclosed = { ...store, close: async () => undefined }
       const fd = await FederatedDatabase.open({ alias: 'migrated', store: unclosed })
       await fd.close()
       const kept = (await entriesOf(store)).filter((entry) => !isOfOpening(entry))
-      expect(kept).toEqual(first.entries.filter((entry) => !isOfOpening(entry)))
-      expect((await entriesOf(store))[0]).toBe('0000 00000002')
-      await expectWhole(store, first.content)
+      expect(kept).toEqual(stored.entries.filter((entry) => !isOfOpening(entry)))
+      expect((await entriesOf(store))[0]).toBe(`0000 0000000${storageFormat.version}`)
+      await expectWhole(store, stored.content)
     }
   })
 })
@@ -141,10 +141,11 @@ describe(`the storage format ${storageFormat.version}`, () => {
     await expectWhole(await openStore(address), present.content)
   })
 
-  it('is written as it was', async () => {
+  it('is written as it was, with the change log', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: fixedNow })
     const store = await openMemoryStore()
-    const fd = await FederatedDatabase.open({ alias: 'written', store: { ...store, close: async () => undefined } })
+    const unclosed = { ...store, close: async () => undefined }
+    const fd = await FederatedDatabase.open({ alias: 'written', store: unclosed, changeLog: 'on' })
     await fillExample(fd)
     await fd.close()
     expect(await entriesOf(store)).toEqual(present.entries)
@@ -159,6 +160,6 @@ describe('a store of a later format', () => {
     const value = encodeFormatVersion(storageFormat.version + 1)
     await store.commit({ changes: [{ kind: 'put', key: formatVersionKey, value }], preconditions: [] })
     await store.close()
-    await expect(checkStore(address)).rejects.toThrow(/has storage format 3, and this program checks formats 1 to 2/)
+    await expect(checkStore(address)).rejects.toThrow(/has storage format 4, and this program checks formats 1 to 3/)
   })
 })

@@ -20,13 +20,14 @@ Date.now = () => fixedNow
 mkdirSync(to, { recursive: true })
 const directory = mkdtempSync(join(tmpdir(), 'ashlar-fixture-'))
 try {
-  const fd = await FederatedDatabase.open({ alias: 'fixture', store: await openStore(`lmdb:${directory}`) })
+  const store = await openStore(`lmdb:${directory}`)
+  const fd = await FederatedDatabase.open({ alias: 'fixture', store, changeLog: 'on' })
   const content = await readExample(fd, await fillExample(fd))
   await fd.close()
   writeFileSync(join(to, contentFile), `${JSON.stringify(content, null, 1)}\n`)
-  const store = await openStore(`lmdb:${directory}`)
-  const entries = await entriesOf(store)
-  await store.close()
+  const written = await openStore(`lmdb:${directory}`)
+  const entries = await entriesOf(written)
+  await written.close()
   writeFileSync(join(to, entriesFile), gzipSync(entries.map((entry) => `${entry}\n`).join(''), { level: 9 }))
   writeFileSync(join(to, lmdbFile), gzipSync(readFileSync(join(directory, 'data.mdb')), { level: 9 }))
   if (other === undefined) {

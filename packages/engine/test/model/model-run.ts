@@ -1,6 +1,7 @@
 /** Carries random operations out on the engine and on the reference model, and compares what they answer and leave. */
 import fc from 'fast-check'
 import { expect } from 'vitest'
+import type { ChangeLogSetting } from '../../src/changes/switch-change-log.ts'
 import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import type { EngineLimits } from '../../src/limits.ts'
@@ -14,12 +15,14 @@ export async function openFd(
   store: Store,
   limits: Partial<EngineLimits> = {},
   onChanges?: ChangeListener,
+  changeLog?: ChangeLogSetting,
 ): Promise<FederatedDatabase> {
   const fd = await FederatedDatabase.open({
     alias: 'model',
     store,
     limits: { indexBuildBatchObjects: 3, ...limits },
     ...(onChanges === undefined ? {} : { onChanges }),
+    changeLog,
   })
   await fd.defineClasses(modelSchema, 'createOrExtend')
   return fd
@@ -30,8 +33,9 @@ export async function withModelFd(
   store: Store,
   use: (fd: FederatedDatabase) => Promise<void>,
   onChanges?: ChangeListener,
+  changeLog?: ChangeLogSetting,
 ): Promise<void> {
-  const fd = await openFd(store, {}, onChanges)
+  const fd = await openFd(store, {}, onChanges, changeLog)
   try {
     await use(fd)
   } finally {

@@ -86,6 +86,19 @@ it('is refused as a whole, with the precondition that does not hold', async () =
   })
 })
 
+it('is refused before the statement takes too long, where one of very many keys is taken', {
+  timeout: 60_000,
+}, async () => {
+  await withStores(async (store) => {
+    const unique = puts(20_000, 1)
+    const required = unique.map(absentOf)
+    await store.commit(commitOf([unique[19_995] as Change]))
+    const outcome = await store.commit(commitOf(unique, required))
+    expect(outcome.isCommitted ? undefined : outcome.failed).toBe(required[19_995])
+    expect(await entriesIn(store)).toHaveLength(3)
+  })
+})
+
 it('of two that add the same keys at once, in opposite orders, one is made', async () => {
   await withStores(async (store) => {
     const one = puts(400, 1)

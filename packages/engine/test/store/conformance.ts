@@ -1,6 +1,7 @@
 /** What every store promises, as one suite that runs on each driver and on wrappers over them. */
 import { describe } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
+import { appendRules } from './conformance/appends.ts'
 import { commitRules } from './conformance/commits.ts'
 import { concurrencyRules } from './conformance/concurrency.ts'
 import { lifeRules } from './conformance/life.ts'
@@ -18,6 +19,8 @@ export interface Driver {
   lend?(): Promise<Store>
   /** A store on which everything takes long is compared with the model less often. */
   readonly isCostly?: boolean
+  /** Its commits append nothing. */
+  readonly cannotAppend?: boolean
   /** Lengths of keys and values are tested by another driver that sends the same statements. */
   readonly hasLimitsElsewhere?: boolean
   /** Closes the store and opens what it held again; absent where nothing is kept. */
@@ -30,6 +33,7 @@ export function storeConformance(name: string, driver: Driver): void {
     snapshotRules(lending)
     rangeRules(lending)
     commitRules(lending)
+    if (driver.cannotAppend !== true) appendRules(lending)
     if (driver.hasLimitsElsewhere !== true) limitRules(lending)
     concurrencyRules(lending)
     lifeRules(driver)

@@ -54,7 +54,7 @@ export function distributedRules(
   const open = async (schema = freshSchema()): Promise<Store> => openAt(await nodes.freshAddress(schema))
 
   const emptied = emptiedSchemas(() => nodes.freshAddress(freshSchema()))
-  storeConformance(name, { ...emptied, hasLimitsElsewhere })
+  storeConformance(name, { ...emptied, hasLimitsElsewhere, cannotAppend: true })
 
   describe(name, () => {
     it('have the rows of each placement on one node, and all have some', async () => {

@@ -31,6 +31,8 @@ it.each([
   ['05 40000001 01', 2 ** 30 + 1],
   ['06 00 00', 1],
   ['06 0f 01', 16],
+  ['07', 17],
+  ['07 00 00000001 0000000000000001', 17],
 ])('the placement of %s is %d in every store that there is', (key, placement) => {
   expect(placementOf(Buffer.from(key.replaceAll(' ', ''), 'hex'))).toBe(placement)
 })

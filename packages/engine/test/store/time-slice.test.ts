@@ -37,31 +37,42 @@ it('slices wait while connections arrive turn after turn, and until the last is 
   expect(had.filter((turn) => turn > 54).length).toBeGreaterThan(2)
 })
 
-it('slices do not wait for ever: connections that never cease leave them a turn of some hundred', async () => {
-  const had = await turnsOfSlices(2_200, () => true)
-  expect(had.length).toBeGreaterThanOrEqual(4)
-  expect(had.length).toBeLessThanOrEqual(8)
+it('slices do not wait for ever: connections that never cease to arrive leave them a turn every few milliseconds', async () => {
+  const within = (every: number) => {
+    return turnsOfSlices(480, (turn) => {
+      const until = performance.now() + 1
+      while (performance.now() < until);
+      return turn % every === 0
+    })
+  }
+  const [inAFlood, nowAndThen] = [await within(1), await within(3)]
+  expect(inAFlood.length).toBeGreaterThanOrEqual(2)
+  expect(nowAndThen.length).toBeGreaterThan(inAFlood.length)
 })
 
-it('while slices wait for arrivals, work that may be long does not begin at once: as much would begin as arrives', async () => {
-  const begins: boolean[] = []
+it('while slices wait for arrivals, short work begins at once, and one that is longer than a slice: as much would begin as arrives', async () => {
   let isOver = false
   const work = async (): Promise<void> => {
     const slice = openTimeSlice()
-    while (!isOver) {
+    do {
       while (!slice.isOver);
       await slice.yieldIfDue()
-    }
+    } while (!isOver)
   }
-  const works = work()
-  for (let turn = 0; turn < 40; turn++) {
-    noteArrival()
-    begins.push(mayBegin())
+  const first = work()
+  noteArrival()
+  expect([mayBegin(), mayBegin(), mayBegin()]).toEqual([true, true, true])
+  const second = work()
+  const turns: boolean[] = []
+  for (let turn = 0; turn < 3; turn++) {
+    turns.push(mayBegin())
     await nextTurn()
+    noteArrival()
   }
+  // The first slice that is given to those who wait is within ten milliseconds.
+  expect(turns[0]).toBe(false)
   isOver = true
-  await works
-  expect(begins).toEqual(begins.map(() => false))
+  await Promise.all([first, second])
   expect(mayBegin()).toBe(true)
 })
 

@@ -21,6 +21,8 @@ const asideForm = /\.\d{8}T\d{9}Z-\d+$/
  * file in its place goes on with that: so a file that a tool for logs has moved is left as well.
  */
 export class AuditFile {
+  /** Lines that were to be written, those that were lost aside. */
+  appended = 0
   /** Lines that found no room while the file could not be written. */
   lost = 0
   /** The last attempt to write has failed. */
@@ -63,6 +65,7 @@ export class AuditFile {
       this.untold++
       return
     }
+    this.appended++
     this.lines.push(bytes)
     this.bytes += bytes.length
     this.timer ??= setTimeout(() => void this.flush(), auditLineMsMax)

@@ -8,10 +8,16 @@ import { inChild } from './in-child.ts'
 export function addCopyCommand(program: Command): void {
   program
     .command('copy <from> <to>')
-    .description('Copy a federated database into an empty store: lmdb:<dir> or postgres://<host>/<database>.')
+    .description(
+      'Copy a federated database into an empty store: lmdb:<dir> or postgres://<host>/<database>. From another one, or from archive:<file> of ashlar export.',
+    )
     .action((from: string, to: string) => {
-      const guarded = { work: 'copy', addresses: [from, to], lostExitCode: 1 } as const
-      return inChild(guarded, (signal) => copy(from, to, signal))
+      const archive = /^archive:(.+)$/.exec(from)?.[1]
+      const addresses = archive === undefined ? [from, to] : [to]
+      const guarded = { work: 'copy', addresses, lostExitCode: 1 } as const
+      return inChild(guarded, (signal) =>
+        archive === undefined ? copy(from, to, signal) : copyFromArchive(archive, to, signal),
+      )
     })
 }
 
@@ -43,23 +49,47 @@ function refuseSame(from: string, to: string): void {
   if (realpathSync(source) === realpathSync(target)) throw new Error('A store cannot be copied into itself.')
 }
 
-/** The bar goes to standard error, and only where somebody looks. */
-async function copyWithBar(source: Store, target: Store, signal: AbortSignal): Promise<CopyReport> {
-  const [{ copyStore }, { SingleBar }] = await Promise.all([import('@ashlar/engine'), import('cli-progress')])
-  const bar = new SingleBar({ format: '{step} [{bar}] {percentage} % · {value} entries · {eta_formatted} left' })
-  let shown: string | undefined
+async function copyFromArchive(path: string, to: string, signal: AbortSignal): Promise<void> {
+  const { copyArchive } = await import('./archive/copy-archive.ts')
+  const bar = await stepBar('done')
   try {
-    return await copyStore(source, target, {
-      signal,
-      onProgress(step, done, total) {
-        if (shown === step) bar.update(done)
-        else bar.start(Math.max(total, done), done, { step })
-        shown = step
-      },
-    })
+    const { objects, head, report } = await copyArchive(path, to, { signal, onProgress: bar.show })
+    const { entries, checksum, isResumed } = report
+    const content = `${objects.toLocaleString('en')} objects of ${head.exportedAt}, ${entries.toLocaleString('en')} entries`
+    const how = `made anew, compared and verified, SHA-256 ${checksum}${isResumed ? ' (resumed)' : ''}`
+    process.stdout.write(`Copied ${path}: ${content}, ${how}\n`)
+  } catch (error) {
+    if (!signal.aborted) throw error
+    throw new Error('The copy was stopped; run the same command again.')
   } finally {
     bar.stop()
   }
+}
+
+async function copyWithBar(source: Store, target: Store, signal: AbortSignal): Promise<CopyReport> {
+  const { copyStore } = await import('@ashlar/engine')
+  const bar = await stepBar('entries')
+  try {
+    return await copyStore(source, target, { signal, onProgress: bar.show })
+  } finally {
+    bar.stop()
+  }
+}
+
+/** The bar goes to standard error, and only where somebody looks. */
+async function stepBar(unit: string): Promise<{
+  readonly show: (step: string, done: number, total: number) => void
+  readonly stop: () => void
+}> {
+  const { SingleBar } = await import('cli-progress')
+  const bar = new SingleBar({ format: `{step} [{bar}] {percentage} % · {value} ${unit} · {eta_formatted} left` })
+  let shown: string | undefined
+  const show = (step: string, done: number, total: number): void => {
+    if (shown === step) bar.update(done)
+    else bar.start(Math.max(total, done), done, { step })
+    shown = step
+  }
+  return { show, stop: () => bar.stop() }
 }
 
 function told({ entries, bytes, checksum, isResumed }: CopyReport, source: Store, target: Store): string {

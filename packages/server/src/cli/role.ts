@@ -1,6 +1,7 @@
 /** `ashlar role`: roles of a server with authentication, beside those that are built in. */
 import type { Command } from 'commander'
 import type { RoleRecord } from '../security/own-roles.ts'
+import type { CheckedRole } from './security-commands.ts'
 import {
   addStoreOptions,
   onSecurityStore,
@@ -39,7 +40,7 @@ export function addRoleCommand(program: Command): void {
       onSecurityStore(options, async (place) => {
         const wanted = { actions, grantsFile: options.grantsFile }
         const role = await (await open(place, true)).finally((commands) => commands.addRole(name, wanted))
-        return shown(options, role, () => `Role ${name} is added: ${wordsOf(role)}.`)
+        return shown(options, role, () => [`Role ${name} is added: ${wordsOf(role)}.`, ...problemsOf(role)].join('\n'))
       }),
     )
   addStoreOptions(
@@ -55,7 +56,7 @@ export function addRoleCommand(program: Command): void {
           grantsFile: options.grantsFile ?? (options.grants === false ? options.grants : undefined),
         }
         const role = await (await open(place)).finally((commands) => commands.setRole(name, wanted))
-        return shown(options, role, () => `Role ${name}: ${wordsOf(role)}.`)
+        return shown(options, role, () => [`Role ${name}: ${wordsOf(role)}.`, ...problemsOf(role)].join('\n'))
       }),
     )
   addStoreOptions(roles.command('remove <name>').description('Remove a role that nobody has.')).action(
@@ -79,8 +80,17 @@ async function list(place: SecurityPlace, options: StoreOptions): Promise<string
 
 async function show(place: SecurityPlace, name: string, options: StoreOptions): Promise<string> {
   const role = await (await open(place)).finally((commands) => commands.findRole(name))
-  const words = (): string => [`Role ${name}: ${wordsOf(role)}.`, JSON.stringify(role.grants, null, 2)].join('\n')
+  const words = (): string =>
+    [`Role ${name}: ${wordsOf(role)}.`, JSON.stringify(role.grants, null, 2), ...problemsOf(role)].join('\n')
   return shown(options, role, words)
+}
+
+function problemsOf({ problems }: CheckedRole): string[] {
+  if (problems.length === 0) return []
+  const lines = problems.map(({ fdAlias, grant, field, message }) => {
+    return `- Grant ${grant}, ${field}${fdAlias === null ? '' : ` in ${fdAlias}`}: ${message}`
+  })
+  return ['What does not agree with the classes that there are, and so allows or hides nothing:', ...lines]
 }
 
 function kindOf({ isBuiltIn }: RoleRecord): string {

@@ -11,6 +11,7 @@ import {
   removeRole,
 } from '../security/own-roles.ts'
 import { PasswordHashes } from '../security/password-hashes.ts'
+import { aliasProblems, type GrantChecking, type RoleProblem, roleProblems } from '../security/role-problems.ts'
 import { tokenIdOf } from '../security/secrets.ts'
 import { SecurityDatabase } from '../security/security-database.ts'
 import {
@@ -28,11 +29,24 @@ import type { SecurityPlace } from './security-store.ts'
 /** The commands on the security database of that place. Throws an Error with a sentence. */
 export async function securityCommands(place: SecurityPlace, mayMake = false): Promise<SecurityCommands> {
   const { securityStore: address } = place
-  const directory = /^lmdb:(.+)$/.exec(address)?.[1]
+  const directory = directoryOf(address)
   if (!mayMake && directory !== undefined && !existsSync(directory)) {
     throw new Error(`There is no security database at ${address}: ashlar serve --auth, or ashlar user add, creates it.`)
   }
-  return new SecurityCommands(await SecurityDatabase.open(address), new CommandAudit(place))
+  return new SecurityCommands(await SecurityDatabase.open(address), place)
+}
+
+function directoryOf(address: string): string | undefined {
+  return /^lmdb:(.+)$/.exec(address)?.[1]
+}
+
+/** Beside the result, so that JSON stays what it is. */
+function note(message: string): void {
+  process.stderr.write(`ashlar: ${message}\n`)
+}
+
+export interface CheckedRole extends RoleRecord {
+  readonly problems: readonly RoleProblem[]
 }
 
 interface Passworded {
@@ -44,10 +58,12 @@ interface Passworded {
 export class SecurityCommands {
   private readonly database: SecurityDatabase
   private readonly audit: CommandAudit
+  private readonly place: SecurityPlace
 
-  constructor(database: SecurityDatabase, audit: CommandAudit) {
+  constructor(database: SecurityDatabase, place: SecurityPlace) {
     this.database = database
-    this.audit = audit
+    this.audit = new CommandAudit(place)
+    this.place = place
   }
 
   /** Closes the database when `work` is done. */
@@ -66,6 +82,7 @@ export class SecurityCommands {
     const user = await this.audit.note('user add', `user:${name}`, () =>
       addUser(this.database, { name, roles, passwordHash }),
     )
+    this.noteAliases(roles)
     return { user, password: passwordFile === undefined ? password : undefined }
   }
 
@@ -83,8 +100,10 @@ export class SecurityCommands {
     return this.audit.note(command, `user:${name}`, () => changeUser(this.database, name, { isDisabled }))
   }
 
-  setRoles(name: string, roles: readonly string[]): Promise<UserRecord> {
-    return this.audit.note('user roles', `user:${name}`, () => changeUser(this.database, name, { roles }))
+  async setRoles(name: string, roles: readonly string[]): Promise<UserRecord> {
+    const user = await this.audit.note('user roles', `user:${name}`, () => changeUser(this.database, name, { roles }))
+    this.noteAliases(roles)
+    return user
   }
 
   listUsers(): Promise<UserRecord[]> {
@@ -95,12 +114,14 @@ export class SecurityCommands {
     return this.audit.note('user remove', `user:${name}`, () => removeUser(this.database, name))
   }
 
-  createToken(token: NewToken): Promise<CreatedToken> {
-    return this.audit.note(
+  async createToken(token: NewToken): Promise<CreatedToken> {
+    const created = await this.audit.note<CreatedToken>(
       'token create',
       ({ id }) => `token:${id}`,
       () => createToken(this.database, token),
     )
+    this.noteAliases(token.roles)
+    return created
   }
 
   listTokens(): Promise<TokenRecord[]> {
@@ -117,16 +138,48 @@ export class SecurityCommands {
     return listRoles(this.database)
   }
 
-  findRole(name: string): Promise<RoleRecord> {
-    return findRole(this.database, name)
+  async findRole(name: string): Promise<CheckedRole> {
+    return this.checked(await findRole(this.database, name))
   }
 
-  addRole(name: string, wanted: RoleWords): Promise<RoleRecord> {
-    return this.audit.note('role add', `role:${name}`, () => addRole(this.database, name, changeOf(wanted)))
+  async addRole(name: string, wanted: RoleWords): Promise<CheckedRole> {
+    const change = changeOf(wanted)
+    return this.checked(await this.audit.note('role add', `role:${name}`, () => addRole(this.database, name, change)))
   }
 
-  setRole(name: string, wanted: RoleWords): Promise<RoleRecord> {
-    return this.audit.note('role set', `role:${name}`, () => changeRole(this.database, name, changeOf(wanted)))
+  async setRole(name: string, wanted: RoleWords): Promise<CheckedRole> {
+    const change = changeOf(wanted)
+    return this.checked(
+      await this.audit.note('role set', `role:${name}`, () => changeRole(this.database, name, change)),
+    )
+  }
+
+  /** By the stores that the configuration names, as far as they can be read beside a server. */
+  private async checked(role: RoleRecord): Promise<CheckedRole> {
+    if (role.grants.length === 0) return { ...role, problems: [] }
+    const { grantProblemsIn } = await import('@ashlar/engine')
+    const fds: GrantChecking[] = []
+    for (const { alias, store } of this.place.federatedDatabases) {
+      const isThere = !store.startsWith('memory:') && existsSync(directoryOf(store) ?? '.')
+      try {
+        if (!isThere) throw new Error('its store is not there')
+        const found = await grantProblemsIn(store, role.grants)
+        fds.push({ alias, grantProblems: async () => found })
+      } catch (error) {
+        note(`The grants could not be checked against the federated database ${alias}: ${(error as Error).message}.`)
+      }
+    }
+    if (fds.length > 0) return { ...role, problems: await roleProblems(fds, role.grants) }
+    note(`What the grants name was not checked. A server tells it: GET /v1/security/role/${role.name}, and its log.`)
+    return { ...role, problems: [] }
+  }
+
+  /** The server may have federated databases that this configuration does not name. */
+  private noteAliases(roles: readonly string[] | null | undefined): void {
+    const named = this.place.federatedDatabases.map(({ alias }) => alias)
+    for (const problem of aliasProblems(roles ?? null, named)) {
+      note(`${problem.replace('is served', 'is in this configuration')} The server may have it by other options.`)
+    }
   }
 
   removeRole(name: string): Promise<void> {
@@ -147,7 +200,7 @@ function changeOf({ actions, grantsFile }: RoleWords): RoleChange {
 
 /** `-`: of standard input. An array, or a role as it is shown, of which the grants are taken. */
 function grantsOf(file: string): unknown {
-  const text = readFileSync(file === '-' ? 0 : file, 'utf8')
+  const text = textOf(file, 'grants')
   let json: unknown
   try {
     json = JSON.parse(text)
@@ -157,8 +210,24 @@ function grantsOf(file: string): unknown {
   return typeof json === 'object' && json !== null && 'grants' in json ? json.grants : json
 }
 
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'you may not read it',
+  EISDIR: 'it is a directory',
+}
+
+/** Throws an Error with a sentence. */
+function textOf(file: string, what: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8')
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    throw new Error(`The file with ${what}, ${file}, cannot be read: ${reasons[code] ?? message}.`, { cause: error })
+  }
+}
+
 /** `-`: of standard input. Without its last line break; made here without a file. */
 function passwordOf(file: string | undefined): string {
   if (file === undefined) return randomBytes(18).toString('base64url')
-  return readFileSync(file === '-' ? 0 : file, 'utf8').replace(/\r?\n$/, '')
+  return textOf(file, 'the password').replace(/\r?\n$/, '')
 }

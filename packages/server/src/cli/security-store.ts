@@ -24,7 +24,10 @@ export function addStoreOptions(command: Command): Command {
 }
 
 /** Where the users, tokens and roles of the server are, and what it keeps of changes to them. */
-export type SecurityPlace = Pick<Config, 'securityStore' | 'auditLog' | 'auditOnFailure' | 'limits'>
+export type SecurityPlace = Pick<
+  Config,
+  'federatedDatabases' | 'securityStore' | 'auditLog' | 'auditOnFailure' | 'limits'
+>
 
 /** `run` is given what the configuration says; what it resolves with is printed. */
 export async function onSecurityStore(

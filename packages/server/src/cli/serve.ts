@@ -3,7 +3,7 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { isLoopback, takesAnyHost } from '../browsers/host-names.ts'
-import { type Config, storesOf } from '../config/config.ts'
+import { type Config, type ConfigSource, storesOf } from '../config/config.ts'
 import { configFromEnvironment } from '../config/config-environment.ts'
 import { addOptions, configFromOptions } from '../config/config-options.ts'
 import { mergeConfig } from '../config/merge-config.ts'
@@ -22,6 +22,14 @@ async function serve(options: Readonly<Record<string, unknown>>): Promise<void> 
   const config = await configOf(options)
   const isSupervised = config.workers > 1 || lmdbStores(storesOf(config)).length > 0
   return isSupervised ? supervise(config) : (await import('./serve-here.ts')).serveAlone(config)
+}
+
+/** `onServed`: told the address, once it takes requests; the signal is aborted once it has stopped. A failure of it stops the server, and is thrown. */
+export async function serveThen(
+  source: ConfigSource,
+  onServed: (url: string, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  await supervise(mergeConfig([source]), onServed)
 }
 
 async function configOf(options: Readonly<Record<string, unknown>>): Promise<Config> {
@@ -54,13 +62,28 @@ const anyHostNote =
 const workerProgram = fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url))
 
 /** This process opens no store and answers no request: what ends those that do, by whatever fault, does not end it. */
-async function supervise(config: Config): Promise<void> {
+async function supervise(
+  config: Config,
+  onServed?: (url: string, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
   const log = openLog(config.logLevel, sharedLogBytes)
   const primary = new Primary(config, log.logger, { ...defaultServerLimits, ...config.limits }, workerProgram)
   stopOnSignals(primary.stop)
   reloadOnSignal(config, primary.reload)
   const served = await primary.start()
   if (served !== undefined) process.stdout.write(startLine(served.url, served.stores, config))
-  process.exitCode = await primary.stopped
-  log.close()
+  const stopped = new AbortController()
+  const ending = primary.stopped.finally(() => stopped.abort())
+  try {
+    if (served !== undefined) await onServed?.(served.url, stopped.signal)
+  } catch (error) {
+    if (!stopped.signal.aborted) {
+      await primary.stop()
+      await ending
+      throw error
+    }
+  } finally {
+    process.exitCode = await ending
+    log.close()
+  }
 }

@@ -55,6 +55,7 @@ async function create(place: SecurityPlace, options: TokenOptions): Promise<stri
     owner,
     roles: role,
     expiresAtMs: expires === undefined ? undefined : expiry(expires, Date.now()),
+    isByAdministrator: true,
   }
   const created = await (await open(place)).finally((commands) => commands.createToken(wanted))
   return shown(options, created, () =>

@@ -9,6 +9,7 @@ const exitCode = { hasProblems: 1, isNotChecked: 2 } as const
 export function addVerifyCommand(program: Command): void {
   program
     .command('verify <store>')
+    .summary('Check a store for damage and contradictions.')
     .description(
       'Check a store, lmdb:<dir> or postgres://<host>/<database>, for damage and contradictions. Changes nothing. ' +
         'Exit code 0: all is well; 1: problems were found; 2: the store could not be checked.',

@@ -4,6 +4,8 @@ import { ConfigError, type ConfigFile, type ConfigSource } from './config.ts'
 import { configFromXml } from './config-xml.ts'
 import { didYouMean, objectOf } from './read-value.ts'
 import { nowhere, renamedNote, settings } from './settings.ts'
+import { withoutComments } from './strip-comments.ts'
+import { unreadableFile } from './unreadable-file.ts'
 
 const byKey = new Map(
   settings.filter(({ readInFile }) => readInFile !== nowhere).map((setting) => [setting.field as string, setting]),
@@ -16,27 +18,18 @@ export function readConfigFile(file: string): ConfigFile {
     text = readFileSync(file, 'utf8')
   } catch (error) {
     throw new ConfigError(
-      `The configuration file ${file} cannot be read: ${unreadable(error as NodeJS.ErrnoException)}`,
+      `The configuration file ${file} cannot be read: ${unreadableFile(error as NodeJS.ErrnoException)}`,
     )
   }
   if (text.trimStart().startsWith('<')) return configFromXml(text, file)
   return { source: configFromJson(text, file), notes: [] }
 }
 
-function unreadable({ code, message }: NodeJS.ErrnoException): string {
-  if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file; check its name'
-  if (code === 'EISDIR') return 'it is a directory; name a file'
-  if (code === 'ELOOP') return 'it is a symbolic link that leads to itself; put the file in its place'
-  if (code === 'EACCES' || code === 'EPERM')
-    return 'the user who runs Ashlar may not read it; give that user the right to'
-  return message
-}
-
 /** `file`: its name, for messages. Throws ConfigError. */
 export function configFromJson(text: string, file: string): ConfigSource {
   let json: unknown
   try {
-    json = JSON.parse(text)
+    json = JSON.parse(withoutComments(text))
   } catch (error) {
     throw new ConfigError(`The configuration file ${file} is not JSON: ${(error as Error).message}`)
   }

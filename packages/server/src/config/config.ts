@@ -1,5 +1,6 @@
 /** What the configuration of a server says, whole or from one source. */
-import type { Dialect } from '@ashlar/engine'
+import type { ChangeLogSetting, Dialect } from '@ashlar/engine'
+import type { BackupSettings } from '../backups/backup-settings.ts'
 import type { Limits } from '../limits.ts'
 import type { CertificateName } from '../tls/certificate-name.ts'
 
@@ -11,6 +12,8 @@ export interface FederatedDatabaseConfig {
   readonly bootFile?: string | undefined
   /** Of queries that ask for none. */
   readonly dialect?: Dialect
+  /** Whether its commits are logged, for who follows them: on where the store can (`auto`), without it. */
+  readonly changeLog?: ChangeLogSetting
 }
 
 /** What is done where the audit log cannot be written: changes are refused, or done and counted. */
@@ -83,6 +86,8 @@ export interface Config {
   readonly logLevel: string
   /** The directory below which queries may read files, absolute; without one they read none. */
   readonly importDir: string | undefined
+  /** Where backups are kept, and which the server makes by itself. */
+  readonly backups: BackupSettings | undefined
 }
 
 /** The addresses of all stores that the server opens. */
@@ -98,6 +103,8 @@ export interface ConfigSource extends Partial<Omit<Config, 'federatedDatabases'>
   readonly federatedDatabases?: readonly (Omit<FederatedDatabaseConfig, 'store'> & { readonly store?: string })[]
   /** By alias; they come before what another source says of the federated database. */
   readonly dialects?: Readonly<Record<string, Dialect>>
+  /** The same. */
+  readonly changeLogs?: Readonly<Record<string, ChangeLogSetting>>
 }
 
 /** What a configuration file says. */

@@ -1,7 +1,7 @@
 /** The configuration of a server from its sources: options before environment before file before defaults (contract 8.1.1). */
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { Dialect } from '@ashlar/engine'
+import type { ChangeLogSetting, Dialect } from '@ashlar/engine'
 import { isLoopback } from '../browsers/host-names.ts'
 import { type Config, ConfigError, type ConfigSource, type FederatedDatabaseConfig } from './config.ts'
 import { defaults, logLevels } from './settings.ts'
@@ -10,7 +10,7 @@ const workersMax = 256
 const aliasForm = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
 type Merged = Omit<Config, 'federatedDatabases' | 'securityStore'> &
-  Pick<ConfigSource, 'config' | 'dialects' | 'securityStore'> &
+  Pick<ConfigSource, 'config' | 'dialects' | 'changeLogs' | 'securityStore'> &
   Pick<Required<ConfigSource>, 'federatedDatabases'>
 
 /** The first source that says something wins. Throws ConfigError. */
@@ -18,21 +18,40 @@ export function mergeConfig(sources: readonly ConfigSource[]): Config {
   const merged: Merged = Object.assign({}, defaults, ...[...sources].reverse())
   const { data, federatedDatabases: given, importDir } = merged
   const dialects: Readonly<Record<string, Dialect>> = Object.assign({}, ...sources.map((one) => one.dialects).reverse())
+  const changeLogs: Readonly<Record<string, ChangeLogSetting>> = Object.assign(
+    {},
+    ...sources.map((one) => one.changeLogs).reverse(),
+  )
   const federatedDatabases = given.map((fd) => {
     const dialect = Object.hasOwn(dialects, fd.alias) ? dialects[fd.alias] : fd.dialect
+    const changeLog = Object.hasOwn(changeLogs, fd.alias) ? changeLogs[fd.alias] : fd.changeLog
     const store = fd.store ?? `lmdb:${join(data, fd.alias)}`
-    return { ...fd, store, ...(dialect === undefined ? {} : { dialect }) }
+    return {
+      ...fd,
+      store,
+      ...(dialect === undefined ? {} : { dialect }),
+      ...(changeLog === undefined ? {} : { changeLog }),
+    }
   })
-  for (const alias of Object.keys(dialects)) {
-    if (given.some((fd) => fd.alias === alias)) continue
-    throw new ConfigError(`A dialect is given for the federated database ${alias}, which is not configured.`)
-  }
-  const { config: _file, dialects: _dialects, ...settings } = merged
+  checkConfigured('A dialect', dialects, given)
+  checkConfigured('changeLog', changeLogs, given)
+  const { config: _file, dialects: _dialects, changeLogs: _changeLogs, ...settings } = merged
   const absolute = importDir === undefined ? undefined : resolve(importDir)
   const securityStore = merged.securityStore ?? `lmdb:${join(data, '.security')}`
   const config: Config = { ...settings, securityStore, federatedDatabases, importDir: absolute }
   check(config)
   return config
+}
+
+function checkConfigured(
+  what: string,
+  byAlias: Readonly<Record<string, unknown>>,
+  configured: Merged['federatedDatabases'],
+): void {
+  for (const alias of Object.keys(byAlias)) {
+    if (configured.some((fd) => fd.alias === alias)) continue
+    throw new ConfigError(`${what} is given for the federated database ${alias}, which is not configured.`)
+  }
 }
 
 function check(config: Config): void {

@@ -1,6 +1,7 @@
 /** Reads the values of single settings, from options, environment and file alike. */
-import type { Dialect } from '@ashlar/engine'
+import type { ChangeLogSetting, Dialect } from '@ashlar/engine'
 import { defaultEngineLimits } from '@ashlar/engine/limits'
+import { durationMs } from '../backups/duration.ts'
 import { hostNameOf } from '../browsers/host-names.ts'
 import { dialectNamed, dialectWords } from '../dialect.ts'
 import { defaultServerLimits, type Limits, limitsOffAtZero } from '../limits.ts'
@@ -68,6 +69,13 @@ export function readTexts(value: unknown, name: string): string[] {
   throw new ConfigError(`${name} is an array of texts, not ${JSON.stringify(value)}.`)
 }
 
+/** `7d`, `12h`, `30m` or `90s`, in milliseconds. */
+export function readDuration(value: unknown, name: string): number {
+  const ms = durationMs(value)
+  if (ms !== undefined) return ms
+  throw new ConfigError(`${name} is a time such as 7d, 12h, 30m or 90s, not ${JSON.stringify(value)}.`)
+}
+
 /** Values of an environment variable, which are separated by commas; none of an empty one. */
 export function splitValues(value: string): string[] {
   return value.trim() === '' ? [] : value.split(',').map((part) => part.trim())
@@ -93,10 +101,10 @@ export function readDialects(texts: readonly string[], name: string): Record<str
   )
 }
 
-const fdFields = ['alias', 'store', 'dialect']
+const fdFields = ['alias', 'store', 'dialect', 'changeLog']
 
 export function readFds(value: unknown, name: string): NonNullable<ConfigSource['federatedDatabases']> {
-  if (!Array.isArray(value)) throw new ConfigError(`${name} is an array of {"alias","store","dialect"}.`)
+  if (!Array.isArray(value)) throw new ConfigError(`${name} is an array of {"alias","store","dialect","changeLog"}.`)
   return value.map((entry: unknown) => {
     const fd = objectOf(entry, `An entry of ${name}`)
     for (const field of Object.keys(fd)) {
@@ -108,6 +116,9 @@ export function readFds(value: unknown, name: string): NonNullable<ConfigSource[
       alias,
       ...(fd.store === undefined ? {} : { store: readText(fd.store, `store of ${alias} in ${name}`) }),
       ...(fd.dialect === undefined ? {} : { dialect: readDialect(fd.dialect, `dialect of ${alias} in ${name}`) }),
+      ...(fd.changeLog === undefined
+        ? {}
+        : { changeLog: readChangeLog(fd.changeLog, `changeLog of ${alias} in ${name}`) }),
     }
   })
 }
@@ -130,6 +141,22 @@ export function objectOf(value: unknown, what: string): Readonly<Record<string, 
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return value as Readonly<Record<string, unknown>>
   throw new ConfigError(`${what} is a JSON object.`)
+}
+
+/** `alias=on`. Throws ConfigError. */
+export function readChangeLogs(texts: readonly string[], name: string): Readonly<Record<string, ChangeLogSetting>> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const separator = text.indexOf('=')
+      if (separator > 0) return [text.slice(0, separator), readChangeLog(text.slice(separator + 1), name)]
+      throw new ConfigError(`${name} is ALIAS=on, ALIAS=off or ALIAS=auto, not '${text}'.`)
+    }),
+  )
+}
+
+function readChangeLog(value: unknown, name: string): ChangeLogSetting {
+  if (value === 'on' || value === 'off' || value === 'auto') return value
+  throw new ConfigError(`${name} is on, off or auto, not ${JSON.stringify(value)}.`)
 }
 
 function readDialect(value: unknown, name: string): Dialect {

@@ -1,10 +1,12 @@
 /** The settings of a server, each described once: options, environment, file, defaults, help and docs/configuration.md follow. */
 import type { ConfigSource } from './config.ts'
+import { readBackups } from './read-backups.ts'
 import { readCertificates, readClientCertificates } from './read-certificates.ts'
 import { readJwt } from './read-jwt.ts'
 import {
   readAuditFailure,
   readBoolean,
+  readChangeLogs,
   readDialects,
   readFdOption,
   readFds,
@@ -96,6 +98,16 @@ export const settings: readonly Setting[] = [
     inFile: 'federatedDatabases: [{dialect}]',
   },
   {
+    field: 'changeLogs',
+    option: '--change-log <alias=on|off|auto>',
+    isRepeatable: true,
+    help: 'whether what is committed in a federated database is logged, for GET /v1/changes; auto = where its store can',
+    otherwise: 'auto',
+    read: (value, name) => readChangeLogs(readTexts(value, name), name),
+    readInFile: nowhere,
+    inFile: 'federatedDatabases: [{changeLog}]',
+  },
+  {
     field: 'workers',
     option: '--workers <number>',
     help: 'processes that answer on the port, together',
@@ -125,6 +137,14 @@ export const settings: readonly Setting[] = [
     otherwise: 'none',
     read: readText,
     readInFile: orNull(readText),
+  },
+  {
+    field: 'backups',
+    help: 'where backups are kept, and which are made by themselves: directory, every, incrementalEvery, keep',
+    otherwise: 'none',
+    read: readBackups,
+    readInFile: orNull(readBackups),
+    inFile: 'backups: {directory, every, …}',
   },
   {
     field: 'allowShutdown',

@@ -32,7 +32,11 @@ export function authorize(
   const all = typeof needs === 'string' ? [needs] : needs()
   const policy = fd === undefined || isOfWhole === true ? undefined : caller.policyOn(fd.alias)
   if (policy === undefined || !all.every(isByClass)) {
-    for (const need of all) if (!caller.may(need, fd?.alias)) refuse(caller, need, fd)
+    for (const need of all) {
+      if (caller.may(need, fd?.alias)) continue
+      if (fd !== undefined && isOfWhole === true) refuseParts(caller, need, fd)
+      refuse(caller, need, fd)
+    }
     return undefined
   }
   // Whoever changes what it may not read as a whole goes by the policy, to which all of its roles add up.
@@ -49,6 +53,15 @@ const byClass: ReadonlySet<Need> = new Set<Need>(['read', 'write', 'define'])
 
 function isByClass(need: Need): boolean {
   return byClass.has(need)
+}
+
+/** Whoever may do so with parts of it is told that this is not enough. */
+function refuseParts(caller: Caller, need: Need, { alias }: FederatedDatabase): void {
+  if (caller.kind === 'nobody' || caller.policyOn(alias) === undefined) return
+  throw new AshlarError(
+    'Forbidden',
+    `This is about the federated database ${alias} as a whole (${need}), and roles of the caller are for parts of it.`,
+  )
 }
 
 const words: Readonly<Record<Exclude<Need, 'nothing'> | 'use', string>> = {

@@ -4,6 +4,7 @@ import { missingBody } from '../errors/problem.ts'
 import { quoteNames } from '../errors/quote-names.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
 import { ServerError } from '../errors/server-errors.ts'
+import { BodyLines } from '../json/body-lines.ts'
 import { type Caller, everyone } from '../security/caller.ts'
 import type { Need } from '../security/roles.ts'
 import { authorize } from './authorize.ts'
@@ -106,7 +107,8 @@ function checkBody(
   { body: schema, isBodyCheckedByEngine, takesArray }: Operation,
   { body }: OperationRequest,
 ): Promise<void> | undefined {
-  if (schema === undefined) return undefined
+  // Of lines each is read by itself.
+  if (schema === undefined || body instanceof BodyLines) return undefined
   if (takesArray === true && Array.isArray(body)) return validateEach(schema, body)
   // The engine takes a missing body for a value.
   if (isBodyCheckedByEngine !== true) validateBody(schema, body)

@@ -10,20 +10,25 @@ import {
   type RowChunks,
 } from '@ashlar/engine'
 import type { AuditLog } from '../audit/audit-log.ts'
+import type { BackupSchedule } from '../backups/backup-schedule.ts'
+import type { Problem } from '../errors/problem.ts'
 import type { ProblemType } from '../errors/server-errors.ts'
 import type { FederatedDatabases } from '../federated-databases.ts'
+import { BodyLines } from '../json/body-lines.ts'
 import type { Limits } from '../limits.ts'
+import type { ReadMetric } from '../metrics/metric.ts'
 import type { Peers } from '../peers/peers.ts'
 import type { Caller } from '../security/caller.ts'
 import type { Need } from '../security/roles.ts'
 import type { Security } from '../security/security.ts'
+import type { ChangeFollowers } from '../statements/change-followers.ts'
 import type { StatementKind } from '../statements/statement.ts'
 import type { Statements } from '../statements/statements.ts'
 import type { ToolRuns } from '../tools/tool-runs.ts'
 import type { Schema } from '../wire/json-schema.ts'
 
-/** Of a body: JSON, rows of which each is a line, or text for people. */
-export type ReplyType = 'json' | 'ndjson' | 'text'
+/** Of a body: JSON, rows of which each is a line, text for people, a table, an archive, events as they happen, or metrics. */
+export type ReplyType = 'json' | 'ndjson' | 'text' | 'csv' | 'gzip' | 'events' | 'metrics'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -51,11 +56,16 @@ export interface ServiceContext {
   readonly toolRuns: ToolRuns
   readonly peers: Peers
   readonly statements: Statements
+  readonly followers: ChangeFollowers
+  /** Of this process, at the moment. */
+  readonly processMetrics: () => readonly ReadMetric[]
   readonly router: OperationRouter
   /** Where authentication is on. */
   readonly security: Security | undefined
   /** Where there is one. */
   readonly audit?: AuditLog | undefined
+  /** Where the configuration says where they are kept. */
+  readonly backups?: BackupSchedule | undefined
   /** Who asks where nobody has found that out: everyone without authentication, else nobody. */
   readonly unknownCaller: Caller
   /** Stops the server once the reply is sent. */
@@ -67,6 +77,15 @@ export interface Client {
   readonly address: string
   /** By TLS, which ends in this server. */
   readonly isEncrypted: boolean
+}
+
+export interface RequestWatch extends QueryWatch {
+  /** The client is waited for: others may have its place meanwhile. */
+  pauses(): void
+  /** The client has sent, or taken, something; what it returns is waited for. Throws as `mayGoOn`. */
+  goesOn(): Promise<void> | undefined
+  /** How the plans of a query are found, should it take long. */
+  explainedBy?(explain: () => Promise<readonly string[]>): void
 }
 
 export interface OperationRequest {
@@ -86,7 +105,9 @@ export interface OperationRequest {
   /** Where there is an audit log: told of what is to change something by its kind, before it is carried out. Throws AuditLogUnavailable. */
   readonly beforeChange?: (() => void) | undefined
   /** Of a statement: asked before it works on for long, and told how it gets on. `mayGoOn` throws ServerBusy, TooManyStatements, and the signal's reason. */
-  readonly watch?: QueryWatch | undefined
+  readonly watch?: RequestWatch | undefined
+  /** How replies tell of what failed. */
+  problemOf(error: unknown): Problem
 }
 
 /** Of an operation on a federated database. */
@@ -110,9 +131,21 @@ export interface OperationReply {
   readonly body?: unknown
   /** Instead of a body, where the operation writes rows. */
   readonly rows?: RowChunks
+  /** Instead of a body: lines of NDJSON, sent as they come, with status 200 once there are some. */
+  readonly lines?: AsyncIterable<Buffer>
+  /** Instead of a body, where the reply goes on for as long as its client listens. What is thrown is the last event. */
+  readonly events?: AsyncIterable<ServerEvent>
   readonly headers?: Readonly<Record<string, string>>
   /** The type of the body, where it is not JSON. */
   readonly type?: ReplyType
+}
+
+/** Of a reply that goes on (text/event-stream); without any field, a heartbeat. */
+export interface ServerEvent {
+  readonly name?: string
+  readonly id?: string
+  /** JSON in UTF-8, on one line. */
+  readonly data?: Buffer
 }
 
 interface QueryParameter {
@@ -132,6 +165,7 @@ interface OperationEntry {
     | 'Objects'
     | 'Indexes'
     | 'Queries'
+    | 'Changes'
     | 'Transactions'
     | 'Statements'
     | 'Tools'
@@ -143,8 +177,12 @@ interface OperationEntry {
   readonly reply?: Schema
   /** The reply is rows: a JSON array, or NDJSON where the client prefers that. */
   readonly streamsRows?: true
+  /** What the client may ask for, where that is not JSON alone; the first where it does not say. */
+  readonly writes?: readonly [ReplyType, ...ReplyType[]]
   /** Whether parameters of the URL ask for a reply that is text/plain instead. */
   asksForText?(query: Readonly<Record<string, unknown>>): boolean
+  /** Where parameters of the URL choose the type of the reply, which is rows. */
+  replyTypeOf?(request: Pick<OperationRequest, 'query'>): ReplyType
   readonly body?: Schema
   /** The body may also be text/plain, which is then the field `query` of a body. */
   readonly acceptsPlainText?: true
@@ -155,6 +193,8 @@ interface OperationEntry {
    * with an array is a statement, as one for a transaction is.
    */
   readonly takesArray?: true
+  /** The body may also be lines of NDJSON (`BodyLines`), which the operation reads as they come. Such a request is a statement. */
+  readonly takesLines?: true
   /** Where the engine checks the body wholly, with better messages than a schema has. */
   readonly isBodyCheckedByEngine?: true
   /** What else it may answer with, by status. */
@@ -215,8 +255,11 @@ const ofArrays: StatementForm = {
   text: (body) => `${(body as readonly unknown[]).length} objects`,
 }
 
+const ofLines: StatementForm = { kind: 'transaction', text: () => 'lines of NDJSON' }
+
 /** How a request with that body is admitted, listed and stopped; undefined where its work is short. */
 export function statementOf({ statement, takesArray }: Operation, body: unknown): StatementForm | undefined {
+  if (body instanceof BodyLines) return ofLines
   return takesArray === true && Array.isArray(body) ? ofArrays : statement
 }
 

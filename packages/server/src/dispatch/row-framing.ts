@@ -5,8 +5,8 @@ import type { ReplyType } from './operation.ts'
 interface Framing {
   /** In the byte before the first row; without it, the reply begins with the row. */
   readonly opening?: number
-  /** In the byte before each other row. */
-  readonly separator: number
+  /** In the byte before each other row; without it, there is none between chunks. */
+  readonly separator?: number
   readonly closing: string
   readonly ofNoRows: string
 }
@@ -16,11 +16,16 @@ const framings: Record<ReplyType, Framing> = {
   json: { opening: 0x5b, separator: 0x2c, closing: ']', ofNoRows: '[]' },
   ndjson: { separator: newline, closing: '\n', ofNoRows: '' },
   text: { separator: newline, closing: '', ofNoRows: '' },
+  csv: { separator: newline, closing: '\n', ofNoRows: '' },
+  gzip: { closing: '', ofNoRows: '' },
+  events: { separator: newline, closing: '', ofNoRows: '' },
+  metrics: { closing: '', ofNoRows: '' },
 }
 
 /** The bytes of the rows as they stand in the reply, written over what is between them. `isFirst`: the reply begins with them. */
 export function framed({ bytes, starts }: RowChunk, type: ReplyType, isFirst: boolean): Buffer {
   const { opening, separator } = framings[type]
+  if (separator === undefined) return bytes.subarray(1)
   if (separator !== newline) for (const start of starts) bytes[start - 1] = separator
   if (!isFirst) return bytes
   if (opening === undefined) return bytes.subarray(1)

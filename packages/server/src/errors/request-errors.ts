@@ -23,6 +23,19 @@ export class OperationFailure extends Error {
   }
 }
 
+/** A line of a load that is done as a whole or not at all failed: with its status and type, and which one it was (contract 2.2.9). */
+export class LineFailure extends Error {
+  /** From 1. */
+  readonly line: number
+  override readonly cause: unknown
+
+  constructor(line: number, cause: unknown) {
+    super(`Line ${line} failed.`)
+    this.line = line
+    this.cause = cause
+  }
+}
+
 /** A body within a request that is not as its schema has it. */
 export class BodyValidationError extends Error {
   readonly problem: Problem

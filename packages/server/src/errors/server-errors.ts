@@ -55,6 +55,7 @@ const statusOfKind: Record<ErrorKind, number> = {
   forbidden: 403,
   notFound: 404,
   conflict: 409,
+  gone: 410,
   precondition: 412,
   unprocessable: 422,
   tooMany: 429,

@@ -43,7 +43,7 @@ export function limitBodies({ bodiesBytesMax, bodiesValuesMax, bodyTurnMsMax }: 
       if (isPlain && Number(length) <= smallBodyBytes) return raw
       responses.set(raw, reply.raw)
       const plain = encoding === undefined ? raw : decompress(raw, encoding)
-      return counted(plain, room, reply.raw)
+      return countedBody(plain, room, reply.raw)
     },
     admissionOf({ raw }) {
       const response = responses.get(raw)
@@ -73,7 +73,7 @@ function admitValues(room: BodyRoom, response: ServerResponse, count: number): P
 }
 
 /** The same bytes, as there is room for them. */
-function counted(
+function countedBody(
   body: Readable & { readonly receivedEncodedLength?: number },
   room: BodyRoom,
   response: ServerResponse,

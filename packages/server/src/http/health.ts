@@ -1,17 +1,23 @@
 /** /health/live and /health/ready, for whoever runs the server. */
 import { AshlarError } from '@ashlar/engine'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { BackupSchedule } from '../backups/backup-schedule.ts'
 import type { FederatedDatabases } from '../federated-databases.ts'
 import type { Security } from '../security/security.ts'
 import { contentTypeOf } from './negotiate.ts'
 import { sendReply } from './send-reply.ts'
 
+interface HealthSources {
+  isStopping(): boolean
+  readonly security?: Security | undefined
+  readonly backups?: BackupSchedule | undefined
+}
+
 /** Live: the process answers. Ready: it takes requests, each federated database can be read, and its files can be changed. */
 export function registerHealth(
   app: FastifyInstance,
   fds: FederatedDatabases,
-  isStopping: () => boolean,
-  security: Security | undefined,
+  { isStopping, security, backups }: HealthSources,
 ): void {
   app.get('/health/live', (_request, reply) => sendJson(reply, { status: 'live' }))
   app.get('/health/ready', async (_request, reply) => {
@@ -22,7 +28,9 @@ export function registerHealth(
       if (problem !== undefined) throw problem
       await fd.listNamespaces()
     }
-    sendJson(reply, { status: 'ready', federatedDatabases: fds.all.map(({ alias }) => alias) })
+    const aliases = fds.all.map(({ alias }) => alias)
+    const kept = backups === undefined ? {} : { backups: backups.states() }
+    sendJson(reply, { status: 'ready', federatedDatabases: aliases, ...kept })
   })
 }
 

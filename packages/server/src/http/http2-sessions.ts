@@ -19,6 +19,7 @@ import { problemOfBroken } from './broken-request.ts'
 import type { ConnectionCounts } from './connections.ts'
 import { Http2Request, type Http2Response, http2ResponsesWith, socketOfSession } from './http2-messages.ts'
 import { contentTypeOf } from './negotiate.ts'
+import { isSlowBody } from './slow-bodies.ts'
 
 type SessionLimits = Pick<
   ServerLimits,
@@ -194,7 +195,8 @@ export class Http2Sessions {
     for (const { session, responses, idleSinceMs, hasAsked } of this.open.values()) {
       for (const response of responses) {
         const isLate = !response.req.complete && now - response.beganMs > requestMsMax
-        if (isLate && !response.headersSent) answerLate(response, this.limits as ServerLimits)
+        if (isLate && !response.headersSent && !isSlowBody(response.req))
+          answerLate(response, this.limits as ServerLimits)
       }
       if (responses.size > 0) continue
       const idleMsMax = hasAsked ? idleKeptMs : Math.min(headersMsMax, requestMsMax)

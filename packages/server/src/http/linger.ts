@@ -7,7 +7,7 @@ import { lingerMsMax } from '../limits.ts'
  * Lets the client send for a moment what nobody reads: a connection that is closed with bytes unread is reset, and a client that is still
  * sending would get the reset instead of the refusal.
  */
-export function lingerAfter(request: IncomingMessage): void {
+export function lingerAfter(request: IncomingMessage, msMax = lingerMsMax): void {
   const { socket } = request
   // Of HTTP/2 it has other requests; one alone ends by itself.
   if (request.httpVersionMajor === 2) return
@@ -19,7 +19,7 @@ export function lingerAfter(request: IncomingMessage): void {
     if (request.complete || socket.destroyed) return destroySoon()
     socket.end()
     request.resume()
-    const timeout = setTimeout(() => socket.destroy(), lingerMsMax)
+    const timeout = setTimeout(() => socket.destroy(), msMax)
     socket.once('close', () => clearTimeout(timeout))
     request.once('end', destroySoon)
   }

@@ -4,24 +4,27 @@ import type { ReplyType } from '../dispatch/operation.ts'
 import { quote } from '../errors/quote-names.ts'
 import { ServerError } from '../errors/server-errors.ts'
 
-export type BodyType = 'json' | 'text'
+export type BodyType = 'json' | 'text' | 'ndjson'
 
 const jsonType = /^application\/json\s*(;|,|$)/i
 const textType = /^text\/plain\s*(;|$)/i
+const linesType = /^application\/(x-)?ndjson\s*(;|$)/i
 const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i
 const utf8Name = /^(utf-?8|us-ascii)$/i
 
 /**
  * JSON, with any parameters; also the malformed header `application/json,Accept:application/json` that clients in the
- * field send, and none at all. Text, which is UTF-8, where the operation takes it. Throws UnsupportedMediaType.
+ * field send, and none at all. Text and lines, which are UTF-8, where the operation takes them. Throws UnsupportedMediaType.
  */
-export function readContentType(contentType: string, isText: boolean): BodyType {
+export function readContentType(contentType: string, isText: boolean, isLines = false): BodyType {
   if (contentType === '' || jsonType.test(contentType.trim())) return 'json'
+  if (isLines && linesType.test(contentType.trim())) return 'ndjson'
   if (isText && textType.test(contentType.trim())) {
     if (utf8Name.test(charset.exec(contentType)?.[1] ?? 'utf-8')) return 'text'
     throw unsupported('Text is in UTF-8', contentType)
   }
-  throw unsupported(`Bodies are application/json${isText ? ' or text/plain' : ''}`, contentType)
+  const other = isText ? ' or text/plain' : isLines ? ' or application/x-ndjson' : ''
+  throw unsupported(`Bodies are application/json${other}`, contentType)
 }
 
 function unsupported(rule: string, contentType: string): ServerError {
@@ -32,6 +35,10 @@ const nameOf: Record<ReplyType, string> = {
   json: 'application/json',
   ndjson: 'application/x-ndjson',
   text: 'text/plain',
+  csv: 'text/csv',
+  gzip: 'application/gzip',
+  events: 'text/event-stream',
+  metrics: 'text/plain',
 }
 
 /** Content types as replies name them. */
@@ -39,6 +46,10 @@ export const contentTypeOf: Record<ReplyType, string> = {
   json: 'application/json; charset=utf-8',
   ndjson: 'application/x-ndjson; charset=utf-8',
   text: 'text/plain; charset=utf-8',
+  csv: 'text/csv; charset=utf-8; header=present',
+  gzip: 'application/gzip',
+  events: 'text/event-stream; charset=utf-8',
+  metrics: 'text/plain; version=0.0.4; charset=utf-8',
 }
 
 interface MediaRange {

@@ -1,30 +1,98 @@
 /** Requests that a client sends before it has the replies to earlier ones on the same connection (HTTP pipelining). */
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { pipelinedInATurnMax, pipelinedMax } from '../limits.ts'
 
 /**
  * Whatever a request holds (room for its body, a snapshot, a statement) is freed when its response closes. When a connection closes, Node
- * closes only the response that is being sent on it, and never those queued behind it; this closes them too. To be told of each response
- * that has no socket when its request comes: the one that is being sent has it, and Node closes it, also where it was queued before.
+ * closes only the response that is being sent on it, and never those queued behind it; this closes them too.
+ * No more is read from a connection on which as many wait as `pipelinedMax`.
  */
-export function closeWithConnection(response: ServerResponse): void {
+function closeWithConnection(response: ServerResponse): void {
   const { socket } = response.req
-  const queued = queuedOn.get(socket) ?? new Set()
-  if (!queuedOn.has(socket)) {
-    queuedOn.set(socket, queued)
-    socket.once('close', () => closeAll(queued))
+  let queue = queues.get(socket)
+  if (queue === undefined) {
+    queue = new ResponseQueue(socket)
+    queues.set(socket, queue)
   }
-  queued.add(response)
-  response.once('close', () => queued.delete(response))
+  queue.add(response)
 }
 
-/** One listener a connection: Node warns of a leak where a socket has more than ten. */
-const queuedOn = new WeakMap<Socket, Set<ServerResponse>>()
+const queues = new WeakMap<Socket, ResponseQueue>()
 
-function closeAll(queued: Iterable<ServerResponse>): void {
-  for (const response of queued) {
-    if (response.socket !== null || response.writableFinished) continue
-    response.destroy()
-    response.emit('close')
+/** The responses of one connection that wait for those before them. One listener of each event: Node warns of a leak where a socket has more than ten. */
+class ResponseQueue {
+  private readonly socket: Socket
+  private readonly responses = new Set<ServerResponse>()
+  private isFull = false
+
+  constructor(socket: Socket) {
+    this.socket = socket
+    socket.once('close', () => this.closeAll())
+    // Node resumes it for each body that is read or thrown away.
+    socket.on('resume', () => {
+      if (this.isFull) socket.pause()
+    })
+  }
+
+  add(response: ServerResponse): void {
+    this.responses.add(response)
+    response.once('close', () => this.remove(response))
+    if (this.isFull || this.responses.size < pipelinedMax) return
+    this.isFull = true
+    this.socket.pause()
+  }
+
+  private remove(response: ServerResponse): void {
+    this.responses.delete(response)
+    if (!this.isFull || this.responses.size > pipelinedMax / 2) return
+    this.isFull = false
+    this.socket.resume()
+  }
+
+  private closeAll(): void {
+    this.isFull = false
+    for (const response of this.responses) {
+      if (response.socket !== null || response.writableFinished) continue
+      response.destroy()
+      response.emit('close')
+    }
+  }
+}
+
+/**
+ * To be called once the server has who handles its requests. Of those that a client has sent before it had the replies to earlier ones, as many
+ * begin in a turn of the event loop as others can wait for: what arrives as one piece may be a thousand, which Node hands over one after the other.
+ */
+export function beginByTurns(server: Server): void {
+  const handlers = server.listeners('request')
+  server.removeAllListeners('request')
+  const waiting: (() => void)[] = []
+  let begunInTurn = 0
+  let isScheduled = false
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const begin = (): void => {
+      // Its connection may have closed before its turn.
+      if (!response.destroyed) for (const handler of handlers) handler.call(server, request, response)
+    }
+    // The one that is being sent has a socket; of HTTP/2 none waits for another.
+    if (response.socket !== null || request.httpVersionMajor !== 1) return begin()
+    closeWithConnection(response)
+    if (waiting.length > 0 || begunInTurn >= pipelinedInATurnMax) waiting.push(begin)
+    else {
+      begunInTurn++
+      begin()
+    }
+    if (isScheduled) return
+    isScheduled = true
+    setImmediate(beginSome)
+  })
+
+  function beginSome(): void {
+    begunInTurn = 0
+    isScheduled = waiting.length > 0
+    if (!isScheduled) return
+    setImmediate(beginSome)
+    for (const begin of waiting.splice(0, pipelinedInATurnMax)) begin()
   }
 }

@@ -12,13 +12,16 @@ import {
   type FastifyRequest,
 } from 'fastify'
 import { ServerError } from '../errors/server-errors.ts'
+import { BodyLines } from '../json/body-lines.ts'
 import type { JsonLimits } from '../json/json-layout.ts'
 import { decodeText, parseJson } from '../json/parse-json.ts'
 import type { Limits } from '../limits.ts'
 import { limitBodies } from './bodies-under-way.ts'
 import { collectBody } from './collect-body.ts'
+import { decompress } from './decompress.ts'
 import { noteBody } from './request-id.ts'
 import { sendProblem } from './send-problem.ts'
+import { mayArriveSlowly } from './slow-bodies.ts'
 
 /** Those that the framework would parse bodies of, as far as this version of Node knows them. */
 const methodsWithBody = ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'QUERY']
@@ -49,7 +52,8 @@ export function bodyReader(app: FastifyInstance, limits: Limits): WithBody {
   }
   return (handle, bytesMax = limits.bodyBytesMax) =>
     (request, reply) => {
-      const { 'content-length': length, 'transfer-encoding': transfer } = request.headers
+      const { 'content-length': length, 'transfer-encoding': transfer, 'content-type': type } = request.headers
+      if (type === 'application/x-ndjson') return takeLines(handle, request, reply, limits)
       if (transfer === undefined && (length === undefined || length === '0')) return handle(request, reply)
       const bytes = request.is404 ? request.raw : bodyOf(request, reply)
       collectBody(request, bytes, bytesMax, (error, body) => {
@@ -63,6 +67,22 @@ export function bodyReader(app: FastifyInstance, limits: Limits): WithBody {
       })
       return undefined
     }
+}
+
+/** Read as they come, by whoever carries them out: nothing of them is counted among the bodies under way. */
+function takeLines(handle: Handle, request: FastifyRequest, reply: FastifyReply, { lineBytesMax }: Limits): undefined {
+  const { raw } = request
+  const { 'content-encoding': encoding } = raw.headers
+  try {
+    mayArriveSlowly(raw)
+    request.body = new BodyLines(encoding === undefined ? raw : decompress(raw, encoding), lineBytesMax)
+  } catch (error) {
+    refuse(error, request, reply)
+    return undefined
+  }
+  noteRest(raw.socket)
+  run(handle, request, reply)
+  return undefined
 }
 
 /** The framework's error names the limit of all bodies. */

@@ -4,8 +4,8 @@ import { type Logger, symbols } from 'pino'
 import { withoutTokens } from '../security/secrets.ts'
 import { clientDisconnectedStatus } from './send-problem.ts'
 
-/** To be told once a response has closed, when its request began, by `performance.now()`, and what id it has, if any. */
-export type LogRequest = (response: ServerResponse, beganMs: number, requestId: string | undefined) => void
+/** To be told once a response has closed, for how long its request took, and what id it has, if any. */
+export type LogRequest = (response: ServerResponse, tookMs: number, requestId: string | undefined) => void
 
 /** What of a logger it takes to write lines as the logger does. */
 interface LoggerParts {
@@ -23,19 +23,20 @@ export function requestLog(logger: Logger): LogRequest | undefined {
   if (!logger.isLevelEnabled('info')) return undefined
   const { [symbols.streamSym]: stream, [symbols.chindingsSym]: bindings } = logger as unknown as LoggerParts
   const level = logger.levels.values.info
-  return (response, beganMs, requestId) => {
+  return (response, tookMs, requestId) => {
     const { method = '', url = '' } = response.req
     const searchAt = url.indexOf('?')
     // Without the query string, in which clients may send what nobody else is to read.
     const path = JSON.stringify(withoutTokens(searchAt < 0 ? url : url.slice(0, searchAt)))
-    const ms = Math.round((performance.now() - beganMs) * 100) / 100
+    const ms = Math.round(tookMs * 100) / 100
     const id = requestId === undefined ? '' : `,"requestId":${JSON.stringify(requestId)}`
     const ending = `"status":${statusOf(response)},"ms":${ms}${howItEnded(response)}${id},"msg":"request"}\n`
     stream.write(`{"level":${level},"time":${Date.now()}${bindings},"method":"${method}","url":${path},${ending}`)
   }
 }
 
-function statusOf({ writableFinished, headersSent, statusCode }: ServerResponse): number {
+/** As it is told: that of the reply, or that its client went away before there was any. */
+export function statusOf({ writableFinished, headersSent, statusCode }: ServerResponse): number {
   return writableFinished || headersSent ? statusCode : clientDisconnectedStatus
 }
 

@@ -55,7 +55,7 @@ export class RequestRates {
 }
 
 /** What is to be called in place of `done` once the caller is known, or has been refused: who is not known has its address. */
-export function counted(
+export function doneAfterCount(
   rates: RequestRates,
   request: FastifyRequest,
   reply: FastifyReply,

@@ -1,14 +1,19 @@
 /** Registers the table of operations with Fastify, and answers what no operation takes. */
 import type { Awaitable, FederatedDatabase } from '@ashlar/engine'
+import type { Span } from '@opentelemetry/api'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { subjectOf } from '../audit/subject.ts'
 import { authorizeAhead, dispatch } from '../dispatch/dispatch.ts'
 import { type Operation, type OperationReply, type ServiceContext, statementOf } from '../dispatch/operation.ts'
 import type { Router } from '../dispatch/router.ts'
 import { ServerError } from '../errors/server-errors.ts'
+import { BodyLines } from '../json/body-lines.ts'
 import { smallBodyBytes } from '../limits.ts'
+import type { OperationCounts, RequestCounts } from '../metrics/request-counts.ts'
 import { operations } from '../operations/table.ts'
 import { everyone } from '../security/caller.ts'
+import { sendEvents } from './event-reply.ts'
+import { sendLines } from './line-reply.ts'
 import { contentTypeOf, negotiate } from './negotiate.ts'
 import type { Handle, WithBody } from './read-body.ts'
 import { sendRows } from './row-reply.ts'
@@ -23,10 +28,20 @@ declare module 'fastify' {
     readonly bodyIsObject?: boolean
     /** Or an array of such. */
     readonly takesArray?: boolean
+    /** Or lines of such. */
+    readonly takesLines?: boolean
     /** The path does not have the method: the route only says so. */
     readonly isRefused?: boolean
     /** The route's operation is for callers who are known. */
     readonly needsCaller?: boolean
+    /** By which requests that were refused before they came to the operation are counted. */
+    readonly counts?: OperationCounts
+  }
+  interface FastifyRequest {
+    /** Where requests are traced. */
+    span?: Span
+    /** By which it is counted, once it has come to its operation. */
+    counts?: OperationCounts
   }
 }
 
@@ -35,8 +50,10 @@ export function registerOperations(
   service: ServiceContext,
   router: Router,
   withBody: WithBody,
+  requests: RequestCounts,
 ): void {
   for (const operation of operations) {
+    const counts = requests.of(operation)
     app.route({
       method: operation.method,
       url: operation.path,
@@ -44,13 +61,15 @@ export function registerOperations(
         acceptsPlainText: operation.acceptsPlainText === true,
         bodyIsObject: operation.bodyIsObject === true,
         takesArray: operation.takesArray === true,
+        takesLines: operation.takesLines === true,
         needsCaller: operation.needs !== 'nothing',
+        counts,
       },
       onRequest: beforeBody(operation, service),
       handler:
         operation.method === 'GET'
-          ? handlerOf(operation, service)
-          : withBody(handlerOf(operation, service), bodyBytesOf(operation)),
+          ? handlerOf(operation, service, counts)
+          : withBody(handlerOf(operation, service, counts), bodyBytesOf(operation)),
     })
   }
   registerMethodNotAllowed(app, router)
@@ -99,18 +118,49 @@ type Writable = Parameters<typeof negotiate>[1]
 const jsonOnly: Writable = ['json']
 const rowTypes: Writable = ['json', 'ndjson']
 const textOnly: Writable = ['text']
+const linesOnly: Writable = ['ndjson']
 
-function handlerOf(operation: Operation, service: ServiceContext): Handle {
-  const writable = operation.streamsRows === true ? rowTypes : jsonOnly
+function handlerOf(operation: Operation, service: ServiceContext, counts: OperationCounts): Handle {
+  const writable = operation.writes ?? (operation.streamsRows === true ? rowTypes : jsonOnly)
   return (request, reply) => {
+    request.counts = counts
+    if (request.body instanceof BodyLines) return handleLines(operation, service, request, reply)
     const asksForText = operation.asksForText?.(request.query as Record<string, unknown>) === true
-    const replyType = negotiate(request.headers.accept, asksForText ? textOnly : writable)
-    const form = statementOf(operation, request.body)
+    const chosen = operation.replyTypeOf?.({ query: request.query as Record<string, unknown> })
+    const writableNow: Writable = chosen === undefined ? (asksForText ? textOnly : writable) : [chosen]
+    const replyType = negotiate(request.headers.accept, writableNow)
+    // Who follows is no statement, and takes no place from them.
+    const form = replyType === 'events' ? undefined : statementOf(operation, request.body)
     const single = new SingleRequest(request, reply, replyType, service, form)
     return form === undefined
       ? handleAtOnce(operation, single, reply)
       : handleStatement(operation, single, request, reply)
   }
+}
+
+/** The reply is made of lines as well. */
+function handleLines(
+  operation: Operation,
+  service: ServiceContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> | undefined {
+  try {
+    const replyType = negotiate(request.headers.accept, linesOnly)
+    const single = new SingleRequest(request, reply, replyType, service, statementOf(operation, request.body))
+    const handled = handleStatement(operation, single, request, reply)
+    return handled?.catch((error) => {
+      throw unread(error, request, reply)
+    })
+  } catch (error) {
+    throw unread(error, request, reply)
+  }
+}
+
+/** The error, whose reply ends the connection where the client still sends. */
+function unread(error: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
+  if (!request.raw.complete) reply.header('connection', 'close')
+  return error
 }
 
 /** Without a promise where the operation needs none. */
@@ -159,6 +209,7 @@ function sendAnswer(
 ): Awaitable<void> {
   const { statement, replyType } = single
   if (answer.rows !== undefined) return sendRows(answer.rows, replyType, request, reply, statement)
+  if (answer.lines !== undefined) return sendLines(answer.lines, request, reply, statement)
   const headers = { ...statement?.headers, ...answer.headers }
   return send({ ...answer, headers }, operation, single, reply)
 }
@@ -184,6 +235,10 @@ function send(
   const { body, headers, status = operation.status, type } = answer
   const { audit, params } = reply.request
   if (audit !== undefined && operation.tag === 'Security') audit.subject = subjectOf(operation.path, params, body)
+  if (answer.events !== undefined) {
+    sendEvents(answer.events, reply)
+    return
+  }
   // A reply without rows is of its type as well.
   if (body === undefined) {
     sendReply(reply, status, headers, type && contentTypeOf[type])

@@ -3,10 +3,17 @@ import { randomUUID } from 'node:crypto'
 import { AshlarError } from '@ashlar/engine'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { makeProblem, type Problem, type ProblemDetail, problemDetails } from '../errors/problem.ts'
-import { BodyValidationError, ClientDisconnected, OperationFailure } from '../errors/request-errors.ts'
+import { BodyValidationError, ClientDisconnected, LineFailure, OperationFailure } from '../errors/request-errors.ts'
 import { problemEntry, ServerError } from '../errors/server-errors.ts'
 import { lingerAfter } from './linger.ts'
 import { sendReply } from './send-reply.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of its error reply. */
+    problemType?: string
+  }
+}
 
 /** Told by the log alone, since nobody is there to get it; the number is custom. */
 export const clientDisconnectedStatus = 499
@@ -19,6 +26,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
     return
   }
   const problem = toProblem(error, request)
+  request.problemType = problem.type
   if (request.audit !== undefined) request.audit.problemType = problem.type
   lingerAfter(request.raw)
   const cause = error instanceof OperationFailure ? error.cause : error
@@ -61,6 +69,10 @@ function problemOf(error: unknown, request: FastifyRequest): Problem {
       ...(errors === undefined ? {} : { errors: withinOperation(operation, errors) }),
       operation,
     }
+  }
+  if (error instanceof LineFailure) {
+    const problem = problemOf(error.cause, request)
+    return { ...problem, message: `Line ${error.line}: ${problem.message}`, line: error.line }
   }
   const known = fromFastify(error as FastifyError, request)
   if (known !== undefined) return known

@@ -4,14 +4,13 @@ import { pipeline, type Readable, type Transform, type Writable } from 'node:str
 import type { FastifyReply } from 'fastify'
 import { compressorFor } from './compress-reply.ts'
 import { writeUsualHead } from './usual-head.ts'
+import { type TextEncoding, writeEnd } from './write-end.ts'
+import { writeTogether } from './write-together.ts'
 
 /** Bytes of a body that goes out together with the head, as one text: two buffers cost more to write than a short copy. */
 export const oneTextBytes = 16_384
 
 type Headers = Readonly<Record<string, string>>
-
-/** Of a text that is sent: `latin1` where it has a character for each byte, whatever the bytes stand for. */
-type TextEncoding = 'utf8' | 'latin1'
 
 /**
  * `headers`: beside type and length, and those that were set on `reply.raw` before, which takes longer. `type`: the content type of the body;
@@ -43,29 +42,19 @@ export function sendReply(
     return
   }
   reply.hijack()
-  if (body === undefined || !writeUsualHead(raw, status, headers, type, length)) {
+  const isUsual = body !== undefined && writeUsualHead(raw, status, headers, type, length)
+  if (!isUsual) {
     const head = headOf(headers, type)
     if (status !== 204 && status !== 304) head.push('content-length', length)
     raw.writeHead(status, head)
   }
   if (body === undefined) raw.end()
   else if (length > oneTextBytes) raw.end(body, encoding)
-  else if (typeof body === 'string') endWith(raw, body, encoding)
-  else endWith(raw, body.toString('latin1'), 'latin1')
-}
-
-/** `end` alone writes an empty piece after the text, and both by a call for several, which takes longer than one for a text. */
-function endWith(response: ServerResponse, text: string, encoding: TextEncoding): void {
-  const { socket } = response
-  // Its turn is not there yet, or the client does not take what was sent before.
-  if (socket === null || socket.writableLength > 0) {
-    response.end(text, encoding)
-    return
+  else {
+    const end = isUsual ? writeTogether : writeEnd
+    if (typeof body === 'string') end(raw, body, encoding)
+    else end(raw, body.toString('latin1'), 'latin1')
   }
-  socket.cork()
-  response.write(text, encoding)
-  socket.uncork()
-  response.end()
 }
 
 /** A body that comes in pieces. One that ends early breaks off the connection, and ends where the client goes away. */
@@ -80,6 +69,17 @@ export function sendStream(
   const compressor = compressorFor(reply.raw.req.headers, type, undefined)
   if (compressor !== undefined) head.push(...encodingHeaders(reply.raw, compressor.encoding))
   sendPieces(reply, status, head, compressor === undefined ? [body] : [body, compressor.stream])
+}
+
+/** The same for a body of which the client is to have each piece at once: a compressor would hold it back. */
+export function sendLiveStream(
+  reply: FastifyReply,
+  status: number,
+  headers: Headers | undefined,
+  type: string,
+  body: Readable,
+): void {
+  sendPieces(reply, status, headOf(headers, type), [body])
 }
 
 /** Names and values in turns: what takes Node least to write. */

@@ -5,24 +5,32 @@ import { AshlarError, type FederatedDatabase, noteRest, readAnew, shareReads } f
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Logger } from 'pino'
 import { type AuditLog, requestIdSent } from '../audit/audit-log.ts'
+import type { BackupSchedule } from '../backups/backup-schedule.ts'
 import { HostNames, isLoopback, type Reachability } from '../browsers/host-names.ts'
 import { Origins } from '../browsers/origins.ts'
 import { Router } from '../dispatch/router.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { FederatedDatabases } from '../federated-databases.ts'
 import { type Limits, pathParameterCharactersMax } from '../limits.ts'
+import type { ReadMetric } from '../metrics/metric.ts'
+import { ProcessNumbers } from '../metrics/process-numbers.ts'
+import { readProcess } from '../metrics/read-process.ts'
+import { RequestCounts } from '../metrics/request-counts.ts'
 import { operations, resources } from '../operations/table.ts'
 import { noPeers, type Peers } from '../peers/peers.ts'
 import type { Authenticator } from '../security/authenticator.ts'
 import { everyone, nobody } from '../security/caller.ts'
 import type { Security } from '../security/security.ts'
 import { BrokenOffReplies } from '../statements/broken-off.ts'
+import { ChangeFollowers } from '../statements/change-followers.ts'
 import { readersOf } from '../statements/readers.ts'
+import { SlowQueries } from '../statements/slow-queries.ts'
 import { type StreamedReply, watchReplies } from '../statements/stalled-replies.ts'
 import { Statements } from '../statements/statements.ts'
 import type { TlsMaterial } from '../tls/certificate-files.ts'
 import type { Place } from '../tools/boot-file.ts'
 import { ToolRuns } from '../tools/tool-runs.ts'
+import type { RequestTraces } from '../tracing/request-traces.ts'
 import { serveByAddress } from './arrivals.ts'
 import { auditRequest } from './audit-requests.ts'
 import { answerBrokenRequest } from './broken-request.ts'
@@ -31,16 +39,17 @@ import { registerHealth } from './health.ts'
 import type { Http2Sessions } from './http2-sessions.ts'
 import { identified, identify } from './identify.ts'
 import { type BodyType, readContentType } from './negotiate.ts'
-import { closeWithConnection } from './pipelining.ts'
+import { beginByTurns } from './pipelining.ts'
 import { bodyReader } from './read-body.ts'
 import { registerReferencePage } from './reference-page.ts'
-import { requestLog } from './request-log.ts'
-import { counted, RequestRates } from './request-rates.ts'
+import { requestLog, statusOf } from './request-log.ts'
+import { doneAfterCount, RequestRates } from './request-rates.ts'
 import { answerUnrouted, registerOperations } from './routes.ts'
 import { type ClientCertificates, type SecureServers, secureServers } from './secure-server.ts'
 import { sendProblem } from './send-problem.ts'
 import { sendReply } from './send-reply.ts'
 import { type RequestsUnderWay, stopInOrder } from './stopping.ts'
+import { writeOverdue } from './write-together.ts'
 
 export interface ServerOptions {
   readonly federatedDatabases: readonly FederatedDatabase[]
@@ -54,6 +63,8 @@ export interface ServerOptions {
   readonly browsers?: Browsers
   /** Told of requests that change something, or are refused. */
   readonly audit?: AuditLog
+  /** Where the configuration says where backups are kept. */
+  readonly backups?: BackupSchedule
   /** Where requests come encrypted. */
   readonly tls?: TlsOptions
   /** Other processes on the same port, if any. */
@@ -62,6 +73,8 @@ export interface ServerOptions {
   readonly authenticator?: Authenticator
   /** Where authentication is on; its authenticator is then the server's. */
   readonly security?: Security
+  /** Where an SDK of OpenTelemetry is registered. */
+  readonly traces?: RequestTraces | undefined
   /** Asked for by POST /shutdown. */
   onStop(): void
   /** From then on new requests are refused. */
@@ -93,7 +106,7 @@ function neverCalled(): never {
 }
 
 export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { limits } = options
+  const { limits, peers = noPeers, security } = options
   const counts = new ConnectionCounts()
   const servers = secureServersOf(options, counts)
   const http2 = servers?.sessions
@@ -113,52 +126,117 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     },
   })
   serveByAddress(app.server)
+  beginByTurns(app.server)
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
   const router = new Router(operations)
   const withBody = bodyReader(app, limits)
   answerUnrouted(app, router, withBody)
+  const followers = followersOf(app, limits)
   const underWay = stopInOrder(app, limits, http2)
-  const brokenOff = new BrokenOffReplies(options.logger)
-  receiveRequests(app, options, underWay, refusals(limitConnections(app, limits, counts), http2))
+  const requests = new RequestCounts()
+  receiveRequests(app, options, { underWay, requests }, refusals(limitConnections(app, limits, counts), http2))
   refuseExpectations(app, http2)
-  const toolRuns = new ToolRuns(limits, (err) => options.logger.error({ err }, 'a tool failed'))
-  app.addHook('onClose', () => toolRuns.stop())
-  const { peers = noPeers } = options
-  const statements = new Statements(limits, brokenOff)
+  const toolRuns = toolRunsOf(app, options)
+  const statements = new Statements(limits, new BrokenOffReplies(options.logger), slowQueriesOf(options))
   const replies = { connections: underWay.connections, streamed: () => http2?.responses() ?? [] }
   lookAfterReplies(app, options, replies, statements)
-  const { security } = options
-  if (security !== undefined) endStatementsInTime(statements, security, options.logger)
-  peers.onGather((question) => {
-    if (question.about === 'runs') return toolRuns.all()
-    if (question.about === 'statements') return statements.records(question.whose)
-    if (question.about === 'readers') return readersOf(options.federatedDatabases, brokenOff)
-    return statements.stop(question.statement, question.whose) ? [true] : []
-  })
+  for (const ended of security === undefined ? [] : [statements, followers]) {
+    endInTime(ended, security as Security, options.logger)
+  }
+  const startedAt = (peers.upSince ?? Date.now()) - performance.timeOrigin
+  const processMetrics = metricsOf(app, options, startedAt, { requests, underWay, statements, followers, counts })
+  answerPeers(peers, toolRuns, statements, processMetrics, options.federatedDatabases)
   const fds = new FederatedDatabases(options.federatedDatabases, options.defaultAlias, options.places)
   registerOperations(
     app,
     {
       federatedDatabases: fds,
       limits,
-      startedAt: (peers.upSince ?? Date.now()) - performance.timeOrigin,
+      startedAt,
       isShutdownAllowed: options.isShutdownAllowed,
       resources,
       toolRuns,
       peers,
       statements,
+      followers,
+      processMetrics,
       router,
       security,
       audit: options.audit,
+      backups: options.backups,
       unknownCaller: options.authenticator === undefined && security === undefined ? everyone : nobody,
       stop: options.onStop,
     },
     router,
     identified(withBody, options.authenticator ?? security?.authenticator),
+    requests,
   )
-  registerHealth(app, fds, options.isStopping, security)
+  registerHealth(app, fds, options)
   registerReferencePage(app)
   return app
+}
+
+/** To be called before `stopInOrder`: it is stopped before the requests under way are waited for. */
+function followersOf(app: FastifyInstance, limits: Limits): ChangeFollowers {
+  const followers = new ChangeFollowers(limits)
+  app.addHook('preClose', async () => followers.stop())
+  return followers
+}
+
+function slowQueriesOf({ limits: { slowQueryMs }, logger }: ServerOptions): SlowQueries | undefined {
+  return slowQueryMs === 0 ? undefined : new SlowQueries(slowQueryMs, logger)
+}
+
+function toolRunsOf(app: FastifyInstance, { limits, logger, backups }: ServerOptions): ToolRuns {
+  const toolRuns = new ToolRuns(limits, (err) => logger.error({ err }, 'a tool failed'), backups?.settings)
+  app.addHook('onClose', () => toolRuns.stop())
+  return toolRuns
+}
+
+interface Counted {
+  readonly requests: RequestCounts
+  readonly underWay: RequestsUnderWay
+  readonly statements: Statements
+  readonly followers: ChangeFollowers
+  readonly counts: ConnectionCounts
+}
+
+function metricsOf(
+  app: FastifyInstance,
+  { audit, federatedDatabases }: ServerOptions,
+  startedAtMs: number,
+  { requests, underWay, statements, followers, counts }: Counted,
+): () => ReadMetric[] {
+  const numbers = new ProcessNumbers()
+  app.addHook('onClose', async () => numbers.stop())
+  return () =>
+    readProcess({
+      requests,
+      requestsInProgress: () => underWay.count,
+      connections: counts,
+      statements,
+      followers,
+      audit,
+      federatedDatabases,
+      numbers,
+      startedAtMs,
+    })
+}
+
+function answerPeers(
+  peers: Peers,
+  toolRuns: ToolRuns,
+  statements: Statements,
+  processMetrics: () => ReadMetric[],
+  fds: readonly FederatedDatabase[],
+): void {
+  peers.onGather((question) => {
+    if (question.about === 'runs') return toolRuns.all()
+    if (question.about === 'statements') return statements.records(question.whose)
+    if (question.about === 'metrics') return [processMetrics()]
+    if (question.about === 'readers') return readersOf(fds, statements.brokenOff)
+    return statements.stop(question.statement, question.whose) ? [true] : []
+  })
 }
 
 interface Replies {
@@ -207,7 +285,7 @@ function refusals(
 }
 
 /** Those of callers whose credential is over, or who have lost a right that they began with. */
-function endStatementsInTime(statements: Statements, security: Security, logger: Logger): void {
+function endInTime(statements: Pick<Statements, 'endThose'>, security: Security, logger: Logger): void {
   const reasonOf: Parameters<Statements['endThose']>[0] = (caller, alias) => security.endOf(caller, alias)
   let isLooking = false
   security.callers.onTick(() => {
@@ -222,7 +300,7 @@ function endStatementsInTime(statements: Statements, security: Security, logger:
   })
 }
 
-/** What is done about every request, in one hook: it is counted, logged, and refused where it may not go on. */
+/** What is done about every request, in one hook: it is doneAfterCount, logged, and refused where it may not go on. */
 function receiveRequests(
   app: FastifyInstance,
   {
@@ -231,10 +309,11 @@ function receiveRequests(
     browsers = onLoopback,
     logger,
     audit,
+    traces,
     security,
     authenticator = security?.authenticator,
   }: ServerOptions,
-  underWay: RequestsUnderWay,
+  { underWay, requests }: { readonly underWay: RequestsUnderWay; readonly requests: RequestCounts },
   refusalOf: RefusalOf,
 ): void {
   const unknownCaller = authenticator === undefined ? everyone : nobody
@@ -244,17 +323,20 @@ function receiveRequests(
   const rates = ratesMax === 0 ? undefined : new RequestRates(ratesMax)
   app.addHook('onRequest', (request, reply, done) => {
     const { raw } = reply
+    writeOverdue()
     shareReadsOf(request.raw.socket, underWay.connections.size)
-    const beganMs = log === undefined ? 0 : performance.now()
+    const beganMs = performance.now()
     request.log = logger
     reply.log = logger
     const begun = underWay.begin(reply)
     if (audit !== undefined) auditRequest(audit, unknownCaller, request, reply)
+    if (traces !== undefined) request.span = traces.begin(request.method, request.headers)
     raw.on('close', () => {
       underWay.end(begun)
-      log?.(raw, beganMs, request.audit?.requestId ?? requestIdSent(request.headers))
+      const tookMs = performance.now() - beganMs
+      countRequest(requests, request, raw, tookMs, traces)
+      log?.(raw, tookMs, request.audit?.requestId ?? requestIdSent(request.headers))
     })
-    if (raw.socket === null && request.raw.httpVersionMajor === 1) closeWithConnection(raw)
     try {
       const refusal = refusalOf(request.raw)
       if (refusal !== undefined) throw refusal
@@ -273,10 +355,34 @@ function receiveRequests(
     } catch (error) {
       return done(error as ServerError)
     }
-    const next = rates === undefined ? done : counted(rates, request, reply, done)
-    if (authenticator === undefined) next()
-    else identify(request, reply, authenticator, next)
+    const next = rates === undefined ? done : doneAfterCount(rates, request, reply, done)
+    if (request.span === undefined) goOn(request, reply, authenticator, next)
+    else traces?.within(request.span, () => goOn(request, reply, authenticator, next))
   })
+}
+
+function goOn(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  authenticator: Authenticator | undefined,
+  next: (error?: Error) => void,
+): void {
+  if (authenticator === undefined) next()
+  else identify(request, reply, authenticator, next)
+}
+
+function countRequest(
+  requests: RequestCounts,
+  request: FastifyRequest,
+  response: ServerResponse,
+  ms: number,
+  traces: RequestTraces | undefined,
+): void {
+  const { counts = request.routeOptions.config.counts ?? requests.others, problemType, span } = request
+  const status = statusOf(response)
+  counts.ended(status, ms)
+  if (span !== undefined) traces?.end(span, counts.operation, status, problemType)
+  if (problemType !== undefined) requests.failed(problemType)
 }
 
 /** Tells the engine whether what is read for a request may be shared with those that have arrived with it. */
@@ -325,16 +431,18 @@ function normalizeHeaders(request: FastifyRequest): void {
   // Its own reading of a malformed one would refuse what is fine.
   if (contentType !== undefined && contentType !== 'application/json') {
     const type = method === 'POST' || method === 'PUT' ? bodyTypeOf(contentType, request) : 'json'
-    headers['content-type'] = type === 'text' ? 'text/plain' : 'application/json'
+    headers['content-type'] = contentTypes[type]
   }
   // Names of encodings are the same in any case (RFC 9110, 8.4.1).
   const encoding = headers['content-encoding']
   if (encoding !== undefined) headers['content-encoding'] = encoding.trim().toLowerCase()
 }
 
+const contentTypes = { json: 'application/json', text: 'text/plain', ndjson: 'application/x-ndjson' } as const
+
 /** Throws UnsupportedMediaType. */
 function bodyTypeOf(contentType: string, request: FastifyRequest): BodyType {
   if (request.is404) return 'json'
-  const { isRefused, acceptsPlainText } = request.routeOptions.config
-  return isRefused === true ? 'json' : readContentType(contentType, acceptsPlainText === true)
+  const { isRefused, acceptsPlainText, takesLines } = request.routeOptions.config
+  return isRefused === true ? 'json' : readContentType(contentType, acceptsPlainText === true, takesLines === true)
 }

@@ -1,5 +1,12 @@
 /** A request for one operation, as HTTP brought it: what the operation is told of it, and how it is run. */
-import type { AccessPolicy, CallerDatabase, CancelSignal, FederatedDatabase, RequestId } from '@ashlar/engine'
+import {
+  type AccessPolicy,
+  AshlarError,
+  type CallerDatabase,
+  type CancelSignal,
+  type FederatedDatabase,
+  type RequestId,
+} from '@ashlar/engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditLog, RequestAudit } from '../audit/audit-log.ts'
 import type { Execution } from '../dispatch/dispatch.ts'
@@ -14,11 +21,14 @@ import type {
   WholeFdRequest,
 } from '../dispatch/operation.ts'
 import { runOnce } from '../dispatch/run-once.ts'
+import type { Problem } from '../errors/problem.ts'
 import { ClientDisconnected } from '../errors/request-errors.ts'
+import { BodyLines } from '../json/body-lines.ts'
 import type { Caller } from '../security/caller.ts'
 import type { Statement } from '../statements/statement.ts'
 import { StopSignal } from '../statements/stop-signal.ts'
 import { requestIdOf } from './request-id.ts'
+import { toProblem } from './send-problem.ts'
 
 export class SingleRequest implements WholeFdRequest, Execution {
   readonly caller: Caller
@@ -70,6 +80,10 @@ export class SingleRequest implements WholeFdRequest, Execution {
     return this.statement
   }
 
+  problemOf(error: unknown): Problem {
+    return toProblem(error, this.request)
+  }
+
   /** Made only for operations that ask for it: most end before a client could disconnect. */
   get signal(): CancelSignal {
     this.ownSignal ??= this.statement?.signal ?? signalOf(this.reply)
@@ -86,14 +100,16 @@ export class SingleRequest implements WholeFdRequest, Execution {
     policy: AccessPolicy | undefined,
   ): OperationReply | Promise<OperationReply> {
     this.take(operation, fd, policy)
+    if (this.body instanceof BodyLines) refuseKey(this.request)
     // Reading is the same however often it is done.
-    this.requestId = operation.method === 'GET' ? undefined : requestIdOf(this.request, this.caller)
+    else this.requestId = operation.method === 'GET' ? undefined : requestIdOf(this.request, this.caller)
     return this.form === undefined ? this.carryOut(operation) : this.runStatement(operation, this.form)
   }
 
   /** What it commits is noted by what it does. */
   private take({ method }: FdOperation, fd: FederatedDatabase, policy: AccessPolicy | undefined): void {
-    const { audit } = this.request
+    const { audit, span } = this.request
+    span?.setAttribute('db.namespace', fd.alias)
     this.fd = fd
     this.database = policy === undefined ? fd : fd.as(policy)
     if (audit === undefined) return
@@ -110,6 +126,7 @@ export class SingleRequest implements WholeFdRequest, Execution {
     const { statements } = this.service
     const statement = statements.begin(kind, text(this.body), this.fd.alias, this.request, this.reply)
     this.statement = statement
+    this.request.span?.setAttribute('ashlar.statement.id', statement.id)
     const turn = statement.mayBegin()
     const answer = turn === undefined ? this.carryOut(operation) : turn.then(() => this.carryOut(operation))
     if (answer instanceof Promise) statement.lasts()
@@ -119,6 +136,14 @@ export class SingleRequest implements WholeFdRequest, Execution {
   private carryOut(operation: FdOperation): OperationReply | Promise<OperationReply> {
     return this.requestId === undefined ? operation.run(this.database, this) : runOnce(operation, this)
   }
+}
+
+/** What a stream of lines has committed, its replies tell line by line: it is not known as a whole. Throws MalformedRequest. */
+function refuseKey({ headers }: FastifyRequest): void {
+  if (headers['idempotency-key'] === undefined) return
+  const message =
+    'A body of lines has no Idempotency-Key: send again what was not acknowledged, with upsertOn where that is not known.'
+  throw new AshlarError('MalformedRequest', message)
 }
 
 function changeNoted(log: AuditLog | undefined, audit: RequestAudit | undefined): (() => void) | undefined {

@@ -14,6 +14,7 @@ export interface RequestUnderWay extends Placed {
 }
 
 export interface RequestsUnderWay {
+  readonly count: number
   /** The connections that are open. */
   readonly connections: ReadonlySet<Socket>
   begin(reply: FastifyReply): RequestUnderWay
@@ -71,6 +72,9 @@ export function stopInOrder(app: FastifyInstance, limits: StopLimits, http2?: Ht
     for (const socket of open) socket.destroy()
   })
   return {
+    get count() {
+      return underWay
+    },
     connections: open,
     begin(reply) {
       const { socket, headers } = reply.request.raw

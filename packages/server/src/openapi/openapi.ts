@@ -3,6 +3,7 @@ import type { Operation } from '../dispatch/operation.ts'
 import { type ProblemType, problemEntry, problemTypes } from '../errors/server-errors.ts'
 import { operations } from '../operations/table.ts'
 import { version } from '../version.ts'
+import * as changeSchemas from '../wire/change-schemas.ts'
 import { originalOf, type Schema, Type } from '../wire/json-schema.ts'
 import * as wireSchemas from '../wire/wire-schemas.ts'
 
@@ -142,6 +143,7 @@ export function openApiDocument(): object {
       { name: 'Objects' },
       { name: 'Indexes' },
       { name: 'Queries' },
+      { name: 'Changes' },
       { name: 'Transactions' },
       { name: 'Statements' },
       { name: 'Tools' },
@@ -189,11 +191,17 @@ function describe(operation: Operation): object {
     parameters: [...pathParameters, fdAlias, ...ownParameters, ...(isChange ? [idempotencyKey] : [])],
     ...(body === undefined
       ? {}
-      : { requestBody: { required: true, content: { ...jsonOf(oneOrMany(body, takesArray)), ...textOf(operation) } } }),
+      : {
+          requestBody: {
+            required: true,
+            content: { ...jsonOf(oneOrMany(body, takesArray)), ...textOf(operation), ...bodyLinesOf(operation) },
+          },
+        }),
     responses: {
       [status]: {
         description: summary,
         ...(isStatement ? { headers: statementHeaders } : {}),
+        ...(operation.writes?.[0] === 'metrics' ? { content: metricsText } : {}),
         ...(reply === undefined ? {} : { content: { ...jsonOf(oneOrMany(reply, takesArray)), ...linesOf(operation) } }),
       },
       ...Object.fromEntries(others),
@@ -235,12 +243,35 @@ function jsonOf(schema: object): object {
   return { 'application/json': { schema } }
 }
 
+const metricsText = {
+  'text/plain': { schema: { type: 'string', description: 'The text format of Prometheus, version 0.0.4.' } },
+}
+
 function textOf({ acceptsPlainText }: Operation): object {
   if (acceptsPlainText !== true) return {}
   return { 'text/plain': { schema: { type: 'string', description: 'The field `query` alone.' } } }
 }
 
-function linesOf({ streamsRows, asksForText }: Operation): object {
+function bodyLinesOf({ takesLines }: Operation): object {
+  if (takesLines !== true) return {}
+  return {
+    'application/x-ndjson': {
+      schema: { type: 'string', description: 'One operation a line: BulkCreation or BulkOperation.' },
+    },
+  }
+}
+
+const rowEvents =
+  'begin (LiveBegin); row, enter, change, leave (LiveRow); position (LivePosition); error (Problem), the last one. After each position the rows are those of the query at that position.'
+
+function linesOf({ streamsRows, asksForText, writes }: Operation): object {
+  const hasEvents = writes?.includes('events') === true
+  if (hasEvents && streamsRows !== true) {
+    return {
+      'application/x-ndjson': { schema: { type: 'string', description: 'One change a line, then the position.' } },
+      'text/event-stream': { schema: { type: 'string', description: 'A change an event, without an end.' } },
+    }
+  }
   if (streamsRows !== true) return {}
   const text = {
     'text/plain': { schema: { type: 'string', description: 'With `format=text`: the plans, for people.' } },
@@ -248,10 +279,11 @@ function linesOf({ streamsRows, asksForText }: Operation): object {
   return {
     ...(asksForText === undefined ? {} : text),
     'application/x-ndjson': { schema: { type: 'string', description: 'One row a line, each a JSON text.' } },
+    ...(hasEvents ? { 'text/event-stream': { schema: { type: 'string', description: rowEvents } } } : {}),
   }
 }
 
-const schemas: Readonly<Record<string, Schema>> = wireSchemas
+const schemas: Readonly<Record<string, Schema>> = { ...wireSchemas, ...changeSchemas }
 const nameOf = new Map(Object.entries(schemas).map(([name, schema]) => [schema, name]))
 
 function components(): Record<string, object> {

@@ -2,8 +2,11 @@
 import { AshlarError, entityTagOf, type Oid, openTimeSlice } from '@ashlar/engine'
 import { conditionOf, isMatch, isNotModified, matchOf } from '../dispatch/entity-tags.ts'
 import { type FdOperation, type FdRequest, type OperationReply, param } from '../dispatch/operation.ts'
+import { BodyLines } from '../json/body-lines.ts'
 import type { Static } from '../wire/json-schema.ts'
 import { CreateObjectBody, ObjectCreated, ObjectRepresentation, UpdateObjectBody } from '../wire/wire-schemas.ts'
+import { bulkParametersOf, bulkQueryParameters, refuseBulkParameters } from './bulk/bulk-parameters.ts'
+import { runBulk } from './bulk/run-bulk.ts'
 
 const attributeErrors = [
   'MalformedRequest',
@@ -62,20 +65,38 @@ export const objectOperations: readonly FdOperation[] = [
     method: 'POST',
     path: '/v1/object',
     needs: 'write',
-    summary: 'Create an object, or several as one commit',
+    summary: 'Create an object, several as one commit, or load many',
     description:
-      'An array creates all of its objects, or none: places of errors begin with the position in it. Its reply is an array in the same order, without Location.',
+      'An array creates all of its objects, or none: places of errors begin with the position in it. Its reply is an array in the same order, without Location. ' +
+      'As application/x-ndjson each line creates, changes or deletes an object; lines are committed in batches, and the reply (200) has a line for each as soon as it is.',
     tag: 'Objects',
     status: 201,
     body: CreateObjectBody,
     bodyIsObject: true,
     takesArray: true,
     reply: ObjectCreated,
-    errors: [...attributeErrors, 'UnknownClass', 'ClassIsInternal', 'ClassNotReferenceable'],
+    errors: [
+      ...attributeErrors,
+      'UnknownClass',
+      'ClassIsInternal',
+      'ClassNotReferenceable',
+      'MalformedOid',
+      'ObjectNotFound',
+      'IndexNotFound',
+    ],
+    queryParameters: bulkQueryParameters,
+    takesLines: true,
+    otherReplies: {
+      200: { description: 'Of lines: one reply a line, BulkReply, and last BulkSummary, as application/x-ndjson' },
+    },
     async run(database, request) {
+      if (request.body instanceof BodyLines) {
+        return { lines: runBulk(request.body, database, request, bulkParametersOf(request)) }
+      }
+      refuseBulkParameters(request)
       const body = request.body as Static<typeof CreateObjectBody> | readonly Static<typeof CreateObjectBody>[]
       if (isArray(body)) return { body: await createdJson(await database.createObjects(body, request)) }
-      const oid = await database.createObject(body.class, body.attributes ?? {})
+      const oid = await database.createObject(body.class, body.attributes ?? {}, request)
       const uri = `/v1/object/${oid}`
       return { body: { __identifier__: oid, uri } satisfies Static<typeof ObjectCreated>, headers: { location: uri } }
     },
@@ -113,7 +134,7 @@ export const objectOperations: readonly FdOperation[] = [
     errors: [...attributeErrors, 'MalformedOid', 'ObjectNotFound', 'PreconditionFailed'],
     async run(database, request) {
       const { class: className, attributes } = request.body as Static<typeof UpdateObjectBody>
-      await database.updateObject(param(request, 'oid'), attributes, className, conditionOf(request.headers))
+      await database.updateObject(param(request, 'oid'), attributes, className, conditionOf(request.headers), request)
       return {}
     },
   },
@@ -129,7 +150,7 @@ export const objectOperations: readonly FdOperation[] = [
     description: 'If-Match: 412 where the object is not as the client has it.',
     errors: ['MalformedOid', 'ObjectNotFound', 'PreconditionFailed', 'LimitExceeded', 'TransactionContention'],
     async run(database, request) {
-      await database.deleteObject(param(request, 'oid'), conditionOf(request.headers))
+      await database.deleteObject(param(request, 'oid'), conditionOf(request.headers), request)
       return {}
     },
   },

@@ -2,6 +2,7 @@
 
 import {
   AshlarError,
+  type Database,
   type Dialect,
   type ExplainRequest,
   mapAwaitable,
@@ -17,6 +18,7 @@ import { quote } from '../errors/quote-names.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import { QueryBody } from '../wire/wire-schemas.ts'
 import { indexUri } from './indexes.ts'
+import { followQuery } from './live-query.ts'
 
 type QueryFields = Static<typeof QueryBody>
 
@@ -36,7 +38,7 @@ export const queryOperations: readonly FdOperation[] = [
     },
     summary: 'Run statements of the query language',
     description:
-      'All statements of the text run in one transaction; the reply has the rows of the last one. They are sent as they are found: where something fails later, the connection is broken off, or the last line is `{"error": …}` (NDJSON).',
+      'All statements of the text run in one transaction; the reply has the rows of the last one. They are sent as they are found: where something fails later, the connection is broken off, or the last line is `{"error": …}` (NDJSON). With `Accept: text/event-stream`, the rows of one FROM statement as events, and then what enters, changes and leaves the result, without an end; requires the change log.',
     tag: 'Queries',
     queryParameters: {
       explain: {
@@ -59,6 +61,7 @@ export const queryOperations: readonly FdOperation[] = [
     keepsReply: true,
     reply: Type.Array(Row),
     streamsRows: true,
+    writes: ['json', 'ndjson', 'events'],
     asksForText: ({ explain, format }) => format === 'text' && isExplained(explain),
     statement: { kind: 'query', text: (body) => (body as QueryFields).query },
     errors: [
@@ -89,6 +92,8 @@ export const queryOperations: readonly FdOperation[] = [
       'ValuesWouldBeLost',
       'TransactionContention',
       'PartlyCommitted',
+      'ChangeLogOff',
+      'TooManyFollowers',
     ],
     run(database, request) {
       const { body, caller, fd, requestId, signal, watch } = request
@@ -96,6 +101,12 @@ export const queryOperations: readonly FdOperation[] = [
       checkLanguage(language)
       const dialect = dialectOf(request)
       const explain = explainOf(request)
+      if (request.replyType === 'events') {
+        if (explain !== undefined) {
+          throw new AshlarError('MalformedRequest', 'A query is followed or explained: explain has no events.')
+        }
+        return followQuery({ text, parameters, dialect, user: caller.userOn(fd.alias) }, request)
+      }
       const once = requestId && onceOf(request, 200, replyOf(request))
       const asked: QueryRequest = {
         text,
@@ -108,6 +119,7 @@ export const queryOperations: readonly FdOperation[] = [
         signal,
         watch,
       }
+      if (explain === undefined) watch?.explainedBy?.(() => plansOf(database, asked))
       return mapAwaitable(database.query(asked), repliedRows)
     },
   },
@@ -115,6 +127,20 @@ export const queryOperations: readonly FdOperation[] = [
 
 function replyOf({ replyType }: OperationRequest): (rows: readonly RowChunk[]) => OperationReply {
   return (rows) => ({ body: wholeReply(rows, replyType), type: replyType })
+}
+
+/** As the caller may see them. */
+async function plansOf(database: Database, asked: QueryRequest): Promise<string[]> {
+  const { text, parameters, dialect, user } = asked
+  const explain = { isAnalyzed: false, format: 'json' } as const
+  const { chunks } = await database.query({ text, parameters, dialect, user, explain })
+  const plans: string[] = []
+  for await (const { bytes, starts } of chunks) {
+    for (const [i, start] of starts.entries()) {
+      plans.push(bytes.toString('utf8', start, i + 1 < starts.length ? (starts[i + 1] as number) - 1 : bytes.length))
+    }
+  }
+  return plans
 }
 
 function repliedRows({ chunks }: QueryReply): OperationReply {

@@ -2,7 +2,10 @@
 
 import type { Method, Operation } from '../dispatch/operation.ts'
 import { auditOperations } from './audit.ts'
+import { changeOperations } from './changes.ts'
+import { exportOperations } from './export.ts'
 import { indexOperations } from './indexes.ts'
+import { metricsOperations } from './metrics.ts'
 import { objectOperations } from './object.ts'
 import { queryOperations } from './query.ts'
 import { fdOperations, serviceOperations } from './root.ts'
@@ -19,8 +22,11 @@ const single: readonly Operation[] = [
   ...objectOperations,
   ...indexOperations,
   ...queryOperations,
+  ...exportOperations,
+  ...changeOperations,
   ...statementOperations,
   ...auditOperations,
+  ...metricsOperations,
   ...toolServiceOperations,
   ...toolOperations,
   ...securityOperations,

@@ -45,8 +45,14 @@ export class Authenticator {
       if (caller !== undefined) return caller
     }
     if (request.headers.authorization === undefined) return nobody
-    throw unauthenticated(request, 'The server does not take an Authorization header of this kind.')
+    throw unauthenticated(request, notTaken(request.headers.authorization))
   }
+}
+
+function notTaken(authorization: string): string {
+  return /^bearer(?: |$)/i.test(authorization)
+    ? 'What follows Bearer is no token that the server takes: its own begin with ash_, and JWTs are those of the issuer that its configuration names, if it does.'
+    : 'The server does not take an Authorization header of this kind: it takes Bearer with a token, and Basic with a user name and a password.'
 }
 
 /** Of a request whose caller has to be known and is not, or whose credential is not valid. */

@@ -1,7 +1,7 @@
 /** Roles of one's own: names for actions on whole federated databases, and for grants on parts of them (contract 9.3). */
 import { type Grant as AccessGrant, AshlarError, checkRule, readAccessGrants } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
-import { type Action, actions, builtInRoles, checkRoleName, type OwnRoles, readGrant } from './roles.ts'
+import { type Action, actions, builtInRoles, checkRoleName, type OwnRoles, ownRolesText, readGrant } from './roles.ts'
 import type { SecurityChange, SecurityDatabase } from './security-database.ts'
 import { className } from './security-schema.ts'
 
@@ -106,14 +106,25 @@ export async function removeRole(database: SecurityDatabase, name: string): Prom
   })
 }
 
+/** In a message. */
+const namedMax = 20
+
 async function checkUnused(change: SecurityChange, name: string): Promise<void> {
-  for (const holder of [className.user, className.token]) {
+  const users: string[] = []
+  for (const [kind, holder] of [
+    ['user', className.user],
+    ['token', className.token],
+  ] as const) {
     const holders = await change.rows<{ readonly name: string; readonly roles: readonly string[] }>(
       `FROM ${holder} RETURN name, roles`,
     )
-    const user = holders.find(({ roles }) => roles.some((grant) => readGrant(grant).role === name))
-    if (user !== undefined) throw new ServerError('RoleInUse', `The role ${name} is granted to '${user.name}'.`)
+    const having = holders.filter(({ roles }) => roles.some((grant) => readGrant(grant).role === name))
+    for (const one of having) users.push(`${kind} '${one.name}'`)
   }
+  if (users.length === 0) return
+  const more = users.length > namedMax ? ` and ${users.length - namedMax} more` : ''
+  const named = `${users.slice(0, namedMax).join(', ')}${more}`
+  throw new ServerError('RoleInUse', `The role ${name} cannot be removed while it is granted to ${named}.`)
 }
 
 function builtIn(name: string): RoleRecord {
@@ -172,7 +183,8 @@ function within<T>(role: string, place: readonly (string | number)[], prefix: st
 async function existing(reader: Reader, name: string): Promise<StoredRole> {
   const role = await stored(reader, name)
   if (role !== undefined) return role
-  throw new ServerError('RoleNotFound', `There is no role '${name.slice(0, 100)}'.`)
+  const own = (await listOwnRoles(reader, ignored)).map((one) => one.name)
+  throw new ServerError('RoleNotFound', `There is no role '${name.slice(0, 100)}'; ${ownRolesText(own)}.`)
 }
 
 async function stored(reader: Reader, name: string): Promise<StoredRole | undefined> {

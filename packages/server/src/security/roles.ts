@@ -77,8 +77,8 @@ export function readGrant(text: string): Grant {
   return { role, aliases }
 }
 
-/** Throws InvalidGrant, also for a role that is not there. */
-export function readGrants(texts: readonly string[], ownRoles: OwnRoles): readonly Grant[] {
+/** Throws InvalidGrant, also for a role that is not there. `isAdministrator`: whoever asks may know which others there are. */
+export function readGrants(texts: readonly string[], ownRoles: OwnRoles, isAdministrator: boolean): readonly Grant[] {
   if (texts.length > grantsMax) {
     throw new ServerError(
       'InvalidGrant',
@@ -88,11 +88,21 @@ export function readGrants(texts: readonly string[], ownRoles: OwnRoles): readon
   const grants = texts.map(readGrant)
   for (const { role } of grants) {
     if (isRole(role, ownRoles)) continue
-    // Which others there are is for administrators to know: a user who makes a token may get here as well.
-    const builtIn = Object.keys(builtInRoles).join(', ')
-    throw new ServerError('InvalidGrant', `There is no role '${role}'; built in are ${builtIn}.`)
+    const builtIn = `built in are ${Object.keys(builtInRoles).join(', ')}`
+    const own = isAdministrator ? `; ${ownRolesText([...ownRoles.keys()])}` : ''
+    throw new ServerError('InvalidGrant', `There is no role '${role}'; ${builtIn}${own}.`)
   }
   return grants
+}
+
+/** In a message. */
+const namedMax = 50
+
+/** For administrators: other callers are not told which roles there are. */
+export function ownRolesText(names: readonly string[]): string {
+  if (names.length === 0) return 'there are no roles of your own'
+  const more = names.length > namedMax ? ` and ${names.length - namedMax} more` : ''
+  return `roles of your own are ${names.slice(0, namedMax).join(', ')}${more}`
 }
 
 /** As `readGrant` takes it. */

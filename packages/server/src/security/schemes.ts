@@ -11,8 +11,8 @@ import { isSecretOf, readSession, readToken, type Secret } from './secrets.ts'
 
 const bearer = 'bearer '
 const basic = 'basic '
-const notValid = 'The token is not valid: there is none such, or it has expired or been revoked.'
-const notRight = 'The user name or the password is not right.'
+const notValid = 'The token is not valid: there is none such, it has expired or been revoked, or its owner is disabled.'
+const notRight = 'The user name or the password is not right, or the user is disabled.'
 
 /** What of `Authorization` follows the name of the scheme; undefined for another scheme. */
 function after(scheme: string, authorization: string | undefined): string | undefined {

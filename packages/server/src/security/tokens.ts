@@ -28,6 +28,8 @@ export interface NewToken {
   /** Undefined: those of its owner. */
   readonly roles: readonly string[] | undefined
   readonly expiresAtMs: number | undefined
+  /** Whoever makes it may be told which roles there are. */
+  readonly isByAdministrator?: boolean
 }
 
 /** The only time that its text is told. */
@@ -59,7 +61,7 @@ export async function listTokens(reader: Reader, owner?: string): Promise<TokenR
 
 /** Throws InvalidToken, InvalidGrant, UserNotFound. */
 export async function createToken(database: SecurityDatabase, wanted: NewToken): Promise<CreatedToken> {
-  const { name, owner, roles, expiresAtMs = 0 } = wanted
+  const { name, owner, roles, expiresAtMs = 0, isByAdministrator = false } = wanted
   check(wanted)
   const secret = makeSecret()
   return database.note(async (change) => {
@@ -69,7 +71,8 @@ export async function createToken(database: SecurityDatabase, wanted: NewToken):
     if (user !== undefined && user.tokens.length >= tokensPerUserMax) {
       throw new ServerError('InvalidToken', `A user has ${tokensPerUserMax} tokens at most: revoke some.`)
     }
-    const grants = roles === undefined ? [] : readGrants(roles, await ownRolesOf(change)).map(writeGrant)
+    const grants =
+      roles === undefined ? [] : readGrants(roles, await ownRolesOf(change), isByAdministrator).map(writeGrant)
     await change.create(className.token, {
       tokenId: secret.id,
       name,

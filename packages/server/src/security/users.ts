@@ -77,7 +77,7 @@ async function createUser(
   { name, roles, passwordHash = '' }: NewUser,
   own: OwnRoles,
 ): Promise<void> {
-  const grants = readGrants(roles, own).map(writeGrant)
+  const grants = readGrants(roles, own, true).map(writeGrant)
   await change.create(className.user, { name, roles: grants, passwordHash, isDisabled: false, createdAtMs: Date.now() })
 }
 
@@ -97,7 +97,7 @@ export function changeUser(database: SecurityDatabase, name: string, wanted: Use
     const user = await existing(change, name)
     const { roles, isDisabled, passwordHash, checkedHash = user.passwordHash } = wanted
     if (checkedHash !== user.passwordHash) throw wrongCurrentPassword()
-    const grants = roles === undefined ? undefined : readGrants(roles, await ownRolesOf(change)).map(writeGrant)
+    const grants = roles === undefined ? undefined : readGrants(roles, await ownRolesOf(change), true).map(writeGrant)
     await keepingAnAdministrator(change, async () => {
       await change.update(user.__identifier__, {
         ...(grants !== undefined && { roles: grants }),

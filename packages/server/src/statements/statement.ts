@@ -9,6 +9,7 @@ import { credentialText } from '../security/credential.ts'
 import { networkOf } from '../security/network.ts'
 import type { Admission, PausedReply } from './admission.ts'
 import type { BrokenOffReplies } from './broken-off.ts'
+import type { Explain, SlowQueries } from './slow-queries.ts'
 import type { Waiter } from './statement-queue.ts'
 import { StopSignal } from './stop-signal.ts'
 
@@ -65,6 +66,13 @@ export class Statement implements Waiter, PausedReply {
   /** Where authentication is on. */
   readonly caller: Caller | undefined
   readonly waitsUntilMs: number
+  private readonly beganMs: number
+  /** Its client took nothing for so long. */
+  private pausedMs = 0
+  private pausesSinceMs = 0
+  /** Until it was told of the end. */
+  private slow: SlowQueries | undefined
+  private explain: Explain | undefined
   /** Aborted when the client goes away, and when the statement is stopped. */
   readonly signal = new StopSignal()
   private readonly brokenOff: BrokenOffReplies
@@ -91,13 +99,16 @@ export class Statement implements Waiter, PausedReply {
     brokenOff: BrokenOffReplies,
     underWay: Map<string, Statement>,
     caller?: Caller,
+    slow?: SlowQueries,
   ) {
     this.caller = caller
+    this.slow = asked.kind === 'query' ? slow : undefined
     this.asked = asked
     this.address = networkOf(asked.clientAddress)
     this.response = response
     this.admission = admission
-    this.waitsUntilMs = performance.now() + queueMsMax
+    this.beganMs = performance.now()
+    this.waitsUntilMs = this.beganMs + queueMsMax
     this.brokenOff = brokenOff
     this.underWay = underWay
     if (response.destroyed) this.signal.abort(new ClientDisconnected())
@@ -159,6 +170,7 @@ export class Statement implements Waiter, PausedReply {
 
   /** Its client has not taken yet what was sent: until `goesOn` nothing more is made for it. */
   pauses(): void {
+    if (!this.isPaused && this.slow !== undefined) this.pausesSinceMs = performance.now()
     this.isPaused = true
     if (this.hasPlace) this.offerPlace()
   }
@@ -167,6 +179,7 @@ export class Statement implements Waiter, PausedReply {
   goesOn(): Promise<void> | undefined {
     if (!this.isPaused) return undefined
     this.isPaused = false
+    if (this.slow !== undefined) this.pausedMs += performance.now() - this.pausesSinceMs
     this.admission.goOn(this)
     return this.isLent ? this.mayGoOn() : undefined
   }
@@ -207,6 +220,24 @@ export class Statement implements Waiter, PausedReply {
     this.progress = progress
   }
 
+  /** Of a query: how its plans are found. */
+  explainedBy(explain: Explain): void {
+    this.explain = explain
+  }
+
+  private tellIfSlow(slow: SlowQueries): void {
+    this.slow = undefined
+    const { isPaused, asked, progress, caller, response, explain } = this
+    const nowMs = performance.now()
+    const ms = nowMs - this.beganMs - this.pausedMs - (isPaused ? nowMs - this.pausesSinceMs : 0)
+    if (ms < slow.thresholdMs) return
+    const { text, fdAlias, clientAddress } = asked
+    const { rows = 0, touched = 0, workedMs = 0 } = progress ?? {}
+    const { statusCode: status } = response
+    const of = { statement: this.id, fdAlias, caller: caller?.name ?? null, clientAddress }
+    slow.tell({ ...of, text, ms, workedMs, rows, touched, status, explain })
+  }
+
   stop(): void {
     const message = `The statement was stopped by DELETE /v1/statement/${this.id}.`
     this.signal.abort(new AshlarError('StatementStopped', message))
@@ -219,11 +250,14 @@ export class Statement implements Waiter, PausedReply {
     return whose.credential === undefined || credentialText(this.caller.credential) === whose.credential
   }
 
+  get state(): StatementRecord['state'] {
+    return this.waits ? 'queued' : this.response.headersSent ? 'sending' : 'running'
+  }
+
   record(): StatementRecord {
-    const { asked, id, startedAtMs, bytesSent, response } = this
+    const { asked, id, startedAtMs, bytesSent, state } = this
     const { rows = 0, bytesHeld = 0 } = this.progress ?? {}
     const progress = asked.kind === 'query' ? { rows, bytesHeld } : {}
-    const state = this.waits ? 'queued' : response.headersSent ? 'sending' : 'running'
     const text = asked.text.slice(0, listedTextCharactersMax)
     return { id, ...asked, text, startedAt: new Date(startedAtMs).toISOString(), state, bytesSent, ...progress }
   }
@@ -267,6 +301,7 @@ export class Statement implements Waiter, PausedReply {
 
   private end(): void {
     if (!this.isOver) return
+    if (this.slow !== undefined) this.tellIfSlow(this.slow)
     this.admission.goOn(this)
     if (this.hasPlace) this.admission.leave(this.address)
     this.hasPlace = false

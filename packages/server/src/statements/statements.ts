@@ -6,15 +6,19 @@ import type { Caller } from '../security/caller.ts'
 import { networkOf } from '../security/network.ts'
 import { Admission, type AdmissionLimits } from './admission.ts'
 import type { BrokenOffReplies } from './broken-off.ts'
+import type { SlowQueries } from './slow-queries.ts'
 import { Statement, type StatementKind, type StatementRecord, type Whose } from './statement.ts'
 
 export class Statements {
   readonly brokenOff: BrokenOffReplies
   private readonly admission: Admission
   private readonly queueMsMax: number
+  private readonly slow: SlowQueries | undefined
   private readonly underWay = new Map<string, Statement>()
 
-  constructor(limits: AdmissionLimits, brokenOff: BrokenOffReplies) {
+  /** `slow`: told of queries that have ended. */
+  constructor(limits: AdmissionLimits, brokenOff: BrokenOffReplies, slow?: SlowQueries) {
+    this.slow = slow
     this.brokenOff = brokenOff
     this.admission = new Admission(limits)
     this.queueMsMax = limits.statementQueueMsMax
@@ -34,7 +38,8 @@ export class Statements {
     { raw: response }: FastifyReply,
   ): Statement {
     const asked = { kind, text, fdAlias, clientAddress: addressOf(socket) }
-    return new Statement(asked, response, this.admission, this.queueMsMax, this.brokenOff, this.underWay, caller)
+    const { admission, queueMsMax, brokenOff, underWay, slow } = this
+    return new Statement(asked, response, admission, queueMsMax, brokenOff, underWay, caller, slow)
   }
 
   /** Ends those for which `reasonOf` tells why: given the caller, and the alias of the federated database. */
@@ -46,6 +51,13 @@ export class Statements {
       if (reason !== undefined && this.underWay.has(statement.id)) statement.signal.abort(reason)
       await nextTurn()
     }
+  }
+
+  /** Those under way, by state. */
+  counts(): Record<StatementRecord['state'], number> {
+    const counts = { queued: 0, running: 0, sending: 0 }
+    for (const { state } of this.underWay.values()) counts[state]++
+    return counts
   }
 
   /** `whose`: those of this caller alone. */

@@ -1,5 +1,6 @@
 /** Runs of tools: those under way with their progress, and the last ones that ended. */
 import { AshlarError, type CancelSignal, type FederatedDatabase } from '@ashlar/engine'
+import type { BackupSettings } from '../backups/backup-settings.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { Flags, Tool } from './tool.ts'
 
@@ -27,11 +28,17 @@ export class ToolRuns {
   private readonly stopping = new AbortController()
   private readonly limits: Pick<ServerLimits, 'backgroundRunsMax'>
   private readonly onFault: (error: unknown) => void
+  private readonly backups: BackupSettings | undefined
 
-  /** `onFault`: told what fails in runs that nobody waits for. */
-  constructor(limits: Pick<ServerLimits, 'backgroundRunsMax'>, onFault: (error: unknown) => void) {
+  /** `onFault`: told what fails in runs that nobody waits for. `backups`: where they are kept, if anywhere. */
+  constructor(
+    limits: Pick<ServerLimits, 'backgroundRunsMax'>,
+    onFault: (error: unknown) => void,
+    backups?: BackupSettings,
+  ) {
     this.limits = limits
     this.onFault = onFault
+    this.backups = backups
   }
 
   all(): readonly RunRecord[] {
@@ -58,7 +65,7 @@ export class ToolRuns {
     }
     try {
       const report = (done: number, total?: number): void => change(total === undefined ? { done } : { done, total })
-      const { output, error = '' } = await tool.run(fd, flags, { signal, report })
+      const { output, error = '' } = await tool.run(fd, flags, { signal, report, backups: this.backups })
       const reply = { returnCode: error === '' ? 0 : 1, toolOutput: noted(output), toolError: error }
       change({ state: 'ended', ...reply })
       return reply

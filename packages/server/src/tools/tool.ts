@@ -1,5 +1,6 @@
 /** What an administrative tool is (contract 2.2). */
 import { AshlarError, type CancelSignal, type FederatedDatabase } from '@ashlar/engine'
+import type { BackupSettings } from '../backups/backup-settings.ts'
 import { quoteNames } from '../errors/quote-names.ts'
 
 export interface Flag {
@@ -32,6 +33,8 @@ export interface ToolResult {
 }
 
 export interface ToolRun {
+  /** Where backups are kept; undefined where the configuration does not say. */
+  readonly backups: BackupSettings | undefined
   readonly signal: CancelSignal
   /** How far it has come; `total` where that is known. */
   report(done: number, total?: number): void

@@ -2,6 +2,7 @@
 
 import { AshlarError, type FederatedDatabase, type IndexRecord } from '@ashlar/engine'
 import { quote } from '../errors/quote-names.ts'
+import { backupTools } from './backup-tools.ts'
 import { licences } from './licences.ts'
 import type { Flags, Tool, ToolResult, ToolRun } from './tool.ts'
 
@@ -77,6 +78,7 @@ export const tools: readonly Tool[] = [
     flags: {},
     run: statistics,
   },
+  ...backupTools,
   {
     name: 'License',
     isOfServer: true,

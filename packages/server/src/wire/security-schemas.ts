@@ -40,13 +40,21 @@ export const UpdateUserBody = Type.Object(
   closed,
 )
 
-export const SecurityUser = Type.Object({
+const user = {
   name: Type.String(),
   roles: Grants,
   isDisabled: Type.Boolean(),
   hasPassword: Type.Boolean(),
   createdAt: Type.String(),
+}
+
+export const SecurityUser = Type.Object(user)
+
+const aliasProblems = Type.Array(Type.String(), {
+  description: 'Roles for federated databases that are not served: they grant nothing there until these are.',
 })
+
+export const SecurityUserChanged = Type.Object({ ...user, problems: aliasProblems })
 
 export const CreateTokenBody = Type.Object(
   {
@@ -75,6 +83,7 @@ export const SecurityToken = Type.Object(token)
 export const TokenCreated = Type.Object({
   ...token,
   token: Type.String({ description: 'Told this once: only a digest of it is kept.' }),
+  problems: aliasProblems,
 })
 
 export const AccessGrant = Type.Object(
@@ -119,11 +128,6 @@ export const CreateRoleBody = Type.Object(
   closed,
 )
 
-export const ChangeRoleBody = Type.Object(
-  { actions: Type.Optional(Actions), grants: Type.Optional(AccessGrants) },
-  closed,
-)
-
 const role = { name: Type.String(), actions: Actions, grants: AccessGrants, isBuiltIn: Type.Boolean() }
 
 export const SecurityRole = Type.Object(role)
@@ -135,9 +139,19 @@ export const RoleProblem = Type.Object({
   message: Type.String(),
 })
 
-export const SecurityRoleChanged = Type.Object({
-  ...role,
-  problems: Type.Array(RoleProblem, {
-    description: 'What does not agree with the classes that there are now: it allows or hides nothing until they do.',
-  }),
+const problems = Type.Array(RoleProblem, {
+  description: 'What does not agree with the classes that there are now: it allows or hides nothing until they do.',
 })
+
+export const SecurityRoleChanged = Type.Object({ ...role, problems })
+
+export const ChangeRoleBody = Type.Object(
+  {
+    actions: Type.Optional(Actions),
+    grants: Type.Optional(AccessGrants),
+    name: Type.Optional(Type.String({ description: 'As it is, where it is given: a name stays.' })),
+    isBuiltIn: Type.Optional(Type.Boolean({ description: 'False, where it is given.' })),
+    problems: Type.Optional(Type.Described(problems, 'As it was read; it changes nothing.')),
+  },
+  closed,
+)

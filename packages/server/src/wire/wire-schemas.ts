@@ -42,6 +42,50 @@ export const ObjectCreated = Type.Object({
   uri: Type.String(),
 })
 
+export const BulkCreation = Type.Object(
+  {
+    class: Type.String({ minLength: 1, description: 'Full name or class number of a referenceable class.' }),
+    attributes: Type.Optional(Attributes),
+    id: Type.Optional(Type.String({ description: 'Its name in other lines, in `$` and braces.' })),
+  },
+  { additionalProperties: false, description: 'A line that creates an object.' },
+)
+
+export const BulkOperation = Type.Object(
+  {
+    method: Type.Union([Type.Literal('post'), Type.Literal('put'), Type.Literal('delete')]),
+    uri: Type.Optional(Type.String({ description: '`/v1/object` to create, `/v1/object/{oid}` to change or delete.' })),
+    index: Type.Optional(Type.String({ description: 'Instead of an OID: a unique index.' })),
+    key: Type.Optional(Type.Described(Attributes, 'The values that the index has of the object.')),
+    body: Type.Optional(Type.Record(Type.Unknown(), { description: 'As the single request has it.' })),
+    id: Type.Optional(Type.String({ description: 'Of a creation.' })),
+  },
+  { additionalProperties: false, description: 'A line that does one operation on an object.' },
+)
+
+export const BulkReply = Type.Object(
+  {
+    line: Type.Integer({ description: 'From 1.' }),
+    __identifier__: Type.Optional(Oid),
+    error: Type.Optional(
+      Type.Deferred((): Schema<Record<string, unknown>> => Problem as Schema<Record<string, unknown>>),
+    ),
+  },
+  { description: 'The reply to a line.' },
+)
+
+export const BulkSummary = Type.Object(
+  {
+    summary: Type.Object({
+      created: Type.Integer(),
+      updated: Type.Integer(),
+      deleted: Type.Optional(Type.Integer({ description: 'Where there are any.' })),
+      failed: Type.Integer(),
+    }),
+  },
+  { description: 'The last line of the reply to lines.' },
+)
+
 export const ObjectRepresentation = Type.Object(
   { __class__: Type.String(), __identifier__: Oid },
   { additionalProperties: true, description: 'The attributes follow, flat, in schema order.' },

@@ -19,7 +19,7 @@ export interface Crashed {
   /** Addresses of the LMDB stores that the process had open. */
   readonly stores: readonly string[]
   /** What the process did. */
-  readonly work: 'serve' | 'copy' | 'verify' | 'compact' | 'security'
+  readonly work: 'serve' | 'copy' | 'verify' | 'compact' | 'backup' | 'restore' | 'security'
 }
 
 /** What the operator reads. Nobody can tell for certain why native code crashed, so it is not said to be certain. */

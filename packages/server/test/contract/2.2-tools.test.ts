@@ -38,6 +38,8 @@ rule(['2.2.1', '1.1.14'], 'the tools are listed with their flags, whatever the a
     'UpgradeObjects',
     'Verify',
     'Statistics',
+    'Backup',
+    'Restore',
     'License',
   ])
   for (const { description, flags } of reply.json) {

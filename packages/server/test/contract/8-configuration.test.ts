@@ -87,6 +87,25 @@ rule(['8.1.3', '8.1.8', '1.1.4'], 'several FDs, a default one, and stores of the
   expect((await runToEnd(['serve', '--fd', 'a', '--default', 'b'])).code).toBe(1)
 })
 
+rule('8.1.19', 'a change log for each FD, on unless it is turned off', async () => {
+  const config = fileOf('change-logs.json', {
+    federatedDatabases: [
+      { alias: 'a', store: 'memory:', changeLog: 'off' },
+      { alias: 'b', store: 'memory:', changeLog: 'off' },
+      { alias: 'c', store: 'memory:' },
+    ],
+  })
+  const server = await startServer({ words: ['--config', config, '--change-log', 'b=on'] })
+  for (const [alias, status] of Object.entries({ a: 409, b: 200, c: 200 })) {
+    const reply = await server.get(`/v1/changes?fdAlias=${alias}`)
+    expect(reply.status).toBe(status)
+    if (status === 409) expect(reply.json.type).toBe('ChangeLogOff')
+  }
+  await server.remove()
+  const refused = await runToEnd(['serve', '--port', '0', '--fd', 'a=memory:', '--change-log', 'a=perhaps'])
+  expect(refused.stderr).toContain('on, off or auto')
+})
+
 rule('8.1.17', 'a dialect for each FD', async () => {
   const config = fileOf('dialects.json', {
     federatedDatabases: [
@@ -248,7 +267,7 @@ rule(
     for (const reply of replies) {
       const message = expectProblem(reply, 503, 'StoreUnavailable')
       expect(message).toBe(
-        'The database has storage format 99 now, and this server reads format 2: it no longer serves the database.',
+        'The database has storage format 99 now, and this server reads format 3: it no longer serves the database.',
       )
     }
     expect((await server.get('/health/live')).status).toBe(200)

@@ -126,10 +126,13 @@ rule('9.3.6', 'what is wrong with a role is told by role, grant and field', asyn
   })
   expect(await told([{ ...grant, actions: ['drop'] }])).toMatchObject({
     status: 400,
-    message: expect.stringMatching(/^Role team: Grant 1: actions\.0 is one of read, /),
+    message: expect.stringMatching(/^Role team: Grant 1: action 1 \('\w+'\) must be one of read, /),
     pointers: ['/grants/0/actions/0'],
   })
-  expect(await told([{ ...grant, hide: [] }])).toMatchObject({ message: "Role team: Grant 1 has no field 'hide'." })
+  expect(await told([{ ...grant, hide: [] }])).toMatchObject({
+    message:
+      "Role team: Grant 1 cannot have a field 'hide': its fields are on, actions, shown, hidden, readOnly and rules.",
+  })
   expect(await refusedWith(shop, { name: 'team' })).toMatchObject({ status: 422, type: 'InvalidRole' })
   expect(await refusedWith(shop, { name: 'team', actions: ['fly'] })).toMatchObject({
     status: 422,
@@ -195,6 +198,59 @@ rule(
     ])
   },
 )
+
+rule(
+  '9.3.6',
+  'a role that was read can be sent back, and nothing else of it than actions and grants can be changed',
+  async () => {
+    const { ask, token } = await openShop()
+    const admin = await token({ roles: ['admin'] })
+    const read = (await ask(admin, 'GET', '/v1/security/role/seller')).json()
+    const put = (body: object) => ask(admin, 'PUT', '/v1/security/role/seller', body)
+    expect((await put(read)).json()).toEqual(read)
+    expect((await ask(admin, 'GET', '/v1/security/role/seller')).json()).toEqual(read)
+    for (const body of [{ name: 'clerk' }, { isBuiltIn: true }]) {
+      expect((await put({ ...read, ...body })).json()).toMatchObject({ status: 422, type: 'InvalidRole' })
+    }
+    expect((await put({ rights: [] })).json()).toMatchObject({ status: 400, type: 'UnknownField' })
+  },
+)
+
+rule(
+  '9.3.6',
+  'administrators are told which roles there are, who has one, and which federated databases are not served',
+  async () => {
+    const { ask, token, user } = await openShop()
+    const admin = await token({ roles: ['admin'] })
+    const told = async (method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: object) =>
+      (await ask(admin, method, `/v1/security/${path}`, body)).json()
+    expect((await told('GET', 'role/sellr')).message).toBe("There is no role 'sellr'; roles of your own are seller.")
+    await user('bob', ['seller'])
+    await user('eve', ['seller@shop'])
+    await token({ roles: ['seller'], name: 'import' })
+    const inUse = "The role seller cannot be removed while it is granted to user 'bob', user 'eve', token 'import'."
+    expect(await told('DELETE', 'role/seller')).toMatchObject({ status: 409, type: 'RoleInUse', message: inUse })
+    expect((await told('PUT', 'user/bob', { roles: ['sellr'] })).message).toMatch(
+      /^There is no role 'sellr'.* seller\.$/,
+    )
+    const unserved = "reader@shop,shpo: no federated database 'shpo' is served, so it grants nothing there."
+    const roles = ['reader@shop,shpo', 'seller@shop']
+    expect((await told('POST', 'user', { name: 'ann', roles })).problems).toEqual([unserved])
+    expect((await told('PUT', 'user/ann', { isDisabled: true })).problems).toEqual([unserved])
+    expect((await told('POST', 'token', { name: 'x', roles })).problems).toEqual([unserved])
+    expect((await told('POST', 'token', { name: 'x', roles: ['reader'] })).problems).toEqual([])
+  },
+)
+
+rule(['9.3.4', '9.1.1'], 'what is refused says what was wanted, and what would be taken', async () => {
+  const { ask, user } = await openShop()
+  const bob = await user('bob', ['seller'])
+  expect((await ask(bob, 'GET', '/v1/fd')).json().message).toMatch(
+    /^This is about the federated database shop as a whole/,
+  )
+  expect((await ask('Bearer something', 'GET', '/v1/fd')).json().message).toMatch(/^What follows Bearer is no token/)
+  expect((await ask('Digest x', 'GET', '/v1/fd')).json().message).toMatch(/it takes Bearer with a token, and Basic/)
+})
 
 rule('9.4.4', '$$USER is whoever asks, with whole rights or not, and nobody can say it is another', async () => {
   const { ask, rows, user, token } = await openShop()

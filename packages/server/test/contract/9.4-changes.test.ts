@@ -54,7 +54,7 @@ rule(['9.4.5', '9.4.1'], 'single objects are created, changed and deleted as the
     await ask(bob, 'POST', '/v1/object', [newOrder('one'), newOrder('two', { price: '9' })]),
   ]
   expect(refusals.map((reply) => [reply.statusCode, reply.json().type])).toEqual(refusals.map(() => [403, 'Forbidden']))
-  expect(refusals[0]?.json().message).toMatch(/attribute price of class Shop\.Order/)
+  expect(refusals[0]?.json().message).toMatch(/Attribute price of class Shop\.Order/)
   const hidden = String(oids.souths)
   const missing = await missingBeside(shop, hidden)
   for (const [method, body] of [['GET'], ['PUT', { attributes: { title: 'mine' } }], ['DELETE']] as const) {

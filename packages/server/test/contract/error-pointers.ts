@@ -5,7 +5,7 @@ import type { Reply } from './server-under-test.ts'
 export function checkPointers(reply: Reply, headers: Record<string, string>, sent: string | Buffer | undefined): void {
   const errors: unknown = reply.json?.errors
   if (reply.status < 400 || !Array.isArray(errors)) return
-  const body = bodyOf(headers, sent)
+  const body = bodyOf(headers, sent, reply.json.line)
   for (const { pointer } of errors as { readonly pointer: string }[]) {
     if (!leadsSomewhere(body, pointer)) {
       throw new Error(
@@ -17,7 +17,11 @@ export function checkPointers(reply: Reply, headers: Record<string, string>, sen
 
 const nothing = Symbol('no JSON body')
 
-function bodyOf(headers: Record<string, string>, sent: string | Buffer | undefined): unknown {
+/** `line`: of a body of lines, from 1. */
+function bodyOf(headers: Record<string, string>, sent: string | Buffer | undefined, line?: number): unknown {
+  if (line !== undefined && headers['content-type'] === 'application/x-ndjson') {
+    return JSON.parse(String(sent).split('\n')[line - 1] as string)
+  }
   if (sent === undefined || headers['content-type']?.startsWith('text/')) return nothing
   return JSON.parse(String(sent))
 }

@@ -55,14 +55,14 @@ rule('1.4.17', 'a full disk refuses what does not fit, and nothing else', async 
   const create = (letters: number) =>
     ask('POST', '/v1/object', { class: 'Text', attributes: { a: 'x'.repeat(letters) } })
   const made: string[] = []
-  let reply = await create(300_000)
-  for (; reply.status === 201; reply = await create(300_000)) made.push(reply.json.uri)
+  let reply = await create(150_000)
+  for (; reply.status === 201; reply = await create(150_000)) made.push(reply.json.uri)
   expectProblem(reply, 503, 'StoreUnavailable')
   expect(reply.headers['retry-after']).toMatch(/^\d+$/)
   expect(reply.json.message).toMatch(/disk full|large/)
   expect(reply.json.message).not.toContain('ashlar-executable')
   expect(made.length).toBeGreaterThan(3)
-  for (const uri of made) expect((await ask('GET', uri)).json.a).toHaveLength(300_000)
+  for (const uri of made) expect((await ask('GET', uri)).json.a).toHaveLength(150_000)
   const count = await ask('POST', '/v1/query', { query: 'FROM Text RETURN COUNT() AS n' })
   expect(count.json).toEqual([{ n: made.length }])
   expect((await ask('GET', '/health/ready')).status).toBe(200)

@@ -30,7 +30,13 @@ async function install(folder: string): Promise<void> {
     const place = join(folder, 'node_modules', '@ashlar', name)
     mkdirSync(place, { recursive: true })
     await run('tar', ['-xzf', file, '-C', place, '--strip-components=1'], { cwd: folder })
-    expect(readdirSync(place).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json'])
+    expect(readdirSync(place).sort()).toEqual([
+      'LICENSE',
+      'README.md',
+      'dist',
+      ...(name === 'server' ? ['man'] : []),
+      'package.json',
+    ])
     expect(readFileSync(join(place, 'LICENSE'), 'utf8')).toBe(readFileSync(join(root, 'LICENSE'), 'utf8'))
     expect(readFileSync(join(place, 'README.md'), 'utf8')).toMatch(new RegExp(`^# @ashlar/${name}\n`))
     expect(readdirSync(join(place, 'dist'))).not.toContain('.tsbuildinfo')

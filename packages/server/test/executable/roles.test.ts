@@ -32,7 +32,15 @@ rule(['9.3.1', '9.3.3', '9.3.4', '9.3.6'], 'roles with grants by the commands, w
     'Role guest is added: 1 grant.\n',
   )
   const role = JSON.parse(await run(['role', 'show', 'guest', '--json'], directory))
-  expect(role).toEqual({ name: 'guest', actions: [], grants: [shown('Rome')], isBuiltIn: false })
+  expect(role).toEqual({ name: 'guest', actions: [], grants: [shown('Rome')], isBuiltIn: false, problems: [] })
+  const { stderr } = await start(['role', 'show', 'guest'], {}, directory).ended
+  expect(stderr).toMatch(/could not be checked against the federated database default: its store is not there\./)
+  await expect(run(['role', 'set', 'guest', '--grants-file', 'none.json'], directory)).rejects.toThrow(
+    /The file with grants, none\.json, cannot be read: there is no such file\./,
+  )
+  await expect(run(['role', 'show', 'gest'], directory)).rejects.toThrow(/roles of your own are guest\./)
+  const mistyped = await start(['user', 'add', 'ann', '--role', 'guest@defalt'], {}, directory).ended
+  expect(mistyped.stderr).toMatch(/no federated database 'defalt' is in this configuration/)
   expect(await run(['role', 'list'], directory)).toMatch(/^guest +1\n/m)
   const server = start(['serve', '--auth', '--port', '0', '--workers', '2'], {}, directory)
   const url = await server.url
@@ -59,6 +67,16 @@ rule(['9.3.1', '9.3.3', '9.3.4', '9.3.6'], 'roles with grants by the commands, w
   writeFileSync(join(directory, 'role.json'), JSON.stringify({ ...role, grants: [shown('Paris')] }))
   expect(await run(['role', 'set', 'guest', '--grants-file', 'role.json'], directory)).toBe('Role guest: 1 grant.\n')
   await expect.poll(seen, { interval: 100, timeout: 10_000 }).toEqual(new Set(['Paris,false']))
+  expect(await run(['role', 'show', 'guest'], directory)).not.toContain('does not agree')
+  await ask(admin, '/v1/query', { query: 'UPDATE SCHEMA { ALTER CLASS City { RENAME secret TO hidden } }' })
+  // By the store itself, beside the server that has it open.
+  expect(await run(['role', 'show', 'guest'], directory)).toContain(
+    "- Grant 1, hidden in default: None of its classes has an attribute 'secret'.",
+  )
+  await expect
+    .poll(() => server.log(), { interval: 100, timeout: 10_000 })
+    .toContain('Role guest, grant 1, hidden in default: None of its classes')
+  await ask(admin, '/v1/query', { query: 'UPDATE SCHEMA { ALTER CLASS City { RENAME hidden TO secret } }' })
   expect(await run(['role', 'set', 'guest', 'read', '--no-grants'], directory)).toBe('Role guest: read.\n')
   await expect.poll(seen, { interval: 100, timeout: 10_000 }).toEqual(new Set(['Rome,true Paris,true']))
   // Each worker tells of the statements of all, and a caller is told of its own.

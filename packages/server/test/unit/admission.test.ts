@@ -304,7 +304,7 @@ describe('first turns', () => {
   it('keeps its place while it holds much', async () => {
     const admission = new Admission({ ...limits, statementsMax: 1, statementsPerAddressMax: 1, statementQueueMsMax: 0 })
     const sending = newStatement(admission, 'a')
-    sending.onBegun({ rows: 0, bytesHeld: 2 ** 22 })
+    sending.onBegun({ rows: 0, touched: 0, workedMs: 0, bytesHeld: 2 ** 22 })
     expect(sending.mayGoOn()).toBeUndefined()
     sending.pauses()
     expect(await typeOf(() => admission.takePlace(waiter('b', { waitsUntilMs: performance.now() + 200 })))).toBe(

@@ -131,8 +131,15 @@ const elsewhere: readonly (keyof Limits)[] = [
     'statementsMax',
   ] as const),
   ...(['statementsPerAddressMax', 'queuedStatementsMax', 'queuedStatementsPerAddressMax'] as const),
+  // Of bodies of lines.
+  ...(['lineBytesMax', 'bulkNamesMax'] as const),
+  // Of the change feed.
+  ...(['changeFollowersMax', 'changeFollowersPerAddressMax', 'changeHeartbeatMs', 'changeLookMs'] as const),
+  ...(['changeLogMs', 'changeLogBytesMax', 'changeLogRemovalMs', 'liveRowsMax'] as const),
   // Off, unless it is configured.
   'callerRequestsPerSecondMax',
+  // Told by the log.
+  'slowQueryMs',
   ...(['statementQueueMsMax', 'stopMsMax', 'stopBodyMsMax', 'workerCrashesMax', 'workerCrashWindowMs'] as const),
 ]
 

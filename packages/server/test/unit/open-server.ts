@@ -38,7 +38,9 @@ export async function openServer(setting: ServerSetting = {}): Promise<OpenServe
   const federatedDatabases: FederatedDatabase[] = []
   for (const alias of setting.aliases ?? ['default']) {
     const store = await openStore(setting.store ?? 'memory:')
-    federatedDatabases.push(await FederatedDatabase.open({ alias, store, limits: setting.limits ?? {} }))
+    federatedDatabases.push(
+      await FederatedDatabase.open({ alias, store, limits: setting.limits ?? {}, changeLog: 'auto' }),
+    )
   }
   const app = await buildServer({
     federatedDatabases,

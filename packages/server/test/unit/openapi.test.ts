@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { problemEntry, problemTypes } from '../../src/errors/server-errors.ts'
 import { operations } from '../../src/operations/table.ts'
+import * as changeSchemas from '../../src/wire/change-schemas.ts'
 import * as wireSchemas from '../../src/wire/wire-schemas.ts'
 import { openServer } from './open-server.ts'
 
@@ -74,9 +75,10 @@ describe('the OpenAPI document', () => {
       'application/json',
       'text/plain',
       'application/x-ndjson',
+      'text/event-stream',
     ])
     const create = paths['/v1/object']?.post
-    expect(Object.keys(create?.requestBody?.content ?? {})).toEqual(['application/json'])
+    expect(Object.keys(create?.requestBody?.content ?? {})).toEqual(['application/json', 'application/x-ndjson'])
     expect(Object.keys(create?.responses[201]?.content ?? {})).toEqual(['application/json'])
   })
 
@@ -91,7 +93,7 @@ describe('the OpenAPI document', () => {
 
   it('has each schema once, by its name, and says in its place what it means there', async () => {
     const { components, paths } = await readDocument()
-    expect(Object.keys(components.schemas)).toEqual(Object.keys(wireSchemas))
+    expect(Object.keys(components.schemas)).toEqual(Object.keys({ ...wireSchemas, ...changeSchemas }))
     const body = { schema: { $ref: '#/components/schemas/UpdateObjectBody' } }
     expect(paths['/v1/object/{oid}']?.put?.requestBody?.content).toEqual({ 'application/json': body })
     expect(components.schemas.ObjectCreated?.properties).toEqual({

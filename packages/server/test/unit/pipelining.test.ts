@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import type { CancelSignal } from '@ashlar/engine'
-import { beforeEach, expect, it } from 'vitest'
+import type { CancelSignal, FederatedDatabase } from '@ashlar/engine'
+import { beforeEach, expect, it, vi } from 'vitest'
 import { type OpenServer, openServer } from './open-server.ts'
 import { type Gate, makeGate, rowChunk, stubQuery } from './stub-query.ts'
 
@@ -122,4 +122,57 @@ it('requests that wait on one connection for those before them add no listeners 
   expect(listeners(many)).toBe(listeners(few))
   await Promise.all([few, many].map((socket) => once(socket.destroy(), 'close')))
   gate.open()
+})
+
+it('requests that arrive as one piece begin by turns of the event loop, and are answered in their order', async () => {
+  let [begun, most, isOver] = [0, 0, false]
+  const count = (): void => {
+    most = Math.max(most, begun)
+    begun = 0
+    if (!isOver) setImmediate(count)
+  }
+  vi.spyOn(server.federatedDatabases[0] as FederatedDatabase, 'readObject').mockImplementation(() => {
+    begun++
+    return Buffer.from('{}')
+  })
+  count()
+  const requests = 500
+  const [asked, last] = ['GET /v1/object/1-1-1-1 HTTP/1.1\r\nhost: localhost\r\n', 'connection: close\r\n']
+  const socket = await send(`${`${asked}\r\n`.repeat(requests - 1)}${asked}${last}\r\n`, requests)
+  let answer = ''
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    answer += text
+  })
+  await once(socket, 'close')
+  isOver = true
+  expect(answer.split('HTTP/1.1 200 ').length - 1).toBe(requests)
+  expect(most).toBeLessThanOrEqual(18)
+})
+
+it('no more is read from a connection while very many of its replies wait', async () => {
+  const requests = 20_000
+  const { port } = server.app.server.address() as AddressInfo
+  const socket = connect(port, '127.0.0.1')
+  let seen = 0
+  server.app.server.on('request', () => {
+    seen++
+  })
+  socket.write(query.repeat(requests))
+  await expect.poll(() => signals.length).toBeGreaterThan(0)
+  let before = -1
+  await expect
+    .poll(
+      () => {
+        const isSteady = before === seen
+        before = seen
+        return isSteady
+      },
+      { interval: 200 },
+    )
+    .toBe(true)
+  // What is read at once has some hundred.
+  expect(seen).toBeLessThan(requests / 4)
+  gate.open()
+  socket.resume()
+  await hangUp(socket)
 })

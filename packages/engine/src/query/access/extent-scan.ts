@@ -83,6 +83,7 @@ export class ExtentScan implements ObjectAccess {
         undecided = new Set()
       }
       source.returned += batch.length
+      context.touched(batch.length)
       const rows = await filterRest(scan, views, batch.length)
       if (rows.length > 0) yield rows
     }
@@ -104,6 +105,7 @@ export class ExtentScan implements ObjectAccess {
     const options = { keysOnly: true, batch: countedAtOnce }
     for await (const batch of context.scanAll(await this.extents(context), () => undefined, options)) {
       context.check()
+      context.touched(batch.length)
       count += batch.length
     }
     operator.examined = count

@@ -62,6 +62,7 @@ async function loadAndFilter(scan: ObjectScan, oids: readonly Oid[]): Promise<Ob
   const { classes, entries, filter, evaluation, context, source } = scan
   const loaded = await context.reader.load(oids)
   source.returned += oids.length
+  context.touched(oids.length)
   const views: ObjectView[] = []
   for (const [i, view] of loaded.entries()) {
     if (view?.format === undefined) {

@@ -134,6 +134,8 @@ export abstract class RowsInPlace {
   /** As far as is known before the rows begin. */
   protected toTake = 0
   private looked = 0
+  /** Of the objects that were looked at, those that are not counted yet. */
+  private touched = 0
   /** Of the object that was looked at last and is of a class that is wanted; the next one mostly has the same. */
   private shape: ShapeNumber | undefined
   private format: ClassFormat | undefined
@@ -158,6 +160,7 @@ export abstract class RowsInPlace {
     const pause = this.areEnough ? 'end' : this.write()
     if (pause !== 'end') return this.later(pause)
     const rows = this.hasRows ? [this.take()] : []
+    this.countTouched()
     this.writer.end()
     return new RowsAtHand(rows)
   }
@@ -174,6 +177,7 @@ export abstract class RowsInPlace {
         yield this.take()
         isSent = true
       }
+      this.countTouched()
       if (pause === 'end' || this.areEnough) break
       if (!isBrokenOff(pause)) await context.yieldIfDue()
     }
@@ -210,15 +214,21 @@ export abstract class RowsInPlace {
     return this.writer.json.to.length > 0
   }
 
+  private countTouched(): void {
+    this.context.touched(this.touched)
+    this.touched = 0
+  }
+
   private take(): RowChunk {
     const { writer, context } = this
-    context.script.written.rows += writer.starts.length
+    context.wroteRows(writer.starts.length)
     return writer.take()
   }
 
   /** The row of an object, if it is one; undefined where another may follow at once. The bytes are lent, or where `isOwn`, stay as they are. */
   protected writeRow(key: Bytes, record: Bytes, isOwn: boolean): Pause | undefined {
     const { writer, context } = this
+    this.touched++
     const { json } = writer
     const rowStart = json.to.length
     let later: Promise<void> | undefined

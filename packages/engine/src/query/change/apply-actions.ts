@@ -1,11 +1,12 @@
 /** SET, CLEAR, ADD and REMOVE carried out on one object, with the same checks as an update by a request. */
 import { applyChanges } from '../../objects/apply-changes.ts'
-import type { MapPair, ValueChange } from '../../records/attribute-change.ts'
+import type { ValueChange } from '../../records/attribute-change.ts'
 import { changeAt, formatAt } from '../../records/attribute-path.ts'
 import type { AttributeFormat } from '../../records/class-format.ts'
 import type { Catalog } from '../../schema/catalog.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
+import type { MapPair } from '../../types/map.ts'
 import { noOid } from '../../types/oid.ts'
 import type { UnitOfWork } from '../../write/unit-of-work.ts'
 import type { ObjectState } from '../../write/working-set.ts'

@@ -1,10 +1,11 @@
 /** Elements of a collection that are set, cleared, added or removed. */
 import { AshlarError, assert } from '../../errors.ts'
 import { applyChange } from '../../records/apply-change.ts'
-import type { MapPair, ValueChange } from '../../records/attribute-change.ts'
+import type { ValueChange } from '../../records/attribute-change.ts'
 import { formatAt } from '../../records/attribute-path.ts'
 import type { AttributeFormat, ClassFormat } from '../../records/class-format.ts'
 import type { Awaitable } from '../../store/store.ts'
+import type { MapPair } from '../../types/map.ts'
 import { noOid } from '../../types/oid.ts'
 import type { UnitOfWork } from '../../write/unit-of-work.ts'
 import type { ObjectState } from '../../write/working-set.ts'

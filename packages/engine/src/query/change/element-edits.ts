@@ -6,6 +6,7 @@ import { assert, unreachable } from '../../errors.ts'
 import { readAndRequireLinks } from '../../links/attribute-links.ts'
 import { applyChanges } from '../../objects/apply-changes.ts'
 import { withoutElements } from '../../records/apply-change.ts'
+import type { ValueChange } from '../../records/attribute-change.ts'
 import { changeAt, formatAt } from '../../records/attribute-path.ts'
 import type { AttributeFormat } from '../../records/class-format.ts'
 import { noOid } from '../../types/oid.ts'
@@ -51,8 +52,8 @@ export class ElementEdits {
         () => target.span,
         () =>
           ofAttribute(state.format.cls.name, path, async () => {
-            const value = collection.elements()
-            return applyChanges(unit, state, [changeAt(unit.commandFormatOf(state), path, { kind: 'set', value })])
+            const change = collection.replacement()
+            return applyChanges(unit, state, [changeAt(unit.commandFormatOf(state), path, change)])
           }),
       )
     }
@@ -152,17 +153,22 @@ export class EditedCollection {
   }
 
   /** What the collection has become. A paired list and a set have no element that refers to nothing. Throws ValueError. */
-  elements(): readonly unknown[] {
+  replacement(): ValueChange {
     const elements: unknown[] = []
-    for (let place = 0; place <= this.length; place++) {
-      for (const element of this.inserted.get(place) ?? []) elements.push(element)
-      if (place < this.length && !this.removed.has(place)) elements.push(this.held[place])
+    const origins: (number | undefined)[] = []
+    const push = (element: unknown, origin: number | undefined): void => {
+      elements.push(element)
+      origins.push(origin)
     }
-    for (const element of this.appended) elements.push(element)
+    for (let place = 0; place <= this.length; place++) {
+      for (const element of this.inserted.get(place) ?? []) push(element, undefined)
+      if (place < this.length && !this.removed.has(place)) push(this.held[place], place)
+    }
+    for (const element of this.appended) push(element, undefined)
     const isSet = this.format.attribute.spec.logicalType === 'set'
-    if (!isPaired(this.target) && !isSet) return elements
+    if (!isPaired(this.target) && !isSet) return { kind: 'set', value: elements, origins }
     const objects = elements.filter((element) => element !== noOid)
-    return isSet ? (this.format.codec.accept(objects) as readonly unknown[]) : objects
+    return { kind: 'set', value: isSet ? this.format.codec.accept(objects) : objects }
   }
 
   private range({ from = 0, to = this.length }: Extract<ElementChoice, { kind: 'slice' }>): {

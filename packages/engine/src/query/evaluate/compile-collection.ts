@@ -1,5 +1,5 @@
 /** What is done with lists, sets, maps and sequences (docs/query-language.md, Operators). */
-import type { MapPair } from '../../records/attribute-change.ts'
+import type { MapPair } from '../../types/map.ts'
 import type { Bound } from '../bind/bound.ts'
 import { queryError } from '../language/query-error.ts'
 import { isNullOf } from '../values/compare.ts'

@@ -1,5 +1,5 @@
 /** The elements of a collection, and how each becomes the context that an expression sees. */
-import type { MapPair } from '../../records/attribute-change.ts'
+import type { MapPair } from '../../types/map.ts'
 import type { Oid } from '../../types/oid.ts'
 import { isReference, type ValueType } from '../values/value-type.ts'
 import type { EvaluationContext } from './evaluation-context.ts'

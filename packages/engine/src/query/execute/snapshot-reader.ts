@@ -19,6 +19,7 @@ import { needsFetch } from '../evaluate/evaluation-context.ts'
 import { type LinkEnd, type ObjectReader, ObjectView } from '../evaluate/object-view.ts'
 import type { Work } from '../functions/work.ts'
 import { isNothing } from '../values/compare.ts'
+import { sharedTargets } from './shared-targets.ts'
 import { TargetObjects } from './target-objects.ts'
 
 /** What is kept of objects and links read before, from one batch of rows to the next. */
@@ -87,8 +88,8 @@ export class SnapshotReader implements ObjectReader {
   private readonly keptEntriesMax: number
   /** Those that were asked for by the texts of their OIDs; where the store answers later, all. */
   private readonly views = new Map<Oid, ObjectView>()
-  /** Those that references in records name, where the store answers at once. */
-  private readonly targets = new TargetObjects()
+  /** Those that references in records name, where the store answers at once; shared with others as long as it has room. */
+  private targets: TargetObjects
   /** Where it answers later: some of them, at places that follow from the numbers of their OIDs. */
   private near: (Near | undefined)[] = []
   private trips = 0
@@ -112,10 +113,13 @@ export class SnapshotReader implements ObjectReader {
       memory,
       limits,
       check,
+      isMeasured,
     }: {
       readonly memory: RequestMemory
       readonly limits: Pick<EngineLimits, 'statementBytesMax'>
       readonly check: () => void
+      /** What it reads is counted, so that it reads all by itself. */
+      readonly isMeasured: boolean
     },
   ) {
     this.check = check
@@ -124,6 +128,7 @@ export class SnapshotReader implements ObjectReader {
     this.memory = memory
     this.keptEntriesMax = Math.min(keptEntriesMax, (limits.statementBytesMax * keptShare) / entryBytes)
     this.formats = recordFormats(catalog)
+    this.targets = (isMeasured ? undefined : sharedTargets(snapshot, this.formats)) ?? new TargetObjects()
     this.isSynchronous = isSynchronous
     // Where each part is a trip, of small objects all come in one.
     this.sizes = isSynchronous ? new PartSizes(loadedAtOnce) : new PartSizes(loadedAtOnce, loadedAtOnce)
@@ -174,6 +179,7 @@ export class SnapshotReader implements ObjectReader {
     const known = this.targets.get(high, low)
     if (known !== undefined) return known
     const view = this.readAt(bytes, at)
+    if (!this.targets.hasRoomFor(view)) this.targets = new TargetObjects()
     this.targets.add(high, low, view)
     return view
   }
@@ -371,7 +377,7 @@ export class SnapshotReader implements ObjectReader {
 
   private forgetObjects(): void {
     this.views.clear()
-    this.targets.clear()
+    this.targets = new TargetObjects()
     this.near = []
     this.bytesKept = 0
   }

@@ -19,6 +19,7 @@ import { measuredRows } from '../explain/measured-rows.ts'
 import type { StatementProbe } from '../explain/statement-probe.ts'
 import { Work } from '../functions/work.ts'
 import type { Dialect } from '../language/dialect.ts'
+import type { QueryCounts } from '../query-counts.ts'
 import type { UserValue } from '../values/user.ts'
 import { SnapshotReader } from './snapshot-reader.ts'
 
@@ -39,8 +40,10 @@ export interface ScriptContext {
   readonly now: number
   /** Who asks: `$$USER`. */
   readonly user: UserValue
-  /** Of the reply, written so far. */
-  readonly written: { rows: number }
+  /** Of the text. */
+  readonly written: QueryCounts
+  /** Of all texts. */
+  readonly totals: QueryCounts
   /** Nothing that its statements change is committed. */
   readonly isUndone?: boolean
 }
@@ -93,6 +96,7 @@ export class StatementContext {
       memory,
       limits,
       check,
+      isMeasured: this.probe !== undefined,
     })
     return this.ownReader
   }
@@ -180,6 +184,18 @@ export class StatementContext {
     this.work.goOn()
     checkRunning(this.script)
     await this.script.slice.yieldIfDue()
+  }
+
+  /** Counts rows of the reply. */
+  wroteRows(rows: number): void {
+    this.script.written.rows += rows
+    this.script.totals.rows += rows
+  }
+
+  /** Counts objects that were looked at. */
+  touched(objects: number): void {
+    this.script.written.touched += objects
+    this.script.totals.touched += objects
   }
 
   /** Counts what is held in memory for sorting and grouping. Throws LimitExceeded and ServerBusy. */

@@ -12,9 +12,27 @@ interface Target {
   readonly view: ObjectView
 }
 
+/** How many objects are kept at most, and bytes of their records. */
+export interface Room {
+  readonly objects: number
+  readonly bytes: number
+}
+
 export class TargetObjects {
   count = 0
   private places: (Target | undefined)[] = []
+  private bytes = 0
+  private readonly room: Room | undefined
+
+  /** Without `room`, whoever adds to it sees to how many there are. */
+  constructor(room?: Room) {
+    this.room = room
+  }
+
+  hasRoomFor({ record }: ObjectView): boolean {
+    const { room } = this
+    return room === undefined || (this.count < room.objects && this.bytes + record.length <= room.bytes)
+  }
 
   get(high: number, low: number): ObjectView | undefined {
     return this.count === 0 ? undefined : this.places[this.placeOf(high, low)]?.view
@@ -25,11 +43,7 @@ export class TargetObjects {
     if (this.count * 2 >= this.places.length) this.grow()
     this.places[this.placeOf(high, low)] = { high, low, view }
     this.count++
-  }
-
-  clear(): void {
-    this.count = 0
-    this.places = []
+    this.bytes += view.record.length
   }
 
   /** Where it is, or is to be. */

@@ -102,7 +102,7 @@ export async function* writeRows<R>(
       yield writer.take()
       isSent = true
     }
-    context.script.written.rows += rows.length
+    context.wroteRows(rows.length)
     // The first rows do not wait for others.
     if (!isSent && writer.json.to.length > 0) {
       yield writer.take()

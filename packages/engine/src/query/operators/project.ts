@@ -18,11 +18,11 @@ import {
   writeObject,
 } from '../execute/write-rows.ts'
 import { rowOperatorPlan } from '../explain/explain-node.ts'
-import { rowClassName } from '../language/dialect.ts'
+import { type Dialect, rowClassName } from '../language/dialect.ts'
 import type { ValueType } from '../values/value-type.ts'
 import type { Planning } from './planning.ts'
 import { counted, type Pipeline } from './row-operator.ts'
-import { StoredColumns } from './stored-columns.ts'
+import { type ColumnRun, columnRuns, StoredColumns } from './stored-columns.ts'
 
 export interface ProjectionPlan {
   readonly name: string
@@ -64,14 +64,34 @@ export function returned<R>(pipeline: Pipeline<R>, projections: Projections, { p
 /** Later where a value is large: others have their turn while it is written. */
 export type WriteColumns = (json: JsonWriter, evaluation: EvaluationContext) => Promise<void> | undefined
 
-/** `RETURN a, b AS c`: an object keyed by the names; in the original's dialect with a class of its own first. */
-export function columnsWriter(projections: readonly ProjectionPlan[], context: StatementContext): WriteColumns {
-  const hasClass = context.script.dialect === 'objectivity'
+/** The same for all rows and statements of a plan. */
+interface ColumnTexts {
+  /** A plan is used with one dialect. */
+  readonly dialect: Dialect
+  /** What is written before each value. */
+  readonly names: readonly PreparedText[]
+  readonly runs: readonly ColumnRun[] | undefined
+}
+
+const textsOfPlans = new WeakMap<readonly ProjectionPlan[], ColumnTexts>()
+
+function columnTexts(projections: readonly ProjectionPlan[], dialect: Dialect): ColumnTexts {
+  const known = textsOfPlans.get(projections)
+  if (known?.dialect === dialect) return known
+  const hasClass = dialect === 'objectivity'
   const start = hasClass ? `{"__class__":"${rowClassName}"` : '{'
   const names = projections.map(({ jsonName }, i) => {
     return new PreparedText(`${i === 0 ? start : ''}${hasClass || i > 0 ? ',' : ''}${jsonName}`)
   })
-  const stored = StoredColumns.of(projections, names)
+  const texts = { dialect, names, runs: columnRuns(projections, names) }
+  textsOfPlans.set(projections, texts)
+  return texts
+}
+
+/** `RETURN a, b AS c`: an object keyed by the names; in the original's dialect with a class of its own first. */
+export function columnsWriter(projections: readonly ProjectionPlan[], context: StatementContext): WriteColumns {
+  const { names, runs } = columnTexts(projections, context.script.dialect)
+  const stored = runs && new StoredColumns(runs)
   const writeFrom = (json: JsonWriter, values: readonly unknown[], from: number): Promise<void> | undefined => {
     for (let i = from; i < projections.length; i++) {
       const { type, write } = projections[i] as ProjectionPlan

@@ -16,12 +16,30 @@ interface Column {
 }
 
 /** Columns that stand side by side and begin with the same reference, or with none. */
-interface Run {
+export interface ColumnRun {
   readonly reference: RowReference | undefined
-  readonly names: PreparedText[]
-  readonly writes: WriteStored[]
-  /** What is noted for it, in the rows at hand; no other run of any statement has the same. */
-  mark: number
+  readonly names: readonly PreparedText[]
+  readonly writes: readonly WriteStored[]
+}
+
+/** Those of a plan, each run as long as can be. `names`: what is written before each column's value. Undefined where a value has to be worked out. */
+export function columnRuns(
+  columns: readonly Column[],
+  names: readonly PreparedText[],
+): readonly ColumnRun[] | undefined {
+  const runs: { reference: RowReference | undefined; names: PreparedText[]; writes: WriteStored[] }[] = []
+  for (let i = 0; i < columns.length; i++) {
+    const { writeStored, reference } = columns[i] as Column
+    if (writeStored === undefined) return undefined
+    let run = runs.at(-1)
+    if (run === undefined || !isSame(run.reference, reference)) {
+      run = { reference, names: [], writes: [] }
+      runs.push(run)
+    }
+    run.names.push(names[i] as PreparedText)
+    run.writes.push(writeStored)
+  }
+  return runs
 }
 
 /*
@@ -38,31 +56,16 @@ let marksGiven = 0
 
 /** Of one statement, which reads one snapshot: the same object shows the same. */
 export class StoredColumns {
-  private readonly runs: readonly Run[]
+  private readonly runs: readonly ColumnRun[]
+  /** What is noted for each run in the rows at hand is under its own, and no run of any other statement has the same. */
+  private firstMark = 0
   /** What rows were written to, whole so far; undefined while a row is written. */
   private to: ByteWriter | undefined
   /** Where the last of them ends. */
   private end = 0
 
-  private constructor(runs: readonly Run[]) {
+  constructor(runs: readonly ColumnRun[]) {
     this.runs = runs
-  }
-
-  /** `names`: what is written before each column's value. Undefined where a value has to be worked out. */
-  static of(columns: readonly Column[], names: readonly PreparedText[]): StoredColumns | undefined {
-    const runs: Run[] = []
-    for (let i = 0; i < columns.length; i++) {
-      const { writeStored, reference } = columns[i] as Column
-      if (writeStored === undefined) return undefined
-      let run = runs.at(-1)
-      if (run === undefined || !isSame(run.reference, reference)) {
-        run = { reference, names: [], writes: [], mark: 0 }
-        runs.push(run)
-      }
-      run.names.push(names[i] as PreparedText)
-      run.writes.push(writeStored)
-    }
-    return new StoredColumns(runs)
   }
 
   /** The row at hand, with the bracket behind it; false, and nothing written, where that cannot be done. */
@@ -71,14 +74,17 @@ export class StoredColumns {
     const { runs } = this
     const rowStart = to.length
     // Of a row that was broken off, or is in another chunk, nothing can be copied.
-    if (this.to !== to || rowStart < this.end) for (const run of runs) run.mark = ++marksGiven
+    if (this.to !== to || rowStart < this.end) {
+      this.firstMark = marksGiven + 1
+      marksGiven += runs.length
+    }
     this.to = undefined
     for (let i = 0; i < runs.length; i++) {
-      const run = runs[i] as Run
+      const run = runs[i] as ColumnRun
       const isWritten =
         run.reference === undefined
           ? writeRun(json, run, evaluation)
-          : writeShared(json, run, run.reference, evaluation)
+          : writeShared(json, run, run.reference, this.firstMark + i, evaluation)
       if (isWritten) continue
       to.length = rowStart
       return false
@@ -96,7 +102,7 @@ function isSame(one: RowReference | undefined, other: RowReference | undefined):
   return one?.slot === other?.slot && one?.index === other?.index
 }
 
-function writeRun(json: JsonWriter, { names, writes }: Run, evaluation: EvaluationContext): boolean {
+function writeRun(json: JsonWriter, { names, writes }: ColumnRun, evaluation: EvaluationContext): boolean {
   for (let i = 0; i < names.length; i++) {
     json.prepared(names[i] as PreparedText)
     if (!(writes[i] as WriteStored)(json, evaluation)) return false
@@ -107,8 +113,9 @@ function writeRun(json: JsonWriter, { names, writes }: Run, evaluation: Evaluati
 /** The columns of an object that the row refers to. */
 function writeShared(
   json: JsonWriter,
-  run: Run,
+  run: ColumnRun,
   { slot, index }: RowReference,
+  mark: number,
   evaluation: EvaluationContext,
 ): boolean {
   const view = evaluation.slots[slot] as ObjectView | undefined
@@ -118,13 +125,13 @@ function writeShared(
   const high = readInt32(view.record, at)
   const low = readInt32(view.record, at + 4)
   const place = (low ^ (low >>> 16) ^ high) & (places - 1)
-  if (marks[place] === run.mark && highs[place] === high && lows[place] === low) {
+  if (marks[place] === mark && highs[place] === high && lows[place] === low) {
     to.repeat(starts[place] as number, lengths[place] as number)
     return true
   }
   const start = to.length
   if (!writeRun(json, run, evaluation)) return false
-  marks[place] = run.mark
+  marks[place] = mark
   highs[place] = high
   lows[place] = low
   starts[place] = start

@@ -51,7 +51,8 @@ function tooManyTokens(text: string, token: Token, tokensMax: number): unknown {
   return placed(text, token, new AshlarError('LimitExceeded', message))
 }
 
-class Lexer {
+/** A token after the other. */
+export class Lexer {
   private readonly text: string
   private at = 0
 
@@ -59,6 +60,7 @@ class Lexer {
     this.text = text
   }
 
+  /** Throws QuerySyntaxError. */
   next(): Token {
     this.skipBlank()
     const start = this.at

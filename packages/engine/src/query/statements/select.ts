@@ -111,7 +111,7 @@ function planRows(
 }
 
 /** What is returned of an object is in its record: nothing else has to be read. */
-function areOfRecord({ projections }: BoundClauses, classes: ClassSet): boolean {
+export function areOfRecord({ projections }: Pick<BoundClauses, 'projections'>, classes: ClassSet): boolean {
   if (projections === undefined) return !classes.haveLinks
   return projections.every(({ expression }) => isOfRecord(expression) && !hasObjects(expression.type))
 }

@@ -2,9 +2,9 @@
 
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import { unreachable } from '../../errors.ts'
-import type { MapPair } from '../../records/attribute-change.ts'
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
 import { withHiddenFraction } from '../../types/hidden-fraction.ts'
+import type { MapPair } from '../../types/map.ts'
 import { type Edge, edgeFields } from './edge.ts'
 import { scalarKinds } from './scalars/scalar-kinds.ts'
 import { isFraction, isScalar, typeOfSpec, type ValueType } from './value-type.ts'

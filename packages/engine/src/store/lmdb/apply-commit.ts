@@ -1,4 +1,5 @@
 /** Applies one commit within a write transaction: at once, or, where it is large, in slices between which others have their turn. */
+import { appendedNumber, appendedPuts, appendedRange } from '../append.ts'
 import { checkInSlices, type Limits } from '../check-commit.ts'
 import type { CurrentState } from '../check-preconditions.ts'
 import { failedPrecondition, holds } from '../check-preconditions.ts'
@@ -9,6 +10,7 @@ import { inSlices, openTimeSlice, type TimeSlice } from '../time-slice.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
 import { EntryChecks } from './entry-checks.ts'
 import { checksumBytes, lentWithChecksum } from './entry-checksum.ts'
+import { withCursor } from './entry-cursor.ts'
 import type { Environment } from './lmdb-js.ts'
 import { lmdbRange } from './lmdb-range.ts'
 
@@ -20,12 +22,13 @@ export const bytesAtOnce = 4_194_304
 type Applied = CommitOutcome | DamagedEntry
 
 /** Whether the commit is to be applied in slices, by what it says itself. */
-export function isLarge({ changes, preconditions }: Commit): boolean {
+export function isLarge({ changes, preconditions, append }: Commit): boolean {
   let operations = changes.length + preconditions.length
   if (operations > operationsAtOnce) return true
   for (const precondition of preconditions) if (precondition.kind === 'range') operations += precondition.keys.length
   if (operations > operationsAtOnce) return true
   let bytes = 0
+  for (const { value } of append?.entries ?? []) bytes += value.length
   for (const change of changes) if (change.kind === 'put') bytes += change.value.length
   return bytes > bytesAtOnce
 }
@@ -36,7 +39,7 @@ export function isLarge({ changes, preconditions }: Commit): boolean {
  */
 export function applyCommit(
   environment: Environment,
-  { preconditions, changes, isAppended }: Commit,
+  { preconditions, changes, append, isAppended }: Commit,
   state: WriteTransactionState,
 ): Applied | typeof tooLarge {
   try {
@@ -52,6 +55,8 @@ export function applyCommit(
     state.noteWritten(change.key)
     applyChange(environment, change)
   }
+  if (append !== undefined)
+    for (const change of appendedPuts(append, state.nextNumber(append.prefix))) applyChange(environment, change)
   return { isCommitted: true }
 }
 
@@ -62,7 +67,7 @@ export function applyCommit(
 export async function applyInSlices(environment: Environment, commit: Commit, limits: Limits): Promise<Applied> {
   const slice = readingBetween(environment)
   await checkInSlices(commit, limits, slice)
-  const { preconditions, changes, isAppended } = commit
+  const { preconditions, changes, append, isAppended } = commit
   const state = new WriteTransactionState(environment)
   let failed: Precondition | undefined
   try {
@@ -89,6 +94,10 @@ export async function applyInSlices(environment: Environment, commit: Commit, li
     ordered = order.all()
   }
   await inSlices(ordered, (change) => applyChange(environment, change), slice)
+  if (append !== undefined) {
+    const appended = appendedPuts(append, state.nextNumber(append.prefix))
+    await inSlices(appended, (change) => applyChange(environment, change), slice)
+  }
   return { isCommitted: true }
 }
 
@@ -197,6 +206,8 @@ export class WriteTransactionState implements CurrentState {
   private bytesMax = Number.POSITIVE_INFINITY
   private keptKey: Bytes | undefined
   private kept: Bytes | undefined
+  /** The number given last by the group. */
+  private numbered: { readonly prefix: Bytes; last: number } | undefined
 
   constructor(environment: Environment) {
     this.environment = environment
@@ -227,6 +238,22 @@ export class WriteTransactionState implements CurrentState {
     if (keptKey !== undefined && key.length === keptKey.length && Buffer.compare(key, keptKey) === 0) {
       this.keptKey = undefined
     }
+  }
+
+  /** Of the next commit of the group that appends. */
+  nextNumber(prefix: Bytes): number {
+    const { numbered } = this
+    if (numbered !== undefined && Buffer.compare(numbered.prefix, prefix) === 0) return ++numbered.last
+    let last = 0
+    // The key alone: where the value behind it is damaged, whoever reads it is told, and others go on writing.
+    withCursor(this.environment, undefined, (cursor) => {
+      const { to } = appendedRange(prefix)
+      if (!cursor.start(to, true, true)) return
+      const { key } = cursor
+      if (Buffer.compare(key.subarray(0, prefix.length), prefix) === 0) last = appendedNumber(key)
+    })
+    this.numbered = { prefix, last: last + 1 }
+    return last + 1
   }
 
   keys(range: KeyRange, limit: number): Iterable<Bytes> {

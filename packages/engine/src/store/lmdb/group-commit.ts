@@ -2,6 +2,7 @@
 import { AshlarError, assert } from '../../errors.ts'
 import { commitGateMsMax, storeClosingMsMax } from '../../limits.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
+import { type CommitCounts, countGroup, newCommitCounts } from '../commit-counts.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
 import { readAnew } from '../reads-of-turn.ts'
 import type { Awaitable, Commit, CommitOutcome } from '../store.ts'
@@ -34,6 +35,7 @@ interface Waiting {
 
 export interface GroupCommit {
   commit(commit: Commit): Promise<CommitOutcome>
+  readonly counts: CommitCounts
   /** While a commit is applied in slices: resolves when that is over. */
   sliced(): Promise<void> | undefined
   /** With what every commit is refused at present; undefined where that is not so. */
@@ -69,6 +71,7 @@ interface Queue {
   waiting: Waiting[]
   readonly deadReaders: DeadReaders
   readonly stuck: StuckWrites
+  readonly counts: CommitCounts
   fatalFailure: Error | undefined
   sliced: Promise<void> | undefined
   /** After a group that failed: so many of those that wait are applied again, at most `atOnce` in a group. */
@@ -91,6 +94,7 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
     again: nothingAgain,
     deadReaders: new DeadReaders(),
     stuck,
+    counts: newCommitCounts(),
   }
   let flushing: Promise<void> | undefined
   let isClosed = false
@@ -129,6 +133,7 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
         queue.waiting.push({ commit, bytes, isLarge: large, resolve, reject })
         flushing ??= flush()
       }),
+    counts: queue.counts,
     sliced: () => queue.sliced,
     problem: refusal,
     async close() {
@@ -246,6 +251,7 @@ async function flushGroup({ environment, files, location, checks }: GroupTarget,
     files.checkWritten()
     queue.waiting = queue.waiting.slice(group.length)
     takeAgain(queue, group.length)
+    countGroup(queue.counts, outcomes)
     for (const [position, member] of group.entries()) settle(member, outcomes[position]!, checks)
   } catch (error) {
     queue.stuck.end()

@@ -1,6 +1,7 @@
 /** The store on LMDB: embedded, durable, shared between processes of one machine. */
 import { resolve } from 'node:path'
 import { assert, fatalFailure } from '../../errors.ts'
+import { newCommitCounts } from '../commit-counts.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import type { SnapshotOptions, StoreCapabilities, StoreOptions, StoreStats, StoreWithBackup } from '../store.ts'
 import { EntryChecks } from './entry-checks.ts'
@@ -72,6 +73,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
       return snapshots.add(new LmdbSnapshot(opened.environment, checks, snapshots.remove, how))
     },
     commit: group.commit,
+    counts: group.counts,
     async stats() {
       assert(closing === undefined, 'statistics are asked for before the store is closed')
       return { ...environmentStats(opened.environment), oldestSnapshotMs: snapshots.oldestMs() }
@@ -122,6 +124,7 @@ function readOnly(location: string): GroupCommit {
     async commit() {
       throw new Error(`The LMDB store in ${location} is open for reading only.`)
     },
+    counts: newCommitCounts(),
     sliced: () => undefined,
     problem: () => undefined,
     async close() {},
@@ -138,6 +141,7 @@ function lmdbFacts(location: string, layout: StorageLayout): StoreCapabilities {
     hasConsistentSnapshots: true,
     isDistributed: false,
     isSharedBetweenProcesses: true,
+    canAppend: true,
     hasChecksums: layout === 'checked',
     keyBytesMax: lmdbKeyBytesMax,
     valueBytesMax: lmdbValueBytesMax,

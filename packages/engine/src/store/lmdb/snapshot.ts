@@ -43,6 +43,10 @@ export class LmdbSnapshot implements Snapshot {
     return this.pin?.sharedRead
   }
 
+  get sharedObjects(): object | undefined {
+    return this.pin?.sharedRead
+  }
+
   view<T>(key: Bytes, use: (value: Bytes) => T): T | undefined {
     const value = lentValue(this.environment, key, this.checks, this.requireOpen())
     return value === undefined ? undefined : use(value)

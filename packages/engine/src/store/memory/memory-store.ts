@@ -1,10 +1,12 @@
 /** The store in memory: the same semantics as the durable ones, for tests and for trying things out. */
 import { assert } from '../../errors.ts'
+import { appendedNumber, appendedPuts, appendedRange } from '../append.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { type CurrentState, failedPrecondition } from '../check-preconditions.ts'
+import { countGroup, newCommitCounts } from '../commit-counts.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import { type PersistentTree, treeEntries, treeGet, treeWith, treeWithout } from '../persistent-tree.ts'
-import type { Commit, CommitOutcome, Store, StoreCapabilities } from '../store.ts'
+import type { Bytes, Commit, CommitOutcome, Store, StoreCapabilities } from '../store.ts'
 import { trackBorrows } from './borrowed-bytes.ts'
 import { type MemorySnapshot, openMemorySnapshot } from './snapshot.ts'
 
@@ -20,6 +22,7 @@ const capabilities: StoreCapabilities = {
   isDistributed: false,
   isSharedBetweenProcesses: false,
   hasChecksums: false,
+  canAppend: true,
   keyBytesMax: 1_978,
   valueBytesMax: 16_777_216,
 }
@@ -29,6 +32,7 @@ export async function openMemoryStore(): Promise<Store> {
   const snapshots = trackOpenSnapshots<MemorySnapshot>()
   let current: Tree
   let bytes = 0
+  const counts = newCommitCounts()
   let lastCommit: Promise<unknown> = Promise.resolve()
   let isClosed = false
 
@@ -36,7 +40,9 @@ export async function openMemoryStore(): Promise<Store> {
     const failed = failedPrecondition(commit.preconditions, stateOf(current))
     if (failed !== undefined) return { isCommitted: false, failed }
     let changed: Tree
-    for (const change of commit.changes) {
+    const appended =
+      commit.append === undefined ? [] : appendedPuts(commit.append, nextNumber(current, commit.append.prefix))
+    for (const change of [...commit.changes, ...appended]) {
       assert(treeGet(changed, change.key) === undefined, 'a commit changes no key twice')
       changed = treeWith(changed, change.key, change.key)
       const before = treeGet(current, change.key)
@@ -60,10 +66,15 @@ export async function openMemoryStore(): Promise<Store> {
       assert(!isClosed, 'a commit reaches the store before it is closed')
       checkedCommitBytes(commit, capabilities)
       // Applied a moment later, as on a disk: between the call and the answer others may commit.
-      const outcome = lastCommit.then(() => apply(commit))
+      const outcome = lastCommit.then(() => {
+        const applied = apply(commit)
+        countGroup(counts, [applied])
+        return applied
+      })
       lastCommit = outcome
       return outcome
     },
+    counts,
     async stats() {
       assert(!isClosed, 'statistics are asked for before the store is closed')
       return { entries: current?.size ?? 0, bytes, oldestSnapshotMs: snapshots.oldestMs() }
@@ -74,6 +85,11 @@ export async function openMemoryStore(): Promise<Store> {
       snapshots.releaseAll()
     },
   }
+}
+
+function nextNumber(tree: Tree, prefix: Bytes): number {
+  for (const { key } of treeEntries(tree, appendedRange(prefix), true)) return appendedNumber(key) + 1
+  return 1
 }
 
 function stateOf(tree: Tree): CurrentState {

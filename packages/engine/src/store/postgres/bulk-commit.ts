@@ -18,6 +18,7 @@ import {
 import { inLockOrder, lockStep } from './commit-group.ts'
 import { addPrecondition, isSame, type KeyLock, type RequiredKey, textOf } from './commit-locks.ts'
 import { preconditionKind, procedureFlags } from './commit-parameters.ts'
+import { isUnnumbered } from './unnumbered.ts'
 
 type Put = Extract<Change, { kind: 'put' }>
 type Revision = Extract<Precondition, { kind: 'revision' }>
@@ -41,6 +42,8 @@ export interface BulkCommit {
   readonly version: Revision | undefined
   /** Those of `locks`. */
   readonly expected: readonly RequiredKey[]
+  /** Some of what is written waits for its number. */
+  readonly hasUnnumbered: boolean
   /** In the order of the changes. */
   readonly absent: readonly Precondition[]
 }
@@ -71,7 +74,12 @@ export function* bulkCommit(
     if (++steps % pieceSteps === 0) yield
   }
   const buckets = yield* bucketsOf(changes, absent, locks, keys)
-  return buckets === undefined ? undefined : { locks, buckets, version, expected, absent }
+  if (buckets === undefined) return undefined
+  const { appendPlacement } = keys
+  const hasUnnumbered = buckets.some(({ placement, blind }) => {
+    return placement === appendPlacement && blind.some(({ key }) => isUnnumbered(key, placement, appendPlacement))
+  })
+  return { locks, buckets, version, expected, absent, hasUnnumbered }
 }
 
 /** In the order in which rows are locked. */
@@ -160,12 +168,15 @@ export class BulkCall {
 
   /** In the order of the function's parameters after slot and number. In pieces, as the commit was made. */
   *toParameters(): Generator<undefined, unknown[], undefined> {
-    const { version, locks, expected, buckets } = this.bulk
+    const { version, locks, expected, buckets, hasUnnumbered } = this.bulk
     const locked = yield* sortInPieces([...locks.values()], inLockOrder)
     for (const [i, lock] of locked.entries()) lock.place = i + 1
     const hasBlind = buckets.some(({ blind }) => blind.length > 0)
     return [
-      lockStep(locked) | (hasBlind ? procedureFlags.blindPut : 0),
+      procedureFlags.newAreAbsent |
+        lockStep(locked) |
+        (hasBlind ? procedureFlags.blindPut : 0) |
+        (hasUnnumbered ? procedureFlags.append : 0),
       version === undefined ? null : bufferOf(version.prefix),
       int4Array(locked.map(({ placement }) => placement)),
       byteaArray(locked.map(({ key }) => key)),
@@ -175,7 +186,7 @@ export class BulkCall {
       int4Array(locked.map(() => 0)),
       ...(yield* rowParameters(buckets, 'added')),
       ...(yield* rowParameters(buckets, 'blind')),
-      ...(yield* preconditionParameters(expected, locked.length, countOf(buckets, 'added'))),
+      ...(yield* preconditionParameters(expected)),
       ...noRanges,
     ]
   }
@@ -197,10 +208,7 @@ export class BulkCall {
   }
 }
 
-function countOf(buckets: readonly Bucket[], which: 'added' | 'blind'): number {
-  return buckets.reduce((sum, bucket) => sum + bucket[which].length, 0)
-}
-
+/** Without their owners, as there is one. */
 function* rowParameters(
   buckets: readonly Bucket[],
   which: 'added' | 'blind',
@@ -215,29 +223,19 @@ function* rowParameters(
   }
   const ofPlacements = yield* int4ArrayInPieces(placements, (placement) => placement)
   const ofKeys = yield* byteaArrayInPieces(puts, ({ key }) => key)
-  const ofValues = yield* byteaArrayInPieces(puts, ({ value }) => value)
-  return [ofPlacements, ofKeys, ofValues, yield* int4ArrayInPieces(puts, () => 1)]
+  return [ofPlacements, ofKeys, yield* byteaArrayInPieces(puts, ({ value }) => value), noNumbers]
 }
 
-/** First those of what is locked, then those of what is added, as it is sorted. */
-function* preconditionParameters(
-  expected: readonly RequiredKey[],
-  locked: number,
-  added: number,
-): Generator<undefined, Buffer[], undefined> {
-  const subjects = expected.map(({ lock }) => lock.place)
-  for (let i = 1; i <= added; i++) subjects.push(locked + i)
-  if (subjects.length > pieceSteps) yield
-  const kinds = int2Array([
-    ...expected.map(({ precondition }) => kindOf(precondition)),
-    ...repeated(preconditionKind.absent, added),
-  ])
-  const prefixes = expected.map(({ precondition }) => (precondition.kind === 'revision' ? precondition.prefix : null))
-  const places = yield* int4ArrayInPieces(subjects, (place) => place)
-  const ofPrefixes = yield* byteaArrayInPieces([...prefixes, ...repeated(null, added)], (prefix) => prefix)
+/** Of what is locked alone: that what is added is to be absent goes without saying. */
+function* preconditionParameters(expected: readonly RequiredKey[]): Generator<undefined, Buffer[], undefined> {
+  const kinds = int2Array(expected.map(({ precondition }) => kindOf(precondition)))
+  const subjects = yield* int4ArrayInPieces(expected, ({ lock }) => lock.place)
+  const prefixes = yield* byteaArrayInPieces(expected, ({ precondition }) => {
+    return precondition.kind === 'revision' ? precondition.prefix : null
+  })
   let position = 0
-  const positions = yield* int4ArrayInPieces(subjects, () => ++position)
-  return [kinds, places, ofPrefixes, positions, yield* int4ArrayInPieces(subjects, () => 1)]
+  const positions = yield* int4ArrayInPieces(expected, () => ++position)
+  return [kinds, subjects, prefixes, positions, yield* int4ArrayInPieces(expected, () => 1)]
 }
 
 function kindOf({ kind }: Precondition): number {
@@ -248,7 +246,3 @@ function kindOf({ kind }: Precondition): number {
 const noNumbers = int4Array([])
 const noBytes = byteaArray([])
 const noRanges = [noNumbers, noNumbers, noNumbers, noNumbers, noBytes, noBytes, textArray([])]
-
-function repeated<T>(value: T, length: number): T[] {
-  return new Array<T>(length).fill(value)
-}

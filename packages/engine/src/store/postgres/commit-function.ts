@@ -1,4 +1,5 @@
 /** The function in the database that makes commits, and what its parameters mean. */
+import { appendNumberBytes, appendPrefixBytes } from '../append.ts'
 import { changeByPlacement, changeByRow, lockInOrder } from './commit-by-row.ts'
 import { lockFlags, preconditionKind, procedureFlags } from './commit-parameters.ts'
 import { onTableOf, type Tables, tableOf } from './tables.ts'
@@ -11,7 +12,16 @@ export const fencedSqlState = 'ASH01'
  * The parameters, what is locked and in which order, and what is noted stay as they are within a version of the tables, so that servers which know
  * different versions use whichever is there, at the same time.
  */
-export const commitFunctionVersion = 2
+export const commitFunctionVersion = 4
+
+/** From this version on, the function appends. */
+export const appendingFunctionVersion = 3
+
+/** By so much each call takes the sequence of numbers further: a call has no more commits. */
+export const numbersOfCall = 128
+
+/** From this version on it knows `procedureFlags.newAreAbsent`. */
+export const newAreAbsentVersion = 4
 
 /** In the body; the first version has no such line. */
 export const commitFunctionMark = '-- version '
@@ -31,6 +41,7 @@ export const commitFunctionMark = '-- version '
 export function commitFunction(tables: Tables): string {
   const { schema } = tables
   return `
+    CREATE SEQUENCE IF NOT EXISTS ${numbersOf(tables)} INCREMENT ${numbersOfCall} START ${numbersOfCall};
     CREATE OR REPLACE FUNCTION ${schema}.commit(
       p_proof int4, p_slot int8, p_number int8, p_steps int4, p_catalog bytea,
       p_placements int4[], p_keys bytea[], p_wants int2[], p_lengths int4[], p_values bytea[], p_owners int4[],
@@ -57,7 +68,9 @@ export function commitFunction(tables: Tables): string {
       losers int4[] := '{}';
       held text;
       held_after text;
+      first_number int8;
     BEGIN
+${noteOwners()}
       IF p_steps & ${procedureFlags.exclusive} <> 0 THEN
         LOCK TABLE ${schema}.catalog_lock IN ACCESS EXCLUSIVE MODE;
         IF p_steps & ${procedureFlags.recover} <> 0 THEN
@@ -81,13 +94,11 @@ ${insertNew(schema)}
       IF locked > 0 OR NOT is_all_new THEN
 ${checkKeys()}
       END IF;
-      IF array_length(p_range_positions, 1) > 0 THEN
+${checkNew()}
 ${checkRanges(tables)}
-      END IF;
-      IF losers <> '{}' THEN
 ${undoInserted(tables)}
-      END IF;
 ${makeChanges(tables)}
+${appendEntries(tables)}
 ${noteAsDone(tables)}
       IF NOT FOUND THEN
         RAISE EXCEPTION 'the connection was taken for dead' USING ERRCODE = '${fencedSqlState}';
@@ -95,6 +106,31 @@ ${noteAsDone(tables)}
       RETURN lost;
     END $body$;
   `
+}
+
+/** The sequence of the numbers that calls give. */
+export function numbersOf({ schema }: Tables): string {
+  return `${schema}.appended`
+}
+
+/** Whether the key `k`, in placement `p`, waits for its number: the highest bit of no other number is set. */
+function isUnnumbered({ keys }: Tables): string {
+  return `(p = ${keys.appendPlacement} AND substr(k, ${appendPrefixBytes + 1}, 1) >= '\\x80'::bytea)`
+}
+
+/**
+ * The number is taken when all else is done: whoever changes one of the same keys waits until this commit has ended, and takes its own afterwards. So
+ * numbers are in the order of such commits.
+ */
+function appendEntries(tables: Tables): string {
+  return `
+      IF p_steps & ${procedureFlags.append} <> 0 THEN
+        first_number := nextval('${numbersOf(tables)}');
+        INSERT INTO ${tables.schema}.kv
+          SELECT p, overlay(k PLACING int8send(first_number + c) FROM ${appendPrefixBytes + 1} FOR ${appendNumberBytes}), x
+            FROM unnest(p_blind_placements, p_blind_keys, p_blind_values, p_blind_owners) AS u(p, k, x, c)
+            WHERE x IS NOT NULL AND NOT c = ANY (losers) AND ${isUnnumbered(tables)};
+      END IF;`
 }
 
 /** Finds nothing, and leaves nothing, where the connection is fenced. */
@@ -186,12 +222,31 @@ function checkKeys(): string {
         END LOOP;`
 }
 
+/** Of a commit in bulk. */
+function noteOwners(): string {
+  return `
+      IF p_steps & ${procedureFlags.newAreAbsent} <> 0 THEN
+        p_new_owners := array_fill(1, ARRAY[coalesce(array_length(p_new_keys, 1), 0)]);
+        p_blind_owners := array_fill(1, ARRAY[coalesce(array_length(p_blind_keys, 1), 0)]);
+      END IF;`
+}
+
+/** What a commit in bulk requires without saying so. */
+function checkNew(): string {
+  return `
+      IF p_steps & ${procedureFlags.newAreAbsent} <> 0 AND NOT is_all_new AND losers = '{}' THEN
+        SELECT ARRAY[coalesce(array_length(p_positions, 1), 0) + min(i)::int4], '{1}' INTO lost, losers
+          FROM unnest(p_new_keys) WITH ORDINALITY AS u(k, i) WHERE NOT ${isOwn};
+      END IF;`
+}
+
 /** Of one commit, a precondition of a range may come before one of a key that has failed already: it is then the first. */
 function checkRanges(tables: Tables): string {
   const held = (table: string, placement: string): string => `
             SELECT coalesce(string_agg(encode(key, 'hex'), ',' ORDER BY key), '') INTO held FROM ${table}
               WHERE ${placement} AND key >= r.a AND (r.b IS NULL OR key < r.b) AND NOT key = ANY (own)`
   return `
+      IF array_length(p_range_positions, 1) > 0 THEN
         FOR r IN SELECT i, c, f, l, a, b, h
           FROM unnest(p_range_positions, p_range_owners, p_range_first, p_range_last, p_range_from, p_range_to, p_range_holds)
             AS u(i, c, f, l, a, b, h)
@@ -210,7 +265,8 @@ function checkRanges(tables: Tables): string {
               losers := losers || r.c;
             END IF;
           END IF;
-        END LOOP;`
+        END LOOP;
+      END IF;`
 }
 
 /** Of ranges of several placements, one that begins with the first of all has its first keys in the other table. */
@@ -225,21 +281,28 @@ function heldByBroadRange(tables: Tables, held: (table: string, placement: strin
             END IF;`
 }
 
+/** Looked up in a hash table: as a condition of its own, `IN` would be a join, which the server takes for one of few rows. */
+const isOwn = '((k IN (SELECT unnest(own))) IS TRUE)'
+
 function undoInserted(tables: Tables): string {
   return `
+      IF losers <> '{}' THEN
         FOR r IN SELECT p, k FROM unnest(p_placements, p_keys, is_own, p_owners) AS u(p, k, o, c) WHERE o AND c = ANY (losers)
-          UNION ALL SELECT p, k FROM unnest(p_new_placements, p_new_keys, p_new_owners) AS u(p, k, c)
-            WHERE c = ANY (losers) AND k = ANY (own)
         LOOP
           ${onTableOf(tables, 'r.p', (table) => `DELETE FROM ${table} WHERE placement = r.p AND key = r.k`)}
-        END LOOP;`
+        END LOOP;
+        IF array_length(p_new_keys, 1) > 0 THEN
+          DELETE FROM ${tables.schema}.kv USING unnest(p_new_placements, p_new_keys, p_new_owners) AS u(p, k, c)
+            WHERE placement = p AND key = k AND c = ANY (losers) AND ${isOwn};
+        END IF;
+      END IF;`
 }
 
 function makeChanges(tables: Tables): string {
   const { schema } = tables
   const blindPut = `INSERT INTO ${schema}.kv
             SELECT p, k, x FROM unnest(p_blind_placements, p_blind_keys, p_blind_values, p_blind_owners) AS u(p, k, x, c)
-            WHERE x IS NOT NULL AND NOT c = ANY (losers)`
+            WHERE x IS NOT NULL AND NOT c = ANY (losers) AND NOT ${isUnnumbered(tables)}`
   return `
       IF p_steps & ${procedureFlags.byPlacement} <> 0 THEN
 ${changeByPlacement(tables)}

@@ -13,6 +13,7 @@ import {
 } from './binary-array.ts'
 import { type CommitLocks, isNew, isShared, isUnconditional, type KeyLock } from './commit-locks.ts'
 import { lockFlags, preconditionKind, procedureFlags } from './commit-parameters.ts'
+import { isUnnumbered } from './unnumbered.ts'
 
 type RangePrecondition = Extract<Precondition, { kind: 'range' }>
 type KeyPrecondition = Exclude<Precondition, RangePrecondition>
@@ -128,7 +129,10 @@ export class CommitGroup {
     const isLong = this.locks.size > pieceSteps
     if (isLong) yield
     const first = this.members[0]
-    const does = rows !== 'together' ? stepOf[rows] : lockStep(locked) | changeSteps(locked, added, blind)
+    const does =
+      rows !== 'together'
+        ? stepOf[rows]
+        : lockStep(locked) | changeSteps(locked, added, blind, this.keys.appendPlacement)
     if (isLong) yield
     const flags = int2Array(rows === 'in runs' ? flagsInRuns(locked) : locked.map((lock) => lock.wants))
     const ofLocked = yield* rowParameters(locked)
@@ -231,14 +235,22 @@ function isLockedAlike(one: KeyLock, other: KeyLock): boolean {
   return strengthOf(one) > 0 && strengthOf(one) === strengthOf(other)
 }
 
-function changeSteps(locked: readonly KeyLock[], added: readonly KeyLock[], blind: readonly KeyLock[]): number {
+function changeSteps(
+  locked: readonly KeyLock[],
+  added: readonly KeyLock[],
+  blind: readonly KeyLock[],
+  appendPlacement: number,
+): number {
   let does = 0
   for (const lock of locked) {
     if ((lock.wants & lockFlags.put) !== 0) does |= procedureFlags.put
     else if ((lock.wants & (lockFlags.delete | lockFlags.absent)) !== 0) does |= procedureFlags.delete
   }
   if (added.some(({ value }) => value === null)) does |= procedureFlags.absentOnly
-  for (const { value } of blind) does |= value === null ? procedureFlags.blindDelete : procedureFlags.blindPut
+  for (const { key, placement, value } of blind) {
+    if (value === null) does |= procedureFlags.blindDelete
+    else does |= isUnnumbered(key, placement, appendPlacement) ? procedureFlags.append : procedureFlags.blindPut
+  }
   return does
 }
 

@@ -35,6 +35,13 @@ export const procedureFlags = {
   byPlacement: 2_048,
   /** What Citus has prepared and not yet committed is brought to its end first: no lock tells of it once its coordinator was killed. */
   recover: 4_096,
+  /** Some of what is put is appended: its keys have numbers that the function replaces. */
+  append: 8_192,
+  /**
+   * There is one commit. Each of its new rows is required to be absent, in their order and after the preconditions that are sent: these, and the owners
+   * of new and unconditional rows, are left out.
+   */
+  newAreAbsent: 16_384,
 } as const
 
 export const preconditionKind = { absent: 0, present: 1, revision: 2 } as const

@@ -13,6 +13,8 @@ import { type Tables, tableOf } from './tables.ts'
 
 export interface CommitStrategy {
   readonly rows: RowsOfCommit
+  /** A commit that writes very many new keys has a call of its own kind. */
+  readonly hasBulkCommits: boolean
   readonly tables: Tables
   /** Absent where no commit has two phases. */
   readonly prepared: PreparedTransactions | undefined

@@ -1,4 +1,5 @@
 /** Puts commits that wait into calls of the function that commits, and answers each for itself. */
+import { countGroup, newCommitCounts } from '../commit-counts.ts'
 import type { Commit, CommitOutcome } from '../store.ts'
 import { inTurnsIfLong } from '../time-slice.ts'
 import { BulkCall, bulkCommit } from './bulk-commit.ts'
@@ -6,6 +7,7 @@ import { type CommitCall, type CommitStrategy, commitTogether, FailedTogether } 
 import { CommitGroup } from './commit-group.ts'
 import { type CommitLocks, commitLocks } from './commit-locks.ts'
 import type { Connections } from './connections.ts'
+import { withUnnumbered } from './unnumbered.ts'
 
 /** While one call is made, the next is on its way; what comes meanwhile is the one after. */
 const callsAtOnce = 2
@@ -29,6 +31,7 @@ interface Gathered {
 }
 
 export class GroupCommits {
+  readonly counts = newCommitCounts()
   private readonly connections: Connections
   private readonly strategy: CommitStrategy
   private waiting: Waiting[] = []
@@ -43,7 +46,7 @@ export class GroupCommits {
 
   /** Throws StoreUnavailable, OutcomeUnknown. */
   async commit(commit: Commit): Promise<CommitOutcome> {
-    const prepared = inTurnsIfLong(prepare(commit, this.strategy))
+    const prepared = inTurnsIfLong(prepare(withUnnumbered(commit), this.strategy))
     return this.sent(prepared instanceof Promise ? await prepared : prepared)
   }
 
@@ -73,6 +76,7 @@ export class GroupCommits {
     this.underWay++
     try {
       const outcomes = await commitTogether(this.connections, call, this.strategy)
+      countGroup(this.counts, outcomes)
       for (const [i, member] of members.entries()) member.resolve(outcomes[i] as CommitOutcome)
     } catch (error) {
       if (error instanceof FailedTogether) {
@@ -121,9 +125,9 @@ export class GroupCommits {
 /** In pieces where it is large: nobody waits while it is sorted. */
 function* prepare(
   commit: Commit,
-  { rows, tables: { keys } }: CommitStrategy,
+  { hasBulkCommits, tables: { keys } }: CommitStrategy,
 ): Generator<undefined, CommitLocks | CommitCall, undefined> {
-  const bulk = rows === 'together' ? yield* bulkCommit(commit, keys) : undefined
+  const bulk = hasBulkCommits ? yield* bulkCommit(commit, keys) : undefined
   if (bulk !== undefined) return new BulkCall(bulk)
   const locks = yield* commitLocks(commit, keys)
   return locks.locks.size > groupedKeysMax ? yield* CommitGroup.ofOne(locks, keys) : locks

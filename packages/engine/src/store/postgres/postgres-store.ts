@@ -13,6 +13,7 @@ import { type Prepared, prepare, prepareToRead } from './prepare.ts'
 import { PreparedTransactions, type Upkeep } from './prepared-transactions.ts'
 import { GroupNamingReads } from './read-naming.ts'
 import { ReadTransactions } from './read-transaction.ts'
+import { SettledNumbersReader } from './settled-numbers.ts'
 import { PostgresSnapshot, type ReadStrategies } from './snapshot.ts'
 import { tableStats } from './table-stats.ts'
 import { unresolvedTransactions } from './unresolved-transactions.ts'
@@ -58,15 +59,16 @@ async function refuseCommit(): Promise<never> {
 
 function storeOn(
   connections: Connections,
-  { isDistributed, rowsOfCommit, canRecover, tables }: Prepared,
+  { isDistributed, rowsOfCommit, hasBulkCommits, canRecover, tables, canAppend }: Prepared,
   warn: (message: string) => void,
 ): Store {
   const { location, patienceMs } = connections.address
   const upkeep: Upkeep = (text, values) => connections.upkeep(text, values)
   const prepared = canRecover ? new PreparedTransactions({ upkeep, patienceMs, warn }) : undefined
   const snapshots = trackOpenSnapshots<PostgresSnapshot>()
-  const commits = new GroupCommits(connections, { rows: rowsOfCommit, tables, prepared })
+  const commits = new GroupCommits(connections, { rows: rowsOfCommit, hasBulkCommits, tables, prepared })
   const strategies = readStrategies(connections, { isDistributed, tables }, prepared)
+  const settled = new SettledNumbersReader(connections, tables)
   const underWay = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
 
@@ -88,13 +90,14 @@ function storeOn(
   }
 
   return {
-    capabilities: capabilitiesOf(location, isDistributed),
+    capabilities: capabilitiesOf(location, isDistributed, canAppend),
     snapshot: (options = {}) => open(options),
     async commit(commit) {
       assert(closing === undefined, 'a commit reaches the store before it is closed')
       checkedCommitBytes(commit, { keyBytesMax, valueBytesMax })
       return tracked(commits.commit(commit))
     },
+    counts: commits.counts,
     async stats() {
       assert(closing === undefined, 'statistics are asked for before the store is closed')
       return {
@@ -103,6 +106,12 @@ function storeOn(
       }
     },
     ...snapshots.ofStore,
+    ...(canAppend && {
+      settledNumbers: async () => {
+        assert(closing === undefined, 'settled numbers are asked for before the store is closed')
+        return tracked(settled.read())
+      },
+    }),
     async unresolvedTransactions() {
       assert(closing === undefined, 'prepared transactions are asked for before the store is closed')
       // Who may not recover them may not ask the nodes either.
@@ -141,7 +150,7 @@ function readStrategies(
   }
 }
 
-function capabilitiesOf(location: string, isDistributed: boolean): StoreCapabilities {
+function capabilitiesOf(location: string, isDistributed: boolean, canAppend: boolean): StoreCapabilities {
   return {
     kind: 'postgres',
     location,
@@ -150,6 +159,7 @@ function capabilitiesOf(location: string, isDistributed: boolean): StoreCapabili
     hasConsistentSnapshots: !isDistributed,
     isDistributed,
     isSharedBetweenProcesses: true,
+    canAppend,
     hasChecksums: false,
     keyBytesMax,
     valueBytesMax,

@@ -1,9 +1,18 @@
 /** What a database needs before it is a store: made when it is first opened, looked at each time. */
 import { AshlarError } from '../../errors.ts'
+import { appendedNumber, appendSuffixAt } from '../append.ts'
 import { copyCommand } from '../copy-command.ts'
 import type { KeyPlacement } from '../key-placement.ts'
 import { checkSessions } from './check-sessions.ts'
-import { commitFunction, commitFunctionMark, commitFunctionVersion } from './commit-function.ts'
+import {
+  appendingFunctionVersion,
+  commitFunction,
+  commitFunctionMark,
+  commitFunctionVersion,
+  newAreAbsentVersion,
+  numbersOf,
+  numbersOfCall,
+} from './commit-function.ts'
 import type { RowsOfCommit } from './commit-group.ts'
 import type { Connections } from './connections.ts'
 import { codeOf } from './failures.ts'
@@ -14,9 +23,13 @@ export interface Prepared {
   /** The table is split over several nodes, each of which shows points in time of its own. */
   readonly isDistributed: boolean
   readonly rowsOfCommit: RowsOfCommit
+  /** The function that commits knows commits in bulk. */
+  readonly hasBulkCommits: boolean
   /** By Citus, which commits in two phases, and lets this user bring to an end what a failure left between them. */
   readonly canRecover: boolean
   readonly tables: Tables
+  /** The function that commits appends, and this user may have it do so. */
+  readonly canAppend: boolean
 }
 
 /** `warn` is told what works, but is probably not what the operator wants. Throws an `Error` for the operator. */
@@ -44,33 +57,67 @@ export async function prepare(
   }
   const isRecovering = isDistributed && (await canRecover(connections, warn))
   const prepared = await preparedAs(connections, keys, isDistributed, isRecovering)
-  await removeOldProofs(connections, prepared.tables)
-  if (!isDistributed) await renewCommitFunction(connections, prepared.tables, warn)
-  return prepared
+  const { tables } = prepared
+  await removeOldProofs(connections, tables)
+  if (isDistributed) return prepared
+  const version = await renewCommitFunction(connections, tables, warn)
+  const hasBulkCommits = version >= newAreAbsentVersion
+  return { ...prepared, hasBulkCommits, canAppend: await canAppend(connections, tables) }
 }
 
-/** Others may be calling it, and go on with the one that they have called; one of a later version stays. */
+/** Numbers go on behind those that are stored, as where the table was brought here without its sequence. */
+async function canAppend(connections: Connections, tables: Tables): Promise<boolean> {
+  const { schema, keys } = tables
+  const { rows } = await connections.upkeep(readFunctionVersion(tables))
+  const [found] = rows as { version: number }[]
+  if (found === undefined || found.version < appendingFunctionVersion) return false
+  if (!(await isTrue(connections, `has_sequence_privilege($1, 'USAGE')`, numbersOf(tables)))) return false
+  const last = await connections.upkeep(
+    `SELECT key FROM ${schema}.kv WHERE placement = ${keys.appendPlacement} ORDER BY key DESC LIMIT 1`,
+  )
+  const [entry] = last.rows as { key: Buffer }[]
+  if (entry === undefined || entry.key.length < appendSuffixAt) return true
+  const given = await connections.upkeep(`SELECT last_value::text AS number FROM ${numbersOf(tables)}`)
+  const number = appendedNumber(entry.key)
+  if (Number((given.rows[0] as { number: string }).number) + numbersOfCall > number) return true
+  // Whole calls, so that what is given next is behind all of them.
+  const next = (Math.floor(number / numbersOfCall) + 1) * numbersOfCall
+  await connections.upkeep(
+    `SELECT setval('${numbersOf(tables)}', greatest(last_value, ${next})) FROM ${numbersOf(tables)}`,
+  )
+  return true
+}
+
+function readFunctionVersion({ schema }: Tables): string {
+  const version = `coalesce(substring(prosrc FROM '${commitFunctionMark}(\\d+)')::int4, 1)`
+  return `SELECT ${version} AS version FROM pg_proc WHERE oid = to_regproc('${schema}.commit')`
+}
+
+/** Others may be calling it, and go on with the one that they have called; one of a later version stays. Returns the version that there is then, or a later one. */
 async function renewCommitFunction(
   connections: Connections,
   tables: Tables,
   warn: (message: string) => void,
-): Promise<void> {
+): Promise<number> {
   const name = `${tables.schema}.commit`
-  const readVersion = `SELECT coalesce(substring(prosrc FROM '${commitFunctionMark}(\\d+)')::int4, 1) AS version FROM pg_proc WHERE oid = to_regproc('${name}')`
-  const isEarlier = ({ rows }: { rows: unknown[] }): boolean =>
-    rows.length > 0 && (rows[0] as { version: number }).version < commitFunctionVersion
-  if (!isEarlier(await connections.upkeep(readVersion))) return
+  const readVersion = readFunctionVersion(tables)
+  const versionIn = ({ rows }: { rows: unknown[] }): number =>
+    (rows[0] as { version: number } | undefined)?.version ?? commitFunctionVersion
+  const found = versionIn(await connections.upkeep(readVersion))
+  if (found >= commitFunctionVersion) return found
   try {
     await connections.upkeepTransaction(async (run) => {
       await run(definitionLock)
       // Somebody else may have been first, perhaps with a later one.
-      if (isEarlier(await run(readVersion))) await run(commitFunction(tables))
+      if (versionIn(await run(readVersion)) < commitFunctionVersion) await run(commitFunction(tables))
     })
+    return commitFunctionVersion
   } catch (error) {
     if (codeOf(error) !== insufficientPrivilege) throw error
     warn(
       `The function ${name} is of an earlier version of Ashlar, and this user may not replace it. It works, but what is created in bulk takes longer; its owner replaces it by opening the store.`,
     )
+    return found
   }
 }
 
@@ -100,7 +147,8 @@ async function preparedAs(
   const { schema } = connections.address
   const hasRoot = await isTrue(connections, 'SELECT to_regclass($1) IS NOT NULL', `${schema}.kv_root`)
   const tables = { schema, hasRoot, keys }
-  return { isDistributed, rowsOfCommit: await rowsOfCommit(connections, isDistributed), canRecover, tables }
+  const rows = await rowsOfCommit(connections, isDistributed)
+  return { isDistributed, rowsOfCommit: rows, hasBulkCommits: false, canRecover, tables, canAppend: false }
 }
 
 /** Looks only, also at tables of an earlier version. Throws an `Error` for the operator. */

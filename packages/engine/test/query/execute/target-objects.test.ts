@@ -28,7 +28,7 @@ it('finds each object that was added, and no other', () => {
   )
 })
 
-it('finds ten thousand neighbours, and none once it is cleared', () => {
+it('finds ten thousand neighbours', () => {
   const targets = new TargetObjects()
   const views = Array.from({ length: 10_000 }, (_, low) => {
     const view = new ObjectView(`${low}` as Oid, undefined, undefined, Buffer.alloc(0))
@@ -36,6 +36,14 @@ it('finds ten thousand neighbours, and none once it is cleared', () => {
     return view
   })
   expect(views.every((view, low) => targets.get(0x3_0003, low) === view)).toBe(true)
-  targets.clear()
-  expect([targets.count, targets.get(0x3_0003, 7)]).toEqual([0, undefined])
+})
+
+it('has room for so many objects, and so many bytes of their records', () => {
+  const targets = new TargetObjects({ objects: 2, bytes: 10 })
+  const ofBytes = (length: number) => new ObjectView('1-1-1-1' as Oid, undefined, undefined, Buffer.alloc(length))
+  expect([targets.hasRoomFor(ofBytes(11)), targets.hasRoomFor(ofBytes(10))]).toEqual([false, true])
+  targets.add(1, 1, ofBytes(4))
+  expect([targets.hasRoomFor(ofBytes(7)), targets.hasRoomFor(ofBytes(6))]).toEqual([false, true])
+  targets.add(1, 2, ofBytes(0))
+  expect(targets.hasRoomFor(ofBytes(0))).toBe(false)
 })

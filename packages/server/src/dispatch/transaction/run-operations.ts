@@ -7,7 +7,7 @@ import {
   type Once,
   type RowChunk,
 } from '@ashlar/engine'
-import { makeProblem } from '../../errors/problem.ts'
+import { makeProblem, type Problem } from '../../errors/problem.ts'
 import { BodyValidationError, OperationFailure } from '../../errors/request-errors.ts'
 import { ServerError } from '../../errors/server-errors.ts'
 import { hasMoreValuesThan } from '../../json/count-values.ts'
@@ -231,17 +231,10 @@ function hasFields(conditions: RequestedOperation['conditions']): boolean {
 }
 
 /** Spread, the getters of the request would all be asked. */
-function plainRequest({
-  beforeChange,
-  caller,
-  client,
-  database,
-  fd,
-  service,
-  signal,
-  watch,
-}: WholeFdRequest): Omit<WholeFdRequest, 'params' | 'query' | 'body' | 'headers'> {
-  return { beforeChange, caller, client, database, fd, service, signal, watch, replyType: 'json' }
+function plainRequest(request: WholeFdRequest): Omit<WholeFdRequest, 'params' | 'query' | 'body' | 'headers'> {
+  const { beforeChange, caller, client, database, fd, service, signal, watch } = request
+  const problemOf = (error: unknown): Problem => request.problemOf(error)
+  return { beforeChange, caller, client, database, fd, service, signal, watch, problemOf, replyType: 'json' }
 }
 
 function createdOid(operation: Operation, { body }: OperationReply): string {

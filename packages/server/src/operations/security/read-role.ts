@@ -1,5 +1,6 @@
 /** A role from the body of a request; its grants are read by whoever keeps them, with better messages than a schema has. */
 import { AshlarError } from '@ashlar/engine'
+import { ServerError } from '../../errors/server-errors.ts'
 import type { RoleChange } from '../../security/own-roles.ts'
 
 /** Throws MalformedRequest, UnknownField. */
@@ -9,9 +10,21 @@ export function readCreateRole(body: unknown): RoleChange & { readonly name: str
   return { name, ...readFields(wanted) }
 }
 
-/** Likewise. */
-export function readChangeRole(body: unknown): RoleChange {
-  return readFields(fieldsOf(body, ['actions', 'grants']))
+/** As it is read, it can be sent back: what cannot be changed has to be as it is. Throws InvalidRole besides. */
+export function readChangeRole(role: string, body: unknown): RoleChange {
+  const {
+    name = role,
+    isBuiltIn = false,
+    problems: _told,
+    ...wanted
+  } = fieldsOf(body, ['name', 'isBuiltIn', 'problems', 'actions', 'grants'])
+  if (name !== role) throw unchangeable(`The name of a role stays: this one is '${role}'. Add another role instead.`)
+  if (isBuiltIn !== false) throw unchangeable('A role of your own is not built in: isBuiltIn is false.')
+  return readFields(wanted)
+}
+
+function unchangeable(message: string): ServerError {
+  return new ServerError('InvalidRole', message)
 }
 
 function readFields({ actions, grants }: Readonly<Record<string, unknown>>): RoleChange {

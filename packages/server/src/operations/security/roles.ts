@@ -2,12 +2,12 @@
 import { type OperationReply, param, type ServiceOperation } from '../../dispatch/operation.ts'
 import type { FederatedDatabases } from '../../federated-databases.ts'
 import { addRole, changeRole, findRole, listRoles, type RoleRecord, removeRole } from '../../security/own-roles.ts'
+import { roleProblems } from '../../security/role-problems.ts'
 import type { Security } from '../../security/security.ts'
 import type { SecurityDatabase } from '../../security/security-database.ts'
 import { Type } from '../../wire/json-schema.ts'
 import { ChangeRoleBody, CreateRoleBody, SecurityRole, SecurityRoleChanged } from '../../wire/wire-schemas.ts'
 import { readChangeRole, readCreateRole } from './read-role.ts'
-import { roleProblems } from './role-problems.ts'
 import { securityOperation } from './security-operation.ts'
 
 const nameParam = { name: 'The name of the role.' }
@@ -82,7 +82,7 @@ export const roleOperations: readonly ServiceOperation[] = [
     needs: 'administer',
     summary: 'Change a role',
     description:
-      'What is left out stays. It holds within a second, on all processes: statements of callers who have lost something by it end. `problems` as of a new role.',
+      'What is left out stays; the reply to GET can be sent back. It holds within a second, on all processes: statements of callers who have lost something by it end. `problems` as of a new role.',
     params: nameParam,
     status: 200,
     body: ChangeRoleBody,
@@ -90,8 +90,8 @@ export const roleOperations: readonly ServiceOperation[] = [
     reply: SecurityRoleChanged,
     errors: [...grantErrors, 'RoleNotFound'],
     run(security, request) {
-      const wanted = readChangeRole(request.body)
       const name = param(request, 'name')
+      const wanted = readChangeRole(name, request.body)
       return changed(security, request.service.federatedDatabases, (database) => changeRole(database, name, wanted))
     },
   }),

@@ -2,6 +2,7 @@
 import { AshlarError } from '@ashlar/engine'
 import type { OperationReply, OperationRequest, ServiceOperation } from '../../dispatch/operation.ts'
 import { ServerError } from '../../errors/server-errors.ts'
+import { aliasProblems } from '../../security/role-problems.ts'
 import type { Security } from '../../security/security.ts'
 
 type Entry = Omit<ServiceOperation, 'scope' | 'tag' | 'isTransactional' | 'run'> & {
@@ -31,4 +32,12 @@ export function securityOperation({ run, ...entry }: Entry): ServiceOperation {
 export function ownName({ caller }: OperationRequest): string {
   if (caller.kind === 'user' && caller.name !== null) return caller.name
   throw new AshlarError('Forbidden', 'Only a user who has signed in, or has sent a password, may do this.')
+}
+
+/** See `aliasProblems`. */
+export function problemsOf({ service }: OperationRequest, roles: readonly string[] | null): string[] {
+  return aliasProblems(
+    roles,
+    service.federatedDatabases.all.map(({ alias }) => alias),
+  )
 }

@@ -30,7 +30,10 @@ function sessionIdOf({ caller }: OperationRequest): string | undefined {
 async function signIn(security: Security, request: OperationRequest): Promise<OperationReply> {
   const { name, password } = request.body as Static<typeof SignInBody>
   const refused = (): ServerError =>
-    unauthenticated({ headers: { 'sec-fetch-dest': 'empty' } }, 'The user name or the password is not right.')
+    unauthenticated(
+      { headers: { 'sec-fetch-dest': 'empty' } },
+      'The user name or the password is not right, or the user is disabled.',
+    )
   const known = await security.passwords.check(name, password, request.client.address)
   const begun = known && (await beginSession(security.database, name, known.passwordHash))
   if (begun === undefined) throw refused()

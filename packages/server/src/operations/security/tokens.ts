@@ -4,7 +4,7 @@ import { type OperationRequest, param, type ServiceOperation } from '../../dispa
 import { createToken, listTokens, revokeToken } from '../../security/tokens.ts'
 import { type Static, Type } from '../../wire/json-schema.ts'
 import { CreateTokenBody, SecurityToken, TokenCreated } from '../../wire/wire-schemas.ts'
-import { ownName, securityOperation } from './security-operation.ts'
+import { ownName, problemsOf, securityOperation } from './security-operation.ts'
 
 /** The user whose tokens alone the caller may see and change; undefined for an administrator. */
 function ownTokensOf(request: OperationRequest): string | undefined {
@@ -47,9 +47,13 @@ export const tokenOperations: readonly ServiceOperation[] = [
       if (own !== undefined && owner !== undefined && owner !== own) {
         throw new AshlarError('Forbidden', 'Only an administrator may create tokens of others.')
       }
-      const wanted = { name, owner: own ?? owner, roles, expiresAtMs: timeOf(expiresAt) }
-      const body = await security.change((database) => createToken(database, wanted))
-      return { body, headers: { 'cache-control': 'no-store' } }
+      const asked = { name, owner: own ?? owner, roles, expiresAtMs: timeOf(expiresAt) }
+      const wanted = { ...asked, isByAdministrator: own === undefined }
+      const created = await security.change((database) => createToken(database, wanted))
+      return {
+        body: { ...created, problems: problemsOf(request, created.roles) },
+        headers: { 'cache-control': 'no-store' },
+      }
     },
   }),
   securityOperation({

@@ -3,8 +3,8 @@ import { param, type ServiceOperation } from '../../dispatch/operation.ts'
 import { ServerError } from '../../errors/server-errors.ts'
 import { addUser, changeUser, findUser, listUsers, removeUser, userRecord } from '../../security/users.ts'
 import { type Static, Type } from '../../wire/json-schema.ts'
-import { CreateUserBody, SecurityUser, UpdateUserBody } from '../../wire/wire-schemas.ts'
-import { securityOperation } from './security-operation.ts'
+import { CreateUserBody, SecurityUser, SecurityUserChanged, UpdateUserBody } from '../../wire/wire-schemas.ts'
+import { problemsOf, securityOperation } from './security-operation.ts'
 
 export const userOperations: readonly ServiceOperation[] = [
   securityOperation({
@@ -24,12 +24,13 @@ export const userOperations: readonly ServiceOperation[] = [
     summary: 'Add a user',
     status: 201,
     body: CreateUserBody,
-    reply: SecurityUser,
+    reply: SecurityUserChanged,
     errors: ['InvalidUserName', 'InvalidGrant', 'WeakPassword', 'UserExists'],
-    async run(security, { body }) {
-      const { name, password, roles = [] } = body as Static<typeof CreateUserBody>
+    async run(security, request) {
+      const { name, password, roles = [] } = request.body as Static<typeof CreateUserBody>
       const passwordHash = password === undefined ? undefined : await security.hashes.hash(password)
-      return { body: await security.change((database) => addUser(database, { name, roles, passwordHash })) }
+      const user = await security.change((database) => addUser(database, { name, roles, passwordHash }))
+      return { body: { ...user, problems: problemsOf(request, roles) } }
     },
   }),
   securityOperation({
@@ -56,15 +57,14 @@ export const userOperations: readonly ServiceOperation[] = [
     params: { name: 'The name of the user.' },
     status: 200,
     body: UpdateUserBody,
-    reply: SecurityUser,
+    reply: SecurityUserChanged,
     errors: ['UserNotFound', 'InvalidGrant', 'WeakPassword', 'LastAdministrator'],
     async run(security, request) {
       const { password, roles, isDisabled } = request.body as Static<typeof UpdateUserBody>
       const passwordHash = password === undefined ? undefined : await security.hashes.hash(password)
       const name = param(request, 'name')
-      return {
-        body: await security.change((database) => changeUser(database, name, { roles, isDisabled, passwordHash })),
-      }
+      const user = await security.change((database) => changeUser(database, name, { roles, isDisabled, passwordHash }))
+      return { body: { ...user, problems: problemsOf(request, user.roles) } }
     },
   }),
   securityOperation({

@@ -1,0 +1,126 @@
+/** A directory of backups: which there are, what each needs to be restored, and which are removed. */
+import { existsSync } from 'node:fs'
+import { open, readdir, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { type LockFile, openLockFile } from '../store/lmdb/file-lock.ts'
+import { makeDirectories } from '../store/lmdb/owned-files.ts'
+import { DamagedBackup } from './entry-file.ts'
+import { entriesSuffix, type Manifest, manifestSuffix, readManifest, unfinishedSuffix } from './manifest.ts'
+
+const lockName = 'backup.lock'
+
+export interface Backups {
+  /** From the earliest to the latest. */
+  readonly all: readonly Manifest[]
+  /** Of manifests that cannot be read, a sentence each. */
+  readonly damaged: readonly string[]
+}
+
+/** Of a directory that is not there: none. Throws an `Error` where it cannot be read, or holds backups of a later format. */
+export async function listBackups(directory: string): Promise<Backups> {
+  const all: Manifest[] = []
+  const damaged: string[] = []
+  for (const name of existsSync(directory) ? await readdir(directory) : []) {
+    if (!name.endsWith(manifestSuffix)) continue
+    try {
+      const manifest = await readManifest(join(directory, name))
+      if (manifest !== undefined) all.push(manifest)
+    } catch (error) {
+      if (!(error instanceof DamagedBackup)) throw error
+      damaged.push(error.message)
+    }
+  }
+  return { all: all.sort((one, other) => (one.at < other.at ? -1 : 1)), damaged }
+}
+
+/** From a full backup to this one, in the order in which they are restored. Throws DamagedBackup where one is missing. */
+export function chainOf(backup: Manifest, all: readonly Manifest[]): readonly Manifest[] {
+  const chain = [backup]
+  for (let first = backup; first.base !== undefined; chain.unshift(first)) {
+    const { name, id } = first.base
+    const found = all.find((one) => one.id === id && one.at < first.at)
+    if (found === undefined)
+      throw new DamagedBackup(`The backup ${first.name} goes on from ${name}, which is not there.`)
+    first = found
+  }
+  return chain
+}
+
+export interface BackupPlace {
+  readonly directory: string
+  /** Of a single backup, of which the path is; undefined where it is of a directory. */
+  readonly name: string | undefined
+}
+
+/** What a path names: a directory of backups, or one of them by one of its files. */
+export async function backupPlace(path: string): Promise<BackupPlace> {
+  const absolute = resolve(path)
+  const suffix = [manifestSuffix, entriesSuffix].find((one) => absolute.endsWith(one))
+  const isDirectory = existsSync(absolute) && (await stat(absolute)).isDirectory()
+  if (suffix === undefined || isDirectory) return { directory: absolute, name: undefined }
+  return { directory: dirname(absolute), name: basename(absolute, suffix) }
+}
+
+export class BackupUnderWay extends Error {}
+
+/** The directory for one process alone, made if need be. Throws BackupUnderWay. */
+export function lockBackups(directory: string): LockFile {
+  makeDirectories(directory)
+  const lock = openLockFile(join(directory, lockName))
+  if (lock.tryLock('exclusive')) return lock
+  lock.close()
+  throw new BackupUnderWay(`another backup into ${directory} is under way`)
+}
+
+/** What killed backups have left. For whoever holds the lock. */
+export async function removeLeftovers(directory: string, all: readonly Manifest[]): Promise<void> {
+  const names = await readdir(directory)
+  const known = new Set([...all.map(({ name }) => name), ...manifestNames(names)])
+  for (const name of names) {
+    const isLeft = name.endsWith(entriesSuffix) && !known.has(basename(name, entriesSuffix))
+    if (isLeft || name.endsWith(unfinishedSuffix)) await rm(join(directory, name), { force: true })
+  }
+}
+
+/** Also of damaged ones, whose entries are left alone. */
+function manifestNames(names: readonly string[]): string[] {
+  return names.filter((name) => name.endsWith(manifestSuffix)).map((name) => basename(name, manifestSuffix))
+}
+
+/**
+ * Those that were made before `oldest`, in the order in which they may be removed: never the latest, nor one that a kept one needs. `oldest`:
+ * ISO 8601.
+ */
+export function expiredBackups(all: readonly Manifest[], oldest: string): readonly Manifest[] {
+  const latest = all.at(-1)
+  const needed = new Set<string>()
+  for (const backup of all) if (backup.at >= oldest || backup === latest) markNeeded(backup, all, needed)
+  return all.filter(({ id }) => !needed.has(id)).reverse()
+}
+
+/** Also those of a chain that is broken are needed: nothing is removed that might be of use once it is mended. */
+function markNeeded(backup: Manifest, all: readonly Manifest[], needed: Set<string>): void {
+  for (let one: Manifest | undefined = backup; one !== undefined && !needed.has(one.id); ) {
+    needed.add(one.id)
+    const base: string | undefined = one.base?.id
+    one = all.find(({ id }) => id === base)
+  }
+}
+
+/** The manifest first: a backup without one is none. */
+export async function removeBackup(directory: string, { name }: Manifest): Promise<void> {
+  await rm(join(directory, `${name}${manifestSuffix}`), { force: true })
+  await syncDirectoryAside(directory)
+  await rm(join(directory, `${name}${entriesSuffix}`), { force: true })
+}
+
+/** What was made, renamed or removed in it is so after a power failure too. */
+export async function syncDirectoryAside(directory: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const opened = await open(directory, 'r')
+  try {
+    await opened.sync()
+  } finally {
+    await opened.close()
+  }
+}

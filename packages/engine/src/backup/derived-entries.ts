@@ -1,0 +1,174 @@
+/** What the change log leaves out because it follows from objects and classes: containers, index entries, and what is to be cleared. */
+import { keySpace } from '../bytes/key-space.ts'
+import type { CancelSignal } from '../cancel-signal.ts'
+import { CatalogCache } from '../catalog/catalog-cache.ts'
+import { catalogPartRange } from '../catalog/catalog-keys.ts'
+import { assert } from '../errors.ts'
+import { makeIndexKeyOfRecord } from '../indexes/index-key.ts'
+import { indexFormatsOf } from '../indexes/maintain.ts'
+import { restoreSortBytesMax } from '../limits.ts'
+import { containersWith, type UsedPage } from '../records/container-registry.ts'
+import { attributeOfKey } from '../records/link-keys.ts'
+import { oidOfObjectKey } from '../records/object-key.ts'
+import { shapeNumberOf } from '../records/record-format.ts'
+import { recordFormats } from '../records/record-formats.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import { sortInPieces } from '../store/sort-in-pieces.ts'
+import type { Bytes, Change, KeyRange, Snapshot, Store } from '../store/store.ts'
+import { inTurns, openTimeSlice } from '../store/time-slice.ts'
+import { oidBytes } from '../types/oid.ts'
+import type { ShapeNumber } from '../types/type-spec.ts'
+import { checkFormat } from '../verify/check-store.ts'
+import type { TargetWriter } from './target-writer.ts'
+
+/** What an entry takes in memory beside the bytes of its key. */
+const entryHeldBytes = 250
+
+interface LastPage {
+  page: number
+  readonly shape: ShapeNumber
+}
+
+export interface DeriveOptions {
+  readonly signal?: CancelSignal | undefined
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+export class DerivedEntries {
+  private readonly store: Store
+  /** By database × 2^16 + container. */
+  private readonly pages = new Map<number, LastPage>()
+
+  constructor(store: Store) {
+    this.store = store
+  }
+
+  /** Of each change that is restored. */
+  note(key: Bytes, record: Bytes | undefined): void {
+    if (key[0] !== keySpace.object || record === undefined) return
+    const bytes = Buffer.from(key.buffer, key.byteOffset, key.length)
+    const container = bytes.readUInt32BE(1)
+    const page = bytes.readUInt16BE(5)
+    const known = this.pages.get(container)
+    if (known === undefined) this.pages.set(container, { page, shape: shapeNumberOf(record) })
+    else if (page > known.page) known.page = page
+  }
+
+  /** Once all changes are in the store. Done again, it leads to the same. */
+  async write(writer: TargetWriter, options: DeriveOptions): Promise<void> {
+    const catalog = await this.onSnapshot(async (snapshot) => {
+      const read = await new CatalogCache(checkFormat).at(snapshot)
+      for (const change of await containersWith(snapshot, this.usedPages(read))) await writer.add(change)
+      await this.clear(snapshot, read, writer, options)
+      return read
+    })
+    await writer.flush()
+    await this.index(catalog, writer, options)
+  }
+
+  private async onSnapshot<T>(use: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+    const snapshot = await this.store.snapshot({ isCounted: true, isLong: true })
+    try {
+      return await use(snapshot)
+    } finally {
+      snapshot.release()
+    }
+  }
+
+  private *usedPages(catalog: Catalog): Generator<UsedPage, undefined, undefined> {
+    const numbers = [...this.pages.keys()].sort((one, other) => one - other)
+    for (const number of numbers) {
+      const { page, shape } = this.pages.get(number) as LastPage
+      const classNumber = catalog.shape(shape)?.classNumber
+      assert(classNumber !== undefined, 'the catalog has every shape that a record was written in')
+      yield { database: Math.floor(number / 65_536), container: number % 65_536, page, classNumber }
+    }
+    return undefined
+  }
+
+  /** Builds in the background begin anew; of dropped indexes there are no entries, and links of deleted attributes go here. */
+  private async clear(
+    snapshot: Snapshot,
+    catalog: Catalog,
+    writer: TargetWriter,
+    { signal }: DeriveOptions,
+  ): Promise<void> {
+    const remove = async (range: KeyRange, isRemoved: (key: Bytes) => boolean): Promise<void> => {
+      const keyIf = (key: Bytes): Buffer | undefined => (isRemoved(key) ? Buffer.from(key) : undefined)
+      for await (const batch of snapshot.scan(range, keyIf, { keysOnly: true })) {
+        signal?.throwIfAborted()
+        for (const key of batch) if (key !== undefined) await writer.add({ kind: 'delete', key })
+      }
+    }
+    for (const part of ['progress', 'droppedIndexes', 'droppedLinkAttributes'] as const)
+      await remove(catalogPartRange(part), () => true)
+    const links = { from: Buffer.of(keySpace.link), to: Buffer.of(keySpace.link + 1) }
+    await remove(links, (key) => catalog.attribute(attributeOfKey(key)) === undefined)
+  }
+
+  /** In runs that are sorted, each written once the snapshot is released: else LMDB could use no page again, and the file grew manyfold. */
+  private async index(catalog: Catalog, writer: TargetWriter, { signal, onProgress }: DeriveOptions): Promise<void> {
+    const to = Buffer.of(keySpace.object + 1)
+    let done = 0
+    for (let from: Buffer | undefined = Buffer.of(keySpace.object); from !== undefined; ) {
+      const range: KeyRange = { from, to }
+      const run = await this.onSnapshot((snapshot) => indexEntries(snapshot, catalog, range, signal))
+      const byKey = (one: Put, other: Put): number => Buffer.compare(one.key, other.key)
+      for (const entry of await inTurns(sortInPieces(run.entries, byKey))) {
+        const due = writer.add(entry)
+        if (due !== undefined) await due
+      }
+      await writer.flush()
+      done += run.objects
+      onProgress?.(done, Math.max(done, run.storeEntries))
+      signal?.throwIfAborted()
+      from = run.next
+    }
+  }
+}
+
+interface IndexRun {
+  readonly entries: Put[]
+  readonly objects: number
+  readonly storeEntries: number
+  /** From where to go on; undefined at the end. */
+  readonly next: Buffer | undefined
+}
+
+type Put = Extract<Change, { readonly kind: 'put' }>
+
+/** Of the first objects of the range, as many as may be held. */
+async function indexEntries(
+  snapshot: Snapshot,
+  catalog: Catalog,
+  range: KeyRange,
+  signal: CancelSignal | undefined,
+): Promise<IndexRun> {
+  const formats = recordFormats(catalog)
+  const entriesOf = (key: Bytes, record: Bytes): { last: Buffer; puts: Put[] } => {
+    const oid = oidOfObjectKey(key)
+    const format = formats.ofShape(shapeNumberOf(record))
+    const ready = indexFormatsOf(format).all.filter(({ index }) => index.state === 'ready')
+    const value = oidBytes(oid)
+    const puts = ready.map((index): Put => {
+      return { kind: 'put', key: makeIndexKeyOfRecord(index, format, record, oid).key, value }
+    })
+    return { last: Buffer.from(key), puts }
+  }
+  const entries: Put[] = []
+  let [objects, bytes] = [0, 0]
+  for await (const batch of snapshot.scan(range, entriesOf, { slice: openTimeSlice() })) {
+    signal?.throwIfAborted()
+    for (const { puts } of batch) {
+      for (const put of puts) {
+        entries.push(put)
+        bytes += put.key.length + entryHeldBytes
+      }
+    }
+    objects += batch.length
+    const last = batch.at(-1)?.last
+    if (bytes >= restoreSortBytesMax && last !== undefined)
+      return { entries, objects, storeEntries: snapshot.entryCount ?? 0, next: Buffer.concat([last, Buffer.of(0)]) }
+  }
+  return { entries, objects, storeEntries: snapshot.entryCount ?? 0, next: undefined }
+}

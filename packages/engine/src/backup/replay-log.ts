@@ -1,0 +1,62 @@
+/** What incremental backups have of the change log, commit after commit. */
+import type { CancelSignal } from '../cancel-signal.ts'
+import { type LoggedChange, logEntryBody, loggedChanges, readLogHeader } from '../change-log/log-entry.ts'
+import { appendedNumber } from '../store/append.ts'
+import type { Bytes } from '../store/store.ts'
+import { type EntryFileSummary, readEntryFile } from './entry-file.ts'
+
+/** Where a restore ends: with the commit of that number, or before the first commit that was made later. */
+export interface RestoreEnd {
+  readonly number?: number | undefined
+  /** Milliseconds since 1970. */
+  readonly at?: number | undefined
+}
+
+export interface LoggedBackup {
+  readonly path: string
+  readonly file: EntryFileSummary
+}
+
+export interface LoggedPart {
+  /** Of the commit. */
+  readonly number: number
+  /** When the commit was made: milliseconds since 1970. */
+  readonly at: number
+  changes(): Generator<LoggedChange, undefined, undefined>
+}
+
+/** A commit of many changes comes in several parts. All is read to the end, also behind the end, since damage is to be found. */
+export async function* loggedParts(
+  backups: readonly LoggedBackup[],
+  end: RestoreEnd,
+  signal?: CancelSignal,
+): AsyncGenerator<LoggedPart, undefined, undefined> {
+  let endedAt: number | undefined
+  for (const { path, file } of backups) {
+    let begun: { readonly number: number; readonly at: number; readonly bodies: Buffer[] } | undefined
+    for await (const block of readEntryFile(path, file, signal)) {
+      for (const { key, value } of block.entries()) {
+        const number = appendedNumber(key)
+        const { isContinued, at } = readLogHeader(value)
+        if (isContinued && begun !== undefined) {
+          begun.bodies.push(logEntryBody(value))
+          continue
+        }
+        if (begun !== undefined) yield partOf(begun)
+        begun = undefined
+        if (isBehind(end, number, at)) endedAt ??= number
+        if (endedAt === undefined || number < endedAt) begun = { number, at, bodies: [logEntryBody(value)] }
+      }
+    }
+    if (begun !== undefined) yield partOf(begun)
+  }
+  return undefined
+}
+
+function isBehind({ number, at }: RestoreEnd, found: number, foundAt: number): boolean {
+  return (number !== undefined && found > number) || (at !== undefined && foundAt > at)
+}
+
+function partOf({ number, at, bodies }: { number: number; at: number; bodies: readonly Bytes[] }): LoggedPart {
+  return { number, at, changes: () => loggedChanges(Buffer.concat(bodies)) }
+}

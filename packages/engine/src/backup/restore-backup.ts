@@ -1,0 +1,324 @@
+/** Restores a backup, and the incremental ones that go on from it, into an empty store; resumable, and unusable before it is whole. */
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { storePart } from '../bytes/key-layout.ts'
+import { keySpace } from '../bytes/key-space.ts'
+import type { CancelSignal } from '../cancel-signal.ts'
+import { countersKey } from '../catalog/catalog-keys.ts'
+import { parsePosition, positionText } from '../changes/log-position.ts'
+import { restoredSessionsSkipped } from '../limits.ts'
+import { decodeCounters, encodeCounters } from '../schema/catalog-codec.ts'
+import { CopyClaim } from '../storage/copy-claim.ts'
+import { encodeFormatVersion, storageFormat } from '../storage/storage-format.ts'
+import { reasonOf } from '../store/lmdb/file-failure.ts'
+import type { Bytes, Change, Snapshot, Store } from '../store/store.ts'
+import { openTimeSlice } from '../store/time-slice.ts'
+import { raisedSession, sessionKey, sessionOfCommitId } from '../transaction/store-session.ts'
+import { backupPlace, chainOf, listBackups } from './backup-directory.ts'
+import { DerivedEntries } from './derived-entries.ts'
+import { checkEntryFile, DamagedBackup, readEntryFile } from './entry-file.ts'
+import { entriesSuffix, type Manifest } from './manifest.ts'
+import { loggedParts, type RestoreEnd } from './replay-log.ts'
+import { TargetWriter } from './target-writer.ts'
+
+export interface RestoreOptions {
+  /** A position of the change log, or a time as `Date.parse` reads it with its time zone: nothing that was committed later. */
+  readonly until?: string | undefined
+  readonly signal?: CancelSignal | undefined
+  /** `total` is an estimate, where there is one. */
+  readonly onProgress?: (step: RestoreStep, done: number, total?: number) => void
+}
+
+export type RestoreStep = 'checking' | 'restoring' | 'comparing' | 'replaying' | 'indexing'
+
+export interface RestorePlan {
+  readonly directory: string
+  /** A full backup, and those that go on from it, in order. */
+  readonly chain: readonly Manifest[]
+  readonly end: RestoreEnd
+}
+
+export interface RestoreReport {
+  readonly chain: readonly Manifest[]
+  readonly entries: number
+  /** Of the change log. */
+  readonly commits: number
+  /** Of the last of them, in the log of the original. */
+  readonly position?: string
+  readonly isResumed: boolean
+}
+
+/**
+ * `path`: a directory of backups, or a file of one of them, to be restored with those that it goes on from. Throws an `Error` for the operator where
+ * there is none, one that is needed is missing, or they do not reach to `until`.
+ */
+export async function planRestore(path: string, until?: string): Promise<RestorePlan> {
+  const { directory, name } = await backupPlace(path)
+  const { all, damaged } = await listBackups(directory)
+  const end = endOf(until)
+  const backup = name === undefined ? latestFor(all, end) : all.find((one) => one.name === name)
+  if (backup === undefined) {
+    const [problem] = damaged
+    const earliest = all.find(({ kind }) => kind === 'full')
+    if (problem !== undefined) throw new Error(problem)
+    if (name !== undefined) throw new Error(`There is no backup ${name} in ${directory}.`)
+    if (earliest === undefined) throw new Error(`There is no backup in ${directory}.`)
+    throw new Error(`The backups in ${directory} begin at ${earliest.at}, after --until.`)
+  }
+  const chain = chainOf(backup, all)
+  refuseFormat(chain)
+  if (until !== undefined) refuseUntil(chain, end, until)
+  return { directory, chain: chain.slice(0, 1 + neededCount(chain, end)), end }
+}
+
+/** Reads all that would be restored. Throws DamagedBackup. */
+export async function checkBackups({ directory, chain }: RestorePlan, options: RestoreOptions = {}): Promise<void> {
+  const total = chain.reduce((sum, { file }) => sum + file.bytes, 0)
+  let before = 0
+  for (const { name, file } of chain) {
+    const onProgress = (bytes: number): void => options.onProgress?.('checking', before + bytes, total)
+    await checkEntryFile(join(directory, `${name}${entriesSuffix}`), file, { signal: options.signal, onProgress })
+    before += file.bytes
+  }
+}
+
+/** Throws an `Error` for the operator, and the signal's reason: the store is then marked as unfinished, and the same restore goes on with it. */
+export async function restoreBackup(path: string, target: Store, options: RestoreOptions = {}): Promise<RestoreReport> {
+  try {
+    const plan = await planRestore(path, options.until)
+    return await new Restore(plan, target, options).run()
+  } catch (cause) {
+    if (options.signal?.aborted === true) throw cause
+    throw new Error(`${reasonOf(cause, path).replace(/\.$/, '')}.`, { cause })
+  }
+}
+
+/** At the clock, whether others have their turn. */
+const entriesBetweenLooks = 200
+
+class Restore {
+  private readonly plan: RestorePlan
+  private readonly target: Store
+  private readonly options: RestoreOptions
+  private readonly slice = openTimeSlice()
+  /** Of all that was restored. */
+  private lastSession = 0
+  private position: string | undefined
+  private commits = 0
+
+  constructor(plan: RestorePlan, target: Store, options: RestoreOptions) {
+    this.plan = plan
+    this.target = target
+    this.options = options
+  }
+
+  async run(): Promise<RestoreReport> {
+    const { chain, end } = this.plan
+    const [full, ...logged] = chain as [Manifest, ...Manifest[]]
+    const last = chain.at(-1) as Manifest
+    const until = this.options.until === undefined ? '' : ` until ${end.number ?? new Date(end.at ?? 0).toISOString()}`
+    const format = encodeFormatVersion(full.storageFormat)
+    const claim = await CopyClaim.take(this.target, `the backup ${last.name} (${last.id})${until}`, format, 'restore')
+    const { entries, checksum } = await this.restoreFull(full, claim, logged.length > 0)
+    if (logged.length > 0) await this.replay(logged, claim)
+    else await this.compare(checksum, entries)
+    await this.finish(claim)
+    const { commits, position } = this
+    return { chain, entries, commits, isResumed: claim.isResumed, ...(position === undefined ? {} : { position }) }
+  }
+
+  private pathOf({ name }: Manifest): string {
+    return join(this.plan.directory, `${name}${entriesSuffix}`)
+  }
+
+  /** Index entries follow from the objects, which are not known before the log is replayed. */
+  private async restoreFull(
+    full: Manifest,
+    claim: CopyClaim,
+    isReplayed: boolean,
+  ): Promise<{ readonly entries: number; readonly checksum: string }> {
+    const { signal, onProgress } = this.options
+    const writer = new TargetWriter(claim)
+    const { resumedFrom } = claim
+    const hash = new ContentHash()
+    let done = 0
+    for await (const block of readEntryFile(this.pathOf(full), full.file, signal)) {
+      for (const { key, value } of block.entries()) {
+        done++
+        this.note(key, value)
+        hash.add(key, value)
+        if (isReplayed && key[0] === keySpace.index) continue
+        if (resumedFrom !== undefined && Buffer.compare(key, resumedFrom) <= 0) continue
+        const due = writer.add({ kind: 'put', key, value }, key)
+        if (due !== undefined) await due
+        if (done % entriesBetweenLooks === 0) await this.slice.yieldIfDue()
+      }
+      onProgress?.('restoring', done, full.file.entries)
+    }
+    await writer.flush()
+    return { entries: hash.entries, checksum: hash.digest() }
+  }
+
+  private async compare(checksum: string, entries: number): Promise<void> {
+    const { signal, onProgress } = this.options
+    const snapshot = await this.target.snapshot({ isLong: true })
+    const hash = new ContentHash()
+    try {
+      for await (const batch of snapshot.scan({}, (key, value) => hash.add(key, value))) {
+        signal?.throwIfAborted()
+        if (batch.length > 0) onProgress?.('comparing', hash.entries, entries)
+      }
+    } finally {
+      snapshot.release()
+    }
+    if (hash.digest() === checksum && hash.entries === entries) return
+    const { location } = this.target.capabilities
+    throw new Error(
+      `The store ${location} does not hold what the backup holds; something else has written to it. Begin anew, in an empty store`,
+    )
+  }
+
+  private async replay(logged: readonly Manifest[], claim: CopyClaim): Promise<void> {
+    const { signal, onProgress } = this.options
+    const backups = logged.map((one) => ({ path: this.pathOf(one), file: one.file }))
+    const total = logged.reduce((sum, { counts }) => sum + (counts.commits ?? 0), 0)
+    const epoch = logged[0]?.changeLog?.epoch ?? 0
+    const writer = new TargetWriter(claim)
+    const derived = new DerivedEntries(this.target)
+    let last = 0
+    for await (const { number, changes } of loggedParts(backups, this.plan.end, signal)) {
+      if (number !== last) this.commits++
+      last = number
+      for (const { key, after } of changes()) {
+        if (after !== undefined) this.note(key, after)
+        derived.note(key, after)
+        const change: Change = after === undefined ? { kind: 'delete', key } : { kind: 'put', key, value: after }
+        const due = writer.add(change)
+        if (due !== undefined) await due
+      }
+      onProgress?.('replaying', this.commits, total)
+      await this.slice.yieldIfDue()
+    }
+    await writer.flush()
+    if (last > 0) this.position = positionText({ epoch, number: last, within: undefined })
+    await derived.write(writer, { signal, onProgress: (done, objects) => onProgress?.('indexing', done, objects) })
+  }
+
+  /** Which session has written it: the store must not give commit IDs of that one again. */
+  private note(key: Bytes, value: Bytes): void {
+    if (key[0] === keySpace.object) this.lastSession = Math.max(this.lastSession, sessionOfCommitId(value, 4))
+  }
+
+  /** A commit ID or a position of the change log that clients have been told must not come to mean something else. */
+  private async finish(claim: CopyClaim): Promise<void> {
+    const snapshot = await this.target.snapshot()
+    const changes: Change[] = []
+    try {
+      const stored = await snapshot.view(sessionKey, (value) => Buffer.from(value))
+      changes.push({
+        kind: 'put',
+        key: sessionKey,
+        value: raisedSession(stored, this.lastSession, restoredSessionsSkipped),
+      })
+      const counters = await nextEpoch(snapshot)
+      if (counters !== undefined) changes.push(counters)
+    } finally {
+      snapshot.release()
+    }
+    await claim.commit(changes)
+    await claim.finish()
+  }
+}
+
+/** The log of what is restored is another than that of the original, whose followers have to begin anew. */
+async function nextEpoch(snapshot: Snapshot): Promise<Change | undefined> {
+  const counters = await snapshot.view(countersKey, decodeCounters)
+  if (counters?.changeLog === undefined || counters.changeLog === 0) return undefined
+  const changeLog = Math.max((counters.lastChangeLog ?? 0) + 1, Math.floor(Date.now() / 1_000))
+  return { kind: 'put', key: countersKey, value: encodeCounters({ ...counters, changeLog, lastChangeLog: changeLog }) }
+}
+
+/** Over what a backup and the store that is restored from it have in common: not what the store knows of itself. */
+class ContentHash {
+  entries = 0
+  private readonly hash = createHash('sha256')
+  private readonly lengths = Buffer.alloc(8)
+
+  add(key: Bytes, value: Bytes): void {
+    if (key[0] === keySpace.store && key[1] !== storePart.formatVersion) return
+    this.lengths.writeUInt32BE(key.length, 0)
+    this.lengths.writeUInt32BE(value.length, 4)
+    this.hash.update(this.lengths).update(key).update(value)
+    this.entries++
+  }
+
+  digest(): string {
+    return this.hash.digest('hex')
+  }
+}
+
+/** Throws where it is neither. */
+function endOf(until: string | undefined): RestoreEnd & { readonly epoch?: number } {
+  if (until === undefined) return {}
+  if (/^\d+-\d+$/.test(until)) {
+    const { epoch, number } = parsePosition(until)
+    return { epoch, number }
+  }
+  const at = /^\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|[+-]\d\d:\d\d)$/.test(until) ? Date.parse(until) : Number.NaN
+  if (Number.isNaN(at))
+    throw new Error(
+      `--until is a time with its time zone, such as 2026-11-23T08:30:00Z, or a position of the change log, not '${until.slice(0, 100)}'.`,
+    )
+  return { at }
+}
+
+/** The latest backup of the chain from the latest full one before the end; without an end, of all. */
+function latestFor(all: readonly Manifest[], end: RestoreEnd & { readonly epoch?: number }): Manifest | undefined {
+  if (end.at === undefined && end.number === undefined) return all.at(-1)
+  const isBefore = ({ kind, at, changeLog }: Manifest): boolean => {
+    if (kind !== 'full') return false
+    if (end.at !== undefined) return Date.parse(at) <= end.at
+    return changeLog !== undefined && changeLog.epoch === end.epoch && changeLog.to <= (end.number ?? 0)
+  }
+  const full = all.findLast(isBefore)
+  if (full === undefined) return undefined
+  return all.findLast((one) => one === full || goesOnFrom(one, full, all))
+}
+
+/** False where one in between is missing. */
+function goesOnFrom(backup: Manifest, full: Manifest, all: readonly Manifest[]): boolean {
+  try {
+    return chainOf(backup, all)[0] === full
+  } catch (error) {
+    if (error instanceof DamagedBackup) return false
+    throw error
+  }
+}
+
+/** How many of the incremental ones lead to the end. */
+function neededCount(chain: readonly Manifest[], { at, number }: RestoreEnd): number {
+  const incremental = chain.slice(1)
+  const reaching = incremental.findIndex((one) => {
+    if (at !== undefined) return Date.parse(one.at) >= at
+    return number !== undefined && (one.changeLog?.to ?? 0) >= number
+  })
+  return reaching < 0 ? incremental.length : reaching + 1
+}
+
+function refuseFormat(chain: readonly Manifest[]): void {
+  const latest = chain.find((one) => one.storageFormat > storageFormat.version)
+  if (latest !== undefined)
+    throw new Error(`The backup ${latest.name} is of a later version of Ashlar; use that one, or a later one.`)
+  if (chain.some((one) => one.storageFormat !== chain[0]?.storageFormat))
+    throw new Error('The backups are of different storage formats; restore one by its file.')
+}
+
+function refuseUntil(chain: readonly Manifest[], { at, number }: RestoreEnd, until: string): void {
+  const last = chain.at(-1) as Manifest
+  if (at !== undefined && Date.parse(last.at) < at)
+    throw new Error(`The backups reach to ${last.at}, and not to ${until}; without --until all of it is restored.`)
+  if (number !== undefined && (last.changeLog === undefined || last.changeLog.to < number))
+    throw new Error(`The backups do not reach to the position ${until}; without --until all of it is restored.`)
+  const [full] = chain as [Manifest]
+  if (at !== undefined && Date.parse(full.at) > at) throw new Error(`The backup ${full.name} is later than ${until}.`)
+}

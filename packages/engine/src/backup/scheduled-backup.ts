@@ -1,0 +1,78 @@
+/** Backups at intervals: which one is due, and that of several processes one makes it. */
+import type { Store } from '../store/store.ts'
+import { BackupUnderWay, listBackups } from './backup-directory.ts'
+import { DamagedBackup } from './entry-file.ts'
+import type { Manifest } from './manifest.ts'
+import {
+  type BackupOptions,
+  type BackupReport,
+  BackupWriter,
+  NoIncremental,
+  withBackupsLocked,
+} from './write-backup.ts'
+
+export interface BackupIntervals {
+  /** Of full backups. */
+  readonly everyMs: number
+  /** Of incremental ones; without it there are none. */
+  readonly incrementalEveryMs?: number | undefined
+}
+
+/** Undefined where none is due. `now`: milliseconds since 1970. */
+export function dueBackup(
+  all: readonly Manifest[],
+  intervals: BackupIntervals,
+  now: number,
+): Manifest['kind'] | undefined {
+  const isPast = (backup: Manifest | undefined, ms: number): boolean => {
+    return backup === undefined || now - Date.parse(backup.at) >= ms
+  }
+  if (
+    isPast(
+      all.findLast(({ kind }) => kind === 'full'),
+      intervals.everyMs,
+    )
+  )
+    return 'full'
+  const { incrementalEveryMs } = intervals
+  return incrementalEveryMs !== undefined && isPast(all.at(-1), incrementalEveryMs) ? 'incremental' : undefined
+}
+
+/**
+ * Makes the backup that is due in a directory of backups; undefined where none is, or another process is at it. Where an incremental one cannot be made it
+ * is a full one; before a full one comes an incremental one, so that every moment in between can be restored. Throws as `backUpStore`.
+ */
+export async function backUpIfDue(
+  store: Store,
+  directory: string,
+  intervals: BackupIntervals,
+  options: Omit<BackupOptions, 'isIncremental'>,
+): Promise<BackupReport | undefined> {
+  if (dueBackup((await listBackups(directory)).all, intervals, Date.now()) === undefined) return undefined
+  try {
+    return await withBackupsLocked(store, directory, options, async (place) => {
+      const { all } = await listBackups(place.directory)
+      const due = dueBackup(all, intervals, Date.now())
+      if (due === undefined) return undefined
+      const write = (isIncremental: boolean): Promise<BackupReport> =>
+        new BackupWriter(store, place, { ...options, isIncremental }).write()
+      if (intervals.incrementalEveryMs !== undefined && all.length > 0) {
+        const incremental = await unlessImpossible(write(true))
+        if (incremental !== undefined && due === 'incremental') return incremental
+      }
+      return await write(false)
+    })
+  } catch (error) {
+    if (error instanceof Error && error.cause instanceof BackupUnderWay) return undefined
+    throw error
+  }
+}
+
+async function unlessImpossible(backup: Promise<BackupReport>): Promise<BackupReport | undefined> {
+  try {
+    return await backup
+  } catch (error) {
+    if (error instanceof NoIncremental || error instanceof DamagedBackup) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,93 @@
+/** Which lines of a batch have failed, and with what each (contract 2.2.9, 2.2.19). */
+import { AshlarError, type ErrorDetail } from '../errors.ts'
+import type { BulkCommand } from './bulk-command.ts'
+import { unknownName } from './named-objects.ts'
+
+/** A line with its number. */
+export interface CommandOfLine {
+  readonly line: number
+  readonly command: BulkCommand
+}
+
+/** What one line of a batch fails with, and what others would fail with whatever becomes of the rest. All have places that begin with positions. */
+export class FailedLines extends AshlarError {
+  readonly others: readonly AshlarError[]
+
+  constructor({ type, message, errors, extensions, isFatal }: AshlarError, others: readonly AshlarError[]) {
+    super(type, message, errors, extensions, isFatal)
+    this.others = others
+  }
+}
+
+/** By their positions, the errors with places in their lines; empty where it is not known which line it is. */
+export function failuresIn(entries: readonly CommandOfLine[], error: AshlarError): Map<number, AshlarError> {
+  const failures = placedFailures(entries, error)
+  if (failures.size === 0 || !(error instanceof FailedLines)) return failures
+  for (const other of error.others) {
+    for (const [position, inLine] of placedFailures(entries, other)) failures.set(position, inLine)
+  }
+  return failures
+}
+
+/** In ascending order. */
+function placedFailures(entries: readonly CommandOfLine[], error: AshlarError): Map<number, AshlarError> {
+  const details = new Map<number, ErrorDetail[]>()
+  for (const { place, message } of error.errors) {
+    const [position, ...inLine] = place
+    const at = typeof position === 'number' ? entries[position]?.command.at : undefined
+    if (typeof position !== 'number' || at === undefined) return new Map()
+    const isInBody = inLine[0] === 'attributes' || inLine[0] === 'class'
+    details.set(position, [
+      ...(details.get(position) ?? []),
+      { place: isInBody ? [...at, ...inLine] : inLine, message },
+    ])
+  }
+  const isOne = details.size === 1
+  const positions = [...details.keys()].sort((one, other) => one - other)
+  return new Map(
+    positions.map((position) => {
+      const own = details.get(position) as ErrorDetail[]
+      const message = isOne ? error.message : (own[0] as ErrorDetail).message
+      return [position, new AshlarError(error.type, message, own, error.extensions, error.isFatal)]
+    }),
+  )
+}
+
+/** Lines fail too that refer to those that have failed, and those that refer to them in turn. */
+export function addDependents(entries: readonly CommandOfLine[], failures: Map<number, AshlarError>): void {
+  const failed = [...failures.keys()].map((position) => entries[position]?.command)
+  if (!failed.some((command) => command?.kind === 'create' && command.id !== undefined)) return
+  const dependents = new Map<string, number[]>()
+  for (const [position, { command }] of entries.entries()) {
+    for (const id of command.refersTo ?? []) {
+      const known = dependents.get(id)
+      if (known === undefined) dependents.set(id, [position])
+      else known.push(position)
+    }
+  }
+  for (let command = failed.pop(); command !== undefined; command = failed.pop()) {
+    if (command.kind !== 'create' || command.id === undefined) continue
+    for (const position of dependents.get(command.id) ?? []) {
+      if (failures.has(position)) continue
+      const { type, message } = unknownName(command.id)
+      failures.set(position, new AshlarError(type, message, [{ place: [], message }]))
+      failed.push(entries[position]?.command)
+    }
+  }
+}
+
+/** Where all lines are one commit: the error whose message and `line` tell which line has failed. */
+export function ofLine(entries: readonly CommandOfLine[], error: unknown): unknown {
+  if (!(error instanceof AshlarError)) return error
+  const [found] = failuresIn(entries, error)
+  if (found === undefined) return error
+  const [position, inLine] = found
+  const { line } = entries[position] as CommandOfLine
+  const { type, message, errors, extensions, isFatal } = inLine
+  return new AshlarError(type, `Line ${line}: ${message}`, errors, { ...extensions, line }, isFatal)
+}
+
+/** Whether another line in its place may fare better: no store that cannot be reached, no statement that was stopped. */
+export function isOfLines({ kind, type }: AshlarError): boolean {
+  return kind !== 'unavailable' && kind !== 'outcomeUnknown' && kind !== 'fault' && type !== 'StatementStopped'
+}

@@ -1,0 +1,54 @@
+/** `"${x}"` in a line of a bulk load stands for the object that line `x` makes, and `"$${x}"` for the text (contract 2.2.9). */
+import { AshlarError } from '../errors.ts'
+import type { Oid } from '../types/oid.ts'
+
+const wholeReference = /^\$(\$?)\{([A-Za-z_][A-Za-z0-9_-]*)\}$/
+
+/** The OID of an id. Throws InvalidReference. */
+export type OidOf = (id: string) => Oid
+
+/** The ids, each once; undefined where nothing in the value is to be replaced. */
+export function referredIn(value: unknown): readonly string[] | undefined {
+  const found: Found = { ids: new Set(), isEscaped: false }
+  visit(value, found)
+  return found.ids.size === 0 && !found.isEscaped ? undefined : [...found.ids]
+}
+
+interface Found {
+  readonly ids: Set<string>
+  isEscaped: boolean
+}
+
+/** Recurses as deep as JSON may be nested. */
+function visit(value: unknown, found: Found): void {
+  if (typeof value === 'string') {
+    const [, second, id] = wholeReference.exec(value) ?? []
+    if (second === '$') found.isEscaped = true
+    else if (id !== undefined) found.ids.add(id)
+  } else if (Array.isArray(value)) for (const element of value) visit(element, found)
+  else if (typeof value === 'object' && value !== null) for (const one of Object.values(value)) visit(one, found)
+}
+
+/** The same value with OIDs for its references. Throws what `oidOf` throws. */
+export function withOids<T>(value: T, oidOf: OidOf): T {
+  return replaced(value, oidOf) as T
+}
+
+function replaced(value: unknown, oidOf: OidOf): unknown {
+  if (typeof value === 'string') return replacedText(value, oidOf)
+  if (Array.isArray(value)) return value.map((element) => replaced(element, oidOf))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, replaced(one, oidOf)]))
+}
+
+function replacedText(text: string, oidOf: OidOf): string {
+  if (!text.startsWith('$')) return text
+  const [, second, id] = wholeReference.exec(text) ?? []
+  if (id === undefined) return text
+  return second === '$' ? text.slice(1) : oidOf(id)
+}
+
+export function unknownName(id: string): AshlarError {
+  const message = `\${${id}} names no object: no line before has this id, and none that is committed together with this one.`
+  return new AshlarError('InvalidReference', message)
+}

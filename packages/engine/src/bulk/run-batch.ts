@@ -1,0 +1,270 @@
+/** Carries out the lines of one batch in one unit of work: each sees what those before it did, and may refer to objects of those after it. */
+import { AshlarError, assert } from '../errors.ts'
+import { applyChanges } from '../objects/apply-changes.ts'
+import { beginObject } from '../objects/create.ts'
+import { deleteObject } from '../objects/delete.ts'
+import { updateObject } from '../objects/update.ts'
+import { type Attributes, readCreateObject, readUpdateObject } from '../requests/read-object-command.ts'
+import type { BetweenSteps } from '../transaction/between-steps.ts'
+import { checkedOid, type Oid } from '../types/oid.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
+import type { ObjectState } from '../write/working-set.ts'
+import type { BulkCommand, BulkCreate, BulkDelete, BulkDone, BulkTarget, BulkUpdate } from './bulk-command.ts'
+import { FailedLines, isOfLines } from './failed-lines.ts'
+import { type OidOf, unknownName, withOids } from './named-objects.ts'
+import { type KeyText, noSuchKey, UniqueKeys } from './unique-keys.ts'
+import { unreadable } from './unreadable-lines.ts'
+
+export interface BatchSettings {
+  /** Of lines that are committed. */
+  readonly names: ReadonlyMap<string, Oid | undefined>
+  /** A unique index: a creation is an update where an object has its key already. */
+  readonly upsertOn: string | undefined
+  /** Where a line fails, those are told of too that fail by themselves: they are to be left out together. */
+  readonly tellsAll: boolean
+  readonly between: BetweenSteps
+}
+
+/** What a command is to do, once that is known. */
+interface Resolved {
+  /** The object that it changes; undefined where it creates one. */
+  readonly target: Oid | undefined
+  /** The object that it creates, where others may refer to it before. */
+  readonly created: ObjectState | undefined
+}
+
+/** An error that is about a command has places that begin with its position. Throws what the commands throw, and FailedLines. */
+export function runBatch(
+  unit: UnitOfWork,
+  commands: readonly BulkCommand[],
+  settings: BatchSettings,
+): Promise<readonly BulkDone[]> {
+  return new Batch(unit, commands, settings).run()
+}
+
+class Batch {
+  private readonly unit: UnitOfWork
+  private readonly commands: readonly BulkCommand[]
+  private readonly settings: BatchSettings
+  /** Of this batch. */
+  private readonly names = new Map<string, Oid>()
+  private readonly oidOf: OidOf
+  private readonly resolved: (Resolved | undefined)[] = []
+
+  constructor(unit: UnitOfWork, commands: readonly BulkCommand[], settings: BatchSettings) {
+    this.unit = unit
+    this.commands = commands
+    this.settings = settings
+    this.oidOf = (id) => {
+      const oid = this.names.get(id) ?? settings.names.get(id)
+      if (oid === undefined) throw unknownName(id)
+      return oid
+    }
+  }
+
+  async run(): Promise<readonly BulkDone[]> {
+    try {
+      return await this.runAll()
+    } catch (error) {
+      if (!this.settings.tellsAll || !(error instanceof AshlarError) || !isOfLines(error)) throw error
+      const failed = error.errors[0]?.place[0]
+      if (typeof failed !== 'number') throw error
+      const others = await unreadable(this.unit, this.commands, failed, this.settings)
+      throw others.length === 0 ? error : new FailedLines(error, others)
+    }
+  }
+
+  private async runAll(): Promise<readonly BulkDone[]> {
+    const { commands, settings } = this
+    const hasKeys = commands.some((command) => isKeyed(command, settings.upsertOn))
+    if (hasKeys) await this.resolveByKeys()
+    else if (commands.some((command) => command.kind === 'create' && command.id !== undefined)) await this.createNamed()
+    await this.loadTargets()
+    const done: BulkDone[] = []
+    for (let position = 0; position < commands.length; position++) {
+      const pause = position % 4 === 0 ? settings.between() : undefined
+      if (pause !== undefined) await pause
+      try {
+        const one = this.carryOut(position)
+        done.push(one instanceof Promise ? await one : one)
+      } catch (error) {
+        throw within(position, error)
+      }
+    }
+    return done
+  }
+
+  /** Objects that others may refer to before their turn. */
+  private async createNamed(): Promise<void> {
+    await this.each(async (command, position) => {
+      if (command.kind === 'create' && command.id !== undefined) await this.createAhead(command, position)
+    })
+  }
+
+  private async createAhead(command: BulkCreate, position: number): Promise<ObjectState> {
+    const { cls } = await readCreateObject(this.unit.commandCatalog, command.class, {})
+    const created = await beginObject(this.unit, cls, position)
+    this.resolved[position] = { target: undefined, created }
+    if (command.id !== undefined) this.names.set(command.id, created.oid)
+    return created
+  }
+
+  /** The objects of lines that name them by a unique key; all keys are looked up together. */
+  private async resolveByKeys(): Promise<void> {
+    const keys = new UniqueKeys(this.unit)
+    const ofLines: (KeyText | undefined)[] = []
+    await this.each(async (command, position) => {
+      if (isKeyed(command, this.settings.upsertOn)) ofLines[position] = await this.keyOf(command, keys)
+    })
+    await keys.find(ofLines.filter((key) => key !== undefined))
+    await this.each(async (command, position) => {
+      const key = ofLines[position]
+      const holder = key === undefined ? undefined : await this.seen(keys.holderOf(key))
+      if (command.kind === 'create') {
+        if (holder === undefined) {
+          const created = await this.createAhead(command, position)
+          if (key !== undefined) keys.noteHolder(key, created.oid)
+          return
+        }
+        if (command.id !== undefined) this.names.set(command.id, holder)
+      } else {
+        if (!('key' in command.target)) return
+        if (holder === undefined) throw noSuchKey(command.target.key)
+        if (command.kind === 'delete' && key !== undefined) keys.noteHolder(key, undefined)
+      }
+      this.resolved[position] = { target: holder, created: undefined }
+    })
+  }
+
+  /** What the caller does not see does not exist for it: whether the key is taken, the index tells. */
+  private async seen(holder: Oid | undefined): Promise<Oid | undefined> {
+    const { guard, objects } = this.unit
+    if (holder === undefined || guard === undefined || objects.known(holder) !== undefined) return holder
+    return (await guard.isSeen(holder)) ? holder : undefined
+  }
+
+  private async keyOf(command: BulkCommand, keys: UniqueKeys): Promise<KeyText | undefined> {
+    if (command.kind !== 'create') {
+      assert('key' in command.target, 'a command that is looked up has a key')
+      const { index, values } = command.target.key
+      return keys.keyOfValues({ index, values: this.given(values, command.refersTo) })
+    }
+    const { upsertOn } = this.settings
+    assert(upsertOn !== undefined, 'creations are looked up where that is asked for')
+    const index = keys.index(upsertOn)
+    const attributes = this.given(command.attributes, command.refersTo)
+    const { cls, changes } = await readCreateObject(this.unit.commandCatalog, command.class, attributes)
+    return keys.keyOf(index, cls, changes)
+  }
+
+  /** Without those that refer to objects which are not there yet: a key is made of what is known. */
+  private given(attributes: Attributes, refersTo: readonly string[] | undefined): Attributes {
+    if (refersTo === undefined) return attributes
+    const known: [string, unknown][] = []
+    for (const [name, value] of Object.entries(attributes)) {
+      try {
+        known.push([name, withOids(value, this.oidOf)])
+      } catch (error) {
+        if (!(error instanceof AshlarError)) throw error
+      }
+    }
+    return Object.fromEntries(known)
+  }
+
+  /** What is there is read in few trips. */
+  private async loadTargets(): Promise<void> {
+    if (this.unit.guard !== undefined) return
+    const oids: Oid[] = []
+    for (const [position, command] of this.commands.entries()) {
+      const target = this.resolved[position]?.target
+      if (target !== undefined) oids.push(target)
+      else if (command.kind !== 'create' && 'oid' in command.target && command.refersTo === undefined) {
+        try {
+          oids.push(checkedOid(command.target.oid))
+        } catch (error) {
+          throw within(position, error)
+        }
+      }
+    }
+    if (oids.length > 0) await this.unit.objects.loadAll(oids)
+  }
+
+  private carryOut(position: number): BulkDone | Promise<BulkDone> {
+    const command = this.commands[position] as BulkCommand
+    if (command.kind === 'update') return this.update(command, this.targetOf(command.target, position), position)
+    if (command.kind === 'delete') return this.delete(command, position)
+    const resolved = this.resolved[position]
+    if (resolved?.target !== undefined) return this.update(command, resolved.target, position)
+    return this.create(command, resolved?.created, position)
+  }
+
+  private create(command: BulkCreate, ahead: ObjectState | undefined, position: number): BulkDone | Promise<BulkDone> {
+    const { unit } = this
+    const read = readCreateObject(unit.commandCatalog, command.class, this.attributesOf(command))
+    if (read instanceof Promise) return this.createLater(read, ahead, position)
+    const state = ahead ?? beginObject(unit, read.cls, position)
+    if (state instanceof Promise) return this.createLater(Promise.resolve(read), state, position)
+    const applied = applyChanges(unit, state, read.changes)
+    const done: BulkDone = { oid: state.oid, change: 'created' }
+    return applied === undefined ? done : applied.then(() => done)
+  }
+
+  private async createLater(
+    reading: Promise<Awaited<ReturnType<typeof readCreateObject>>>,
+    ahead: ObjectState | Promise<ObjectState> | undefined,
+    position: number,
+  ): Promise<BulkDone> {
+    const { cls, changes } = await reading
+    const state = await (ahead ?? beginObject(this.unit, cls, position))
+    await applyChanges(this.unit, state, changes)
+    return { oid: state.oid, change: 'created' }
+  }
+
+  private async update(command: BulkUpdate | BulkCreate, oid: Oid, position: number): Promise<BulkDone> {
+    const { unit } = this
+    const attributes = this.attributesOf(command)
+    await updateObject(unit, readUpdateObject(unit.commandCatalog, oid, attributes, command.class))
+    const state = unit.objects.known(oid)
+    // What is found to be wrong when it is written is told of the line that changed it last.
+    if (state !== undefined) state.position = position
+    return { oid, change: 'updated' }
+  }
+
+  private async delete({ target }: BulkDelete, position: number): Promise<BulkDone> {
+    const oid = this.targetOf(target, position)
+    await deleteObject(this.unit, { oid })
+    return { oid, change: 'deleted' }
+  }
+
+  /** Throws MalformedOid, InvalidReference. */
+  private targetOf(target: BulkTarget, position: number): Oid {
+    if ('oid' in target) return checkedOid(withOids(target.oid, this.oidOf))
+    const oid = this.resolved[position]?.target
+    assert(oid !== undefined, 'an object named by a key was looked up')
+    return oid
+  }
+
+  private attributesOf({ attributes, refersTo }: BulkUpdate | BulkCreate): Attributes {
+    return refersTo === undefined ? attributes : withOids(attributes, this.oidOf)
+  }
+
+  private async each(step: (command: BulkCommand, position: number) => Promise<void>): Promise<void> {
+    for (const [position, command] of this.commands.entries()) {
+      const pause = position % 4 === 0 ? this.settings.between() : undefined
+      if (pause !== undefined) await pause
+      try {
+        await step(command, position)
+      } catch (error) {
+        throw within(position, error)
+      }
+    }
+  }
+}
+
+function isKeyed(command: BulkCommand, upsertOn: string | undefined): boolean {
+  return command.kind === 'create' ? upsertOn !== undefined : 'key' in command.target
+}
+
+function within(position: number, error: unknown): unknown {
+  return error instanceof AshlarError ? error.within(position) : error
+}

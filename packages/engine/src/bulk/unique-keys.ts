@@ -1,0 +1,142 @@
+/** Finds objects by the values of a unique index: those that lines of a bulk load update, replace or delete (contract 2.2.9). */
+import { AshlarError } from '../errors.ts'
+import { type IndexKeyFormat, indexKeyFormat, makeIndexKey } from '../indexes/index-key.ts'
+import { applyChange } from '../records/apply-change.ts'
+import type { AttributeChange } from '../records/attribute-change.ts'
+import { readCreateObject } from '../requests/read-object-command.ts'
+import type { SchemaClass } from '../schema/catalog.ts'
+import type { IndexDefinition } from '../schema/class-definition.ts'
+import { truncateForMessage } from '../schema/command-error.ts'
+import { formatForMessage } from '../types/logical-type.ts'
+import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
+import type { UniqueKey } from './bulk-command.ts'
+
+/** The bytes of an index key as a text with a character for each. */
+export type KeyText = string
+
+export class UniqueKeys {
+  private readonly unit: UnitOfWork
+  private readonly indexes = new Map<string, IndexDefinition>()
+  private readonly formats = new Map<SchemaClass, Map<IndexDefinition, IndexKeyFormat>>()
+  /** By key, once it is looked up: undefined where no object has it. */
+  private readonly holders = new Map<KeyText, Oid | undefined>()
+
+  constructor(unit: UnitOfWork) {
+    this.unit = unit
+  }
+
+  /** Of a unique index that can be asked. Throws IndexNotFound, ValueNotAllowed. */
+  index(name: string): IndexDefinition {
+    const known = this.indexes.get(name)
+    if (known !== undefined) return known
+    const index = this.unit.commandCatalog.indexByName(name)
+    if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${truncateForMessage(name)}'.`)
+    if (!index.isUnique) {
+      throw new AshlarError(
+        'ValueNotAllowed',
+        `Index '${name}' is not unique: its values do not tell which object is meant.`,
+      )
+    }
+    if (index.state !== 'ready') {
+      throw new AshlarError(
+        'ValueNotAllowed',
+        `Index '${name}' is ${index.state}: it cannot tell yet which object is meant.`,
+      )
+    }
+    this.indexes.set(name, index)
+    return index
+  }
+
+  /**
+   * The key that an object of the class with these attributes has. Undefined where a part is null: such objects are not unique. Throws
+   * ValueNotAllowed where the index does not cover the class, or an attribute of its key is not given.
+   */
+  keyOf(index: IndexDefinition, cls: SchemaClass, changes: readonly AttributeChange[]): KeyText | undefined {
+    const keyFormat = this.formatOf(index, cls)
+    const { values } = this.unit.commandFormats.of(cls).defaultValues()
+    const given = new Set<number>()
+    for (const { attribute, change } of changes) {
+      if (!keyFormat.parts.some(({ path }) => path[0] === attribute.index)) continue
+      values[attribute.index] = applyChange(attribute, values[attribute.index], change)
+      given.add(attribute.index)
+    }
+    const missing = keyFormat.parts.find(({ path }) => !given.has(path[0] as number))
+    if (missing !== undefined) {
+      const message = `Class ${cls.name}: ${missing.name} is not given, by which index '${index.name}' finds the object.`
+      throw new AshlarError('ValueNotAllowed', message, [
+        { place: ['attributes', missing.name], message: 'is not given' },
+      ])
+    }
+    const { key, isUniqueKey } = makeIndexKey(keyFormat, values, noOid)
+    return isUniqueKey ? key.toString('latin1') : undefined
+  }
+
+  /** Throws as `keyOf`, UnknownAttribute and what values can throw. */
+  async keyOfValues(key: UniqueKey): Promise<KeyText | undefined> {
+    try {
+      return await this.readKey(key)
+    } catch (error) {
+      throw error instanceof AshlarError ? inKey(error) : error
+    }
+  }
+
+  private async readKey({ index: name, values }: UniqueKey): Promise<KeyText | undefined> {
+    const index = this.index(name)
+    const cls = this.unit.commandCatalog.classByNumber(index.indexedClass)
+    if (cls === undefined) throw new AshlarError('IndexNotFound', `There is no index '${truncateForMessage(name)}'.`)
+    const { changes } = await readCreateObject(this.unit.commandCatalog, cls.name, values)
+    const { parts } = this.formatOf(index, cls)
+    const other = changes.find(({ attribute }) => !parts.some(({ path }) => path[0] === attribute.index))
+    if (other !== undefined) {
+      const message = `Index '${name}' has no key attribute '${truncateForMessage(other.name)}'.`
+      throw new AshlarError('UnknownAttribute', message)
+    }
+    return this.keyOf(index, cls, changes)
+  }
+
+  /** Looks up what was not looked up before, and requires that it stays so until the commit. */
+  async find(keys: readonly KeyText[]): Promise<void> {
+    const asked = [...new Set(keys)].filter((key) => !this.holders.has(key))
+    const found = await this.unit.transaction.readAndRequire(asked.map((key) => Buffer.from(key, 'latin1')))
+    for (const [i, key] of asked.entries()) {
+      const value = found[i]
+      this.holders.set(key, value === undefined ? undefined : oidFromBytes(value, 0))
+    }
+  }
+
+  /** Of a key that was looked up. */
+  holderOf(key: KeyText): Oid | undefined {
+    return this.holders.get(key)
+  }
+
+  /** The unit itself creates or deletes the object that has the key. */
+  noteHolder(key: KeyText, holder: Oid | undefined): void {
+    this.holders.set(key, holder)
+  }
+
+  private formatOf(index: IndexDefinition, cls: SchemaClass): IndexKeyFormat {
+    if (!cls.isOrInherits(index.indexedClass)) {
+      const message = `Index '${index.name}' does not cover objects of class ${cls.name}.`
+      throw new AshlarError('ValueNotAllowed', message, [{ place: ['class'], message: 'is not covered by the index' }])
+    }
+    const ofClass = this.formats.get(cls) ?? new Map<IndexDefinition, IndexKeyFormat>()
+    this.formats.set(cls, ofClass)
+    const format = ofClass.get(index) ?? indexKeyFormat(index, this.unit.commandFormats.of(cls))
+    ofClass.set(index, format)
+    return format
+  }
+}
+
+/** The attributes stand in the key. */
+function inKey({ type, message, errors, extensions }: AshlarError): AshlarError {
+  const details = errors.map(({ place: [field, ...rest], message: what }) => {
+    return { place: field === 'attributes' ? ['key', ...rest] : [], message: what }
+  })
+  return new AshlarError(type, message, details, extensions)
+}
+
+export function noSuchKey({ index, values }: UniqueKey): AshlarError {
+  const named = Object.entries(values).map(([name, value]) => `${truncateForMessage(name)} ${formatForMessage(value)}`)
+  return new AshlarError('ObjectNotFound', `There is no object with ${named.join(', ')} (unique index '${index}').`)
+}

@@ -1,0 +1,82 @@
+/**
+ * The lines of a batch that fail by themselves, whatever the others do: they are found together once one line has failed, so that the rest is tried
+ * again once and not for each of them (contract 2.2.19). A batch of which no line fails is read only as it is carried out.
+ */
+import { AshlarError } from '../errors.ts'
+import { creatableClass } from '../objects/create.ts'
+import { readCreateObject, readUpdateObject } from '../requests/read-object-command.ts'
+import type { BetweenSteps } from '../transaction/between-steps.ts'
+import { checkedOid, type Oid } from '../types/oid.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
+import type { BulkCommand, BulkUpdate } from './bulk-command.ts'
+import { isOfLines } from './failed-lines.ts'
+import { type OidOf, unknownName, withOids } from './named-objects.ts'
+
+interface Circumstances {
+  /** Of lines that are committed. */
+  readonly names: ReadonlyMap<string, Oid | undefined>
+  readonly upsertOn: string | undefined
+  readonly between: BetweenSteps
+}
+
+/** Their errors, with places that begin with their positions; `failed`: the line that is known to fail. */
+export async function unreadable(
+  unit: UnitOfWork,
+  commands: readonly BulkCommand[],
+  failed: number,
+  { names, upsertOn, between }: Circumstances,
+): Promise<AshlarError[]> {
+  const oidOf = anyOids(commands, names)
+  const errors: AshlarError[] = []
+  for (const [position, command] of commands.entries()) {
+    const pause = position % 4 === 0 ? between() : undefined
+    if (pause !== undefined) await pause
+    if (position === failed) continue
+    try {
+      await read(unit, command, oidOf, upsertOn === undefined)
+    } catch (error) {
+      if (!(error instanceof AshlarError) || !isOfLines(error)) throw error
+      errors.push(error.within(position))
+    }
+  }
+  return errors
+}
+
+/** Of lines that are yet to be committed, an OID that no object has, another for each. */
+function anyOids(commands: readonly BulkCommand[], names: ReadonlyMap<string, Oid | undefined>): OidOf {
+  const ofBatch = new Map<string, Oid>()
+  for (const command of commands) {
+    if (command.kind !== 'create' || command.id === undefined) continue
+    const number = ofBatch.size + 1
+    ofBatch.set(command.id, checkedOid(`1-1-${Math.floor(number / 50_000) + 1}-${(number % 50_000) + 1}`))
+  }
+  return (id) => {
+    const oid = ofBatch.get(id) ?? names.get(id)
+    if (oid === undefined) throw unknownName(id)
+    return oid
+  }
+}
+
+/** `creates`: a line that creates changes no object that is there instead. */
+async function read(unit: UnitOfWork, command: BulkCommand, oidOf: OidOf, creates: boolean): Promise<void> {
+  if (command.kind === 'create') {
+    const attributes = command.refersTo === undefined ? command.attributes : withOids(command.attributes, oidOf)
+    const reading = readCreateObject(unit.commandCatalog, command.class, attributes)
+    const { cls } = reading instanceof Promise ? await reading : reading
+    if (creates) creatableClass(unit, cls)
+    return
+  }
+  const oid = 'oid' in command.target ? checkedOid(withOids(command.target.oid, oidOf)) : undefined
+  if (command.kind === 'update') await readUpdate(unit, command, oid, oidOf)
+}
+
+/** As far as its class is known; a caller who may not see the object is not told what its class has. */
+async function readUpdate(unit: UnitOfWork, command: BulkUpdate, oid: Oid | undefined, oidOf: OidOf): Promise<void> {
+  const attributes = command.refersTo === undefined ? command.attributes : withOids(command.attributes, oidOf)
+  const state = oid === undefined || unit.guard !== undefined ? undefined : unit.objects.known(oid)
+  if (oid === undefined || state === undefined) return
+  await readUpdateObject(unit.commandCatalog, oid, attributes, command.class).changesOf(
+    unit.commandFormatOf(state),
+    oid,
+  )
+}

@@ -1,0 +1,274 @@
+/** The changes of a federated database, page after page from a position on, and the wait for further ones. */
+import { RequestMemory } from '../budget/request-memory.ts'
+import { WorkClock } from '../budget/work-clock.ts'
+import type { CancelSignal } from '../cancel-signal.ts'
+import { AshlarError } from '../errors.ts'
+import { changesPageBytes, changesReadBytes } from '../limits.ts'
+import type { ScriptContext } from '../query/execute/statement-context.ts'
+import { dialectDefault } from '../query/language/dialect.ts'
+import { ticksNow } from '../query/prepare-text.ts'
+import { newQueryCounts } from '../query/query-counts.ts'
+import { type User, userValue } from '../query/values/user.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import type { SettledNumbers, Snapshot } from '../store/store.ts'
+import { openSliceOfWork } from '../store/time-slice.ts'
+import { withSnapshot } from '../store/with-snapshot.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
+import { ChangeFilter } from './change-filter.ts'
+import { type CatalogChange, ChangeDecoder, type DecodedChange } from './decode-change.ts'
+import { type LogPosition, parsePosition, positionText } from './log-position.ts'
+import { type LogPart, lastNumberIn, logParts, truncatedNumberIn } from './read-log.ts'
+import { epochOf } from './switch-change-log.ts'
+import { type Include, linkChangeJson, recordChangeJson, schemaChangeJson } from './write-change.ts'
+
+export interface ChangesRequest {
+  /** A position; `first`: from the oldest change that is kept; `now`: nothing of what is there already. */
+  readonly since: string
+  /** Of objects of the class alone, and of its subclasses; schema changes are told in any case. */
+  readonly className?: string | undefined
+  /** A predicate of DO: of objects for which it holds before or after the change. Links and the schema are not told then. */
+  readonly where?: string | undefined
+  readonly include: Include
+  /** Changes of the page. */
+  readonly limit: number
+  /** Of a predicate: `$$USER`. */
+  readonly user?: User | null | undefined
+  readonly signal?: CancelSignal | undefined
+}
+
+export interface ToldChange {
+  /** Behind the change. */
+  readonly position: string
+  /** JSON in UTF-8. */
+  readonly json: Buffer
+}
+
+export interface ChangesPage {
+  readonly changes: readonly ToldChange[]
+  /** From where to go on, also where nothing was told. */
+  readonly position: string
+  /** There was nothing more when the page was made. */
+  readonly isAtEnd: boolean
+}
+
+/** Of the changes that a snapshot shows. */
+export interface FeedPosition {
+  readonly position: string
+  /** It shows later ones as well, but not all that were made before those. */
+  readonly isAhead: boolean
+}
+
+export class ChangeFeed {
+  private readonly database: OpenDatabase
+
+  constructor(database: OpenDatabase) {
+    this.database = database
+  }
+
+  /**
+   * Throws ChangeLogOff; ChangesGone where the position is of changes that are no longer kept, or of another store; MalformedRequest for what is no
+   * position; UnknownClass, QuerySyntaxError, QueryError and LimitExceeded for the predicate; the signal's reason.
+   */
+  async page(request: ChangesRequest): Promise<ChangesPage> {
+    const { store, limits, memory } = this.database
+    const numbers = await store.settledNumbers?.()
+    const held = new RequestMemory(memory, limits)
+    try {
+      return await withSnapshot(store, (snapshot) => this.pageOn(snapshot, numbers, request, held), {
+        isolation: 'readOnly',
+      })
+    } finally {
+      held.release()
+    }
+  }
+
+  /** Of the last commit that is told; 0 where the log is off, or empty. */
+  async lastNumber(): Promise<number> {
+    const { store, catalogs } = this.database
+    const numbers = await store.settledNumbers?.()
+    if (numbers !== undefined) return numbers.settled
+    return withSnapshot(store, async (snapshot) => lastNumberIn(snapshot, epochOf(await catalogs.at(snapshot))))
+  }
+
+  /** `numbers`: those of before the snapshot. Throws ChangeLogOff. */
+  async endOf(snapshot: Snapshot, catalog: Catalog, numbers: SettledNumbers | undefined): Promise<FeedPosition> {
+    const { since, last, stored } = await this.bounds(snapshot, catalog, numbers, 'now')
+    return { position: positionText(since), isAhead: last < stored }
+  }
+
+  private async pageOn(
+    snapshot: Snapshot,
+    numbers: SettledNumbers | undefined,
+    request: ChangesRequest,
+    memory: RequestMemory,
+  ): Promise<ChangesPage> {
+    const { catalogs, containers } = this.database
+    const catalog = await catalogs.at(snapshot)
+    const { since, last } = await this.bounds(snapshot, catalog, numbers, request.since)
+    const script = this.script(request, memory)
+    const decoder = new ChangeDecoder(catalog, (oid) => containers.classOf(oid, snapshot))
+    const page = new Page(request, new ChangeFilter(request, script, snapshot, catalog), decoder, script, since)
+    for await (const part of logParts(snapshot, since, last)) {
+      request.signal?.throwIfAborted()
+      if (!(await page.add(part))) return page.made(false)
+    }
+    if (last > page.position.number) page.position = { epoch: since.epoch, number: last, within: undefined }
+    return page.made(true)
+  }
+
+  private async bounds(
+    snapshot: Snapshot,
+    catalog: Catalog,
+    numbers: SettledNumbers | undefined,
+    text: string,
+  ): Promise<{ readonly since: LogPosition; readonly last: number; readonly stored: number }> {
+    const epoch = epochOf(catalog)
+    if (epoch === 0) {
+      throw new AshlarError(
+        'ChangeLogOff',
+        'The federated database keeps no log of its changes; its operator turns it on by changeLog.',
+      )
+    }
+    const stored = await lastNumberIn(snapshot, epoch)
+    const last = Math.min(numbers?.settled ?? stored, stored)
+    const removed = await truncatedNumberIn(snapshot, epoch)
+    if (text === 'now' || text === 'first') {
+      return {
+        since: { epoch, number: text === 'now' ? Math.max(last, removed) : removed, within: undefined },
+        last,
+        stored,
+      }
+    }
+    const since = parsePosition(text)
+    if (since.epoch !== epoch) throw gone(text, 'is of a log that was ended or of another store')
+    const isRemoved = since.number < removed || (since.number === removed && since.within !== undefined)
+    if (isRemoved) throw gone(text, 'is before the oldest change that is kept')
+    // Where several commit at once, this process may see less than the one that told the position.
+    if (since.number > (numbers?.given ?? last)) throw gone(text, 'is behind the latest change: it is of another store')
+    return { since, last, stored }
+  }
+
+  private script({ where = '', user, signal }: ChangesRequest, memory: RequestMemory): ScriptContext {
+    const { limits, store } = this.database
+    const clock = new WorkClock(limits.statementMsMax)
+    return {
+      text: where,
+      dialect: dialectDefault,
+      limits,
+      capabilities: store.capabilities,
+      signal,
+      slice: clock.stoppedBetween(openSliceOfWork()),
+      clock,
+      memory,
+      written: newQueryCounts(),
+      totals: newQueryCounts(),
+      now: ticksNow(),
+      user: userValue(user ?? null),
+    }
+  }
+}
+
+function gone(position: string, why: string): AshlarError {
+  return new AshlarError(
+    'ChangesGone',
+    `The position ${position} ${why}. Read the objects anew, and follow the changes from a position that was told before that.`,
+  )
+}
+
+class Page {
+  position: LogPosition
+  private readonly request: ChangesRequest
+  private readonly filter: ChangeFilter
+  private readonly decoder: ChangeDecoder
+  private readonly script: ScriptContext
+  private readonly since: LogPosition
+  private readonly changes: ToldChange[] = []
+  private jsonBytes = 0
+  private readBytes = 0
+
+  constructor(
+    request: ChangesRequest,
+    filter: ChangeFilter,
+    decoder: ChangeDecoder,
+    script: ScriptContext,
+    since: LogPosition,
+  ) {
+    this.request = request
+    this.filter = filter
+    this.decoder = decoder
+    this.script = script
+    this.since = since
+    this.position = since
+  }
+
+  made(isAtEnd: boolean): ChangesPage {
+    return { changes: this.changes, position: positionText(this.position), isAtEnd }
+  }
+
+  /** False where the page is full. */
+  async add(part: LogPart): Promise<boolean> {
+    const { within, number } = this.since
+    const told = number === part.number && within?.part === part.part ? within.index : 0
+    const logged = [...part.changes()]
+    const schema: CatalogChange[] = []
+    for (let index = told; index < logged.length; index++) {
+      const found = this.decoder.decode(logged[index] as (typeof logged)[number])
+      const decoded = found instanceof Promise ? await found : found
+      const next = positionIn(part, index + 1, logged.length)
+      if (decoded?.of === 'catalog') {
+        if (!this.filter.hasPredicate) schema.push(decoded.change)
+      } else {
+        this.addSchema(schema, part, positionIn(part, index, logged.length))
+        if (decoded !== undefined) await this.addDecoded(decoded, part, next)
+      }
+      this.position = schema.length > 0 ? this.position : next
+      if (this.isFull) return false
+      const pause = this.script.slice.yieldIfDue()
+      if (pause !== undefined) await pause
+    }
+    const end = positionIn(part, logged.length, logged.length)
+    this.addSchema(schema, part, end)
+    this.position = end
+    this.readBytes += part.bytes
+    return this.readBytes < changesReadBytes && !this.isFull
+  }
+
+  private get isFull(): boolean {
+    return this.changes.length >= this.request.limit || this.jsonBytes >= changesPageBytes
+  }
+
+  private addSchema(parts: CatalogChange[], { at }: LogPart, position: LogPosition): void {
+    if (parts.length === 0) return
+    const told = positionText(position)
+    this.push(told, schemaChangeJson({ position: told, at }, parts))
+    parts.length = 0
+  }
+
+  private async addDecoded(
+    decoded: Exclude<DecodedChange, { readonly of: 'catalog' }>,
+    { at }: LogPart,
+    position: LogPosition,
+  ): Promise<void> {
+    if (!this.filter.isOfClass(decoded.format.cls)) return
+    const told = positionText(position)
+    const head = { position: told, at }
+    if (decoded.of === 'link') {
+      if (!this.filter.hasPredicate) this.push(told, linkChangeJson(head, decoded))
+      return
+    }
+    const found = this.filter.matched(decoded)
+    const matched = found instanceof Promise ? await found : found
+    if (matched !== undefined) this.push(told, recordChangeJson(head, decoded, matched, this.request.include))
+  }
+
+  private push(position: string, json: Buffer): void {
+    this.script.memory.chargeStatement(json.length)
+    this.jsonBytes += json.length
+    this.changes.push({ position, json })
+  }
+}
+
+/** Behind so many changes of the part. */
+function positionIn({ epoch, number, part, isLast }: LogPart, index: number, count: number): LogPosition {
+  return { epoch, number, within: isLast && index === count ? undefined : { part, index } }
+}

@@ -1,0 +1,183 @@
+/** What is logged of entries, in terms of objects, links and classes under a catalog. */
+
+import { catalogPart } from '../bytes/key-layout.ts'
+import { keySpace } from '../bytes/key-space.ts'
+import { numberOfCatalogKey } from '../catalog/catalog-keys.ts'
+import type { LoggedChange } from '../change-log/log-entry.ts'
+import { keyOfMapEntry, mapKeyCodec } from '../links/map-entries.ts'
+import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { attributeOfKey, kindOfKey, linkKind, ownerOfKey, positionOfKey, targetOfKey } from '../records/link-keys.ts'
+import { oidOfObjectKey } from '../records/object-key.ts'
+import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
+import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
+import { isSameValue } from '../records/same-value.ts'
+import { buildCatalog } from '../schema/build-catalog.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import { decodeClass, decodeIndex } from '../schema/catalog-codec.ts'
+import type { ClassDefinition, IndexDefinition } from '../schema/class-definition.ts'
+import { mapAwaitable } from '../store/awaitable.ts'
+import type { Awaitable, Bytes } from '../store/store.ts'
+import { type Oid, oidFromBytes } from '../types/oid.ts'
+import type { ClassNumber } from '../types/type-spec.ts'
+import type { LinkChange } from '../write/change-set.ts'
+
+/** Of the catalog: what was written of a class or an index, which is no longer there where it was removed. */
+export interface CatalogChange {
+  readonly class?: ClassDefinition
+  readonly index?: IndexDefinition
+  /** Of an index that was removed. */
+  readonly removedIndex?: number
+}
+
+/** `changed`: the attributes whose values differ, where there are a record before and one after. */
+export interface RecordChange {
+  readonly of: 'object'
+  readonly oid: Oid
+  readonly format: ClassFormat
+  readonly before: Bytes | undefined
+  readonly after: Bytes | undefined
+  readonly changed: readonly AttributeFormat[]
+}
+
+export interface LinkEntryChange {
+  readonly of: 'link'
+  readonly change: LinkChange
+  readonly attribute: AttributeFormat
+  readonly format: ClassFormat
+}
+
+export type DecodedChange = RecordChange | LinkEntryChange | { readonly of: 'catalog'; readonly change: CatalogChange }
+
+/** Changes as they show under one catalog, which may be later than they are: attributes and classes have the names that they have there. */
+export class ChangeDecoder {
+  private readonly formats: RecordFormats
+  private readonly classOf: (oid: Oid) => Awaitable<ClassNumber | undefined>
+  private ofAll: RecordFormats | undefined
+
+  /** `classOf`: of objects that are or have been. */
+  constructor(catalog: Catalog, classOf: (oid: Oid) => Awaitable<ClassNumber | undefined>) {
+    this.formats = recordFormats(catalog)
+    this.classOf = classOf
+  }
+
+  /** Undefined where nobody is told: such an entry follows from another, or shows the same as before. */
+  decode({ key, before, after }: LoggedChange): Awaitable<DecodedChange | undefined> {
+    switch (key[0]) {
+      case keySpace.object:
+        return this.decodeRecordChange(key, before, after)
+      case keySpace.link:
+        return this.decodeLink(key, before, after)
+      default:
+        return decodeCatalogPart(key, after)
+    }
+  }
+
+  private decodeRecordChange(
+    key: Bytes,
+    before: Bytes | undefined,
+    after: Bytes | undefined,
+  ): DecodedChange | undefined {
+    const record = after ?? before
+    if (record === undefined) return undefined
+    const oid = oidOfObjectKey(key)
+    const format = this.formatOf(record)
+    if (before === undefined || after === undefined) return { of: 'object', oid, format, before, after, changed: [] }
+    const changed = changedAttributes(format, decodeRecord(format, before).values, decodeRecord(format, after).values)
+    // Written anew, as in another shape: it shows the same.
+    return changed.length === 0 ? undefined : { of: 'object', oid, format, before, after, changed }
+  }
+
+  /** Of records of the shape, also where their class is deleted by now. */
+  private formatOf(record: Bytes): ClassFormat {
+    const number = shapeNumberOf(record)
+    const { catalog } = this.formats
+    const shape = catalog.shape(number)
+    const isThere = shape !== undefined && catalog.classByNumber(shape.classNumber) !== undefined
+    return (isThere ? this.formats : this.formatsOfAll()).ofShape(number)
+  }
+
+  private formatOfClass(number: ClassNumber): ClassFormat {
+    const cls = this.formats.catalog.classByNumber(number)
+    return cls === undefined ? this.formatsOfAll().byNumber(number) : this.formats.of(cls)
+  }
+
+  /** Those of deleted classes too, which the catalog goes on to hold. */
+  private formatsOfAll(): RecordFormats {
+    if (this.ofAll === undefined) {
+      const { state, version } = this.formats.catalog
+      const classes = state.classes.map((definition) => ({ ...definition, isDeleted: false }))
+      this.ofAll = recordFormats(buildCatalog({ ...state, classes, indexes: [] }, version))
+    }
+    return this.ofAll
+  }
+
+  private decodeLink(
+    key: Bytes,
+    before: Bytes | undefined,
+    after: Bytes | undefined,
+  ): Awaitable<DecodedChange | undefined> {
+    // It goes with its object.
+    if (after === undefined && before === undefined) return undefined
+    const owner = ownerOfKey(key)
+    return mapAwaitable(this.classOf(owner), (number): DecodedChange | undefined => {
+      if (number === undefined) return undefined
+      const format = this.formatOfClass(number)
+      const attribute = format.attributes.find((one) => one.attribute.number === attributeOfKey(key))
+      if (attribute === undefined) return undefined
+      const change = linkChange(owner, attribute, key, after ?? before ?? nothing, after !== undefined)
+      return change === undefined ? undefined : { of: 'link', change, attribute, format }
+    })
+  }
+}
+
+const nothing = Buffer.alloc(0)
+
+/** Undefined for the entries beside those of a list that lead back to them. */
+function linkChange(
+  owner: Oid,
+  format: AttributeFormat,
+  key: Bytes,
+  value: Bytes,
+  isAdded: boolean,
+): LinkChange | undefined {
+  const { attribute, linkStorage } = format
+  const kind = isAdded ? 'added' : 'removed'
+  const change = {
+    kind,
+    owner,
+    attribute: attribute.number,
+    target: undefined,
+    position: undefined,
+    key: undefined,
+  } as const
+  const stored = kindOfKey(key)
+  if (linkStorage === 'set' && stored === linkKind.target) return { ...change, target: targetOfKey(key) }
+  if (linkStorage === 'list' && stored === linkKind.position) {
+    return { ...change, target: oidFromBytes(value, 0), position: positionOfKey(key) }
+  }
+  if (linkStorage === 'map' && stored === linkKind.name && value.length > 0) {
+    const target = isAdded ? oidFromBytes(value, 0) : undefined
+    return { ...change, target, key: keyOfMapEntry(mapKeyCodec(format), { key, value }) }
+  }
+  return undefined
+}
+
+function changedAttributes(
+  { attributes }: ClassFormat,
+  before: readonly unknown[],
+  after: readonly unknown[],
+): AttributeFormat[] {
+  return attributes.filter(({ codec, index, linkStorage }) => {
+    return linkStorage === undefined && !isSameValue(codec, before[index], after[index])
+  })
+}
+
+/** Undefined for the parts that go along with others. */
+function decodeCatalogPart(key: Bytes, after: Bytes | undefined): DecodedChange | undefined {
+  const [, part] = key
+  if (part === catalogPart.class && after !== undefined) return { of: 'catalog', change: { class: decodeClass(after) } }
+  if (part !== catalogPart.index) return undefined
+  return after === undefined
+    ? { of: 'catalog', change: { removedIndex: numberOfCatalogKey(key) } }
+    : { of: 'catalog', change: { index: decodeIndex(after) } }
+}

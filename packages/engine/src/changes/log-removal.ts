@@ -1,0 +1,176 @@
+/** Removes what the change log need not keep any more: in the background, in small commits, by whichever process comes first. */
+
+import { prefixEnd } from '../bytes/key-space.ts'
+import type { Catalogs } from '../catalog/catalog-cache.ts'
+import { readLogHeader } from '../change-log/log-entry.ts'
+import { epochPrefix, type LogKey, logPrefix, readLogKey, truncatedKey } from '../change-log/log-keys.ts'
+import { isOutOfReach } from '../errors.ts'
+import { type EngineLimits, logEntriesRemovedMax } from '../limits.ts'
+import { appendedKey, appendedRange } from '../store/append.ts'
+import type { Bytes, Change, KeyRange, Precondition, Store } from '../store/store.ts'
+import { openTimeSlice } from '../store/time-slice.ts'
+import { withSnapshot } from '../store/with-snapshot.ts'
+import { lastNumberIn, truncatedNumberIn } from './read-log.ts'
+import { epochOf } from './switch-change-log.ts'
+
+type RemovalLimits = Pick<EngineLimits, 'changeLogMs' | 'changeLogBytesMax' | 'changeLogRemovalMs'>
+
+/** Of the log, by so many bytes one number is remembered. */
+const markBytes = 2 ** 20
+
+interface Mark {
+  /** Commits up to this one, and entries behind the mark before, take the bytes. */
+  number: number
+  bytes: number
+}
+
+export class LogRemoval {
+  private readonly store: Store
+  private readonly catalogs: Catalogs
+  private readonly limits: RemovalLimits
+  private readonly onFault: (error: unknown) => void
+  private readonly stopping = new AbortController()
+  private timer: NodeJS.Timeout | undefined
+  private removing: Promise<unknown> | undefined
+  private epoch = 0
+  /** Of what is there, by number. */
+  private marks: Mark[] = []
+
+  constructor(store: Store, catalogs: Catalogs, limits: RemovalLimits, onFault: (error: unknown) => void) {
+    this.store = store
+    this.catalogs = catalogs
+    this.limits = limits
+    this.onFault = onFault
+  }
+
+  /** Processes that were started together look at different times. */
+  start(): void {
+    const pauseMs = this.limits.changeLogRemovalMs * (0.5 + Math.random())
+    this.timer = setTimeout(() => {
+      this.removing = this.look(Date.now())
+        .catch((error: unknown) => {
+          if (!isOutOfReach(error)) this.onFault(error)
+        })
+        .finally(() => {
+          if (!this.stopping.signal.aborted) this.start()
+        })
+    }, pauseMs).unref()
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.timer)
+    this.stopping.abort()
+    await this.removing
+  }
+
+  /** `now`: milliseconds since 1970. */
+  async look(now: number): Promise<void> {
+    const epoch = await withSnapshot(this.store, async (snapshot) => epochOf(await this.catalogs.at(snapshot)))
+    await this.removeEarlierEpochs(epoch)
+    if (epoch === 0) return
+    if (epoch !== this.epoch) this.marks = []
+    this.epoch = epoch
+    const settled = (await this.store.settledNumbers?.())?.settled ?? Number.MAX_SAFE_INTEGER
+    const { last, removed } = await withSnapshot(this.store, async (snapshot) => {
+      return { last: await lastNumberIn(snapshot, epoch), removed: await truncatedNumberIn(snapshot, epoch) }
+    })
+    this.marks = this.marks.filter(({ number }) => number > removed)
+    const end = Math.min(last - 1, settled)
+    await this.measure(end)
+    const upTo = Math.max(this.byBytes(), await this.byAge(now - this.limits.changeLogMs, end))
+    if (upTo > removed) await this.removeUpTo(Math.min(upTo, end), removed)
+  }
+
+  /** What was appended since the last look; of the first one, all that is there. */
+  private async measure(end: number): Promise<void> {
+    const from = (this.marks.at(-1)?.number ?? 0) + 1
+    const slice = openTimeSlice()
+    const sizes = await withSnapshot(
+      this.store,
+      async (snapshot) => {
+        const marks: Mark[] = []
+        const scan = snapshot.scan(this.numbers(from, end), (key) => readLogKey(key), { keysOnly: true, slice })
+        for await (const batch of scan) for (const key of batch) addTo(marks, key)
+        return marks
+      },
+      { isLong: true },
+    )
+    for (const mark of sizes) this.marks.push(mark)
+  }
+
+  /** Up to where commits are too many bytes. */
+  private byBytes(): number {
+    let bytes = 0
+    for (const mark of [...this.marks].reverse()) {
+      bytes += mark.bytes
+      if (bytes > this.limits.changeLogBytesMax) return mark.number
+    }
+    return 0
+  }
+
+  /** Up to where commits are older, by the clock of who made them. */
+  private async byAge(oldest: number, end: number): Promise<number> {
+    return withSnapshot(this.store, async (snapshot) => {
+      let last = 0
+      const read = (key: Bytes, value: Bytes) => ({ number: readLogKey(key).number, at: readLogHeader(value).at })
+      for await (const batch of snapshot.scan(this.numbers(1, end), read, { batch: 100 })) {
+        for (const { number, at } of batch) {
+          if (at >= oldest) return last === number ? last - 1 : last
+          last = number
+        }
+        if (this.stopping.signal.aborted) return last
+      }
+      return last
+    })
+  }
+
+  /** Which commits are gone is noted with the first of them: who follows is told so before anything is missing. */
+  private async removeUpTo(number: number, removed: number): Promise<void> {
+    const key = truncatedKey(this.epoch)
+    const value = Buffer.alloc(8)
+    value.writeBigUInt64BE(BigInt(number))
+    const before = Buffer.alloc(8)
+    before.writeBigUInt64BE(BigInt(removed))
+    const first: Precondition = removed === 0 ? { kind: 'absent', key } : { kind: 'revision', key, prefix: before }
+    const noted = await this.store.commit({ changes: [{ kind: 'put', key, value }], preconditions: [first] })
+    // Another process is at it.
+    if (!noted.isCommitted) return
+    await this.removeAll(this.numbers(1, number))
+    this.marks = this.marks.filter((mark) => mark.number > number)
+  }
+
+  private async removeEarlierEpochs(epoch: number): Promise<void> {
+    const to = epoch === 0 ? prefixEnd(logPrefix) : epochPrefix(epoch)
+    await this.removeAll({ from: logPrefix, to })
+  }
+
+  private async removeAll(range: KeyRange): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      const keys = await withSnapshot(this.store, async (snapshot) => {
+        const found: Bytes[] = []
+        const scan = snapshot.scan(range, (key) => Buffer.from(key), { keysOnly: true, limit: logEntriesRemovedMax })
+        for await (const batch of scan) found.push(...batch)
+        return found
+      })
+      if (keys.length === 0) return
+      const changes = keys.map((key): Change => ({ kind: 'delete', key }))
+      await this.store.commit({ changes, preconditions: [] })
+    }
+  }
+
+  private numbers(first: number, last: number): KeyRange {
+    const prefix = epochPrefix(this.epoch)
+    const from = appendedKey(prefix, first, Buffer.alloc(0))
+    const to = last < first ? from : appendedKey(prefix, last + 1, Buffer.alloc(0))
+    return { from, to: Buffer.compare(to, appendedRange(prefix).to) < 0 ? to : appendedRange(prefix).to }
+  }
+}
+
+function addTo(marks: Mark[], { number, bytes }: LogKey): void {
+  const last = marks.at(-1)
+  if (last === undefined || (last.bytes >= markBytes && last.number !== number)) marks.push({ number, bytes })
+  else {
+    last.number = number
+    last.bytes += bytes
+  }
+}

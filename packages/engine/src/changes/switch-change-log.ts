@@ -1,0 +1,45 @@
+/** Turns the change log of a store on and off. It is part of the catalog, so that all processes log from the same commit on. */
+import type { CatalogWriter } from '../ddl/catalog-writer.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import type { StoreCapabilities } from '../store/store.ts'
+
+/** `auto`: on where the store can; absent: as it is in the store, off in a new one. */
+export type ChangeLogSetting = 'on' | 'off' | 'auto'
+
+export function epochOf({ state }: Catalog): number {
+  return state.counters.changeLog ?? 0
+}
+
+/**
+ * Whether it is to be on. Throws an `Error` for the operator where the store cannot, and it is asked for or on: others may rely on it, so that it is
+ * not turned off for that.
+ */
+export function isLogWanted(
+  setting: ChangeLogSetting | undefined,
+  epoch: number,
+  { canAppend, location, isDistributed }: StoreCapabilities,
+): boolean {
+  if (canAppend) return setting === undefined ? epoch > 0 : setting !== 'off'
+  if (setting === 'on' || (setting !== 'off' && epoch > 0)) {
+    const why = isDistributed
+      ? 'its table is distributed, and commits on several nodes have no common order'
+      : 'the function that commits is of an earlier version, or this user may not use its sequence; the owner of its tables has to open the store first'
+    throw new Error(`The store ${location} cannot have a change log: ${why}. Turn it off with changeLog=off.`)
+  }
+  return false
+}
+
+/** What is logged from there on is of an epoch of its own. */
+export function switchChangeLog(writer: CatalogWriter, isOn: boolean, now: number): Promise<void> {
+  return writer.change((catalog) => {
+    const { state } = catalog
+    const epoch = epochOf(catalog)
+    if (epoch > 0 === isOn) return { state, result: undefined }
+    const last = state.counters.lastChangeLog ?? 0
+    const next = Math.max(last + 1, Math.floor(now / 1_000))
+    const counters = isOn
+      ? { ...state.counters, changeLog: next, lastChangeLog: next }
+      : { ...state.counters, changeLog: 0 }
+    return { state: { ...state, counters }, result: undefined }
+  })
+}

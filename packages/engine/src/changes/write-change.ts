@@ -1,0 +1,101 @@
+/** A change as it is told: JSON, with values as objects show them. */
+import { JsonWriter } from '../bytes/json-writer.ts'
+import { mapKeyCodec } from '../links/map-entries.ts'
+import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { commitIdOf, recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
+import type { Bytes } from '../store/store.ts'
+import type { Matched } from './change-filter.ts'
+import type { CatalogChange, LinkEntryChange, RecordChange } from './decode-change.ts'
+
+/** What every change begins with. */
+export interface ChangeHead {
+  readonly position: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
+export type Include = 'values' | 'keys'
+
+export function recordChangeJson(
+  head: ChangeHead,
+  { oid, format, before, after, changed }: RecordChange,
+  matched: Matched | 'all',
+  include: Include,
+): Buffer {
+  const change = before === undefined ? 'created' : after === undefined ? 'deleted' : 'updated'
+  const revision = Buffer.from(commitIdOf((after ?? before) as Bytes)).toString('hex')
+  const json = opened(head, { change, class: format.cls.name, oid, revision })
+  if (matched !== 'all') field(json, 'matched', matched)
+  if (change === 'updated')
+    field(
+      json,
+      'attributes',
+      changed.map(({ attribute }) => attribute.outputName),
+    )
+  if (include === 'values') {
+    if (before !== undefined) writeValues(json, 'before', format, before, change === 'updated' ? changed : undefined)
+    if (after !== undefined) writeValues(json, 'after', format, after, change === 'updated' ? changed : undefined)
+  }
+  json.ascii('}')
+  return json.to.copy()
+}
+
+/** `only`: those of its attributes; all that it holds without. */
+function writeValues(
+  json: JsonWriter,
+  name: 'before' | 'after',
+  format: ClassFormat,
+  record: Bytes,
+  only: readonly AttributeFormat[] | undefined,
+): void {
+  json.ascii(`,"${name}":{`)
+  const shape = shapeNumberOf(record)
+  let isFirst = true
+  for (const { attribute, index, linkStorage } of only ?? format.attributes) {
+    if (linkStorage !== undefined) continue
+    text(json, `${isFirst ? '' : ','}${JSON.stringify(attribute.outputName)}:`)
+    isFirst = false
+    format.writeValueJson(json, record, recordHeaderBytes, shape, index)
+  }
+  json.ascii('}')
+}
+
+export function linkChangeJson(head: ChangeHead, { change, attribute, format }: LinkEntryChange): Buffer {
+  const { kind, owner, target, key } = change
+  const json = opened(head, {
+    change: kind === 'added' ? 'linked' : 'unlinked',
+    class: format.cls.name,
+    oid: owner,
+    attribute: attribute.attribute.outputName,
+  })
+  if (target !== undefined) field(json, 'target', target)
+  if (attribute.linkStorage === 'map') field(json, 'key', mapKeyCodec(attribute).toJson(key))
+  json.ascii('}')
+  return json.to.copy()
+}
+
+/** The parts of the catalog that one commit has changed. */
+export function schemaChangeJson(head: ChangeHead, parts: readonly CatalogChange[]): Buffer {
+  const classes = parts.flatMap(({ class: cls }) => (cls === undefined || cls.isDeleted ? [] : [cls.name]))
+  const deletedClasses = parts.flatMap(({ class: cls }) => (cls?.isDeleted === true ? [cls.name] : []))
+  const indexes = parts.flatMap(({ index }) => (index === undefined ? [] : [index.name]))
+  const isIndexDeleted = parts.some(({ removedIndex }) => removedIndex !== undefined)
+  const json = opened(head, { change: 'schema', classes, deletedClasses, indexes, isIndexDeleted })
+  json.ascii('}')
+  return json.to.copy()
+}
+
+function opened({ position, at }: ChangeHead, fields: Readonly<Record<string, unknown>>): JsonWriter {
+  const json = new JsonWriter()
+  const whole = JSON.stringify({ position, at: new Date(at).toISOString(), ...fields })
+  text(json, whole.slice(0, -1))
+  return json
+}
+
+function field(json: JsonWriter, name: string, value: unknown): void {
+  text(json, `,"${name}":${JSON.stringify(value)}`)
+}
+
+function text(json: JsonWriter, written: string): void {
+  json.raw(Buffer.from(written))
+}

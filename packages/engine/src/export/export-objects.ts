@@ -1,0 +1,196 @@
+/** All objects of a federated database, or those of a class and its subclasses, in the order of their OIDs, as one snapshot has them (contract 2.2.25). */
+import { JsonWriter } from '../bytes/json-writer.ts'
+import type { CancelSignal } from '../cancel-signal.ts'
+import { AshlarError } from '../errors.ts'
+import { exportedLinksMax, exportRangesMax } from '../limits.ts'
+import { type MemorySource, objectJson, readObject, shownRange } from '../objects/read.ts'
+import { writeRecordJson } from '../objects/representation.ts'
+import type { QueryWatch, RowChunk, RowChunks } from '../query/query-request.ts'
+import type { ClassFormat } from '../records/class-format.ts'
+import { listContainers } from '../records/container-registry.ts'
+import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-key.ts'
+import { isLongRecord, shapeNumberOf } from '../records/record-format.ts'
+import { recordFormats } from '../records/record-formats.ts'
+import type { Catalog, SchemaClass } from '../schema/catalog.ts'
+import { truncateForMessage } from '../schema/command-error.ts'
+import { representIndex } from '../schema/index-definition.ts'
+import { type ClassRepresentation, representClass } from '../schema/representation.ts'
+import type { Bytes, Entry, KeyRange, Snapshot, SnapshotOptions } from '../store/store.ts'
+import { openTimeSlice } from '../store/time-slice.ts'
+import { lateReadError, withLastingSnapshot } from '../store/with-snapshot.ts'
+import { checkedOid, type Oid } from '../types/oid.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
+
+export interface ExportRequest {
+  /** Full name or class number, of a referenceable class; without it, all classes. */
+  readonly class?: string | undefined
+  /** Only objects behind this OID. */
+  readonly after?: string | undefined
+  readonly signal?: CancelSignal | undefined
+  readonly watch?: QueryWatch | undefined
+}
+
+/** What an export begins with, and its objects: to be iterated, or what it reads from stays open. */
+export interface Export {
+  /** Without deleted ones, by class number. */
+  readonly classes: readonly ClassRepresentation[]
+  /** Those that are ready. */
+  readonly indexes: readonly ReturnType<typeof representIndex>[]
+  /** Of the class: its attributes as representations name them, in schema order; those within embedded objects with dots. */
+  readonly columns: readonly string[]
+  /** The same of the class and its subclasses, in any order. */
+  readonly allColumns: ReadonlySet<string>
+  /** Representations of objects. */
+  readonly objects: RowChunks
+}
+
+const newline = 0x0a
+
+/** Throws ClassNotFound, ClassNotReferenceable, MalformedOid. */
+export async function exportObjects(
+  database: Pick<OpenDatabase, 'store' | 'catalogs'>,
+  source: MemorySource,
+  request: ExportRequest,
+): Promise<Export> {
+  const { store, catalogs } = database
+  const after = request.after === undefined ? undefined : checkedOid(request.after)
+  const options: SnapshotOptions = { isolation: 'readOnly', watch: request.watch }
+  const begin = async (snapshot: Snapshot, asked: SnapshotOptions): Promise<Export> => {
+    const catalog = await catalogs.at(snapshot)
+    const cls = request.class === undefined ? undefined : classNamed(catalog, request.class)
+    const classes = cls === undefined ? catalog.classes : [cls, ...cls.subclasses]
+    const formats = recordFormats(catalog)
+    const reading = new ObjectReading(snapshot, catalog, source, request)
+    const late = (error: unknown): unknown => lateReadError(store, asked, error)
+    return {
+      classes: catalog.classes.map((one) => representClass(one, catalog)),
+      indexes: catalog.indexes.filter(({ state }) => state === 'ready').map((index) => representIndex(index, catalog)),
+      columns: cls === undefined ? [] : columnsOf(formats.of(cls), ''),
+      allColumns: new Set(cls === undefined ? [] : classes.flatMap((one) => columnsOf(formats.of(one), ''))),
+      objects: releasing(snapshot, reading.chunks(classes, after), late),
+    }
+  }
+  return withLastingSnapshot(store, { begin }, options)
+}
+
+/** Throws ClassNotFound, ClassNotReferenceable. */
+function classNamed(catalog: Catalog, name: string): SchemaClass {
+  const cls = catalog.findClass(name)
+  if (cls === undefined) throw new AshlarError('ClassNotFound', `There is no class '${truncateForMessage(name)}'.`)
+  if (cls.isReferenceable) return cls
+  const message = `Class ${cls.name} is embeddable: its objects exist only within other objects.`
+  throw new AshlarError('ClassNotReferenceable', message)
+}
+
+function columnsOf({ attributes }: ClassFormat, prefix: string): string[] {
+  return attributes.flatMap(({ attribute: { outputName }, embedded }) =>
+    embedded === undefined ? [`${prefix}${outputName}`] : columnsOf(embedded, `${prefix}${outputName}.`),
+  )
+}
+
+async function* releasing(
+  snapshot: Snapshot,
+  chunks: AsyncGenerator<RowChunk>,
+  late: (error: unknown) => unknown,
+): AsyncGenerator<RowChunk> {
+  try {
+    yield* chunks
+  } catch (error) {
+    throw late(error)
+  } finally {
+    snapshot.release()
+  }
+}
+
+interface StoredObject {
+  readonly key: Buffer
+  readonly record: Buffer
+}
+
+class ObjectReading {
+  private readonly snapshot: Snapshot
+  private readonly catalog: Catalog
+  private readonly source: MemorySource
+  private readonly request: ExportRequest
+
+  constructor(snapshot: Snapshot, catalog: Catalog, source: MemorySource, request: ExportRequest) {
+    this.snapshot = snapshot
+    this.catalog = catalog
+    this.source = source
+    this.request = request
+  }
+
+  async *chunks(classes: readonly SchemaClass[], after: Oid | undefined): AsyncGenerator<RowChunk> {
+    const { snapshot, request } = this
+    const numbers = new Set(classes.filter(({ isReferenceable }) => isReferenceable).map(({ number }) => number))
+    const behind = after === undefined ? undefined : Buffer.concat([objectKey(after), Buffer.of(0)])
+    const slice = openTimeSlice(request.watch)
+    const stored = (key: Bytes, record: Bytes): StoredObject => {
+      return { key: Buffer.from(key), record: Buffer.from(record) }
+    }
+    for (const { database, container } of await listContainers(snapshot, numbers)) {
+      const extent = containerExtent(database, container)
+      if (behind !== undefined && Buffer.compare(behind, extent.to) >= 0) continue
+      const from = behind !== undefined && Buffer.compare(behind, extent.from) > 0 ? behind : extent.from
+      for await (const batch of snapshot.scan({ from, to: extent.to }, stored)) {
+        request.signal?.throwIfAborted()
+        if (batch.length > 0) yield await this.chunkOf(batch)
+        const pause = slice.yieldIfDue()
+        if (pause !== undefined) await pause
+      }
+    }
+  }
+
+  private async chunkOf(batch: readonly StoredObject[]): Promise<RowChunk> {
+    const formats = recordFormats(this.catalog)
+    const json = new JsonWriter()
+    const starts: number[] = []
+    const links = await this.linksOf(batch)
+    for (const [i, { key, record }] of batch.entries()) {
+      const format = formats.ofShape(shapeNumberOf(record))
+      json.byte(newline)
+      starts.push(json.to.length)
+      const own = links[i]
+      if (own === undefined && !isLongRecord(record)) writeRecordJson(json, format, key, record)
+      else json.to.writeBytes(await this.objectOf(format, oidOfObjectKey(key), record, own))
+    }
+    return { bytes: json.to.written(), starts }
+  }
+
+  private async objectOf(format: ClassFormat, oid: Oid, record: Buffer, own: Links | undefined): Promise<Buffer> {
+    if (own === 'many') return readObject(this.snapshot, this.catalog, oid, this.source)
+    return objectJson(format, oid, record, own ?? new Map())
+  }
+
+  /** By the positions of the objects; undefined of those whose class has none. Read in few trips. */
+  private async linksOf(batch: readonly StoredObject[]): Promise<(Links | undefined)[]> {
+    const formats = recordFormats(this.catalog)
+    const all: (Links | undefined)[] = []
+    const asked: { readonly position: number; readonly index: number; readonly range: KeyRange }[] = []
+    for (const [position, { key, record }] of batch.entries()) {
+      const { linkAttributes } = formats.ofShape(shapeNumberOf(record))
+      if (linkAttributes.length === 0) continue
+      all[position] = new Map()
+      for (const attribute of linkAttributes) {
+        asked.push({ position, index: attribute.index, range: shownRange(oidOfObjectKey(key), attribute) })
+      }
+    }
+    for (let at = 0; at < asked.length; at += exportRangesMax) {
+      const part = asked.slice(at, at + exportRangesMax)
+      const { ranges } = await this.snapshot.read(
+        [],
+        part.map(({ range }) => ({ ...range, limit: exportedLinksMax })),
+      )
+      for (const [i, { position, index }] of part.entries()) {
+        const entries = ranges[i] ?? []
+        const links = all[position]
+        if (entries.length >= exportedLinksMax) all[position] = 'many'
+        else if (links instanceof Map) links.set(index, entries)
+      }
+    }
+    return all
+  }
+}
+
+/** By attributes; `many`: they are read one object at a time. */
+type Links = Map<number, readonly Entry[]> | 'many'

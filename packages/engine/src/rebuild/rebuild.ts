@@ -1,0 +1,238 @@
+/**
+ * Makes the content of another federated database anew: classes with their numbers, objects with their OIDs, links on both sides in their order.
+ * First all objects are made, then each is given what it holds: they refer to each other in circles.
+ */
+import { RequestMemory } from '../budget/request-memory.ts'
+import { catalogVersionKey } from '../bytes/key-space.ts'
+import type { CancelSignal } from '../cancel-signal.ts'
+import type { CatalogWriter } from '../ddl/catalog-writer.ts'
+import { AshlarError } from '../errors.ts'
+import { firstContainer, firstDatabase, linksAtOnceMax } from '../limits.ts'
+import { updateObject } from '../objects/update.ts'
+import { containersWith, type UsedPage } from '../records/container-registry.ts'
+import { recordFormats } from '../records/record-formats.ts'
+import { readDefineClasses } from '../requests/read-class-descriptions.ts'
+import { type Attributes, readUpdateObject } from '../requests/read-object-command.ts'
+import type { Catalog, SchemaClass } from '../schema/catalog.ts'
+import { truncateForMessage } from '../schema/command-error.ts'
+import { defineClasses } from '../schema/define-classes.ts'
+import { withSnapshot } from '../store/with-snapshot.ts'
+import { checkedOid, compareOids, containerNumberOf, type Oid } from '../types/oid.ts'
+import type { ClassNumber } from '../types/type-spec.ts'
+import { flushObjects } from '../write/flush.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
+import { transactWithCatalog } from '../write/transact-with-catalog.ts'
+import { RebuildingUnit } from './rebuilding-unit.ts'
+
+/** As the export of a whole federated database has them, as JSON. */
+export interface RebuildSource {
+  readonly classes: readonly unknown[]
+  readonly indexes: readonly unknown[]
+  /** From the beginning each time; in ascending order of OIDs, in parts of which each is put into one transaction. */
+  objects(): AsyncIterable<readonly Attributes[]>
+}
+
+export interface RebuildOptions {
+  readonly signal?: CancelSignal | undefined
+  /** `done`: objects, of this step. */
+  readonly onProgress?: ((step: 'reading' | 'creating' | 'filling', done: number) => void) | undefined
+}
+
+interface Named {
+  readonly oid: Oid
+  readonly className: string
+  readonly attributes: Attributes
+}
+
+/** Throws an AshlarError where the source contradicts itself or the database holds classes already, and the reason of the signal. */
+export async function rebuild(
+  database: OpenDatabase,
+  writer: CatalogWriter,
+  source: RebuildSource,
+  options: RebuildOptions,
+): Promise<void> {
+  await makeClasses(database, writer, source.classes)
+  await new Rebuild(database, source, options).run()
+}
+
+function makeClasses(database: OpenDatabase, writer: CatalogWriter, classes: readonly unknown[]): Promise<void> {
+  const command = { ...readDefineClasses(classes, 'create'), numbers: classes.map(numberOf) }
+  return writer.change((catalog) => {
+    if (catalog.state.classes.length > 0) {
+      throw new AshlarError('ClassExists', 'The federated database has classes already: it has to be empty.')
+    }
+    const first = catalog.state.counters.classOrShape
+    const numbers = new Set(command.numbers)
+    if (numbers.size < classes.length || command.numbers.some((number) => !(number >= first && number < 2 ** 31))) {
+      throw new AshlarError(
+        'InvalidDefinition',
+        `The classNumbers of the classes are not different numbers from ${first} on.`,
+      )
+    }
+    const { state } = defineClasses(catalog, command, database.limits.classAttributesMax)
+    return { state, result: undefined }
+  })
+}
+
+function numberOf(description: unknown): ClassNumber {
+  return Number((description as { readonly classNumber?: unknown }).classNumber) as ClassNumber
+}
+
+class Rebuild {
+  private readonly database: OpenDatabase
+  private readonly source: RebuildSource
+  private readonly options: RebuildOptions
+  /** By OID, the names of lists that are too long for one transaction: parts fill them. */
+  private readonly longLists = new Map<Oid, Set<string>>()
+
+  constructor(database: OpenDatabase, source: RebuildSource, options: RebuildOptions) {
+    this.database = database
+    this.source = source
+    this.options = options
+  }
+
+  async run(): Promise<void> {
+    await this.keepOids()
+    await this.parts('creating', (part) => this.change((unit) => this.create(unit, part)))
+    // Before anything else puts links into them: their order is that of the parts.
+    if (this.longLists.size > 0) await this.parts('filling', (part) => this.fillLongLists(part))
+    await this.parts('filling', (part) => this.change((unit) => this.fill(unit, part)))
+  }
+
+  /** Which class each container is of, and that the OIDs up to the last are taken. */
+  private async keepOids(): Promise<void> {
+    const { store, catalogs } = this.database
+    const catalog = await withSnapshot(store, async (snapshot) => catalogs.at(snapshot))
+    const used = new Map<number, UsedPage>()
+    let before: Oid | undefined
+    await this.parts('reading', async (part) => {
+      for (const { oid, className } of part) {
+        if (before !== undefined && compareOids(before, oid) >= 0)
+          throw malformed(`Object ${oid} stands behind ${before}.`)
+        before = oid
+        noteOid(used, oid, classOf(catalog, oid, className))
+      }
+    })
+    const changes = await withSnapshot(store, (snapshot) => containersWith(snapshot, used.values()))
+    await store.commit({ changes, preconditions: [] })
+  }
+
+  private async parts(
+    step: 'reading' | 'creating' | 'filling',
+    use: (part: readonly Named[]) => Promise<void>,
+  ): Promise<void> {
+    const { signal, onProgress } = this.options
+    let done = 0
+    for await (const part of this.source.objects()) {
+      signal?.throwIfAborted()
+      await use(part.map(named))
+      done += part.length
+      onProgress?.(step, done)
+    }
+  }
+
+  private async create(unit: RebuildingUnit, part: readonly Named[]): Promise<void> {
+    for (const { oid, className, attributes } of part) {
+      const format = unit.objects.formats.of(classOf(unit.catalog, oid, className))
+      unit.objects.create(oid, format, undefined)
+      for (const [name, value] of Object.entries(attributes)) {
+        if (!Array.isArray(value) || value.length <= linksAtOnceMax) continue
+        if (format.attributeNamed(name)?.linkStorage === undefined) continue
+        this.longLists.set(oid, (this.longLists.get(oid) ?? new Set()).add(name))
+      }
+    }
+  }
+
+  private isLong(oid: Oid, name: string): boolean {
+    return this.longLists.get(oid)?.has(name) === true
+  }
+
+  private async fillLongLists(part: readonly Named[]): Promise<void> {
+    for (const { oid, attributes } of part) {
+      for (const [name, value] of Object.entries(attributes)) {
+        if (!Array.isArray(value) || !this.isLong(oid, name)) continue
+        for (let at = 0; at < value.length; at += linksAtOnceMax) {
+          const elements = value.slice(at, at + linksAtOnceMax)
+          await this.change((unit) => update(unit, oid, { [name]: { action: 'add', elements } }))
+        }
+      }
+    }
+  }
+
+  private async fill(unit: RebuildingUnit, part: readonly Named[]): Promise<void> {
+    await unit.objects.loadAll(part.map(({ oid }) => oid))
+    const formats = recordFormats(unit.catalog)
+    for (const { oid, className, attributes } of part) {
+      const format = formats.of(classOf(unit.catalog, oid, className))
+      const given: Record<string, unknown> = Object.create(null)
+      for (const [name, value] of Object.entries(attributes)) {
+        if (this.isLong(oid, name)) continue
+        const isMap = format.attributeNamed(name)?.attribute.spec.logicalType === 'map'
+        given[name] = isMap ? asPairs(value) : value
+      }
+      await update(unit, oid, given)
+    }
+  }
+
+  private async change(body: (unit: RebuildingUnit) => Promise<void>): Promise<void> {
+    const { database } = this
+    const { containers, session } = database
+    const memory = new RequestMemory(database.memory, database.limits)
+    try {
+      await transactWithCatalog(
+        database,
+        async (transaction, catalog, recorder) => {
+          transaction.requireRevision(catalogVersionKey, catalog.version)
+          const unit = new RebuildingUnit(transaction, catalog, containers, session, recorder)
+          await body(unit)
+          await flushObjects(unit)
+        },
+        { memory, signal: this.options.signal },
+      )
+    } finally {
+      memory.release()
+    }
+  }
+}
+
+async function update(unit: RebuildingUnit, oid: Oid, attributes: Attributes): Promise<void> {
+  await updateObject(unit, readUpdateObject(unit.commandCatalog, oid, attributes, undefined))
+}
+
+/** Keys may have any name, such as `action`, which means something else in a change. */
+function asPairs(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return { action: 'override', pairs: Object.entries(value).map(([key, one]) => ({ key, value: one })) }
+}
+
+function named(attributes: Attributes): Named {
+  const { __identifier__: oid, __class__: className } = attributes
+  if (typeof oid !== 'string' || typeof className !== 'string') {
+    throw malformed('An object has no __identifier__, or no __class__.')
+  }
+  return { oid: checkedOid(oid), className, attributes }
+}
+
+function classOf(catalog: Catalog, oid: Oid, className: string): SchemaClass {
+  const cls = catalog.findClass(className)
+  if (cls?.isReferenceable === true && cls.name === className) return cls
+  throw malformed(`Object ${oid} is of '${truncateForMessage(className)}', which is no referenceable class.`)
+}
+
+function noteOid(used: Map<number, UsedPage>, oid: Oid, { number, name }: SchemaClass): void {
+  const container = containerNumberOf(oid)
+  const [page, slot] = oid.split('-').slice(2).map(Number) as [number, number]
+  const before = used.get(container)
+  const place = { database: container >>> 16, container: container & 0xffff }
+  if (place.database < firstDatabase || place.container < firstContainer || page === 0 || slot === 0) {
+    throw malformed(`No object has the OID ${oid}.`)
+  }
+  if (before !== undefined && before.classNumber !== number) {
+    throw malformed(`Object ${oid} is of class ${name}, and others of its container are of another class.`)
+  }
+  used.set(container, { ...place, classNumber: number, page: Math.max(page, before?.page ?? 0) })
+}
+
+function malformed(message: string): AshlarError {
+  return new AshlarError('MalformedValue', message)
+}

@@ -1,0 +1,78 @@
+/**
+ * Up to which number all that was appended is there to be seen. A commit takes its number while it holds a lock on `catalog_lock`, which it has from
+ * its beginning, and lets go of it only after others can see it. So whoever held that lock after a number was given, and no longer holds it, is
+ * done with all numbers up to that one. Transactions of other programs in the same database do not matter, however long they take.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SettledNumbers } from '../store.ts'
+import { numbersOf, numbersOfCall } from './commit-function.ts'
+import type { Connections } from './connections.ts'
+import { toStoreError } from './failures.ts'
+import type { Tables } from './tables.ts'
+
+/** Looks at commits under way before what was settled earlier is the answer. */
+const looksMax = 8
+const lookMs = 2
+/** Numbers whose commits are waited for. */
+const pendingMax = 64
+
+interface Pending {
+  readonly number: number
+  /** Commits that may have one of the numbers up to this one. */
+  readonly holders: ReadonlySet<string>
+}
+
+export class SettledNumbersReader {
+  private readonly connections: Connections
+  private readonly tables: Tables
+  private pending: Pending[] = []
+  private settled = 0
+
+  constructor(connections: Connections, tables: Tables) {
+    this.connections = connections
+    this.tables = tables
+  }
+
+  /** Throws StoreUnavailable. */
+  async read(): Promise<SettledNumbers> {
+    try {
+      const given = await this.lastGiven()
+      for (let look = 1; ; look++) {
+        const holders = await this.holders()
+        for (const { number, holders: others } of this.pending) {
+          if (number > this.settled && isDisjoint(others, holders)) this.settled = number
+        }
+        if (look === 1 && given > this.settled) {
+          if (holders.size === 0) this.settled = given
+          else this.pending.push({ number: given, holders })
+        }
+        this.pending = this.pending.filter(({ number }) => number > this.settled).slice(-pendingMax)
+        if (this.settled >= given || look === looksMax) return { settled: this.settled, given }
+        await sleep(lookMs)
+      }
+    } catch (error) {
+      throw toStoreError(this.connections.address.location, error)
+    }
+  }
+
+  /** Of no call that begins later is a number as low. */
+  private async lastGiven(): Promise<number> {
+    const text = `SELECT CASE WHEN is_called THEN last_value + ${numbersOfCall - 1} ELSE 0 END::text AS number FROM ${numbersOf(this.tables)}`
+    const { rows } = await this.connections.upkeep(text)
+    return Number((rows[0] as { number: string }).number)
+  }
+
+  private async holders(): Promise<Set<string>> {
+    const lock = `'${this.tables.schema}.catalog_lock'::regclass`
+    const database = '(SELECT oid FROM pg_database WHERE datname = current_database())'
+    const text = `SELECT virtualtransaction AS holder FROM pg_locks
+      WHERE locktype = 'relation' AND relation = ${lock} AND database = ${database} AND granted`
+    const { rows } = await this.connections.upkeep(text)
+    return new Set((rows as { holder: string }[]).map(({ holder }) => holder))
+  }
+}
+
+function isDisjoint(ones: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
+  for (const one of ones) if (others.has(one)) return false
+  return true
+}

@@ -1,0 +1,41 @@
+/** What a commit appends, as puts of keys whose numbers the function that commits replaces. */
+import { appendNumberBytes, appendPrefixBytes, appendSuffixAt } from '../append.ts'
+import type { Sequence } from '../sequence.ts'
+import type { Append, Bytes, Change, Commit } from '../store.ts'
+
+/** Numbers of keys that wait for their own; commits of one call must not have the same. */
+let given = 0
+
+/** The commit with what it appends among its changes. */
+export function withUnnumbered(commit: Commit): Commit {
+  const { append, changes } = commit
+  if (append === undefined || append.entries.length === 0) return commit
+  return { ...commit, changes: joined(changes, unnumberedPuts(append)) }
+}
+
+function unnumberedPuts({ prefix, entries }: Append): Change[] {
+  given = (given + 1) % 2 ** 32
+  return entries.map(({ suffix, value }) => {
+    const key = Buffer.alloc(appendSuffixAt + suffix.length)
+    key.set(prefix)
+    key[appendPrefixBytes] = 0x80
+    key.writeUInt32BE(given, appendPrefixBytes + appendNumberBytes - 4)
+    key.set(suffix, appendSuffixAt)
+    return { kind: 'put', key, value }
+  })
+}
+
+function joined<T>(ones: Sequence<T>, others: readonly T[]): Sequence<T> {
+  return {
+    length: ones.length + others.length,
+    *[Symbol.iterator]() {
+      yield* ones
+      yield* others
+    },
+  }
+}
+
+/** `placement`: of the key. */
+export function isUnnumbered(key: Bytes, placement: number, appendPlacement: number): boolean {
+  return placement === appendPlacement && (key[appendPrefixBytes] ?? 0) > 127
+}

@@ -1,0 +1,43 @@
+/** Which elements of a list those of its replacement are, by how they look (contract 9.4.10). */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { exactOrigins } from '../../src/access/element-origins.ts'
+import { atOnce } from '../../src/store/time-slice.ts'
+import { originsOf } from './list-model.ts'
+
+describe('which elements those of a replaced list are', () => {
+  const looks = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { maxLength: 6 })
+
+  it('is told as by looking at each pair of them', () => {
+    fc.assert(
+      fc.property(looks, looks, (before, after) => {
+        expect(atOnce(exactOrigins(before, after)) ?? 'unclear').toEqual(originsOf(before, after))
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  it('is never told of two as of one, nor of others than those that look the same but for one at its place', () => {
+    fc.assert(
+      fc.property(looks, looks, (before, after) => {
+        const origins = atOnce(exactOrigins(before, after))
+        if (origins === undefined) return
+        const known = origins.filter((from) => from !== undefined)
+        expect(new Set(known).size).toBe(known.length)
+        const changed = origins.flatMap((from, i) =>
+          from === undefined || before[from] === after[i] ? [] : [[from, i]],
+        )
+        expect(changed.length).toBeLessThan(2)
+        for (const [from, i] of changed) expect(from).toBe(i)
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
+  it('takes steps in proportion to the lists', () => {
+    const long = Array.from({ length: 100_000 }, (_, i) => `${i}`)
+    let steps = 0
+    for (const _ of exactOrigins(long, long.toReversed())) steps++
+    expect(steps).toBeLessThan(200_000)
+  })
+})

@@ -1,0 +1,138 @@
+/** What an export shows becomes the same federated database again, whatever was done to the first. */
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { FederatedDatabase } from '../../src/federated-database.ts'
+import type { RebuildSource } from '../../src/rebuild/rebuild.ts'
+import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { runs } from '../bytes/property-runs.ts'
+import { Driver, outcomeOf, sequences, withModelFd } from '../model/model-run.ts'
+import { randomSchemas } from '../schema/random-schema.ts'
+import { openStoreOfRun } from '../store/store-of-run.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+interface Shown {
+  readonly classes: readonly Json[]
+  readonly indexes: readonly Json[]
+  readonly objects: readonly Json[]
+}
+
+async function shown(fd: FederatedDatabase): Promise<Shown> {
+  const { classes, indexes, objects } = await fd.export({})
+  let text = ''
+  for await (const { bytes } of objects) text += bytes.toString()
+  const lines = text.split('\n').filter((line) => line !== '')
+  const copied = JSON.parse(JSON.stringify({ classes, indexes })) as Pick<Shown, 'classes' | 'indexes'>
+  return { ...copied, objects: lines.map((line) => JSON.parse(line) as Json) }
+}
+
+function sourceOf({ classes, indexes, objects }: Shown, size = 3): RebuildSource {
+  return {
+    classes,
+    indexes: indexes.map(({ state: _, ...index }) => index),
+    async *objects() {
+      for (let at = 0; at < objects.length; at += size) yield objects.slice(at, at + size)
+    },
+  }
+}
+
+async function opened(): Promise<FederatedDatabase> {
+  return FederatedDatabase.open({ alias: 'again', store: await openStoreOfRun() })
+}
+
+/** Shape numbers count changes of the classes, which are not made anew. */
+function unshaped({ classes, ...others }: Shown): object {
+  return { ...others, classes: classes.map(({ shapeNumber: _, ...cls }) => cls) }
+}
+
+async function expectSameAgain(fd: FederatedDatabase): Promise<void> {
+  const before = await shown(fd)
+  const again = await opened()
+  try {
+    await again.rebuild(sourceOf(before))
+    expect(unshaped(await shown(again))).toEqual(unshaped(before))
+    expect((await again.verify()).problems).toEqual([])
+    // What is made from now on has an OID of its own.
+    const [cls] = before.classes.filter(({ isReferenceable }) => isReferenceable === true)
+    if (cls === undefined) return
+    for (const { name } of before.indexes) await again.deleteIndex(name as string)
+    const made = await again.createObject(cls.className as string, {})
+    expect(before.objects.map(({ __identifier__: oid }) => oid)).not.toContain(made)
+  } finally {
+    await again.close()
+  }
+}
+
+it('after random changes of objects, links, indexes and classes', async () => {
+  const property = fc.asyncProperty(sequences, async (operations) => {
+    await withModelFd(await openStoreOfRun(), async (fd) => {
+      const driver = new Driver(fd)
+      for (const one of operations) {
+        await outcomeOf(async () => {
+          const oid = await driver.act(one)
+          if (oid !== undefined) driver.oids.push(oid)
+        })
+      }
+      await expectSameAgain(fd)
+    })
+  })
+  await fc.assert(property, runs(60))
+})
+
+it('of random classes, with objects that refer to each other', async () => {
+  const links = fc.array(
+    fc.record({ from: fc.nat(30), attribute: fc.nat(9), to: fc.array(fc.nat(30), { maxLength: 4 }) }),
+    {
+      maxLength: 30,
+    },
+  )
+  const property = fc.asyncProperty(randomSchemas, links, async (classes, links) => {
+    const fd = await FederatedDatabase.open({ alias: 'first', store: await openMemoryStore() })
+    try {
+      await fd.defineClasses(classes, 'createOrExtend')
+      const known = (await shown(fd)).classes
+      const objects: { readonly oid: string; readonly names: readonly string[] }[] = []
+      for (const { className, isReferenceable, attributes } of [...known, ...known, ...known]) {
+        if (isReferenceable !== true) continue
+        const names = (attributes as readonly Json[]).map(({ attributeName }) => attributeName as string)
+        objects.push({ oid: await fd.createObject(className as string, {}), names })
+      }
+      for (const { from, attribute, to } of links) {
+        const object = objects[from % Math.max(1, objects.length)]
+        const name = object?.names[attribute % Math.max(1, object.names.length)]
+        if (object === undefined || name === undefined) continue
+        const targets = to.map((position) => objects[position % objects.length]?.oid)
+        for (const value of [targets, targets[0]]) {
+          await outcomeOf(() => fd.updateObject(object.oid, { [name]: value }))
+        }
+      }
+      await expectSameAgain(fd)
+    } finally {
+      await fd.close()
+    }
+  })
+  await fc.assert(property, runs(60))
+})
+
+it('what contradicts itself is refused', async () => {
+  const cls = { className: 'A', classNumber: '1000005', shapeNumber: '1000005', isReferenceable: true, attributes: [] }
+  const object = (oid: string, className = 'A'): Json => ({ __class__: className, __identifier__: oid })
+  const refused = async (classes: readonly Json[], objects: readonly Json[]): Promise<string> => {
+    const fd = await opened()
+    try {
+      await fd.rebuild(sourceOf({ classes, indexes: [], objects }))
+      return ''
+    } catch (error) {
+      return (error as Error).message
+    } finally {
+      await fd.close()
+    }
+  }
+  expect(await refused([cls], [object('3-3-1-1'), object('3-3-1-1')])).toContain('stands behind')
+  expect(await refused([cls], [object('3-3-1-1', 'B')])).toContain('no referenceable class')
+  expect(await refused([cls], [object('0-0-0-0')])).toContain('No object has the OID')
+  expect(await refused([cls, { ...cls, className: 'B' }], [])).toContain('different numbers')
+  const other = { ...cls, className: 'B', classNumber: '1000009' }
+  expect(await refused([cls, other], [object('3-3-1-1'), object('3-3-1-2', 'B')])).toContain('another class')
+  expect(await refused([cls], [{ __class__: 'A' }])).toContain('no __identifier__')
+})

@@ -1,0 +1,101 @@
+/** Makes the backups that are due, of all federated databases, and knows the latest of each. Every process looks; of several one makes a backup. */
+import { backUpIfDue, type FederatedDatabase, listBackups, type Manifest } from '@ashlar/engine'
+import { betweenBackupLooksMs, betweenBackupLooksMsMin } from '../limits.ts'
+import { type BackupSettings, backupsOf } from './backup-settings.ts'
+
+export interface BackupState {
+  readonly fd: string
+  readonly lastBackup?: Pick<Manifest, 'name' | 'kind' | 'at'>
+  /** Why this process could not make the one that was due, until one is made. */
+  readonly failure?: string
+}
+
+export interface ScheduleListener {
+  onBackup(fd: string, name: string, removed: readonly string[]): void
+  onFailure(fd: string, message: string): void
+}
+
+export class BackupSchedule {
+  readonly settings: BackupSettings
+  private readonly fds: readonly FederatedDatabase[]
+  private readonly listener: ScheduleListener
+  private readonly stopping = new AbortController()
+  private readonly known = new Map<string, BackupState>()
+  private timer: NodeJS.Timeout | undefined
+  private looking: Promise<void> = Promise.resolve()
+
+  constructor(settings: BackupSettings, fds: readonly FederatedDatabase[], listener: ScheduleListener) {
+    this.settings = settings
+    this.fds = fds
+    this.listener = listener
+  }
+
+  start(): void {
+    this.lookAfter(0)
+  }
+
+  /** What is being written is given up. */
+  async stop(): Promise<void> {
+    clearTimeout(this.timer)
+    this.stopping.abort(new Error('the server is stopping'))
+    await this.looking
+  }
+
+  /** As of the last look. */
+  states(): readonly BackupState[] {
+    return this.fds.map(({ alias }) => this.known.get(alias) ?? { fd: alias })
+  }
+
+  /** Processes that were started together look at different times. */
+  private lookAfter(ms: number): void {
+    this.timer = setTimeout(() => {
+      this.looking = this.look().finally(() => {
+        if (!this.stopping.signal.aborted) this.lookAfter(this.pauseMs() * (0.5 + Math.random()))
+      })
+    }, ms).unref()
+  }
+
+  private pauseMs(): number {
+    const { everyMs = betweenBackupLooksMs, incrementalEveryMs = everyMs } = this.settings
+    const often = Math.min(everyMs, incrementalEveryMs) / 4
+    return Math.max(betweenBackupLooksMsMin, Math.min(betweenBackupLooksMs, often))
+  }
+
+  /** One after the other: together they would take the disk from those who are served. */
+  private async look(): Promise<void> {
+    for (const fd of this.fds) {
+      if (this.stopping.signal.aborted) return
+      await this.lookAt(fd)
+    }
+  }
+
+  private async lookAt(fd: FederatedDatabase): Promise<void> {
+    const directory = backupsOf(this.settings, fd.alias)
+    try {
+      await this.makeDue(fd, directory)
+      this.known.set(fd.alias, await stateOf(fd.alias, directory))
+    } catch (error) {
+      if (this.stopping.signal.aborted) return
+      const { message } = error as Error
+      const before = this.known.get(fd.alias)
+      this.known.set(fd.alias, { fd: fd.alias, ...before, failure: message })
+      // It is tried again at each look, and told once.
+      if (before?.failure !== message) this.listener.onFailure(fd.alias, message)
+    }
+  }
+
+  private async makeDue(fd: FederatedDatabase, directory: string): Promise<void> {
+    const { everyMs, incrementalEveryMs, keepMs } = this.settings
+    if (everyMs === undefined) return
+    const { signal } = this.stopping
+    const made = await backUpIfDue(fd.store, directory, { everyMs, incrementalEveryMs }, { keepMs, signal })
+    if (made !== undefined) this.listener.onBackup(fd.alias, made.backup.name, made.removed)
+  }
+}
+
+async function stateOf(fd: string, directory: string): Promise<BackupState> {
+  const latest = (await listBackups(directory)).all.at(-1)
+  if (latest === undefined) return { fd }
+  const { name, kind, at } = latest
+  return { fd, lastBackup: { name, kind, at } }
+}

@@ -1,0 +1,50 @@
+/** Where backups are kept, and which are made by themselves: the setting `backups`. */
+import { lstat, realpath } from 'node:fs/promises'
+import { dirname, isAbsolute, join, relative, sep } from 'node:path'
+import { AshlarError } from '@ashlar/engine'
+
+export interface BackupSettings {
+  /** Absolute; each federated database has a directory in it, by its alias. */
+  readonly directory: string
+  /** Between full backups; without it none are made by themselves. */
+  readonly everyMs?: number | undefined
+  /** Between backups of any kind. */
+  readonly incrementalEveryMs?: number | undefined
+  /** How old a backup is that is removed. */
+  readonly keepMs?: number | undefined
+}
+
+export function backupsOf({ directory }: BackupSettings, alias: string): string {
+  return join(directory, alias)
+}
+
+/** What a caller names below the directory of backups, by a relative path. Throws MalformedValue for a path that leads out of it, also by a symbolic link. */
+export async function pathBelow({ directory }: BackupSettings, path: string, flag: string): Promise<string> {
+  const joined = join(directory, path)
+  const isBelow = (found: string, root: string): boolean => {
+    const way = relative(root, found)
+    return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+  }
+  if (isAbsolute(path) || path.includes('\0') || !isBelow(joined, directory)) throw outside(flag)
+  const [found, root] = await Promise.all([realpathThere(joined), realpathThere(directory)])
+  if (found !== root && !isBelow(found, root)) throw outside(flag)
+  return joined
+}
+
+/** Of the path, or of the first directory above it that is there. */
+async function realpathThere(path: string): Promise<string> {
+  for (let there = path; ; there = dirname(there)) {
+    const isThere = await lstat(there).then(
+      () => true,
+      () => false,
+    )
+    // A link that leads nowhere is there, and its place is not known.
+    if (isThere) return realpath(there).catch(() => sep)
+    if (there === dirname(there)) return there
+  }
+}
+
+function outside(flag: string): AshlarError {
+  const message = `The flag ${flag} is a path below the directory of backups, without symbolic links out of it.`
+  return new AshlarError('MalformedValue', message, [{ place: ['flags', flag], message }])
+}

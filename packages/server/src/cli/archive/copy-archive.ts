@@ -1,0 +1,191 @@
+/**
+ * An archive of `ashlar export` into an empty store. It is made anew in a store beside, compared with the archive and verified there, and that is copied:
+ * the target gets what is known to be whole, or nothing.
+ */
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { type CopyReport, copyStore, FederatedDatabase, openStore } from '@ashlar/engine'
+import { closeToOthers } from '../../security/close-to-others.ts'
+import { parseExactly } from '../exact-json.ts'
+import { type ArchiveHead, archiveParts, type Counted, checkArchive, type Json } from './read-archive.ts'
+
+export type ArchiveStep = 'checking' | 'reading' | 'creating' | 'filling' | 'comparing' | 'verifying' | 'copying'
+
+export interface ArchiveCopyOptions {
+  readonly signal: AbortSignal
+  /** `done`: objects, or entries of the store. */
+  readonly onProgress: (step: ArchiveStep, done: number, total: number) => void
+}
+
+export interface ArchiveCopied extends Counted {
+  readonly head: ArchiveHead
+  readonly report: CopyReport
+}
+
+/** Of objects that are put into one transaction. */
+const partObjectsMax = 1_000
+const partBytesMax = 2 ** 20
+
+/** The directory in which an archive is made anew: of this process, beside where it goes, or where temporary files are. */
+function archiveScratch(to: string): string {
+  return `${scratchBase(to)}${process.pid}`
+}
+
+function scratchBase(to: string): string {
+  const directory = /^lmdb:(.+)$/.exec(to)?.[1]
+  if (directory !== undefined) return `${resolve(directory)}.importing-`
+  const name = createHash('sha256').update(to).digest('hex').slice(0, 16)
+  return join(tmpdir(), `ashlar-importing-${name}-`)
+}
+
+/** What processes that were killed have left. */
+function removeAbandoned(to: string): void {
+  const base = scratchBase(to)
+  const directory = dirname(base)
+  mkdirSync(directory, { recursive: true })
+  for (const name of readdirSync(directory)) {
+    const pid = name.startsWith(basename(base)) ? name.slice(basename(base).length) : ''
+    if (/^\d+$/.test(pid) && !isAlive(Number(pid))) rmSync(join(directory, name), { recursive: true, force: true })
+  }
+}
+
+function isAlive(pid: number): boolean {
+  if (pid === process.pid) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}
+
+/** Throws an `Error` for the operator where the archive is damaged, or the target holds anything but an unfinished copy of it. */
+export async function copyArchive(path: string, to: string, options: ArchiveCopyOptions): Promise<ArchiveCopied> {
+  const { signal } = options
+  const head = await checkArchive(path, { signal })
+  removeAbandoned(to)
+  const scratch = archiveScratch(to)
+  try {
+    await makeAnew(path, scratch, head, options)
+    const [source, target] = [await openStore(`lmdb:${scratch}`, { isReadOnly: true }), await openStore(to)]
+    try {
+      closeToOthers(to)
+      const report = await copyStore(source, target, {
+        signal,
+        sourceName: `the archive ${basename(path)}`,
+        onProgress: options.onProgress,
+      })
+      return { head, objects: head.objects, parts: head.parts, report }
+    } finally {
+      await source.close()
+      await target.close()
+    }
+  } finally {
+    rmSync(scratch, { recursive: true, force: true })
+  }
+}
+
+async function makeAnew(
+  path: string,
+  scratch: string,
+  head: ArchiveHead & Counted,
+  { signal, onProgress }: ArchiveCopyOptions,
+): Promise<void> {
+  const store = await openStore(`lmdb:${scratch}`)
+  closeToOthers(`lmdb:${scratch}`)
+  const fd = await FederatedDatabase.open({ alias: head.alias, store, changeLog: 'off' })
+  try {
+    await fd.rebuild(
+      { classes: head.classes, indexes: head.indexes.map(withoutState), objects: () => objectsOf(path, signal) },
+      { signal, onProgress: (step, done) => onProgress(step, done, head.objects) },
+    )
+    await compare(path, fd, signal, (done) => onProgress('comparing', done, head.objects))
+    const { problems } = await fd.verify({ signal })
+    const [first] = problems
+    if (first !== undefined)
+      throw new Error(`The archive ${path} contradicts itself; the first of ${problems.length} problems: ${first}`)
+  } finally {
+    await fd.close()
+  }
+}
+
+/** As an index is asked for. */
+function withoutState({ name, indexedClass, isUnique, keyAttributes }: Json): Json {
+  return { name, indexedClass, isUnique, keyAttributes }
+}
+
+async function* objectsOf(path: string, signal: AbortSignal): AsyncGenerator<Json[]> {
+  let objects: Json[] = []
+  let bytes = 0
+  for await (const line of linesOf(path, signal)) {
+    objects.push(objectIn(line))
+    bytes += line.length
+    if (objects.length < partObjectsMax && bytes < partBytesMax) continue
+    yield objects
+    objects = []
+    bytes = 0
+  }
+  if (objects.length > 0) yield objects
+}
+
+function objectIn(line: Buffer): Json {
+  const value = parseExactly(line.toString())
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json
+  throw new Error(`The archive has a line that is no object: ${line.toString('utf8', 0, 60)}`)
+}
+
+async function* linesOf(path: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+  for await (const part of archiveParts(path, { signal })) yield* linesIn(part)
+}
+
+const lineEnd = 0x0a
+
+function* linesIn(bytes: Buffer): Generator<Buffer> {
+  let from = 0
+  for (let to = bytes.indexOf(lineEnd); to >= 0; to = bytes.indexOf(lineEnd, from)) {
+    if (to > from) yield bytes.subarray(from, to)
+    from = to + 1
+  }
+  if (from < bytes.length) yield bytes.subarray(from)
+}
+
+/** What is there now against what the archive has, object by object. */
+async function compare(
+  path: string,
+  fd: FederatedDatabase,
+  signal: AbortSignal,
+  progress: (done: number) => void,
+): Promise<void> {
+  const { objects } = await fd.export({ signal })
+  const made = (async function* (): AsyncGenerator<Buffer> {
+    for await (const { bytes } of objects) yield* linesIn(bytes)
+  })()
+  let done = 0
+  try {
+    for await (const line of linesOf(path, signal)) {
+      const other = await made.next()
+      const isSame = other.done !== true && (line.equals(other.value) || isSameJson(line, other.value))
+      if (!isSame) throw different(path, line)
+      if (++done % 1_000 === 0) progress(done)
+    }
+    const more = await made.next()
+    if (more.done !== true) throw different(path, more.value)
+  } finally {
+    await made.return(undefined)
+  }
+}
+
+/** Another version may write the same value in another way. */
+function isSameJson(one: Buffer, other: Buffer): boolean {
+  return isDeepStrictEqual(parseExactly(one.toString()), parseExactly(other.toString()))
+}
+
+function different(path: string, line: Buffer): Error {
+  const { __identifier__: oid } = objectIn(line)
+  return new Error(
+    `Object ${String(oid)} of the archive ${path} cannot be made as it was: its values and links do not go with those of other objects, or with its class.`,
+  )
+}

@@ -1,0 +1,135 @@
+/** The files of an archive of `ashlar export`, one after the other, and the check that it is whole (docs/export.md). */
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { createGunzip } from 'node:zlib'
+import { archiveFileBytesMax } from '../../limits.ts'
+import { type TarFile, tarFiles } from './tar-files.ts'
+
+export type Json = Readonly<Record<string, unknown>>
+
+export interface ArchiveHead {
+  readonly alias: string
+  readonly exportedAt: string
+  readonly classes: readonly Json[]
+  readonly indexes: readonly Json[]
+}
+
+export interface ArchiveReading {
+  readonly signal?: AbortSignal | undefined
+  /** Compressed bytes that were read. */
+  readonly onRead?: ((bytes: number) => void) | undefined
+}
+
+const format = 'ashlar-archive'
+const version = 1
+const heads = ['archive.json', 'schema.json', 'indexes.json'] as const
+
+/**
+ * Once over all of it: throws an `Error` for the operator where it is no archive, not whole, or has other bytes than were written.
+ */
+export async function checkArchive(path: string, reading: ArchiveReading = {}): Promise<ArchiveHead & Counted> {
+  const hash = createHash('sha256')
+  const counted = { objects: 0, parts: 0 }
+  const texts: unknown[] = []
+  for await (const { name, content } of filesOf(path, reading)) {
+    if (name === 'end.json') {
+      const told = jsonOf(path, name, content) as Json
+      const sha256 = hash.digest('hex')
+      if (told.sha256 !== sha256) throw damaged(path, 'its contents are not those that end.json has the SHA-256 of')
+      if (told.objects !== counted.objects || told.parts !== counted.parts)
+        throw damaged(path, 'it has another number of objects than end.json tells')
+      return { ...headOf(path, texts), ...counted }
+    }
+    hash.update(content)
+    const expected = heads[texts.length]
+    if (expected !== undefined) {
+      if (name !== expected) throw notOne(path)
+      texts.push(jsonOf(path, name, content))
+      if (texts.length === 1) checkVersion(path, texts[0] as Json)
+    } else {
+      counted.parts++
+      if (name !== partName(counted.parts))
+        throw damaged(path, `it has ${name} where ${partName(counted.parts)} is expected`)
+      counted.objects += linesIn(content)
+    }
+  }
+  throw texts.length === 0 ? notOne(path) : damaged(path, 'it ends before end.json')
+}
+
+export interface Counted {
+  readonly objects: number
+  readonly parts: number
+}
+
+/** The files of objects, in their order, after a check of the whole. */
+export async function* archiveParts(path: string, reading: ArchiveReading = {}): AsyncGenerator<Buffer> {
+  for await (const { name, content } of filesOf(path, reading)) if (name.startsWith('objects/')) yield content
+}
+
+async function* filesOf(path: string, { signal, onRead }: ArchiveReading): AsyncGenerator<TarFile> {
+  const source = createReadStream(path)
+  let bytes = 0
+  source.on('data', (chunk) => {
+    bytes += chunk.length
+    onRead?.(bytes)
+  })
+  const unzipped = createGunzip()
+  source.once('error', (error) => unzipped.destroy(error))
+  source.pipe(unzipped)
+  try {
+    for await (const file of tarFiles(unzipped, archiveFileBytesMax)) {
+      signal?.throwIfAborted()
+      yield file
+    }
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code?.startsWith('Z_') === true) throw damaged(path, `gzip says: ${message}`)
+    if (code !== undefined) throw new Error(`The file ${path} cannot be read: ${message}`, { cause: error })
+    throw error
+  } finally {
+    source.destroy()
+    unzipped.destroy()
+  }
+}
+
+function checkVersion(path: string, head: Json): void {
+  if (head.format !== format) throw notOne(path)
+  if (head.version === version) return
+  throw new Error(
+    `The archive ${path} is of version ${String(head.version)}, and this program reads version ${version}.`,
+  )
+}
+
+function headOf(path: string, [head, classes, indexes]: readonly unknown[]): ArchiveHead {
+  if (!Array.isArray(classes) || !Array.isArray(indexes)) throw damaged(path, 'it has no classes, or no indexes')
+  const { alias, exportedAt } = head as Json
+  return { alias: String(alias), exportedAt: String(exportedAt), classes, indexes }
+}
+
+function jsonOf(path: string, name: string, content: Buffer): unknown {
+  try {
+    return JSON.parse(content.toString())
+  } catch {
+    throw damaged(path, `${name} is not JSON`)
+  }
+}
+
+function partName(part: number): string {
+  return `objects/${String(part).padStart(8, '0')}.ndjson`
+}
+
+const lineEnd = 0x0a
+
+function linesIn(content: Buffer): number {
+  let lines = 0
+  for (let at = content.indexOf(lineEnd); at >= 0; at = content.indexOf(lineEnd, at + 1)) lines++
+  return lines
+}
+
+function damaged(path: string, how: string): Error {
+  return new Error(`The archive ${path} is damaged or not whole: ${how}.`)
+}
+
+function notOne(path: string): Error {
+  return new Error(`The file ${path} is no archive of ashlar export.`)
+}

@@ -1,0 +1,65 @@
+/** The files of a tar archive (POSIX ustar) as its bytes come, each held whole. */
+
+export interface TarFile {
+  readonly name: string
+  readonly content: Buffer
+}
+
+const blockBytes = 512
+const nameBytes = 100
+const sizeAt = 124
+const sumAt = 148
+const sumEnd = 156
+const magicAt = 257
+
+/** Up to the first block of zeros. Throws an `Error` for the operator where it is no tar archive, ends within a file, or has a longer one. */
+export async function* tarFiles(source: AsyncIterable<Buffer>, fileBytesMax: number): AsyncGenerator<TarFile> {
+  const bytes = new Bytes(source)
+  for (;;) {
+    const header = await bytes.take(blockBytes)
+    if (header === undefined || header.every((byte) => byte === 0)) return
+    const { name, size } = readHeader(header)
+    if (size > fileBytesMax) throw new Error(`The file ${name} of the archive is longer than ${fileBytesMax} bytes.`)
+    const blocks = await bytes.take(Math.ceil(size / blockBytes) * blockBytes)
+    if (blocks === undefined) throw new Error(`The archive ends within its file ${name}.`)
+    yield { name, content: blocks.subarray(0, size) }
+  }
+}
+
+function readHeader(header: Buffer): { readonly name: string; readonly size: number } {
+  const sum = header.reduce((all, byte, at) => all + (at >= sumAt && at < sumEnd ? 0x20 : byte), 0)
+  const size = octalAt(header, sizeAt)
+  if (header.toString('latin1', magicAt, magicAt + 5) !== 'ustar' || octalAt(header, sumAt) !== sum || !(size >= 0)) {
+    throw new Error('The file is no tar archive, or damaged: a header of it is not right.')
+  }
+  const nameEnd = header.indexOf(0)
+  return { name: header.toString('latin1', 0, nameEnd < 0 ? nameBytes : Math.min(nameEnd, nameBytes)), size }
+}
+
+function octalAt(header: Buffer, at: number): number {
+  return Number.parseInt(header.toString('latin1', at, at + 12), 8)
+}
+
+class Bytes {
+  private readonly chunks: AsyncIterator<Buffer>
+  private held: Buffer[] = []
+  private heldBytes = 0
+
+  constructor(source: AsyncIterable<Buffer>) {
+    this.chunks = source[Symbol.asyncIterator]()
+  }
+
+  /** The next ones; undefined where there are not so many. */
+  async take(count: number): Promise<Buffer | undefined> {
+    while (this.heldBytes < count) {
+      const next = await this.chunks.next()
+      if (next.done === true) return undefined
+      this.held.push(next.value)
+      this.heldBytes += next.value.length
+    }
+    const all = this.held.length === 1 ? (this.held[0] as Buffer) : Buffer.concat(this.held)
+    this.held = [all.subarray(count)]
+    this.heldBytes -= count
+    return all.subarray(0, count)
+  }
+}

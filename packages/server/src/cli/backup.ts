@@ -1,0 +1,198 @@
+/** `ashlar backup` and `ashlar restore`: backups of stores, made beside servers, verified, and restored into empty ones. */
+import type { BackupReport, Manifest, RestoreReport } from '@ashlar/engine'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { readDuration } from '../config/read-value.ts'
+import { closeToOthers } from '../security/close-to-others.ts'
+import { inChild } from './in-child.ts'
+import { Progress } from './progress.ts'
+
+interface BackupOptions {
+  readonly incremental?: true
+  /** Milliseconds. */
+  readonly keep?: number
+  readonly json?: true
+  readonly quiet?: true
+}
+
+interface RestoreOptions {
+  readonly until?: string
+  readonly check?: true
+  readonly json?: true
+  readonly quiet?: true
+}
+
+export function addBackupCommand(program: Command): void {
+  program
+    .command('backup <store> <path>')
+    .summary('Make a backup of a store, also while it is served.')
+    .description(
+      'Make a backup of a store, lmdb:<dir> or postgres://<host>/<database>, also while it is served: of one moment, read again and compared. ' +
+        'The path is a directory of backups, or a file ending in .entries for a single one.',
+    )
+    .option('--incremental', 'only what was changed since the latest backup in the directory, by the change log')
+    .option('--keep <time>', 'then remove backups that are older, such as 7d, unless kept ones need them', durationOf)
+    .addOption(new Option('--json', 'print what was made as JSON'))
+    .addOption(new Option('-q, --quiet', 'no progress, and nothing where all is well'))
+    .action((store: string, path: string, options: BackupOptions, command: Command) => {
+      if (!store.includes(':'))
+        command.error(
+          `error: '${store}' is no address of a store, lmdb:<dir> or postgres://<host>/<database>; of a server that runs: ashlar tool run Backup --fd ${store}`,
+        )
+      const guarded = { work: 'backup', addresses: [store], lostExitCode: 1 } as const
+      return inChild(guarded, (signal) => backUp(store, path, options, signal))
+    })
+}
+
+export function addRestoreCommand(program: Command): void {
+  program
+    .command('restore <backup> [store]')
+    .summary('Restore a backup into an empty store.')
+    .description(
+      'Restore a backup, a directory of backups or a file of one, into an empty store, lmdb:<dir> or postgres://<host>/<database>. ' +
+        'Run again after a stop, it goes on; until it is done the store cannot be opened.',
+    )
+    .option(
+      '--until <moment>',
+      'nothing that was committed later: a time with its zone, or a position of the change log',
+    )
+    .option('--check', 'restore nothing: only read all that would be, and say whether it is whole')
+    .addOption(new Option('--json', 'print what was restored as JSON'))
+    .addOption(new Option('-q, --quiet', 'no progress, and nothing where all is well'))
+    .action((path: string, store: string | undefined, options: RestoreOptions, command: Command) => {
+      if (options.check === true) return inChild(guardedRestore([]), (signal) => check(path, options, signal))
+      if (store === undefined) command.error("error: missing required argument 'store'; or say --check")
+      const address = store as string
+      return inChild(guardedRestore([address]), (signal) => restore(path, address, options, signal))
+    })
+}
+
+function durationOf(text: string): number {
+  try {
+    return readDuration(text, 'It')
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message)
+  }
+}
+
+function guardedRestore(addresses: readonly string[]) {
+  return { work: 'restore', addresses, lostExitCode: 1 } as const
+}
+
+async function backUp(
+  address: string,
+  path: string,
+  { incremental, keep, json, quiet }: BackupOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { backUpStore, openStore } = await import('@ashlar/engine')
+  const store = await openStore(address, { isReadOnly: true })
+  const progress = new StepProgress(quiet === true)
+  try {
+    const onProgress = progress.update
+    const report = await backUpStore(store, path, { isIncremental: incremental, keepMs: keep, signal, onProgress })
+    progress.stop()
+    tell(report, json, quiet, () => backupLines(report))
+  } catch (error) {
+    if (signal.aborted) throw new Error('The backup was stopped; there is none, and nothing is left of it.')
+    throw error
+  } finally {
+    progress.stop()
+    await store.close()
+  }
+}
+
+async function restore(path: string, address: string, options: RestoreOptions, signal: AbortSignal): Promise<void> {
+  const { openStore, planRestore, restoreBackup } = await import('@ashlar/engine')
+  // First, since opening the target makes its directory: a mistyped backup leaves nothing behind.
+  await planRestore(path, options.until)
+  const target = await openStore(address)
+  const progress = new StepProgress(options.quiet === true)
+  try {
+    // As the files of the backup are.
+    closeToOthers(address)
+    const report = await restoreBackup(path, target, { until: options.until, signal, onProgress: progress.update })
+    progress.stop()
+    tell(report, options.json, options.quiet, () => restoreLines(report, target.capabilities.location))
+  } catch (error) {
+    if (signal.aborted) throw new Error('The restore was stopped; run the same command again to resume it.')
+    throw error
+  } finally {
+    progress.stop()
+    await target.close()
+  }
+}
+
+async function check(path: string, { until, json, quiet }: RestoreOptions, signal: AbortSignal): Promise<void> {
+  const { checkBackups, planRestore } = await import('@ashlar/engine')
+  const plan = await planRestore(path, until)
+  const progress = new StepProgress(quiet === true)
+  try {
+    await checkBackups(plan, { signal, onProgress: progress.update })
+  } finally {
+    progress.stop()
+  }
+  tell(plan, json, quiet, () => [...plan.chain.map(backupLine), 'All of it is as it was written.'])
+}
+
+function tell(report: unknown, json: true | undefined, quiet: true | undefined, lines: () => readonly string[]): void {
+  if (json === true) process.stdout.write(`${JSON.stringify(report)}\n`)
+  else if (quiet !== true) process.stdout.write(`${lines().join('\n')}\n`)
+}
+
+function backupLines({ backup, removed }: BackupReport): string[] {
+  return [`Backup ${backupLine(backup)}, verified.`, ...removed.map((name) => `Removed ${name}.`)]
+}
+
+function backupLine({ name, counts, file }: Manifest): string {
+  const { objects, links, indexEntries, commits } = counts
+  const held =
+    commits === undefined
+      ? `${counted(objects)} objects, ${counted(links)} links, ${counted(indexEntries)} index entries`
+      : `${counted(commits)} commits`
+  return `${name}: ${held}, ${counted(file.bytes)} bytes`
+}
+
+function restoreLines({ chain, entries, commits, position, isResumed }: RestoreReport, location: string): string[] {
+  const replayed = position === undefined ? '' : `, then ${counted(commits)} commits, up to ${position}`
+  const names = chain.map(({ name }) => name).join(', ')
+  return [`Restored ${names} into ${location}: ${counted(entries)} entries${replayed}${isResumed ? ' (resumed)' : ''}.`]
+}
+
+function counted(count: number): string {
+  return count.toLocaleString('en')
+}
+
+const units: Readonly<Record<string, string>> = {
+  writing: 'entries written',
+  verifying: 'bytes verified',
+  checking: 'bytes checked',
+  restoring: 'entries restored',
+  comparing: 'entries compared',
+  replaying: 'commits replayed',
+  indexing: 'objects indexed',
+}
+
+/** A bar, or lines, for each step. */
+class StepProgress {
+  private readonly isQuiet: boolean
+  private step: string | undefined
+  private shown: Progress | undefined
+
+  constructor(isQuiet: boolean) {
+    this.isQuiet = isQuiet
+  }
+
+  readonly update = (step: string, done: number, total?: number): void => {
+    if (step !== this.step) {
+      this.stop()
+      this.step = step
+      this.shown = new Progress({ unit: units[step] ?? step, isQuiet: this.isQuiet })
+    }
+    this.shown?.update(done, total)
+  }
+
+  stop(): void {
+    this.shown?.stop()
+    this.shown = undefined
+  }
+}

@@ -1,0 +1,58 @@
+/** How a command is declared that talks to a server: the options that all of them have. What it does is loaded once it runs. */
+import { type Command, Option } from 'commander'
+import { clientVariables } from '../config/config-environment.ts'
+import type { ClientCommandName } from './client-commands.ts'
+
+export interface ClientCommandOptions {
+  /** It writes nothing that could be kept in a file or read by a program. */
+  readonly hasNoOutput?: true
+  /** It is of the server, not of one federated database. */
+  readonly isOfServer?: true
+}
+
+/** Added to `parent`. `usage`: its name and operands, as commander has them; `name`: of its work in `client-commands.ts`. */
+export function addClientCommand(
+  parent: Command,
+  usage: string,
+  description: string,
+  name: ClientCommandName,
+  options: ClientCommandOptions = {},
+): Command {
+  const command = parent.command(usage).summary(firstSentence(description)).description(description)
+  addConnectionOptions(command, options)
+  if (options.hasNoOutput !== true) addOutputOptions(command)
+  return command.optionsGroup('Options:').action(async () => {
+    const { runClientCommand } = await import('./client-commands.ts')
+    await runClientCommand(name, command.processedArgs, command.opts())
+  })
+}
+
+/** For lists of commands. */
+export function firstSentence(text: string): string {
+  return /^.*?[.:](?= |$)/s.exec(text)?.[0].replace(/:$/, '.') ?? text
+}
+
+function addConnectionOptions(command: Command, { isOfServer }: ClientCommandOptions): void {
+  const { url, fd, token, tokenFile, user, password, ca, profile } = clientVariables
+  const all: readonly (readonly [string, string])[] = [
+    ['--url <url>', `the server (${url}; default: http://127.0.0.1:8185)`],
+    ...(isOfServer === true
+      ? []
+      : ([['--fd <alias>', `the federated database (${fd}; default: that of the server)`]] as const)),
+    ['--token <token>', `a token of the caller; others see it in the list of processes, but not in ${token}`],
+    ['--token-file <file>', `a file with the token (${tokenFile})`],
+    ['--user <name>', `a user (${user}), whose password is in ${password}`],
+    ['--ca <file>', `certificates of the authorities that are trusted, a PEM file (${ca})`],
+    ['--profile <name>', `settings of the profile file (${profile})`],
+  ]
+  for (const [flags, text] of all) command.addOption(new Option(flags, text).helpGroup('Connection:'))
+}
+
+function addOutputOptions(command: Command): void {
+  const all: readonly (readonly [string, string])[] = [
+    ['--json', 'print JSON, also of errors'],
+    ['-q, --quiet', 'print data alone: no headings, no notes, no progress'],
+    ['-o, --output <file>', 'write to a file, which is there once it is complete'],
+  ]
+  for (const [flags, text] of all) command.addOption(new Option(flags, text).helpGroup('Output:'))
+}

@@ -1,0 +1,44 @@
+/** `ashlar export`: a class, a query or a whole federated database as a file. */
+import type { ExportOptions } from '@ashlar/client'
+import type { CommandContext } from '../command-context.ts'
+import { CommandError } from '../command-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { Progress } from '../progress.ts'
+
+interface Options {
+  readonly query?: string
+  readonly format?: 'ndjson' | 'csv' | 'archive'
+  readonly columns?: string
+  readonly after?: string
+  readonly quiet?: boolean
+}
+
+export async function exportData(
+  { client, output, signal }: CommandContext,
+  [className]: readonly (string | undefined)[],
+  { query, format, columns, after, quiet }: Options,
+): Promise<void> {
+  const isArchive = format === 'archive' || (format === undefined && className === undefined && query === undefined)
+  if (isArchive && output.terminal !== undefined) {
+    throw new CommandError(exitCodes.usage, 'An archive is not for a terminal: name a file by --output.')
+  }
+  const asked: ExportOptions = {
+    signal,
+    ...(className !== undefined && { class: className }),
+    ...(query !== undefined && { query }),
+    ...(format !== undefined && { format }),
+    ...(columns !== undefined && { columns: columns.split(',') }),
+    ...(after !== undefined && { after }),
+  }
+  const progress = new Progress({ unit: 'bytes', isQuiet: quiet === true || output.terminal !== undefined })
+  let bytes = 0
+  try {
+    for await (const chunk of client.export(asked)) {
+      await output.write(chunk)
+      bytes += chunk.length
+      progress.update(bytes)
+    }
+  } finally {
+    progress.stop()
+  }
+}

@@ -1,0 +1,42 @@
+/** The bytes of a text file, of which none is read as another character than was written: what is not UTF-8 is told. */
+import { isUtf8 } from 'node:buffer'
+import { CommandError } from '../../command-error.ts'
+import { exitCodes } from '../../exit-codes.ts'
+
+const lineBreak = 0x0a
+
+/** Passes them on as they are. Throws CommandError with the line. */
+export async function* checkedUtf8(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let line = 1
+  for await (const chunk of source) {
+    try {
+      decoder.decode(chunk, { stream: true })
+    } catch {
+      throw notUtf8(line + linesBeforeFault(chunk))
+    }
+    for (let at = chunk.indexOf(lineBreak); at >= 0; at = chunk.indexOf(lineBreak, at + 1)) line++
+    yield chunk
+  }
+  try {
+    decoder.decode()
+  } catch {
+    throw notUtf8(line)
+  }
+}
+
+function linesBeforeFault(chunk: Buffer): number {
+  // The chunk may begin amid a character of the one before.
+  let from = 0
+  while (from < 3 && (chunk[from] ?? 0) >> 6 === 0b10) from++
+  for (let lines = 0; ; lines++) {
+    const to = chunk.indexOf(lineBreak, from)
+    if (to < 0 || !isUtf8(chunk.subarray(from, to))) return lines
+    from = to + 1
+  }
+}
+
+function notUtf8(line: number): CommandError {
+  const hint = 'Convert the file first, for example: iconv -f latin1 -t utf-8'
+  return new CommandError(exitCodes.invalid, `Line ${line} is not UTF-8. ${hint}`)
+}

@@ -1,0 +1,41 @@
+/** What is wrong with a CSV file or a record of it, told to whoever made the file. */
+import type { CsvError } from 'csv-parse'
+import { CommandError } from '../../command-error.ts'
+import { exitCodes } from '../../exit-codes.ts'
+
+/** Of a record that cannot be read: goes on from "The record …". */
+export function csvProblem(error: CsvError | undefined, columns: number | undefined): string {
+  const fields = Array.isArray(error?.record) ? error.record.length : undefined
+  switch (error?.code) {
+    case 'CSV_QUOTE_NOT_CLOSED':
+      return 'begins a quoted value that is not closed up to the end of the file'
+    case 'INVALID_OPENING_QUOTE':
+      return 'has a quote amid a value: put the whole value in quotes, and double those within it'
+    case 'CSV_INVALID_CLOSING_QUOTE':
+    case 'CSV_NON_TRIMABLE_CHAR_AFTER_CLOSING_QUOTE':
+      return 'has text after a closing quote: quotes within a value are doubled'
+    case 'CSV_RECORD_INCONSISTENT_COLUMNS':
+    case 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH':
+      if (fields === undefined || columns === undefined) break
+      return `has ${fields} ${fields === 1 ? 'value' : 'values'} for ${columns} ${columns === 1 ? 'column' : 'columns'}`
+    default:
+  }
+  return `cannot be read: ${error?.message ?? 'it is not CSV'}`
+}
+
+const otherDelimiters = [',', ';', '\t', '|']
+
+/** Values would be lost where two columns have one name, and all columns be one where others separate them. Throws CommandError. */
+export function checkHeader(names: readonly string[], isDelimiterGiven: boolean): void {
+  const twice = names.find((name, at) => names.indexOf(name) !== at)
+  if (twice !== undefined) {
+    const hint = 'rename one in the header'
+    throw new CommandError(exitCodes.invalid, `Two columns have the name '${twice}', and one would be lost: ${hint}.`)
+  }
+  const [name = ''] = names
+  const other = otherDelimiters.find((one) => name.includes(one))
+  if (isDelimiterGiven || names.length !== 1 || other === undefined) return
+  const word = other === '\t' ? 'tab' : `'${other}'`
+  const hint = `If its columns are separated by ${word === 'tab' ? 'tabs' : word}, say so: --delimiter ${word}.`
+  throw new CommandError(exitCodes.invalid, `The header is a single column, '${name}'. ${hint}`)
+}

@@ -1,0 +1,260 @@
+/** Records of a file, one after the other: CSV, TSV, JSON or NDJSON, decompressed where they are compressed. */
+import { createReadStream } from 'node:fs'
+import { basename } from 'node:path'
+import { Readable, Transform, type TransformCallback } from 'node:stream'
+import * as zlib from 'node:zlib'
+import { parse } from 'csv-parse'
+import { unreadableFile } from '../../../config/unreadable-file.ts'
+import { CommandError } from '../../command-error.ts'
+import { parseExactly } from '../../exact-json.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import { checkedUtf8 } from './checked-utf8.ts'
+import { checkHeader, csvProblem } from './csv-faults.ts'
+
+export type FileFormat = 'csv' | 'tsv' | 'json' | 'ndjson'
+
+export type Fields = Readonly<Record<string, unknown>>
+
+export interface FileRecord {
+  /** Where it stands: the line on which it ends; of a JSON array its number, from 1. */
+  readonly line: number
+  /** Undefined of what is no record. */
+  readonly fields: Fields | undefined
+  /** Then why. */
+  readonly problem?: string
+}
+
+/** By the ending of the name, without that of a compression. Throws CommandError. */
+export function formatOfName(file: string): FileFormat {
+  const ending = /\.(csv|tsv|tab|json|ndjson|jsonl)(\.(gz|zst))?$/i.exec(basename(file))?.[1]?.toLowerCase()
+  const known: Readonly<Record<string, FileFormat>> = {
+    tab: 'tsv',
+    jsonl: 'ndjson',
+    csv: 'csv',
+    tsv: 'tsv',
+    json: 'json',
+    ndjson: 'ndjson',
+  }
+  const format = known[ending ?? '']
+  if (format !== undefined) return format
+  const what = file === '-' ? 'Standard input has no name that tells' : `The name ${file} does not tell`
+  throw new CommandError(exitCodes.usage, `${what} the format: give --format csv, tsv, json or ndjson.`)
+}
+
+export interface OpenFile {
+  readonly records: AsyncIterable<FileRecord>
+  /** Bytes of the file that were read so far. */
+  readonly bytesRead: () => number
+}
+
+/** How CSV and TSV are read. */
+export interface TableForm {
+  /** Their names, in a file without a header. */
+  readonly columns: readonly string[] | undefined
+  /** The character between values; by default that of the format. */
+  readonly delimiter: string | undefined
+}
+
+/** `-`: standard input. What cannot be read is thrown by the iteration: CommandError. */
+export function openRecords(file: string, format: FileFormat, table: TableForm): OpenFile {
+  const source = file === '-' ? process.stdin : createReadStream(file)
+  let bytes = 0
+  source.on('data', (chunk: Buffer | string) => {
+    bytes += chunk.length
+  })
+  source.pause()
+  const opened = decompressed(source)
+  const records = async function* (): AsyncGenerator<FileRecord> {
+    try {
+      yield* readers[format](Readable.from(checkedUtf8(await opened), { objectMode: false }), table)
+    } catch (error) {
+      if (error instanceof CommandError) throw error
+      const message = unreadableFile(error as NodeJS.ErrnoException)
+      throw new CommandError(exitCodes.usage, `${file === '-' ? 'Standard input' : file} cannot be read: ${message}`)
+    } finally {
+      source.destroy()
+    }
+  }
+  return { records: records(), bytesRead: () => bytes }
+}
+
+const gzipMagic = Buffer.from([0x1f, 0x8b])
+const zstdMagic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
+
+/** By its first bytes. */
+async function decompressed(source: Readable): Promise<Readable> {
+  const chunks = source[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+  const first = await chunks.next()
+  const all = async function* (): AsyncGenerator<Buffer> {
+    for (let next = first; next.done !== true; next = await chunks.next()) yield next.value
+  }
+  const bytes = Readable.from(all(), { objectMode: false })
+  const head = first.done === true ? Buffer.alloc(0) : first.value.subarray(0, 4)
+  if (head.subarray(0, 2).equals(gzipMagic)) return piped(bytes, zlib.createGunzip())
+  if (!head.equals(zstdMagic)) return bytes
+  const { createZstdDecompress } = zlib as { createZstdDecompress?: () => Transform }
+  if (createZstdDecompress !== undefined) return piped(bytes, createZstdDecompress())
+  throw new CommandError(exitCodes.usage, 'Node.js reads zstd from version 22.15 on: decompress the file first.')
+}
+
+function piped(source: Readable, through: Transform): Readable {
+  source.on('error', (error) => through.destroy(error))
+  return source.pipe(through)
+}
+
+type Reader = (source: Readable, table: TableForm) => AsyncIterable<FileRecord>
+
+const readers: Readonly<Record<FileFormat, Reader>> = {
+  csv: (source, table) => readTable(source, ',', table),
+  tsv: (source, table) => readTable(source, '\t', table),
+  ndjson: readLines,
+  json: readArray,
+}
+
+interface ParsedRow {
+  readonly record: Fields
+  readonly info: { readonly lines: number }
+}
+
+/** With a header, unless `columns` has the names. An empty cell is null; one with quotes an empty text. */
+async function* readTable(
+  source: Readable,
+  usualDelimiter: string,
+  { columns, delimiter }: TableForm,
+): AsyncGenerator<FileRecord> {
+  const skipped: FileRecord[] = []
+  let width = columns?.length
+  const named = (header: string[]): string[] => {
+    checkHeader(header, delimiter !== undefined)
+    width = header.length
+    return header
+  }
+  const parser = parse({
+    bom: true,
+    columns: columns === undefined ? named : [...columns],
+    delimiter: delimiter ?? usualDelimiter,
+    info: true,
+    skip_empty_lines: true,
+    skip_records_with_error: true,
+    ...(usualDelimiter === '\t' && { quote: null }),
+    cast: (value, { quoting, header }) => (value === '' && !quoting && !header ? null : value),
+    on_skip: (error) => {
+      skipped.push({ line: Number(error?.lines ?? 0), fields: undefined, problem: csvProblem(error, width) })
+      return undefined
+    },
+  })
+  source.on('error', (error) => parser.destroy(error))
+  for await (const { record, info } of source.pipe(parser) as AsyncIterable<ParsedRow>) {
+    yield* skipped.splice(0)
+    yield { line: info.lines, fields: record }
+  }
+  yield* skipped
+}
+
+async function* readLines(source: Readable): AsyncGenerator<FileRecord> {
+  let [line, rest] = [0, '']
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  for await (const chunk of source as AsyncIterable<Buffer>) {
+    // What is left of the chunk before is joined once its line ends, however many chunks that takes.
+    const [end = '', ...lines] = decoder.decode(chunk, { stream: true }).split('\n')
+    rest += end
+    for (const next of lines) {
+      const text = rest
+      rest = next
+      line++
+      if (text.trim() !== '') yield recordOf(text, line)
+    }
+  }
+  if (rest.trim() !== '') yield recordOf(rest, line + 1)
+}
+
+/** An array of objects, of which one at a time is held. */
+async function* readArray(source: Readable): AsyncGenerator<FileRecord> {
+  let number = 0
+  for await (const text of source.pipe(new ElementSplitter()) as AsyncIterable<string>) yield recordOf(text, ++number)
+}
+
+function recordOf(text: string, line: number): FileRecord {
+  let value: unknown
+  try {
+    value = parseExactly(text)
+  } catch (error) {
+    return { line, fields: undefined, problem: `is not JSON: ${(error as Error).message}` }
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { line, fields: value as Fields }
+  return { line, fields: undefined, problem: 'is not a JSON object' }
+}
+
+/** The elements of a JSON array, as texts. */
+class ElementSplitter extends Transform {
+  private readonly decoder = new TextDecoder('utf-8', { fatal: true })
+  private text = ''
+  private at = 0
+  private start = -1
+  private depth = 0
+  private isInText = false
+  private isOver = false
+
+  constructor() {
+    super({ readableObjectMode: true })
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    try {
+      this.text += this.decoder.decode(chunk, { stream: true })
+      this.scan()
+      done()
+    } catch (error) {
+      done(error as Error)
+    }
+  }
+
+  override _flush(done: TransformCallback): void {
+    done(this.isOver ? null : new Error('the JSON array has no end'))
+  }
+
+  private scan(): void {
+    for (; this.at < this.text.length; this.at++) {
+      const character = this.text[this.at] as string
+      if (this.isInText) {
+        // What is escaped may be in the next chunk.
+        if (character === '\\') {
+          if (this.at + 1 === this.text.length) break
+          this.at++
+        } else if (character === '"') this.isInText = false
+      } else this.step(character)
+    }
+    const from = this.start < 0 ? this.at : this.start
+    this.text = this.text.slice(from)
+    this.at -= from
+    if (this.start >= 0) this.start = 0
+  }
+
+  private step(character: string): void {
+    const isBlank = /\s/.test(character)
+    if (this.depth === 0) {
+      if (isBlank || character === '\uFEFF') return
+      if (character !== '[' || this.isOver) throw new Error('it is not a JSON array')
+      this.depth = 1
+      return
+    }
+    const isClosing = character === ']' || character === '}'
+    if (this.depth === 1 && (character === ',' || character === ']')) {
+      this.endElement()
+      if (character === ']') {
+        this.depth = 0
+        this.isOver = true
+      }
+      return
+    }
+    if (this.start < 0 && !isBlank) this.start = this.at
+    if (character === '"') this.isInText = true
+    else if (character === '[' || character === '{') this.depth++
+    else if (isClosing) this.depth--
+  }
+
+  private endElement(): void {
+    if (this.start >= 0) this.push(this.text.slice(this.start, this.at))
+    this.start = -1
+  }
+}

@@ -1,0 +1,137 @@
+/** `ashlar get|create|update|delete`: objects by their OIDs. */
+import type { Attributes, CreateObjectBody, ObjectRepresentation } from '@ashlar/client'
+import { type CommandContext, parseInput, readInput, readInputFile } from '../command-context.ts'
+import { CommandError } from '../command-error.ts'
+import { stringifyExactly } from '../exact-json.ts'
+import { exitCodes } from '../exit-codes.ts'
+
+interface MatchOptions {
+  readonly ifMatch?: string
+}
+
+/** One OID gives its object, several or `-` a list. */
+export async function getObjects(
+  { client, output }: CommandContext,
+  [words]: readonly [readonly string[]],
+): Promise<void> {
+  const oids = oidsOf(words)
+  const objects = oids.length === 1 ? [await client.readObject(oids[0] ?? '')] : await readTogether(client, oids)
+  const isList = words.length !== 1 || words[0] === '-'
+  await output.data(isList ? objects : objects[0], () => {
+    return objects.flatMap((object, at) => [...(at === 0 ? [] : ['']), ...shownObject(object, output)])
+  })
+}
+
+/** Of one snapshot. */
+async function readTogether(
+  client: CommandContext['client'],
+  oids: readonly string[],
+): Promise<ObjectRepresentation[]> {
+  const operations = oids.map((oid) => ({ method: 'get', uri: `/v1/object/${encodeURIComponent(oid)}` }))
+  if (operations.length === 0) return []
+  return (await client.runTransaction(operations)).map(({ result }) => result as ObjectRepresentation)
+}
+
+function shownObject(object: ObjectRepresentation, output: CommandContext['output']): string[] {
+  return output
+    .table(
+      ['', ''],
+      Object.entries(object).map(([name, value]) => [name, cellOf(value)]),
+    )
+    .slice(1)
+}
+
+/** Of a value in a table: texts as they are, all else as JSON. */
+export function cellOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  return value === undefined || value === null ? '' : stringifyExactly(value)
+}
+
+/** With nothing but the class: an object with defaults. A JSON array makes several objects, all of them or none. */
+export async function createObjects(
+  { client, output }: CommandContext,
+  [className, words]: readonly [string, readonly string[]],
+): Promise<void> {
+  const given = attributesOf(words)
+  if (!Array.isArray(given)) {
+    const created = await client.createObject(className, attributesFrom(given, 'The object'))
+    return output.data(created, () => [created.__identifier__])
+  }
+  const bodies: CreateObjectBody[] = given.map((attributes: unknown, at) => {
+    return { class: className, attributes: attributesFrom(attributes, `Object ${at + 1} of the list`) }
+  })
+  const created = bodies.length === 0 ? [] : await client.createObjects(bodies)
+  await output.data(created, () => created.map(({ __identifier__ }) => __identifier__))
+}
+
+export async function updateObject(
+  { client, output }: CommandContext,
+  [oid, words]: readonly [string, readonly string[]],
+  { ifMatch }: MatchOptions,
+): Promise<void> {
+  const attributes = attributesFrom(attributesOf(words), 'The change')
+  if (Object.keys(attributes).length === 0)
+    throw new CommandError(exitCodes.usage, 'Nothing is to be changed: give name=value, or JSON.')
+  await client.updateObject(oid, attributes, ifMatch === undefined ? {} : { ifMatch })
+  await output.result({ updated: [oid] }, () => [`Updated ${oid}.`])
+}
+
+/** All of them or none. */
+export async function deleteObjects(
+  { client, output }: CommandContext,
+  [words]: readonly [readonly string[]],
+  { ifMatch }: MatchOptions,
+): Promise<void> {
+  const oids = oidsOf(words)
+  if (ifMatch !== undefined && oids.length !== 1)
+    throw new CommandError(exitCodes.usage, '--if-match is for a single object.')
+  if (oids.length === 1) await client.deleteObject(oids[0] ?? '', ifMatch === undefined ? {} : { ifMatch })
+  else if (oids.length > 1)
+    await client.runTransaction(oids.map((oid) => ({ method: 'delete', uri: `/v1/object/${encodeURIComponent(oid)}` })))
+  await output.result({ deleted: oids }, () => [`Deleted ${oids.length === 1 ? oids[0] : `${oids.length} objects`}.`])
+}
+
+/** `-` stands for those of standard input, between blanks or line breaks. */
+function oidsOf(words: readonly string[]): string[] {
+  const oids = words.flatMap((word) =>
+    word === '-'
+      ? readInputFile('-')
+          .split(/\s+/)
+          .filter((oid) => oid !== '')
+      : [word],
+  )
+  const wrong = oids.find((oid) => !/^\d+-\d+-\d+-\d+$/.test(oid))
+  if (wrong !== undefined)
+    throw new CommandError(exitCodes.usage, `${wrong} is not an OID: an OID is four numbers, such as 3-3-1-1.`)
+  return oids
+}
+
+/** `name=text` and `name:=<JSON>`, or JSON as a whole: a word, `@file` or `-`. */
+function attributesOf(words: readonly string[]): unknown {
+  const [word = '{}', ...others] = words
+  const isPair = /^[^{["@=]+=/.test(word)
+  if (!isPair) {
+    if (others.length > 0) throw new CommandError(exitCodes.usage, 'JSON is a single word: put it into quotes.')
+    if (/^[\p{L}_][\p{L}\p{N}_.]*$/u.test(word))
+      throw new CommandError(exitCodes.usage, `${word} has no value: give ${word}=text or ${word}:=JSON.`)
+    return parseInput(
+      readInput(word),
+      word === '-' ? 'Standard input' : word.startsWith('@') ? word.slice(1) : 'The word',
+    )
+  }
+  return Object.fromEntries(words.map(pairOf))
+}
+
+function pairOf(word: string): [string, unknown] {
+  const at = word.indexOf('=')
+  if (at <= 0) throw new CommandError(exitCodes.usage, `${word} is neither name=text nor name:=JSON.`)
+  const [name, value] = [word.slice(0, at), word.slice(at + 1)]
+  return name.endsWith(':')
+    ? [name.slice(0, -1), parseInput(value, `The value of ${name.slice(0, -1)}`)]
+    : [name, value]
+}
+
+function attributesFrom(value: unknown, what: string): Attributes {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Attributes
+  throw new CommandError(exitCodes.usage, `${what} is not a JSON object of attributes.`)
+}

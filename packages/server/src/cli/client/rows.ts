@@ -1,0 +1,120 @@
+/** Rows of a query as a table, JSON, NDJSON or CSV, as they arrive. */
+import { CommandError } from '../command-error.ts'
+import { stringifyExactly } from '../exact-json.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Output } from '../output.ts'
+import { TableLayout } from '../table.ts'
+import { cellOf } from './objects.ts'
+
+export type RowFormat = 'table' | 'json' | 'ndjson' | 'csv'
+
+/** Where rows are written: the output of a command, or a page of a terminal. */
+export interface RowsTarget extends Pick<Output, 'lines' | 'tableOptions'> {
+  /** Resolves when there is room for more. */
+  write(text: string): Promise<void>
+}
+
+/** Rows by which the columns of a table are found, and their widths. */
+const rowsForLayout = 1_000
+
+/** Resolves with the number of rows. */
+type Writer = (rows: AsyncIterable<unknown>, target: RowsTarget, isHeadless: boolean) => Promise<number>
+
+const writers: Readonly<Record<RowFormat, Writer>> = {
+  json: writeArray,
+  ndjson: writeLines,
+  table: (rows, target, isHeadless) => writeColumns(rows, isHeadless, tableColumns(target), target),
+  csv: (rows, target) => writeColumns(rows, false, csvColumns, target),
+}
+
+/** As they arrive, in constant memory; `isHeadless`: a table without its head. Throws CommandError, and what `rows` throws. */
+export function writeRows(
+  format: RowFormat,
+  rows: AsyncIterable<unknown>,
+  target: RowsTarget,
+  isHeadless: boolean,
+): Promise<number> {
+  return writers[format](rows, target, isHeadless)
+}
+
+async function writeArray(rows: AsyncIterable<unknown>, target: RowsTarget): Promise<number> {
+  let count = 0
+  for await (const row of rows) await target.write(`${count++ === 0 ? '[\n' : ',\n'}${stringifyExactly(row)}`)
+  await target.write(count === 0 ? '[]\n' : '\n]\n')
+  return count
+}
+
+async function writeLines(rows: AsyncIterable<unknown>, target: RowsTarget): Promise<number> {
+  let count = 0
+  for await (const row of rows) {
+    await target.write(`${stringifyExactly(row)}\n`)
+    count++
+  }
+  return count
+}
+
+interface ColumnFormat {
+  readonly head: string
+  line(cells: readonly string[]): string
+}
+
+type ColumnsOf = (names: readonly string[], rows: readonly (readonly string[])[]) => ColumnFormat
+
+function tableColumns({ tableOptions }: RowsTarget): ColumnsOf {
+  return (names, rows) => {
+    const layout = new TableLayout(names, rows, tableOptions)
+    return { head: layout.headLine(), line: (cells) => layout.line(cells) }
+  }
+}
+
+const csvColumns: ColumnsOf = (names) => ({ head: csvLine(names), line: csvLine })
+
+/** RFC 4180, but for the line break, which is that of the system's own tools. */
+function csvLine(cells: readonly string[]): string {
+  return cells.map((cell) => (/[",\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')
+}
+
+/** The columns are those of the first rows. Throws CommandError where a later row has another: nothing is left out silently. */
+async function writeColumns(
+  rows: AsyncIterable<unknown>,
+  isHeadless: boolean,
+  columnsOf: ColumnsOf,
+  target: RowsTarget,
+): Promise<number> {
+  const first: Readonly<Record<string, unknown>>[] = []
+  let names: string[] = []
+  let columns: ColumnFormat | undefined
+  const line = (record: Readonly<Record<string, unknown>>): string[] => names.map((name) => cellOf(record[name]))
+  const begin = async (): Promise<ColumnFormat> => {
+    names = [...new Set(first.flatMap((record) => Object.keys(record)))]
+    const cells = first.map(line)
+    const begun = columnsOf(names, cells)
+    if (names.length > 0)
+      await target.lines([...(isHeadless ? [] : [begun.head]), ...cells.map((row) => begun.line(row))])
+    return begun
+  }
+  let count = 0
+  for await (const row of rows) {
+    count++
+    const record = recordOf(row)
+    if (columns === undefined) {
+      first.push(record)
+      if (first.length >= rowsForLayout) columns = await begin()
+      continue
+    }
+    const other = Object.keys(record).find((name) => !names.includes(name))
+    if (other !== undefined) {
+      const hint = `Row ${count} has an attribute ${other}, which none of the first ${rowsForLayout} has: use --format ndjson.`
+      throw new CommandError(exitCodes.failed, hint)
+    }
+    await target.lines([columns.line(line(record))])
+  }
+  if (columns === undefined) await begin()
+  return count
+}
+
+/** A row that is a single value is one of the column `value`. */
+export function recordOf(row: unknown): Readonly<Record<string, unknown>> {
+  const isRecord = typeof row === 'object' && row !== null && !Array.isArray(row)
+  return isRecord ? (row as Readonly<Record<string, unknown>>) : { value: row }
+}

@@ -1,0 +1,38 @@
+/** What of two schemas differs, line by line, under the class that it belongs to. */
+import type { SchemaClass, SchemaState } from './schema-state.ts'
+import { attributeText, classText, indexText } from './schema-text.ts'
+
+/** `-` is in `current` alone, `+` in `wanted` alone. [] where they are the same. */
+export function differencesOf(current: SchemaState, wanted: SchemaState): string[] {
+  const names = [...new Set([...current.classes, ...wanted.classes].map(({ className }) => className))].sort()
+  const ofClasses = names.flatMap((name) => {
+    const [before, after] = [current, wanted].map(({ classes }) => classes.find(({ className }) => className === name))
+    if (before === undefined) return after === undefined ? [] : classText(after, 'asNeeded').map((line) => `+ ${line}`)
+    return after === undefined
+      ? classText(before, 'asNeeded').map((line) => `- ${line}`)
+      : differencesOfClass(before, after)
+  })
+  const [old = [], next = []] = [current, wanted].map(({ indexes }) =>
+    indexes.map((index) => indexText(index, 'asNeeded')),
+  )
+  return [...ofClasses, ...linesOf(old, next)]
+}
+
+function differencesOfClass(before: SchemaClass, after: SchemaClass): string[] {
+  const [old = '', next = ''] = [before, after].map((cls) => classText({ ...cls, attributes: [] }, 'asNeeded')[0] ?? '')
+  const [attributesBefore = [], attributesAfter = []] = [before, after].map(({ attributes }) => {
+    return attributes.map((attribute) => `  ${attributeText(attribute, 'asNeeded')}`).sort()
+  })
+  const lines = linesOf(attributesBefore, attributesAfter)
+  const open = (head: string): string => head.replace(/ \{\}$/, ' {')
+  if (old !== next) return [`- ${open(old)}`, `+ ${open(next)}`, ...lines]
+  return lines.length === 0 ? [] : [`  ${open(old)}`, ...lines]
+}
+
+function linesOf(old: readonly string[], next: readonly string[]): string[] {
+  const [before, after] = [new Set(old), new Set(next)]
+  return [
+    ...old.filter((line) => !after.has(line)).map((line) => `- ${line}`),
+    ...next.filter((line) => !before.has(line)).map((line) => `+ ${line}`),
+  ]
+}

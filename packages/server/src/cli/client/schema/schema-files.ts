@@ -1,0 +1,151 @@
+/** Files of a schema: one, or a folder of them, read as a single text of DO, whose faults are told by file and line. */
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readInputFile } from '../../command-context.ts'
+import { CommandError } from '../../command-error.ts'
+import { exitCodes } from '../../exit-codes.ts'
+
+const extension = '.do'
+
+export interface SchemaSource {
+  /** UPDATE SCHEMA with the classes of all files, and then their indexes. */
+  readonly text: string
+  /** Where a line of the text comes from; both count from 1. */
+  placeOf(line: number): string
+}
+
+/** `place`: a file, `-` for standard input, or a folder, of which all files that end in `.do` are meant. Throws CommandError. */
+export function readSchemaSource(place: string): SchemaSource {
+  const files = place !== '-' && isFolder(place) ? filesIn(place) : [place]
+  const texts = files.map((file) => readInputFile(file))
+  // As a pipe leaves it whose first command has failed: it does not mean that all classes are to go.
+  if (texts.every((text) => text.trim() === '')) {
+    const hint = 'A schema without classes is UPDATE SCHEMA {}.'
+    throw new CommandError(exitCodes.invalid, `${place === '-' ? 'Standard input' : place} is empty. ${hint}`)
+  }
+  const parts = texts.map((text, at) => splitSource(text, files[at] === '-' ? 'standard input' : (files[at] ?? place)))
+  const lines: Line[] = [
+    { text: 'UPDATE SCHEMA {', place: place },
+    ...parts.flatMap(({ classes }) => classes),
+    { text: '};', place: place },
+    ...parts.flatMap(({ others }) => others),
+  ]
+  return {
+    text: lines.map(({ text }) => text).join('\n'),
+    placeOf: (line) => lines[line - 1]?.place ?? place,
+  }
+}
+
+interface Line {
+  readonly text: string
+  /** `file:line`. */
+  readonly place: string
+}
+
+/**
+ * What stands within UPDATE SCHEMA {…}, and all other statements. Lines stay whole lines, so that columns stay right: what does not belong to a part is blank
+ * in it.
+ */
+function splitSource(text: string, file: string): { readonly classes: Line[]; readonly others: Line[] } {
+  const inClasses = blanked(text)
+  const inOthers = blanked(text)
+  let depth = 0
+  let isSchema = false
+  /** Where the statement begins, and what there is of it outside of comments. */
+  let begun = 0
+  let statement = ''
+  for (const { from, to, kind } of piecesOf(text)) {
+    if (kind === 'comment') continue
+    const piece = text.slice(from, to)
+    const isCode = kind === 'code'
+    if (isCode && depth === 0 && piece === '{' && /^\s*UPDATE\s+SCHEMA\s*$/i.test(statement)) {
+      isSchema = true
+      depth++
+      for (let at = begun; at < from; at++) inOthers[at] = text[at] === '\n' ? '\n' : ' '
+      continue
+    }
+    if (isCode && piece === '{') depth++
+    if (isCode && piece === '}') depth--
+    const isEnd = isCode && depth === 0 && (isSchema ? piece === '}' : piece === ';')
+    // Of a statement that was moved, its braces and its semicolon are left out.
+    const isLeftOut = isEnd && (isSchema || statement.trim() === '')
+    const target = isSchema ? inClasses : inOthers
+    if (!isLeftOut) for (let at = from; at < to; at++) target[at] = text[at] ?? ' '
+    if (isEnd) {
+      if (!isLeftOut) refuseOthers(statement, text.slice(0, from), file)
+      isSchema = false
+      begun = to
+    }
+    statement = isEnd ? '' : isSchema ? statement : statement + piece
+  }
+  if (statement.trim() !== '') refuseOthers(statement, text.slice(0, begun + statement.search(/\S/)), file)
+  return { classes: linesOf(inClasses.join(''), file), others: linesOf(closed(inOthers.join('')), file) }
+}
+
+/** Whatever else it did would be done to a database in memory, and lost. `before`: the text up to it. */
+function refuseOthers(statement: string, before: string, file: string): void {
+  if (/^\s*CREATE\s+(?:UNIQUE\s+)?INDEX\b/i.test(statement)) return
+  const hint = 'a file of a schema has UPDATE SCHEMA {…} and CREATE INDEX, and nothing else'
+  throw new CommandError(exitCodes.invalid, `${file}:${before.split('\n').length}: ${hint}.`)
+}
+
+/** The last statement of a file need not end with a semicolon; that of the next file follows. */
+function closed(text: string): string {
+  const trimmed = text.trimEnd()
+  return trimmed === '' || trimmed.endsWith(';') ? text : `${trimmed};`
+}
+
+function blanked(text: string): string[] {
+  return Array.from({ length: text.length }, (_, at) => (text[at] === '\n' ? '\n' : ' '))
+}
+
+function linesOf(text: string, file: string): Line[] {
+  return text
+    .split('\n')
+    .map((line, at) => ({ text: line.trimEnd(), place: `${file}:${at + 1}` }))
+    .filter((line) => line.text !== '')
+}
+
+interface Piece {
+  readonly from: number
+  readonly to: number
+  readonly kind: 'code' | 'text' | 'comment'
+}
+
+/** Characters of code one by one; quoted texts and comments as wholes. */
+function* piecesOf(text: string): Generator<Piece> {
+  const whole = /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|(['"`])(?:(?!\1)[^\\]|\\[\s\S])*(?:\1|$)/y
+  for (let from = 0; from < text.length; ) {
+    whole.lastIndex = from
+    const found = whole.exec(text)?.[0]
+    const to = from + (found?.length ?? 1)
+    yield { from, to, kind: found === undefined ? 'code' : found.startsWith('/') ? 'comment' : 'text' }
+    from = to
+  }
+}
+
+function isFolder(place: string): boolean {
+  return existsSync(place) && statSync(place).isDirectory()
+}
+
+function filesIn(folder: string): string[] {
+  const files = readdirSync(folder)
+    .filter((file) => file.endsWith(extension))
+    .sort()
+  if (files.length === 0)
+    throw new CommandError(exitCodes.usage, `The folder ${folder} has no files that end in ${extension}.`)
+  return files.map((file) => join(folder, file))
+}
+
+/** `place` is a folder: those of its files that end in `.do` are replaced, and others removed. Throws CommandError. */
+export function writeSchemaFiles(folder: string, files: ReadonlyMap<string, string>): void {
+  try {
+    mkdirSync(folder, { recursive: true })
+    for (const [file, text] of files) writeFileSync(join(folder, file), text)
+    for (const file of readdirSync(folder)) {
+      if (file.endsWith(extension) && !files.has(file)) rmSync(join(folder, file))
+    }
+  } catch (error) {
+    throw new CommandError(exitCodes.failed, `Cannot write to ${folder}: ${(error as Error).message}`)
+  }
+}

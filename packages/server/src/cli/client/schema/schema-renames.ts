@@ -1,0 +1,125 @@
+/** Renames that were asked for: a schema as it is once they are done, so that what is left to change can be told from it. */
+import type { AttributeDefinition, TypeDefinition } from '@ashlar/client'
+import { CommandError } from '../../command-error.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import type { SchemaClass, SchemaIndex, SchemaState } from './schema-state.ts'
+
+/** `Fleet.Car=Fleet.Vehicle` for a class, `Fleet.Vehicle.mileage=distance` for an attribute. */
+export type Renames = readonly string[]
+
+export interface RenamedSchema {
+  readonly schema: SchemaState
+  readonly classes: readonly { readonly from: string; readonly to: string }[]
+  /** By the name that the class has afterwards. */
+  readonly attributes: readonly { readonly className: string; readonly from: string; readonly to: string }[]
+}
+
+/** Classes are renamed before attributes, which may be given under either name of their class. Throws CommandError for what is not there. */
+export function applyRenames(schema: SchemaState, renames: Renames): RenamedSchema {
+  const known = new Set(schema.classes.map(({ className }) => className))
+  const pairs = renames.map(pairOf)
+  const classes = pairs.filter(({ from }) => known.has(from))
+  const newNames = new Map(classes.map(({ from, to }) => [from, to]))
+  const named = (className: string): string => newNames.get(className) ?? className
+  const moved = schema.classes.map((cls) => renamedClass(cls, named))
+  const attributes = pairs
+    .filter(({ from }) => !known.has(from))
+    .map(({ from, to }) => {
+      const at = from.lastIndexOf('.')
+      const className = named(from.slice(0, Math.max(0, at)))
+      const attribute = from.slice(at + 1)
+      const cls = moved.find((one) => one.className === className)
+      if (cls?.attributes.some(({ attributeName }) => attributeName === attribute) !== true)
+        throw wrong(`There is no class and no attribute ${from} to be renamed.`)
+      return { className, from: attribute, to }
+    })
+  const attributeNamed = (className: string, name: string): string => {
+    return attributes.find((one) => one.className === className && one.from === name)?.to ?? name
+  }
+  return {
+    classes,
+    attributes,
+    schema: {
+      classes: moved
+        .map((cls) => withAttributeNames(cls, attributeNamed))
+        .sort((one, other) => (one.className < other.className ? -1 : 1)),
+      indexes: schema.indexes.map((index) => renamedIndex(index, named, moved, attributeNamed)),
+    },
+  }
+}
+
+function pairOf(rename: string): { readonly from: string; readonly to: string } {
+  const [from = '', to = '', ...others] = rename.split('=')
+  if (from === '' || to === '' || others.length > 0) throw wrong(`${rename} is no rename: one is old=new.`)
+  return { from, to }
+}
+
+function renamedClass(cls: SchemaClass, named: (className: string) => string): SchemaClass {
+  return {
+    ...cls,
+    className: named(cls.className),
+    superClass: cls.superClass === null ? null : named(cls.superClass),
+    attributes: cls.attributes.map((attribute) => ({ ...attribute, ...renamedType(attribute, named) })),
+  }
+}
+
+function renamedType(type: TypeDefinition, named: (className: string) => string): Partial<TypeDefinition> {
+  return {
+    ...(type.referencedClass !== undefined && { referencedClass: named(type.referencedClass) }),
+    ...(type.edgeClass !== undefined && { edgeClass: named(type.edgeClass) }),
+    ...(type.class !== undefined && { class: named(type.class) }),
+    ...(type.elementSpecification !== undefined && {
+      elementSpecification: { ...type.elementSpecification, ...renamedType(type.elementSpecification, named) },
+    }),
+  }
+}
+
+type AttributeNamed = (className: string, name: string) => string
+
+function withAttributeNames(cls: SchemaClass, attributeNamed: AttributeNamed): SchemaClass {
+  const withInverse = (type: TypeDefinition): Partial<TypeDefinition> => {
+    const { referencedClass = '', inverseAttribute, edgeClass = '', edgeAttribute, elementSpecification } = type
+    return {
+      ...(inverseAttribute !== undefined && { inverseAttribute: attributeNamed(referencedClass, inverseAttribute) }),
+      ...(edgeAttribute !== undefined && { edgeAttribute: attributeNamed(edgeClass, edgeAttribute) }),
+      ...(elementSpecification !== undefined && {
+        elementSpecification: { ...elementSpecification, ...withInverse(elementSpecification) },
+      }),
+    }
+  }
+  return {
+    ...cls,
+    attributes: cls.attributes.map((attribute): AttributeDefinition => {
+      return {
+        ...attribute,
+        ...withInverse(attribute),
+        attributeName: attributeNamed(cls.className, attribute.attributeName),
+      }
+    }),
+  }
+}
+
+/** An attribute of the class or of one above it, where the key begins with it. */
+function renamedIndex(
+  index: SchemaIndex,
+  named: (className: string) => string,
+  classes: readonly SchemaClass[],
+  attributeNamed: AttributeNamed,
+): SchemaIndex {
+  const indexedClass = named(index.indexedClass)
+  const keys = index.keys.map((key) => {
+    const [, first = '', rest = ''] = /^([^.:]*)(.*)$/s.exec(key) ?? []
+    for (let name: string | null = indexedClass; name !== null; ) {
+      const cls = classes.find((one) => one.className === name)
+      if (cls?.attributes.some(({ attributeName }) => attributeName === first) === true)
+        return attributeNamed(cls.className, first) + rest
+      name = cls?.superClass ?? null
+    }
+    return key
+  })
+  return { ...index, indexedClass, keys }
+}
+
+function wrong(message: string): CommandError {
+  return new CommandError(exitCodes.usage, message)
+}

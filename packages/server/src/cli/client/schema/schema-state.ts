@@ -1,0 +1,105 @@
+/** A schema as the commands on schemas know it: the classes that people have made, and their indexes. */
+import type { AttributeDefinition, ClassRepresentation, TypeDefinition } from '@ashlar/client'
+
+export interface SchemaClass {
+  readonly className: string
+  readonly isReferenceable: boolean
+  readonly superClass: string | null
+  /** Its own ones. */
+  readonly attributes: readonly AttributeDefinition[]
+}
+
+export interface SchemaIndex {
+  readonly name: string
+  readonly indexedClass: string
+  readonly isUnique: boolean
+  /** Names or paths, in their order. */
+  readonly keys: readonly string[]
+}
+
+export interface SchemaState {
+  /** By name, in its order. */
+  readonly classes: readonly SchemaClass[]
+  /** By name, in its order. */
+  readonly indexes: readonly SchemaIndex[]
+}
+
+/** What tools keep in a federated database, such as the log of schema versions, is in this namespace, and is no part of its schema. */
+export const ownNamespace = 'Ashlar'
+
+/** As a server or the engine shows an index. */
+interface ShownIndex {
+  readonly name: string
+  readonly indexedClass: string
+  readonly isUnique: boolean
+  readonly keyAttributes: readonly { readonly attributeName: string }[]
+}
+
+export function schemaState(classes: readonly ClassRepresentation[], indexes: readonly ShownIndex[]): SchemaState {
+  return {
+    classes: classes
+      .filter(({ className, isInternal, isDeleted }) => !isInternal && !isDeleted && !isOwn(className))
+      .map(({ className, isReferenceable, superClass, attributes }) => ({
+        className,
+        isReferenceable,
+        superClass,
+        attributes,
+      }))
+      .sort(by(({ className }) => className)),
+    indexes: indexes
+      .filter(({ indexedClass }) => !isOwn(indexedClass))
+      .map(({ name, indexedClass, isUnique, keyAttributes }) => {
+        return { name, indexedClass, isUnique, keys: keyAttributes.map(({ attributeName }) => attributeName) }
+      })
+      .sort(by(({ name }) => name)),
+  }
+}
+
+function isOwn(className: string): boolean {
+  return className.startsWith(`${ownNamespace}.`)
+}
+
+function by<T>(nameOf: (value: T) => string): (one: T, other: T) => number {
+  return (one, other) => (nameOf(one) < nameOf(other) ? -1 : 1)
+}
+
+/** null: the default one. */
+export function namespaceOf(className: string): string | null {
+  const at = className.lastIndexOf('.')
+  return at < 0 ? null : className.slice(0, at)
+}
+
+/** Of an attribute, or of an element. */
+export function typeOf({ attributeName: _, ...type }: AttributeDefinition): TypeDefinition {
+  return type
+}
+
+/** Whatever the order of their fields. */
+export function isSameType(one: TypeDefinition, other: TypeDefinition): boolean {
+  return canonical(one) === canonical(other)
+}
+
+function canonical(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const entries = Object.entries(value).filter(([, field]) => field !== undefined)
+  return `{${entries
+    .sort()
+    .map(([name, field]) => `${name}:${canonical(field)}`)
+    .join()}}`
+}
+
+/** The order of classes, attributes and indexes does not count. */
+export function isSameSchema(one: SchemaState, other: SchemaState): boolean {
+  return fingerprint(one) === fingerprint(other)
+}
+
+function fingerprint({ classes, indexes }: SchemaState): string {
+  const ofClasses = classes.map(({ className, isReferenceable, superClass, attributes }) => {
+    const types = attributes.map((attribute) => `${attribute.attributeName}:${canonical(typeOf(attribute))}`).sort()
+    return [className, isReferenceable, superClass, types]
+  })
+  return JSON.stringify([
+    ofClasses,
+    indexes.map(({ name, indexedClass, isUnique, keys }) => [name, indexedClass, isUnique, keys]),
+  ])
+}

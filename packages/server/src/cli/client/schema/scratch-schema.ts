@@ -1,0 +1,55 @@
+/** What a text of DO says a schema is: it is carried out on an empty database in memory, by the engine itself. */
+import type { ClassRepresentation } from '@ashlar/client'
+import { CommandError } from '../../command-error.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import type { SchemaSource } from './schema-files.ts'
+import { isSameSchema, type SchemaState, schemaState } from './schema-state.ts'
+import { type Quoting, schemaText } from './schema-text.ts'
+
+/** Throws CommandError with the place of the fault, exit code 7. */
+export async function schemaOfSource({ text, placeOf }: SchemaSource): Promise<SchemaState> {
+  const { AshlarError } = await import('@ashlar/engine')
+  try {
+    return await schemaOfText(text)
+  } catch (error) {
+    if (!(error instanceof AshlarError)) throw error
+    const { line, column } = error.extensions as { readonly line?: number; readonly column?: number }
+    if (line === undefined || column === undefined) throw new CommandError(exitCodes.invalid, error.message)
+    const message = error.message.replace(/^Line \d+, column \d+: /, '')
+    const shown = text.split('\n')[line - 1] ?? ''
+    const details = [`  ${shown}`, `  ${shown.slice(0, column - 1).replaceAll(/[^\t]/gu, ' ')}^`]
+    throw new CommandError(exitCodes.invalid, `${placeOf(line)}: ${message}`, details)
+  }
+}
+
+/** Throws AshlarError. */
+async function schemaOfText(text: string): Promise<SchemaState> {
+  const { FederatedDatabase, openStore } = await import('@ashlar/engine')
+  const fd = await FederatedDatabase.open({ alias: 'schema', store: await openStore('memory:') })
+  try {
+    const { chunks } = await fd.query({ text })
+    for await (const _ of chunks) {
+      // Nothing is asked for but the schema that is left.
+    }
+    const classes = (await fd.listClasses()) as unknown as readonly ClassRepresentation[]
+    return schemaState(classes, await fd.listIndexes())
+  } finally {
+    await fd.close()
+  }
+}
+
+/**
+ * How names have to be written so that the text makes this schema, and no other. Throws CommandError where no text does: so nothing
+ * of a schema is ever left out silently.
+ */
+export async function quotingOf(schema: SchemaState): Promise<Quoting> {
+  let failure = 'the text makes another schema'
+  for (const quoting of ['asNeeded', 'always'] as const) {
+    try {
+      if (isSameSchema(await schemaOfText(schemaText(schema, quoting)), schema)) return quoting
+    } catch (error) {
+      failure = (error as Error).message
+    }
+  }
+  throw new CommandError(exitCodes.failed, `This schema cannot be written as a text of DO: ${failure}.`)
+}

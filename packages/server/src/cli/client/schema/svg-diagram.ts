@@ -1,0 +1,135 @@
+/** A schema as a drawing: a box a class, subclasses below what they extend, and lines for links. */
+import { linksOf, type SchemaLink } from './schema-links.ts'
+import { type SchemaClass, type SchemaState, typeOf } from './schema-state.ts'
+import { typeText } from './schema-text.ts'
+
+/** Pixels. */
+const size = { character: 7, line: 18, padding: 10, gapX: 70, gapY: 60, attributeCharactersMax: 60 } as const
+
+interface Box {
+  readonly cls: SchemaClass
+  readonly lines: readonly string[]
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+}
+
+export function svgDiagram(schema: SchemaState): string {
+  const boxes = placed(schema)
+  const byName = new Map(boxes.map((box) => [box.cls.className, box]))
+  const width = Math.max(0, ...boxes.map((box) => box.x + box.width)) + size.gapX / 2
+  const height = Math.max(0, ...boxes.map((box) => box.y + box.height)) + size.gapY / 2
+  const links = linksOf(schema).flatMap((link) => {
+    const [from, to] = [byName.get(link.from), byName.get(link.to)]
+    return from === undefined || to === undefined ? [] : [linkShape(link, from, to)]
+  })
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="monospace" font-size="12">`,
+    '<style>rect{fill:#fff;stroke:#456}.head{fill:#e8eef5}path{fill:none;stroke:#789}.name{font-weight:bold}.link{fill:#567;font-size:11px}</style>',
+    '<defs>',
+    '<marker id="to" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0 8 4 0 8"/></marker>',
+    '<marker id="extends" viewBox="0 0 10 10" refX="10" refY="5" markerWidth="10" markerHeight="10" orient="auto"><path d="M0 0 10 5 0 10z" style="fill:#fff"/></marker>',
+    '</defs>',
+    ...links,
+    ...boxes.map(boxShape),
+    '</svg>',
+    '',
+  ].join('\n')
+}
+
+/** A row for each depth of inheritance, broken where it is wider than the whole is high. */
+function placed({ classes }: SchemaState): Box[] {
+  const byName = new Map(classes.map((cls) => [cls.className, cls]))
+  const depthOf = ({ superClass }: SchemaClass): number => {
+    const above = superClass === null ? undefined : byName.get(superClass)
+    return above === undefined ? 0 : 1 + depthOf(above)
+  }
+  const sized = classes.map((cls) => ({ cls, depth: depthOf(cls), ...sizeOf(cls) }))
+  const area = sized.reduce((sum, box) => sum + (box.width + size.gapX) * (box.height + size.gapY), 0)
+  const widthMax = Math.max(600, Math.sqrt(area) * 1.3)
+  const boxes: Box[] = []
+  let y: number = size.gapY / 2
+  for (const depth of [...new Set(sized.map((box) => box.depth))].sort((one, other) => one - other)) {
+    let x: number = size.gapX / 2
+    let rowHeight = 0
+    for (const { cls, lines, width, height } of sized.filter((box) => box.depth === depth)) {
+      if (x > size.gapX && x + width > widthMax) {
+        x = size.gapX / 2
+        y += rowHeight + size.gapY
+        rowHeight = 0
+      }
+      boxes.push({ cls, lines, x, y, width, height })
+      x += width + size.gapX
+      rowHeight = Math.max(rowHeight, height)
+    }
+    y += rowHeight + size.gapY
+  }
+  return boxes
+}
+
+function sizeOf(cls: SchemaClass): Pick<Box, 'lines' | 'width' | 'height'> {
+  const lines = cls.attributes.map((attribute) => {
+    const text = `${attribute.attributeName}: ${typeText(typeOf(attribute), 'asNeeded')}`
+    return text.length > size.attributeCharactersMax ? `${text.slice(0, size.attributeCharactersMax)}…` : text
+  })
+  const characters = Math.max(titleOf(cls).length, ...lines.map(({ length }) => length))
+  return {
+    lines,
+    width: Math.ceil(characters * size.character + 2 * size.padding),
+    height: (lines.length + 1) * size.line + size.padding,
+  }
+}
+
+function titleOf({ className, isReferenceable }: SchemaClass): string {
+  return isReferenceable ? className : `${className} (embeddable)`
+}
+
+function boxShape({ cls, lines, x, y, width, height }: Box): string {
+  const textX = x + size.padding
+  const texts = lines.map((line, at) => `<text x="${textX}" y="${y + (at + 2) * size.line}">${escaped(line)}</text>`)
+  return [
+    `<rect x="${x}" y="${y}" width="${width}" height="${height}"/>`,
+    `<rect class="head" x="${x}" y="${y}" width="${width}" height="${size.line + 4}"/>`,
+    `<text class="name" x="${textX}" y="${y + size.line - 3}">${escaped(titleOf(cls))}</text>`,
+    ...texts,
+  ].join('')
+}
+
+function linkShape({ kind, label }: SchemaLink, from: Box, to: Box): string {
+  if (from === to) {
+    const [x, y] = [from.x + from.width, from.y + size.line]
+    return `<path d="M${x} ${y}h25v${size.line}h-25" marker-end="url(#to)"/><text class="link" x="${x + 4}" y="${y - 4}">${escaped(label)}</text>`
+  }
+  const [start, end] = [edgeTowards(from, to), edgeTowards(to, from)]
+  const style = kind === 'embeds' ? ' stroke-dasharray="5 3"' : ''
+  const marker = kind === 'extends' ? 'extends' : 'to'
+  const middle = { x: (start.x + end.x) / 2, y: (start.y + end.y) / 2 }
+  return (
+    `<path d="M${round(start.x)} ${round(start.y)}L${round(end.x)} ${round(end.y)}"${style} marker-end="url(#${marker})"/>` +
+    `<text class="link" text-anchor="middle" x="${round(middle.x)}" y="${round(middle.y - 4)}">${escaped(label)}</text>`
+  )
+}
+
+interface Point {
+  readonly x: number
+  readonly y: number
+}
+
+/** Where the line between two centres leaves the box. */
+function edgeTowards(box: Box, other: Box): Point {
+  const [center, aim] = [box, other].map(
+    ({ x, y, width, height }): Point => ({ x: x + width / 2, y: y + height / 2 }),
+  ) as [Point, Point]
+  const [dx, dy] = [aim.x - center.x, aim.y - center.y]
+  const part = Math.min(box.width / 2 / Math.abs(dx || 1e-9), box.height / 2 / Math.abs(dy || 1e-9))
+  return { x: center.x + dx * part, y: center.y + dy * part }
+}
+
+function round(value: number): number {
+  return Math.round(value)
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+}

@@ -1,0 +1,70 @@
+/** `ashlar status`: whether the server answers, what it serves, and what it is at. */
+import { AshlarRequestError, type FederatedDatabaseRecord, type StatementRecord } from '@ashlar/client'
+import type { CommandContext } from '../command-context.ts'
+import { CommandError } from '../command-error.ts'
+import { exitCodeOfStatus, exitCodes } from '../exit-codes.ts'
+import { fdRow, fdsHead } from './fds.ts'
+import { durationText } from './texts.ts'
+
+const statementCharactersMax = 200
+
+/** Ends with exit code 6 where the server is not ready, after it has told what there is to tell. */
+export async function showStatus({ client, connection, output }: CommandContext): Promise<void> {
+  const [service, resources] = await Promise.all([client.getService(), client.listResources()])
+  const notReady = await client.getReadiness().then(
+    () => undefined,
+    (error: unknown) => refusal(error),
+  )
+  const aliases = notReady === undefined ? (await client.getReadiness()).federatedDatabases : []
+  const fds = await Promise.all(aliases.map((alias) => visible(() => connection.withFd(alias).getFederatedDatabase())))
+  const seen = fds.filter((fd): fd is FederatedDatabaseRecord => fd !== undefined)
+  const statements = await visible(() => client.listStatements())
+  const status = {
+    url: connection.url,
+    apiVersion: resources.version,
+    uptimeMs: service.uptime,
+    isReady: notReady === undefined,
+    ...(notReady !== undefined && { problem: notReady.message }),
+    federatedDatabases: seen.map((fd) => ({
+      alias: fd.alias,
+      store: fd.store,
+      counts: fd.counts,
+      readers: fd.readers,
+    })),
+    statements: statements ?? null,
+  }
+  await output.data(status, () => [
+    `${status.url}: ${notReady === undefined ? 'ready' : `not ready: ${notReady.message}`}, up ${durationText(status.uptimeMs)}, interface ${status.apiVersion}`,
+    ...(seen.length === 0 ? [] : ['', ...output.table(fdsHead, seen.map(fdRow))]),
+    ...statementLines(statements, output),
+  ])
+  if (notReady !== undefined) throw new CommandError(exitCodeOfStatus(notReady.status), 'The server is not ready.')
+}
+
+function statementLines(
+  statements: readonly StatementRecord[] | undefined,
+  output: CommandContext['output'],
+): string[] {
+  if (statements === undefined) return ['', 'Statements under way: not allowed to see them.']
+  if (statements.length === 0) return ['', 'No statements under way.']
+  const rows = statements.map(({ id, kind, fdAlias, state, startedAt, clientAddress, text }) => {
+    const since = durationText(Date.now() - Date.parse(startedAt))
+    return [id, kind, fdAlias, state, since, clientAddress, text.slice(0, statementCharactersMax)]
+  })
+  return ['', ...output.table(['Statement', 'Kind', 'FD', 'State', 'For', 'Client', 'Text'], rows)]
+}
+
+/** Undefined where the caller may not see it. */
+async function visible<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof AshlarRequestError && [401, 403, 404].includes(error.status)) return undefined
+    throw error
+  }
+}
+
+function refusal(error: unknown): AshlarRequestError {
+  if (error instanceof AshlarRequestError && exitCodeOfStatus(error.status) === exitCodes.unavailable) return error
+  throw error
+}

@@ -1,0 +1,58 @@
+/** What the work of a command is given. */
+import { readFileSync } from 'node:fs'
+import type { AshlarClient } from '@ashlar/client'
+import { unreadableFile } from '../config/unreadable-file.ts'
+import { CommandError } from './command-error.ts'
+import type { Connection } from './connection.ts'
+import { parseExactly } from './exact-json.ts'
+import { exitCodes } from './exit-codes.ts'
+import type { Output } from './output.ts'
+
+export interface CommandContext {
+  /** Of the federated database that is meant. */
+  readonly client: AshlarClient
+  readonly connection: Connection
+  readonly output: Output
+  /** Aborted by Ctrl-C; requests under way end by it. */
+  readonly signal: AbortSignal
+  /** A failure shows its place in this text. */
+  explainWith(text: string): void
+}
+
+/** The text of a file, `-` for standard input, or of `@file`; else the word itself. Throws CommandError. */
+export function readInput(word: string): string {
+  if (word === '-') return readFile(0, 'Standard input')
+  return word.startsWith('@') ? readFile(word.slice(1), `The file ${word.slice(1)}`) : word
+}
+
+/** `-`: standard input. Throws CommandError. */
+export function readInputFile(file: string): string {
+  return file === '-' ? readFile(0, 'Standard input') : readFile(file, `The file ${file}`)
+}
+
+function readFile(file: string | number, what: string): string {
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(file)
+  } catch (error) {
+    throw new CommandError(
+      exitCodes.usage,
+      `${what} cannot be read: ${unreadableFile(error as NodeJS.ErrnoException)}.`,
+    )
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new CommandError(exitCodes.usage, `${what} is not UTF-8.`)
+  }
+}
+
+/** `what`: for messages. Throws CommandError. */
+export function parseInput(text: string, what: string): unknown {
+  if (text.trim() === '') throw new CommandError(exitCodes.usage, `${what} is empty, where JSON is expected.`)
+  try {
+    return parseExactly(text)
+  } catch (error) {
+    throw new CommandError(exitCodes.usage, `${what} is not JSON: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,55 @@
+/** What could stand in place of the last word of a command line, by the commands as they are declared. */
+import type { Command, Option } from 'commander'
+import { firstSentence } from './client-command.ts'
+
+export interface Candidate {
+  readonly word: string
+  readonly meaning: string
+}
+
+/** `words`: all behind the program's name; the last one is being typed, and may be empty. [] where only a file or a name could stand. */
+export function candidates(program: Command, words: readonly string[]): Candidate[] {
+  const typed = words.at(-1) ?? ''
+  let command = program
+  let operands = 0
+  let pending: Option | undefined
+  for (const word of words.slice(0, -1)) {
+    const option = word.startsWith('-') ? optionOf(command, word) : undefined
+    const inner = operands === 0 ? command.commands.find((known) => known.name() === word) : undefined
+    if (pending !== undefined) pending = undefined
+    else if (option !== undefined) pending = takesValue(option) ? option : undefined
+    else if (inner !== undefined) command = inner
+    else operands++
+  }
+  const all = pending === undefined ? wordsOf(command, operands, typed.startsWith('-')) : choicesOf(pending)
+  return all.filter(({ word }) => word.startsWith(typed))
+}
+
+function wordsOf(command: Command, operands: number, isOption: boolean): Candidate[] {
+  if (isOption)
+    return optionsOf(command).map((option) => ({
+      word: option.long ?? option.flags,
+      meaning: firstSentence(option.description),
+    }))
+  const inner = operands === 0 ? command.createHelp().visibleCommands(command) : []
+  return [
+    ...inner.map((known) => ({ word: known.name(), meaning: known.summary() || firstSentence(known.description()) })),
+    ...(command.registeredArguments[operands]?.argChoices ?? []).map((word) => ({ word, meaning: '' })),
+  ]
+}
+
+function optionsOf(command: Command): Option[] {
+  return command.createHelp().visibleOptions(command)
+}
+
+function optionOf(command: Command, word: string): Option | undefined {
+  return optionsOf(command).find((option) => option.short === word || option.long === word)
+}
+
+function takesValue(option: Option): boolean {
+  return option.required || option.optional
+}
+
+function choicesOf(option: Option): Candidate[] {
+  return (option.argChoices ?? []).map((word) => ({ word, meaning: '' }))
+}

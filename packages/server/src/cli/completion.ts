@@ -1,0 +1,58 @@
+/** `ashlar completion`: what a shell needs to complete commands, options and their values; it asks the program itself, so nothing is told twice. */
+import { Argument, type Command } from 'commander'
+import type { Candidate } from './complete.ts'
+
+export const shells = ['bash', 'zsh', 'fish'] as const
+export type Shell = (typeof shells)[number]
+
+export function addCompletionCommand(program: Command): void {
+  program
+    .command('completion')
+    .summary('Print a script that completes commands in a shell.')
+    .description(
+      'Print a script that completes commands, options and their values. For bash: source <(ashlar completion bash) in ~/.bashrc; ' +
+        'for zsh: source <(ashlar completion zsh) in ~/.zshrc, after compinit; for fish: ashlar completion fish > ~/.config/fish/completions/ashlar.fish.',
+    )
+    .addArgument(new Argument('<shell>', 'of the user').choices(shells))
+    .action((shell: Shell) => void process.stdout.write(scripts[shell]))
+  program
+    .command('complete', { hidden: true })
+    .description('What could stand in place of the last word; asked by the scripts of completion.')
+    .addArgument(new Argument('<shell>').choices(shells))
+    .argument('[words...]')
+    .action(async (shell: Shell, words: readonly string[]) => {
+      const { candidates } = await import('./complete.ts')
+      const found = candidates(program, words)
+      process.stdout.write(found.map((candidate) => `${lineOf[shell](candidate)}\n`).join(''))
+    })
+}
+
+const lineOf: Readonly<Record<Shell, (candidate: Candidate) => string>> = {
+  bash: ({ word }) => word,
+  zsh: ({ word, meaning }) => `${word.replaceAll(':', '\\:')}:${meaning}`,
+  fish: ({ word, meaning }) => `${word}\t${meaning}`,
+}
+
+/** Where the program knows nothing, files are completed. */
+const scripts: Readonly<Record<Shell, string>> = {
+  bash: `_ashlar() {
+  local IFS=$'\\n'
+  COMPREPLY=($("\${COMP_WORDS[0]}" complete bash -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -F _ashlar ashlar
+`,
+  zsh: `#compdef ashlar
+_ashlar() {
+  local -a found
+  found=("\${(@f)$("\${words[1]}" complete zsh -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ -n "\${found[1]}" ]]; then _describe -V ashlar found; else _files; fi
+}
+compdef _ashlar ashlar
+`,
+  fish: `function __ashlar_complete
+  set -l words (commandline -opc) (commandline -ct)
+  $words[1] complete fish -- $words[2..-1] 2>/dev/null
+end
+complete -c ashlar -k -a '(__ashlar_complete)'
+`,
+}

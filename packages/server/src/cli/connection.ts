@@ -1,0 +1,140 @@
+/** Which server a command talks to, and as whom: options, environment and profile to a client. */
+import { readFileSync } from 'node:fs'
+import { AshlarClient, type ClientOptions } from '@ashlar/client'
+import { clientVariables } from '../config/config-environment.ts'
+import { splitValues } from '../config/read-value.ts'
+import { unreadableFile } from '../config/unreadable-file.ts'
+import { CommandError } from './command-error.ts'
+import { parseExactly } from './exact-json.ts'
+import { exitCodes } from './exit-codes.ts'
+import { httpFetch } from './http-fetch.ts'
+import { type Profile, profileFile, readProfile } from './profile.ts'
+
+/** As `addConnectionOptions` declares them. */
+export interface ConnectionOptions {
+  readonly url?: string
+  readonly fd?: string
+  readonly token?: string
+  readonly tokenFile?: string
+  readonly user?: string
+  readonly ca?: string
+  readonly profile?: string
+}
+
+const urlDefault = 'http://127.0.0.1:8185'
+
+/** What was found, by whichever way. */
+export interface Connection {
+  readonly url: string
+  readonly fd: string | undefined
+  readonly client: AshlarClient
+  /** The same, for what has to be done after Ctrl-C too, such as to tidy up. */
+  readonly uninterrupted: AshlarClient
+  /** The same for another federated database of that server. */
+  withFd(fd: string): AshlarClient
+}
+
+/** `signal` ends all requests. Throws CommandError with exit code 2. */
+export function connect(options: ConnectionOptions, environment: NodeJS.ProcessEnv, signal: AbortSignal): Connection {
+  const { url, fd, ca, ...credentials } = settle(options, environment)
+  const authorities = ca === undefined ? undefined : readText(ca, '--ca')
+  const clientOf = (fdAlias: string | undefined, ended?: AbortSignal): AshlarClient => {
+    const options: ClientOptions = {
+      ...credentials,
+      baseUrl: checkedUrl(url),
+      ...(fdAlias !== undefined && { fdAlias }),
+      fetch: httpFetch({ ca: authorities, signal: ended }),
+      parseJson: parseExactly,
+    }
+    return new AshlarClient(options)
+  }
+  return {
+    url,
+    fd,
+    client: clientOf(fd, signal),
+    uninterrupted: clientOf(fd),
+    withFd: (fdAlias) => clientOf(fdAlias, signal),
+  }
+}
+
+type Settled = Pick<ClientOptions, 'token' | 'user'> & {
+  readonly url: string
+  readonly fd: string | undefined
+  readonly ca: string | undefined
+}
+
+/** Options come before a profile that they name, that before the environment, that before any other profile. */
+function settle(options: ConnectionOptions, environment: NodeJS.ProcessEnv): Settled {
+  const given = fromEnvironment(environment)
+  const name = options.profile ?? environment[clientVariables.profile]
+  const profile = readProfile(profileFile(environment), name === '' ? undefined : name)
+  const sources: readonly Profile[] =
+    options.profile === undefined ? [options, given, profile] : [options, profile, given]
+  const first = (field: keyof Profile): string | undefined =>
+    sources.find((source) => source[field] !== undefined)?.[field]
+  const url = first('url') ?? urlDefault
+  // A password never goes to another server than the one that it was kept for.
+  const isElsewhere = profile.url !== undefined && profile.url !== url
+  const trusted = sources.filter((source) => source !== profile || !isElsewhere)
+  return { url, fd: first('fd'), ca: first('ca'), ...credentialsOf(trusted) }
+}
+
+/** Those of the first source that has any. */
+function credentialsOf(sources: readonly Profile[]): Pick<ClientOptions, 'token' | 'user'> {
+  for (const { token, tokenFile, user } of sources) {
+    if (token !== undefined) return { token: checkedToken(token, 'The token') }
+    if (tokenFile !== undefined)
+      return { token: checkedToken(readText(tokenFile, '--token-file').trim(), `The token in ${tokenFile}`) }
+    if (user === undefined) continue
+    const password = sources.find((source) => source.password !== undefined)?.password
+    if (password !== undefined) return { user: { name: user, password } }
+    const hint = `put it into ${clientVariables.password}, or into a profile.`
+    throw wrong(`The password of user ${user} is missing: ${hint}`)
+  }
+  return {}
+}
+
+function fromEnvironment(environment: NodeJS.ProcessEnv): Profile {
+  const fields = ['url', 'token', 'tokenFile', 'user', 'password', 'ca'] as const
+  const found = fields.flatMap((field) => {
+    const value = environment[clientVariables[field]]
+    return value === undefined || value === '' ? [] : [[field, value] as const]
+  })
+  const fd = fdOf(environment[clientVariables.fd])
+  return { ...Object.fromEntries(found), ...(fd !== undefined && { fd }) }
+}
+
+/** The server's variable of that name may have several, with their stores: then none of them is meant. */
+function fdOf(value: string | undefined): string | undefined {
+  const [fd, ...others] = splitValues(value ?? '')
+  return others.length > 0 ? undefined : fd?.replace(/=.*/s, '')
+}
+
+function checkedUrl(url: string): string {
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw wrong(`${url} is not the URL of a server: it begins with http:// or https://, for example ${urlDefault}.`)
+  }
+  const { username, password, search, hash } = new URL(url)
+  if (username !== '' || password !== '')
+    throw wrong(`The URL holds a user name or password: give them by --user and ${clientVariables.password}.`)
+  if (search !== '' || hash !== '') throw wrong(`The URL ${url} ends with its path: name a federated database by --fd.`)
+  return url
+}
+
+function checkedToken(token: string, what: string): string {
+  // What a header may hold; the token itself does not get into a message.
+  if (!/^[\x21-\x7e]+$/.test(token)) throw wrong(`${what} is empty, or has characters that no token has.`)
+  return token
+}
+
+function readText(file: string, option: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw wrong(`The file ${file} of ${option} cannot be read: ${unreadableFile(error as NodeJS.ErrnoException)}.`)
+  }
+}
+
+function wrong(message: string): CommandError {
+  return new CommandError(exitCodes.usage, message)
+}

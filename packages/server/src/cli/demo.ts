@@ -1,0 +1,33 @@
+/** `ashlar demo`: a server with data to try things on, which come with the program. */
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { readPort } from '../config/read-value.ts'
+import { serveThen } from './serve.ts'
+
+const alias = 'demo'
+
+export function addDemoCommand(program: Command): void {
+  program
+    .command('demo')
+    .summary('Serve a federated database with data to try things on.')
+    .description(
+      'Serve a federated database `demo` with airports, flights and routes of the US (US Bureau of Transportation Statistics and Data.gov, public domain), loaded at the first start. Stopped amid that, it goes on where it was.',
+    )
+    .option('--data <dir>', 'where the data is kept', join('.', 'data', 'demo'))
+    .option('--port <number>', 'port to listen on; 0 = any free one', '8185')
+    .action(({ data, port }: { readonly data: string; readonly port: string }) => {
+      const source = {
+        data,
+        port: readPort(port, '--port'),
+        federatedDatabases: [{ alias }],
+        logLevel: 'warn',
+      }
+      return serveThen(source, async (url, signal) => {
+        const { loadDemo } = await import('./client-commands.ts')
+        await loadDemo(url, alias, signal).catch((error: unknown) => {
+          if (!signal.aborted) throw error
+          process.stderr.write('Loading was stopped: the next start goes on where it was.\n')
+        })
+      })
+    })
+}

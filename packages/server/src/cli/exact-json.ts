@@ -1,0 +1,25 @@
+/** JSON as it goes over the wire: integers beyond 2^53 keep their digits. */
+import { parseNumberAndBigInt, parse as parseNumbers, stringify as stringifyNumbers } from 'lossless-json'
+
+/** Most texts have no such number, and JSON.parse is faster by far. */
+const longInteger = /\d{16}/
+
+/** Integers that a double does not hold are bigints. Throws SyntaxError. */
+export function parseExactly(text: string): unknown {
+  if (!longInteger.test(text)) return JSON.parse(text)
+  return parseNumbers(text, null, (digits) => {
+    const value = Number(digits)
+    return Number.isSafeInteger(value) || !/^-?\d+$/.test(digits) ? value : parseNumberAndBigInt(digits)
+  })
+}
+
+/** Bigints as their digits. `indent`: blanks a level. */
+export function stringifyExactly(value: unknown, indent?: number): string {
+  try {
+    return JSON.stringify(value, null, indent)
+  } catch (error) {
+    // What JSON.stringify says of a bigint.
+    if (!(error instanceof TypeError)) throw error
+    return stringifyNumbers(value, null, indent) ?? 'null'
+  }
+}

@@ -1,0 +1,77 @@
+/** How the failure of a command is told: one sentence on standard error, the place of the fault below it, and the exit code. */
+import { AshlarRequestError } from '@ashlar/client'
+import { CommandError } from './command-error.ts'
+import { exitCodeOfStatus, exitCodes } from './exit-codes.ts'
+import { printable } from './table.ts'
+
+/** `text`: what was sent as a query, for the place of its fault. */
+export interface FailureOptions {
+  readonly isJson: boolean
+  readonly text?: string | undefined
+}
+
+/** Writes to standard error, and sets the exit code of the process. */
+export function tellCommandFailure(error: unknown, { isJson, text }: FailureOptions): void {
+  process.exitCode = exitCodeOf(error)
+  process.stderr.write(failureText(error, { isJson, text }))
+}
+
+/** With the line break at its end. `name`: whose failure it is. */
+export function failureText(error: unknown, { isJson, text }: FailureOptions, name = 'ashlar'): string {
+  return isJson ? `${JSON.stringify({ error: recordOf(error) })}\n` : sentencesOf(error, text, name)
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommandError) return error.exitCode
+  return error instanceof AshlarRequestError ? exitCodeOfStatus(error.status) : exitCodes.failed
+}
+
+/** One shape: `exitCode` and `message`; of a refusal by the server also `type`, `status`, and what its problem says of the place. */
+function recordOf(error: unknown): object {
+  const message = error instanceof Error ? error.message : String(error)
+  const common = { exitCode: exitCodeOf(error), message }
+  if (error instanceof CommandError) return { ...common, ...(error.details.length > 0 && { details: error.details }) }
+  if (!(error instanceof AshlarRequestError)) return common
+  const { type, status, line, column, expected, operation, errors, valuesLost } = error
+  return {
+    ...common,
+    type,
+    status,
+    ...(line !== undefined && { line, column }),
+    ...(expected.length > 0 && { expected }),
+    ...(operation !== undefined && { operation }),
+    ...(errors.length > 0 && { errors }),
+    ...(valuesLost.length > 0 && { valuesLost }),
+  }
+}
+
+function sentencesOf(error: unknown, text: string | undefined, name: string): string {
+  const message = error instanceof Error ? error.message : String(error)
+  const details = error instanceof CommandError ? error.details : []
+  const below = error instanceof AshlarRequestError ? placeOf(error, text) : details
+  return [`${name}: ${message}`, ...below].map((line) => `${printable(line, 'lines')}\n`).join('')
+}
+
+function placeOf(error: AshlarRequestError, text: string | undefined): string[] {
+  const { line, column, errors, valuesLost, operation } = error
+  const shown = line === undefined ? undefined : text?.split('\n')[line - 1]
+  return [
+    ...(shown === undefined || column === undefined ? [] : marked(shown.replace(/\r$/, ''), column)),
+    // The message names it already where it is the server's.
+    ...(operation === undefined || error.message.includes(`operation ${operation},`)
+      ? []
+      : [`  operation ${operation}`]),
+    // The message says it already where there is one fault.
+    ...(errors.length < 2 ? [] : errors.map(({ pointer, message }) => `  ${pointer}: ${message}`)),
+    ...valuesLost.map(({ className, attributeName, values }) => `  ${className}.${attributeName}: ${values} values`),
+  ]
+}
+
+/** Characters of a long line that are shown around the fault. */
+const lineCharactersMax = 100
+
+function marked(line: string, column: number): string[] {
+  const from = Math.max(0, Math.min(column - 1 - lineCharactersMax / 2, line.length - lineCharactersMax))
+  const before = line.slice(from, column - 1).replaceAll(/[^\t]/gu, ' ')
+  return [`  ${line.slice(from, from + lineCharactersMax)}`, `  ${before}^`]
+}

@@ -1,0 +1,87 @@
+/** The configuration file that `ashlar init` writes: what was chosen, and every other setting in comments. */
+import { writeFileSync } from 'node:fs'
+import { createInterface } from 'node:readline/promises'
+import { configFromJson } from '../config/config-file.ts'
+import { defaultText, nowhere, type Setting, settings } from '../config/settings.ts'
+import { CommandError } from './command-error.ts'
+import { exitCodes } from './exit-codes.ts'
+
+export interface InitOptions {
+  readonly port?: string
+  readonly data?: string
+  readonly fd?: readonly string[]
+  readonly auth?: boolean
+  readonly yes?: boolean
+  readonly force?: boolean
+}
+
+/** The settings of the file that are no comments. */
+interface Chosen {
+  readonly port: number
+  readonly data: string
+  readonly federatedDatabases: readonly { readonly alias: string }[]
+  readonly auth: boolean
+}
+
+/** Throws CommandError for a value that no server would take, and for a file that is there; nothing is written then. */
+export async function writeInitFile(file: string, options: InitOptions): Promise<void> {
+  const isAsking = process.stdin.isTTY && process.stdout.isTTY && options.yes !== true
+  const chosen = chosenBy(isAsking ? await asked(options) : options)
+  const text = fileText(chosen)
+  checkText(text, file)
+  try {
+    writeFileSync(file, text, { flag: options.force === true ? 'w' : 'wx' })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') throw new CommandError(exitCodes.conflict, `${file} is there already: --force replaces it.`)
+    throw new CommandError(exitCodes.failed, `${file} cannot be written: ${message}`)
+  }
+  process.stdout.write(`Wrote ${file}. Start the server by: ashlar serve --config ${file}\n`)
+}
+
+async function asked(options: InitOptions): Promise<InitOptions> {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  try {
+    const ask = async (question: string, otherwise: string): Promise<string> => {
+      const answer = (await terminal.question(`${question} [${otherwise}]: `)).trim()
+      return answer === '' ? otherwise : answer
+    }
+    const port = options.port ?? (await ask('Port', '8185'))
+    const data = options.data ?? (await ask('Data directory', './data'))
+    const fd = options.fd ?? (await ask('Federated databases, with commas between them', 'default')).split(/\s*,\s*/)
+    const auth = options.auth ?? /^y/i.test(await ask('Do callers have to authenticate (y or n)', 'n'))
+    return { port, data, fd, auth }
+  } finally {
+    terminal.close()
+  }
+}
+
+function chosenBy({ port = '8185', data = './data', fd = ['default'], auth = false }: InitOptions): Chosen {
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
+    throw new CommandError(exitCodes.usage, `The port is a number up to 65535, not ${port}.`)
+  return { port: Number(port), data, federatedDatabases: fd.map((alias) => ({ alias })), auth }
+}
+
+/** As a server reads it. */
+function checkText(text: string, file: string): void {
+  try {
+    configFromJson(text, file)
+  } catch (error) {
+    throw new CommandError(exitCodes.usage, (error as Error).message)
+  }
+}
+
+function fileText(chosen: Chosen): string {
+  const others = settings.filter((setting) => setting.readInFile !== nowhere && !Object.hasOwn(chosen, setting.field))
+  const fields = Object.entries(chosen).map(([field, value]) => {
+    return `${commentOf(settings.find((setting) => setting.field === field))}  "${field}": ${JSON.stringify(value)}`
+  })
+  const comments = others.map((setting) => `${commentOf(setting)}  // ${setting.inFile ?? `"${setting.field}": …`}\n\n`)
+  const head =
+    '  // The configuration of an Ashlar server. Lines that begin with // are comments; options and ASHLAR_ variables come before what stands here.\n\n'
+  return `{\n${head}${comments.join('')}${fields.join(',\n\n')}\n}\n`
+}
+
+function commentOf(setting: Setting | undefined): string {
+  return setting === undefined ? '' : `  // ${setting.help} (default: ${defaultText(setting)})\n`
+}

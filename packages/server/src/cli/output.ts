@@ -1,0 +1,115 @@
+/** Where the result of a command goes: standard output or a file, which is there once it is complete, or not at all. */
+import { once } from 'node:events'
+import { createWriteStream, renameSync, rmSync } from 'node:fs'
+import type { Writable } from 'node:stream'
+import type { WriteStream as Terminal } from 'node:tty'
+import { styleText } from 'node:util'
+import { CommandError } from './command-error.ts'
+import { stringifyExactly } from './exact-json.ts'
+import { exitCodes } from './exit-codes.ts'
+import { TableLayout, type TableOptions } from './table.ts'
+
+export interface OutputOptions {
+  readonly json?: boolean
+  readonly quiet?: boolean
+  /** `-` is standard output. */
+  readonly output?: string
+}
+
+/** Nobody reads on: as `head`, which has seen enough. The command ends, and nothing has failed. */
+export class ReaderGone extends Error {}
+
+export class Output {
+  readonly isJson: boolean
+  private readonly isQuiet: boolean
+  private readonly file: string | undefined
+  private readonly partial: string | undefined
+  private readonly stream: Writable
+  private failure: NodeJS.ErrnoException | undefined
+
+  constructor({ json = false, quiet = false, output = '-' }: OutputOptions) {
+    this.isJson = json
+    this.isQuiet = quiet
+    this.file = output === '-' ? undefined : output
+    this.partial = this.file && `${this.file}.${process.pid}.partial`
+    this.stream = this.partial === undefined ? process.stdout : createWriteStream(this.partial, { flags: 'wx' })
+    this.stream.on('error', (error) => {
+      this.failure = error
+    })
+  }
+
+  /** Undefined where it is no terminal. */
+  get terminal(): Terminal | undefined {
+    return this.stream === process.stdout && process.stdout.isTTY ? process.stdout : undefined
+  }
+
+  get tableOptions(): TableOptions {
+    const isColored = this.terminal?.hasColors() === true
+    return {
+      columns: this.terminal?.columns,
+      styleHead: (text) => (isColored ? styleText('bold', text, { validateStream: false }) : text),
+    }
+  }
+
+  /** Resolves when there is room for more. Throws ReaderGone; CommandError where the file cannot be written. */
+  async write(text: string | Uint8Array): Promise<void> {
+    this.check()
+    if (this.stream.write(text)) return
+    // Else the one that has not come would keep its listeners, at each write.
+    const waited = new AbortController()
+    const events = ['drain', 'close'].map((event) => once(this.stream, event, { signal: waited.signal }))
+    await Promise.race(events).catch(() => undefined)
+    waited.abort()
+    this.check()
+  }
+
+  /** The result: as JSON where that is asked for, else as the lines for people; nothing of these with `--quiet`. */
+  async result(value: unknown, lines: () => readonly string[]): Promise<void> {
+    if (this.isJson) return this.write(`${stringifyExactly(value, 2)}\n`)
+    await this.lines(this.isQuiet ? [] : lines())
+  }
+
+  /** What was asked for by the command itself, also with `--quiet`. */
+  async data(value: unknown, lines: () => readonly string[]): Promise<void> {
+    if (this.isJson) return this.write(`${stringifyExactly(value, 2)}\n`)
+    await this.lines(lines())
+  }
+
+  async lines(lines: readonly string[]): Promise<void> {
+    await this.write(lines.map((line) => `${line}\n`).join(''))
+  }
+
+  table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+    const layout = new TableLayout(head, rows, this.tableOptions)
+    return [layout.headLine(), ...rows.map((row) => layout.line(row))]
+  }
+
+  /** What is not the result, for people: to standard error, unless `--quiet`. */
+  note(text: string): void {
+    if (!this.isQuiet) process.stderr.write(`${text}\n`)
+  }
+
+  /** All is written. A file takes its name only now. Throws as `write`. */
+  async finish(): Promise<void> {
+    if (this.file === undefined || this.partial === undefined) return
+    this.stream.end()
+    if (!this.stream.closed) await once(this.stream, 'close').catch(() => undefined)
+    this.check()
+    renameSync(this.partial, this.file)
+  }
+
+  /** The command has failed: what there is of a file goes. */
+  async discard(): Promise<void> {
+    if (this.partial === undefined) return
+    this.stream.destroy()
+    if (!this.stream.closed) await once(this.stream, 'close').catch(() => undefined)
+    if (this.failure?.syscall !== 'open') rmSync(this.partial, { force: true })
+  }
+
+  private check(): void {
+    if (this.failure === undefined) return
+    if (this.failure.code === 'EPIPE') throw new ReaderGone()
+    const place = this.file ?? 'standard output'
+    throw new CommandError(exitCodes.failed, `Cannot write ${place}: ${this.failure.message}`)
+  }
+}

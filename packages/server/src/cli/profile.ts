@@ -1,0 +1,105 @@
+/** The profile file: where servers are, and who one is there, so that it need not be typed. */
+import { readFileSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { clientVariables } from '../config/config-environment.ts'
+import { didYouMean } from '../config/read-value.ts'
+import { CommandError } from './command-error.ts'
+import { exitCodes } from './exit-codes.ts'
+
+export interface Profile {
+  readonly url?: string
+  readonly fd?: string
+  readonly token?: string
+  readonly tokenFile?: string
+  readonly user?: string
+  readonly password?: string
+  readonly ca?: string
+}
+
+const fields: readonly (keyof Profile)[] = ['url', 'fd', 'token', 'tokenFile', 'user', 'password', 'ca']
+const secrets: readonly (keyof Profile)[] = ['token', 'password']
+
+/** `ASHLAR_PROFILES`, else below `XDG_CONFIG_HOME`, else below `~/.config`. */
+export function profileFile(environment: NodeJS.ProcessEnv): string {
+  const { [clientVariables.profiles]: named, XDG_CONFIG_HOME: xdg } = environment
+  if (named !== undefined && named !== '') return named
+  return join(xdg === undefined || xdg === '' ? join(homedir(), '.config') : xdg, 'ashlar', 'config.json')
+}
+
+/**
+ * `name`: undefined for the one that the file calls its default. {} where nobody has named one and there is none. Throws
+ * CommandError: of a file that others may read although it holds a token or password, too.
+ */
+export function readProfile(file: string, name: string | undefined): Profile {
+  const text = readIfThere(file)
+  if (text === undefined) {
+    if (name === undefined) return {}
+    throw wrong(`There is no profile ${name}: ${file} does not exist.`)
+  }
+  const { default: defaultName, profiles } = fileOf(text, file)
+  const chosen = name ?? defaultName
+  if (chosen === undefined) return {}
+  const profile = profiles[chosen]
+  if (profile === undefined)
+    throw wrong(`${file} has no profile ${chosen}.${didYouMean(chosen, Object.keys(profiles))}`)
+  if (secrets.some((secret) => profile[secret] !== undefined)) refuseIfOpen(file)
+  return profile
+}
+
+interface ProfileFile {
+  readonly default: string | undefined
+  readonly profiles: Readonly<Record<string, Profile>>
+}
+
+function fileOf(text: string, file: string): ProfileFile {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (error) {
+    throw wrong(`${file} is not JSON: ${(error as Error).message}`)
+  }
+  const { default: defaultName, profiles = {}, ...others } = recordOf(json, file)
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined) throw wrong(`${file}: ${unknown} is not known; there are default and profiles.`)
+  if (defaultName !== undefined && typeof defaultName !== 'string')
+    throw wrong(`${file}: default is the name of a profile.`)
+  const read = Object.entries(recordOf(profiles, `${file}: profiles`)).map(([name, profile]) => {
+    return [name, profileOf(recordOf(profile, `${file}: profile ${name}`), `${file}: profile ${name}`)] as const
+  })
+  return { default: defaultName, profiles: Object.fromEntries(read) }
+}
+
+function profileOf(record: Readonly<Record<string, unknown>>, place: string): Profile {
+  for (const [field, value] of Object.entries(record)) {
+    if (!(fields as readonly string[]).includes(field))
+      throw wrong(`${place}: ${field} is not known.${didYouMean(field, fields)}`)
+    if (typeof value !== 'string') throw wrong(`${place}: ${field} is a text.`)
+  }
+  return record
+}
+
+function recordOf(value: unknown, place: string): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(`${place} is not an object.`)
+  return value as Readonly<Record<string, unknown>>
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw wrong(`The profile file ${file} cannot be read: ${message}`)
+  }
+}
+
+/** As ssh does with keys. Windows has no such mode. */
+function refuseIfOpen(file: string): void {
+  if (process.platform === 'win32' || (statSync(file).mode & 0o077) === 0) return
+  throw wrong(`${file} holds a token or password, and others may read it: run chmod 600 ${file}.`)
+}
+
+function wrong(message: string): CommandError {
+  return new CommandError(exitCodes.usage, message)
+}

@@ -1,0 +1,98 @@
+/** All commands, as they are declared: parsing, help, completions, the manual page and docs/command-line.md follow from this tree. */
+import { Command } from 'commander'
+import { version } from '../version.ts'
+import { addBackupCommand, addRestoreCommand } from './backup.ts'
+import { addBenchCommand } from './bench.ts'
+import { addCompactCommand } from './compact.ts'
+import { addCompletionCommand } from './completion.ts'
+import { addCopyCommand } from './copy.ts'
+import { addDataCommands } from './data-commands.ts'
+import { addDemoCommand } from './demo.ts'
+import { exitCodes } from './exit-codes.ts'
+import { addInitCommand } from './init.ts'
+import { addObjectCommands, addQueryCommand } from './object-commands.ts'
+import { addRoleCommand } from './role.ts'
+import { addSchemaCommand } from './schema.ts'
+import { addServeCommand } from './serve.ts'
+import { addIndexCommand, addServerCommands, addToolCommand } from './server-commands.ts'
+import { addShellCommand } from './shell.ts'
+import { addTokenCommand } from './token.ts'
+import { addUserCommand } from './user.ts'
+import { addVerifyCommand } from './verify.ts'
+
+interface Declared {
+  /** What the first word of a command line can be, for it to be meant. */
+  readonly names: readonly string[]
+  add(program: Command): void
+}
+
+/** In the order of the help, by headings. */
+const sections: Readonly<Record<string, readonly Declared[]>> = {
+  'Server:': [
+    { names: ['serve'], add: addServeCommand },
+    { names: ['init'], add: addInitCommand },
+    { names: ['demo'], add: addDemoCommand },
+    { names: ['status', 'fd'], add: addServerCommands },
+  ],
+  'Data:': [
+    { names: ['query'], add: addQueryCommand },
+    { names: ['shell'], add: addShellCommand },
+    { names: ['get', 'create', 'update', 'delete'], add: addObjectCommands },
+    { names: ['import', 'export'], add: addDataCommands },
+  ],
+  'Schema and administration:': [
+    { names: ['schema'], add: addSchemaCommand },
+    { names: ['index'], add: addIndexCommand },
+    { names: ['tool'], add: addToolCommand },
+    { names: ['bench'], add: addBenchCommand },
+  ],
+  'On the machine of the server:': [
+    { names: ['backup'], add: addBackupCommand },
+    { names: ['restore'], add: addRestoreCommand },
+    { names: ['copy'], add: addCopyCommand },
+    { names: ['verify'], add: addVerifyCommand },
+    { names: ['compact'], add: addCompactCommand },
+    { names: ['user'], add: addUserCommand },
+    { names: ['token'], add: addTokenCommand },
+    { names: ['role'], add: addRoleCommand },
+  ],
+  'Other:': [{ names: ['completion'], add: addCompletionCommand }],
+}
+
+/**
+ * Mistakes of its users are thrown as CommanderError. `first`: the first word of the command line; where it names a command, the others are not declared, which
+ * would take longer than what many of them do.
+ */
+export function programOf(first?: string): Command {
+  const program = new Command('ashlar')
+    .description('An open, federated object database behind plain REST.')
+    .version(version)
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(sentenceOf(text)) })
+    .showSuggestionAfterError()
+  const meant = Object.values(sections)
+    .flat()
+    .find(({ names }) => first !== undefined && names.includes(first))
+  if (meant !== undefined) {
+    meant.add(program)
+    return program
+  }
+  for (const [heading, commands] of Object.entries(sections)) {
+    program.commandsGroup(heading)
+    for (const { add } of commands) add(program)
+  }
+  return program.addHelpText('after', `\nExit codes: ${exitCodesText()}.`)
+}
+
+function exitCodesText(): string {
+  return Object.entries(exitCodes)
+    .map(([name, code]) => `${code} ${name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`)
+    .join(', ')
+}
+
+/** Commander's own say `error: unknown option '--x'`, and may have a second line with what was meant. */
+function sentenceOf(text: string): string {
+  const [first = '', ...others] = text.trimEnd().split('\n')
+  const sentence = first.replace(/^error: (.)/, (_, letter: string) => letter.toUpperCase()).replace(/\.$/, '')
+  return `ashlar: ${[`${sentence}.`, ...others.map((line) => line.replace(/^\((.*)\)$/, '$1'))].join(' ')}\n`
+}

@@ -1,0 +1,337 @@
+/** The commands of the shell itself, which begin with a backslash: names, help and completion follow from this table. */
+import { createReadStream, statSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { didYouMean } from '../../config/read-value.ts'
+import type { RowFormat } from '../client/rows.ts'
+import { CommandError } from '../command-error.ts'
+import { parseExactly, stringifyExactly } from '../exact-json.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { printable } from '../table.ts'
+import { classLines, describedClass, table } from './describe.ts'
+import { helpTopics } from './help-topics.ts'
+import { linesOf } from './lines-of.ts'
+import { runLines } from './run-lines.ts'
+import { orAborted, type Session } from './session.ts'
+
+export interface ShellCommand {
+  /** The first is shown in the help. */
+  readonly names: readonly string[]
+  readonly operand: string
+  readonly help: string
+  readonly completes?: 'classes' | 'files' | 'fds' | 'topics' | 'parameters' | 'switch'
+  /** `operand`: what stands behind the name, without blanks around it. Throws CommandError, and what the client throws. */
+  run(session: Session, operand: string, signal: AbortSignal): Promise<void> | void
+}
+
+export const shellCommands: readonly ShellCommand[] = [
+  { names: ['?'], operand: '', help: 'this list', run: (session) => session.tell(commandLines()) },
+  { names: ['help', 'h'], operand: '[clause]', help: 'the syntax of a statement', completes: 'topics', run: showHelp },
+  { names: ['q', 'quit', 'exit'], operand: '', help: 'end the shell (or Ctrl-D)', run: leave },
+  {
+    names: ['d', 'dt'],
+    operand: '[class]',
+    help: 'list the classes, or describe one',
+    completes: 'classes',
+    run: describe,
+  },
+  {
+    names: ['d+'],
+    operand: '',
+    help: 'list the classes with their numbers of objects, which are counted',
+    run: countClasses,
+  },
+  { names: ['di'], operand: '', help: 'list the indexes', run: listIndexes },
+  { names: ['g'], operand: '', help: 'send what was typed, without a semicolon; or the last statement again', run: go },
+  { names: ['r'], operand: '', help: 'forget what was typed and not sent', run: (session) => session.reader.clear() },
+  { names: ['p'], operand: '', help: 'print what was typed and not sent, or the last statement', run: print },
+  {
+    names: ['explain'],
+    operand: '[statement]',
+    help: 'run it, undo it, and show its plan with what it touched',
+    run: analyze,
+  },
+  { names: ['plan'], operand: '[statement]', help: 'show its plan; nothing is run', run: plan },
+  {
+    names: ['watch'],
+    operand: '[seconds]',
+    help: 'send the statement again and again, each 2 seconds, until Ctrl-C',
+    run: watch,
+  },
+  { names: ['begin'], operand: '', help: 'keep statements, to send them as one transaction', run: begin },
+  { names: ['commit'], operand: '', help: 'send what was kept: all of it is done, or nothing', run: commit },
+  { names: ['rollback'], operand: '', help: 'forget what was kept', run: rollBack },
+  {
+    names: ['set'],
+    operand: '[name [value]]',
+    help: 'the value of $name in statements: JSON, or else a text',
+    completes: 'parameters',
+    run: set,
+  },
+  { names: ['unset'], operand: 'name', help: 'forget it', completes: 'parameters', run: unset },
+  { names: ['x'], operand: '[on|off]', help: 'a value a line, for long rows', completes: 'switch', run: expand },
+  ...(['table', 'json', 'ndjson', 'csv'] as const).map(formatCommand),
+  { names: ['timing'], operand: '[on|off]', help: 'tell how long statements take', completes: 'switch', run: time },
+  {
+    names: ['pager'],
+    operand: '[on|off]',
+    help: 'stop at the end of each page of a terminal',
+    completes: 'switch',
+    run: page,
+  },
+  { names: ['i'], operand: 'file', help: 'run the lines of a file', completes: 'files', run: include },
+  {
+    names: ['o'],
+    operand: '[file]',
+    help: 'write results to a file; without one, no longer',
+    completes: 'files',
+    run: (session, file) => session.writeTo(file === '' ? undefined : file),
+  },
+  {
+    names: ['fd'],
+    operand: '[alias]',
+    help: 'use another federated database, or list them',
+    completes: 'fds',
+    run: useFd,
+  },
+  { names: ['user'], operand: '', help: 'show who the server takes you for', run: showUser },
+]
+
+const byName = new Map(shellCommands.flatMap((command) => command.names.map((name) => [name, command] as const)))
+
+/** `\name operand`. Throws CommandError. */
+export async function runShellCommand(session: Session, line: string, signal: AbortSignal): Promise<void> {
+  const [, name = '', operand = ''] = /^\s*\\(\S*)\s*([\s\S]*?)\s*$/.exec(line) ?? []
+  const command = byName.get(name)
+  if (command === undefined) {
+    const near = didYouMean(
+      name,
+      [...byName.keys()].filter((known) => known.length > 2),
+    )
+    throw mistake(`There is no command \\${name}.${near} See \\?.`)
+  }
+  if (command.operand === '' && operand !== '') throw mistake(`\\${name} has no operand: ${operand} is too much.`)
+  await command.run(session, operand, signal)
+}
+
+export function commandNamed(name: string): ShellCommand | undefined {
+  return byName.get(name)
+}
+
+/** As `\?` and docs/shell.md show them. */
+export function commandLines(): string[] {
+  const usages = shellCommands.map(({ names, operand }) => `\\${names[0]} ${operand}`.trim())
+  const width = Math.max(...usages.map((usage) => usage.length))
+  return shellCommands.map(({ help }, at) => `${usages[at]?.padEnd(width)}  ${help}`)
+}
+
+function mistake(message: string): CommandError {
+  return new CommandError(exitCodes.usage, message)
+}
+
+function formatCommand(format: RowFormat): ShellCommand {
+  const help = format === 'table' ? 'rows as a table' : `rows as ${format.toUpperCase()}`
+  return { names: [format], operand: '', help, run: (session) => setFormat(session, format) }
+}
+
+function setFormat(session: Session, format: RowFormat): void {
+  session.format = format
+}
+
+function leave(session: Session): void {
+  session.isLeft = true
+}
+
+async function showHelp(session: Session, operand: string): Promise<void> {
+  const names = Object.keys(helpTopics)
+  if (operand === '') return session.tell([`Syntax of: ${names.join(', ')}.`, 'Commands: \\?'])
+  const topic =
+    names.find((name) => name === operand.toUpperCase()) ?? names.find((name) => name.startsWith(operand.toUpperCase()))
+  if (topic === undefined) throw mistake(`There is no help on ${operand}, but on ${names.join(', ')}.`)
+  await session.tell(helpTopics[topic] ?? [])
+}
+
+async function describe(session: Session, name: string, signal: AbortSignal): Promise<void> {
+  session.forgetSchema()
+  const schema = await session.schema(signal)
+  const options = session.target.tableOptions
+  if (name === '') return session.tell(classLines(schema, options, undefined))
+  const cls = schema.classNamed(name)
+  if (cls === undefined) {
+    const near = didYouMean(name, schema.classNames)
+    throw new CommandError(exitCodes.notFound, `There is no class ${name}.${near}`)
+  }
+  await session.tell(describedClass(cls, schema, options))
+}
+
+async function countClasses(session: Session, _: string, signal: AbortSignal): Promise<void> {
+  session.forgetSchema()
+  const schema = await session.schema(signal)
+  const counts = new Map<string, number>()
+  for (const { className, isReferenceable } of schema.classes) {
+    if (!isReferenceable) continue
+    const text = `FROM ONLY ${quoted(className)} RETURN COUNT() AS objects`
+    for await (const row of session.client.queryStream<{ readonly objects: number }>(text, {}, { signal })) {
+      counts.set(className, row.objects)
+    }
+  }
+  await session.tell(classLines(schema, session.target.tableOptions, counts))
+}
+
+function quoted(className: string): string {
+  return className
+    .split('.')
+    .map((part) => `\`${part}\``)
+    .join('.')
+}
+
+async function listIndexes(session: Session, _: string, signal: AbortSignal): Promise<void> {
+  session.forgetSchema()
+  const { indexes } = await session.schema(signal)
+  if (indexes.length === 0) return session.tell(['There are no indexes.'])
+  const rows = indexes.map(({ name, indexedClass, keyAttributes, isUnique, state }) => {
+    const keys = keyAttributes.map(({ attributeName }) => attributeName).join(', ')
+    return [name, indexedClass, keys, isUnique ? 'yes' : '', state]
+  })
+  await session.tell(table(['Index', 'Class', 'Attributes', 'Unique', 'State'], rows, session.target.tableOptions))
+}
+
+/** What was typed and not sent, or the last statement. Throws CommandError where there is neither. */
+function textOf(session: Session, operand = ''): string {
+  const text = operand === '' ? (session.reader.take() ?? session.lastText) : operand
+  if (text === undefined) throw mistake('There is no statement yet.')
+  return text
+}
+
+function go(session: Session, _: string, signal: AbortSignal): Promise<void> {
+  return session.runText(textOf(session), signal)
+}
+
+function print(session: Session): Promise<void> {
+  const typed = session.reader.text
+  return session.tell(printable(typed === '' ? textOf(session) : typed, 'lines').split('\n'))
+}
+
+function analyze(session: Session, operand: string, signal: AbortSignal): Promise<void> {
+  return session.explain(textOf(session, operand), true, signal)
+}
+
+function plan(session: Session, operand: string, signal: AbortSignal): Promise<void> {
+  return session.explain(textOf(session, operand), false, signal)
+}
+
+async function watch(session: Session, operand: string, signal: AbortSignal): Promise<void> {
+  const seconds = operand === '' ? 2 : Number(operand)
+  if (!(seconds >= 0.1 && seconds <= 86_400)) throw mistake(`${operand} is no number of seconds from 0.1 to 86400.`)
+  if (session.transaction !== undefined) throw mistake('What \\begin keeps is sent once, by \\commit.')
+  const text = textOf(session)
+  for (;;) {
+    session.screen.note(`${new Date().toISOString()} (each ${seconds} s)`)
+    await session.send(text, signal)
+    await orAborted(sleep(seconds * 1_000, undefined, { signal }), signal)
+  }
+}
+
+function begin(session: Session): void {
+  if (session.transaction !== undefined) throw mistake('\\begin was given already: \\commit, or \\rollback.')
+  session.transaction = []
+  session.screen.note('Statements are kept until \\commit sends them, or \\rollback forgets them.')
+}
+
+async function commit(session: Session, _: string, signal: AbortSignal): Promise<void> {
+  if (session.transaction === undefined) throw mistake('There is nothing to commit: begin by \\begin.')
+  const rest = session.reader.take()
+  const text = [...session.transaction, ...(rest === undefined ? [] : [rest])].join('\n')
+  session.transaction = undefined
+  if (text === '') session.screen.note('There was nothing to commit.')
+  else await session.send(text, signal)
+}
+
+function rollBack(session: Session): void {
+  if (session.transaction === undefined) throw mistake('There is nothing to roll back: begin by \\begin.')
+  session.transaction = undefined
+  session.reader.clear()
+}
+
+async function set(session: Session, operand: string): Promise<void> {
+  const [, name = '', value = ''] = /^\$?(\S*)\s*([\s\S]*)$/.exec(operand) ?? []
+  if (name === '') {
+    const lines = [...session.parameters].map(([known, held]) => printable(`${known} = ${stringifyExactly(held)}`))
+    return session.tell(lines.length === 0 ? ['No parameters are set.'] : lines)
+  }
+  if (!/^[A-Za-z_]\w*$/.test(name)) throw mistake(`${name} is no name of a parameter: it has letters, digits and _.`)
+  if (value !== '') session.parameters.set(name, readValue(value))
+  else if (session.parameters.has(name)) await session.tell([printable(stringifyExactly(session.parameters.get(name)))])
+  else throw mistake(`$${name} is not set.`)
+}
+
+/** JSON where it is that. */
+function readValue(text: string): unknown {
+  try {
+    return parseExactly(text)
+  } catch {
+    return text
+  }
+}
+
+function unset(session: Session, operand: string): void {
+  if (!session.parameters.delete(operand.replace(/^\$/, '')))
+    throw mistake(`$${operand.replace(/^\$/, '')} is not set.`)
+}
+
+/** on, off, or the other one. Throws CommandError. */
+function switched(operand: string, isOn: boolean, name: string): boolean {
+  if (operand === '') return !isOn
+  if (operand !== 'on' && operand !== 'off') throw mistake(`\\${name} is on or off, not ${operand}.`)
+  return operand === 'on'
+}
+
+function expand(session: Session, operand: string): void {
+  session.isExpanded = switched(operand, session.isExpanded, 'x')
+  session.format = 'table'
+  session.screen.note(session.isExpanded ? 'Rows have a value a line.' : 'Rows are a table.')
+}
+
+function time(session: Session, operand: string): void {
+  session.isTimed = switched(operand, session.isTimed, 'timing')
+  session.screen.note(`Timing is ${session.isTimed ? 'on' : 'off'}.`)
+}
+
+function page(session: Session, operand: string): void {
+  const { paging, note } = session.screen
+  if (paging === undefined) throw mistake('There is no paging where there is no terminal.')
+  paging.isOn = switched(operand, paging.isOn, 'pager')
+  note(`Paging is ${paging.isOn ? 'on' : 'off'}.`)
+}
+
+/** Files in files, at most. */
+const includesMax = 16
+
+async function include(session: Session, file: string, signal: AbortSignal): Promise<void> {
+  if (file === '') throw mistake('\\i needs a file.')
+  if (session.includes.length >= includesMax) throw mistake(`\\i is nested more than ${includesMax} deep.`)
+  try {
+    if (statSync(file).isDirectory()) throw new Error('it is a folder')
+  } catch (error) {
+    throw mistake(`The file ${file} cannot be read: ${(error as Error).message}`)
+  }
+  session.includes.push(file)
+  try {
+    await runLines(session, linesOf(createReadStream(file), file), file, runShellCommand, signal)
+  } finally {
+    session.includes.pop()
+  }
+}
+
+async function useFd(session: Session, alias: string, signal: AbortSignal): Promise<void> {
+  if (alias !== '') {
+    if (session.transaction !== undefined) throw mistake('\\commit or \\rollback first: statements are kept.')
+    return session.useFd(alias, signal)
+  }
+  const { federatedDatabases } = await orAborted(session.client.getReadiness(), signal)
+  await session.tell(federatedDatabases.map((known) => printable(known === session.fd ? `${known} (used now)` : known)))
+}
+
+async function showUser(session: Session, _: string, signal: AbortSignal): Promise<void> {
+  const [user] = await orAborted(session.client.query<unknown>('SHOW $$USER'), signal)
+  await session.tell([user === null ? 'The server asks nobody who they are.' : printable(stringifyExactly(user))])
+}

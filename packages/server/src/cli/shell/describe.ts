@@ -1,0 +1,67 @@
+/** `\d`: the classes, and what one of them has. */
+import type { ClassRepresentation } from '@ashlar/client'
+import { typeOf } from '../client/schema/schema-state.ts'
+import { typeText } from '../client/schema/schema-text.ts'
+import { numberText } from '../client/texts.ts'
+import { TableLayout, type TableOptions } from '../table.ts'
+import type { KnownSchema } from './known-schema.ts'
+
+/** `counts`: of the objects of each class alone, where they were asked for. */
+export function classLines(
+  schema: KnownSchema,
+  options: TableOptions,
+  counts: ReadonlyMap<string, number> | undefined,
+): string[] {
+  if (schema.classes.length === 0) return ['There are no classes.']
+  const rows = schema.classes.map((cls) => {
+    const count = counts?.get(cls.className)
+    const kind = cls.isReferenceable ? '' : 'embeddable'
+    const row = [cls.className, cls.superClass ?? '', String(cls.attributes.length), kind]
+    return counts === undefined ? row : [...row, count === undefined ? '' : numberText(count)]
+  })
+  const head = ['Class', 'Superclass', 'Attributes', '']
+  return table(counts === undefined ? head : [...head, 'Objects'], rows, options)
+}
+
+export function describedClass(cls: ClassRepresentation, schema: KnownSchema, options: TableOptions): string[] {
+  const { className, superClass, isReferenceable } = cls
+  const kind = isReferenceable ? 'Class' : 'Embeddable class'
+  const attributes = schema.attributesOf(cls).map((shown) => {
+    const { attributeName } = shown.attribute
+    return [
+      attributeName,
+      typeText(typeOf(shown.attribute), 'asNeeded'),
+      shown.className === className ? '' : shown.className,
+    ]
+  })
+  const isInherited = attributes.some(([, , from]) => from !== '')
+  const shown = isInherited ? attributes : attributes.map((row) => row.slice(0, 2))
+  const head = isInherited ? ['Attribute', 'Type', 'Of'] : ['Attribute', 'Type']
+  const subclasses = schema.subclassesOf(cls).map((subclass) => subclass.className)
+  return [
+    `${kind} ${className}${superClass === null ? '' : `, superclass ${superClass}`}`,
+    ...(shown.length === 0 ? ['No attributes.'] : table(head, shown, options)),
+    ...(subclasses.length === 0 ? [] : [`Subclasses: ${subclasses.join(', ')}`]),
+    ...indexLines(cls, schema),
+  ]
+}
+
+/** Those of superclasses are over its objects, too. */
+function indexLines(cls: ClassRepresentation, schema: KnownSchema): string[] {
+  const line = schema.lineOf(cls).map(({ className }) => className)
+  const indexes = schema.indexes.filter(({ indexedClass }) => line.includes(indexedClass))
+  if (indexes.length === 0) return []
+  return [
+    'Indexes:',
+    ...indexes.map(({ name, isUnique, keyAttributes, indexedClass, state }) => {
+      const keys = keyAttributes.map(({ attributeName }) => attributeName).join(', ')
+      const of = indexedClass === cls.className ? '' : `, of ${indexedClass}`
+      return `  ${name} (${keys})${isUnique ? ', unique' : ''}${of}${state === 'ready' ? '' : `, ${state}`}`
+    }),
+  ]
+}
+
+export function table(head: readonly string[], rows: readonly (readonly string[])[], options: TableOptions): string[] {
+  const layout = new TableLayout(head, rows, options)
+  return [layout.headLine(), ...rows.map((row) => layout.line(row))]
+}

@@ -1,0 +1,47 @@
+/** What `\help` shows: the syntax as docs/query-language.md has it, which a test compares. */
+
+const clauses = [
+  'FROM source [WHERE e] [GROUP BY e, … [HAVING e]] [ORDER BY e [ASC | DESC], …]',
+  '            [SKIP e | SKIP WHILE e] [TAKE e | TAKE WHILE e] RETURN (* | e [AS name], …)',
+  '(RETURN | SELECT) (* | e [AS name], …) FROM source … the same clauses',
+]
+const actions = [
+  'action = SET target TO e, target TO e, … | CLEAR target, …',
+  '       | ADD (e | {e, …} | {k: v, …}) TO collection',
+  '       | REMOVE (e | {e, …} | collection[i] | KEYS {e, …}) FROM collection',
+]
+const schema = [
+  'UPDATE SCHEMA { CREATE CLASS c [SUPERCLASS c] [EMBEDDABLE] { a: type, … }',
+  '                ALTER CLASS c { (ADD a: type | RENAME a TO b | DROP a), … }',
+  '                RENAME CLASS c TO c',
+  '                DROP CLASS c  … }',
+]
+const indexes = ['CREATE [UNIQUE] INDEX name ON Class (attribute, …)', 'DROP INDEX name']
+
+/** By name, in capitals. */
+export const helpTopics: Readonly<Record<string, readonly string[]>> = {
+  FROM: clauses,
+  SELECT: clauses,
+  RETURN: clauses,
+  MATCH: [
+    'MATCH [mode] pattern, … [WHERE e] [GROUP BY …] [ORDER BY …] [SKIP …] [TAKE …] RETURN (* | e [AS name], …)',
+    'pattern = [name =] [mode] [PATH | PATHS] vertex (edge vertex)…',
+    'mode    = WALK | TRAIL | ACYCLIC | SIMPLE',
+    'vertex  = ( [name] [:Class] [{predicate} | {attribute: e, …}] )',
+    'edge    = --> | <-- | -- | -[ body ]-> | <-[ body ]- | -[ body ]-',
+    'body    = [name] [:attribute] [* | *n | *m..n | *..n | *m..]',
+  ],
+  CREATE: ['CREATE Class { [target: e, …] }', ...indexes.slice(0, 1), ...schema.slice(0, 1)],
+  UPSERT: ['UPSERT Class { [target: e, …] } ON (attribute, …)'],
+  UPDATE: ['UPDATE source [WHERE e] action… [GROUP BY …] [ORDER BY …] [RETURN …]', ...actions, ...schema],
+  DELETE: ['DELETE source [WHERE e] [GROUP BY …] [ORDER BY …] [RETURN …]'],
+  LOOKUP: ['LOOKUP source WHERE e                                  the match with the lowest OID, or null'],
+  LET: ['LET name = (e | statement)'],
+  'FOR EACH': ['FOR EACH name IN e => ( statement, … )                 commas or semicolons between them'],
+  IF: ['IF e THEN ( statement, … ) [ELSE ( … )]'],
+  SHOW: ['SHOW e | SHOW PARAMETERS | SHOW CLASS c | SHOW CLASSES | SHOW SCHEMA'],
+  IMPORT: ["IMPORT CSV 'file' [USE HEADER] [COMMIT EVERY n]        what LET or FOR EACH go through"],
+  USE: ["USE (Date | Time | DateTime) FORMAT 'dd.MM.yyyy'"],
+  SCHEMA: schema,
+  INDEX: indexes,
+}

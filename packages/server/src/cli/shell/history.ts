@@ -1,0 +1,81 @@
+/** What was typed in earlier sessions: a file of the user's own, one entry a line. */
+import { appendFileSync, chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { historyEntriesMax } from './terminal.ts'
+
+/** Below `XDG_STATE_HOME`, else below `~/.local/state`. */
+export function historyFile({ XDG_STATE_HOME: xdg }: NodeJS.ProcessEnv): string {
+  return join(xdg === undefined || xdg === '' ? join(homedir(), '.local', 'state') : xdg, 'ashlar', 'history')
+}
+
+export class History {
+  /** The newest first. */
+  entries: string[]
+  private readonly file: string
+  /** Why the file is not used, where it is not. */
+  problem: string | undefined
+
+  constructor(file: string) {
+    this.file = file
+    this.entries = this.read()
+  }
+
+  /** An entry is one line; those that begin with a blank, or may hold a secret, are not kept. */
+  add(entry: string): void {
+    if (/^\s|^$|[\r\n]/.test(entry) || isSecret(entry)) return
+    this.entries = [entry, ...this.entries.filter((other) => other !== entry)].slice(0, historyEntriesMax)
+    this.attempt(() => appendFileSync(this.file, `${entry}\n`, { mode: 0o600 }))
+  }
+
+  private read(): string[] {
+    let lines: string[] = []
+    this.attempt(() => {
+      mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 })
+      appendFileSync(this.file, '', { mode: 0o600 })
+      lines = readFileSync(this.file, 'utf8').split('\n')
+      chmodSync(this.file, 0o600)
+    })
+    const entries = [...new Set(lines.filter((line) => line !== '').reverse())].slice(0, historyEntriesMax)
+    // Every entry is appended, also one that was there: now and then the file is made short.
+    if (lines.length > 2 * historyEntriesMax) this.attempt(() => this.replace(entries))
+    return entries
+  }
+
+  private replace(entries: readonly string[]): void {
+    const beside = `${this.file}.${process.pid}`
+    writeFileSync(beside, `${entries.toReversed().join('\n')}\n`, { mode: 0o600 })
+    renameSync(beside, this.file)
+  }
+
+  private attempt(work: () => void): void {
+    if (this.problem !== undefined) return
+    try {
+      work()
+    } catch (error) {
+      this.problem = `The history is not kept: ${(error as Error).message}`
+    }
+  }
+}
+
+/** `\set` of a parameter that is called so. */
+function isSecret(entry: string): boolean {
+  return /^\\set\s+\S*(?:pass|secret|token|key|credential)/i.test(entry)
+}
+
+/** As one line, for the history; undefined where that would be another text: one with a comment, or a text over several lines. */
+export function asOneLine(text: string): string | undefined {
+  const lines = text.split('\n')
+  const isPlain = lines.length === 1 || !/\/\/|['"`]/.test(text) || lines.every(hasWholeTexts)
+  return isPlain
+    ? lines
+        .map((line) => line.trim())
+        .join(' ')
+        .trim()
+    : undefined
+}
+
+function hasWholeTexts(line: string): boolean {
+  const withoutTexts = line.replaceAll(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`/g, '')
+  return !/\/\/|['"`]/.test(withoutTexts)
+}

@@ -1,0 +1,94 @@
+/** The schema as completion and \d ask for it. */
+import type { AttributeDefinition, ClassRepresentation, IndexRecord, TypeDefinition } from '@ashlar/client'
+
+export interface ShownAttribute {
+  readonly attribute: AttributeDefinition
+  /** The class that has it, which may be a superclass. */
+  readonly className: string
+}
+
+export class KnownSchema {
+  /** By name, in its order; those alone that are there for people. */
+  readonly classes: readonly ClassRepresentation[]
+  readonly indexes: readonly IndexRecord[]
+  private readonly byName: ReadonlyMap<string, ClassRepresentation>
+  private readonly bySimpleName: ReadonlyMap<string, readonly ClassRepresentation[]>
+
+  constructor(classes: readonly ClassRepresentation[], indexes: readonly IndexRecord[]) {
+    this.classes = classes
+      .filter(({ isInternal, isDeleted }) => !isInternal && !isDeleted)
+      .sort((one, other) => (one.className < other.className ? -1 : 1))
+    this.indexes = indexes
+    this.byName = new Map(this.classes.map((cls) => [cls.className, cls]))
+    const bySimpleName = new Map<string, ClassRepresentation[]>()
+    for (const cls of this.classes) {
+      const name = simpleName(cls.className)
+      const same = bySimpleName.get(name)
+      if (same === undefined) bySimpleName.set(name, [cls])
+      else same.push(cls)
+    }
+    this.bySimpleName = bySimpleName
+  }
+
+  /** By its full name, or by its simple one where that is unique, also with a plural `s`. */
+  classNamed(name: string): ClassRepresentation | undefined {
+    return (
+      this.byName.get(name) ??
+      this.onlyOne(name) ??
+      (name.endsWith('s') ? this.classNamed(name.slice(0, -1)) : undefined)
+    )
+  }
+
+  private onlyOne(name: string): ClassRepresentation | undefined {
+    const found = this.bySimpleName.get(name) ?? []
+    return found.length === 1 ? found[0] : undefined
+  }
+
+  /** Names under which classes can be written: the simple one, where that is unique, and the full one. */
+  get classNames(): string[] {
+    return this.classes.flatMap(({ className }) => {
+      const simple = simpleName(className)
+      return simple === className || this.onlyOne(simple) === undefined ? [className] : [simple, className]
+    })
+  }
+
+  /** The class itself, then its superclass, and so on. */
+  lineOf(cls: ClassRepresentation): ClassRepresentation[] {
+    const line: ClassRepresentation[] = []
+    for (let at: ClassRepresentation | undefined = cls; at !== undefined && !line.includes(at); ) {
+      line.push(at)
+      at = at.superClass === null ? undefined : this.byName.get(at.superClass)
+    }
+    return line
+  }
+
+  /** Those of superclasses first, as objects show them; without those that another one hides. */
+  attributesOf(cls: ClassRepresentation): ShownAttribute[] {
+    const line = this.lineOf(cls)
+    const all = line
+      .toReversed()
+      .flatMap(({ className, attributes }) => attributes.map((attribute) => ({ attribute, className })))
+    const last = new Map(all.map((shown) => [shown.attribute.attributeName, shown]))
+    return all.filter((shown) => last.get(shown.attribute.attributeName) === shown)
+  }
+
+  attributeOf(cls: ClassRepresentation, name: string): AttributeDefinition | undefined {
+    return this.attributesOf(cls).find(({ attribute }) => attribute.attributeName === name)?.attribute
+  }
+
+  subclassesOf({ className }: ClassRepresentation): ClassRepresentation[] {
+    return this.classes.filter(({ superClass }) => superClass === className)
+  }
+
+  /** The class behind an attribute: the one that it refers to or embeds, or that its elements do. */
+  classBehind(type: TypeDefinition): ClassRepresentation | undefined {
+    const { referencedClass, edgeClass, class: embedded, elementSpecification } = type
+    const name = referencedClass ?? edgeClass ?? embedded
+    if (name !== undefined) return this.byName.get(name)
+    return elementSpecification === undefined ? undefined : this.classBehind(elementSpecification)
+  }
+}
+
+function simpleName(className: string): string {
+  return className.slice(className.lastIndexOf('.') + 1)
+}

@@ -1,0 +1,37 @@
+/** Lines of a stream of bytes in UTF-8, as they come. */
+import { CommandError } from '../command-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { textCharactersMax } from './statement-reader.ts'
+
+/** `what`: for messages. Throws CommandError for what cannot be read, is not UTF-8, or is one endless line. */
+export async function* linesOf(
+  stream: AsyncIterable<Uint8Array>,
+  what: string,
+): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  // A line may come in many pieces: they are joined once.
+  let begun: string[] = []
+  let characters = 0
+  try {
+    for await (const chunk of stream) {
+      const [end = '', ...starts] = decoder.decode(chunk, { stream: true }).split('\n')
+      begun.push(end)
+      characters += end.length
+      for (const start of starts) {
+        yield begun.join('').replace(/\r$/, '')
+        begun = [start]
+        characters = start.length
+      }
+      if (characters > textCharactersMax) {
+        throw new CommandError(exitCodes.invalid, `${what} has a line of more than ${textCharactersMax} characters.`)
+      }
+    }
+    begun.push(decoder.decode())
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    const reason = error instanceof TypeError ? 'it is not UTF-8' : (error as Error).message
+    throw new CommandError(exitCodes.usage, `${what} cannot be read: ${reason}.`)
+  }
+  const last = begun.join('')
+  if (last !== '') yield last
+}

@@ -1,0 +1,66 @@
+/** A text of DO while it is being typed: its words and symbols, as far as they are there. Nothing is an error here; the server tells those. */
+
+export interface Piece {
+  readonly kind: 'word' | 'variable' | 'system' | 'literal' | 'symbol'
+  /** As it is written. */
+  readonly text: string
+}
+
+/** What has begun and is ended by a later line: a text in quotes, a name in backquotes, or a comment. */
+export type OpenPiece = "'" | '"' | '`' | '/*' | undefined
+
+export interface Pieces {
+  readonly pieces: readonly Piece[]
+  readonly open: OpenPiece
+}
+
+const blank = /(?:\s+|\/\/[^\n]*)+/y
+const piece =
+  /(?<word>[A-Za-z_]\w*)|(?<system>\$\$\w*)|(?<variable>\$\w*)|(?<literal>\d[\w.:-]*)|(?<symbol>::|\.\.|[-=<>!~&|^+*/%]{2,3}|[\s\S])/uy
+
+/** `open`: what the text before this one has left open. */
+export function piecesOf(text: string, open?: OpenPiece): Pieces {
+  const pieces: Piece[] = []
+  let at = 0
+  let within = open
+  for (;;) {
+    if (within !== undefined) {
+      const close = closingAt(within, text, at)
+      if (within !== '/*') pieces.push({ kind: 'literal', text: text.slice(at, close) })
+      if (close === undefined) return { pieces, open: within }
+      at = close
+      within = undefined
+    }
+    at += matchAt(blank, text, at)?.[0].length ?? 0
+    if (at >= text.length) return { pieces, open: undefined }
+    within = openingAt(text, at)
+    if (within !== undefined) {
+      at += within.length
+      continue
+    }
+    const match = matchAt(piece, text, at)
+    const [kind, found] = Object.entries(match?.groups ?? {}).find(([, value]) => value !== undefined) ?? ['symbol', '']
+    pieces.push({ kind: kind as Piece['kind'], text: found ?? '' })
+    at += Math.max(1, (found ?? '').length)
+  }
+}
+
+function openingAt(text: string, at: number): OpenPiece {
+  const character = text[at]
+  if (character === "'" || character === '"' || character === '`') return character
+  return text.startsWith('/*', at) ? '/*' : undefined
+}
+
+/** Behind what ends it; undefined where nothing does. */
+function closingAt(open: NonNullable<OpenPiece>, text: string, from: number): number | undefined {
+  for (let at = from; at < text.length; at++) {
+    if (text.startsWith(open === '/*' ? '*/' : open, at)) return at + open.length
+    if (text[at] === '\\' && (open === "'" || open === '"')) at++
+  }
+  return undefined
+}
+
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at
+  return pattern.exec(text)
+}

@@ -1,0 +1,110 @@
+/** The shell on a terminal: prompts, history, completion, and failures after which it goes on. */
+import { styleText } from 'node:util'
+import { version } from '../../version.ts'
+import type { RowFormat } from '../client/rows.ts'
+import type { CommandContext } from '../command-context.ts'
+import { CommandError } from '../command-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { failureText } from '../failure.ts'
+import { ReaderGone } from '../output.ts'
+import { printable } from '../table.ts'
+import { runShellCommand } from './commands.ts'
+import { completeLine } from './complete-line.ts'
+import { asOneLine, History, historyFile } from './history.ts'
+import { PageLeft, Pager } from './pager.ts'
+import { isCommand } from './run-lines.ts'
+import { Session } from './session.ts'
+import { Terminal } from './terminal.ts'
+
+/** Until Ctrl-D or \q. Throws what keeps it from beginning, such as a server that does not answer. */
+export async function runInteractively(
+  context: CommandContext,
+  parameters: Readonly<Record<string, unknown>>,
+  format: RowFormat,
+): Promise<void> {
+  const { output, client, connection } = context
+  const { alias } = await client.getFederatedDatabase()
+  const history = new History(historyFile(process.env))
+  const terminal: Terminal = new Terminal({
+    input: process.stdin,
+    output: process.stdout,
+    history: history.entries,
+    complete: (line, signal) => completeLine(session, line, signal),
+  })
+  const pager = new Pager(output, terminal)
+  const note = (text: string): void => output.note(text)
+  const screen = { target: pager, isTerminal: true, begin: () => pager.begin(), note, paging: pager }
+  const session: Session = new Session(context, screen, parameters, format)
+  session.fd = alias
+  note(
+    `Ashlar ${version}, ${printable(alias)} at ${printable(connection.url)}. Statements end with ; and \\? lists commands.`,
+  )
+  if (history.problem !== undefined) note(history.problem)
+  const stop = (): void => terminal.close()
+  context.signal.addEventListener('abort', stop)
+  try {
+    while (!session.isLeft) {
+      const read = await terminal.readLine(promptOf(session))
+      if (read === 'ended') break
+      if (read === 'interrupted') session.reader.clear()
+      else await obey(session, terminal, history, read.line)
+    }
+    context.signal.throwIfAborted()
+    // At Ctrl-D the prompt stands there still.
+    if (!session.isLeft) process.stdout.write('\n')
+    await session.end()
+  } finally {
+    context.signal.removeEventListener('abort', stop)
+    terminal.close()
+  }
+}
+
+/** As psql has it: what stands before its last sign says what is open. */
+function promptOf({ reader, fd, transaction }: Session): string {
+  const open = reader.isEmpty ? '=' : (reader.open?.replace('/', '') ?? '-')
+  return `${printable(fd)}${transaction === undefined ? open : `*${open}`}> `
+}
+
+async function obey(session: Session, terminal: Terminal, history: History, line: string): Promise<void> {
+  try {
+    await terminal.run(async (signal) => {
+      const { reader } = session
+      if (reader.takesCommands && isCommand(line)) {
+        remember(terminal, history, line)
+        return runShellCommand(session, line, signal)
+      }
+      // An empty line ends what was begun.
+      const text = line.trim() === '' && reader.takesCommands ? reader.take() : reader.add(line)
+      if (text === undefined) return
+      remember(terminal, history, text)
+      await session.runText(text, signal)
+    })
+  } catch (error) {
+    await tell(session, error)
+  }
+}
+
+function remember(terminal: Terminal, history: History, text: string): void {
+  // As shells have it: who begins with a blank does not want it kept.
+  if (/^\s/.test(text)) return
+  const line = asOneLine(text)
+  for (const entry of line === undefined ? text.split('\n') : [line]) history.add(entry)
+  terminal.setHistory(history.entries)
+}
+
+/** The shell goes on, unless nobody reads it. */
+async function tell(session: Session, error: unknown): Promise<void> {
+  const { textAtWork: text, place } = session
+  session.textAtWork = undefined
+  session.place = undefined
+  if (error instanceof ReaderGone) throw error
+  if (error instanceof PageLeft) return
+  if (error instanceof CommandError && error.exitCode === exitCodes.interrupted) {
+    return session.screen.note('Stopped.')
+  }
+  const where = place === undefined ? '' : `${printable(place.name)}, line ${place.line}: `
+  const told = failureText(error, { isJson: false, text }, 'error')
+  const isColored = process.stderr.isTTY && process.stderr.hasColors()
+  const name = isColored ? styleText('red', 'error', { validateStream: false }) : 'error'
+  process.stderr.write(`${where}${name}${told.slice('error'.length)}`)
+}

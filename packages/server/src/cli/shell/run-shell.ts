@@ -1,0 +1,56 @@
+/** `ashlar shell`: statements by and by, from a terminal, or from a pipe or a file. */
+
+import { parametersOf } from '../client/query.ts'
+import type { RowFormat } from '../client/rows.ts'
+import type { CommandContext } from '../command-context.ts'
+import { CommandError } from '../command-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { runShellCommand } from './commands.ts'
+import { linesOf } from './lines-of.ts'
+import { runInteractively } from './run-interactively.ts'
+import { runLines } from './run-lines.ts'
+import { type Screen, Session } from './session.ts'
+
+interface ShellOptions {
+  readonly param?: readonly string[]
+  readonly format?: RowFormat
+  readonly json?: boolean
+  readonly output?: string
+}
+
+export async function runShell(context: CommandContext, _: readonly unknown[], options: ShellOptions): Promise<void> {
+  const parameters = parametersOf(options.param ?? []) ?? {}
+  const format = options.json === true ? 'json' : (options.format ?? 'table')
+  if (process.stdin.isTTY && context.output.terminal !== undefined) {
+    return runInteractively(context, parameters, format)
+  }
+  await runScript(new Session(context, screenOf(context), parameters, format))
+}
+
+function screenOf({ output }: CommandContext): Screen {
+  return {
+    target: output,
+    isTerminal: output.terminal !== undefined,
+    begin: () => undefined,
+    note: (text) => output.note(text),
+    paging: undefined,
+  }
+}
+
+/** Up to the first failure, by which the command ends. */
+async function runScript(session: Session): Promise<void> {
+  const { context } = session
+  try {
+    await runLines(session, linesOf(process.stdin, 'Standard input'), 'Standard input', runShellCommand, context.signal)
+  } catch (error) {
+    if (session.textAtWork !== undefined) context.explainWith(session.textAtWork)
+    const isOurs = error instanceof CommandError && error.exitCode === exitCodes.interrupted
+    if (!isOurs && !context.output.isJson && session.place !== undefined)
+      context.output.note(`${session.place.name}, line ${session.place.line}:`)
+    throw error
+  } finally {
+    // What was read of standard input is all that is needed of it.
+    process.stdin.destroy()
+  }
+  await session.end()
+}

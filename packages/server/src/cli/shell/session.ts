@@ -1,0 +1,215 @@
+/** What a shell remembers from one statement to the next, and how it carries one out. */
+import type { AshlarClient } from '@ashlar/client'
+import { type RowFormat, type RowsTarget, writeRows } from '../client/rows.ts'
+import { numberText } from '../client/texts.ts'
+import type { CommandContext } from '../command-context.ts'
+import { CommandError } from '../command-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { Output } from '../output.ts'
+import { printable } from '../table.ts'
+import { writeExpanded } from './expanded-rows.ts'
+import { KnownSchema } from './known-schema.ts'
+import { piecesOf } from './pieces.ts'
+import { StatementReader } from './statement-reader.ts'
+
+/** Where results go, and what is beside them. */
+export interface Screen {
+  /** Of results, unless they go to a file. */
+  readonly target: RowsTarget
+  readonly isTerminal: boolean
+  /** Before each result. */
+  begin(): void
+  /** What is no result. */
+  note(text: string): void
+  /** undefined: there is no paging. */
+  readonly paging: { isOn: boolean } | undefined
+}
+
+/** How old what is known of the schema may be when it is asked for. */
+const schemaMsMax = 30_000
+
+export class Session {
+  readonly context: CommandContext
+  readonly screen: Screen
+  /** What was typed and not sent. */
+  reader = new StatementReader()
+  /** Of what runs now, where that is of a file or a pipe. */
+  place: { readonly name: string; readonly line: number } | undefined
+  /** Files that are at work, in each other. */
+  readonly includes: string[] = []
+  /** Values of `$name` in statements. */
+  readonly parameters: Map<string, unknown>
+  client: AshlarClient
+  fd: string
+  format: RowFormat
+  isExpanded = false
+  isTimed = false
+  /** What was begun by `\begin`: it is sent as one text. */
+  transaction: string[] | undefined
+  /** The last text that was sent. */
+  lastText: string | undefined
+  /** In which a failure shows its place. */
+  textAtWork: string | undefined
+  isLeft = false
+  private file: { readonly name: string; readonly output: Output } | undefined
+  private known: { readonly schema: KnownSchema; readonly at: number } | undefined
+
+  constructor(
+    context: CommandContext,
+    screen: Screen,
+    parameters: Readonly<Record<string, unknown>>,
+    format: RowFormat,
+  ) {
+    this.context = context
+    this.screen = screen
+    this.client = context.client
+    this.fd = context.connection.fd ?? ''
+    this.format = format
+    this.parameters = new Map(Object.entries(parameters))
+  }
+
+  get target(): RowsTarget {
+    return this.file?.output ?? this.screen.target
+  }
+
+  /** Throws what the client throws, and CommandError. */
+  async runText(text: string, signal: AbortSignal): Promise<void> {
+    if (this.transaction !== undefined) {
+      this.transaction.push(/;\s*$/.test(text) ? text : `${text};`)
+      return
+    }
+    await this.send(text, signal)
+  }
+
+  async send(text: string, signal: AbortSignal): Promise<void> {
+    this.lastText = text
+    this.textAtWork = text
+    const started = performance.now()
+    const rows = this.client.queryStream<unknown>(text, Object.fromEntries(this.parameters), { signal })
+    this.screen.begin()
+    const count = await this.writeRows(until(rows, signal))
+    if (/\b(?:schema|index)\b/i.test(text)) this.forgetSchema()
+    if (this.format === 'table') this.screen.note(countText(text, count))
+    this.noteTime(started)
+    this.textAtWork = undefined
+  }
+
+  async explain(text: string, isAnalyzed: boolean, signal: AbortSignal): Promise<void> {
+    this.lastText = text
+    this.textAtWork = text
+    const asked = this.client.explainAsText(text, Object.fromEntries(this.parameters), { isAnalyzed, signal })
+    const plan = await orAborted(asked, signal)
+    await this.tell(printable(plan.trimEnd(), 'lines').split('\n'))
+    this.textAtWork = undefined
+  }
+
+  /** A result that is no rows. */
+  async tell(lines: readonly string[]): Promise<void> {
+    this.screen.begin()
+    await this.target.lines(lines)
+  }
+
+  noteTime(started: number): void {
+    if (this.isTimed) this.screen.note(`Time: ${(performance.now() - started).toFixed(1)} ms`)
+  }
+
+  /** As it was within the last seconds. Throws what the client throws. */
+  async schema(signal: AbortSignal): Promise<KnownSchema> {
+    if (this.known !== undefined && performance.now() - this.known.at < schemaMsMax) return this.known.schema
+    const [classes, indexes] = await orAborted(
+      Promise.all([this.client.listClasses(), this.client.listIndexes()]),
+      signal,
+    )
+    const schema = new KnownSchema(classes, indexes)
+    this.known = { schema, at: performance.now() }
+    return schema
+  }
+
+  forgetSchema(): void {
+    this.known = undefined
+  }
+
+  /** Another federated database of the server. Throws where there is none of that name. */
+  async useFd(alias: string, signal: AbortSignal): Promise<void> {
+    const client = this.context.connection.withFd(alias)
+    const record = await orAborted(client.getFederatedDatabase(), signal)
+    this.client = client
+    this.fd = record.alias
+    this.forgetSchema()
+  }
+
+  /** undefined: back to the terminal, or to standard output. What was written before is complete then. Throws CommandError. */
+  async writeTo(name: string | undefined): Promise<void> {
+    const { file } = this
+    this.file = undefined
+    await file?.output.finish()
+    if (name !== undefined) this.file = { name, output: new Output({ output: name }) }
+  }
+
+  /** Statements that were begun and not sent are not done. */
+  async end(): Promise<void> {
+    if (this.transaction !== undefined) this.screen.note('The transaction was not committed: nothing of it is done.')
+    await this.writeTo(undefined)
+  }
+
+  private async writeRows(rows: AsyncIterable<unknown>): Promise<number> {
+    const { target } = this
+    if (this.format === 'table' && this.isExpanded) return writeExpanded(rows, target)
+    // Tables have no control characters; the other formats are as programs want them.
+    const isRaw = this.format !== 'table' && this.file === undefined && this.screen.isTerminal
+    return writeRows(this.format, rows, isRaw ? printed(target) : target, false)
+  }
+}
+
+/** With control characters shown. */
+function printed(target: RowsTarget): RowsTarget {
+  return {
+    tableOptions: target.tableOptions,
+    write: (text) => target.write(printable(text, 'lines')),
+    lines: (lines) => target.lines(lines.map((line) => printable(line, 'lines'))),
+  }
+}
+
+const reading: readonly string[] = ['FROM', 'SELECT', 'RETURN', 'MATCH', 'SHOW', 'LOOKUP', 'EXPLAIN']
+
+/** A statement that changes something and replies nothing has done it. */
+function countText(text: string, count: number): string {
+  if (count > 0) return `(${numberText(count)} ${count === 1 ? 'row' : 'rows'})`
+  const { pieces } = piecesOf(text.replace(/[\s;]+$/, ''))
+  const first = pieces[pieces.findLastIndex((piece) => piece.text === ';') + 1]
+  return reading.includes(first?.text.toUpperCase() ?? '') ? '(no rows)' : 'Done.'
+}
+
+/** Ends as soon as the signal is aborted, whatever `rows` is waiting for. Throws CommandError then. */
+async function* until<T>(
+  rows: AsyncGenerator<T, void, undefined>,
+  signal: AbortSignal,
+): AsyncGenerator<T, void, undefined> {
+  try {
+    for (;;) {
+      const { done, value } = await orAborted(rows.next(), signal)
+      if (done === true) return
+      yield value
+    }
+  } finally {
+    // Not waited for: it ends when the request under way does.
+    void rows.return(undefined).catch(() => undefined)
+  }
+}
+
+/** Throws CommandError once the signal is aborted. */
+export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop: () => void = () => undefined
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(new CommandError(exitCodes.interrupted, 'Stopped.'))
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
+    aborted.catch(() => undefined)
+    if (signal.aborted) work.catch(() => undefined)
+  }
+}

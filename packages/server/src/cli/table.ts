@@ -1,0 +1,108 @@
+/** Tables for people: as wide as their cells, or as the terminal; what is stored cannot steer the terminal. */
+import stringWidth from 'string-width'
+
+/** Columns between two cells. */
+const gap = 2
+/** No column is made narrower than that to fit a terminal. */
+const columnMin = 6
+
+export interface TableOptions {
+  /** Of the terminal; a table that goes elsewhere is as wide as its cells. */
+  readonly columns: number | undefined
+  /** How the head is shown, such as in bold. */
+  readonly styleHead: (text: string) => string
+}
+
+/** Widths of the columns, by the rows that are known, and a row as a line. */
+export class TableLayout {
+  private readonly widths: readonly number[]
+  /** Those with nothing but numbers, which end at the right. */
+  private readonly areNumbers: readonly boolean[]
+  private readonly options: TableOptions
+  private readonly head: readonly string[]
+
+  constructor(head: readonly string[], rows: readonly (readonly string[])[], options: TableOptions) {
+    this.options = options
+    this.head = head.map((cell) => printable(cell))
+    const widest = this.head.map((cell, at) =>
+      rows.reduce((width, row) => Math.max(width, stringWidth(printable(row[at] ?? ''))), stringWidth(cell)),
+    )
+    this.widths = options.columns === undefined ? widest : fitted(widest, options.columns)
+    this.areNumbers = head.map((_, at) => rows.length > 0 && rows.every((row) => isNumber(row[at] ?? '')))
+  }
+
+  headLine(): string {
+    return this.options.styleHead(this.lineOf(this.head))
+  }
+
+  line(row: readonly string[]): string {
+    return this.lineOf(row.map((cell) => printable(cell)))
+  }
+
+  private lineOf(cells: readonly string[]): string {
+    return this.widths
+      .map((width, at) => {
+        const cell = this.options.columns === undefined ? (cells[at] ?? '') : cut(cells[at] ?? '', width)
+        const blanks = ' '.repeat(Math.max(0, width - stringWidth(cell)))
+        return this.areNumbers[at] === true ? blanks + cell : cell + blanks
+      })
+      .join(' '.repeat(gap))
+      .trimEnd()
+  }
+}
+
+/** The widest columns give way first. */
+function fitted(widest: readonly number[], columns: number): number[] {
+  const widths = [...widest]
+  let excess = widths.reduce((sum, width) => sum + width + gap, -gap) - columns
+  while (excess > 0) {
+    const max = Math.max(...widths)
+    if (max <= columnMin) break
+    const next = Math.max(columnMin, ...widths.filter((width) => width < max))
+    const wide = widths.filter((width) => width === max).length
+    const less = Math.min(max - next, Math.max(1, Math.floor(excess / wide)))
+    for (const [at, width] of widths.entries()) {
+      if (width !== max || excess <= 0) continue
+      widths[at] = width - less
+      excess -= less
+    }
+  }
+  return widths
+}
+
+const segmenter = new Intl.Segmenter()
+
+/** With an ellipsis for what is left out. */
+function cut(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text
+  let shown = ''
+  let used = 1
+  for (const { segment } of segmenter.segment(text)) {
+    used += stringWidth(segment)
+    if (used > width) break
+    shown += segment
+  }
+  return `${shown}…`
+}
+
+function isNumber(cell: string): boolean {
+  return cell === '' || /^-?\d[\d.,]*(?:[eE][+-]?\d+)?$/.test(cell)
+}
+
+/** Control characters, which could steer a terminal, as `\n` or `\x1b`; so also what turns the direction of text. */
+export function printable(text: string, kind: 'cell' | 'lines' = 'cell'): string {
+  return text.replaceAll(kind === 'cell' ? steering : steeringInLines, (character) => {
+    const code = character.charCodeAt(0)
+    return escapes[character] ?? (code < 256 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`)
+  })
+}
+
+const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const steering = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const steeringInLines = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+
+function hex(code: number, digits: number): string {
+  return code.toString(16).padStart(digits, '0')
+}

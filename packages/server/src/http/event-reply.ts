@@ -1,0 +1,34 @@
+/** Replies of events as they happen (text/event-stream): no faster than the client reads, ended when it goes away. */
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import type { ServerEvent } from '../dispatch/operation.ts'
+import { contentTypeOf } from './negotiate.ts'
+import { toProblem } from './send-problem.ts'
+import { sendStream } from './send-reply.ts'
+
+/** Proxies are to pass on each event at once, and to keep none. */
+const headers = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
+
+export function sendEvents(events: AsyncIterable<ServerEvent>, reply: FastifyReply): void {
+  const stream = Readable.from(framed(events, reply), { objectMode: false, highWaterMark: 65_536 })
+  sendStream(reply, 200, headers, contentTypeOf.events, stream)
+}
+
+async function* framed(events: AsyncIterable<ServerEvent>, reply: FastifyReply): AsyncGenerator<Buffer> {
+  try {
+    for await (const event of events) yield textOf(event)
+  } catch (error) {
+    if (reply.raw.destroyed) return
+    const problem = toProblem(error, reply.request)
+    if (problem.type !== 'SystemError') reply.request.log.info({ problem }, 'reply failed')
+    yield textOf({ name: 'error', data: Buffer.from(JSON.stringify(problem)) })
+  }
+}
+
+const heartbeat = Buffer.from(':\n\n')
+
+function textOf({ name, id, data }: ServerEvent): Buffer {
+  if (data === undefined) return heartbeat
+  const head = `${id === undefined ? '' : `id: ${id}\n`}${name === undefined ? '' : `event: ${name}\n`}data: `
+  return Buffer.concat([Buffer.from(head), data, Buffer.from('\n\n')])
+}

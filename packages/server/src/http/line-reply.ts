@@ -1,0 +1,46 @@
+/** Replies of lines that are sent as they come, maybe while the client still sends lines. */
+import { Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { bulkLingerMsMax } from '../limits.ts'
+import { lingerAfter } from './linger.ts'
+import { contentTypeOf } from './negotiate.ts'
+import type { Replying } from './row-reply.ts'
+import { toProblem } from './send-problem.ts'
+import { sendLiveStream } from './send-reply.ts'
+
+/** What fails before the first of them is thrown, and answered as any failure; afterwards it is the last line. */
+export async function sendLines(
+  lines: AsyncIterable<Buffer>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  statement: Replying | undefined,
+): Promise<void> {
+  const iterator = lines[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  const all = async function* (): AsyncGenerator<Buffer> {
+    try {
+      for (let next = first; next.done !== true; next = await iterator.next()) {
+        statement?.sent(next.value.length)
+        yield next.value
+      }
+    } catch (error) {
+      const problem = toProblem(error, request)
+      if (problem.type !== 'SystemError') request.log.info({ problem }, 'reply failed')
+      yield Buffer.from(`${JSON.stringify({ error: problem })}\n`)
+    }
+  }
+  endUnread(request, reply)
+  sendLiveStream(reply, 200, statement?.headers, contentTypeOf.ndjson, Readable.from(all(), { objectMode: false }))
+}
+
+/** A client that still sends when it has its reply is not to send what nobody reads: the connection ends, as soon as it can have the reply. */
+function endUnread({ raw: request }: FastifyRequest, { raw: response }: FastifyReply): void {
+  response.once('finish', () => {
+    const { socket } = request
+    // Requests of tests have none.
+    if (request.complete || request.httpVersionMajor === 2 || !(socket instanceof Socket)) return
+    lingerAfter(request, bulkLingerMsMax)
+    socket.destroySoon()
+  })
+}

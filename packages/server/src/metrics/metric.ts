@@ -1,0 +1,63 @@
+/** What a metric is: declared once, read when somebody asks. */
+
+export interface Sample {
+  readonly value: number
+  readonly labels: Readonly<Record<string, string | number>>
+  /** Of the parts of a histogram, which have names of their own. */
+  readonly metricName?: string
+}
+
+export interface Metric<Source> {
+  readonly name: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly help: string
+  /** The names of its labels. */
+  readonly labels?: readonly string[]
+  /** What several processes of one server say together. */
+  readonly together: 'sum' | 'max'
+  read(source: Source): readonly Sample[]
+}
+
+/** As one process tells it to another, and as prom-client takes it. */
+export interface ReadMetric {
+  readonly name: string
+  readonly type: Metric<unknown>['type']
+  readonly help: string
+  readonly aggregator: Metric<unknown>['together']
+  readonly values: Sample[]
+}
+
+export function readMetrics<Source>(metrics: readonly Metric<Source>[], source: Source): ReadMetric[] {
+  return metrics.map((metric) => {
+    const { name, type, help, together: aggregator } = metric
+    return { name, type, help, aggregator, values: [...metric.read(source)] }
+  })
+}
+
+/** A metric without labels. */
+export function one(value: number): readonly Sample[] {
+  return [{ value, labels: {} }]
+}
+
+/**
+ * `counts`: how many were up to each bound and above the one before, and last how many were above all. `sum`: of all that were observed, in the unit
+ * of the bounds.
+ */
+export function histogram(
+  name: string,
+  labels: Sample['labels'],
+  bounds: readonly number[],
+  counts: readonly number[],
+  sum: number,
+): Sample[] {
+  let below = 0
+  const buckets = counts.map((count, i): Sample => {
+    below += count
+    return { metricName: `${name}_bucket`, labels: { ...labels, le: bounds[i] ?? '+Inf' }, value: below }
+  })
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: below },
+  ]
+}

@@ -1,0 +1,64 @@
+/** Requests as they are counted: one handle an operation, so that nothing is looked up by name while requests are served. */
+
+/** Bounds of the histogram of how long requests take. */
+export const durationSeconds: readonly number[] = [
+  0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60,
+]
+
+const boundsMs = durationSeconds.map((seconds) => seconds * 1_000)
+
+export class OperationCounts {
+  /** Method and path, without values. */
+  readonly operation: string
+  readonly byStatus = new Map<number, { count: number }>()
+  /** By the bounds of `durationSeconds`; the last are longer. */
+  readonly byDuration: number[] = new Array(durationSeconds.length + 1).fill(0)
+  sumMs = 0
+  private lastStatus = 0
+  private last = { count: 0 }
+
+  constructor(operation: string) {
+    this.operation = operation
+  }
+
+  /** A request whose reply was sent, or whose client has gone. */
+  ended(status: number, ms: number): void {
+    if (status !== this.lastStatus) this.meet(status)
+    this.last.count++
+    this.sumMs += ms
+    let place = 0
+    while (place < boundsMs.length && ms > (boundsMs[place] as number)) place++
+    this.byDuration[place]!++
+  }
+
+  private meet(status: number): void {
+    this.lastStatus = status
+    const known = this.byStatus.get(status)
+    this.last = known ?? { count: 0 }
+    if (known === undefined) this.byStatus.set(status, this.last)
+  }
+}
+
+export class RequestCounts {
+  /** Health, the reference, and what is not there. */
+  readonly others = new OperationCounts('other')
+  /** Error replies by their type, which is a word of the catalogue. */
+  readonly errors = new Map<string, number>()
+  private readonly operations: OperationCounts[] = [this.others]
+
+  of(operation: { readonly method: string; readonly path: string }): OperationCounts {
+    const path = operation.path.replace(/:(\w+)/g, '{$1}')
+    const counts = new OperationCounts(`${operation.method} ${path}`)
+    this.operations.push(counts)
+    return counts
+  }
+
+  failed(type: string): void {
+    this.errors.set(type, (this.errors.get(type) ?? 0) + 1)
+  }
+
+  /** Those that had any requests. */
+  all(): readonly OperationCounts[] {
+    return this.operations.filter(({ byStatus }) => byStatus.size > 0)
+  }
+}

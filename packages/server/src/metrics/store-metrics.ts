@@ -1,0 +1,113 @@
+/** The metrics of what the processes of a server share: its stores. The process that is asked reads them. */
+import { statfs } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { FederatedDatabase, Statistics } from '@ashlar/engine'
+import type { BackupState } from '../backups/backup-schedule.ts'
+import { metricsStoreMsMax } from '../limits.ts'
+import type { Metric, Sample } from './metric.ts'
+
+export interface StoreState {
+  readonly alias: string
+  /** Undefined where the store does not answer in time. */
+  readonly statistics: Statistics | undefined
+  /** Of the file system on which it lies; undefined where it has no files. */
+  readonly freeBytes: number | undefined
+  /** When the latest backup was made, in milliseconds since 1970; undefined where none is known. */
+  readonly backupAt: number | undefined
+}
+
+export function storeStates(
+  fds: readonly FederatedDatabase[],
+  backups: readonly BackupState[] = [],
+): Promise<StoreState[]> {
+  return Promise.all(
+    fds.map(async (fd) => {
+      const [statistics, freeBytes] = await Promise.all([inTime(fd.statistics()), freeBytesOf(fd)])
+      const at = backups.find(({ fd: alias }) => alias === fd.alias)?.lastBackup?.at
+      return { alias: fd.alias, statistics, freeBytes, backupAt: at === undefined ? undefined : Date.parse(at) }
+    }),
+  )
+}
+
+/** Undefined where it fails as well, which the metric `ashlar_store_up` tells. */
+async function inTime<T>(asked: Promise<T>): Promise<T | undefined> {
+  const over = new AbortController()
+  const late = delay(metricsStoreMsMax, undefined, { signal: over.signal, ref: false })
+  const none = (): undefined => undefined
+  const first = await Promise.race([asked.catch(none), late.catch(none)])
+  over.abort()
+  return first
+}
+
+async function freeBytesOf({ store: { capabilities } }: FederatedDatabase): Promise<number | undefined> {
+  if (capabilities.kind !== 'lmdb') return undefined
+  const free = await inTime(statfs(capabilities.location))
+  return free && free.bavail * free.bsize
+}
+
+function ofEach(read: (state: StoreState) => number | undefined): (states: readonly StoreState[]) => readonly Sample[] {
+  return (states) =>
+    states.flatMap((state) => {
+      const value = read(state)
+      return value === undefined ? [] : [{ labels: { fd: state.alias }, value }]
+    })
+}
+
+export const storeMetrics: readonly Metric<readonly StoreState[]>[] = [
+  {
+    name: 'ashlar_store_up',
+    type: 'gauge',
+    help: '1 where the store has answered within a second; the other numbers of a store are left out where it has not.',
+    labels: ['fd'],
+    together: 'max',
+    read: ofEach(({ statistics }) => (statistics === undefined ? 0 : 1)),
+  },
+  {
+    name: 'ashlar_store_bytes',
+    type: 'gauge',
+    help: 'What the data takes: on LMDB its file, on PostgreSQL the table with its indexes.',
+    labels: ['fd'],
+    together: 'max',
+    read: ofEach(({ statistics }) => statistics?.storeBytes),
+  },
+  {
+    name: 'ashlar_store_entries',
+    type: 'gauge',
+    help: 'Entries of the store: objects, links, index entries and others; on PostgreSQL an estimate.',
+    labels: ['fd'],
+    together: 'max',
+    read: ofEach(({ statistics }) => statistics?.storeEntries),
+  },
+  {
+    name: 'ashlar_store_free_bytes',
+    type: 'gauge',
+    help: 'Free space of the file system on which the data file lies; only of LMDB.',
+    labels: ['fd'],
+    together: 'max',
+    read: ofEach(({ freeBytes }) => freeBytes),
+  },
+  {
+    name: 'ashlar_backup_age_seconds',
+    type: 'gauge',
+    help: 'Since the latest backup in the directory of backups, as it was last looked at; only where one is configured and there is a backup.',
+    labels: ['fd'],
+    together: 'max',
+    read: ofEach(({ backupAt }) => backupAt && Math.max(0, Date.now() - backupAt) / 1_000),
+  },
+  {
+    name: 'ashlar_classes',
+    type: 'gauge',
+    help: 'Classes of the schema.',
+    labels: ['fd'],
+    together: 'max',
+    read: ofEach(({ statistics }) => statistics?.classes),
+  },
+  {
+    name: 'ashlar_indexes',
+    type: 'gauge',
+    help: 'Indexes of the schema.',
+    labels: ['fd'],
+    together: 'max',
+    read: ofEach(({ statistics }) => statistics?.indexes),
+  },
+]

@@ -1,0 +1,46 @@
+/** What the URL of a bulk load says (contract 2.2.9). */
+import { AshlarError, type BulkSettings } from '@ashlar/engine'
+import { booleanParam, type OperationRequest } from '../../dispatch/operation.ts'
+import { quoteNames } from '../../errors/quote-names.ts'
+import { Type } from '../../wire/json-schema.ts'
+
+export interface BulkParameters extends BulkSettings {
+  readonly isAtomic: boolean
+}
+
+export const bulkQueryParameters = {
+  onError: {
+    description: 'Of lines: `stop` (the default) ends with the first that fails, `skip` leaves those out that fail.',
+    schema: Type.Union([Type.Literal('stop'), Type.Literal('skip')]),
+  },
+  atomic: { description: 'Of lines: all are one commit, or nothing is done.', schema: Type.Boolean() },
+  upsertOn: {
+    description:
+      'Of lines: a unique index; what would be created updates the object that has its key, where there is one.',
+    schema: Type.String(),
+  },
+} as const
+
+/** Throws MalformedValue. */
+export function bulkParametersOf(request: OperationRequest): BulkParameters {
+  const { onError = 'stop', upsertOn } = request.query
+  if (onError !== 'stop' && onError !== 'skip') {
+    throw new AshlarError('MalformedValue', 'The parameter onError must be given once, as stop or skip.')
+  }
+  if (upsertOn !== undefined && (typeof upsertOn !== 'string' || upsertOn === '')) {
+    throw new AshlarError('MalformedValue', 'The parameter upsertOn must be given once, as the name of a unique index.')
+  }
+  const isAtomic = booleanParam(request, 'atomic')
+  if (isAtomic && onError === 'skip') {
+    throw new AshlarError('MalformedValue', 'atomic=true does all lines or none: onError=skip contradicts it.')
+  }
+  return { onError, upsertOn, isAtomic }
+}
+
+/** For bodies that are no lines. Throws MalformedRequest. */
+export function refuseBulkParameters({ query }: OperationRequest): void {
+  const given = Object.keys(bulkQueryParameters).filter((name) => query[name] !== undefined)
+  if (given.length === 0) return
+  const message = `The parameter ${quoteNames(given)} belongs to bodies of lines, application/x-ndjson.`
+  throw new AshlarError('MalformedRequest', message)
+}

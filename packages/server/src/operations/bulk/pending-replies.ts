@@ -1,0 +1,114 @@
+/** Replies of a bulk load that wait for their reader, held as briefly as they can be: a client may send much before it reads any. */
+import type { LineOutcome, Oid } from '@ashlar/engine'
+
+/** Lines without an error whose numbers follow each other. */
+interface Lines {
+  readonly first: number
+  /** As they are written, with a newline each. */
+  readonly oids: Buffer
+}
+
+/** Of a reply that is written at a time. */
+const pieceBytes = 65_536
+const newline = 0x0a
+
+/** First in, first out. */
+export class PendingReplies {
+  /** Bytes that wait. */
+  bytes = 0
+  private readonly waiting: (Lines | string)[] = []
+  private isEnded = false
+  private failure: unknown
+  private wake: (() => void) | undefined
+  private room: { readonly bytesMax: number; resolve(): void } | undefined
+
+  /** `textOf`: the reply to a line that failed, without a newline. */
+  push(outcomes: readonly LineOutcome[], textOf: (line: number, error: unknown) => string): void {
+    let oids: Oid[] = []
+    let first = 0
+    for (const outcome of outcomes) {
+      const isNext = 'oid' in outcome && outcome.line === first + oids.length
+      if (!isNext && oids.length > 0) {
+        this.keep(linesOf(first, oids))
+        oids = []
+      }
+      if ('error' in outcome) this.pushText(textOf(outcome.line, outcome.error))
+      else {
+        if (oids.length === 0) first = outcome.line
+        oids.push(outcome.oid)
+      }
+    }
+    if (oids.length > 0) this.keep(linesOf(first, oids))
+  }
+
+  pushText(text: string): void {
+    this.keep(text)
+  }
+
+  end(): void {
+    this.isEnded = true
+    this.wake?.()
+  }
+
+  /** What waits is given out first. */
+  fail(error: unknown): void {
+    this.failure = error
+    this.end()
+  }
+
+  /** To be asked by one reader. Throws what `fail` was given. */
+  async *pieces(): AsyncGenerator<Buffer> {
+    for (;;) {
+      const next = this.waiting.shift()
+      if (next !== undefined) {
+        this.bytes -= sizeOf(next)
+        if (this.room !== undefined && this.bytes <= this.room.bytesMax) this.room.resolve()
+        if (typeof next === 'string') yield Buffer.from(`${next}\n`)
+        else yield* piecesOf(next)
+      } else if (this.failure !== undefined) throw this.failure
+      else if (this.isEnded) return
+      else {
+        await new Promise<void>((resolve) => {
+          this.wake = resolve
+        })
+        this.wake = undefined
+      }
+    }
+  }
+
+  /** Resolves once no more bytes wait than that. */
+  roomFor(bytesMax: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.bytes <= bytesMax) resolve()
+      else this.room = { bytesMax, resolve }
+    })
+  }
+
+  private keep(one: Lines | string): void {
+    this.waiting.push(one)
+    this.bytes += sizeOf(one)
+    this.wake?.()
+  }
+}
+
+function linesOf(first: number, oids: readonly Oid[]): Lines {
+  return { first, oids: Buffer.from(`${oids.join('\n')}\n`, 'latin1') }
+}
+
+/** With what an entry takes beside its text. */
+function sizeOf(one: Lines | string): number {
+  return 100 + (typeof one === 'string' ? 2 * one.length : one.oids.length)
+}
+
+function* piecesOf({ first, oids }: Lines): Generator<Buffer> {
+  let line = first
+  for (let from = 0; from < oids.length; ) {
+    let text = ''
+    while (from < oids.length && text.length < pieceBytes) {
+      const to = oids.indexOf(newline, from)
+      text += `{"line":${line++},"__identifier__":"${oids.toString('latin1', from, to)}"}\n`
+      from = to + 1
+    }
+    yield Buffer.from(text, 'latin1')
+  }
+}

@@ -1,0 +1,103 @@
+/** What a line of a bulk load says: a body of POST /v1/object, or an operation on one object as POST /v1/transaction has it (contract 2.2.9). */
+import { AshlarError, type BulkCommand, type BulkTarget, type ErrorDetail, referredIn } from '@ashlar/engine'
+import { quoteNames } from '../../errors/quote-names.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const idPattern = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
+const objectUri = /^\/v1\/object(?:\/([^/?#]+))?\/?$/
+
+const creationFields = new Set(['class', 'attributes', 'id'])
+const operationFields = new Set(['method', 'uri', 'index', 'key', 'body', 'id'])
+const bodyFields = new Set(['class', 'attributes'])
+
+/** `hasNames`: whether it may refer to objects of other lines. Throws MalformedRequest, UnknownField, MalformedOid. */
+export function readLine(json: unknown, line: number, hasNames: boolean): BulkCommand {
+  const fields = fieldsOf(json, [])
+  if ('method' in fields) return readOperation(fields, line, hasNames)
+  refuseOthers(fields, creationFields, [])
+  return creation(fields, fields.id, line, hasNames, [])
+}
+
+function creation(
+  { class: className, attributes }: Fields,
+  id: unknown,
+  line: number,
+  hasNames: boolean,
+  at: ErrorDetail['place'],
+): BulkCommand {
+  if (typeof className !== 'string' || className === '')
+    throw malformed("needs 'class', a full name or a class number", [...at, 'class'])
+  const given = attributes === undefined ? {} : fieldsOf(attributes, [...at, 'attributes'])
+  if (id !== undefined && (typeof id !== 'string' || !idPattern.test(id))) {
+    throw malformed("has an 'id' that is no name of letters, digits, _ and -, at most 64 of them", ['id'])
+  }
+  const refersTo = hasNames ? referredIn(given) : undefined
+  return { kind: 'create', line, at, class: className, attributes: given, id, refersTo }
+}
+
+function readOperation(fields: Fields, line: number, hasNames: boolean): BulkCommand {
+  refuseOthers(fields, operationFields, [])
+  const { method, uri, body, id } = fields
+  const action = typeof method === 'string' ? method.toLowerCase() : ''
+  if (action === 'post') {
+    if (typeof uri !== 'string' || objectUri.exec(uri)?.[1] !== undefined || !objectUri.test(uri)) throw wrongUri()
+    const created = fieldsOf(body, ['body'])
+    refuseOthers(created, bodyFields, ['body'])
+    return creation(created, id, line, hasNames, ['body'])
+  }
+  if (id !== undefined) throw malformed("has an 'id', which only creations can have", ['id'])
+  const target = targetOf(fields)
+  if (action === 'delete') {
+    if (body !== undefined) throw malformed('has a body, which deletions do not have', ['body'])
+    return { kind: 'delete', line, at: [], target, refersTo: hasNames ? referredIn(target) : undefined }
+  }
+  if (action !== 'put') throw malformed("needs 'method': post, put or delete", ['method'])
+  const changed = fieldsOf(body, ['body'])
+  refuseOthers(changed, bodyFields, ['body'])
+  const { class: className } = changed
+  if (className !== undefined && typeof className !== 'string')
+    throw malformed("has a 'class' that is no text", ['body', 'class'])
+  const attributes = fieldsOf(changed.attributes, ['body', 'attributes'])
+  const refersTo = hasNames ? referredIn([target, attributes]) : undefined
+  return { kind: 'update', line, at: ['body'], target, class: className, attributes, refersTo }
+}
+
+/** By OID in the path, or by the values of a unique index. */
+function targetOf({ uri, index, key }: Fields): BulkTarget {
+  if (index === undefined && key === undefined) {
+    const named = typeof uri === 'string' ? objectUri.exec(uri)?.[1] : undefined
+    if (named === undefined) throw wrongUri()
+    return { oid: named }
+  }
+  if (uri !== undefined && uri !== '/v1/object')
+    throw malformed("names its object twice, by 'uri' and by 'key'", ['uri'])
+  if (typeof index !== 'string') throw malformed("needs 'index', the name of a unique index, beside 'key'", ['index'])
+  return { key: { index, values: fieldsOf(key, ['key']) } }
+}
+
+function wrongUri(): AshlarError {
+  return malformed("needs 'uri': /v1/object to create, /v1/object/<OID> or an index with a key to change and delete", [
+    'uri',
+  ])
+}
+
+function fieldsOf(json: unknown, place: ErrorDetail['place']): Fields {
+  if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as Fields
+  const name = place.at(-1)
+  throw malformed(name === undefined ? 'is no object' : `needs '${name}', an object`, place)
+}
+
+function refuseOthers(fields: Fields, known: ReadonlySet<string>, place: ErrorDetail['place']): void {
+  for (const name in fields) {
+    if (known.has(name)) continue
+    const unknown = Object.keys(fields).filter((one) => !known.has(one))
+    const message = `The line has no field ${quoteNames(unknown)}.`
+    throw new AshlarError('UnknownField', message, [{ place, message }])
+  }
+}
+
+function malformed(what: string, place: ErrorDetail['place']): AshlarError {
+  const message = `The line ${what}.`
+  return new AshlarError('MalformedRequest', message, [{ place, message }])
+}

@@ -1,0 +1,196 @@
+/** A bulk load as a request has it: lines in, replies out, each at the pace of whoever is slower (contract 2.2.9). */
+import { type BulkLoad, type Database, openTimeSlice } from '@ashlar/engine'
+import type { FdRequest } from '../../dispatch/operation.ts'
+import { LineFailure } from '../../errors/request-errors.ts'
+import { ServerError } from '../../errors/server-errors.ts'
+import type { BodyLines, Line } from '../../json/body-lines.ts'
+import { parseJson } from '../../json/parse-json.ts'
+import { bulkBatchBytes, bulkBatchLines, bulkIdleMs, bulkOpenIdleMs, bulkRepliesBytesMax } from '../../limits.ts'
+import type { BulkParameters } from './bulk-parameters.ts'
+import { PendingReplies } from './pending-replies.ts'
+import { readLine } from './read-line.ts'
+
+const dollarBrace = Buffer.from('${')
+
+/** The replies, as bytes; lines are read from now on, and carried out. What fails before the first of them is thrown by it. */
+export function runBulk(
+  lines: BodyLines,
+  database: Database,
+  request: FdRequest,
+  parameters: BulkParameters,
+): AsyncIterable<Buffer> {
+  const { signal, watch } = request
+  const load = database.beginLoad(parameters, { signal, watch })
+  const bulk = new Bulk(lines, load, request, parameters)
+  void bulk.run()
+  return bulk.replies.pieces()
+}
+
+class Bulk {
+  readonly replies = new PendingReplies()
+  private readonly lines: BodyLines
+  private readonly load: BulkLoad
+  private readonly request: FdRequest
+  private readonly parameters: BulkParameters
+  private readonly slice = openTimeSlice()
+  /** Ends the wait that is under way. */
+  private interrupt: ((reason: unknown) => void) | undefined
+  /** The batch that is carried out. */
+  private batch: Promise<void> = Promise.resolve()
+  private waitingBytes = 0
+  private linesTaken = 0
+
+  constructor(lines: BodyLines, load: BulkLoad, request: FdRequest, parameters: BulkParameters) {
+    this.lines = lines
+    this.load = load
+    this.request = request
+    this.parameters = parameters
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.request
+    const stop = (): void => this.interrupt?.(signal.reason)
+    signal.addEventListener('abort', stop)
+    try {
+      await this.receive()
+      await this.commit()
+      await this.batch
+      const { created, updated, deleted, failed } = this.load.counts
+      this.replies.pushText(JSON.stringify({ summary: { created, updated, ...(deleted > 0 && { deleted }), failed } }))
+      this.replies.end()
+    } catch (error) {
+      // What it has committed is told before.
+      await this.batch.catch(() => undefined)
+      this.replies.fail(error)
+    } finally {
+      signal.removeEventListener('abort', stop)
+      this.load.end()
+    }
+  }
+
+  private async receive(): Promise<void> {
+    let next = this.lines.next()
+    for (;;) {
+      const lines = await this.arrival(next)
+      if (lines === 'idle') {
+        await this.commit()
+        continue
+      }
+      if (lines === undefined) return
+      next = this.lines.next()
+      // It may fail while nobody waits for it.
+      next.catch(() => undefined)
+      for (const line of lines) {
+        await this.take(line)
+        if (this.load.isStopped) return void this.letGo(next)
+      }
+      if (this.replies.bytes > bulkRepliesBytesMax) await this.room()
+    }
+  }
+
+  /** The lines that come next, undefined at the end; `idle` where none has come, and those that wait are to be committed. Throws RequestTimeout. */
+  private async arrival(next: Promise<readonly Line[] | undefined>): Promise<readonly Line[] | undefined | 'idle'> {
+    const { load, parameters, request } = this
+    const { requestMsMax } = request.service.limits
+    const hasWork = load.waiting > 0 && !parameters.isAtomic
+    const patienceMs = hasWork ? (load.hasOpenNames ? bulkOpenIdleMs : bulkIdleMs) : requestMsMax
+    request.watch?.pauses()
+    let timeout: NodeJS.Timeout | undefined
+    const over = new Promise<'idle'>((resolve, reject) => {
+      timeout = setTimeout(() => (hasWork ? resolve('idle') : reject(senderStalled(requestMsMax))), patienceMs)
+    })
+    try {
+      return await this.unlessStopped(Promise.race([next, over]))
+    } finally {
+      clearTimeout(timeout)
+      const place = request.watch?.goesOn()
+      if (place !== undefined) await place
+    }
+  }
+
+  /** Throws the signal's reason. */
+  private unlessStopped<T>(wait: Promise<T>): Promise<T> {
+    this.request.signal.throwIfAborted()
+    return new Promise((resolve, reject) => {
+      this.interrupt = reject
+      wait.then(resolve, reject)
+    })
+  }
+
+  /** Throws BodyTooLarge, LimitExceeded; what else is wrong with a line is its own. */
+  private async take({ number, bytes }: Line): Promise<void> {
+    const { load, parameters, request } = this
+    const { limits } = request.service
+    const pause = ++this.linesTaken % linesBetweenLooks === 0 ? this.slice.yieldIfDue() : undefined
+    if (pause !== undefined) await pause
+    try {
+      if (bytes === undefined) throw lineTooLong(limits.lineBytesMax)
+      const { jsonDepthMax: depthMax, objectValuesMax: valuesMax } = limits
+      const parsed = parseJson(bytes, { depthMax, valuesMax, valuesLimit: 'objectValuesMax' })
+      const json = parsed instanceof Promise ? await parsed : parsed
+      const command = readLine(json, number, bytes.includes(dollarBrace))
+      if (load.needsCommitBefore(command)) await this.commit()
+      load.add(command, bytes.length)
+    } catch (error) {
+      if (parameters.isAtomic) throw new LineFailure(number, error)
+      load.refuse(number, error)
+    }
+    if (load.namesCount > limits.bulkNamesMax) throw tooManyNames(limits.bulkNamesMax)
+    this.waitingBytes += bytes?.length ?? 0
+    if (!parameters.isAtomic && this.isBatchFull()) await this.commit()
+  }
+
+  /** Lines that refer to those after them wait a little longer. */
+  private isBatchFull(): boolean {
+    const { waiting, hasOpenNames } = this.load
+    const times = hasOpenNames ? openBatchTimes : 1
+    return waiting >= times * bulkBatchLines || this.waitingBytes >= times * bulkBatchBytes
+  }
+
+  /** Begins to carry out what waits, once what was begun before is done. Throws what that throws. */
+  private async commit(): Promise<void> {
+    await this.batch
+    if (this.load.waiting === 0) return
+    const place = this.request.watch?.mayGoOn?.()
+    if (place !== undefined) await place
+    this.waitingBytes = 0
+    this.batch = this.load.flush().then((outcomes) => {
+      this.replies.push(outcomes, (line, error) => JSON.stringify({ line, error: this.request.problemOf(error) }))
+    })
+    this.batch.catch(() => undefined)
+  }
+
+  /** Once the reader has taken replies. */
+  private async room(): Promise<void> {
+    const { watch } = this.request
+    watch?.pauses()
+    await this.unlessStopped(this.replies.roomFor(bulkRepliesBytesMax / 2))
+    const place = watch?.goesOn()
+    if (place !== undefined) await place
+  }
+
+  /** What the client still sends: were it not read, the client might not get the reply. The connection ends soon. */
+  private async letGo(next: Promise<unknown>): Promise<void> {
+    try {
+      for (let lines = await next; lines !== undefined; ) lines = await this.lines.next()
+    } catch {
+      // The connection has ended.
+    }
+  }
+}
+
+const linesBetweenLooks = 16
+/** By how much longer a batch may be while lines of it refer to others that have not come. */
+const openBatchTimes = 5
+
+function lineTooLong(bytesMax: number): ServerError {
+  return new ServerError('BodyTooLarge', `The line has more than ${bytesMax} bytes (lineBytesMax).`)
+}
+
+function tooManyNames(namesMax: number): ServerError {
+  return new ServerError('BodyTooLarge', `More than ${namesMax} lines have an id (bulkNamesMax).`)
+}
+
+function senderStalled(msMax: number): ServerError {
+  return new ServerError('RequestTimeout', `No line has come for ${msMax / 1_000} s (requestMsMax).`)
+}

@@ -1,0 +1,221 @@
+/** The change feed (contract 2.4): what was changed, as pages, as lines that are waited for, or as events. */
+import { AshlarError, type ChangesPage, type ChangesRequest, type FederatedDatabase } from '@ashlar/engine'
+import { changesPageMax } from '@ashlar/engine/limits'
+import type { FdOperation, OperationReply, ServerEvent, WholeFdRequest } from '../dispatch/operation.ts'
+import { changeWaitMsMax } from '../limits.ts'
+import type { Follower } from '../statements/change-followers.ts'
+import { ChangesPage as Reply } from '../wire/change-schemas.ts'
+import { Type } from '../wire/json-schema.ts'
+
+const usualLimit = 100
+/** Of lines that are waited for. */
+const usualWaitMs = 20_000
+
+type Asked = Omit<ChangesRequest, 'signal'>
+
+export const changeOperations: readonly FdOperation[] = [
+  {
+    scope: 'fd',
+    method: 'GET',
+    path: '/v1/changes',
+    needs: 'read',
+    isOfWhole: true,
+    summary: 'What was changed, from a position on',
+    description:
+      'Every change of every commit once, in the order of the commits: a page of JSON; lines (NDJSON), which wait for a change, the last line being the position; or events without an end (`Accept: text/event-stream`), whose ids are positions and which go on behind `Last-Event-ID`. Requires the change log, which the operator turns on and off.',
+    tag: 'Changes',
+    queryParameters: {
+      since: {
+        description:
+          'Changes behind this position, which was told before; `first`: from the oldest that is kept; `now`: those that come. `first` without it.',
+        schema: Type.String(),
+      },
+      class: {
+        description: 'Changes of objects of this class and its subclasses alone, and of the schema: a name or number.',
+        schema: Type.String(),
+      },
+      where: {
+        description:
+          'With `class`: of objects for which this predicate of DO holds before or after the change (`matched` says when). It asks for values that the object itself holds. Links and the schema are not told then.',
+        schema: Type.String(),
+      },
+      include: {
+        description: 'values: what was there before and after. keys: which object, and the names of the attributes.',
+        schema: Type.Union([Type.Literal('values'), Type.Literal('keys')], { default: 'values' }),
+      },
+      limit: {
+        description: `Changes of a page, ${changesPageMax} at most; fewer where they are large.`,
+        schema: Type.Integer({ default: usualLimit }),
+      },
+      wait: {
+        description: `How many seconds to wait for a change where there is none, ${changeWaitMsMax / 1_000} at most; 0 for JSON and ${usualWaitMs / 1_000} for NDJSON without it.`,
+        schema: Type.Number(),
+      },
+    },
+    status: 200,
+    reply: Reply,
+    writes: ['json', 'ndjson', 'events'],
+    isTransactional: false,
+    errors: [
+      'MalformedValue',
+      'MalformedRequest',
+      'ChangeLogOff',
+      'ChangesGone',
+      'TooManyFollowers',
+      'UnknownClass',
+      'QuerySyntaxError',
+      'QueryError',
+      'UnknownAttribute',
+      'AmbiguousAttribute',
+      'LimitExceeded',
+    ],
+    run(_database, request) {
+      const asked = readRequest(request)
+      const waitMs = readWait(request)
+      return request.replyType === 'events' ? follow(asked, request) : answer(asked, waitMs, request)
+    },
+  },
+]
+
+/** Throws MalformedValue. */
+function readRequest({ query, headers, replyType, caller, fd }: WholeFdRequest): Asked {
+  const last = replyType === 'events' ? headers['last-event-id'] : undefined
+  const since = last === undefined ? (textOf(query, 'since') ?? 'first') : String(last)
+  const include = textOf(query, 'include') ?? 'values'
+  if (include !== 'values' && include !== 'keys') {
+    throw new AshlarError('MalformedValue', 'The parameter include must be given once, as values or keys.')
+  }
+  const limit = query.limit === undefined ? usualLimit : Number(query.limit)
+  if (!Number.isInteger(limit) || limit < 1 || limit > changesPageMax) {
+    throw new AshlarError('MalformedValue', `The parameter limit must be a whole number from 1 to ${changesPageMax}.`)
+  }
+  const user = caller.userOn(fd.alias)
+  return { since, className: textOf(query, 'class'), where: textOf(query, 'where'), include, limit, user }
+}
+
+function textOf(query: WholeFdRequest['query'], name: string): string | undefined {
+  const value = query[name]
+  if (value === undefined || (typeof value === 'string' && value !== '')) return value
+  throw new AshlarError('MalformedValue', `The parameter ${name} must be given once, and not be empty.`)
+}
+
+/** In milliseconds. Throws MalformedValue. */
+function readWait({ query, replyType }: WholeFdRequest): number {
+  if (query.wait === undefined) return replyType === 'ndjson' ? usualWaitMs : 0
+  const seconds = typeof query.wait === 'string' && query.wait !== '' ? Number(query.wait) : Number.NaN
+  if (seconds >= 0 && seconds * 1_000 <= changeWaitMsMax) return seconds * 1_000
+  throw new AshlarError(
+    'MalformedValue',
+    `The parameter wait is a number of seconds from 0 to ${changeWaitMsMax / 1_000}.`,
+  )
+}
+
+function followerOf({ service, client, caller, fd, signal }: WholeFdRequest): Follower {
+  return service.followers.begin({ address: client.address, alias: fd.alias, caller, signal })
+}
+
+async function answer(asked: Asked, waitMs: number, request: WholeFdRequest): Promise<OperationReply> {
+  const { fd, replyType } = request
+  const follower = followerOf(request)
+  try {
+    const page = await pageWithin(fd, asked, waitMs, follower)
+    return { body: replyType === 'ndjson' ? linesOf(page) : jsonOf(page), type: replyType }
+  } finally {
+    follower.end()
+  }
+}
+
+/** The first page with a change, or the last within the time: also where changes come that are not told. */
+async function pageWithin(
+  fd: FederatedDatabase,
+  asked: Asked,
+  waitMs: number,
+  { signal }: Follower,
+): Promise<ChangesPage> {
+  const endMs = performance.now() + waitMs
+  for (let { since } = asked; ; ) {
+    const seen = fd.waiters.count
+    const page = await fd.changes.page({ ...asked, since, signal })
+    const leftMs = endMs - performance.now()
+    if (page.changes.length > 0 || leftMs <= 0) return page
+    since = page.position
+    if (page.isAtEnd) await fd.waiters.wait(seen, leftMs, signal)
+    signal.throwIfAborted()
+  }
+}
+
+const comma = Buffer.from(',')
+const newline = Buffer.from('\n')
+
+function jsonOf({ changes, position, isAtEnd }: ChangesPage): Buffer {
+  const parts = changes.flatMap(({ json }, i) => (i === 0 ? [json] : [comma, json]))
+  return Buffer.concat([Buffer.from('{"changes":['), ...parts, Buffer.from(`],${endOf(position, isAtEnd)}}`)])
+}
+
+function linesOf({ changes, position, isAtEnd }: ChangesPage): Buffer {
+  const lines = changes.flatMap(({ json }) => [json, newline])
+  return Buffer.concat([...lines, Buffer.from(`{${endOf(position, isAtEnd)}}\n`)])
+}
+
+function endOf(position: string, isAtEnd: boolean): string {
+  return `"position":${JSON.stringify(position)},"isAtEnd":${isAtEnd}`
+}
+
+/** What is wrong with the request is found out before the reply begins. */
+async function follow(asked: Asked, request: WholeFdRequest): Promise<OperationReply> {
+  const { fd, service } = request
+  const follower = followerOf(request)
+  try {
+    const seen = fd.waiters.count
+    const first = await fd.changes.page({ ...asked, signal: follower.signal })
+    const events = changeEvents(fd, asked, { first, seen }, service.limits.changeHeartbeatMs, follower)
+    return { events, type: 'events' }
+  } catch (error) {
+    follower.end()
+    throw error
+  }
+}
+
+async function* changeEvents(
+  fd: FederatedDatabase,
+  asked: Asked,
+  { first, seen }: { readonly first: ChangesPage; readonly seen: number },
+  heartbeatMs: number,
+  { signal, end }: Follower,
+): AsyncGenerator<ServerEvent> {
+  let [page, count] = [first, seen]
+  // The position that the client has, by the events that it got.
+  let told = ''
+  let lastEventMs = performance.now()
+  try {
+    for (;;) {
+      for (const { position, json } of page.changes) {
+        told = position
+        yield { name: 'change', id: position, data: json }
+      }
+      if (page.changes.length > 0) lastEventMs = performance.now()
+      signal.throwIfAborted()
+      if (page.isAtEnd) {
+        const isDue = performance.now() - lastEventMs >= heartbeatMs
+        if (told === '' || (isDue && told !== page.position)) {
+          told = page.position
+          yield positionEvent(page.position)
+          lastEventMs = performance.now()
+        } else if (isDue) {
+          yield {}
+          lastEventMs = performance.now()
+        }
+        await fd.waiters.wait(count, Math.max(1, lastEventMs + heartbeatMs - performance.now()), signal)
+        signal.throwIfAborted()
+      }
+      count = fd.waiters.count
+      page = await fd.changes.page({ ...asked, since: page.position, signal })
+    }
+  } finally {
+    end()
+  }
+}
+
+function positionEvent(position: string): ServerEvent {
+  return { name: 'position', id: position, data: Buffer.from(JSON.stringify({ position })) }
+}

@@ -1,0 +1,149 @@
+/** Objects on their way out: of a class, of a query, or the whole federated database (contract 2.2.25 to 2.2.28). */
+import { AshlarError, type RowChunk, type RowChunks } from '@ashlar/engine'
+import type { FdOperation, FdRequest, OperationReply, OperationRequest, ReplyType } from '../dispatch/operation.ts'
+import { quoteNames } from '../errors/quote-names.ts'
+import { Type } from '../wire/json-schema.ts'
+import { archiveChunks } from './export/archive.ts'
+import { csvRows, withHeader } from './export/csv.ts'
+
+type Format = 'ndjson' | 'csv' | 'archive'
+
+const formats: readonly Format[] = ['ndjson', 'csv', 'archive']
+const replyTypes: Record<Format, ReplyType> = { ndjson: 'ndjson', csv: 'csv', archive: 'gzip' }
+const parameters = ['class', 'query', 'after', 'format', 'columns'] as const
+
+interface Asked {
+  readonly format: Format
+  readonly class: string | undefined
+  readonly query: string | undefined
+  readonly after: string | undefined
+  readonly columns: readonly string[] | undefined
+}
+
+/** What the URL asks for; undefined where that is not known. */
+function formatOf({ format, class: className, query }: OperationRequest['query']): Format | undefined {
+  if (format === undefined) return className === undefined && query === undefined ? 'archive' : 'ndjson'
+  return formats.find((one) => one === format)
+}
+
+/** Throws MalformedValue, MalformedRequest. */
+function askedIn({ query: given }: OperationRequest): Asked {
+  const texts: Partial<Record<(typeof parameters)[number], string>> = {}
+  for (const name of parameters) {
+    const value = given[name]
+    if (value === undefined) continue
+    if (typeof value !== 'string' || value === '') {
+      throw new AshlarError('MalformedValue', `The parameter ${name} must be given once, and must not be empty.`)
+    }
+    texts[name] = value
+  }
+  const format = formatOf(given)
+  if (format === undefined)
+    throw new AshlarError('MalformedValue', 'The parameter format must be ndjson, csv or archive.')
+  const { class: className, query, after, columns } = texts
+  if (className !== undefined && query !== undefined) throw contradiction(['class', 'query'])
+  if (after !== undefined && query !== undefined) throw contradiction(['after', 'query'])
+  if (format === 'archive') {
+    const other = parameters.filter((name) => name !== 'format' && texts[name] !== undefined)
+    if (other.length > 0) throw contradiction(['format=archive', ...other])
+  } else if (columns !== undefined && format !== 'csv') throw contradiction([`format=${format}`, 'columns'])
+  if (format === 'csv' && className === undefined && query === undefined) {
+    throw new AshlarError('MalformedRequest', 'CSV has the columns of one class, or of a query: name either.')
+  }
+  return { format, class: className, query, after, columns: columns?.split(',').map((name) => name.trim()) }
+}
+
+function contradiction(names: readonly string[]): AshlarError {
+  return new AshlarError('MalformedRequest', `The parameters ${quoteNames(names)} do not go together.`)
+}
+
+/** Rows without what they have at hand: a reply that is written anew. */
+function streamed(rows: AsyncGenerator<RowChunk>): RowChunks {
+  return { [Symbol.asyncIterator]: () => rows }
+}
+
+const identity = ['__class__', '__identifier__']
+
+/** A column may also be an embedded object as a whole, or lead into a map. Throws UnknownAttribute. */
+function requireColumns(columns: readonly string[], known: ReadonlySet<string>, className = ''): void {
+  const all = [...identity, ...known]
+  for (const column of columns) {
+    if (all.some((one) => one === column || one.startsWith(`${column}.`) || column.startsWith(`${one}.`))) continue
+    const message = `Class ${className} and its subclasses have no attribute ${quoteNames([column])}, which is among the columns.`
+    throw new AshlarError('UnknownAttribute', message)
+  }
+}
+
+async function rowsOf(asked: Asked, request: FdRequest): Promise<RowChunks> {
+  const { database, signal, watch, caller, fd } = request
+  if (asked.query !== undefined) {
+    const query = { text: asked.query, user: caller.userOn(fd.alias), signal, watch }
+    if (database.classify(query) !== 'read') {
+      throw new AshlarError(
+        'ValueNotAllowed',
+        'An export only reads: statements that change something are for POST /v1/query.',
+      )
+    }
+    const { chunks } = await database.query(query)
+    if (asked.format !== 'csv') return chunks
+    const rows = csvRows(chunks, asked.columns)
+    return streamed(asked.columns === undefined ? rows : withHeader(rows, asked.columns))
+  }
+  const exported = await database.export({ class: asked.class, after: asked.after, signal, watch })
+  if (asked.format === 'archive') return streamed(archiveChunks(exported, fd.alias))
+  if (asked.format !== 'csv') return exported.objects
+  if (asked.columns !== undefined) requireColumns(asked.columns, exported.allColumns, asked.class)
+  const columns = asked.columns ?? [...identity, ...exported.columns]
+  return streamed(withHeader(csvRows(exported.objects, columns), columns))
+}
+
+const text = Type.String()
+
+export const exportOperations: readonly FdOperation[] = [
+  {
+    scope: 'fd',
+    method: 'GET',
+    path: '/v1/export',
+    needs: 'read',
+    summary: 'Export objects of a class, rows of a query, or the whole federated database',
+    description:
+      'One snapshot, sent as it is read, in the order of OIDs. Without class and query an archive (gzip, tar) of schema, indexes and all objects that the caller sees.',
+    tag: 'Queries',
+    isTransactional: false,
+    queryParameters: {
+      class: { description: 'Full name or class number: its objects, and those of its subclasses.', schema: text },
+      query: { description: 'Statements of DO that only read: the rows of the last one.', schema: text },
+      after: { description: 'An OID: only objects behind it, as an export that broke off goes on.', schema: text },
+      format: {
+        description: 'ndjson (the default with class or query), csv, or archive (the default without).',
+        schema: Type.Union([Type.Literal('ndjson'), Type.Literal('csv'), Type.Literal('archive')]),
+      },
+      columns: {
+        description: 'Of CSV: names with commas between them; dots lead into embedded objects.',
+        schema: text,
+      },
+    },
+    status: 200,
+    replyTypeOf: ({ query }) => replyTypes[formatOf(query) ?? 'ndjson'],
+    statement: { kind: 'query', text: () => 'export' },
+    errors: [
+      'MalformedValue',
+      'MalformedRequest',
+      'MalformedOid',
+      'ClassNotFound',
+      'ClassNotReferenceable',
+      'QuerySyntaxError',
+      'QueryError',
+      'UnknownClass',
+      'UnknownAttribute',
+      'AmbiguousAttribute',
+      'ValueNotAllowed',
+      'LimitExceeded',
+      'IndexNotFound',
+      'ObjectNotFound',
+    ],
+    async run(_database, request): Promise<OperationReply> {
+      return { rows: await rowsOf(askedIn(request), request) }
+    },
+  },
+]

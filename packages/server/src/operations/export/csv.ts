@@ -1,0 +1,83 @@
+/** Rows as CSV (RFC 4180): a header, and a record a row (docs/export.md has the rules for values). */
+import type { RowChunk, RowChunks } from '@ashlar/engine'
+import { parseText } from '../../json/parse-text.ts'
+
+type Row = Readonly<Record<string, unknown>>
+
+const comma = 0x2c
+const special = /[",\r\n]|^\s|\s$/
+const newline = 0x0a
+
+/** `columns`: those of the header; without them, the fields of the first row. */
+export async function* csvRows(rows: RowChunks, columns: readonly string[] | undefined): AsyncGenerator<RowChunk> {
+  let header = columns
+  for await (const chunk of rows) {
+    const objects = rowsOf(chunk)
+    const begun = header
+    header ??= Object.keys(objects[0] ?? {})
+    const paths = header.map((column) => ({ column, path: column.split('.') }))
+    const records = objects.map((row) => paths.map(({ column, path }) => cellOf(valueAt(row, column, path))).join(','))
+    yield chunkOf(begun === undefined ? [headerOf(header), ...records] : records)
+  }
+}
+
+/** The header, before the rows: it is there without any. */
+export async function* withHeader(rows: AsyncIterable<RowChunk>, columns: readonly string[]): AsyncGenerator<RowChunk> {
+  yield chunkOf([headerOf(columns)])
+  yield* rows
+}
+
+function headerOf(columns: readonly string[]): string {
+  return columns.map(textCell).join(',')
+}
+
+/** Records end with a line feed alone, which RFC 4180 has readers accept, as lines of NDJSON do. */
+function chunkOf(records: readonly string[]): RowChunk {
+  const starts: number[] = []
+  let at = 0
+  for (const record of records) {
+    starts.push(at + 1)
+    at += 1 + Buffer.byteLength(record)
+  }
+  return { bytes: Buffer.from(`\n${records.join('\n')}`), starts }
+}
+
+/** All at once: a row alone takes longer to parse. */
+function rowsOf({ bytes, starts }: RowChunk): readonly Row[] {
+  for (const start of starts) bytes[start - 1] = comma
+  const text = bytes.toString('utf8', starts[0])
+  for (const start of starts) bytes[start - 1] = newline
+  return parseText(`[${text}]`, true) as readonly Row[]
+}
+
+/** A field may have the whole name, as a column of a query does; else it is found within embedded objects. */
+function valueAt(row: Row, column: string, path: readonly string[]): unknown {
+  if (Object.hasOwn(row, column)) return row[column]
+  let value: unknown = row
+  for (const name of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+    value = (value as Row)[name]
+  }
+  return value
+}
+
+/** Nothing for null, and two quotes for an empty text. */
+function cellOf(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  if (typeof value === 'string') return textCell(value)
+  if (typeof value === 'object') return textCell(jsonOf(value))
+  return String(value)
+}
+
+function textCell(text: string): string {
+  return text === '' || special.test(text) ? quoted(text) : text
+}
+
+function quoted(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`
+}
+
+/** Integers that a double does not hold come as bigint, and are quoted in lists: they are read back so. */
+function jsonOf(value: unknown): string {
+  return JSON.stringify(value, (_name, one: unknown) => (typeof one === 'bigint' ? one.toString() : one))
+}

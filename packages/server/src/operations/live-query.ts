@@ -1,0 +1,98 @@
+/** A query that is followed (contract 2.4.8): its rows, and what becomes of them, as events. */
+import { AshlarError, delay, FederatedDatabase, type LiveQuery, type LiveStep, type QueryRequest } from '@ashlar/engine'
+import type { FdRequest, OperationReply, ServerEvent } from '../dispatch/operation.ts'
+import type { Follower } from '../statements/change-followers.ts'
+
+/** A live query rests for so many times as long as it has worked: a result that changes all the time costs no more than a part of the process. */
+const restPerWork = 4
+
+type Asked = Pick<QueryRequest, 'text' | 'parameters' | 'dialect' | 'user'>
+
+/** What is wrong with the request is found out before the reply begins. Throws Forbidden, TooManyFollowers, and what `LiveQuery.begin` does. */
+export async function followQuery(asked: Asked, request: FdRequest): Promise<OperationReply> {
+  const { service, client, caller, database, headers } = request
+  // What a caller with grants has of it is another.
+  if (!(database instanceof FederatedDatabase)) {
+    throw new AshlarError(
+      'Forbidden',
+      'A live query is followed by whoever may read the whole federated database: roles may change while it goes on, and what they hide changes with them.',
+    )
+  }
+  const fd = database
+  const last = headers['last-event-id']
+  const follower = service.followers.begin({ address: client.address, alias: fd.alias, caller, signal: request.signal })
+  const live = fd.liveQuery({ ...asked, signal: follower.signal })
+  try {
+    const seen = fd.waiters.count
+    const first = await live.begin()
+    const isResumed = typeof last === 'string' && last !== '' && (await live.isUnchangedSince(last))
+    const begun = eventOf('begin', { isOrdered: live.isOrdered, isResumed })
+    const step = isResumed ? { ...first, events: [] } : first
+    return {
+      events: liveEvents(fd, live, { begun, step, seen }, service.limits.changeHeartbeatMs, follower),
+      type: 'events',
+    }
+  } catch (error) {
+    live.end()
+    follower.end()
+    throw error
+  }
+}
+
+interface Beginning {
+  readonly begun: ServerEvent
+  readonly step: LiveStep
+  /** Commits that had been noticed before. */
+  readonly seen: number
+}
+
+async function* liveEvents(
+  fd: FederatedDatabase,
+  live: LiveQuery,
+  { begun, step: first, seen }: Beginning,
+  heartbeatMs: number,
+  { signal, end }: Follower,
+): AsyncGenerator<ServerEvent> {
+  let [step, count] = [first, seen]
+  /** The position that the client has. */
+  let told: string | undefined
+  let lastEventMs = performance.now()
+  try {
+    yield begun
+    for (;;) {
+      const { events, position, isAhead, workedMs } = step
+      for (const { name, json } of events) {
+        yield { name, data: json }
+        signal.throwIfAborted()
+      }
+      const isDue = performance.now() - lastEventMs >= heartbeatMs
+      if (told === undefined || events.length > 0 || (isDue && told !== position)) {
+        yield positionEvent(position, isAhead)
+        told = position
+        lastEventMs = performance.now()
+      } else if (isDue) {
+        yield {}
+        lastEventMs = performance.now()
+      }
+      if (step.isAtEnd) {
+        await fd.waiters.wait(count, Math.max(1, lastEventMs + heartbeatMs - performance.now()), signal)
+      }
+      if (workedMs > 0) await delay(Math.min(workedMs * restPerWork, heartbeatMs), signal)
+      signal.throwIfAborted()
+      count = fd.waiters.count
+      step = await live.next()
+    }
+  } finally {
+    live.end()
+    end()
+  }
+}
+
+/** After it, the rows are those of the query run at this position. */
+function positionEvent(position: string, isAhead: boolean): ServerEvent {
+  return { ...eventOf('position', { position, ...(isAhead ? { isAhead } : {}) }), id: position }
+}
+
+function eventOf(name: string, data: object): ServerEvent {
+  return { name, data: Buffer.from(JSON.stringify(data)) }
+}

@@ -1,0 +1,46 @@
+/** What of roles does not agree with what there is: it allows or hides nothing, which whoever makes them is told. */
+import type { Grant as AccessGrant, FederatedDatabase } from '@ashlar/engine'
+import { roleProblemsMax } from '../limits.ts'
+import { readGrant } from './roles.ts'
+
+export interface RoleProblem {
+  /** Null: no federated database that is served has what is named. */
+  readonly fdAlias: string | null
+  /** From 1. */
+  readonly grant: number
+  readonly field: string
+  readonly message: string
+}
+
+/** A federated database, as far as grants are checked. */
+export type GrantChecking = Pick<FederatedDatabase, 'alias' | 'grantProblems'>
+
+/** Nothing of a federated database in which no grant is about anything: the role is not for it. */
+export async function roleProblems(
+  fds: readonly GrantChecking[],
+  grants: readonly AccessGrant[],
+): Promise<RoleProblem[]> {
+  const problems: RoleProblem[] = []
+  let isForAny = false
+  for (const fd of fds) {
+    const found = await fd.grantProblems(grants)
+    if (found === undefined) continue
+    isForAny = true
+    for (const { grant, ...rest } of found) problems.push({ fdAlias: fd.alias, grant: grant + 1, ...rest })
+  }
+  if (!isForAny) {
+    const message = 'No federated database that is served has it.'
+    for (const [at, { on }] of grants.entries()) {
+      if (on.kind !== 'all') problems.push({ fdAlias: null, grant: at + 1, field: 'on', message })
+    }
+  }
+  return problems.slice(0, roleProblemsMax)
+}
+
+/** Roles that are given for federated databases which are not served: they may be added later, or their names be misspelt. `roles`: as they are written. */
+export function aliasProblems(roles: readonly string[] | null, served: readonly string[]): string[] {
+  return (roles ?? []).flatMap((text) => {
+    const unserved = (readGrant(text).aliases ?? []).filter((alias) => !served.includes(alias))
+    return unserved.map((alias) => `${text}: no federated database '${alias}' is served, so it grants nothing there.`)
+  })
+}

@@ -1,0 +1,67 @@
+/** Tells the operator of roles that do not agree with what there is: at the start, and when classes or roles have changed. */
+import type { FederatedDatabase } from '@ashlar/engine'
+import { roleCheckIntervalMs } from '../limits.ts'
+import type { KnownCallers } from './known-callers.ts'
+import { roleProblems } from './role-problems.ts'
+import type { OwnRoles } from './roles.ts'
+
+export class RoleWarnings {
+  private readonly callers: KnownCallers
+  private readonly fds: readonly FederatedDatabase[]
+  private readonly warn: (message: string) => void
+  /** Problems that are there still: each is told when it comes up. */
+  private told: ReadonlySet<string> = new Set()
+  /** What they were looked for in last. */
+  private seen: readonly [roles: OwnRoles, schemas: string] | undefined
+  private looking: Promise<void> | undefined
+  private timer: NodeJS.Timeout | undefined
+
+  constructor(callers: KnownCallers, fds: readonly FederatedDatabase[], warn: (message: string) => void) {
+    this.callers = callers
+    this.fds = fds
+    this.warn = warn
+  }
+
+  start(): void {
+    this.timer = setInterval(() => this.look(), roleCheckIntervalMs).unref()
+    this.look()
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.timer)
+    await this.looking
+  }
+
+  private look(): void {
+    this.looking ??= this.lookIfChanged()
+      // What cannot be read is told of by those who need it, and is looked for again.
+      .catch(() => undefined)
+      .finally(() => {
+        this.looking = undefined
+      })
+  }
+
+  private async lookIfChanged(): Promise<void> {
+    const roles = await this.callers.roles()
+    if ([...roles.values()].every(({ grants }) => grants.length === 0)) return
+    const schemas = (await Promise.all(this.fds.map((fd) => fd.schemaVersion()))).join()
+    if (this.seen?.[0] === roles && this.seen[1] === schemas) return
+    const problems = await this.problemsOf(roles)
+    for (const problem of problems) if (!this.told.has(problem)) this.warn(problem)
+    this.told = problems
+    this.seen = [roles, schemas]
+  }
+
+  private async problemsOf(roles: OwnRoles): Promise<ReadonlySet<string>> {
+    const problems = new Set<string>()
+    for (const [name, { grants }] of roles) {
+      for (const { fdAlias, grant, field, message } of await roleProblems(this.fds, grants)) {
+        const where = fdAlias === null ? '' : ` in ${fdAlias}`
+        problems.add(
+          `Role ${name}, grant ${grant}, ${field}${where}: ${message} As it stands, this allows or hides nothing.`,
+        )
+      }
+    }
+    return problems
+  }
+}

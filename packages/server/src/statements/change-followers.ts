@@ -1,0 +1,96 @@
+/** Who follows the changes of a federated database, or waits for one: they are no statements, and have limits of their own. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { AshlarError, type CancelSignal } from '@ashlar/engine'
+import type { ServerLimits } from '../limits.ts'
+import type { Caller } from '../security/caller.ts'
+import { networkOf } from '../security/network.ts'
+import { StopSignal } from './stop-signal.ts'
+
+type FollowerLimits = Pick<ServerLimits, 'changeFollowersMax' | 'changeFollowersPerAddressMax'>
+
+interface Following {
+  readonly address: string
+  readonly alias: string
+  readonly caller: Caller
+  /** Ends when the client goes away. */
+  readonly signal: CancelSignal
+}
+
+export interface Follower {
+  /** Ends also where the caller loses a right, and where the server stops. */
+  readonly signal: StopSignal
+  /** To be called once it is done, at the latest when the client has gone. */
+  end(): void
+}
+
+export class ChangeFollowers {
+  private readonly limits: FollowerLimits
+  private readonly all = new Map<Follower, Following>()
+  private readonly byAddress = new Map<string, number>()
+  private isStopping = false
+
+  constructor(limits: FollowerLimits) {
+    this.limits = limits
+  }
+
+  get count(): number {
+    return this.all.size
+  }
+
+  /** Throws ServerBusy, TooManyFollowers, ShuttingDown. */
+  begin(following: Following): Follower {
+    const address = networkOf(following.address)
+    const ofAddress = this.byAddress.get(address) ?? 0
+    if (this.isStopping) throw stopped()
+    if (ofAddress >= this.limits.changeFollowersPerAddressMax) {
+      throw new AshlarError(
+        'TooManyFollowers',
+        `${ofAddress} requests from this address follow changes already (changeFollowersPerAddressMax).`,
+      )
+    }
+    if (this.all.size >= this.limits.changeFollowersMax) {
+      throw new AshlarError('ServerBusy', `${this.all.size} requests follow changes already (changeFollowersMax).`)
+    }
+    const { signal: ofClient } = following
+    const signal = new StopSignal()
+    const gone = (): void => {
+      signal.abort(ofClient.reason as Error)
+      follower.end()
+    }
+    const follower: Follower = {
+      signal,
+      end: () => {
+        if (!this.all.delete(follower)) return
+        ofClient.removeEventListener('abort', gone)
+        const left = (this.byAddress.get(address) ?? 1) - 1
+        if (left === 0) this.byAddress.delete(address)
+        else this.byAddress.set(address, left)
+      },
+    }
+    this.all.set(follower, following)
+    this.byAddress.set(address, ofAddress + 1)
+    if (ofClient.aborted) gone()
+    else ofClient.addEventListener('abort', gone)
+    return follower
+  }
+
+  /** Ends those for which `reasonOf` tells why: given the caller, and the alias of the federated database. */
+  async endThose(reasonOf: (caller: Caller, alias: string) => Promise<Error | undefined>): Promise<void> {
+    for (const [follower, { caller, alias }] of [...this.all]) {
+      const reason = await reasonOf(caller, alias)
+      // Meanwhile it may have ended.
+      if (reason !== undefined && this.all.has(follower)) follower.signal.abort(reason)
+      await nextTurn()
+    }
+  }
+
+  /** Of all: they come again where the server is still, or again, to be reached. */
+  stop(): void {
+    this.isStopping = true
+    for (const follower of [...this.all.keys()]) follower.signal.abort(stopped())
+  }
+}
+
+function stopped(): AshlarError {
+  return new AshlarError('ShuttingDown', 'The server is stopping.')
+}

@@ -1,0 +1,87 @@
+/** The slow-query log: a line in the server's log for each query that takes long, with its plan, and no value of its text. */
+import { planWithoutValues, withoutLiterals } from '@ashlar/engine'
+import type { FastifyBaseLogger } from 'fastify'
+import { slowQueryLinesMax, slowQueryLinesPerSecond, slowQueryTextMax } from '../limits.ts'
+
+/** The plans of the statements of its text, as EXPLAIN replies them: JSON. */
+export type Explain = () => Promise<readonly string[]>
+
+export interface SlowQuery {
+  readonly statement: string
+  readonly fdAlias: string
+  /** By the name by which it is known; null where nobody is. */
+  readonly caller: string | null
+  readonly clientAddress: string
+  readonly text: string
+  /** From its request to the end of its reply, without the time in which its client took nothing. */
+  readonly ms: number
+  /** In which the process worked for it, and not for others. */
+  readonly workedMs: number
+  /** Of its reply. */
+  readonly rows: number
+  /** Objects that were looked at to find them. */
+  readonly touched: number
+  readonly status: number
+  readonly explain: Explain | undefined
+}
+
+export class SlowQueries {
+  readonly thresholdMs: number
+  private readonly logger: FastifyBaseLogger
+  private room = slowQueryLinesMax
+  private toldAtMs = performance.now()
+  /** Those that had no line of their own since the last that had. */
+  private unlisted = 0
+
+  constructor(thresholdMs: number, logger: FastifyBaseLogger) {
+    this.thresholdMs = thresholdMs
+    this.logger = logger
+  }
+
+  /** Returns before the line is written: its plan is made afterwards. */
+  tell(query: SlowQuery): void {
+    if (!this.hasRoom()) {
+      this.unlisted++
+      return
+    }
+    const { unlisted } = this
+    this.unlisted = 0
+    void this.write(query, unlisted)
+  }
+
+  private async write({ explain, text, ms, workedMs, ...told }: SlowQuery, unlisted: number): Promise<void> {
+    const line = {
+      ...told,
+      ms: rounded(ms),
+      workedMs: rounded(workedMs),
+      text: withoutLiterals(text, slowQueryTextMax),
+      ...(unlisted > 0 && { unlisted }),
+    }
+    this.logger.warn({ ...line, ...(explain && (await plansOf(explain))) }, 'slow query')
+  }
+
+  /** A plan takes some work, and a line some room: under load every query may be slow. */
+  private hasRoom(): boolean {
+    const nowMs = performance.now()
+    const back = ((nowMs - this.toldAtMs) / 1_000) * slowQueryLinesPerSecond
+    this.room = Math.min(slowQueryLinesMax, this.room + back)
+    this.toldAtMs = nowMs
+    if (this.room < 1) return false
+    this.room--
+    return true
+  }
+}
+
+/** What cannot be planned any more, since the schema is another or the store is away, is told without. */
+async function plansOf(explain: Explain): Promise<{ readonly plan: unknown } | { readonly noPlan: string }> {
+  try {
+    return { plan: (await explain()).map((plan) => planWithoutValues(JSON.parse(plan))) }
+  } catch (error) {
+    // Its message may name values.
+    return { noPlan: (error as { readonly type?: string }).type ?? 'SystemError' }
+  }
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 100) / 100
+}

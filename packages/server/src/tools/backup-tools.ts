@@ -1,0 +1,104 @@
+/** The tools Backup and Restore: below the directory of backups that the configuration names, and nowhere else (contract 2.2.31). */
+import { AshlarError, openStore, restoreBackup } from '@ashlar/engine'
+import { type BackupSettings, backupsOf, pathBelow } from '../backups/backup-settings.ts'
+import { durationMs } from '../backups/duration.ts'
+import type { Tool, ToolResult, ToolRun } from './tool.ts'
+
+export const backupTools: readonly Tool[] = [
+  {
+    name: 'Backup',
+    description:
+      'Makes a backup of one moment in the directory of backups, reads it again and compares it, while others go on working.',
+    flags: {
+      incremental: {
+        type: 'boolean',
+        description: 'Only what was changed since the latest backup; false unless given.',
+      },
+      keep: {
+        type: 'text',
+        description: 'Then removes backups that are older, such as 7d, unless kept ones need them.',
+      },
+    },
+    async run(fd, { incremental, keep }, run) {
+      const keepMs = keep === undefined ? undefined : durationOf(String(keep))
+      const directory = backupsOf(settingsOf(run), fd.alias)
+      return told(run, async () => {
+        const onProgress = (_step: string, done: number, total?: number): void => run.report(done, total)
+        const options = { isIncremental: incremental === true, keepMs, signal: run.signal, onProgress }
+        const { backup, removed } = await fd.backUp(directory, options)
+        const { objects, commits } = backup.counts
+        const held = commits === undefined ? `${objects} objects` : `${commits} commits`
+        return [
+          `Backup ${backup.name}: ${held}, ${backup.file.bytes} bytes, verified.`,
+          ...removed.map((name) => `Removed ${name}.`),
+        ]
+      })
+    },
+  },
+  {
+    name: 'Restore',
+    description:
+      'Restores a backup into a new LMDB store below the directory of backups, to be served from there or moved away.',
+    flags: {
+      backup: {
+        type: 'text',
+        description:
+          'Below the directory of backups: a directory, or a file of a backup; those of the federated database unless given.',
+      },
+      into: {
+        type: 'text',
+        description: 'The directory of the store, below the directory of backups.',
+        isRequired: true,
+      },
+      until: {
+        type: 'text',
+        description: 'Nothing that was committed later: a time with its zone, or a position of the change log.',
+      },
+    },
+    async run(fd, { backup = fd.alias, into, until }, run) {
+      const settings = settingsOf(run)
+      const path = await pathBelow(settings, String(backup), 'backup')
+      const directory = await pathBelow(settings, String(into), 'into')
+      return told(run, async () => {
+        const target = await openStore(`lmdb:${directory}`)
+        try {
+          const onProgress = (_step: string, done: number, total?: number): void => run.report(done, total)
+          const asked = until === undefined ? undefined : String(until)
+          const report = await restoreBackup(path, target, { until: asked, signal: run.signal, onProgress })
+          const names = report.chain.map(({ name }) => name).join(', ')
+          const replayed =
+            report.position === undefined ? '' : `, then ${report.commits} commits, up to ${report.position}`
+          return [`Restored ${names} into lmdb:${directory}: ${report.entries} entries${replayed}.`]
+        } finally {
+          await target.close()
+        }
+      })
+    },
+  },
+]
+
+/** Throws MalformedRequest where the configuration names no directory. */
+function settingsOf({ backups }: ToolRun): BackupSettings {
+  if (backups !== undefined) return backups
+  const message = 'The configuration of the server names no directory of backups (backups.directory).'
+  throw new AshlarError('MalformedRequest', message)
+}
+
+/** What cannot be done is told to the caller: those sentences are for whoever operates the server, as the caller does. */
+async function told({ signal }: ToolRun, work: () => Promise<readonly string[]>): Promise<ToolResult> {
+  try {
+    return { output: (await work()).join('\n') }
+  } catch (error) {
+    if (signal.aborted || error instanceof AshlarError || !(error instanceof Error)) throw error
+    return { output: '', error: error.message }
+  }
+}
+
+function durationOf(text: string): number {
+  const ms = durationMs(text)
+  if (ms !== undefined) return ms
+  throw new AshlarError(
+    'MalformedValue',
+    `The flag keep is a time such as 7d, 12h, 30m or 90s, not '${text.slice(0, 50)}'.`,
+  )
+}

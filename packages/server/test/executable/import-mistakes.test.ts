@@ -1,0 +1,57 @@
+/** `ashlar import` of files with mistakes: nothing is lost silently, and a sentence says where the fault is and what to do. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { exitCodes } from '../../src/cli/exit-codes.ts'
+import { served } from './command-line.ts'
+import { temporaryDirectory } from './process.ts'
+
+const { run } = served()
+
+async function imported(name: string, content: string | Buffer, words: readonly string[] = []) {
+  const directory = temporaryDirectory()
+  writeFileSync(join(directory, name), content)
+  return run(['import', name, '--class', 'Item', ...words], { directory })
+}
+
+test.each([
+  ['two columns of one name', 'in.csv', 'name,name\nA,1\n', "Two columns have the name 'name', and one would be lost"],
+  ['another delimiter', 'in.csv', 'name;age\nA;1\n', "a single column, 'name;age'.* --delimiter ';'"],
+  ['tabs in CSV', 'in.csv', 'name\tage\nA\t1\n', '--delimiter tab'],
+  ['Latin-1', 'in.csv', Buffer.from('name,age\nB,2\nM\xfcller,1\n', 'latin1'), 'Line 3 is not UTF-8.*iconv'],
+  ['Latin-1 in NDJSON', 'in.ndjson', Buffer.from('{"name":"M\xfcller"}\n', 'latin1'), 'Line 1 is not UTF-8'],
+  ['an end amid a character', 'in.csv', Buffer.from('name\nB\n\xc3', 'latin1'), 'Line 3 is not UTF-8'],
+  ['nothing', 'in.csv', '', 'The file has no records'],
+])('%s makes no class', async (_what, name, content, message) => {
+  const { code, stderr } = await imported(name, content)
+  expect(stderr).toMatch(new RegExp(`^ashlar: .*${message}`))
+  expect(code).toBe(exitCodes.invalid)
+  expect((await run(['export', 'Item'])).code).toBe(exitCodes.notFound)
+})
+
+test('an index that is not there is told before a class is made; so is a delimiter that is none', async () => {
+  const { code, stderr } = await imported('in.csv', 'name\nA\n', ['--upsert-on', 'nope'])
+  expect({ code, stderr }).toEqual({ code: exitCodes.notFound, stderr: "ashlar: There is no index 'nope'.\n" })
+  expect((await imported('in.csv', 'a;b\n1;2\n', ['--delimiter', ';;'])).code).toBe(exitCodes.usage)
+  expect((await run(['export', 'Item'])).code).toBe(exitCodes.notFound)
+})
+
+test('standard input needs a format', async () => {
+  const { code, stderr } = await run(['import', '-', '--class', 'Item'], { input: 'a\n1\n' })
+  expect(code).toBe(exitCodes.usage)
+  expect(stderr).toMatch(/^ashlar: Standard input has no name that tells the format: give --format csv/)
+})
+
+test('records of CSV that cannot be read say why; other delimiters, long lines', async () => {
+  const semicolons = await imported('in.csv', 'name;age\nA;1\n', ['--delimiter', ';'])
+  expect(semicolons).toMatchObject({ code: 0, stdout: '1 created, 0 updated, 0 rejected.\n' })
+  const long = await imported('in.csv', 'name,age\nB,2,3\n')
+  expect(long.stderr).toMatch(/^ashlar: Line 2: The record has 3 values for 2 columns\. .*--rejects/)
+  const open = await imported('in.csv', 'name,age\n"B,2\n')
+  expect(open.stderr).toMatch(/The record begins a quoted value that is not closed up to the end of the file\./)
+  const amid = await imported('in.csv', 'name,age\nB"x"",2\n')
+  expect(amid.stderr).toMatch(/The record has a quote amid a value/)
+  const name = 'x'.repeat(300_000)
+  const lines = await imported('in.ndjson', `{"name":"${name}"}\n{"name":"b"}`)
+  expect(lines).toMatchObject({ code: 0, stdout: '2 created, 0 updated, 0 rejected.\n' })
+})
