@@ -76,9 +76,8 @@ export async function transact<T>(
         attempt--
         continue
       }
-      const append = inTurnsIfLong(transaction.append())
-      const commit = { ...transaction.commit(), append: append instanceof Promise ? await append : append }
-      const outcome = await store.commit(commit)
+      const append = transaction.logEpoch === 0 ? undefined : inTurnsIfLong(transaction.append())
+      const outcome = await store.commit(transaction.commit(append instanceof Promise ? await append : append))
       if (outcome.isCommitted) {
         onCommitted?.()
         return result

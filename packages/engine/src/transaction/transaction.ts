@@ -343,8 +343,8 @@ export class Transaction {
     return undefined
   }
 
-  commit(): Commit {
-    return { changes: this.changes.all(), preconditions: this.preconditions.all() }
+  commit(append?: Append): Commit {
+    return { changes: this.changes.all(), preconditions: this.preconditions.all(), append }
   }
 
   /** `text`: of its key or its bounds. */

@@ -42,17 +42,16 @@ export function sendReply(
     return
   }
   reply.hijack()
-  const isUsual = body !== undefined && writeUsualHead(raw, status, headers, type, length)
+  const isUsual = writeUsualHead(raw, status, headers, type, length)
   if (!isUsual) {
     const head = headOf(headers, type)
     if (status !== 204 && status !== 304) head.push('content-length', length)
     raw.writeHead(status, head)
   }
-  if (body === undefined) raw.end()
-  else if (length > oneTextBytes) raw.end(body, encoding)
+  if (length > oneTextBytes) raw.end(body, encoding)
   else {
     const end = isUsual ? writeTogether : writeEnd
-    if (typeof body === 'string') end(raw, body, encoding)
+    if (body === undefined || typeof body === 'string') end(raw, body, encoding)
     else end(raw, body.toString('latin1'), 'latin1')
   }
 }

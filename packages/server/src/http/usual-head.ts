@@ -5,7 +5,7 @@ import { ServerResponse, STATUS_CODES } from 'node:http'
 interface HeadState {
   /** Null until it is there. */
   _header?: string | null
-  readonly _hasBody?: boolean
+  _hasBody?: boolean
   readonly _defaultKeepAlive?: boolean
   readonly _keepAliveTimeout?: number
   readonly _maxRequestsPerSocket?: number
@@ -24,8 +24,8 @@ let endKeepAliveMs = 0
 let end = ''
 
 /**
- * Of a reply that has a body of so many bytes, and no headers that were set on `response` before, on a connection that stays open. False where
- * it is another: nothing is done then. `headers`: beside type, length and those that all replies have.
+ * Of a reply that has no headers that were set on `response` before, on a connection that stays open. False where it is another: nothing is
+ * done then. `headers`: beside type, length and those that all replies have. `length`: bytes of the body; 0 for none.
  */
 export function writeUsualHead(
   response: ServerResponse,
@@ -35,7 +35,7 @@ export function writeUsualHead(
   length: number,
 ): boolean {
   const state = response as unknown as HeadState
-  if (!isUsual(state, response) || status < 200 || status === 204 || status === 304) return false
+  if (!isUsual(state, response) || status < 200 || status === 304) return false
   let head = beginningOf(status, type)
   for (const name in headers) {
     const value = headers[name] as string
@@ -44,7 +44,9 @@ export function writeUsualHead(
   }
   response.statusCode = status
   response.statusMessage = STATUS_CODES[status] ?? ''
-  state._header = `${head}content-length: ${length}\r\n${endOf(state._keepAliveTimeout as number)}`
+  if (status === 204) state._hasBody = false
+  else head += `content-length: ${length}\r\n`
+  state._header = head + endOf(state._keepAliveTimeout as number)
   return true
 }
 

@@ -5,8 +5,12 @@ import type { ServerResponse } from 'node:http'
 export type TextEncoding = 'utf8' | 'latin1'
 
 /** `end` alone writes an empty piece after the text, and both by a call for several, which takes longer than one for a text. */
-export function writeEnd(response: ServerResponse, text: string, encoding: TextEncoding): void {
+export function writeEnd(response: ServerResponse, text: string | undefined, encoding: TextEncoding): void {
   const { socket } = response
+  if (text === undefined) {
+    response.end()
+    return
+  }
   // Its turn is not there yet, or the client does not take what was sent before.
   if (socket === null || socket.writableLength > 0) {
     response.end(text, encoding)

@@ -7,7 +7,8 @@ import { type TextEncoding, writeEnd } from './write-end.ts'
 
 interface HeldReply {
   readonly response: ServerResponse
-  readonly text: string
+  /** None: the head alone. */
+  readonly text: string | undefined
   readonly encoding: TextEncoding
 }
 
@@ -20,7 +21,7 @@ let heldSinceMs = 0
 let isEndAwaited = false
 
 /** Ends a response over HTTP/1.1 with the text, when the turn ends at the latest: before anything else is read of any connection. */
-export function writeTogether(response: ServerResponse, text: string, encoding: TextEncoding): void {
+export function writeTogether(response: ServerResponse, text: string | undefined, encoding: TextEncoding): void {
   const nowMs = performance.now()
   if (held.length === 0) heldSinceMs = nowMs
   held.push({ response, text, encoding })
