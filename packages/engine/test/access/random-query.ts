@@ -62,6 +62,7 @@ export const query = fc.oneof(
     weight: 2,
     arbitrary: predicate.map((where) => `FROM Item WHERE ${where} ORDER BY n, $$ID TAKE 3 RETURN $$ID AS id, n`),
   },
+  { weight: 1, arbitrary: predicate.map((where) => `FROM Item i WHERE i.n > 0 AND (${where}) RETURN i, i.uni.n AS m`) },
   { weight: 2, arbitrary: predicate.map((where) => `LOOKUP Item WHERE ${where}`) },
   { weight: 2, arbitrary: predicate.map((where) => `FROM (FROM Item WHERE ${where} RETURN owner) RETURN *`) },
   {

@@ -106,7 +106,12 @@ const hints: readonly (readonly [wrong: string, says: string, ...right: string[]
     'WHERE stands before GROUP BY, ORDER BY, SKIP and TAKE',
     'FROM Client WHERE age > 1 TAKE 1 RETURN name',
   ],
-  ['FROM Client c RETURN name', 'a source has no second name', 'FROM Client RETURN name'],
+  [
+    'FROM Client WHER age = 3 RETURN name',
+    "'WHER' before it is read as the alias of the source",
+    'FROM Client WHERE age = 3 RETURN name',
+    'FROM Client WHER WHERE WHER.age = 3 RETURN name',
+  ],
   [
     'FROM Client WHERE RETURN name',
     "'RETURN' before it is read as a name, since a value is missing there",

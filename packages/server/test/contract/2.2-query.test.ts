@@ -139,6 +139,17 @@ rule('2.2.2', 'the row of an index that is created tells where it is', async () 
   await query(drop)
 })
 
+rule('2.2.40', 'a source may have an alias', async () => {
+  for (const source of ['Shop.Item i', 'Shop.Item AS i']) {
+    const reply = await query({
+      query: `FROM ${source} WHERE i.code = 1 AND code = 1 RETURN i.name AS name, i = $$ID AS is`,
+    })
+    expect(reply.json).toEqual([{ name: 'two', is: true }])
+  }
+  const hidden = await query({ query: 'FROM Shop.Item code WHERE code.code = 1 RETURN code.name AS name' })
+  expect(hidden.json).toEqual([{ name: 'two' }])
+})
+
 rule('2.2.17', 'format=text: plans as an indented tree', async () => {
   const at = `${fd.at('/v1/query')}&explain=true`
   const reply = await server.post(`${at}&format=text`, {

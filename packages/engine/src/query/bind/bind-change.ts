@@ -22,7 +22,7 @@ import { bindAssignments } from './bind-value.ts'
 import type { Bound, BoundAssignment, BoundClauses, BoundSource } from './bound.ts'
 import { refuseRoot, requirePermitted, resolveReferenceable } from './class-names.ts'
 import { assignable } from './coercion.ts'
-import { type Binder, contextScope, type Scope } from './scope.ts'
+import { type Binder, type Scope, sourceScope } from './scope.ts'
 
 export type BoundAction =
   | {
@@ -77,7 +77,7 @@ function contextOf(
 ): { source: BoundSource; slot: number; scope: Scope } {
   const source = bindSource(statement.source, binder)
   const slot = binder.newSlot()
-  return { source, slot, scope: contextScope(slot, { kind: 'reference', cls: source.cls }, undefined) }
+  return { source, slot, scope: sourceScope(slot, { kind: 'reference', cls: source.cls }, statement.source.alias) }
 }
 
 function bindAction(action: Action, scope: Scope, binder: Binder): BoundAction[] {

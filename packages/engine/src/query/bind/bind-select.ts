@@ -25,7 +25,7 @@ import { isConstant } from './bound.ts'
 import { boundKey } from './bound-key.ts'
 import { resolveReferenceable } from './class-names.ts'
 import { coerced } from './coercion.ts'
-import { type Binder, contextScope, emptyScope, type Scope } from './scope.ts'
+import { type Binder, emptyScope, type Scope, sourceScope } from './scope.ts'
 
 export interface BoundSelect {
   readonly source: BoundSource
@@ -42,7 +42,7 @@ export function bindSelect(statement: SelectStatement, binder: Binder): BoundSel
   const source = bindSource(statement.source, binder)
   const slot = binder.newSlot()
   const self: ValueType = { kind: 'reference', cls: source.cls }
-  const scope = contextScope(slot, self, undefined)
+  const scope = sourceScope(slot, self, statement.source.alias)
   const clauses = bindClauses(statement, statement.projections, scope, binder)
   return { source, slot, clauses, ...rowTypeOf(clauses, self) }
 }
@@ -55,7 +55,7 @@ export function bindLookup(statement: LookupStatement, binder: Binder): BoundSel
   const where =
     statement.where === undefined
       ? undefined
-      : bindWhere(statement.where, contextScope(slot, rowType, undefined), binder)
+      : bindWhere(statement.where, sourceScope(slot, rowType, statement.source.alias), binder)
   const clauses = { ...noClauses, where }
   return { source, slot, clauses, rowType, isSingle: true }
 }

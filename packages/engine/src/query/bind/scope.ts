@@ -4,7 +4,7 @@ import type { RecordFormats } from '../../records/record-formats.ts'
 import { recordFormats } from '../../records/record-formats.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../../schema/catalog.ts'
 import { noOid } from '../../types/oid.ts'
-import type { Expression, Span, Statement } from '../language/ast.ts'
+import type { Alias, Expression, Span, Statement } from '../language/ast.ts'
 import type { Dialect } from '../language/dialect.ts'
 import { queryError } from '../language/query-error.ts'
 import type { TextFormats } from '../values/text-format.ts'
@@ -37,6 +37,14 @@ export const emptyScope: Scope = { outer: undefined, context: undefined, names: 
 
 export function contextScope(slot: number, type: ValueType, outer: Scope | undefined): Scope {
   return { outer, context: { slot, type }, names: noNames, aggregates: undefined }
+}
+
+/** Of the objects of a source in a slot, which may have a name. */
+export function sourceScope(slot: number, type: ValueType, alias: Alias | undefined): Scope {
+  const scope = contextScope(slot, type, undefined)
+  if (alias === undefined) return scope
+  const { name, start, end } = alias
+  return { ...scope, names: new Map([[name, { kind: 'self', slot, type, start, end }]]) }
 }
 
 /** The types of variables, by name. */

@@ -138,10 +138,15 @@ export interface TypeSetting extends Span {
   readonly value: TypeExpression | number
 }
 
-export type Source =
-  | (Span & { readonly kind: 'class'; readonly className: QualifiedName; readonly isOnly: boolean })
-  /** References held by a variable, or an OID. */
-  | (Span & { readonly kind: 'references'; readonly references: Expression })
+export type Source = Span & { readonly alias: Alias | undefined } & (
+    | { readonly kind: 'class'; readonly className: QualifiedName; readonly isOnly: boolean }
+    /** References held by a variable, or an OID. */
+    | { readonly kind: 'references'; readonly references: Expression }
+  )
+/** The name by which expressions call what a source gives. */
+export interface Alias extends Span {
+  readonly name: string
+}
 
 export interface OrderItem extends Span {
   readonly expression: Expression

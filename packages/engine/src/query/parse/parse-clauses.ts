@@ -1,6 +1,16 @@
 /** What statements share: sources, WHERE to TAKE, and what RETURN asks for (docs/query-language.md, Finding). */
-import type { Clauses, Expression, LimitClause, OrderItem, Projection, Projections, Source } from '../language/ast.ts'
+import type {
+  Alias,
+  Clauses,
+  Expression,
+  LimitClause,
+  OrderItem,
+  Projection,
+  Projections,
+  Source,
+} from '../language/ast.ts'
 import { syntaxError } from '../language/query-error.ts'
+import { advice } from './advice.ts'
 import { parseExpression, parsePostfix } from './parse-expression.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
@@ -10,21 +20,54 @@ export function parseSource(cursor: TokenCursor): Source {
     const { kind } = cursor.peek()
     if (kind !== 'variable' && kind !== 'literal' && !cursor.isSymbol('(')) throw cursor.unexpected(['a class'])
     const references = parseExpressionOfSource(cursor)
-    return { kind: 'references', references, ...cursor.spanFrom(start) }
+    const span = cursor.spanFrom(start)
+    return { kind: 'references', references, alias: parseAlias(cursor), ...span }
   }
   const isOnly = cursor.isWord('ONLY') && cursor.isName(1) && !isClause(cursor, 1)
   if (isOnly) cursor.next()
   const className = cursor.expectQualifiedName('a class')
-  return { kind: 'class', className, isOnly, ...cursor.spanFrom(start) }
+  const span = cursor.spanFrom(start)
+  return { kind: 'class', className, isOnly, alias: parseAlias(cursor), ...span }
 }
 
 /** Words that follow a source: a class called `Only` is one that they follow. */
-const wordsAfterSource = ['WHERE', 'SKIP', 'TAKE', 'LIMIT', 'OFFSET', 'RETURN', 'SET', 'ADD', 'REMOVE', 'CLEAR']
+const wordsAfterSource = ['WHERE', 'SKIP', 'TAKE', 'LIMIT', 'OFFSET', 'RETURN', 'SET', 'ADD', 'REMOVE', 'CLEAR', 'AS']
 const groupingWords = ['GROUP', 'ORDER']
 
 export function isClause(cursor: TokenCursor, ahead: number): boolean {
   const word = cursor.wordAt(ahead) ?? ''
   return wordsAfterSource.includes(word) || (groupingWords.includes(word) && cursor.isWord('BY', ahead + 1))
+}
+
+/** Beside the words of `isClause`: an alias that is one of them is written with AS, or in backquotes. */
+const wordsNoAlias = [
+  'GROUP',
+  'ORDER',
+  'HAVING',
+  'FROM',
+  'SELECT',
+  'UNION',
+  'ON',
+  'THEN',
+  'ELSE',
+  'CREATE',
+  'ALTER',
+  'RENAME',
+  'DROP',
+]
+
+/** `[AS] name`, where it follows. */
+function parseAlias(cursor: TokenCursor): Alias | undefined {
+  const isWritten = cursor.isWord('AS')
+  if (isWritten) cursor.next()
+  else if (!cursor.isName() || isClause(cursor, 0) || isNoAlias(cursor)) return undefined
+  const { text, start, end } = cursor.expectName('an alias')
+  return { name: text, start, end }
+}
+
+/** Words that other languages have after a source are no aliases either: what is meant by them is told. */
+function isNoAlias(cursor: TokenCursor): boolean {
+  return wordsNoAlias.includes(cursor.wordAt() ?? '') || advice(cursor) !== undefined
 }
 
 /** A variable, an OID, or a statement in parentheses, and paths from them; no operators. */

@@ -6,9 +6,10 @@ import type {
   Expression,
   SelectStatement,
   ShowStatement,
+  Source,
   Statement,
 } from '../language/ast.ts'
-import { syntaxError } from '../language/query-error.ts'
+import { syntaxError, truncateForMessage } from '../language/query-error.ts'
 import { advice, lateClause } from './advice.ts'
 import { tokenize } from './lexer.ts'
 import { parseCreate, parseDelete, parseUpdate, parseUpsert } from './parse-change.ts'
@@ -118,13 +119,13 @@ function parseFrom(cursor: TokenCursor, start: number): SelectStatement {
   const source = parseSource(cursor)
   const where = parseWhere(cursor)
   const clauses = parseClauses(cursor, where, true)
-  if (!cursor.takeWord('RETURN')) throw misplaced(cursor, clauses)
+  if (!cursor.takeWord('RETURN')) throw misplaced(cursor, source, clauses)
   const projections = parseProjections(cursor)
   return { kind: 'select', source, ...clauses, projections, ...cursor.spanFrom(start) }
 }
 
 /** What stands where RETURN, or what may still come before it, is expected. */
-function misplaced(cursor: TokenCursor, { where, groupBy, orderBy, skip, take }: Clauses): AshlarError {
+function misplaced(cursor: TokenCursor, source: Source, { where, groupBy, orderBy, skip, take }: Clauses): AshlarError {
   const isLimited = skip !== undefined || take !== undefined
   const isOrdered = isLimited || orderBy.length > 0
   const isGrouped = isOrdered || groupBy.length > 0
@@ -143,16 +144,13 @@ function misplaced(cursor: TokenCursor, { where, groupBy, orderBy, skip, take }:
     )
   }
   const before = [...(isGrouped || where !== undefined ? [] : ['WHERE']), ...(isOrdered ? [] : ['ORDER BY'])]
-  const isAlias =
-    where === undefined &&
-    !isGrouped &&
-    cursor.lastName() === undefined &&
-    cursor.isName() &&
-    advice(cursor) === undefined
-  return cursor.unexpected(
-    ['RETURN', ...before],
-    isAlias ? 'a source has no second name: its attributes are named as they are' : advice(cursor),
-  )
+  return cursor.unexpected(['RETURN', ...before], advice(cursor) ?? adviceOnAlias(source, cursor))
+}
+
+/** A word that is misspelt is taken for an alias. */
+function adviceOnAlias({ alias }: Source, cursor: TokenCursor): string | undefined {
+  const isLast = alias !== undefined && alias.end === cursor.lastEnd
+  return isLast ? `'${truncateForMessage(alias.name)}' before it is read as the alias of the source` : undefined
 }
 
 function parseReturnFirst(cursor: TokenCursor, start: number): SelectStatement {

@@ -139,7 +139,7 @@ describe('a text that is no DO', () => {
   })
 
   it('is shown by a piece only where the piece is long', () => {
-    const error = fails(`FROM Client ${'x'.repeat(1_000)} RETURN *`)
+    const error = fails(`FROM Client c ${'x'.repeat(1_000)} RETURN *`)
     expect(error.extensions.text).toBe(`${'x'.repeat(60)}…`)
     expect(error.message.length).toBeLessThan(300)
   })
