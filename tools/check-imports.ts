@@ -154,6 +154,7 @@ const operatorRanks: Ranks = {
 }
 
 const accessRanks: Ranks = {
+  'no-key-value.ts': -1,
   'sargable-predicates.ts': 0,
   'object-scan.ts': 0,
   'oid-source.ts': 0,

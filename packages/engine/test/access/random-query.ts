@@ -35,6 +35,13 @@ const atoms = [
   'title = $$USER.name',
   '$$USER.name IN LIST{name}',
   'IS_NULL(any)',
+  "name LIKE 'a%'",
+  "owner.title NOT ILIKE '_'",
+  'n BETWEEN 0 AND uni.n',
+  'n IN (1, uni.n)',
+  'uni IS NOT NULL',
+  'EXISTS(plain)',
+  'EXISTS(owner.items)',
 ] as const
 export const predicate = fc.oneof(
   fc.constantFrom(...atoms),

@@ -5,9 +5,7 @@ import type { Compiler } from '../evaluate/compile-expression.ts'
 import type { Evaluate } from '../evaluate/evaluation-context.ts'
 import { isNumeric } from '../values/value-type.ts'
 import type { KeyValue } from './access-path.ts'
-
-/** Stands for a value that no entry can have: the access then finds nothing, or has no bound. */
-export const noKeyValue: unique symbol = Symbol('no key value')
+import { noKeyValue } from './no-key-value.ts'
 
 export type KeyUse = 'equal' | 'lower' | 'upper'
 

@@ -2,7 +2,9 @@
 import { embeddedAttribute } from '../bind/bind-target.ts'
 import type { Bound, BoundAttribute } from '../bind/bound.ts'
 import { conjunctsOf, isConstant } from '../bind/bound.ts'
+import { literalPrefix } from '../functions/like-pattern.ts'
 import { isNumeric, isReference, isText, type ValueType } from '../values/value-type.ts'
+import { noKeyValue } from './no-key-value.ts'
 
 /** A path from the source's object: over to-one references, then into embedded objects. */
 export interface AttributePath {
@@ -55,6 +57,10 @@ function conditionsIn(bound: Bound, slot: number): Condition[] {
       if (path === undefined || element === undefined || !isKeyType(test.value.type, element)) return []
       return [{ kind: 'anyOf', path, values: collection }]
     }
+    case 'matches':
+      return likeConditions(bound, slot)
+    case 'call':
+      return bound.name === 'STARTS_WITH' ? prefixConditions(bound.operands, (prefix) => prefix, slot) : []
     case 'isNull': {
       const path = pathOf(bound.operand, slot)
       // 0-0-0-0 is null too, and stands elsewhere in the index.
@@ -71,6 +77,51 @@ function conditionsIn(bound: Bound, slot: number): Condition[] {
     default:
       return []
   }
+}
+
+function likeConditions(bound: Extract<Bound, { kind: 'matches' }>, slot: number): Condition[] {
+  const isPrefixed = bound.language === 'like' && !bound.isIgnoringCase && !bound.isNegated
+  return isPrefixed ? prefixConditions([bound.text, bound.pattern], literalPrefix, slot) : []
+}
+
+/** Of a text that begins with a part of another, which is known before the rows: a range of keys. */
+function prefixConditions(
+  [text, given]: readonly Bound[],
+  prefixOf: (given: string) => string,
+  slot: number,
+): Condition[] {
+  const path = text === undefined ? undefined : pathOf(text, slot)
+  if (path === undefined || given === undefined || text?.type.kind !== 'string') return []
+  if (!isConstant(given) || !isText(given.type)) return []
+  const bound = (end: (prefix: string) => unknown): Bound => {
+    return { ...given, kind: 'convert', operand: given, convert: (value) => end(prefixOf(value as string)) }
+  }
+  return [
+    { kind: 'lower', path, value: bound(wellFormed), isInclusive: true },
+    { kind: 'upper', path, value: bound((prefix) => behindPrefix(prefix) ?? noKeyValue), isInclusive: false },
+  ]
+}
+
+const loneSurrogate = /\p{Surrogate}/u
+
+/** Up to half a character: keys have whole ones. */
+function wellFormed(prefix: string): string {
+  const at = prefix.search(loneSurrogate)
+  return at < 0 ? prefix : prefix.slice(0, at)
+}
+
+const codePointMax = 0x10ffff
+
+/** The first text behind all that begin with this one; undefined where there is none. */
+function behindPrefix(prefix: string): string | undefined {
+  const characters = [...wellFormed(prefix)]
+  for (let last = characters.pop(); last !== undefined; last = characters.pop()) {
+    const codePoint = last.codePointAt(0) as number
+    if (codePoint === codePointMax) continue
+    const next = codePoint === 0xd7ff ? 0xe000 : codePoint + 1
+    return characters.join('') + String.fromCodePoint(next)
+  }
+  return undefined
 }
 
 function logicalConditions(bound: Extract<Bound, { kind: 'logical' }>, slot: number): Condition[] {

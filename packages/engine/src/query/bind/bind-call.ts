@@ -23,7 +23,18 @@ import { alikeMoments, coerced } from './coercion.ts'
 import type { Binder, Scope } from './scope.ts'
 
 const aggregateNames: readonly AggregateName[] = ['COUNT', 'SUM', 'AVG', 'MIN', 'MAX', 'COLLECT']
-const ownNames = ['IS_NULL', 'IS_VALID', 'IS_EMPTY', 'OBJECT', 'COALESCE', 'OF', 'SOME', 'OF_EQUAL', 'SOME_EQUAL']
+const ownNames = [
+  'IS_NULL',
+  'IS_VALID',
+  'IS_EMPTY',
+  'EXISTS',
+  'OBJECT',
+  'COALESCE',
+  'OF',
+  'SOME',
+  'OF_EQUAL',
+  'SOME_EQUAL',
+]
 
 export function bindCall(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const { name, operands } = expression
@@ -35,6 +46,8 @@ export function bindCall(expression: CallExpression, scope: Scope, binder: Binde
     case 'IS_VALID':
     case 'OBJECT':
       return bindTest(name, expression, scope, binder)
+    case 'EXISTS':
+      return bindExists(expression, scope, binder)
     case 'COALESCE':
       return bindCoalesce(expression, scope, binder)
     case 'OF':
@@ -112,6 +125,20 @@ function bindTest(
   if (name === 'IS_VALID') return { kind: 'isValid', operand: reference, type: booleanType, start, end }
   const type = { kind: 'object', cls: reference.type.cls } as const
   return { kind: 'convert', operand: reference, convert: (value) => value, type, start, end }
+}
+
+/** Of a path: neither null nor empty. True or false, whatever is null on the way. */
+function bindExists(expression: CallExpression, scope: Scope, binder: Binder): Bound {
+  const operand = onlyOperand(expression, scope, binder)
+  const { start, end } = expression
+  const node = { type: booleanType, start, end } as const
+  if (!isMany(operand.type)) {
+    const isNull: Bound = { kind: 'isNull', operand, ...node }
+    return { kind: 'logical', operator: 'not', operands: [isNull], ...node }
+  }
+  const isEmpty: Bound = { kind: 'isEmpty', operand, ...node }
+  const isFilled: Bound = { kind: 'logical', operator: 'not', operands: [isEmpty], ...node }
+  return { kind: 'coalesce', operands: [isFilled, { kind: 'constant', value: false, ...node }], ...node }
 }
 
 function bindCoalesce(expression: CallExpression, scope: Scope, binder: Binder): Bound {

@@ -18,6 +18,7 @@ import {
 } from '../values/value-type.ts'
 import { calculateBits, type Whole } from '../values/whole-number.ts'
 import { bindPredicate } from './bind-path.ts'
+import { listOf } from './bind-value.ts'
 import { type Bound, isConstant } from './bound.ts'
 import { coerced } from './coercion.ts'
 import type { Binder, Scope } from './scope.ts'
@@ -42,6 +43,13 @@ export function bindOperation(expression: OperationExpression, scope: Scope, bin
   const operands = expression.operands.map((operand) => binder.bind(operand, scope))
   const [left, right] = operands as [Bound, Bound]
   switch (operator) {
+    case 'inList':
+      return bindInList(left, operands.slice(1), expression, binder)
+    case 'between':
+      return bindBetween(left, right, operands[2] as Bound, expression, binder)
+    case 'like':
+    case 'ilike':
+      return pattern(operator, left, right, expression, binder)
     case 'equal':
     case 'notEqual':
     case 'less':
@@ -65,13 +73,8 @@ export function bindOperation(expression: OperationExpression, scope: Scope, bin
     case 'matches':
     case 'notMatches':
     case 'matchesIgnoringCase':
-    case 'notMatchesIgnoringCase': {
-      checkText(left, operator, binder)
-      checkText(right, operator, binder)
-      const isIgnoringCase = operator === 'matchesIgnoringCase' || operator === 'notMatchesIgnoringCase'
-      const isNegated = operator === 'notMatches' || operator === 'notMatchesIgnoringCase'
-      return { kind: 'matches', text: left, pattern: right, isIgnoringCase, isNegated, type: booleanType, start, end }
-    }
+    case 'notMatchesIgnoringCase':
+      return pattern(operator, left, right, expression, binder)
     case 'negate':
     case 'identity':
     case 'bitComplement':
@@ -80,6 +83,52 @@ export function bindOperation(expression: OperationExpression, scope: Scope, bin
       return arithmetic(operator, left, right, expression, binder)
   }
 }
+
+/** LIKE and regular expressions. */
+function pattern(
+  operator: OperatorName,
+  text: Bound,
+  given: Bound,
+  { start, end }: OperationExpression,
+  binder: Binder,
+): Bound {
+  checkText(text, operator, binder)
+  checkText(given, operator, binder)
+  const language = operator === 'like' || operator === 'ilike' ? 'like' : 'regularExpression'
+  const isIgnoringCase = ['ilike', 'matchesIgnoringCase', 'notMatchesIgnoringCase'].includes(operator)
+  const isNegated = operator === 'notMatches' || operator === 'notMatchesIgnoringCase'
+  const texts = { text, pattern: given, isIgnoringCase, isNegated }
+  return { kind: 'matches', language, ...texts, type: booleanType, start, end }
+}
+
+/** `v IN (a, b)`; alone, what stands there may be a collection itself. */
+function bindInList(value: Bound, given: readonly Bound[], span: OperationExpression, binder: Binder): Bound {
+  const [only] = given as readonly [Bound]
+  if (given.length === 1 && isMany(only.type)) return equalQuantifier('any', only, value, undefined, span, binder)
+  const list = listOf(given, { start: only.start, end: (given.at(-1) as Bound).end }, binder)
+  const quantifier = equalQuantifier('any', list, value, undefined, span, binder)
+  if (quantifier.kind !== 'quantifier' || quantifier.test.kind !== 'equal') return quantifier
+  return { ...quantifier, test: { ...quantifier.test, areNullsUnequal: true } }
+}
+
+/** `v >= least AND v <= most`; what is more than a path is worked out once. */
+function bindBetween(value: Bound, least: Bound, most: Bound, span: OperationExpression, binder: Binder): Bound {
+  const { start, end } = span
+  const both = (compared: Bound): Bound => {
+    const operands = [
+      comparison('greaterOrEqual', compared, least, span, binder),
+      comparison('lessOrEqual', compared, most, span, binder),
+    ]
+    return { kind: 'logical', operator: 'and', operands, type: booleanType, start, end }
+  }
+  if (isConstant(value) || pathKinds.includes(value.kind)) return both(value)
+  const slot = binder.newSlot()
+  const held: Bound = { kind: 'slot', slot, type: value.type, start: value.start, end: value.end }
+  return { kind: 'once', slot, value, body: both(held), type: booleanType, start, end }
+}
+
+/** As cheap to work out twice as to keep; and an index may answer what is asked of them. */
+const pathKinds: readonly Bound['kind'][] = ['self', 'slot', 'attribute', 'follow', 'field', 'aggregate']
 
 type Comparison = Extract<Bound, { kind: 'compare' }>['operator']
 

@@ -10,6 +10,7 @@ import type {
   Expression,
   IntervalExpression,
   PairsExpression,
+  Span,
   StructureExpression,
 } from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'
@@ -37,16 +38,20 @@ import { alikeMoments, assignable, coerced } from './coercion.ts'
 import type { Binder, Scope } from './scope.ts'
 
 export function bindElements(expression: ElementsExpression, scope: Scope, binder: Binder): Bound {
-  const { elements: given, form, start, end } = expression
-  const bound = given.map((element) => binder.bind(element, scope))
-  const elements = alikeMoments(bound, binder)
-  return {
-    kind: 'elements',
-    elements,
-    type: { kind: 'collection', form, element: typeOfAll(elements, binder) },
-    start,
-    end,
-  }
+  const bound = expression.elements.map((element) => binder.bind(element, scope))
+  return listOf(bound, expression, binder, expression.form)
+}
+
+/** Throws QueryError where the values are not of one type. */
+export function listOf(
+  values: readonly Bound[],
+  { start, end }: Span,
+  binder: Binder,
+  form: 'list' | 'set' = 'list',
+): Bound {
+  const elements = alikeMoments(values, binder)
+  const type = { kind: 'collection', form, element: typeOfAll(elements, binder) } as const
+  return { kind: 'elements', elements, type, start, end }
 }
 
 function typeOfAll(values: readonly Bound[], binder: Binder): ValueType {

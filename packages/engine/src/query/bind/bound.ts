@@ -84,8 +84,11 @@ export type Bound =
       readonly calculate: (value: never) => unknown
     })
   | (Node & { readonly kind: 'contains'; readonly text: Bound; readonly part: Bound })
+  /** `body`, in which the slot holds the value, worked out once. */
+  | (Node & { readonly kind: 'once'; readonly slot: number; readonly value: Bound; readonly body: Bound })
   | (Node & {
       readonly kind: 'matches'
+      readonly language: 'regularExpression' | 'like'
       readonly text: Bound
       readonly pattern: Bound
       readonly isIgnoringCase: boolean
@@ -110,7 +113,13 @@ export type Bound =
       readonly count: Bound | undefined
       readonly collection: Bound
       readonly test:
-        | { readonly kind: 'equal'; readonly value: Bound; readonly equals: Equals }
+        | {
+            readonly kind: 'equal'
+            readonly value: Bound
+            readonly equals: Equals
+            /** Elements that are null are unequal to every value, rather than unknown. */
+            readonly areNullsUnequal?: boolean
+          }
         | { readonly kind: 'predicate'; readonly slot: number; readonly predicate: Bound }
     })
   /** COUNT, SUM and the like over the elements that one object has. */
@@ -214,6 +223,8 @@ export function partsOf(bound: Bound): readonly Bound[] {
       return [bound.object]
     case 'each':
       return [bound.collection, bound.body]
+    case 'once':
+      return [bound.value, bound.body]
     case 'elementAt':
       return [bound.collection, bound.index]
     case 'valueOfKey':

@@ -107,6 +107,14 @@ function compileNode(bound: Bound, compiler: Compiler): Evaluate {
       return compileComparison(bound, compiler.compile(bound.left), compiler.compile(bound.right), compiler)
     case 'matches':
       return inParts(compiler, compileMatches(bound, compiler.compile(bound.text), compiler.compile(bound.pattern)))
+    case 'once': {
+      const [value, body] = [compiler.compile(bound.value), compiler.compile(bound.body)]
+      const { slot } = bound
+      return (evaluation) => {
+        evaluation.slots[slot] = value(evaluation) ?? null
+        return body(evaluation)
+      }
+    }
     case 'quantifier':
       return compileQuantifier(bound, compiler)
     case 'each':

@@ -3,6 +3,7 @@ import { AshlarError } from '../../errors.ts'
 import { matchedCharactersMax } from '../../limits.ts'
 import type { Bound } from '../bind/bound.ts'
 import { isConstant } from '../bind/bound.ts'
+import { LikePattern } from '../functions/like-pattern.ts'
 import { compileRegularExpression, type RegularExpression } from '../functions/regular-expression.ts'
 import { LongWork, type Pieces } from '../functions/work.ts'
 import { placed, queryError } from '../language/query-error.ts'
@@ -10,7 +11,7 @@ import { isLong } from '../values/type-rules.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
-import { compileLoop, inParts, type Places, valueSteps } from './in-parts.ts'
+import { compileLoop, inParts, type Places, textSteps, valueSteps } from './in-parts.ts'
 import { elementBytes } from './value-bytes.ts'
 
 type Node<K extends Bound['kind']> = Extract<Bound, { kind: K }>
@@ -103,17 +104,50 @@ function compileJunction(operands: readonly Evaluate[], decisive: boolean): Eval
 /** Patterns that differ from row to row are compiled once each, up to so many. */
 const patternsKeptMax = 100
 
-export function compileMatches(bound: Node<'matches'>, text: Evaluate, pattern: Evaluate): Evaluate {
-  const known = new Map<string, RegularExpression>()
-  const expressionOf = (evaluation: EvaluationContext, source: string): RegularExpression => {
+/** `compile`: what is wrong with a pattern, as a text, where it is none. */
+function keptPatterns<P>(
+  { pattern }: Node<'matches'>,
+  compile: (source: string) => P | string,
+): (evaluation: EvaluationContext, source: string) => P {
+  const known = new Map<string, P>()
+  return (evaluation, source) => {
     const found = known.get(source)
     if (found !== undefined) return found
-    const compiled = compileRegularExpression(source, bound.isIgnoringCase)
-    if (typeof compiled === 'string') throw badPattern(evaluation, bound, compiled)
+    const compiled = compile(source)
+    if (typeof compiled === 'string') throw queryError(evaluation.text, pattern, compiled)
     if (known.size >= patternsKeptMax) known.clear()
     known.set(source, compiled)
     return compiled
   }
+}
+
+export function compileMatches(bound: Node<'matches'>, text: Evaluate, pattern: Evaluate): Evaluate {
+  return bound.language === 'like' ? compileLike(bound, text, pattern) : compileRegular(bound, text, pattern)
+}
+
+function compileLike(bound: Node<'matches'>, text: Evaluate, pattern: Evaluate): Evaluate {
+  const patternOf = keptPatterns(bound, (source) => LikePattern.parse(source, bound.isIgnoringCase))
+  return (evaluation) => {
+    const [whole, source] = [text(evaluation), pattern(evaluation)]
+    if (source === null || source === undefined) return null
+    const like = patternOf(evaluation, source as string)
+    if (whole === null || whole === undefined) return null
+    const pieces = like.test(whole as string)
+    const first = pieces.next()
+    if (first.done === true) {
+      evaluation.work.spend(textSteps((whole as string).length))
+      return first.value
+    }
+    evaluation.work.spend(first.value)
+    return new LongWork(pieces)
+  }
+}
+
+function compileRegular(bound: Node<'matches'>, text: Evaluate, pattern: Evaluate): Evaluate {
+  const expressionOf = keptPatterns<RegularExpression>(bound, (source) => {
+    const compiled = compileRegularExpression(source, bound.isIgnoringCase)
+    return typeof compiled === 'string' ? `not a regular expression: ${compiled}` : compiled
+  })
   return (evaluation) => {
     const [whole, source] = [text(evaluation), pattern(evaluation)]
     if (source === null) return null
@@ -131,10 +165,6 @@ const matchSteps = 4
 function tooLongToMatch(characters: number, evaluation: EvaluationContext, bound: Node<'matches'>): unknown {
   const message = `A regular expression looks at texts of at most ${matchedCharactersMax} characters (matchedCharactersMax), not ${characters}.`
   return placed(evaluation.text, bound, new AshlarError('LimitExceeded', message))
-}
-
-function badPattern(evaluation: EvaluationContext, bound: Node<'matches'>, message: string): AshlarError {
-  return queryError(evaluation.text, bound.pattern, `not a regular expression: ${message}`)
 }
 
 /** ANY: one true decides. ALL: one false decides. OF: so many true ones decide. Else null where one is null. */
@@ -208,12 +238,13 @@ function compileElementTest(bound: Node<'quantifier'>, compiler: ExpressionCompi
     }
   }
   const value = compiler.compile(test.value)
-  const { equals } = test
+  const { equals, areNullsUnequal = false } = test
   const isLongValue = isLong(test.value.type)
   return {
     test(evaluation, element) {
       const wanted = value(evaluation)
-      if (element === null || wanted === null) return null
+      if (wanted === null || wanted === undefined) return null
+      if (element === null) return areNullsUnequal ? false : null
       if (isLongValue) evaluation.work.spend(valueSteps(element))
       return equals(element, wanted)
     },

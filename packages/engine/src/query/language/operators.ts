@@ -30,6 +30,11 @@ export type OperatorName =
   | 'matchesIgnoringCase'
   | 'notMatchesIgnoringCase'
   | 'in'
+  /** The value, then what stands in the parentheses of `IN (…)`. */
+  | 'inList'
+  | 'between'
+  | 'like'
+  | 'ilike'
   | 'any'
   | 'all'
   | 'anyEqual'
@@ -71,6 +76,7 @@ export const infixSymbols: ReadonlyMap<string, InfixOperator> = new Map([
   ['=', infix('equal', 'equality')],
   ['==', infix('equal', 'equality')],
   ['!=', infix('notEqual', 'equality')],
+  ['<>', infix('notEqual', 'equality')],
   ['<', infix('less', 'relational')],
   ['<=', infix('lessOrEqual', 'relational')],
   ['>', infix('greater', 'relational')],
@@ -146,6 +152,10 @@ export const operatorText: Readonly<Record<OperatorName, string>> = {
   matchesIgnoringCase: '=~~',
   notMatchesIgnoringCase: '!~~',
   in: 'IN',
+  inList: 'IN',
+  between: 'BETWEEN',
+  like: 'LIKE',
+  ilike: 'ILIKE',
   any: 'ANY',
   all: 'ALL',
   anyEqual: 'ANY_EQUAL',

@@ -14,10 +14,6 @@ interface Place {
 
 /** By words that do not fit where they stand. */
 const words: Readonly<Record<string, string>> = {
-  LIKE: "a text is compared with a regular expression: name =~ '^A'",
-  ILIKE: "a text is compared with a regular expression, in any case: name =~~ '^a'",
-  IS: 'IS_NULL(x) and NOT IS_NULL(x) ask for null',
-  BETWEEN: 'a range is written x >= a AND x <= b',
   INSERT: 'a new object is written CREATE C {a: v}',
   ALTER: 'classes are changed by UPDATE SCHEMA { ALTER CLASS C {ADD a: Integer} }',
   HAVING: 'HAVING follows GROUP BY',
@@ -46,10 +42,9 @@ export function advice(cursor: Place): string | undefined {
   return `'${before}' before it is read as a name, since a value is missing there`
 }
 
-/** `<>`, `=<`, `=>`, `===`. */
+/** `=<`, `=>`, `===`. */
 function misspeltComparison(cursor: Place): string | undefined {
   const before = cursor.previous()?.text
-  if (cursor.isSymbol('>') && before === '<') return 'unequal is written !='
   if (cursor.isSymbol('<') && before === '=') return 'at most is written <='
   if (cursor.isSymbol('=>') && cursor.lastName() !== undefined) return 'at least is written >='
   if (cursor.isSymbol('=') && (before === '==' || before === '!=')) return `there is no ${before}=: ${before} compares`

@@ -11,10 +11,9 @@ import {
 } from '../language/operators.ts'
 import { isStructureWord, parseAssignments, parseStructureWord } from './parse-structure.ts'
 import { parseType } from './parse-type.ts'
+import { parseWordPredicate } from './parse-word-predicate.ts'
+import { isStatementAt } from './statement-words.ts'
 import type { TokenCursor } from './token-cursor.ts'
-
-/** Words with which a parenthesised statement begins, and what follows it then. */
-const nestedWords: readonly string[] = ['LOOKUP', 'FROM', 'SELECT', 'MATCH', 'CREATE', 'UPSERT']
 
 export function parseExpression(cursor: TokenCursor): Expression {
   return parseInfix(cursor, 0)
@@ -26,6 +25,11 @@ function parseInfix(cursor: TokenCursor, least: number): Expression {
     let left = parsePrefix(cursor)
     for (let links = 0; ; links++) {
       cursor.checkChain(links)
+      const predicate = least <= precedence.relational ? parseWordPredicate(cursor, left, parsers) : undefined
+      if (predicate !== undefined) {
+        left = predicate
+        continue
+      }
       const operator = infixAhead(cursor)
       if (operator === undefined || operator.precedence < least) return left
       if (operator.name === 'and' || operator.name === 'or') {
@@ -37,6 +41,11 @@ function parseInfix(cursor: TokenCursor, least: number): Expression {
       left = operation(operator.name, [left, right])
     }
   })
+}
+
+const parsers = {
+  expression: parseExpression,
+  operand: (cursor: TokenCursor): Expression => parseInfix(cursor, precedence.relational + 1),
 }
 
 /** `a AND b AND c` as one operation, however many there are. */
@@ -196,8 +205,7 @@ function parsePrimary(cursor: TokenCursor): Expression {
 
 function parseParenthesised(cursor: TokenCursor): Expression {
   const { start } = cursor.next()
-  const word = cursor.wordAt()
-  if (word !== undefined && nestedWords.includes(word) && beginsStatement(cursor)) {
+  if (isStatementAt(cursor, 0)) {
     const statement = cursor.parseNested(cursor)
     cursor.expectSymbol(')')
     return { kind: 'nested', statement, ...cursor.spanFrom(start) }
@@ -206,18 +214,6 @@ function parseParenthesised(cursor: TokenCursor): Expression {
   if (cursor.isSymbol(',')) throw cursor.unexpected(["')'"], 'several values are written LIST{…}')
   cursor.expectSymbol(')')
   return { ...inner, ...cursor.spanFrom(start) }
-}
-
-/** `FROM` could be an attribute's name: a statement it is where a name or a parenthesis follows, not an operator. */
-function beginsStatement(cursor: TokenCursor): boolean {
-  const token = cursor.peek(1)
-  if (token.kind === 'name') return token.isQuoted || !infixWords.has(token.text.toUpperCase())
-  if (token.kind === 'variable' || token.kind === 'literal' || token.kind === 'system') return true
-  return token.kind === 'symbol' && ((cursor.isWord('MATCH') && token.text === '(') || isStar(cursor))
-}
-
-function isStar(cursor: TokenCursor): boolean {
-  return cursor.isWord('SELECT') && cursor.isSymbol('*', 1)
 }
 
 function parseNamed(cursor: TokenCursor): Expression {

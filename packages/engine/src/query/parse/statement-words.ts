@@ -1,4 +1,6 @@
 /** The words with which statements begin. */
+import { infixWords } from '../language/operators.ts'
+import type { TokenCursor } from './token-cursor.ts'
 
 const words: readonly string[] = [
   'FROM',
@@ -29,3 +31,17 @@ export function isStatementWord(word: string): boolean {
 export const statementBeginnings: readonly string[] = words
   .filter((word) => word !== 'IMPORT')
   .map((word) => (word === 'FOR' ? 'FOR EACH' : word === 'DROP' ? 'DROP INDEX' : word))
+
+/** Words with which a parenthesised statement begins. */
+const nestedWords: readonly string[] = ['LOOKUP', 'FROM', 'SELECT', 'MATCH', 'CREATE', 'UPSERT']
+
+/** So many tokens ahead. `FROM` could be an attribute's name: a statement it is where a name or a parenthesis follows, not an operator. */
+export function isStatementAt(cursor: TokenCursor, ahead: number): boolean {
+  const word = cursor.wordAt(ahead)
+  if (word === undefined || !nestedWords.includes(word)) return false
+  const token = cursor.peek(ahead + 1)
+  if (token.kind === 'name') return token.isQuoted || !infixWords.has(token.text.toUpperCase())
+  if (token.kind === 'variable' || token.kind === 'literal' || token.kind === 'system') return true
+  if (token.kind !== 'symbol') return false
+  return (word === 'MATCH' && token.text === '(') || (word === 'SELECT' && token.text === '*')
+}

@@ -78,11 +78,17 @@ const relations: Readonly<Record<string, (order: number) => boolean>> = {
   '=': (order) => order === 0,
   '==': (order) => order === 0,
   '!=': (order) => order !== 0,
+  '<>': (order) => order !== 0,
   '<': (order) => order < 0,
   '<=': (order) => order <= 0,
   '>': (order) => order > 0,
   '>=': (order) => order >= 0,
 }
+
+type Truth = Known<boolean>
+const and = (one: Truth, other: Truth): Truth =>
+  one === false || other === false ? false : one === null || other === null ? null : true
+const not = (value: Truth): Truth => (value === null ? null : !value)
 
 function comparison<T>(
   operand: fc.Arbitrary<Term<T>>,
@@ -105,16 +111,74 @@ export function byText(one: string, other: string): number {
 }
 
 function isIn<T>(operand: fc.Arbitrary<Term<T>>, values: readonly T[], write: (value: T) => string) {
-  return fc.tuple(operand, fc.subarray([...values], { minLength: 1 })).map(([left, held]) =>
-    term<boolean>(`${left.text} IN LIST{${held.map(write).join(', ')}}`, (thing) => {
-      const value = left.evaluate(thing)
-      return value === null ? null : held.includes(value)
+  const forms: readonly ((written: readonly string[]) => string)[] = [
+    (written) => `IN LIST{${written.join(', ')}}`,
+    (written) => `IN (${written.join(', ')})`,
+    (written) => `IN (${[...written, 'null'].join(', ')})`,
+    (written) => `NOT IN (${written.join(', ')})`,
+  ]
+  return fc
+    .tuple(operand, fc.subarray([...values], { minLength: 1 }), fc.constantFrom(...forms))
+    .map(([left, held, form]) => {
+      const written = form(held.map(write))
+      return term<boolean>(`${left.text} ${written}`, (thing) => {
+        const value = left.evaluate(thing)
+        return value === null ? null : held.includes(value) !== written.startsWith('NOT')
+      })
+    })
+}
+
+function isNull(operand: fc.Arbitrary<Term<unknown>>): fc.Arbitrary<Term<boolean>> {
+  return fc
+    .tuple(operand, fc.constantFrom('IS_NULL(x)', 'x IS NULL', 'x IS NOT NULL', 'EXISTS(x)', 'NOT EXISTS(x)'))
+    .map(([{ text, evaluate }, form]) => {
+      const isOfNull = !['x IS NOT NULL', 'EXISTS(x)'].includes(form)
+      return term(form.replace('x', text), (thing) => (evaluate(thing) === null) === isOfNull)
+    })
+}
+
+function isBetween<T>(
+  operand: fc.Arbitrary<Term<T>>,
+  order: (one: T, other: T) => number,
+): fc.Arbitrary<Term<boolean>> {
+  return fc.tuple(operand, operand, operand, fc.boolean()).map(([value, least, most, isNegated]) =>
+    term(`${value.text} ${isNegated ? 'NOT ' : ''}BETWEEN ${least.text} AND ${most.text}`, (thing) => {
+      const [one, from, to] = [value.evaluate(thing), least.evaluate(thing), most.evaluate(thing)]
+      const isAbove = one === null || from === null ? null : order(one, from) >= 0
+      const isBelow = one === null || to === null ? null : order(one, to) <= 0
+      const isWithin = and(isAbove, isBelow)
+      return isNegated ? not(isWithin) : isWithin
     }),
   )
 }
 
-function isNull(operand: fc.Arbitrary<Term<unknown>>): fc.Arbitrary<Term<boolean>> {
-  return operand.map(({ text, evaluate }) => term(`IS_NULL(${text})`, (thing) => evaluate(thing) === null))
+const patterns = [
+  '%',
+  '',
+  'a',
+  'a%',
+  '%a',
+  '%e%',
+  '_',
+  '_eta',
+  'Z%a',
+  `${longText}%`,
+  `${longText}1_`,
+  '\u{1F600}%',
+  '\\\\%',
+]
+
+/** By a regular expression that is made of the pattern. */
+function isLike(operand: fc.Arbitrary<Term<string>>): fc.Arbitrary<Term<boolean>> {
+  const words = fc.constantFrom('LIKE', 'ILIKE', 'NOT LIKE', 'NOT ILIKE')
+  return fc.tuple(operand, words, fc.constantFrom(...patterns)).map(([{ text, evaluate }, word, pattern]) => {
+    const source = pattern.replaceAll('%', '[^]*').replaceAll('_', '[^]')
+    const expression = new RegExp(`^${source}$`, word.endsWith('ILIKE') ? 'iu' : 'u')
+    return term(`${text} ${word} ${quote(pattern.replaceAll('\\', '\\\\'))}`, (thing) => {
+      const value = evaluate(thing)
+      return value === null ? null : expression.test(value) !== word.startsWith('NOT')
+    })
+  })
 }
 
 const attribute: fc.Arbitrary<Term<unknown>> = fc.constantFrom<Term<unknown>>(
@@ -134,6 +198,10 @@ const simple: fc.Arbitrary<Term<boolean>> = fc.oneof(
   { weight: 1, arbitrary: isNull(attribute) },
   { weight: 2, arbitrary: isIn(numericAttribute, numbers, String) },
   { weight: 1, arbitrary: isIn(textual, texts, quote) },
+  { weight: 2, arbitrary: isBetween(number, byNumber) },
+  { weight: 1, arbitrary: isBetween(textual, byText) },
+  { weight: 1, arbitrary: isBetween(day, byText) },
+  { weight: 3, arbitrary: isLike(textual) },
   {
     weight: 1,
     arbitrary: fc
@@ -147,11 +215,6 @@ const simple: fc.Arbitrary<Term<boolean>> = fc.oneof(
     ),
   },
 )
-
-type Truth = Known<boolean>
-const and = (one: Truth, other: Truth): Truth =>
-  one === false || other === false ? false : one === null || other === null ? null : true
-const not = (value: Truth): Truth => (value === null ? null : !value)
 
 export const predicate: fc.Arbitrary<Term<boolean>> = fc.letrec<{ any: Term<boolean> }>((tie) => ({
   any: fc.oneof(

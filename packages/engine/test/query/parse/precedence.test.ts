@@ -35,6 +35,17 @@ describe('precedence', () => {
       'a || b ^^ c': '(a OR (b XOR c))',
       'a OR b AND c': '(a OR (b AND c))',
       'a AND NOT b = c OR d': '((a AND (NOT (b = c))) OR d)',
+      'a <> b + 1': '(a != (b + 1))',
+      'a = b IS NULL': '(a = IS_NULL(b))',
+      'a + 1 IS NOT NULL AND b': '((NOT IS_NULL((a + 1))) AND b)',
+      'a BETWEEN b + 1 AND c AND d': '((a BETWEEN (b + 1) BETWEEN c) AND d)',
+      'NOT a NOT BETWEEN b AND c': '(NOT (NOT (a BETWEEN b BETWEEN c)))',
+      'a LIKE b + c = d': '((a LIKE (b + c)) = d)',
+      'a NOT ILIKE b OR c': '((NOT (a ILIKE b)) OR c)',
+      'a IN (b, c + 1) = d': '((a IN b IN (c + 1)) = d)',
+      'a NOT IN (b)': '(NOT (a IN b))',
+      'a IN (b) + c': '(a IN (b + c))',
+      'a NOT IN b': '(NOT (a IN b))',
     })
   })
 

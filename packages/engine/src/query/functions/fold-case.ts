@@ -1,0 +1,32 @@
+/** Simple case folding, as Unicode has it: of one character to one character. */
+
+const asciiMax = 0x7f
+/** Characters beyond ASCII whose folding is kept: those of a few scripts. */
+const keptMax = 4_096
+const kept = new Map<number, number>()
+
+/** Code points that differ in case alone have the same. */
+export function foldCase(codePoint: number): number {
+  if (codePoint <= asciiMax) return codePoint >= 0x41 && codePoint <= 0x5a ? codePoint + 0x20 : codePoint
+  const known = kept.get(codePoint)
+  if (known !== undefined) return known
+  const folded = foldingOf(codePoint)
+  if (kept.size >= keptMax) kept.clear()
+  kept.set(codePoint, folded)
+  return folded
+}
+
+function foldingOf(codePoint: number): number {
+  const character = String.fromCodePoint(codePoint)
+  const lower = single(single(character, 'toUpperCase'), 'toLowerCase')
+  if (lower === character) return codePoint
+  // Some letters have another as their capital without being its small letter, as the dotless ı has I.
+  const isSame = new RegExp(`^\\u{${codePoint.toString(16)}}$`, 'iu').test(lower)
+  return isSame ? (lower.codePointAt(0) as number) : codePoint
+}
+
+/** Unchanged where it would become several characters. */
+function single(character: string, change: 'toUpperCase' | 'toLowerCase'): string {
+  const changed = character[change]()
+  return changed.length === String.fromCodePoint(changed.codePointAt(0) ?? 0).length ? changed : character
+}

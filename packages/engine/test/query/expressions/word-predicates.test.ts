@@ -1,0 +1,74 @@
+/** `<>`, IS NULL, BETWEEN, IN (…) and EXISTS of a path. */
+import { expect } from 'vitest'
+import { queryTest } from '../query-database.ts'
+import { shop } from '../shop.ts'
+
+queryTest('predicates that are words', [], async (db) => {
+  const values: Readonly<Record<string, unknown>> = {
+    '1 <> 2': true,
+    'null <> 2': null,
+    'null IS NULL': true,
+    '1 IS NULL': false,
+    '1 IS NOT NULL': true,
+    '2 BETWEEN 1 AND 3': true,
+    '2 NOT BETWEEN 1 AND 3': false,
+    '2 BETWEEN 3 AND 1': false,
+    '2 BETWEEN null AND 1': false,
+    '2 BETWEEN null AND 3': null,
+    "2024-02-29 BETWEEN '2024-01-01' AND '2024-12-31'": true,
+    '1 IN (1, 2)': true,
+    '3 IN (1, 2)': false,
+    '3 NOT IN (1, 2)': true,
+    'null IN (1, 2)': null,
+    '3 IN (1, null)': false,
+    '1 IN (1, null)': true,
+    '3 NOT IN (null)': true,
+    '1 IN (1)': true,
+    '1 IN (LIST{1, 2})': true,
+    '3 IN LIST{1, null}': null,
+    '1 IN ($list)': true,
+    '1 IN ($one)': true,
+    "'b' IN ($list, 'b')": 'refused',
+    '2.0 IN (1, 2)': true,
+    '1 NOT IN $list': false,
+    'RAND() BETWEEN 0 AND 1': true,
+    'EXISTS(null)': false,
+    'EXISTS(LIST{})': false,
+    'EXISTS(LIST{null})': true,
+    'EXISTS(0-0-0-0)': false,
+    'NOT EXISTS(1)': false,
+  }
+  for (const [text, value] of Object.entries(values)) {
+    const parameters = { list: [1, 5], one: 1 }
+    if (value === 'refused') await db.failure(`SHOW ${text}`, parameters)
+    else expect({ text, value: await db.value(text, parameters) }).toEqual({ text, value })
+  }
+})
+
+queryTest('EXISTS of paths', shop, async (db) => {
+  await db.rows(`CREATE Client {name: 'E', orders: LIST{CREATE Order {number: 901}}}; CREATE Client {name: 'F'}`)
+  const names = async (where: string): Promise<unknown[]> => {
+    return (await db.rows(`FROM Client WHERE name IN ('E', 'F') AND ${where} RETURN name`)).map(({ name }) => name)
+  }
+  expect(await names('EXISTS(orders)')).toEqual(['E'])
+  expect(await names('NOT EXISTS(orders)')).toEqual(['F'])
+  expect(await names('EXISTS(orders[number > 1000])')).toEqual([])
+  expect(await names('EXISTS(orders[0].client)')).toEqual(['E'])
+})
+
+queryTest(
+  'the same paths of access as the forms with symbols',
+  ['UPDATE SCHEMA { CREATE CLASS T {n: Integer} }; CREATE INDEX byN ON T (n)'],
+  async (db) => {
+    await db.rows('FOR EACH i IN $all => (CREATE T {n: $i})', { all: Array.from({ length: 400 }, (_, i) => i) })
+    const touched = async (where: string): Promise<number> => {
+      let plan = await db.analyze(`FROM T WHERE ${where} RETURN n`)
+      while (plan.inputs?.[0] !== undefined) plan = plan.inputs[0]
+      return plan.examined
+    }
+    expect(await touched('n BETWEEN 5 AND 9')).toBe(5)
+    expect(await touched('n IN (3, 7, 1000)')).toBe(2)
+    expect(await touched('n IN (4)')).toBe(1)
+    expect(await touched('n IS NULL')).toBe(0)
+  },
+)
