@@ -11,6 +11,7 @@ import type { Awaitable, Bytes, Entry, KeyRange, Snapshot } from '../store/store
 import { inTurns } from '../store/time-slice.ts'
 import type { Pieces } from '../types/logical-type.ts'
 import type { Oid } from '../types/oid.ts'
+import { noteLongRecord, turnToRead } from './long-records.ts'
 import {
   type LinkEntries,
   LinksJson,
@@ -37,11 +38,19 @@ export interface MemorySource {
 
 /** The representation in UTF-8. Throws ObjectNotFound, and LimitExceeded and ServerBusy for an object of very many links. */
 export function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: MemorySource): Awaitable<Buffer> {
+  const turn = turnToRead(oid)
+  if (turn === undefined) return readAtOnce(snapshot, catalog, oid, source)
+  return turn.then(() => readAtOnce(snapshot, catalog, oid, source))
+}
+
+function readAtOnce(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: MemorySource): Awaitable<Buffer> {
   const formats = recordFormats(catalog)
   const found = snapshot.view(objectKey(oid), (record): Buffer | SeenRecord => {
     const format = formats.ofShape(shapeNumberOf(record))
     const hasLinks = format.linkAttributes.length > 0
-    if (!hasLinks && !isLongRecord(record)) return shortObjectJson(format, oid, record, noLinks)
+    const isLong = isLongRecord(record)
+    if (!hasLinks && !isLong) return shortObjectJson(format, oid, record, noLinks)
+    if (isLong) noteLongRecord(oid, record.length)
     return { format, record: Buffer.from(record), hasLinks }
   })
   if (Buffer.isBuffer(found)) return found

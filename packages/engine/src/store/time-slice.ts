@@ -296,3 +296,8 @@ export async function firstTurn(): Promise<{ readonly isOver: boolean }> {
   await nextTurn(fresh)
   return new Beginnings()
 }
+
+/** Resolves among the turns of work that has begun, for a piece that is known to be long: what is new, and may be short, goes on beside it. */
+export function laterTurn(): Promise<void> {
+  return nextTurn(begun)
+}

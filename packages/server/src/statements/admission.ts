@@ -69,9 +69,12 @@ export class Admission {
     this.beginning.checkRoom(address)
   }
 
-  /** Undefined where the statement begins at once; to be followed by `end` once it has begun. Throws what `StatementQueue.wait` does. */
-  begin(waiter: Waiter): Promise<void> | undefined {
-    if (!this.isHandingTurnsOut && mayBegin()) {
+  /**
+   * Undefined where the statement begins at once; to be followed by `end` once it has begun. `isShort`: it is known to end soon. Throws what
+   * `StatementQueue.wait` does.
+   */
+  begin(waiter: Waiter, isShort?: () => boolean): Promise<void> | undefined {
+    if ((!this.isHandingTurnsOut && mayBegin()) || isShort?.() === true) {
       this.begun.add(waiter.address)
       return undefined
     }

@@ -9,6 +9,7 @@ import { credentialText } from '../security/credential.ts'
 import { networkOf } from '../security/network.ts'
 import type { Admission, PausedReply } from './admission.ts'
 import type { BrokenOffReplies } from './broken-off.ts'
+import type { ShortTexts } from './short-texts.ts'
 import type { Explain, SlowQueries } from './slow-queries.ts'
 import type { Waiter } from './statement-queue.ts'
 import { StopSignal } from './stop-signal.ts'
@@ -77,6 +78,10 @@ export class Statement implements Waiter, PausedReply {
   readonly signal = new StopSignal()
   private readonly brokenOff: BrokenOffReplies
   private readonly underWay: Map<string, Statement>
+  private readonly shortTexts: ShortTexts
+  private readonly isKnownToBeShort = (): boolean => this.shortTexts.has(this.asked.text)
+  /** Than the turn of the event loop in which it began. */
+  private outlives = false
   private waits = false
   private hasBegun = false
   private hasPlace = false
@@ -98,6 +103,7 @@ export class Statement implements Waiter, PausedReply {
     queueMsMax: number,
     brokenOff: BrokenOffReplies,
     underWay: Map<string, Statement>,
+    shortTexts: ShortTexts,
     caller?: Caller,
     slow?: SlowQueries,
   ) {
@@ -111,6 +117,7 @@ export class Statement implements Waiter, PausedReply {
     this.waitsUntilMs = this.beganMs + queueMsMax
     this.brokenOff = brokenOff
     this.underWay = underWay
+    this.shortTexts = shortTexts
     if (response.destroyed) this.signal.abort(new ClientDisconnected())
   }
 
@@ -120,7 +127,7 @@ export class Statement implements Waiter, PausedReply {
 
   /** Undefined where it may begin at once. Throws ServerBusy, TooManyStatements, and the signal's reason. */
   mayBegin(): Promise<void> | undefined {
-    const turn = this.admission.begin(this)
+    const turn = this.admission.begin(this, this.isKnownToBeShort)
     if (turn !== undefined) return this.queued(this.begunAt(turn))
     this.hasBegun = true
     return undefined
@@ -131,6 +138,8 @@ export class Statement implements Waiter, PausedReply {
    * stopped, and ends with its client.
    */
   lasts(): void {
+    this.outlives = true
+    this.shortTexts.remove(this.asked.text)
     this.startedAtMs = Date.now()
     if (this.signal.aborted) return
     this.isReplying = true
@@ -301,6 +310,7 @@ export class Statement implements Waiter, PausedReply {
 
   private end(): void {
     if (!this.isOver) return
+    if (!this.outlives) this.shortTexts.note(this.asked.text)
     if (this.slow !== undefined) this.tellIfSlow(this.slow)
     this.admission.goOn(this)
     if (this.hasPlace) this.admission.leave(this.address)

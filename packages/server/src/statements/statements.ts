@@ -6,6 +6,7 @@ import type { Caller } from '../security/caller.ts'
 import { networkOf } from '../security/network.ts'
 import { Admission, type AdmissionLimits } from './admission.ts'
 import type { BrokenOffReplies } from './broken-off.ts'
+import { ShortTexts } from './short-texts.ts'
 import type { SlowQueries } from './slow-queries.ts'
 import { Statement, type StatementKind, type StatementRecord, type Whose } from './statement.ts'
 
@@ -15,6 +16,7 @@ export class Statements {
   private readonly queueMsMax: number
   private readonly slow: SlowQueries | undefined
   private readonly underWay = new Map<string, Statement>()
+  private readonly shortTexts = new ShortTexts()
 
   /** `slow`: told of queries that have ended. */
   constructor(limits: AdmissionLimits, brokenOff: BrokenOffReplies, slow?: SlowQueries) {
@@ -38,8 +40,8 @@ export class Statements {
     { raw: response }: FastifyReply,
   ): Statement {
     const asked = { kind, text, fdAlias, clientAddress: addressOf(socket) }
-    const { admission, queueMsMax, brokenOff, underWay, slow } = this
-    return new Statement(asked, response, admission, queueMsMax, brokenOff, underWay, caller, slow)
+    const { admission, queueMsMax, brokenOff, underWay, shortTexts, slow } = this
+    return new Statement(asked, response, admission, queueMsMax, brokenOff, underWay, shortTexts, caller, slow)
   }
 
   /** Ends those for which `reasonOf` tells why: given the caller, and the alias of the federated database. */

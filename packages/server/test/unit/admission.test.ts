@@ -6,6 +6,7 @@ import { type AshlarError, openTimeSlice } from '@ashlar/engine'
 import { describe, expect, it } from 'vitest'
 import { Admission, type AdmissionLimits } from '../../src/statements/admission.ts'
 import type { BrokenOffReplies } from '../../src/statements/broken-off.ts'
+import { ShortTexts } from '../../src/statements/short-texts.ts'
 import { Statement } from '../../src/statements/statement.ts'
 import type { Waiter } from '../../src/statements/statement-queue.ts'
 
@@ -153,6 +154,7 @@ describe('a statement', () => {
       1_000_000,
       {} as BrokenOffReplies,
       underWay,
+      new ShortTexts(),
     )
     statement.lasts()
     expect(underWay.size).toBe(1)
@@ -187,6 +189,19 @@ describe('first turns', () => {
     isOver = true
     expect(turns).toHaveLength(10)
     expect(new Set(turns).size).toBe(10)
+  })
+
+  it('are not waited for by a text that ended at once when it was run before, until it does not', async () => {
+    const admission = new Admission(limits)
+    const shortTexts = new ShortTexts()
+    const begin = (text: string): Statement => newStatement(admission, 'a', { text, shortTexts })
+    begin('short').worked()
+    while (admission.begin(waiter('a')) === undefined);
+    expect(begin('other').mayBegin()).toBeInstanceOf(Promise)
+    const statement = begin('short')
+    expect(statement.mayBegin()).toBeUndefined()
+    statement.lasts()
+    expect(begin('short').mayBegin()).toBeInstanceOf(Promise)
   })
 
   it('are not refused for the time they took while places are free', async () => {
@@ -277,7 +292,7 @@ describe('first turns', () => {
 
   it('lends its place while its client takes nothing, goes first when it goes on, and is not refused', async () => {
     const admission = new Admission({ ...limits, statementsMax: 1, statementsPerAddressMax: 1 })
-    const sending = newStatement(admission, 'a')
+    const sending = lasting(admission, 'a')
     expect(sending.mayGoOn()).toBeUndefined()
     sending.pauses()
     const got = askFor(admission, ['b1'])
@@ -303,7 +318,7 @@ describe('first turns', () => {
 
   it('keeps its place while it holds much', async () => {
     const admission = new Admission({ ...limits, statementsMax: 1, statementsPerAddressMax: 1, statementQueueMsMax: 0 })
-    const sending = newStatement(admission, 'a')
+    const sending = lasting(admission, 'a')
     sending.onBegun({ rows: 0, touched: 0, workedMs: 0, bytesHeld: 2 ** 22 })
     expect(sending.mayGoOn()).toBeUndefined()
     sending.pauses()
@@ -314,16 +329,25 @@ describe('first turns', () => {
   })
 })
 
-function newStatement(admission: Admission, clientAddress: string, response: object = new EventEmitter()): Statement {
-  const asked = { kind: 'query', text: '', fdAlias: 'fd', clientAddress } as const
-  const statement = new Statement(
+function newStatement(
+  admission: Admission,
+  clientAddress: string,
+  { text = '', shortTexts = new ShortTexts(), response = new EventEmitter() as object } = {},
+): Statement {
+  const asked = { kind: 'query', text, fdAlias: 'fd', clientAddress } as const
+  return new Statement(
     asked,
     response as ServerResponse,
     admission,
     1_000_000,
     {} as BrokenOffReplies,
     new Map(),
+    shortTexts,
   )
+}
+
+function lasting(admission: Admission, clientAddress: string, response?: object): Statement {
+  const statement = newStatement(admission, clientAddress, response && { response })
   statement.lasts()
   return statement
 }
