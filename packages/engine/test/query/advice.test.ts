@@ -49,21 +49,12 @@ const hints: readonly (readonly [wrong: string, says: string, ...right: string[]
   ],
   ['FROM Client RETURN DISTINCT name', 'GROUP BY gives each value once', 'FROM Client GROUP BY name RETURN name'],
   ['FROM Client RETURN name WHERE age > 1', 'WHERE stands before RETURN', 'FROM Client WHERE age > 1 RETURN name'],
-  ['FROM Client RETURN name ORDER BY age', 'ORDER BY stands before RETURN', 'FROM Client ORDER BY age RETURN name'],
   ['FROM Client RETURN name GROUP BY name', 'GROUP BY stands before RETURN', 'FROM Client GROUP BY name RETURN name'],
   [
     'FROM Client RETURN name HAVING COUNT() > 1',
     'HAVING stands before RETURN',
     'FROM Client GROUP BY name HAVING COUNT() > 1 RETURN name',
   ],
-  ...['SKIP', 'OFFSET', 'TAKE', 'LIMIT'].flatMap((word) => [
-    [`FROM Client RETURN name ${word} 1`, `${word} stands before RETURN`, `FROM Client ${word} 1 RETURN name`] as const,
-    [
-      `MATCH (c:Client) RETURN c.name ${word} 1`,
-      `${word} stands before RETURN`,
-      `MATCH (c:Client) ${word} 1 RETURN c.name`,
-    ] as const,
-  ]),
   [
     'MATCH (c:Client) RETURN c.name WHERE c.age > 1',
     'WHERE stands before RETURN',

@@ -58,7 +58,9 @@ export function lateClause(cursor: Place, beginning: string): string | undefined
   const word = cursor.wordAt()
   if (word === undefined || !lateWords.includes(word)) return undefined
   const clause = word === 'GROUP' || word === 'ORDER' ? `${word} BY` : word
-  if (beginning === 'FROM' || beginning === 'MATCH') return `${clause} stands before RETURN`
+  const isSelection = beginning === 'FROM' || beginning === 'MATCH'
+  if (isSelection && (word === 'WHERE' || word === 'GROUP' || word === 'HAVING'))
+    return `${clause} stands before RETURN`
   if (beginning === 'SELECT' || beginning === 'RETURN') {
     return 'clauses stand in the order WHERE, GROUP BY, HAVING, ORDER BY, SKIP and TAKE'
   }

@@ -13,6 +13,8 @@ const name = /[A-Za-z_][A-Za-z0-9_]*/y
 const oid = /\d+-\d+-\d+-\d+(?![\w-])/y
 const date = /\d{4}([-/])\d{1,2}\1\d{1,2}(?!\d)/y
 const timeOfDay = /\d{1,2}:\d{2}:\d{2}(?:\.\d+)?(?![\w:])/y
+/** Where a range of elements, or a key and its value, cannot be meant. */
+const timeWithoutSeconds = /\d{1,2}:\d{2}(?![\w:.])/y
 /** What follows the date of a datetime. */
 const timeAfterDate =
   /(?:T|[ \t]+)(\d{1,2}:\d{2}:\d{2}(?:\.\d+)?)(?:[ \t]*(Z)(?!\w)|[ \t]*([+-]\d{2}:\d{2})(?!\d))?(?![\w:])/y
@@ -55,6 +57,9 @@ function tooManyTokens(text: string, token: Token, tokensMax: number): unknown {
 export class Lexer {
   private readonly text: string
   private at = 0
+  /** Brackets that are open, and the token before the next one. */
+  private readonly open: string[] = []
+  private last: Token | undefined
 
   constructor(text: string) {
     this.text = text
@@ -62,6 +67,25 @@ export class Lexer {
 
   /** Throws QuerySyntaxError. */
   next(): Token {
+    const token = this.read()
+    if (token.kind === 'symbol') this.noteBracket(token.text)
+    this.last = token
+    return token
+  }
+
+  private noteBracket(symbol: string): void {
+    if (symbol === '(' || symbol === '[') this.open.push(symbol)
+    else if (symbol === '{') this.open.push(this.isOfElements() ? '{e' : symbol)
+    else if (symbol === ')' || symbol === ']' || symbol === '}') this.open.pop()
+  }
+
+  /** `LIST{` and `SET{`: what stands between the braces has no keys. */
+  private isOfElements(): boolean {
+    const { last } = this
+    return last?.kind === 'name' && !last.isQuoted && /^(?:LIST|SET)$/i.test(last.text)
+  }
+
+  private read(): Token {
     this.skipBlank()
     const start = this.at
     const { text } = this
@@ -138,11 +162,19 @@ export class Lexer {
   }
 
   private time(start: number): LiteralValue | undefined {
-    const found = this.match(timeOfDay)
+    const whole = this.match(timeOfDay)
+    const found = whole ?? (this.mayBeRangeOrPair() ? undefined : this.match(timeWithoutSeconds))
     if (found === undefined) return undefined
-    const literal = timeLiteral(found)
+    const literal = timeLiteral(whole ?? `${found}:00`)
     if (literal !== undefined) return literal
     throw syntaxError(this.text, { start, end: this.at }, `${truncateForMessage(found)} is not a time of day`)
+  }
+
+  /** Within `[ ]` `a:b` is always a range; first between braces, or after a comma there, a key and its value. */
+  private mayBeRangeOrPair(): boolean {
+    if (this.open.includes('[')) return true
+    const isFirst = this.last?.kind === 'symbol' && (this.last.text === '{' || this.last.text === ',')
+    return isFirst && this.open.at(-1) === '{'
   }
 
   private plainNumber(start: number): LiteralValue {

@@ -11,7 +11,7 @@ import type {
   UpdateStatement,
   UpsertStatement,
 } from '../language/ast.ts'
-import { isClause, parseClauses, parseProjections, parseSource, parseWhere } from './parse-clauses.ts'
+import { isClause, parseClauses, parseLateClauses, parseProjections, parseSource, parseWhere } from './parse-clauses.ts'
 import { parseExpression, parsePostfix } from './parse-expression.ts'
 import { parseAssignments } from './parse-structure.ts'
 import { isStatementWord } from './statement-words.ts'
@@ -52,7 +52,8 @@ export function parseUpdate(cursor: TokenCursor, start: number): UpdateStatement
   const clauses = parseClauses(cursor, where, false)
   const isReturning = cursor.takeWord('RETURN')
   const projections = isReturning ? parseProjections(cursor) : undefined
-  return { kind: 'update', source, ...clauses, actions, isReturning, projections, ...cursor.spanFrom(start) }
+  const all = isReturning ? parseLateClauses(cursor, clauses, false) : clauses
+  return { kind: 'update', source, ...all, actions, isReturning, projections, ...cursor.spanFrom(start) }
 }
 
 function withoutActions(cursor: TokenCursor, source: Source): AshlarError {
@@ -72,7 +73,8 @@ export function parseDelete(cursor: TokenCursor, start: number): DeleteStatement
   const clauses = parseClauses(cursor, where, false)
   const isReturning = cursor.takeWord('RETURN')
   const projections = isReturning ? parseProjections(cursor) : undefined
-  return { kind: 'delete', source, ...clauses, isReturning, projections, ...cursor.spanFrom(start) }
+  const all = isReturning ? parseLateClauses(cursor, clauses, false) : clauses
+  return { kind: 'delete', source, ...all, isReturning, projections, ...cursor.spanFrom(start) }
 }
 
 /** What one word of SET, CLEAR, ADD and REMOVE asks for; undefined where none of them follows. */

@@ -85,9 +85,28 @@ export function parseWhere(cursor: TokenCursor): Expression | undefined {
 export function parseClauses(cursor: TokenCursor, where: Expression | undefined, isLimited: boolean): Clauses {
   const groupBy = cursor.takeWords('GROUP', 'BY') ? cursor.list(() => parseExpression(cursor)) : []
   const having = groupBy.length > 0 && cursor.takeWord('HAVING') ? parseExpression(cursor) : undefined
-  const orderBy = cursor.takeWords('ORDER', 'BY') ? cursor.list(() => parseOrderItem(cursor)) : []
-  let skip: LimitClause | undefined
-  let take: LimitClause | undefined
+  const { orderBy, skip, take } = parseOrder(cursor, unordered, isLimited)
+  return { where, groupBy, having, orderBy, skip, take }
+}
+
+type OrderClauses = Pick<Clauses, 'orderBy' | 'skip' | 'take'>
+
+const unordered: OrderClauses = { orderBy: [], skip: undefined, take: undefined }
+
+/** After RETURN: those of ORDER BY, SKIP and TAKE that do not stand before it. */
+export function parseLateClauses(cursor: TokenCursor, clauses: Clauses, isLimited: boolean): Clauses {
+  return { ...clauses, ...parseOrder(cursor, clauses, isLimited) }
+}
+
+/** Each where it is given. `before`: what is given already. */
+function parseOrder(cursor: TokenCursor, before: OrderClauses, isLimited: boolean): OrderClauses {
+  let { orderBy, skip, take } = before
+  if (cursor.isWord('ORDER') && cursor.isWord('BY', 1)) {
+    if (orderBy.length > 0) throw cursor.mistaken('ORDER BY is given twice')
+    if (skip !== undefined || take !== undefined) throw cursor.mistaken('ORDER BY stands before SKIP and TAKE')
+    cursor.takeWords('ORDER', 'BY')
+    orderBy = cursor.list(() => parseOrderItem(cursor))
+  }
   while (isLimited) {
     const { start } = cursor.peek()
     const isSkip = cursor.isWord('SKIP') || cursor.isWord('OFFSET')
@@ -101,7 +120,7 @@ export function parseClauses(cursor: TokenCursor, where: Expression | undefined,
     if (isSkip) skip = limit
     else take = limit
   }
-  return { where, groupBy, having, orderBy, skip, take }
+  return { orderBy, skip, take }
 }
 
 function parseOrderItem(cursor: TokenCursor): OrderItem {

@@ -13,7 +13,7 @@ import { syntaxError, truncateForMessage } from '../language/query-error.ts'
 import { advice, lateClause } from './advice.ts'
 import { tokenize } from './lexer.ts'
 import { parseCreate, parseDelete, parseUpdate, parseUpsert } from './parse-change.ts'
-import { parseClauses, parseProjections, parseSource, parseWhere } from './parse-clauses.ts'
+import { parseClauses, parseLateClauses, parseProjections, parseSource, parseWhere } from './parse-clauses.ts'
 import { parseExpression } from './parse-expression.ts'
 import { parseForEach, parseIf, parseImport, parseLet, parseUse } from './parse-flow.ts'
 import { parseMatch } from './parse-match.ts'
@@ -121,7 +121,8 @@ function parseFrom(cursor: TokenCursor, start: number): SelectStatement {
   const clauses = parseClauses(cursor, where, true)
   if (!cursor.takeWord('RETURN')) throw misplaced(cursor, source, clauses)
   const projections = parseProjections(cursor)
-  return { kind: 'select', source, ...clauses, projections, ...cursor.spanFrom(start) }
+  const all = parseLateClauses(cursor, clauses, true)
+  return { kind: 'select', source, ...all, projections, ...cursor.spanFrom(start) }
 }
 
 /** What stands where RETURN, or what may still come before it, is expected. */
@@ -134,9 +135,7 @@ function misplaced(cursor: TokenCursor, source: Source, { where, groupBy, orderB
       where === undefined ? 'WHERE stands before GROUP BY, ORDER BY, SKIP and TAKE' : 'WHERE is given twice'
     return syntaxError(cursor.text, cursor.peek(), message)
   }
-  if (cursor.isWord('ORDER') && isLimited) {
-    return syntaxError(cursor.text, cursor.peek(), 'ORDER BY stands before SKIP and TAKE')
-  }
+  if (cursor.isWord('ORDER') && isLimited) return cursor.mistaken('ORDER BY stands before SKIP and TAKE')
   if (cursor.isSymbol(',') && where === undefined && !isGrouped) {
     return cursor.unexpected(
       ['RETURN', 'WHERE', 'ORDER BY'],

@@ -1,8 +1,9 @@
 /** What `\help` shows: the syntax as docs/query-language.md has it, which a test compares. */
 
 const clauses = [
-  'FROM source [WHERE e] [GROUP BY e, … [HAVING e]] [ORDER BY e [ASC | DESC], …]',
+  'FROM source [[AS] alias] [WHERE e] [GROUP BY e, … [HAVING e]] [ORDER BY e [ASC | DESC], …]',
   '            [SKIP e | SKIP WHILE e] [TAKE e | TAKE WHILE e] RETURN (* | e [AS name], …)',
+  'FROM source … RETURN … [ORDER BY …] [SKIP …] [TAKE …]',
   '(RETURN | SELECT) (* | e [AS name], …) FROM source … the same clauses',
 ]
 const actions = [
