@@ -147,7 +147,6 @@ const operatorRanks: Ranks = {
   'planning.ts': 0,
   'row-limits.ts': 1,
   'row-operator.ts': 2,
-  'sort-key.ts': 3,
   'stored-columns.ts': 3,
   [each]: 4,
   'clauses.ts': 5,

@@ -59,6 +59,8 @@ describe('the memory of a request', () => {
       for (const text of [
         'FROM Hub RETURN all',
         'FROM Hub RETURN *',
+        'FROM Hub RETURN all{n}',
+        'FROM Hub RETURN all[0:1000]{n, n + 1 AS m ORDER BY n DESC}',
         'FROM Hub WHERE COUNT(all[:-1]) > 1 RETURN name',
       ]) {
         expect((await db.failure(text)).message).toMatch(/more than 262144 bytes \(statementBytesMax\)/)

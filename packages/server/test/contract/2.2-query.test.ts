@@ -150,6 +150,18 @@ rule('2.2.40', 'a source may have an alias', async () => {
   expect(hidden.json).toEqual([{ name: 'two' }])
 })
 
+rule('2.2.41', 'shapes show what columns refer to', async () => {
+  const at = await server.get(fd.at(`/v1/object/${oids[1]}`))
+  const reply = await query({
+    query:
+      'FROM Shop.Item i WHERE code = 1 RETURN $$ID{name, i.code AS c}, (LOOKUP Shop.Item WHERE code = 1){*} AS whole, (LOOKUP Shop.Item WHERE code = 99){code} AS none, (FROM Shop.Item RETURN *){code WHERE code > 0 ORDER BY code DESC TAKE 1} AS last',
+  })
+  expect(reply.json).toEqual([{ $$ID: { name: 'two', c: 1 }, whole: at.json, none: null, last: [{ code: 2 }] }])
+  for (const shape of ['code{name}', '$$ID{name, name}', '$$ID{*, code}']) {
+    expectProblem(await query({ query: `FROM Shop.Item RETURN ${shape}` }), 422, 'QueryError')
+  }
+})
+
 rule('2.2.17', 'format=text: plans as an indented tree', async () => {
   const at = `${fd.at('/v1/query')}&explain=true`
   const reply = await server.post(`${at}&format=text`, {

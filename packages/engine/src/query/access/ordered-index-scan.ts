@@ -9,11 +9,11 @@ import type { Oid } from '../../types/oid.ts'
 import type { BoundAttribute, BoundOrderItem } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
+import { type OrderPlan, planOrder, sortKey } from '../evaluate/sort-key.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
-import { type OrderPlan, planOrder, sortKey } from '../operators/sort-key.ts'
 import type { AccessPath, EntryRange, ObjectAccess } from './access-path.ts'
 import { IndexScan, type KeyEquality, rangeOf } from './index-scan.ts'
 import { keyValueOf } from './key-value.ts'
@@ -39,7 +39,7 @@ export function planOrderedIndexScan(
   for (const index of cls.indexes) {
     if (index.state !== 'ready') continue
     const scan = scanInOrder(index, cls, keys, own, planning)
-    if (scan !== undefined) return new OrderedIndexScan(scan, planOrder(orderBy, planning), isReverse)
+    if (scan !== undefined) return new OrderedIndexScan(scan, planOrder(orderBy, planning.compiler), isReverse)
   }
   return undefined
 }

@@ -6,6 +6,7 @@ import { fractionType, nullType, type ValueType } from '../values/value-type.ts'
 import { bindCall } from './bind-call.ts'
 import { bindOperation } from './bind-operation.ts'
 import { bindMember, bindName, bindSlice, bindSubscript } from './bind-path.ts'
+import { bindShape } from './bind-shape.ts'
 import { bindCast, bindCreate, bindElements, bindInterval, bindPairs, bindStructure } from './bind-value.ts'
 import type { Bound } from './bound.ts'
 import { hint } from './class-names.ts'
@@ -53,6 +54,8 @@ export function bindExpression(expression: Expression, scope: Scope, binder: Bin
       return bindStructure(expression, scope, binder)
     case 'nested':
       return bindNested(expression.statement, expression, scope, binder)
+    case 'shape':
+      return bindShape(expression, scope, binder)
   }
 }
 

@@ -146,7 +146,12 @@ function bindGroupKey(expression: Expression, scope: Scope, binder: Binder): Bou
   return key
 }
 
-function bindOrderItem(expression: Expression, isDescending: boolean, scope: Scope, binder: Binder): BoundOrderItem {
+export function bindOrderItem(
+  expression: Expression,
+  isDescending: boolean,
+  scope: Scope,
+  binder: Binder,
+): BoundOrderItem {
   const bound = binder.bind(expression, scope)
   const { type } = bound
   if (type.kind !== 'null' && compareFor(type, type) === undefined) {
@@ -155,7 +160,7 @@ function bindOrderItem(expression: Expression, isDescending: boolean, scope: Sco
   return { expression: bound, type, isDescending }
 }
 
-function bindLimit(limit: LimitClause | undefined, scope: Scope, binder: Binder): BoundLimit | undefined {
+export function bindLimit(limit: LimitClause | undefined, scope: Scope, binder: Binder): BoundLimit | undefined {
   if (limit === undefined) return undefined
   if (limit.kind === 'while') return { kind: 'while', expression: bindWhere(limit.expression, scope, binder) }
   const count = binder.bind(limit.expression, scope)
@@ -163,15 +168,20 @@ function bindLimit(limit: LimitClause | undefined, scope: Scope, binder: Binder)
   throw binder.error(limit.expression, 'a number of rows is a whole number that is the same for all of them')
 }
 
-function bindProjection({ expression, name }: Projection, scope: Scope, binder: Binder): BoundProjection {
+export function bindProjection({ expression, name }: Projection, scope: Scope, binder: Binder): BoundProjection {
   return { name, expression: binder.bind(expression, scope) }
 }
 
-function refuseSameNames(bound: readonly BoundProjection[], projections: readonly Projection[], binder: Binder): void {
+export function refuseSameNames(
+  bound: readonly BoundProjection[],
+  projections: readonly Projection[],
+  binder: Binder,
+  areRows = true,
+): void {
   const seen = new Set<string>()
   for (const [i, { name }] of bound.entries()) {
     const projection = projections[i]
-    if (projection !== undefined && name === '__class__' && binder.dialect === 'objectivity') {
+    if (projection !== undefined && areRows && name === '__class__' && binder.dialect === 'objectivity') {
       throw binder.error(projection, `rows have '__class__' already in this dialect; AS gives another name`)
     }
     if (projection !== undefined && seen.has(name)) {

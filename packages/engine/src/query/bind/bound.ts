@@ -122,6 +122,20 @@ export type Bound =
           }
         | { readonly kind: 'predicate'; readonly slot: number; readonly predicate: Bound }
     })
+  /** What is shown of an object, of each element of a collection, or of the value of each key. */
+  | (Node & {
+      readonly kind: 'shape'
+      readonly object: Bound
+      /** Of the object or element that is shown. */
+      readonly slot: number
+      /** It is shown as a whole, with the fields behind that. */
+      readonly isWhole: boolean
+      readonly fields: readonly BoundProjection[]
+      readonly where: Bound | undefined
+      readonly orderBy: readonly BoundOrderItem[]
+      readonly skip: Bound | undefined
+      readonly take: Bound | undefined
+    })
   /** COUNT, SUM and the like over the elements that one object has. */
   | (Node & {
       readonly kind: 'fold'
@@ -258,6 +272,11 @@ export function partsOf(bound: Bound): readonly Bound[] {
     }
     case 'fold':
       return [bound.collection]
+    case 'shape': {
+      const { object, fields, where, orderBy, skip, take } = bound
+      const values = [...fields, ...orderBy].map(({ expression }) => expression)
+      return [object, ...values, where, skip, take].filter((part) => part !== undefined)
+    }
     case 'elements':
       return bound.elements
     case 'pairs':

@@ -47,6 +47,13 @@ export function sourceScope(slot: number, type: ValueType, alias: Alias | undefi
   return { ...scope, names: new Map([[name, { kind: 'self', slot, type, start, end }]]) }
 }
 
+/** The names of the scopes, without the objects whose attributes are seen bare. */
+export function namesOf(scope: Scope | undefined): Scope | undefined {
+  if (scope === undefined) return undefined
+  const outer = namesOf(scope.outer)
+  return scope.names.size === 0 ? outer : { outer, context: undefined, names: scope.names, aggregates: undefined }
+}
+
 /** The types of variables, by name. */
 export interface VariableTypes {
   get(name: string): ValueType | undefined

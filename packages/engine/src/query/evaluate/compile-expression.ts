@@ -14,6 +14,7 @@ import { isLong } from '../values/type-rules.ts'
 import { aTypeName, isText, type ValueType } from '../values/value-type.ts'
 import { compileCollection } from './compile-collection.ts'
 import { compileComparison, compileLogical, compileMatches, compileQuantifier } from './compile-predicate.ts'
+import { compileShape } from './compile-shape.ts'
 import { compileOwner } from './compile-target.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
@@ -136,6 +137,7 @@ type ValueNode = Extract<
   Bound,
   {
     kind:
+      | 'shape'
       | 'arithmetic'
       | 'unary'
       | 'contains'
@@ -154,6 +156,8 @@ type ValueNode = Extract<
 
 function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
   switch (bound.kind) {
+    case 'shape':
+      return compileShape(bound, compiler)
     case 'arithmetic':
       return compileCalculation(bound, [compiler.compile(bound.left), compiler.compile(bound.right)], compiler)
     case 'unary':

@@ -9,10 +9,10 @@ import { inParts } from './in-parts.ts'
 import type { ObjectView } from './object-view.ts'
 
 /** Undefined for null; an object without a format where the reference dangles. */
-type EvaluateTarget = (evaluation: EvaluationContext) => ObjectView | undefined
+export type EvaluateTarget = (evaluation: EvaluationContext) => ObjectView | undefined
 
 /** The object that an expression refers to. */
-function compileTarget(bound: Bound, compiler: ExpressionCompiler): EvaluateTarget {
+export function compileTarget(bound: Bound, compiler: ExpressionCompiler): EvaluateTarget {
   if ((bound.kind === 'attribute' || bound.kind === 'follow') && isReferenceOfRecord(bound.attribute)) {
     const { index } = bound.attribute
     const owner = compileOwner(bound, compiler)

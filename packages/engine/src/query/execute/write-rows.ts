@@ -3,6 +3,7 @@
 import { JsonWriter } from '../../bytes/json-writer.ts'
 import { type LinkEntries, writeObjectJson } from '../../objects/representation.ts'
 import type { Entry } from '../../store/store.ts'
+import type { MapPair } from '../../types/map.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
 import { type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
@@ -40,23 +41,80 @@ export function writeObject(json: JsonWriter, view: ObjectView, { reader }: Pick
   writeObjectJson(json, format, oid, record, links)
 }
 
-/** A value; OBJECT(ref) as the object it names, also within collections. */
+/** A value; OBJECT(ref) and `{*}` as the objects they name, also within collections, maps and records. */
 function writeResult(json: JsonWriter, type: ValueType, value: unknown, context: StatementContext): void {
+  if (value === null || value === undefined) {
+    json.ascii('null')
+    return
+  }
   if (type.kind === 'object') {
-    if (value === null || value === undefined || value === noOid) json.ascii('null')
+    if (value === noOid) json.ascii('null')
     else writeObject(json, context.reader.object(value as Oid), context)
-    return
-  }
-  if (type.kind === 'collection' && type.element.kind === 'object' && value !== null) {
+  } else if (type.kind === 'collection' && namesObjects(type.element)) {
     json.ascii('[')
-    for (const [i, element] of (value as readonly unknown[]).entries()) {
-      if (i > 0) json.ascii(',')
-      writeResult(json, type.element, element, context)
-    }
+    writeEach(json, value as readonly unknown[], (element) => writeResult(json, type.element, element, context))
     json.ascii(']')
-    return
+  } else if (type.kind === 'map' && namesObjects(type.element)) {
+    json.ascii('{')
+    writeEach(json, value as readonly MapPair[], ({ key, value: held }) => {
+      json.string(String(key))
+      json.ascii(':')
+      writeResult(json, type.element, held, context)
+    })
+    json.ascii('}')
+  } else if (type.kind === 'record' && namesObjects(type)) {
+    json.ascii('{')
+    writeEach(json, type.fields, (field, i) => {
+      const held = (value as readonly unknown[])[i]
+      if (field.isSpread === true) return writeSpread(json, field.type, held, context)
+      json.string(field.name)
+      json.ascii(':')
+      writeResult(json, field.type, held, context)
+    })
+    json.ascii('}')
+  } else writeValue(json, type, value, context.catalog)
+}
+
+const namingTypes = new WeakMap<ValueType, boolean>()
+
+/** Values are written with what objects hold that they name, or with what is shown of one of their parts. */
+function namesObjects(type: ValueType): boolean {
+  if (type.kind === 'object') return true
+  if (type.kind !== 'collection' && type.kind !== 'map' && type.kind !== 'record') return false
+  let names = namingTypes.get(type)
+  if (names === undefined) {
+    names =
+      type.kind === 'record'
+        ? type.fields.some((field) => field.isSpread === true || namesObjects(field.type))
+        : namesObjects(type.element)
+    namingTypes.set(type, names)
   }
-  writeValue(json, type, value, context.catalog)
+  return names
+}
+
+/** What one part has to wait for does not keep the others from asking for theirs. Throws `needsFetch`: what was written is of no use then. */
+function writeEach<T>(json: JsonWriter, parts: readonly T[], write: (part: T, i: number) => void): void {
+  let isMissing = false
+  const start = json.to.length
+  for (let i = 0; i < parts.length; i++) {
+    if (json.to.length > start) json.ascii(',')
+    try {
+      write(parts[i] as T, i)
+    } catch (error) {
+      if (error !== needsFetch) throw error
+      isMissing = true
+    }
+  }
+  if (isMissing) throw needsFetch
+}
+
+/** What is shown of an object, without its braces. */
+function writeSpread(json: JsonWriter, type: ValueType, value: unknown, context: StatementContext): void {
+  const start = json.to.length
+  writeResult(json, type, value, context)
+  const { bytes, length } = json.to
+  bytes.copyWithin(start, start + 1, length - 1)
+  json.to.length = length - 2
 }
 
 export type WriteResult = (json: JsonWriter, value: unknown, context: StatementContext) => void
@@ -236,11 +294,17 @@ export async function writeLarge(
     return
   }
   if (type.kind !== 'record') return writeResult(json, type, value, context)
+  json.ascii('{')
+  const start = json.to.length
   for (const [i, field] of type.fields.entries()) {
-    json.ascii(i === 0 ? '{' : ',')
-    json.string(field.name)
-    json.ascii(':')
-    await writeLarge(json, field.type, (value as readonly unknown[])[i] ?? null, context)
+    const held = (value as readonly unknown[])[i] ?? null
+    if (json.to.length > start) json.ascii(',')
+    if (field.isSpread === true) writeSpread(json, field.type, held, context)
+    else {
+      json.string(field.name)
+      json.ascii(':')
+      await writeLarge(json, field.type, held, context)
+    }
   }
-  json.ascii(type.fields.length === 0 ? '{}' : '}')
+  json.ascii('}')
 }

@@ -40,6 +40,7 @@ export type Expression =
   | IntervalExpression
   | StructureExpression
   | NestedExpression
+  | ShapeExpression
 
 export interface LiteralExpression extends Span {
   readonly kind: 'literal'
@@ -120,6 +121,19 @@ export interface StructureExpression extends Span {
 export interface NestedExpression extends Span {
   readonly kind: 'nested'
   readonly statement: Statement
+}
+
+/** `orders{number, total WHERE total > 10}`: what is shown of each object, where a column or an entry of another shape stands. */
+export interface ShapeExpression extends Span {
+  readonly kind: 'shape'
+  readonly object: Expression
+  /** `*`: all attributes, and the entries behind them. */
+  readonly isWhole: boolean
+  readonly entries: readonly Projection[]
+  readonly where: Expression | undefined
+  readonly orderBy: readonly OrderItem[]
+  readonly skip: LimitClause | undefined
+  readonly take: LimitClause | undefined
 }
 
 /** `address.city: 'X'`; the target's steps are attribute names. */

@@ -8,7 +8,7 @@ import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import { turnDue } from '../functions/work.ts'
-import { isReference } from '../values/value-type.ts'
+import { isMany, isReference, type ValueType } from '../values/value-type.ts'
 import type { Planning } from './planning.ts'
 
 export interface FilterPlan {
@@ -49,17 +49,24 @@ export function isOfRecord(bound: Bound): boolean {
       return false
     case 'attribute':
       return bound.attribute.linkStorage === undefined
+    case 'shape': {
+      const element = elementOf(bound.object.type)
+      return !isReference(element) && partsOf(bound).every(isOfRecord)
+    }
     case 'each':
     case 'choose':
     case 'quantifier': {
-      const { type } = bound.collection
-      const element = type.kind === 'collection' || type.kind === 'map' ? type.element : type
+      const element = elementOf(bound.collection.type)
       const isFollowed = isReference(element) && !(bound.kind === 'quantifier' && bound.test.kind === 'equal')
       return !isFollowed && partsOf(bound).every(isOfRecord)
     }
     default:
       return partsOf(bound).every(isOfRecord)
   }
+}
+
+function elementOf(type: ValueType): ValueType {
+  return isMany(type) ? type.element : type
 }
 
 /** Undefined without a predicate. */

@@ -4,6 +4,7 @@ import { inSlices } from '../../store/time-slice.ts'
 import { type AggregateName, type Bound, type BoundClauses, partsOf } from '../bind/bound.ts'
 import { type Accumulator, accumulatorsOf } from '../evaluate/aggregate.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { groupKey, keyWriter, type WriteKey } from '../evaluate/sort-key.ts'
 import { elementBytes, textBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import { enterOutput, type OutputRow, type RowBatches, type RowKind } from '../execute/row.ts'
@@ -14,7 +15,6 @@ import { isNullOf } from '../values/compare.ts'
 import type { ValueType } from '../values/value-type.ts'
 import type { Planning } from './planning.ts'
 import { later, type PlanOperator, pipeline } from './row-operator.ts'
-import { groupKey, keyWriter, type WriteKey } from './sort-key.ts'
 
 interface AggregatePlan {
   readonly function: AggregateName

@@ -2,6 +2,7 @@
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import { PreparedText } from '../../bytes/prepared-text.ts'
 import type { BoundClauses } from '../bind/bound.ts'
+import { evaluateAll } from '../evaluate/compile-shape.ts'
 import { compileStoredJson, firstReference, type RowReference, type WriteStored } from '../evaluate/compile-target.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
@@ -92,6 +93,7 @@ function columnTexts(projections: readonly ProjectionPlan[], dialect: Dialect): 
 export function columnsWriter(projections: readonly ProjectionPlan[], context: StatementContext): WriteColumns {
   const { names, runs } = columnTexts(projections, context.script.dialect)
   const stored = runs && new StoredColumns(runs)
+  const evaluates = projections.map(({ evaluate }) => evaluate)
   const writeFrom = (json: JsonWriter, values: readonly unknown[], from: number): Promise<void> | undefined => {
     for (let i = from; i < projections.length; i++) {
       const { type, write } = projections[i] as ProjectionPlan
@@ -106,15 +108,8 @@ export function columnsWriter(projections: readonly ProjectionPlan[], context: S
   return (json, evaluation) => {
     if (stored?.write(json, evaluation) === true) return undefined
     // All of them before the first is written, which may take a while.
-    return writeFrom(json, columnValues(projections, evaluation), 0)
+    return writeFrom(json, evaluateAll(evaluates, evaluation), 0)
   }
-}
-
-/** Of the row at hand. */
-function columnValues(projections: readonly ProjectionPlan[], evaluation: EvaluationContext): unknown[] {
-  const values = new Array<unknown>(projections.length)
-  for (let i = 0; i < projections.length; i++) values[i] = (projections[i] as ProjectionPlan).evaluate(evaluation)
-  return values
 }
 
 /** The columns of each row. */
@@ -155,11 +150,12 @@ export async function rowValues<R>(
   context: StatementContext,
 ): Promise<unknown[]> {
   const values: unknown[] = []
+  const evaluates = projections?.map(({ evaluate }) => evaluate) ?? []
   for await (const some of rows) {
     const batch = await evaluateRows(context, some, (row: OutputRow<R>) => {
       bindOutputRow(row, kind, evaluation)
       if (projections === undefined) return held(whole(row.row), evaluation)
-      const results = projections.map(({ evaluate }) => evaluate(evaluation) ?? null)
+      const results = evaluateAll(evaluates, evaluation)
       return held(results.length === 1 ? results[0] : results, evaluation)
     })
     context.holdRows(batch.length)

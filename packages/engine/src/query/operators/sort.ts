@@ -1,6 +1,7 @@
 /** ORDER BY: all rows in memory, or only the first of them where so many are taken. */
 import { inSlices } from '../../store/time-slice.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { type OrderPlan, planOrder, sortKey } from '../evaluate/sort-key.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import { enterOutput, type OutputRow, type RowKind } from '../execute/row.ts'
 import { sortInTurns } from '../execute/sort-in-turns.ts'
@@ -8,12 +9,11 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import { rowOperatorPlan } from '../explain/explain-node.ts'
 import { rowsWanted } from './row-limits.ts'
 import { later, type PlanOperator, pipeline } from './row-operator.ts'
-import { type OrderPlan, planOrder, sortKey } from './sort-key.ts'
 
 export const planSort: PlanOperator = ({ orderBy }, planning) => {
   const [first, last] = [orderBy[0]?.expression, orderBy.at(-1)]
   if (first === undefined || last === undefined) return undefined
-  const order = planOrder(orderBy, planning)
+  const order = planOrder(orderBy, planning.compiler)
   const by = `${planning.text.slice(first.start, last.expression.end)}${last.isDescending ? ' DESC' : ''}`
   return {
     async run(input, { limits, kind, evaluation, context }) {

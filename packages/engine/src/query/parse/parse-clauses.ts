@@ -1,4 +1,5 @@
 /** What statements share: sources, WHERE to TAKE, and what RETURN asks for (docs/query-language.md, Finding). */
+import type { AshlarError } from '../../errors.ts'
 import type {
   Alias,
   Clauses,
@@ -7,6 +8,7 @@ import type {
   OrderItem,
   Projection,
   Projections,
+  ShapeExpression,
   Source,
 } from '../language/ast.ts'
 import { syntaxError } from '../language/query-error.ts'
@@ -137,12 +139,39 @@ export function parseProjections(cursor: TokenCursor): Projections {
 }
 
 function parseProjection(cursor: TokenCursor): Projection {
-  const expression = parseExpression(cursor)
-  const { start } = expression
+  const takesShapes = cursor.takesShapes
+  cursor.takesShapes = true
+  const object = parseExpression(cursor)
+  const { start } = object
+  // Of a shape, what it is of.
   const written = squeezed(cursor.text.slice(start, cursor.lastEnd))
+  const expression = cursor.isSymbol('{') ? parseShape(cursor, object) : object
+  cursor.takesShapes = takesShapes
   if (!cursor.takeWord('AS')) return { expression, name: written, ...cursor.spanFrom(start) }
   const name = cursor.isName() ? cursor.next().text : cursor.expectString('a name')
   return { expression, name, ...cursor.spanFrom(start) }
+}
+
+/** `{` follows. */
+function parseShape(cursor: TokenCursor, object: Expression): ShapeExpression {
+  return cursor.nested(() => {
+    cursor.expectSymbol('{')
+    const isWhole = cursor.takeSymbol('*')
+    const entries = isWhole && !cursor.takeSymbol(',') ? [] : cursor.list(() => parseProjection(cursor))
+    cursor.takesShapes = false
+    const where = parseWhere(cursor)
+    const { orderBy, skip, take } = parseOrder(cursor, unordered, true)
+    for (const limit of [skip, take]) if (limit?.kind === 'while') throw shapeWhile(cursor, limit)
+    if (!cursor.isSymbol('}')) {
+      throw cursor.unexpected(["','", "'}'", 'WHERE', 'ORDER BY', 'SKIP', 'TAKE'], advice(cursor))
+    }
+    cursor.next()
+    return { kind: 'shape', object, isWhole, entries, where, orderBy, skip, take, ...cursor.spanFrom(object.start) }
+  })
+}
+
+function shapeWhile({ text }: TokenCursor, limit: LimitClause): AshlarError {
+  return syntaxError(text, limit, 'SKIP and TAKE within a shape are numbers of elements')
 }
 
 const textOrBlank = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\/)+/g

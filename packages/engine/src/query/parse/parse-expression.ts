@@ -1,4 +1,5 @@
 /** Expressions: operators by precedence, paths, calls and structures (docs/query-language.md, Operators). */
+import type { AshlarError } from '../../errors.ts'
 import type { CallExpression, Expression, NameExpression, OperationExpression, Span } from '../language/ast.ts'
 import {
   callableOperators,
@@ -131,12 +132,26 @@ function parseFollower(cursor: TokenCursor, object: Expression): Expression | un
   if (cursor.takeSymbol('[')) return parseSubscript(cursor, object)
   if (cursor.isSymbol('{')) {
     const className = classNameIn(object)
-    if (className === undefined) return undefined
+    const isEmbedded = className !== undefined && (!cursor.takesShapes || beginsAssignments(cursor))
+    if (!isEmbedded) return undefined
+    if (cursor.isName(1) && (cursor.isSymbol(',', 2) || cursor.isSymbol('}', 2))) throw misplacedShape(cursor)
     const assignments = parseAssignments(cursor, parseExpression)
     const { text, start: from, end: to } = className
     return { kind: 'structure', className: { text, start: from, end: to }, assignments, ...cursor.spanFrom(start) }
   }
   return undefined
+}
+
+function misplacedShape(cursor: TokenCursor): AshlarError {
+  return cursor.mistaken('a shape stands where a column does: RETURN orders{number}')
+}
+
+/** `{}` or `{a: …`, `{a.b: …`: an embedded value. Anything else after `{` begins a shape, where one may stand. */
+function beginsAssignments(cursor: TokenCursor): boolean {
+  if (cursor.isSymbol('}', 1)) return true
+  let ahead = 1
+  while (cursor.isName(ahead) && (cursor.isSymbol('.', ahead + 1) || cursor.isSymbol('::', ahead + 1))) ahead += 2
+  return cursor.isName(ahead) && cursor.isSymbol(':', ahead + 1)
 }
 
 /** `Base::name`, `Namespace.Base::name`; after anything but names, the last name with its class. */

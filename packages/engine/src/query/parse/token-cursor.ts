@@ -16,6 +16,8 @@ export class TokenCursor {
   readonly parseNested: (cursor: TokenCursor) => Statement
   private readonly tokens: readonly Token[]
   private position = 0
+  /** A shape may follow a value: in columns, and in the entries of shapes. */
+  takesShapes = false
   private depth = 0
   private positionAfterName = -1
 

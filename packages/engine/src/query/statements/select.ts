@@ -26,7 +26,7 @@ import { objectWriter, returned, rowValues } from '../operators/project.ts'
 import { rowsWanted } from '../operators/row-limits.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { PlanCache, Planned, PlanningContext } from '../plan-cache.ts'
-import type { ValueType } from '../values/value-type.ts'
+import { isMany, type ValueType } from '../values/value-type.ts'
 import { type Answer, rowsType, rowsValue } from './answer.ts'
 import type { StatementKind } from './statement-kind.ts'
 
@@ -116,9 +116,10 @@ export function areOfRecord({ projections }: Pick<BoundClauses, 'projections'>, 
   return projections.every(({ expression }) => isOfRecord(expression) && !hasObjects(expression.type))
 }
 
-/** OBJECT(…), which is written as the object that it names. */
+/** OBJECT(…) and `{*}`, which are written as the objects that they name. */
 function hasObjects(type: ValueType): boolean {
-  return type.kind === 'object' || (type.kind === 'collection' && hasObjects(type.element))
+  if (type.kind === 'record') return type.fields.some((field) => hasObjects(field.type))
+  return type.kind === 'object' || (isMany(type) && hasObjects(type.element))
 }
 
 export interface StartedSelect {

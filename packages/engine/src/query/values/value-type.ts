@@ -48,7 +48,13 @@ export interface MapType {
 /** In memory: an array of the fields' values. Rows of nested statements, rows of a file, JSON objects. */
 export interface RecordType {
   readonly kind: 'record'
-  readonly fields: readonly { readonly name: string; readonly type: ValueType }[]
+  readonly fields: readonly RecordField[]
+}
+export interface RecordField {
+  readonly name: string
+  readonly type: ValueType
+  /** What the value shows stands beside the other fields, not within one of its own: `{*, e AS x}`. The first field may be so. */
+  readonly isSpread?: true
 }
 /** One edge of a walk; see `Edge`. A walk is a sequence of them. */
 export interface EdgeType {

@@ -4,11 +4,11 @@ import { unreachable } from '../../errors.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
 import { referenceKey } from '../../types/reference.ts'
 import type { BoundOrderItem } from '../bind/bound.ts'
-import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
-import { valueBytes } from '../evaluate/value-bytes.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
 import { isScalar, type ScalarType, type ValueType } from '../values/value-type.ts'
-import type { Planning } from './planning.ts'
+import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
+import type { ExpressionCompiler } from './expression-compiler.ts'
+import { valueBytes } from './value-bytes.ts'
 
 /** Writes a value of one type, as a part of a key; null has a place of its own, and so has what is no number. */
 export type WriteKey = (value: unknown, writer: KeyWriter) => void
@@ -19,7 +19,7 @@ export interface OrderPlan {
   readonly isDescending: boolean
 }
 
-export function planOrder(orderBy: readonly BoundOrderItem[], { compiler }: Planning): OrderPlan[] {
+export function planOrder(orderBy: readonly BoundOrderItem[], compiler: ExpressionCompiler): OrderPlan[] {
   return orderBy.map(({ expression, type, isDescending }) => {
     return { evaluate: compiler.compile(expression), write: keyWriter(type), isDescending }
   })

@@ -1,0 +1,97 @@
+/** Shapes: what is shown of objects where a column stands (docs/query-language.md, Shapes). */
+import type { SchemaClass } from '../../schema/catalog.ts'
+import { withSubclasses } from '../../schema/class-set.ts'
+import type { LimitClause, Projection, ShapeExpression } from '../language/ast.ts'
+import { truncateForMessage } from '../language/query-error.ts'
+import {
+  aTypeName,
+  type EmbeddedType,
+  isMany,
+  isReference,
+  type ObjectType,
+  type RecordField,
+  type RecordType,
+  type ReferenceType,
+  type ValueType,
+} from '../values/value-type.ts'
+import { bindLimit, bindOrderItem, bindProjection, bindWhere, refuseSameNames } from './bind-select.ts'
+import type { Bound } from './bound.ts'
+import { type Binder, contextScope, namesOf, type Scope } from './scope.ts'
+
+/** Throws QueryError for what is neither an object nor has objects as elements. */
+export function bindShape(expression: ShapeExpression, scope: Scope, binder: Binder): Bound {
+  const { isWhole, entries, start, end } = expression
+  const object = binder.bind(expression.object, scope)
+  const element = shownElement(object, expression, binder)
+  if (object.type.kind !== 'collection') refuseClauses(expression, object.type, binder)
+  const slot = object.kind === 'self' ? object.slot : binder.newSlot()
+  const inner = contextScope(slot, element, namesOf(scope))
+  const fields = entries.map((entry) => bindProjection(entry, inner, binder))
+  refuseSameNames(fields, entries, binder, false)
+  if (isWhole) refuseNamesOf(element, entries, binder)
+  const count = (limit: LimitClause | undefined): Bound | undefined => bindLimit(limit, inner, binder)?.expression
+  const shown = shownType(
+    isWhole,
+    element,
+    fields.map(({ name, expression: { type } }) => ({ name, type })),
+  )
+  return {
+    kind: 'shape',
+    object,
+    slot,
+    isWhole,
+    fields,
+    where: expression.where === undefined ? undefined : bindWhere(expression.where, inner, binder),
+    orderBy: expression.orderBy.map((item) => bindOrderItem(item.expression, item.isDescending, inner, binder)),
+    skip: count(expression.skip),
+    take: count(expression.take),
+    type: ofMany(object.type, shown),
+    start,
+    end,
+  }
+}
+
+function shownElement({ type }: Bound, { object }: ShapeExpression, binder: Binder): ReferenceType | EmbeddedType {
+  const element = isMany(type) ? type.element : type
+  if (isReference(element)) return { kind: 'reference', cls: element.cls }
+  if (element.kind === 'embedded') return element
+  throw binder.error(object, `a shape is of an object, or of a collection of objects, not of ${aTypeName(type)}`)
+}
+
+function refuseClauses({ where, orderBy, skip, take }: ShapeExpression, type: ValueType, binder: Binder): void {
+  const clause = where ?? orderBy[0] ?? skip ?? take
+  if (clause === undefined) return
+  const what = type.kind === 'map' ? 'a map' : 'one object'
+  throw binder.error(clause, `a shape of ${what} has no WHERE, ORDER BY, SKIP and TAKE`)
+}
+
+/** Beside a whole object, its own names are taken, and those of subclasses. */
+function refuseNamesOf(element: ReferenceType | EmbeddedType, entries: readonly Projection[], binder: Binder): void {
+  const classes = classesOf(element, binder)
+  for (const entry of entries) {
+    const isOwn = entry.name === '__class__' || entry.name === '__identifier__'
+    if (isOwn || classes.some(({ attributes }) => attributes.some(({ outputName }) => outputName === entry.name))) {
+      const name = truncateForMessage(entry.name)
+      throw binder.error(entry, `the object has '${name}' already; AS gives another name`)
+    }
+  }
+}
+
+function classesOf({ kind, cls }: ReferenceType | EmbeddedType, { catalog }: Binder): readonly SchemaClass[] {
+  if (kind === 'embedded') return [cls]
+  return cls === null ? catalog.classes : withSubclasses(cls).classes
+}
+
+function shownType(isWhole: boolean, element: ReferenceType | EmbeddedType, fields: readonly RecordField[]): ValueType {
+  if (!isWhole) return { kind: 'record', fields }
+  const whole: ObjectType | EmbeddedType = isReference(element) ? { kind: 'object', cls: element.cls } : element
+  if (fields.length === 0) return whole
+  const record: RecordType = { kind: 'record', fields: [{ name: '*', type: whole, isSpread: true }, ...fields] }
+  return record
+}
+
+function ofMany(type: ValueType, shown: ValueType): ValueType {
+  if (type.kind === 'map') return { ...type, element: shown }
+  if (type.kind !== 'collection') return shown
+  return { kind: 'collection', form: type.form === 'list' ? 'list' : 'sequence', element: shown }
+}
