@@ -47,7 +47,6 @@ const hints: readonly (readonly [wrong: string, says: string, ...right: string[]
     'MATCH (c)<--(o:Order) RETURN c.name',
     'MATCH (o:Order)-[:client]->(c) RETURN c.name',
   ],
-  ['FROM Client RETURN DISTINCT name', 'GROUP BY gives each value once', 'FROM Client GROUP BY name RETURN name'],
   ['FROM Client RETURN name WHERE age > 1', 'WHERE stands before RETURN', 'FROM Client WHERE age > 1 RETURN name'],
   ['FROM Client RETURN name GROUP BY name', 'GROUP BY stands before RETURN', 'FROM Client GROUP BY name RETURN name'],
   [

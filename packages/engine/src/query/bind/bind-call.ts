@@ -20,6 +20,7 @@ import { equalQuantifier, predicateQuantifier } from './bind-operation.ts'
 import type { AggregateName, Bound } from './bound.ts'
 import { hint } from './class-names.ts'
 import { alikeMoments, coerced } from './coercion.ts'
+import { requireKey } from './require-key.ts'
 import type { Binder, Scope } from './scope.ts'
 
 const aggregateNames: readonly AggregateName[] = ['COUNT', 'SUM', 'AVG', 'MIN', 'MAX', 'COLLECT']
@@ -183,8 +184,17 @@ function bindAggregate(name: AggregateName, expression: CallExpression, scope: S
   if (operands.length === 0 && name !== 'COUNT') throw binder.error(expression, `${name} takes an operand`)
   const [given] = operands
   const operand =
-    given === undefined ? undefined : binder.bind(given, { ...scope, aggregates: undefined, groupKeys: undefined })
-  if (operand !== undefined && isMany(operand.type)) return fold(name, operand, expression, binder, isItself(operand))
+    given === undefined
+      ? undefined
+      : binder.bind(given, { ...scope, aggregates: undefined, groupKeys: undefined, aliases: undefined })
+  const { isDistinct = false } = expression
+  if (operand !== undefined && isDistinct) {
+    const values = isMany(operand.type) ? operand.type.element : operand.type
+    requireKey(values, operand, `${name}(DISTINCT …) takes`, binder)
+  }
+  if (operand !== undefined && isMany(operand.type)) {
+    return fold(name, operand, expression, binder, !isDistinct && isItself(operand), isDistinct)
+  }
   const collector = scope.aggregates
   if (collector === undefined) {
     const place = 'only RETURN, HAVING and ORDER BY look at several rows'
@@ -195,7 +205,7 @@ function bindAggregate(name: AggregateName, expression: CallExpression, scope: S
   const written = binder.text.slice(start, end)
   let index = collector.places.get(written)
   if (index === undefined) {
-    index = collector.all.push({ function: name, operand, type, start, end }) - 1
+    index = collector.all.push({ function: name, operand, isDistinct, type, start, end }) - 1
     collector.places.set(written, index)
   }
   return { kind: 'aggregate', index, type, start, end }
@@ -207,7 +217,14 @@ function isItself(bound: Bound): boolean {
   return bound.kind === 'choose' || bound.kind === 'slice' ? isItself(bound.collection) : true
 }
 
-function fold(name: AggregateName, collection: Bound, { start, end }: Span, binder: Binder, isLength: boolean): Bound {
+function fold(
+  name: AggregateName,
+  collection: Bound,
+  { start, end }: Span,
+  binder: Binder,
+  isLength: boolean,
+  isDistinct = false,
+): Bound {
   assert(isMany(collection.type), 'a fold is over elements')
   const element: Bound = {
     kind: 'constant',
@@ -218,7 +235,7 @@ function fold(name: AggregateName, collection: Bound, { start, end }: Span, bind
   }
   const type = aggregateType(name, element, { start, end }, binder)
   const countsNulls = name === 'COUNT' && isLength
-  return { kind: 'fold', function: name, collection, countsNulls, type, start, end }
+  return { kind: 'fold', function: name, collection, countsNulls, isDistinct, type, start, end }
 }
 
 function aggregateType(name: AggregateName, operand: Bound | undefined, span: Span, binder: Binder): ValueType {

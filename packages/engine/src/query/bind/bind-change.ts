@@ -58,7 +58,7 @@ export function bindUpdate(statement: UpdateStatement, binder: Binder): BoundCha
   const actions = statement.actions.flatMap((action) => bindAction(action, scope, binder))
   for (const { target } of actions) requirePermitted(binder, target.attribute.cls, ['update'])
   refuseSameTargets(actions, binder)
-  const clauses = bindClauses(statement, statement.projections, scope, binder)
+  const clauses = bindClauses(statement, scope, binder)
   return { source, slot, actions, isReturning: statement.isReturning, clauses }
 }
 
@@ -67,7 +67,7 @@ export function bindDelete(statement: DeleteStatement, binder: Binder): BoundCha
   // Without a condition it would be everything that there is.
   if (source.kind === 'class' && statement.where === undefined) refuseRoot(binder, statement.source, source.cls)
   requirePermitted(binder, source.cls, ['delete'])
-  const clauses = bindClauses(statement, statement.projections, scope, binder)
+  const clauses = bindClauses(statement, scope, binder)
   return { source, slot, actions: [], isReturning: statement.isReturning, clauses }
 }
 

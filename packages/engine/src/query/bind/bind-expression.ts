@@ -4,6 +4,7 @@ import { truncateForMessage } from '../language/query-error.ts'
 import { userType } from '../values/user.ts'
 import { fractionType, nullType, type ValueType } from '../values/value-type.ts'
 import { bindCall } from './bind-call.ts'
+import { bindCase } from './bind-case.ts'
 import { bindOperation } from './bind-operation.ts'
 import { bindMember, bindName, bindSlice, bindSubscript } from './bind-path.ts'
 import { bindShape } from './bind-shape.ts'
@@ -42,6 +43,8 @@ export function bindExpression(expression: Expression, scope: Scope, binder: Bin
       return bindOperation(expression, scope, binder)
     case 'call':
       return bindCall(expression, scope, binder)
+    case 'case':
+      return bindCase(expression, scope, binder)
     case 'cast':
       return bindCast(expression, scope, binder)
     case 'elements':

@@ -7,7 +7,7 @@ import type { Dialect } from '../language/dialect.ts'
 import { truncateForMessage } from '../language/query-error.ts'
 import { commonType } from '../values/type-rules.ts'
 import { edgeType, type ReferenceType, type ValueType, walkType } from '../values/value-type.ts'
-import { bindClauses, bindWhere, rowTypeOf } from './bind-select.ts'
+import { bindClauses, bindWhere, distinctKeys, rowTypeOf } from './bind-select.ts'
 import type { Bound, BoundClauses } from './bound.ts'
 import { hint, requirePermitted, resolveReferenceable } from './class-names.ts'
 import { endsAtEdgeObject, headClass, type ReferenceAttribute, referenceAttributesOf } from './reference-attributes.ts'
@@ -94,8 +94,8 @@ export function bindMatch(statement: MatchStatement, binder: Binder, walkEdgesMa
   }
   const scope: Scope = { outer: undefined, context: undefined, names, aggregates: undefined }
   const bound = vertices.map((vertex) => bindVertex(vertex, scope, binder))
-  const clauses = bindClauses(statement, statement.projections, scope, binder)
-  const whole = withAllNames(clauses, names)
+  const clauses = bindClauses(statement, scope, binder)
+  const whole = withAllNames(clauses, names, scope, binder)
   return { vertices: bound, patterns, clauses: whole, ...rowTypeOf(whole, walkType) }
 }
 
@@ -105,14 +105,20 @@ function edgeValue({ slot, isVariable, edgeObject }: BoundEdge): Bound {
 }
 
 /** `RETURN *`: everything that has a name. */
-function withAllNames(clauses: BoundClauses, names: ReadonlyMap<string, Bound>): BoundClauses {
+function withAllNames(
+  clauses: BoundClauses,
+  names: ReadonlyMap<string, Bound>,
+  scope: Scope,
+  binder: Binder,
+): BoundClauses {
   if (clauses.projections !== undefined) return clauses
   const projections = [...names].map(([name, expression]) => {
     if (expression.type.kind !== 'reference') return { name, expression }
     const type = { kind: 'object', cls: expression.type.cls } as const
     return { name, expression: { ...expression, type } as Bound }
   })
-  return { ...clauses, projections }
+  const distinct = clauses.distinct === undefined ? undefined : distinctKeys(projections, scope, binder)
+  return { ...clauses, projections, distinct }
 }
 
 function define(

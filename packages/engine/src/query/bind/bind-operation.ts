@@ -1,6 +1,6 @@
 /** Operators: which types they stand between, and what comes out (docs/query-language.md, Operators). */
 
-import type { OperationExpression } from '../language/ast.ts'
+import type { OperationExpression, Span } from '../language/ast.ts'
 import { type OperatorName, operatorText } from '../language/operators.ts'
 import { arithmeticFor } from '../values/arithmetic.ts'
 import { compareFor, equalsFor } from '../values/compare.ts'
@@ -132,11 +132,12 @@ const pathKinds: readonly Bound['kind'][] = ['self', 'slot', 'attribute', 'follo
 
 type Comparison = Extract<Bound, { kind: 'compare' }>['operator']
 
-function comparison(
+/** Throws QueryError where the two are not compared. */
+export function comparison(
   operator: Comparison,
   given: Bound,
   other: Bound,
-  { start, end }: OperationExpression,
+  { start, end }: Span,
   binder: Binder,
 ): Bound {
   const [left, right] = alike(given, other, binder)

@@ -35,7 +35,17 @@ export function bindName(expression: NameExpression, scope: Scope, binder: Binde
     const first = lookUp(asAttributeName(name.slice(0, end)), expression, scope, binder)
     if (first !== undefined) return memberAlong(first, name.slice(end + 1), expression, scope, binder)
   }
+  const column = columnCalled(name, scope)
+  if (column !== undefined) return { ...column, start: expression.start, end: expression.end }
   throw unknownName(expression, scope, binder)
+}
+
+function columnCalled(name: string, scope: Scope): Bound | undefined {
+  for (let around: Scope | undefined = scope; around !== undefined; around = around.outer) {
+    const column = around.aliases?.get(name)
+    if (column !== undefined) return column
+  }
+  return undefined
 }
 
 /** `Space::Base::name` means `Space.Base::name`: `::` joins what belongs to the name of a class too. */

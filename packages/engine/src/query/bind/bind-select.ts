@@ -6,7 +6,7 @@ import type {
   LimitClause,
   LookupStatement,
   Projection,
-  Projections,
+  Returned,
   SelectStatement,
   Source,
 } from '../language/ast.ts'
@@ -25,7 +25,8 @@ import { isConstant } from './bound.ts'
 import { boundKey } from './bound-key.ts'
 import { resolveReferenceable } from './class-names.ts'
 import { coerced } from './coercion.ts'
-import { type Binder, emptyScope, type Scope, sourceScope } from './scope.ts'
+import { requireKey } from './require-key.ts'
+import { type Binder, emptyScope, nothingAsNull, type Scope, sourceScope } from './scope.ts'
 
 export interface BoundSelect {
   readonly source: BoundSource
@@ -43,7 +44,7 @@ export function bindSelect(statement: SelectStatement, binder: Binder): BoundSel
   const slot = binder.newSlot()
   const self: ValueType = { kind: 'reference', cls: source.cls }
   const scope = sourceScope(slot, self, statement.source.alias)
-  const clauses = bindClauses(statement, statement.projections, scope, binder)
+  const clauses = bindClauses(statement, scope, binder)
   return { source, slot, clauses, ...rowTypeOf(clauses, self) }
 }
 
@@ -69,6 +70,7 @@ export const noClauses: BoundClauses = {
   skip: undefined,
   take: undefined,
   projections: undefined,
+  distinct: undefined,
 }
 
 /** `RETURN *`: the objects. One projection: its values. Several: records of them. */
@@ -111,19 +113,23 @@ export function bindWhere(expression: Expression, scope: Scope, binder: Binder):
 }
 
 /** `scope`: of one row. */
-export function bindClauses(clauses: Clauses, projections: Projections, scope: Scope, binder: Binder): BoundClauses {
+export function bindClauses(clauses: Clauses & Returned, scope: Scope, binder: Binder): BoundClauses {
+  const { projections, isDistinct } = clauses
   const where = clauses.where === undefined ? undefined : bindWhere(clauses.where, scope, binder)
   const groupBy = clauses.groupBy.map((expression) => bindGroupKey(expression, scope, binder))
   const aggregates: BoundAggregate[] = []
   const collector = { all: aggregates, places: new Map<string, number>() }
   const groupKeys = groupBy.length === 0 ? undefined : new Set(groupBy.map((key) => boundKey(key, binder.text)))
   const rows: Scope = { ...scope, aggregates: collector, groupKeys }
-  const bound = projections?.map((projection) => bindProjection(projection, rows, binder))
+  const bound = projections?.map((projection) => bindProjection(projection, rows, binder, isDistinct))
   if (bound !== undefined) refuseSameNames(bound, projections ?? [], binder)
-  const having = clauses.having === undefined ? undefined : bindWhere(clauses.having, rows, binder)
+  const named: Scope = { ...rows, aliases: new Map(bound?.map(({ name, expression }) => [name, expression])) }
+  const having = clauses.having === undefined ? undefined : bindWhere(clauses.having, named, binder)
   const orderBy = clauses.orderBy.map(({ expression, isDescending }) => {
-    return bindOrderItem(expression, isDescending, rows, binder)
+    return bindOrderItem(expression, isDescending, named, binder)
   })
+  const distinct = isDistinct ? distinctKeys(bound, scope, binder) : undefined
+  if (distinct !== undefined) requireReturned(orderBy, distinct, binder)
   const isGrouped = groupBy.length > 0 || aggregates.length > 0
   return {
     where,
@@ -134,15 +140,13 @@ export function bindClauses(clauses: Clauses, projections: Projections, scope: S
     skip: bindLimit(clauses.skip, rows, binder),
     take: bindLimit(clauses.take, rows, binder),
     projections: bound,
+    distinct,
   }
 }
 
 function bindGroupKey(expression: Expression, scope: Scope, binder: Binder): Bound {
   const key = binder.bind(expression, scope)
-  const { kind } = key.type
-  if (kind === 'collection' || kind === 'map' || kind === 'record' || kind === 'embedded' || kind === 'edge') {
-    throw binder.error(expression, `groups are made by simple values, not by ${aTypeName(key.type)}`)
-  }
+  requireKey(key.type, expression, 'groups are made by', binder)
   return key
 }
 
@@ -168,8 +172,35 @@ export function bindLimit(limit: LimitClause | undefined, scope: Scope, binder: 
   throw binder.error(limit.expression, 'a number of rows is a whole number that is the same for all of them')
 }
 
-export function bindProjection({ expression, name }: Projection, scope: Scope, binder: Binder): BoundProjection {
-  return { name, expression: binder.bind(expression, scope) }
+/** Of rows that are distinct, the reference to nothing is null. */
+export function bindProjection(
+  { expression, name }: Projection,
+  scope: Scope,
+  binder: Binder,
+  isDistinct = false,
+): BoundProjection {
+  const bound = binder.bind(expression, scope)
+  return { name, expression: isDistinct && bound.type.kind === 'reference' ? nothingAsNull(bound) : bound }
+}
+
+/** What tells rows apart: their columns, or without any the object. */
+export function distinctKeys(
+  projections: readonly BoundProjection[] | undefined,
+  { context }: Scope,
+  binder: Binder,
+): readonly Bound[] {
+  for (const { expression } of projections ?? []) requireKey(expression.type, expression, 'DISTINCT takes', binder)
+  if (projections !== undefined) return projections.map(({ expression }) => expression)
+  return context === undefined ? [] : [{ kind: 'self', ...context, start: 0, end: 0 }]
+}
+
+function requireReturned(orderBy: readonly BoundOrderItem[], distinct: readonly Bound[], binder: Binder): void {
+  const returned = new Set(distinct.map((key) => boundKey(key, binder.text)))
+  for (const { expression } of orderBy) {
+    if (expression.kind !== 'constant' && !returned.has(boundKey(expression, binder.text))) {
+      throw binder.error(expression, 'rows that are distinct are ordered by what RETURN has of them')
+    }
+  }
 }
 
 export function refuseSameNames(

@@ -17,6 +17,8 @@ export function boundKey(bound: Bound, text: string): string {
       return bound.type === bound.operand.type ? boundKey(bound.operand, text) : written(bound, text)
     case 'constant':
       return String(bound.value)
+    case 'aggregate':
+      return `aggregate ${bound.index}`
     default:
       return written(bound, text)
   }

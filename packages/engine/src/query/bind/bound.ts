@@ -102,6 +102,12 @@ export type Bound =
       readonly calculate: (...values: never[]) => unknown
       readonly isVolatile: boolean
     })
+  /** The value of the first branch whose condition is true. */
+  | (Node & {
+      readonly kind: 'case'
+      readonly branches: readonly { readonly condition: Bound; readonly value: Bound }[]
+      readonly otherwise: Bound | undefined
+    })
   | (Node & { readonly kind: 'coalesce'; readonly operands: readonly Bound[] })
   | (Node & { readonly kind: 'isNull'; readonly operand: Bound })
   | (Node & { readonly kind: 'isValid'; readonly operand: Bound })
@@ -143,6 +149,7 @@ export type Bound =
       readonly collection: Bound
       /** The number of elements of the collection itself is asked for: null ones count too. */
       readonly countsNulls: boolean
+      readonly isDistinct: boolean
     })
   /** The result of an aggregate over rows, worked out when all of them are seen. */
   | (Node & { readonly kind: 'aggregate'; readonly index: number })
@@ -164,6 +171,7 @@ export interface BoundAggregate extends Span {
   readonly function: AggregateName
   /** Undefined for COUNT(). */
   readonly operand: Bound | undefined
+  readonly isDistinct: boolean
   readonly type: ValueType
 }
 
@@ -216,6 +224,8 @@ export interface BoundClauses {
   readonly take: BoundLimit | undefined
   /** Undefined for `RETURN *`. */
   readonly projections: readonly BoundProjection[] | undefined
+  /** Of rows for which these are equal, one is kept; undefined without DISTINCT. */
+  readonly distinct: readonly Bound[] | undefined
 }
 
 /** Visits the parts of an expression, one level down. */
@@ -272,11 +282,10 @@ export function partsOf(bound: Bound): readonly Bound[] {
     }
     case 'fold':
       return [bound.collection]
-    case 'shape': {
-      const { object, fields, where, orderBy, skip, take } = bound
-      const values = [...fields, ...orderBy].map(({ expression }) => expression)
-      return [object, ...values, where, skip, take].filter((part) => part !== undefined)
-    }
+    case 'shape':
+      return partsOfShape(bound)
+    case 'case':
+      return partsOfCase(bound)
     case 'elements':
       return bound.elements
     case 'pairs':
@@ -288,6 +297,17 @@ export function partsOf(bound: Bound): readonly Bound[] {
     case 'create':
       return bound.create.assignments.map(({ value }) => value)
   }
+}
+
+function partsOfCase({ branches, otherwise }: Extract<Bound, { kind: 'case' }>): readonly Bound[] {
+  const parts = branches.flatMap(({ condition, value }) => [condition, value])
+  return otherwise === undefined ? parts : [...parts, otherwise]
+}
+
+function partsOfShape(bound: Extract<Bound, { kind: 'shape' }>): readonly Bound[] {
+  const { object, fields, where, orderBy, skip, take } = bound
+  const values = [...fields, ...orderBy].map(({ expression }) => expression)
+  return [object, ...values, where, skip, take].filter((part) => part !== undefined)
 }
 
 /** True where the value is the same for every row of a statement. */

@@ -23,6 +23,8 @@ export interface Scope {
   readonly aggregates: AggregateCollector | undefined
   /** Of a group: what its rows have in common, by `boundKey`. The reference to nothing is null there. */
   readonly groupKeys?: ReadonlySet<string> | undefined
+  /** Columns by their names: what a name means that nothing else has. */
+  readonly aliases?: ReadonlyMap<string, Bound> | undefined
 }
 
 const noNames: ReadonlyMap<string, Bound> = new Map()
@@ -126,7 +128,8 @@ export class Binder {
   }
 }
 
-function nothingAsNull(reference: Bound): Bound {
+/** The reference to nothing as null. */
+export function nothingAsNull(reference: Bound): Bound {
   const { type, start, end } = reference
   return { kind: 'convert', operand: reference, convert: (oid) => (oid === noOid ? null : oid), type, start, end }
 }

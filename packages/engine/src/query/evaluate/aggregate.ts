@@ -1,9 +1,11 @@
 /** COUNT, SUM, AVG, MIN, MAX and COLLECT: over rows one by one, or over the elements of one collection. */
+import { SteadyMap } from '../../budget/steady-map.ts'
 import type { AggregateName } from '../bind/bound.ts'
 import { totalOf } from '../values/arithmetic.ts'
 import { compareFor } from '../values/compare.ts'
 import type { Compare, Total } from '../values/scalars/scalar-kind.ts'
 import type { ValueType } from '../values/value-type.ts'
+import { groupKey, keyWriter, type WriteKey } from './value-key.ts'
 
 export interface Accumulator {
   /** Nulls do not count. False on overflow. */
@@ -14,7 +16,18 @@ export interface Accumulator {
 }
 
 /** Makes one for each group, or each collection. `operand`: the type of the values; undefined for COUNT(). */
-export function accumulatorsOf(name: AggregateName, operand: ValueType | undefined): () => Accumulator {
+export function accumulatorsOf(
+  name: AggregateName,
+  operand: ValueType | undefined,
+  isDistinct: boolean,
+): () => Accumulator {
+  const make = plainAccumulators(name, operand)
+  if (!isDistinct || operand === undefined) return make
+  const write = keyWriter(operand)
+  return () => new Distinct(make(), write)
+}
+
+function plainAccumulators(name: AggregateName, operand: ValueType | undefined): () => Accumulator {
   const total = operand && totalOf(operand)
   const compare = operand && compareFor(operand, operand)
   switch (name) {
@@ -127,5 +140,34 @@ class Collect implements Accumulator {
 
   result(): unknown {
     return this.values
+  }
+}
+
+/** Each value once. */
+class Distinct implements Accumulator {
+  private readonly values: Accumulator
+  private readonly writers: readonly WriteKey[]
+  private readonly seen = new SteadyMap<string, true>()
+  private seenCount = 0
+
+  constructor(values: Accumulator, write: WriteKey) {
+    this.values = values
+    this.writers = [write]
+  }
+
+  get held(): number {
+    return this.seenCount + this.values.held
+  }
+
+  add(value: unknown): boolean {
+    const key = groupKey(this.writers, [value])
+    if (this.seen.has(key)) return true
+    this.seen.set(key, true)
+    this.seenCount++
+    return this.values.add(value)
+  }
+
+  result(): unknown {
+    return this.values.result()
   }
 }

@@ -88,7 +88,7 @@ function compileFold(bound: Extract<Bound, { kind: 'fold' }>, compiler: Expressi
   const elements = elementsIn(bound.collection.type)
   const elementType = elementTypeOf(bound.collection.type)
   const { function: name } = bound
-  const accumulator = accumulatorsOf(name, elementType)
+  const accumulator = accumulatorsOf(name, elementType, bound.isDistinct)
   if (bound.countsNulls) return (evaluation) => elements(collection(evaluation) ?? []).length
   return compileLoop(
     compiler,
@@ -97,7 +97,7 @@ function compileFold(bound: Extract<Bound, { kind: 'fold' }>, compiler: Expressi
       start: (evaluation) => ({ elements: elements(collection(evaluation) ?? []), state: accumulator() }),
       step(evaluation, accumulator, element) {
         if (isNullOf(elementType, element)) return false
-        if (name === 'COLLECT') charged(element, evaluation)
+        if (name === 'COLLECT' || bound.isDistinct) charged(element, evaluation)
         else if (isLong(elementType)) evaluation.work.spend(valueSteps(element))
         if (!accumulator.add(element))
           throw queryError(evaluation.text, bound, 'the sum is beyond what an integer holds')

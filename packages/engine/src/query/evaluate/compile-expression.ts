@@ -142,6 +142,7 @@ type ValueNode = Extract<
       | 'unary'
       | 'contains'
       | 'call'
+      | 'case'
       | 'coalesce'
       | 'isNull'
       | 'isValid'
@@ -177,6 +178,8 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
         return new LongWork(searchInPieces(whole, wanted))
       })
     }
+    case 'case':
+      return compileCase(bound, compiler)
     case 'coalesce': {
       const operands = bound.operands.map((operand) => ({ type: operand.type, evaluate: compiler.compile(operand) }))
       return (evaluation) => {
@@ -217,6 +220,19 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
         return new NewObject(cls, assignments, given)
       }
     }
+  }
+}
+
+/** Of the values that are not asked for, none is worked out. */
+function compileCase(bound: Extract<Bound, { kind: 'case' }>, compiler: Compiler): Evaluate {
+  const branches = bound.branches.map(({ condition, value }) => ({
+    condition: compiler.compile(condition),
+    value: compiler.compile(value),
+  }))
+  const otherwise = bound.otherwise && compiler.compile(bound.otherwise)
+  return (evaluation) => {
+    for (const { condition, value } of branches) if (condition(evaluation) === true) return value(evaluation) ?? null
+    return otherwise?.(evaluation) ?? null
   }
 }
 

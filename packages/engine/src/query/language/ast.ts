@@ -34,6 +34,7 @@ export type Expression =
   | SystemExpression
   | OperationExpression
   | CallExpression
+  | CaseExpression
   | CastExpression
   | ElementsExpression
   | PairsExpression
@@ -87,6 +88,15 @@ export interface CallExpression extends Span {
   readonly kind: 'call'
   readonly name: string
   readonly operands: readonly Expression[]
+  /** `COUNT(DISTINCT e)` and the like: equal values count once. */
+  readonly isDistinct?: boolean
+}
+export interface CaseExpression extends Span {
+  readonly kind: 'case'
+  /** What each branch compares with; undefined where branches have predicates. */
+  readonly operand: Expression | undefined
+  readonly branches: readonly { readonly when: Expression; readonly value: Expression }[]
+  readonly otherwise: Expression | undefined
 }
 export interface CastExpression extends Span {
   readonly kind: 'cast'
@@ -179,6 +189,13 @@ export interface Projection extends Span {
 /** `RETURN *` is undefined. */
 export type Projections = readonly Projection[] | undefined
 
+/** What RETURN asks for. */
+export interface Returned {
+  readonly projections: Projections
+  /** Rows of equal values are one. */
+  readonly isDistinct: boolean
+}
+
 export interface Clauses {
   readonly where: Expression | undefined
   readonly groupBy: readonly Expression[]
@@ -188,10 +205,9 @@ export interface Clauses {
   readonly take: LimitClause | undefined
 }
 
-export interface SelectStatement extends Span, Clauses {
+export interface SelectStatement extends Span, Clauses, Returned {
   readonly kind: 'select'
   readonly source: Source
-  readonly projections: Projections
 }
 export interface CreateStatement extends Span {
   readonly kind: 'create'
@@ -226,19 +242,17 @@ export interface RemoveAction extends Span {
   readonly isKeys: boolean
   readonly target: Expression
 }
-export interface UpdateStatement extends Span, Clauses {
+export interface UpdateStatement extends Span, Clauses, Returned {
   readonly kind: 'update'
   readonly source: Source
   readonly actions: readonly Action[]
   /** False without a RETURN clause. */
   readonly isReturning: boolean
-  readonly projections: Projections
 }
-export interface DeleteStatement extends Span, Clauses {
+export interface DeleteStatement extends Span, Clauses, Returned {
   readonly kind: 'delete'
   readonly source: Source
   readonly isReturning: boolean
-  readonly projections: Projections
 }
 export interface LookupStatement extends Span {
   readonly kind: 'lookup'
@@ -257,10 +271,9 @@ export interface ShowStatement extends Span {
   readonly value: Expression | undefined
   readonly className: QualifiedName | undefined
 }
-export interface MatchStatement extends Span, Clauses {
+export interface MatchStatement extends Span, Clauses, Returned {
   readonly kind: 'match'
   readonly patterns: readonly Pattern[]
-  readonly projections: Projections
 }
 /** What the walk of a pattern may repeat: anything; no edge; no vertex; no vertex, but the last may be the first. */
 export type PathMode = 'walk' | 'trail' | 'acyclic' | 'simple'

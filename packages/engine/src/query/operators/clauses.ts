@@ -4,6 +4,7 @@ import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { OutputRow, RowBatches, RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
+import { planDistinct } from './distinct.ts'
 import { isCountOnly, planGroup } from './group.ts'
 import { planLimit } from './limit.ts'
 import type { Planning } from './planning.ts'
@@ -12,7 +13,7 @@ import { planRowLimits, type RowLimits } from './row-limits.ts'
 import type { Flow, Pipeline, PlanOperator, RowOperator } from './row-operator.ts'
 import { planSort } from './sort.ts'
 
-const rowOperators: readonly PlanOperator[] = [planGroup, planSort, planLimit]
+const rowOperators: readonly PlanOperator[] = [planGroup, planDistinct, planSort, planLimit]
 
 /** What is done with the rows that qualify. */
 export interface ClausesPlan {

@@ -4,8 +4,8 @@ import { inSlices } from '../../store/time-slice.ts'
 import { type AggregateName, type Bound, type BoundClauses, partsOf } from '../bind/bound.ts'
 import { type Accumulator, accumulatorsOf } from '../evaluate/aggregate.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
-import { groupKey, keyWriter, type WriteKey } from '../evaluate/sort-key.ts'
 import { elementBytes, textBytes, valueBytes } from '../evaluate/value-bytes.ts'
+import { groupKey, keyWriter, type WriteKey } from '../evaluate/value-key.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import { enterOutput, type OutputRow, type RowBatches, type RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -50,12 +50,12 @@ function planGroups({ groupBy, aggregates, having }: BoundClauses, { compiler }:
   if (groupBy === undefined) return undefined
   return {
     keys: groupBy.map((key) => ({ evaluate: compiler.compile(key), write: keyWriter(key.type) })),
-    aggregates: aggregates.map(({ function: name, operand, type, start, end }) => ({
+    aggregates: aggregates.map(({ function: name, operand, isDistinct, type, start, end }) => ({
       function: name,
       operand: operand === undefined ? undefined : compiler.compile(operand),
       operandType: operand?.type,
       type,
-      newAccumulator: accumulatorsOf(name, operand?.type),
+      newAccumulator: accumulatorsOf(name, operand?.type, isDistinct),
       span: { start, end },
     })),
     having: having === undefined ? undefined : compiler.compile(having),
@@ -165,7 +165,8 @@ function accumulate<R>(
     if (!accumulator.add(value ?? null)) {
       throw queryError(evaluation.text, plan.span, `the sum is beyond what an ${plan.type.kind} holds`)
     }
-    if (accumulator.held > held) context.hold(0, elementBytes + valueBytes(value))
+    const more = accumulator.held - held
+    if (more > 0) context.hold(0, more * (elementBytes + valueBytes(value)))
   }
 }
 

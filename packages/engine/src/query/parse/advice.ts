@@ -37,7 +37,6 @@ export function advice(cursor: Place): string | undefined {
   const isEdge = (cursor.isSymbol('>') || cursor.isSymbol('(')) && cursor.previous()?.text === '-'
   if (isEdge) return 'an edge is written -->, <-- or -[…]->'
   const before = cursor.lastName()?.text
-  if (before?.toUpperCase() === 'DISTINCT') return 'GROUP BY gives each value once'
   if (before === undefined || !wordsBeforeValue.includes(before.toUpperCase())) return undefined
   return `'${before}' before it is read as a name, since a value is missing there`
 }

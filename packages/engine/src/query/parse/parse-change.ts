@@ -11,10 +11,17 @@ import type {
   UpdateStatement,
   UpsertStatement,
 } from '../language/ast.ts'
-import { isClause, parseClauses, parseLateClauses, parseProjections, parseSource, parseWhere } from './parse-clauses.ts'
+import {
+  nothingReturned,
+  parseClauses,
+  parseLateClauses,
+  parseReturned,
+  parseSource,
+  parseWhere,
+} from './parse-clauses.ts'
 import { parseExpression, parsePostfix } from './parse-expression.ts'
 import { parseAssignments } from './parse-structure.ts'
-import { isStatementWord } from './statement-words.ts'
+import { isClauseAt, isStatementWord } from './statement-words.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
 /** CREATE is taken. */
@@ -51,9 +58,9 @@ export function parseUpdate(cursor: TokenCursor, start: number): UpdateStatement
   if (actions.length === 0) throw withoutActions(cursor, source)
   const clauses = parseClauses(cursor, where, false)
   const isReturning = cursor.takeWord('RETURN')
-  const projections = isReturning ? parseProjections(cursor) : undefined
+  const returned = isReturning ? parseReturned(cursor) : nothingReturned
   const all = isReturning ? parseLateClauses(cursor, clauses, false) : clauses
-  return { kind: 'update', source, ...all, actions, isReturning, projections, ...cursor.spanFrom(start) }
+  return { kind: 'update', source, ...all, actions, isReturning, ...returned, ...cursor.spanFrom(start) }
 }
 
 function withoutActions(cursor: TokenCursor, source: Source): AshlarError {
@@ -65,16 +72,16 @@ function withoutActions(cursor: TokenCursor, source: Source): AshlarError {
 
 /** DELETE is taken. */
 export function parseDelete(cursor: TokenCursor, start: number): DeleteStatement {
-  if (cursor.isWord('FROM') && cursor.isName(1) && !isClause(cursor, 1)) {
+  if (cursor.isWord('FROM') && cursor.isName(1) && !isClauseAt(cursor, 1)) {
     throw cursor.mistaken('DELETE is followed by the class, without FROM: DELETE C WHERE …')
   }
   const source = parseSource(cursor)
   const where = parseWhere(cursor)
   const clauses = parseClauses(cursor, where, false)
   const isReturning = cursor.takeWord('RETURN')
-  const projections = isReturning ? parseProjections(cursor) : undefined
+  const returned = isReturning ? parseReturned(cursor) : nothingReturned
   const all = isReturning ? parseLateClauses(cursor, clauses, false) : clauses
-  return { kind: 'delete', source, ...all, isReturning, projections, ...cursor.spanFrom(start) }
+  return { kind: 'delete', source, ...all, isReturning, ...returned, ...cursor.spanFrom(start) }
 }
 
 /** What one word of SET, CLEAR, ADD and REMOVE asks for; undefined where none of them follows. */

@@ -8,12 +8,15 @@ import type {
   OrderItem,
   Projection,
   Projections,
+  Returned,
   ShapeExpression,
   Source,
 } from '../language/ast.ts'
 import { syntaxError } from '../language/query-error.ts'
 import { advice } from './advice.ts'
+import { takeDistinct } from './contextual-words.ts'
 import { parseExpression, parsePostfix } from './parse-expression.ts'
+import { isClauseAt } from './statement-words.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
 export function parseSource(cursor: TokenCursor): Source {
@@ -25,23 +28,14 @@ export function parseSource(cursor: TokenCursor): Source {
     const span = cursor.spanFrom(start)
     return { kind: 'references', references, alias: parseAlias(cursor), ...span }
   }
-  const isOnly = cursor.isWord('ONLY') && cursor.isName(1) && !isClause(cursor, 1)
+  const isOnly = cursor.isWord('ONLY') && cursor.isName(1) && !isClauseAt(cursor, 1)
   if (isOnly) cursor.next()
   const className = cursor.expectQualifiedName('a class')
   const span = cursor.spanFrom(start)
   return { kind: 'class', className, isOnly, alias: parseAlias(cursor), ...span }
 }
 
-/** Words that follow a source: a class called `Only` is one that they follow. */
-const wordsAfterSource = ['WHERE', 'SKIP', 'TAKE', 'LIMIT', 'OFFSET', 'RETURN', 'SET', 'ADD', 'REMOVE', 'CLEAR', 'AS']
-const groupingWords = ['GROUP', 'ORDER']
-
-export function isClause(cursor: TokenCursor, ahead: number): boolean {
-  const word = cursor.wordAt(ahead) ?? ''
-  return wordsAfterSource.includes(word) || (groupingWords.includes(word) && cursor.isWord('BY', ahead + 1))
-}
-
-/** Beside the words of `isClause`: an alias that is one of them is written with AS, or in backquotes. */
+/** Beside the words of `isClauseAt`: an alias that is one of them is written with AS, or in backquotes. */
 const wordsNoAlias = [
   'GROUP',
   'ORDER',
@@ -62,7 +56,7 @@ const wordsNoAlias = [
 function parseAlias(cursor: TokenCursor): Alias | undefined {
   const isWritten = cursor.isWord('AS')
   if (isWritten) cursor.next()
-  else if (!cursor.isName() || isClause(cursor, 0) || isNoAlias(cursor)) return undefined
+  else if (!cursor.isName() || isClauseAt(cursor, 0) || isNoAlias(cursor)) return undefined
   const { text, start, end } = cursor.expectName('an alias')
   return { name: text, start, end }
 }
@@ -133,7 +127,15 @@ function parseOrderItem(cursor: TokenCursor): OrderItem {
 }
 
 /** After RETURN or SELECT: `*`, or expressions with or without a name. */
-export function parseProjections(cursor: TokenCursor): Projections {
+export function parseReturned(cursor: TokenCursor): Returned {
+  const isDistinct = takeDistinct(cursor)
+  return { projections: parseProjections(cursor), isDistinct }
+}
+
+/** Without RETURN. */
+export const nothingReturned: Returned = { projections: undefined, isDistinct: false }
+
+function parseProjections(cursor: TokenCursor): Projections {
   if (cursor.takeSymbol('*')) return undefined
   return cursor.list(() => parseProjection(cursor))
 }

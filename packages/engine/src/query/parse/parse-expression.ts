@@ -10,6 +10,7 @@ import {
   precedence,
   prefixSymbols,
 } from '../language/operators.ts'
+import { isCaseAhead, takeDistinct } from './contextual-words.ts'
 import { isStructureWord, parseAssignments, parseStructureWord } from './parse-structure.ts'
 import { parseType } from './parse-type.ts'
 import { parseWordPredicate } from './parse-word-predicate.ts'
@@ -237,6 +238,7 @@ function parseNamed(cursor: TokenCursor): Expression {
   const name: NameExpression = { kind: 'name', name: token.text, ...span }
   if (token.kind === 'name' && token.isQuoted) return name
   const word = token.text.toUpperCase()
+  if (word === 'CASE' && isCaseAhead(cursor)) return parseCase(cursor, token.start)
   if (cursor.isSymbol('(')) return word === 'CAST' ? parseCast(cursor, token.start) : parseCall(cursor, word, token)
   if (cursor.isSymbol('{') && isStructureWord(word)) {
     return parseStructureWord(cursor, word, token.start, parseExpression)
@@ -262,6 +264,21 @@ function createsObject(cursor: TokenCursor): boolean {
   return cursor.isSymbol('{', ahead)
 }
 
+/** CASE is taken. */
+function parseCase(cursor: TokenCursor, start: number): Expression {
+  const operand = cursor.isWord('WHEN') ? undefined : parseExpression(cursor)
+  const branches: { readonly when: Expression; readonly value: Expression }[] = []
+  do {
+    cursor.expectWord('WHEN')
+    const when = parseExpression(cursor)
+    cursor.expectWord('THEN')
+    branches.push({ when, value: parseExpression(cursor) })
+  } while (cursor.isWord('WHEN'))
+  const otherwise = cursor.takeWord('ELSE') ? parseExpression(cursor) : undefined
+  cursor.expectWord('END')
+  return { kind: 'case', operand, branches, otherwise, ...cursor.spanFrom(start) }
+}
+
 function parseCast(cursor: TokenCursor, start: number): Expression {
   cursor.expectSymbol('(')
   const operand = parseExpression(cursor)
@@ -271,10 +288,13 @@ function parseCast(cursor: TokenCursor, start: number): Expression {
   return { kind: 'cast', operand, type, ...cursor.spanFrom(start) }
 }
 
+const wordsBeforeDistinct: readonly string[] = ['COUNT', 'SUM', 'AVG', 'COLLECT']
+
 function parseCall(cursor: TokenCursor, word: string, name: Span): Expression {
   cursor.expectSymbol('(')
   const isStarCount = word === 'COUNT' && cursor.isSymbol('*') && cursor.isSymbol(')', 1)
   if (isStarCount) cursor.next()
+  const isDistinct = wordsBeforeDistinct.includes(word) && takeDistinct(cursor)
   const operands = cursor.isSymbol(')') ? [] : cursor.list(() => parseExpression(cursor))
   cursor.expectSymbol(')')
   const span = cursor.spanFrom(name.start)
@@ -285,5 +305,5 @@ function parseCall(cursor: TokenCursor, word: string, name: Span): Expression {
   const isJunction = (word === 'AND' || word === 'OR') && operands.length > 2
   if (isJunction) return { kind: 'operation', operator: word === 'AND' ? 'and' : 'or', operands, ...span }
   const call: CallExpression = { kind: 'call', name: word, operands, ...span }
-  return call
+  return isDistinct ? { ...call, isDistinct } : call
 }

@@ -1,6 +1,6 @@
 /** MATCH and its patterns of vertices and edges (docs/query-language.md, Graphs). */
 import type { EdgePattern, Expression, MatchStatement, PathMode, Pattern, VertexPattern } from '../language/ast.ts'
-import { parseClauses, parseLateClauses, parseProjections, parseWhere } from './parse-clauses.ts'
+import { parseClauses, parseLateClauses, parseReturned, parseWhere } from './parse-clauses.ts'
 import { parseExpression } from './parse-expression.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
@@ -17,9 +17,9 @@ export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
   const where = parseWhere(cursor)
   const clauses = parseClauses(cursor, where, true)
   cursor.expectWord('RETURN')
-  const projections = parseProjections(cursor)
+  const returned = parseReturned(cursor)
   const all = parseLateClauses(cursor, clauses, true)
-  return { kind: 'match', patterns, ...all, projections, ...cursor.spanFrom(start) }
+  return { kind: 'match', patterns, ...all, ...returned, ...cursor.spanFrom(start) }
 }
 
 const modes: ReadonlyMap<string | undefined, PathMode> = new Map([

@@ -13,7 +13,7 @@ import { syntaxError, truncateForMessage } from '../language/query-error.ts'
 import { advice, lateClause } from './advice.ts'
 import { tokenize } from './lexer.ts'
 import { parseCreate, parseDelete, parseUpdate, parseUpsert } from './parse-change.ts'
-import { parseClauses, parseLateClauses, parseProjections, parseSource, parseWhere } from './parse-clauses.ts'
+import { parseClauses, parseLateClauses, parseReturned, parseSource, parseWhere } from './parse-clauses.ts'
 import { parseExpression } from './parse-expression.ts'
 import { parseForEach, parseIf, parseImport, parseLet, parseUse } from './parse-flow.ts'
 import { parseMatch } from './parse-match.ts'
@@ -120,9 +120,9 @@ function parseFrom(cursor: TokenCursor, start: number): SelectStatement {
   const where = parseWhere(cursor)
   const clauses = parseClauses(cursor, where, true)
   if (!cursor.takeWord('RETURN')) throw misplaced(cursor, source, clauses)
-  const projections = parseProjections(cursor)
+  const returned = parseReturned(cursor)
   const all = parseLateClauses(cursor, clauses, true)
-  return { kind: 'select', source, ...all, projections, ...cursor.spanFrom(start) }
+  return { kind: 'select', source, ...all, ...returned, ...cursor.spanFrom(start) }
 }
 
 /** What stands where RETURN, or what may still come before it, is expected. */
@@ -153,12 +153,12 @@ function adviceOnAlias({ alias }: Source, cursor: TokenCursor): string | undefin
 }
 
 function parseReturnFirst(cursor: TokenCursor, start: number): SelectStatement {
-  const projections = parseProjections(cursor)
+  const returned = parseReturned(cursor)
   cursor.expectWord('FROM')
   const source = parseSource(cursor)
   const where = parseWhere(cursor)
   const clauses = parseClauses(cursor, where, true)
-  return { kind: 'select', source, ...clauses, projections, ...cursor.spanFrom(start) }
+  return { kind: 'select', source, ...clauses, ...returned, ...cursor.spanFrom(start) }
 }
 
 function parseCreateWord(cursor: TokenCursor, start: number): Statement {

@@ -45,3 +45,12 @@ export function isStatementAt(cursor: TokenCursor, ahead: number): boolean {
   if (token.kind !== 'symbol') return false
   return (word === 'MATCH' && token.text === '(') || (word === 'SELECT' && token.text === '*')
 }
+
+/** Words that follow a source: a class called `Only` is one that they follow. */
+const wordsAfterSource = ['WHERE', 'SKIP', 'TAKE', 'LIMIT', 'OFFSET', 'RETURN', 'SET', 'ADD', 'REMOVE', 'CLEAR', 'AS']
+const groupingWords = ['GROUP', 'ORDER']
+
+export function isClauseAt(cursor: TokenCursor, ahead: number): boolean {
+  const word = cursor.wordAt(ahead) ?? ''
+  return wordsAfterSource.includes(word) || (groupingWords.includes(word) && cursor.isWord('BY', ahead + 1))
+}

@@ -2,9 +2,9 @@
 
 const clauses = [
   'FROM source [[AS] alias] [WHERE e] [GROUP BY e, … [HAVING e]] [ORDER BY e [ASC | DESC], …]',
-  '            [SKIP e | SKIP WHILE e] [TAKE e | TAKE WHILE e] RETURN (* | e [AS name], …)',
+  '            [SKIP e | SKIP WHILE e] [TAKE e | TAKE WHILE e] RETURN [DISTINCT] (* | e [AS name], …)',
   'FROM source … RETURN … [ORDER BY …] [SKIP …] [TAKE …]',
-  '(RETURN | SELECT) (* | e [AS name], …) FROM source … the same clauses',
+  '(RETURN | SELECT) [DISTINCT] (* | e [AS name], …) FROM source … the same clauses',
 ]
 const actions = [
   'action = SET target TO e, target TO e, … | CLEAR target, …',
@@ -25,7 +25,7 @@ export const helpTopics: Readonly<Record<string, readonly string[]>> = {
   SELECT: clauses,
   RETURN: clauses,
   MATCH: [
-    'MATCH [mode] pattern, … [WHERE e] [GROUP BY …] [ORDER BY …] [SKIP …] [TAKE …] RETURN (* | e [AS name], …)',
+    'MATCH [mode] pattern, … [WHERE e] [GROUP BY …] [ORDER BY …] [SKIP …] [TAKE …] RETURN [DISTINCT] (* | e [AS name], …)',
     'pattern = [name =] [mode] [PATH | PATHS] vertex (edge vertex)…',
     'mode    = WALK | TRAIL | ACYCLIC | SIMPLE',
     'vertex  = ( [name] [:Class] [{predicate} | {attribute: e, …}] )',

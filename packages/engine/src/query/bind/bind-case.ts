@@ -1,0 +1,62 @@
+/** CASE: the value of the first branch that fits (docs/query-language.md, Operators). */
+import type { CaseExpression, Expression } from '../language/ast.ts'
+import { commonType } from '../values/type-rules.ts'
+import { aTypeName, booleanType, nullType, type ValueType } from '../values/value-type.ts'
+import { comparison } from './bind-operation.ts'
+import { type Bound, isConstant } from './bound.ts'
+import { alikeMoments, coerced } from './coercion.ts'
+import type { Binder, Scope } from './scope.ts'
+
+export function bindCase(expression: CaseExpression, scope: Scope, binder: Binder): Bound {
+  const { operand } = expression
+  if (operand === undefined) {
+    return branchesOf(expression, (when) => bindCondition(when, scope, binder), scope, binder)
+  }
+  const value = binder.bind(operand, scope)
+  const isKnown = isConstant(value) || value.kind === 'attribute'
+  const slot = isKnown ? undefined : binder.newSlot()
+  const compared: Bound =
+    slot === undefined ? value : { kind: 'slot', slot, type: value.type, start: value.start, end: value.end }
+  const body = branchesOf(
+    expression,
+    (when) => comparison('equal', compared, binder.bind(when, scope), when, binder),
+    scope,
+    binder,
+  )
+  if (slot === undefined) return body
+  return { kind: 'once', slot, value, body, type: body.type, start: expression.start, end: expression.end }
+}
+
+function bindCondition(when: Expression, scope: Scope, binder: Binder): Bound {
+  const condition = coerced(binder.bind(when, scope), booleanType, binder)
+  if (condition.type.kind === 'boolean' || condition.type.kind === 'null') return condition
+  throw binder.error(when, `WHEN takes true or false, not ${aTypeName(condition.type)}`)
+}
+
+function branchesOf(
+  { branches, otherwise, start, end }: CaseExpression,
+  conditionOf: (when: Expression) => Bound,
+  scope: Scope,
+  binder: Binder,
+): Bound {
+  const conditions = branches.map(({ when }) => conditionOf(when))
+  const given = branches.map(({ value }) => binder.bind(value, scope))
+  if (otherwise !== undefined) given.push(binder.bind(otherwise, scope))
+  const values = alikeMoments(given, binder)
+  let type: ValueType = nullType
+  for (const value of values) {
+    const common = commonType(type, value.type)
+    if (common === undefined) {
+      throw binder.error(value, `CASE has values of one type, not ${aTypeName(type)} and ${aTypeName(value.type)}`)
+    }
+    type = common
+  }
+  return {
+    kind: 'case',
+    branches: conditions.map((condition, i) => ({ condition, value: values[i] as Bound })),
+    otherwise: values[conditions.length],
+    type,
+    start,
+    end,
+  }
+}
