@@ -123,6 +123,7 @@ const queryRanks: Ranks = {
   statements: 9,
   'classify.ts': 10,
   'statement-planner.ts': 11,
+  'statement-per-row.ts': 10,
   'script-commits.ts': 12,
   'script-executor.ts': 12,
   'prepare-text.ts': 13,

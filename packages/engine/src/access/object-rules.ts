@@ -95,7 +95,7 @@ export class ObjectRules {
     })
     const slot = binder.newSlot()
     const where = bindWhere(expression, contextScope(slot, { kind: 'reference', cls }, undefined), binder)
-    if (binder.nested.length > 0 || effectOf(expression) !== 'read') {
+    if (binder.nested.length + binder.inner.length > 0 || effectOf(expression) !== 'read') {
       throw binder.error(expression, onlyReads)
     }
     const compiler = new Compiler(this.formats)

@@ -101,7 +101,7 @@ function bindPredicate(text: string, cls: SchemaClass, catalog: Catalog, tokensM
   })
   const slot = binder.newSlot()
   const where = bindWhere(expression, contextScope(slot, { kind: 'reference', cls }, undefined), binder)
-  if (binder.nested.length > 0 || effectOf(expression) !== 'read' || !isOfRecord(where)) {
+  if (binder.nested.length + binder.inner.length > 0 || effectOf(expression) !== 'read' || !isOfRecord(where)) {
     const rule =
       'a predicate over changes asks for values that the object itself holds: no other objects, links or statements, which are not kept as they were'
     throw binder.error(expression, rule)

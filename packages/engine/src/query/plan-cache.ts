@@ -6,7 +6,15 @@ import type { Awaitable } from '../store/store.ts'
 import { inTurns, type TimeSlice } from '../store/time-slice.ts'
 import { bindExpression } from './bind/bind-expression.ts'
 import { assignable } from './bind/coercion.ts'
-import { Binder, emptyScope, type NestedValue, type VariableTypes } from './bind/scope.ts'
+import {
+  Binder,
+  emptyScope,
+  type InnerStatement,
+  type NestedBinding,
+  type NestedValue,
+  type Outer,
+  type VariableTypes,
+} from './bind/scope.ts'
 import { Compiler } from './evaluate/compile-expression.ts'
 import type { Evaluate } from './evaluate/evaluation-context.ts'
 import type { Expression, Statement } from './language/ast.ts'
@@ -26,6 +34,8 @@ export interface PlanningContext {
   readonly walkEdgesMax: number
   /** As USE … FORMAT has set them. */
   readonly textFormats: TextFormats
+  /** Of a statement that is run for the rows around it. */
+  readonly outer?: Outer
   /** What the value of a statement in parentheses is. Throws QueryError for one that has none. */
   readonly typeOfStatement: (statement: Statement, binder: Binder, walkEdgesMax: number) => ValueType
 }
@@ -46,6 +56,8 @@ export interface Planned<P> extends Uses {
 export interface Uses {
   /** Statements whose values the plan takes, in order. */
   readonly nested: readonly NestedValue[]
+  /** Statements that are run for its rows, in order. */
+  readonly inner: readonly InnerStatement[]
   /** The variables that it depends on, by name, each with the signature of its type: a text may have thousands of others. */
   readonly variables: ReadonlyMap<string, string>
 }
@@ -257,8 +269,9 @@ export class PlanCache {
     }
     this.made++
     const asked = new AskedVariables(context.variables)
-    const binder = createBinder(context, asked)
-    const planned = { plan: make(binder), nested: binder.nested, variables: asked.signatures }
+    const binder = createBinder(context, asked, context.outer)
+    const plan = make(binder)
+    const planned = { plan, nested: binder.nested, inner: binder.inner, variables: asked.signatures }
     plans.set(statement, { dialect, formats, planned })
     return planned
   }
@@ -301,9 +314,15 @@ function formatsSignature({ date, time, datetime }: TextFormats): string {
   return JSON.stringify([date?.written, time?.written, datetime?.written])
 }
 
-export function createBinder(context: PlanningContext, variables = new AskedVariables(context.variables)): Binder {
+export function createBinder(
+  context: PlanningContext,
+  variables = new AskedVariables(context.variables),
+  outer?: Outer,
+): Binder {
   const { text, dialect, catalog, walkEdgesMax, textFormats } = context
-  return new Binder(text, dialect, catalog, variables, textFormats, bindExpression, (statement) => {
-    return context.typeOfStatement(statement, createBinder(context, variables), walkEdgesMax)
-  })
+  const bindWithin = (statement: Statement, around: Outer): NestedBinding => {
+    const binder = createBinder(context, variables, around)
+    return { type: context.typeOfStatement(statement, binder, walkEdgesMax), captured: binder.captured }
+  }
+  return new Binder(text, dialect, catalog, variables, textFormats, bindExpression, bindWithin, outer)
 }

@@ -12,16 +12,18 @@ import { effectOf } from './classify.ts'
 import { NewObject } from './evaluate/new-object.ts'
 import { valueBytes } from './evaluate/value-bytes.ts'
 import { evaluateConstant } from './execute/evaluate-rows.ts'
-import { type Inputs, newEvaluationContext } from './execute/new-evaluation-context.ts'
+import { type InnerRuns, type Inputs, newEvaluationContext } from './execute/new-evaluation-context.ts'
 import { checkRunning, type ScriptContext, StatementContext } from './execute/statement-context.ts'
 import { Analysis, MeasuredSlice, probeBytes } from './explain/analysis.ts'
 import { type DescribedPlan, describeAnalyzed, describePlanned } from './explain/describe-statement.ts'
+import type { StatementProbe } from './explain/statement-probe.ts'
 import type { Expression, FormatStatement, Statement } from './language/ast.ts'
 import type { Dialect } from './language/dialect.ts'
 import { placed, queryError } from './language/query-error.ts'
 import type { PlanCache, Planned, PlanningContext, Uses, ValuePlan } from './plan-cache.ts'
 import type { RowChunk } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
+import { StatementPerRow } from './statement-per-row.ts'
 import { type PlannedScript, StatementPlanner } from './statement-planner.ts'
 import { type Answer, noRows } from './statements/answer.ts'
 import type { StatementExecutor } from './statements/statement-kind.ts'
@@ -203,6 +205,16 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     return uses.nested.length === 0 ? this.inputsWith(noValues, uses) : this.nestedInputs(uses)
   }
 
+  /** Runs statements for rows of the one that uses them, whose variables they see as it does. */
+  private innerRuns({ inner }: Uses, variables: Inputs['variables']): InnerRuns | undefined {
+    if (inner.length === 0) return undefined
+    const known = variables as ReadonlyMap<string, TypedValue>
+    return (outer) => {
+      const statements = inner.map((statement) => new StatementPerRow(statement, known, outer, this))
+      return (index, captured) => (statements[index] as StatementPerRow).run(captured)
+    }
+  }
+
   private async nestedInputs(uses: Uses): Promise<Inputs> {
     const values: unknown[] = []
     for (const { statement } of uses.nested) values.push((await this.partValue(statement)).value)
@@ -210,19 +222,27 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   private inputsWith(nested: readonly unknown[], uses: Uses): Inputs {
-    if (this.isOneSelect) return { variables: this.variables, nested }
+    if (this.isOneSelect) return { variables: this.variables, nested, inner: this.innerRuns(uses, this.variables) }
     // As they are now: while rows are taken, FOR EACH may set them.
     const variables = new Map<string, TypedValue>()
     for (const name of uses.variables.keys()) {
       const variable = this.variables.get(name)
       if (variable !== undefined) variables.set(name, variable)
     }
-    return { variables, nested }
+    return { variables, nested, inner: this.innerRuns(uses, variables) }
   }
 
   partValue(statement: Statement): Promise<TypedValue> {
-    const { analysis } = this
-    return analysis === undefined ? this.valueOf(statement) : analysis.within(statement, () => this.valueOf(statement))
+    return this.measured(statement, () => this.valueOf(statement))
+  }
+
+  /** Part of the statement under way. */
+  measured<T>(statement: Statement, run: () => Promise<T>): Promise<T> {
+    return this.analysis === undefined ? run() : this.analysis.within(statement, run)
+  }
+
+  get probe(): StatementProbe | undefined {
+    return this.analysis?.current
   }
 
   changeContext(): ChangeContext {

@@ -1,5 +1,6 @@
 /** EXPLAIN of what is not carried out: each statement is planned, its values stay unknown, and nothing but estimates is read. */
 import { AshlarError } from '../errors.ts'
+import type { InnerStatement } from './bind/scope.ts'
 import { effectOf } from './classify.ts'
 import { unknownValue } from './evaluate/evaluation-context.ts'
 import { evaluateConstant } from './execute/evaluate-rows.ts'
@@ -9,6 +10,7 @@ import { StatementProbe } from './explain/statement-probe.ts'
 import type { Expression, FormatStatement, Statement } from './language/ast.ts'
 import { placed } from './language/query-error.ts'
 import type { PlanCache, PlanningContext, Uses } from './plan-cache.ts'
+import { planningWithin, VariablesWithin } from './statement-per-row.ts'
 import { noValue, type StatementExplainer } from './statements/statement-kind.ts'
 import { kindOf } from './statements/statement-kinds.ts'
 import type { TypedValue } from './values/parameter-value.ts'
@@ -44,13 +46,13 @@ export class StatementPlanner {
     return probe
   }
 
-  /** Returns the type of the value that the statement has. */
-  async plan(probe: StatementProbe): Promise<ValueType> {
+  /** Returns the type of the value that the statement has. `row`: of a statement that is run for rows of another one. */
+  async plan(probe: StatementProbe, row?: RowAround): Promise<ValueType> {
     const { statement } = probe
     const turn = this.of.turn()
     if (turn !== undefined) await turn
     try {
-      const type = await kindOf(statement).explain(statement, new PlannedStatement(this, this.of, probe))
+      const type = await kindOf(statement).explain(statement, new PlannedStatement(this, this.of, probe, row))
       this.isSchemaChanged ||= effectOf(statement) === 'define'
       return type
     } catch (error) {
@@ -63,13 +65,21 @@ export class StatementPlanner {
   }
 }
 
+/** Where a statement is planned that is run for rows. */
+interface RowAround {
+  readonly inner: InnerStatement
+  readonly variables: ReadonlyMap<string, TypedValue>
+}
+
 /** The text, where one of its statements is planned. */
 class PlannedStatement implements StatementExplainer {
   readonly probe: StatementProbe
   private readonly planner: StatementPlanner
   private readonly of: PlannedScript
+  private readonly row: RowAround | undefined
 
-  constructor(planner: StatementPlanner, of: PlannedScript, probe: StatementProbe) {
+  constructor(planner: StatementPlanner, of: PlannedScript, probe: StatementProbe, row?: RowAround) {
+    this.row = row
     this.planner = planner
     this.of = of
     this.probe = probe
@@ -92,7 +102,8 @@ class PlannedStatement implements StatementExplainer {
   }
 
   planning(): PlanningContext {
-    return this.of.planning()
+    const planning = this.of.planning()
+    return this.row === undefined ? planning : planningWithin(planning, this.row.inner, this.row.variables)
   }
 
   context(): StatementContext {
@@ -115,9 +126,9 @@ class PlannedStatement implements StatementExplainer {
   async value(expression: Expression, wanted?: ValueType): Promise<TypedValue> {
     const planned = this.plans.value(expression, this.planning(), wanted)
     const inputs = await this.inputs(planned)
-    const { plan, nested } = planned
+    const { plan, nested, inner } = planned
     const { type } = plan
-    if (nested.length > 0 || effectOf(expression) !== 'read') return { type, value: unknownValue }
+    if (nested.length + inner.length > 0 || effectOf(expression) !== 'read') return { type, value: unknownValue }
     const context = this.context()
     try {
       const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, context)
@@ -129,10 +140,18 @@ class PlannedStatement implements StatementExplainer {
   }
 
   /** Nested statements are planned; their values are unknown, as are those of variables that earlier statements would set. */
-  async inputs({ nested, variables: used }: Uses): Promise<Inputs> {
+  async inputs({ nested, inner, variables: used }: Uses): Promise<Inputs> {
     await this.parts(nested.map(({ statement }) => statement))
+    const given = this.row?.variables ?? this.variables
+    for (const one of inner) {
+      const unknown = [...one.captured].map(() => unknownValue)
+      await this.planner.plan(this.probe.part(one.statement), {
+        inner: one,
+        variables: new VariablesWithin(one, unknown, given),
+      })
+    }
     const variables = new KnownValues()
-    for (const name of used.keys()) variables.set(name, this.variables.get(name) ?? noVariable)
+    for (const name of used.keys()) variables.set(name, given.get(name) ?? noVariable)
     const unknown: unknown[] = []
     for (const [i] of nested.entries()) {
       Object.defineProperty(unknown, i, {
@@ -141,9 +160,11 @@ class PlannedStatement implements StatementExplainer {
         },
       })
     }
-    return { variables, nested: unknown }
+    return { variables, nested: unknown, inner: inner.length === 0 ? undefined : () => unknownRun }
   }
 }
+
+const unknownRun = (): Promise<unknown> => Promise.reject(unknownValue)
 
 /** Throws `unknownValue` for those that are not known. */
 class KnownValues extends Map<string, { readonly value: unknown }> {

@@ -70,6 +70,19 @@ export const query = fc.oneof(
     arbitrary: predicate.map((where) => `FROM Item WHERE ${where} ORDER BY n, $$ID TAKE 3 RETURN $$ID AS id, n`),
   },
   { weight: 1, arbitrary: predicate.map((where) => `FROM Item i WHERE i.n > 0 AND (${where}) RETURN i, i.uni.n AS m`) },
+  {
+    weight: 3,
+    arbitrary: fc.tuple(predicate, fc.constantFrom('EXISTS', 'NOT EXISTS')).map(([where, exists]) => {
+      return `FROM Item i WHERE ${exists}(FROM Item WHERE uni = i AND (${where})) ORDER BY $$ID RETURN i, n`
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: predicate.map(
+      (where) =>
+        `FROM Hub h ORDER BY h RETURN h, (FROM Item i WHERE owner = h AND (${where}) ORDER BY i RETURN i, n) AS own, (LOOKUP Item i WHERE i.owner = h){*} AS first`,
+    ),
+  },
   { weight: 2, arbitrary: predicate.map((where) => `LOOKUP Item WHERE ${where}`) },
   { weight: 2, arbitrary: predicate.map((where) => `FROM (FROM Item WHERE ${where} RETURN owner) RETURN *`) },
   {
@@ -106,6 +119,8 @@ export const query = fc.oneof(
       'FROM Item ORDER BY uni, n, $$ID RETURN $$ID AS id',
       'FROM Item ORDER BY owner, name, $$ID TAKE 4 RETURN $$ID AS id',
       'MATCH (a:Item)-[:uni]->(b) RETURN a, b',
+      'FROM Item i WHERE EXISTS(MATCH (a)-[:plain]->(b) WHERE b = i) ORDER BY i RETURN i',
+      'FROM Hub h WHERE NOT EXISTS(FROM h.items WHERE n > 0) ORDER BY h RETURN h, (FROM h.tagged t RETURN COUNT()) AS c',
       'MATCH (a:Item)-->(b:Item) RETURN a, b',
       'MATCH (h:Hub)<--(x:Item) RETURN h, x',
       'MATCH (a:Item)-->(b:Item)-->(c) RETURN COUNT() AS c',

@@ -162,6 +162,23 @@ rule('2.2.41', 'shapes show what columns refer to', async () => {
   }
 })
 
+rule('2.2.42', 'a statement within another sees its aliases', async () => {
+  const reply = await query({
+    query: `FROM Shop.Item i WHERE EXISTS(FROM Shop.Item j WHERE j.code > i.code) AND NOT EXISTS(MATCH (k:Shop.Item) WHERE k.code < i.code)
+      RETURN (FROM Shop.Item j WHERE j.code >= i.code ORDER BY code RETURN code) AS codes,
+        (FROM Shop.Item j WHERE j.code > i.code ORDER BY code RETURN code, name) AS more,
+        (FROM Shop.Item j WHERE j.code > i.code RETURN SUM(code)) AS sum, (LOOKUP Shop.Item j WHERE j.code = i.code) = i AS own`,
+  })
+  const more = [
+    { code: 1, name: 'two' },
+    { code: 2, name: 'three' },
+  ]
+  expect(reply.json).toEqual([{ codes: [0, 1, 2], more, sum: 3, own: true }])
+  const one = 'FROM Shop.Item i WHERE code = (FROM Shop.Item j WHERE j.code'
+  expect((await query({ query: `${one} = i.code + 1 RETURN j.code) RETURN code` })).json).toEqual([])
+  expectProblem(await query({ query: `${one} >= i.code RETURN j.code) RETURN code` }), 422, 'QueryError')
+})
+
 rule('2.2.17', 'format=text: plans as an indented tree', async () => {
   const at = `${fd.at('/v1/query')}&explain=true`
   const reply = await server.post(`${at}&format=text`, {

@@ -92,6 +92,7 @@ function isOfOwnValues(bound: Bound): boolean {
     case 'slot':
     case 'follow':
     case 'nested':
+    case 'inner':
     case 'variable':
       return false
     case 'field':

@@ -2,7 +2,15 @@
 import { assert } from '../../errors.ts'
 import type { FunctionDefinition, OperandKind } from '../functions/function-definition.ts'
 import { fitsOperand, functions, operandReader } from '../functions/function-table.ts'
-import type { CallExpression, Expression, Span } from '../language/ast.ts'
+import type {
+  CallExpression,
+  Expression,
+  LookupStatement,
+  MatchStatement,
+  SelectStatement,
+  Span,
+  Statement,
+} from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'
 import { totalOf } from '../values/arithmetic.ts'
 import { compareFor } from '../values/compare.ts'
@@ -130,6 +138,10 @@ function bindTest(
 
 /** Of a path: neither null nor empty. True or false, whatever is null on the way. */
 function bindExists(expression: CallExpression, scope: Scope, binder: Binder): Bound {
+  const [first, second] = expression.operands
+  if (first?.kind === 'nested' && second === undefined && hasRows(first.statement)) {
+    return binder.bindExists(firstRowOf(first.statement), scope, expression)
+  }
   const operand = onlyOperand(expression, scope, binder)
   const { start, end } = expression
   const node = { type: booleanType, start, end } as const
@@ -140,6 +152,28 @@ function bindExists(expression: CallExpression, scope: Scope, binder: Binder): B
   const isEmpty: Bound = { kind: 'isEmpty', operand, ...node }
   const isFilled: Bound = { kind: 'logical', operator: 'not', operands: [isEmpty], ...node }
   return { kind: 'coalesce', operands: [isFilled, { kind: 'constant', value: false, ...node }], ...node }
+}
+
+type RowsStatement = SelectStatement | MatchStatement | LookupStatement
+
+function hasRows(statement: Statement): statement is RowsStatement {
+  return statement.kind === 'select' || statement.kind === 'match' || statement.kind === 'lookup'
+}
+
+const one: Expression = { kind: 'literal', literal: { type: 'integer', value: 1 }, start: 0, end: 0 }
+/** Plans are kept by statement. */
+const firstRows = new WeakMap<RowsStatement, RowsStatement>()
+
+/** No more of its rows is asked for. */
+function firstRowOf(statement: RowsStatement): RowsStatement {
+  if (statement.kind === 'lookup' || statement.take !== undefined) return statement
+  let first = firstRows.get(statement)
+  if (first === undefined) {
+    first = { ...statement, orderBy: [], take: { kind: 'count', expression: one, start: 0, end: 0 } }
+    if (statement.skip?.kind === 'while') first = { ...first, orderBy: statement.orderBy }
+    firstRows.set(statement, first)
+  }
+  return first
 }
 
 function bindCoalesce(expression: CallExpression, scope: Scope, binder: Binder): Bound {

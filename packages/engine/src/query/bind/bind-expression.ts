@@ -91,6 +91,5 @@ function bindNested(statement: Statement, { start, end }: Expression, scope: Sco
     const create = bindCreate(statement, scope, binder)
     return { kind: 'create', create, type: { kind: 'reference', cls: create.cls }, start, end }
   }
-  const { index, type } = binder.bindNested(statement)
-  return { kind: 'nested', index, type, start, end }
+  return binder.bindNested(statement, scope, { start, end })
 }

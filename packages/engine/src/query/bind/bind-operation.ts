@@ -2,6 +2,7 @@
 
 import type { OperationExpression, Span } from '../language/ast.ts'
 import { type OperatorName, operatorText } from '../language/operators.ts'
+import { queryError } from '../language/query-error.ts'
 import { arithmeticFor } from '../values/arithmetic.ts'
 import { compareFor, equalsFor } from '../values/compare.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
@@ -135,11 +136,12 @@ type Comparison = Extract<Bound, { kind: 'compare' }>['operator']
 /** Throws QueryError where the two are not compared. */
 export function comparison(
   operator: Comparison,
-  given: Bound,
-  other: Bound,
+  one: Bound,
+  another: Bound,
   { start, end }: Span,
   binder: Binder,
 ): Bound {
+  const [given, other] = [onlyValue(one, another, binder), onlyValue(another, one, binder)]
   const [left, right] = alike(given, other, binder)
   const span = { start, end }
   if (left.type.kind === 'null' || right.type.kind === 'null') {
@@ -155,6 +157,19 @@ export function comparison(
     )
   }
   return { kind: 'compare', operator, left, right, equals, compare, type: booleanType, ...span }
+}
+
+/** Of a statement that is compared with one value: null for no rows. The row of a second one is refused when it is there. */
+function onlyValue(bound: Bound, compared: Bound, { text }: Binder): Bound {
+  const { type, start, end } = bound
+  const isStatement = bound.kind === 'nested' || bound.kind === 'inner'
+  if (!isStatement || type.kind !== 'collection' || isMany(compared.type)) return bound
+  const convert = (rows: unknown): unknown => {
+    const [first = null, second] = rows as readonly unknown[]
+    if (second === undefined) return first
+    throw queryError(text, { start, end }, 'the statement has several rows; one is compared: TAKE 1, or IN')
+  }
+  return { kind: 'convert', operand: bound, convert, type: type.element, start, end }
 }
 
 /** Where a collection is compared with what its elements could be. */

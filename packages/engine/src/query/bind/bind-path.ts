@@ -24,7 +24,7 @@ import {
 import type { Bound } from './bound.ts'
 import { findAttribute, findClass, hint, resolveAttribute, unknownAttribute } from './class-names.ts'
 import { coerced } from './coercion.ts'
-import { type Binder, contextScope, type Scope } from './scope.ts'
+import { type Binder, contextScope, type Outer, type Scope } from './scope.ts'
 
 /** A bare name: in the nearest context that has it. */
 export function bindName(expression: NameExpression, scope: Scope, binder: Binder): Bound {
@@ -37,6 +37,8 @@ export function bindName(expression: NameExpression, scope: Scope, binder: Binde
   }
   const column = columnCalled(name, scope)
   if (column !== undefined) return { ...column, start: expression.start, end: expression.end }
+  const captured = bindOuter(expression, scope, binder)
+  if (captured !== undefined) return captured
   throw unknownName(expression, scope, binder)
 }
 
@@ -46,6 +48,28 @@ function columnCalled(name: string, scope: Scope): Bound | undefined {
     if (column !== undefined) return column
   }
   return undefined
+}
+
+/** A path that begins with a name of the rows around the statement; undefined for any other. */
+function bindOuter(path: Expression, scope: Scope, binder: Binder): Bound | undefined {
+  const { outer } = binder
+  const root = outer && rootOf(path)
+  if (root === undefined || outer === undefined) return undefined
+  if (lookUp(asAttributeName(root.name), root, scope, binder) !== undefined) return undefined
+  if (columnCalled(root.name, scope) !== undefined) return undefined
+  return isNameAround(root.name, outer) ? binder.capture(path, outer) : undefined
+}
+
+function rootOf(path: Expression): NameExpression | undefined {
+  if (path.kind === 'name') return path
+  return path.kind === 'member' ? rootOf(path.object) : undefined
+}
+
+export function isNameAround(name: string, { scope, binder }: Outer): boolean {
+  for (let around: Scope | undefined = scope; around !== undefined; around = around.outer) {
+    if (around.names.has(name)) return true
+  }
+  return binder.outer !== undefined && isNameAround(name, binder.outer)
 }
 
 /** `Space::Base::name` means `Space.Base::name`: `::` joins what belongs to the name of a class too. */
@@ -160,6 +184,9 @@ function adviceOnName(name: string, binder: Binder): string {
 }
 
 export function bindMember(expression: MemberExpression, scope: Scope, binder: Binder): Bound {
+  // As a whole: of the row around, no more is asked for than what is needed.
+  const captured = bindOuter(expression, scope, binder)
+  if (captured !== undefined) return captured
   const object = binder.bind(expression.object, scope)
   return member(
     object,

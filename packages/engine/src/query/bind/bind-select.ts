@@ -6,12 +6,15 @@ import type {
   LimitClause,
   LookupStatement,
   Projection,
+  QualifiedName,
   Returned,
   SelectStatement,
   Source,
 } from '../language/ast.ts'
+
 import { compareFor } from '../values/compare.ts'
 import { aTypeName, booleanType, isReference, type RecordType, type ValueType } from '../values/value-type.ts'
+import { isNameAround } from './bind-path.ts'
 import type {
   Bound,
   BoundAggregate,
@@ -27,6 +30,8 @@ import { resolveReferenceable } from './class-names.ts'
 import { coerced } from './coercion.ts'
 import { requireKey } from './require-key.ts'
 import { type Binder, emptyScope, nothingAsNull, type Scope, sourceScope } from './scope.ts'
+
+type ReferencesSource = Extract<Source, { kind: 'references' }>
 
 export interface BoundSelect {
   readonly source: BoundSource
@@ -88,17 +93,30 @@ export function rowTypeOf(clauses: BoundClauses, self: ValueType): { rowType: Va
 }
 
 export function bindSource(source: Source, binder: Binder): BoundSource {
-  if (source.kind === 'class') {
+  const path = source.kind === 'class' && !source.isOnly ? pathAround(source.className, binder) : undefined
+  if (source.kind === 'class' && path === undefined) {
     const cls = resolveReferenceable(binder, source.className, ['query'], true)
     return { kind: 'class', cls, classes: source.isOnly ? new ClassSet([cls]) : withSubclasses(cls) }
   }
-  const references = binder.bind(source.references, emptyScope)
+  const references = path ?? binder.bind((source as ReferencesSource).references, emptyScope)
   const given = references.type.kind === 'collection' ? references.type.element : references.type
   const type = isReference(given) ? given : coerced(references, { kind: 'reference', cls: null }, binder).type
   if (!isReference(type))
     throw binder.error(source, `a source is a class or references, not ${aTypeName(references.type)}`)
   const cls = type.cls ?? anyClass(references, binder)
   return { kind: 'references', cls, references }
+}
+
+/** `c.orders` within a statement in whose rows there is a `c`. */
+function pathAround({ text, start, end }: QualifiedName, binder: Binder): Bound | undefined {
+  const [root, ...steps] = text.split('.') as [string, ...string[]]
+  const span = { start, end }
+  const path = steps.reduce<Expression>((object, name) => ({ kind: 'member', object, name, nameSpan: span, ...span }), {
+    kind: 'name',
+    name: root,
+    ...span,
+  })
+  return binder.outer !== undefined && isNameAround(root, binder.outer) ? binder.capture(path, binder.outer) : undefined
 }
 
 /** An OID written down does not say its class, and names of attributes mean nothing without one. */

@@ -35,6 +35,14 @@ export type Bound =
   | (Node & { readonly kind: 'user' })
   /** The value of a statement that is run before this one. */
   | (Node & { readonly kind: 'nested'; readonly index: number })
+  /** What a statement comes to that is run for the row at hand: its value, or whether it has a row. */
+  | (Node & {
+      readonly kind: 'inner'
+      /** Among the statements of this kind. */
+      readonly index: number
+      /** Of the row at hand, what the statement asks for. */
+      readonly operands: readonly Bound[]
+    })
   /** The reference of the object in a slot. */
   | (Node & { readonly kind: 'self'; readonly slot: number })
   /** Whatever a slot holds: an edge, a walk. */
@@ -260,6 +268,7 @@ export function partsOf(bound: Bound): readonly Bound[] {
     case 'logical':
     case 'call':
     case 'coalesce':
+    case 'inner':
       return bound.operands
     case 'compare':
     case 'arithmetic':
@@ -318,6 +327,7 @@ export function isConstant(bound: Bound): boolean {
     case 'attribute':
     case 'aggregate':
     case 'create':
+    case 'inner':
       return false
     case 'call':
       return !bound.isVolatile && bound.operands.every(isConstant)

@@ -8,7 +8,7 @@ import type { Alias, Expression, Span, Statement } from '../language/ast.ts'
 import type { Dialect } from '../language/dialect.ts'
 import { queryError } from '../language/query-error.ts'
 import type { TextFormats } from '../values/text-format.ts'
-import { isReference, typeOfSpec, type ValueType } from '../values/value-type.ts'
+import { booleanType, isReference, typeOfSpec, type ValueType } from '../values/value-type.ts'
 import type { Bound, BoundAggregate, BoundAttribute } from './bound.ts'
 import { boundKey } from './bound-key.ts'
 
@@ -69,6 +69,29 @@ export interface NestedValue {
   readonly type: ValueType
 }
 
+/** Where a statement stands that is run for the rows around it. */
+export interface Outer {
+  /** The names of these rows. */
+  readonly scope: Scope
+  readonly binder: Binder
+}
+
+/** A statement that is run for each row around it, with what it asks of the row; it is bound again when it is run. */
+export interface InnerStatement {
+  readonly statement: Statement
+  readonly outer: Outer
+  /** By the names of the variables that stand for them within it. */
+  readonly captured: ReadonlyMap<string, Bound>
+  /** Whether it has a row is asked, not for its value. */
+  readonly isExists: boolean
+}
+
+/** The type of a nested statement's value, and what it asks of the rows around it. */
+export interface NestedBinding {
+  readonly type: ValueType
+  readonly captured: ReadonlyMap<string, Bound>
+}
+
 /** Binds one statement: its text for errors, its catalog, and the slots it has given out. */
 export class Binder {
   readonly text: string
@@ -78,8 +101,13 @@ export class Binder {
   readonly variables: VariableTypes
   readonly textFormats: TextFormats
   readonly nested: NestedValue[] = []
+  readonly inner: InnerStatement[] = []
+  /** Set for a statement within another one. */
+  readonly outer: Outer | undefined
+  /** What the statement asks of the rows around it, by the names of variables. */
+  readonly captured = new Map<string, Bound>()
   slots = 0
-  private readonly typeOfNested: (statement: Statement, binder: Binder) => ValueType
+  private readonly bindWithin: (statement: Statement, outer: Outer) => NestedBinding
   private readonly bindExpression: (expression: Expression, scope: Scope, binder: Binder) => Bound
 
   constructor(
@@ -89,7 +117,8 @@ export class Binder {
     variables: VariableTypes,
     textFormats: TextFormats,
     bindExpression: (expression: Expression, scope: Scope, binder: Binder) => Bound,
-    typeOfNested: (statement: Statement, binder: Binder) => ValueType,
+    bindWithin: (statement: Statement, outer: Outer) => NestedBinding,
+    outer?: Outer,
   ) {
     this.text = text
     this.dialect = dialect
@@ -98,7 +127,8 @@ export class Binder {
     this.variables = variables
     this.textFormats = textFormats
     this.bindExpression = bindExpression
-    this.typeOfNested = typeOfNested
+    this.bindWithin = bindWithin
+    this.outer = outer
   }
 
   bind(expression: Expression, scope: Scope): Bound {
@@ -107,10 +137,35 @@ export class Binder {
     return isGroupKey && scope.groupKeys.has(boundKey(bound, this.text)) ? nothingAsNull(bound) : bound
   }
 
-  /** A statement whose value is worked out before this one's rows. */
-  bindNested(statement: Statement): { readonly index: number; readonly type: ValueType } {
-    const type = this.typeOfNested(statement, this)
-    return { index: this.nested.push({ statement, type }) - 1, type }
+  /** A statement where a value stands: worked out before this one's rows, or where it names them, for each of them. */
+  bindNested(statement: Statement, scope: Scope, { start, end }: Span): Bound {
+    const outer: Outer = { scope: namesOf(scope) ?? emptyScope, binder: this }
+    const { type, captured } = this.bindWithin(statement, outer)
+    if (captured.size > 0) return this.bindInner({ statement, outer, captured, isExists: false }, type, { start, end })
+    return { kind: 'nested', index: this.nested.push({ statement, type }) - 1, type, start, end }
+  }
+
+  /** Whether a statement has a row; asked when the first row needs to know. */
+  bindExists(statement: Statement, scope: Scope, span: Span): Bound {
+    const outer: Outer = { scope: namesOf(scope) ?? emptyScope, binder: this }
+    const { captured } = this.bindWithin(statement, outer)
+    return this.bindInner({ statement, outer, captured, isExists: true }, booleanType, span)
+  }
+
+  private bindInner(inner: InnerStatement, type: ValueType, { start, end }: Span): Bound {
+    const index = this.inner.push(inner) - 1
+    return { kind: 'inner', index, operands: [...inner.captured.values()], type, start, end }
+  }
+
+  /** A path that begins with a name of the rows around the statement: within it, a variable. */
+  capture(path: Expression, { scope, binder }: Outer): Bound {
+    const bound = binder.bind(path, scope)
+    const { start, end } = path
+    const name = `outer ${this.text.slice(start, end)}`
+    if (!this.captured.has(name)) this.captured.set(name, bound)
+    // A plan depends on its type, as on that of any variable.
+    this.variables.get(name)
+    return { kind: 'variable', name, type: bound.type, start, end }
   }
 
   newSlot(): number {

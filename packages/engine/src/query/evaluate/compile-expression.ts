@@ -14,7 +14,7 @@ import { isLong } from '../values/type-rules.ts'
 import { aTypeName, isText, type ValueType } from '../values/value-type.ts'
 import { compileCollection } from './compile-collection.ts'
 import { compileComparison, compileLogical, compileMatches, compileQuantifier } from './compile-predicate.ts'
-import { compileShape } from './compile-shape.ts'
+import { compileShape, evaluateAll } from './compile-shape.ts'
 import { compileOwner } from './compile-target.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
@@ -138,6 +138,7 @@ type ValueNode = Extract<
   {
     kind:
       | 'shape'
+      | 'inner'
       | 'arithmetic'
       | 'unary'
       | 'contains'
@@ -159,6 +160,8 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
   switch (bound.kind) {
     case 'shape':
       return compileShape(bound, compiler)
+    case 'inner':
+      return compileInner(bound, compiler)
     case 'arithmetic':
       return compileCalculation(bound, [compiler.compile(bound.left), compiler.compile(bound.right)], compiler)
     case 'unary':
@@ -234,6 +237,11 @@ function compileCase(bound: Extract<Bound, { kind: 'case' }>, compiler: Compiler
     for (const { condition, value } of branches) if (condition(evaluation) === true) return value(evaluation) ?? null
     return otherwise?.(evaluation) ?? null
   }
+}
+
+function compileInner({ index, operands }: Extract<Bound, { kind: 'inner' }>, compiler: Compiler): Evaluate {
+  const values = compiler.compileAll(operands)
+  return (evaluation) => evaluation.inner.value(index, evaluateAll(values, evaluation))
 }
 
 const objectBytes = 200

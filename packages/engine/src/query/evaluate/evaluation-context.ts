@@ -18,6 +18,8 @@ export interface EvaluationContext {
   readonly constants: unknown[]
   readonly variables: ReadonlyMap<string, { readonly value: unknown }>
   readonly nested: readonly unknown[]
+  /** What statements come to that are run for the row at hand. */
+  readonly inner: InnerReader
   /** Results of aggregates, of the group at hand. */
   aggregates: readonly unknown[]
   /** Ticks since 0001-01-01 in UTC, the same during the statement. */
@@ -29,6 +31,11 @@ export interface EvaluationContext {
   readonly memory: RequestMemory
   readonly textCharactersMax: number
   readonly work: Work
+}
+
+export interface InnerReader {
+  /** Of the statement of that number, where it asks the row for these values. Throws `needsFetch` where it was not yet run for them. */
+  value(index: number, captured: readonly unknown[]): unknown
 }
 
 export type Evaluate = (evaluation: EvaluationContext) => unknown

@@ -70,7 +70,7 @@ async function evaluateRest<R, T>(batch: Batch<R, T>, from: number): Promise<T[]
       at = attempt(batch, positions, at)
     }
     if (batch.waiting.length === 0) return results
-    await context.reader.fetchMissing()
+    await context.fetchMissing()
     positions = batch.waiting
     batch.waiting = []
     at = 0

@@ -287,6 +287,7 @@ export class SnapshotReader implements ObjectReader {
     const links = [...this.missingLinks]
     this.missingObjects.clear()
     this.missingLinks.clear()
+    if (oids.length + links.length === 0) return
     this.trips++
     const answer = await this.snapshot.read(
       oids.map(objectKey),

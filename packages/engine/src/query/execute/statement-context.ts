@@ -21,6 +21,7 @@ import { Work } from '../functions/work.ts'
 import type { Dialect } from '../language/dialect.ts'
 import type { QueryCounts } from '../query-counts.ts'
 import type { UserValue } from '../values/user.ts'
+import type { InnerValues } from './inner-values.ts'
 import { SnapshotReader } from './snapshot-reader.ts'
 
 export interface ScriptContext {
@@ -64,6 +65,7 @@ export class StatementContext {
   private heldRows = 0
 
   private ownReader: SnapshotReader | undefined
+  private readonly innerValues: InnerValues[] = []
   /** The entries of ranges that were counted, by range. */
   private counted: Map<string, Oid[]> | undefined
   private readonly newContainers: readonly Container[]
@@ -99,6 +101,22 @@ export class StatementContext {
       isMeasured: this.probe !== undefined,
     })
     return this.ownReader
+  }
+
+  /** All that expressions have asked for in vain: objects and links by one trip, then what statements come to that are run for rows. */
+  async fetchMissing(): Promise<void> {
+    if (this.ownReader !== undefined) await this.ownReader.fetchMissing()
+    for (const values of this.innerValues) await values.fetchMissing()
+  }
+
+  /** What `fetchMissing` sees to as well. */
+  addInnerValues(values: InnerValues): void {
+    this.innerValues.push(values)
+  }
+
+  /** For a statement within this one: it reads the same. */
+  within(probe: StatementProbe | undefined): StatementContext {
+    return new StatementContext(this.script, this.snapshot, this.catalog, this.newContainers, probe)
   }
 
   /** Read once for each set of classes that a plan has. */
@@ -160,6 +178,7 @@ export class StatementContext {
     this.endRow()
     this.work.goOn()
     this.ownReader?.trim()
+    for (const values of this.innerValues) values.trim()
     checkRunning(this.script)
   }
 

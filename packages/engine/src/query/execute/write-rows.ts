@@ -241,7 +241,7 @@ async function fetchFor<R>(
     }
   }
   context.endRow()
-  await context.reader.fetchMissing()
+  await context.fetchMissing()
 }
 
 /** One value as a row; what it refers to is fetched first. */

@@ -46,6 +46,7 @@ export function isOfRecord(bound: Bound): boolean {
     case 'follow':
     case 'isValid':
     case 'instanceOf':
+    case 'inner':
       return false
     case 'attribute':
       return bound.attribute.linkStorage === undefined

@@ -28,7 +28,9 @@ function planLimit(limit: BoundLimit | undefined, { compiler, text }: Planning):
   if (limit === undefined) return undefined
   const { kind, expression } = limit
   const span = { start: expression.start, end: expression.end }
-  return { kind, evaluate: compiler.compile(expression), text: text.slice(span.start, span.end), span }
+  // EXISTS takes one row without saying so.
+  const written = span.start === span.end ? '1' : text.slice(span.start, span.end)
+  return { kind, evaluate: compiler.compile(expression), text: written, span }
 }
 
 /** How many of the first rows are looked at; undefined where that is not known before. Throws QueryError. */

@@ -290,12 +290,24 @@ function parseCast(cursor: TokenCursor, start: number): Expression {
 
 const wordsBeforeDistinct: readonly string[] = ['COUNT', 'SUM', 'AVG', 'COLLECT']
 
+function parseOperands(cursor: TokenCursor, word: string): Expression[] {
+  if (cursor.isSymbol(')')) return []
+  if (word !== 'EXISTS') return cursor.list(() => parseExpression(cursor))
+  const { start } = cursor.peek()
+  cursor.mayLackReturn = true
+  const statement = isStatementAt(cursor, 0) ? cursor.parseNested(cursor) : undefined
+  if (statement === undefined) cursor.mayLackReturn = false
+  return statement === undefined
+    ? cursor.list(() => parseExpression(cursor))
+    : [{ kind: 'nested', statement, ...cursor.spanFrom(start) }]
+}
+
 function parseCall(cursor: TokenCursor, word: string, name: Span): Expression {
   cursor.expectSymbol('(')
   const isStarCount = word === 'COUNT' && cursor.isSymbol('*') && cursor.isSymbol(')', 1)
   if (isStarCount) cursor.next()
   const isDistinct = wordsBeforeDistinct.includes(word) && takeDistinct(cursor)
-  const operands = cursor.isSymbol(')') ? [] : cursor.list(() => parseExpression(cursor))
+  const operands = parseOperands(cursor, word)
   cursor.expectSymbol(')')
   const span = cursor.spanFrom(name.start)
   const operator = callableOperators.get(word)

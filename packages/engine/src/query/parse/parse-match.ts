@@ -6,6 +6,7 @@ import type { TokenCursor } from './token-cursor.ts'
 
 /** MATCH is taken. */
 export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
+  const mayLackReturn = cursor.takeMayLackReturn()
   const mode = takeMode(cursor)
   let vertices = 0
   const patterns = cursor.list(() => {
@@ -16,6 +17,9 @@ export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
   })
   const where = parseWhere(cursor)
   const clauses = parseClauses(cursor, where, true)
+  if (mayLackReturn && cursor.isSymbol(')')) {
+    return { kind: 'match', patterns, ...clauses, isDistinct: false, projections: undefined, ...cursor.spanFrom(start) }
+  }
   cursor.expectWord('RETURN')
   const returned = parseReturned(cursor)
   const all = parseLateClauses(cursor, clauses, true)

@@ -116,9 +116,13 @@ const parsers: Readonly<Record<string, (cursor: TokenCursor, start: number) => S
 }
 
 function parseFrom(cursor: TokenCursor, start: number): SelectStatement {
+  const mayLackReturn = cursor.takeMayLackReturn()
   const source = parseSource(cursor)
   const where = parseWhere(cursor)
   const clauses = parseClauses(cursor, where, true)
+  if (mayLackReturn && cursor.isSymbol(')')) {
+    return { kind: 'select', source, ...clauses, isDistinct: false, projections: undefined, ...cursor.spanFrom(start) }
+  }
   if (!cursor.takeWord('RETURN')) throw misplaced(cursor, source, clauses)
   const returned = parseReturned(cursor)
   const all = parseLateClauses(cursor, clauses, true)

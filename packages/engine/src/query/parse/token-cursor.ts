@@ -18,6 +18,8 @@ export class TokenCursor {
   private position = 0
   /** A shape may follow a value: in columns, and in the entries of shapes. */
   takesShapes = false
+  /** The statement that comes next may go without RETURN: only whether it has rows is asked. */
+  mayLackReturn = false
   private depth = 0
   private positionAfterName = -1
 
@@ -26,6 +28,13 @@ export class TokenCursor {
     this.text = text
     this.tokens = tokens
     this.parseNested = parseNested
+  }
+
+  /** Of the statement that begins here. */
+  takeMayLackReturn(): boolean {
+    const { mayLackReturn } = this
+    this.mayLackReturn = false
+    return mayLackReturn
   }
 
   peek(ahead = 0): Token {

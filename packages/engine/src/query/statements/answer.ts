@@ -1,6 +1,7 @@
 /** The replies of statements. */
 import type { Oid } from '../../types/oid.ts'
 import { RowsAtHand, rowBy } from '../execute/row-chunk.ts'
+import type { Pipeline } from '../operators/row-operator.ts'
 import type { RowChunk, RowChunks } from '../query-request.ts'
 import type { TypedValue } from '../values/parameter-value.ts'
 import type { ValueType } from '../values/value-type.ts'
@@ -21,6 +22,12 @@ export function identifierRow({ type, value }: TypedValue): Answer {
   return rowsAtHand([
     rowBy((json) => json.ascii(`{"__class__":${JSON.stringify(className)},"__identifier__":"${oid}"}`)),
   ])
+}
+
+/** No more is read than what the first rows take. */
+export async function hasRows({ rows }: Pipeline<unknown>): Promise<boolean> {
+  for await (const some of rows) if (some.length > 0) return true
+  return false
 }
 
 interface RowsPlan {

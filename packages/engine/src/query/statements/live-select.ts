@@ -47,7 +47,7 @@ export function liveConcern(statement: SelectStatement, executor: StatementExecu
   }
   if (distinct !== undefined) throw refused(text, statement, 'the rows of a live query are objects: it has no DISTINCT')
   for (const limit of [skip, take]) refuseWhile(text, limit)
-  if (binder.nested.length > 0) {
+  if (binder.nested.length + binder.inner.length > 0) {
     throw refused(text, statement, 'a live query has no statements within it: parameters can hold their values')
   }
   const ordered = orderBy.map(({ expression }) => expression)

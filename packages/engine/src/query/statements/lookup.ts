@@ -6,7 +6,7 @@ import type { LookupStatement } from '../language/ast.ts'
 import type { TypedValue } from '../values/parameter-value.ts'
 import { rowsAtHand, rowsType } from './answer.ts'
 import { planSelect, startSelect } from './select.ts'
-import type { StatementExecutor, StatementKind } from './statement-kind.ts'
+import type { RowAccess, StatementKind } from './statement-kind.ts'
 
 export const lookup: StatementKind<LookupStatement> = {
   effect: 'read',
@@ -18,6 +18,11 @@ export const lookup: StatementKind<LookupStatement> = {
 
   value: lookUp,
 
+  perRow: {
+    value: async (statement, access) => (await lookUp(statement, access)).value,
+    hasRow: async (statement, access) => (await lookUp(statement, access)).value !== null,
+  },
+
   valueType: (statement, binder) => rowsType(bindLookup(statement, binder)),
 
   async explain(statement, explainer) {
@@ -27,7 +32,7 @@ export const lookup: StatementKind<LookupStatement> = {
   },
 }
 
-async function lookUp(statement: LookupStatement, executor: StatementExecutor): Promise<TypedValue> {
+async function lookUp(statement: LookupStatement, executor: RowAccess): Promise<TypedValue> {
   const planned = planSelect(statement, executor)
   const { pipeline } = await startSelect(planned.plan, await executor.inputs(planned), executor.context())
   let lowest: Oid | null = null

@@ -13,8 +13,8 @@ import { projectionWriter, rowValues } from '../operators/project.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { Planned } from '../plan-cache.ts'
 import type { RowChunk } from '../query-request.ts'
-import { rowsType, rowsValue } from './answer.ts'
-import type { StatementExecutor, StatementExplainer, StatementKind } from './statement-kind.ts'
+import { hasRows, rowsType, rowsValue } from './answer.ts'
+import type { RowAccess, StatementKind } from './statement-kind.ts'
 
 export const match: StatementKind<MatchStatement> = {
   effect: 'read',
@@ -32,6 +32,19 @@ export const match: StatementKind<MatchStatement> = {
     return rowsValue(planned.plan, values)
   },
 
+  perRow: {
+    async value(statement, access) {
+      const planned = planOf(statement, access)
+      const values = await matchValues(planned.plan, await access.inputs(planned), access.context())
+      return rowsValue(planned.plan, values).value
+    },
+    async hasRow(statement, access) {
+      const planned = planOf(statement, access)
+      const { pipeline } = await startMatch(planned.plan, await access.inputs(planned), access.context())
+      return hasRows(pipeline)
+    },
+  },
+
   valueType: (statement, binder, walkEdgesMax) => rowsType(bindMatch(statement, binder, walkEdgesMax)),
 
   async explain(statement, explainer) {
@@ -41,7 +54,7 @@ export const match: StatementKind<MatchStatement> = {
   },
 }
 
-function planOf(statement: MatchStatement, executor: StatementExecutor | StatementExplainer): Planned<MatchPlan> {
+function planOf(statement: MatchStatement, executor: Pick<RowAccess, 'plans' | 'planning'>): Planned<MatchPlan> {
   const context = executor.planning()
   return executor.plans.planned(statement, context, (binder) => {
     const bound = bindMatch(statement, binder, context.walkEdgesMax)

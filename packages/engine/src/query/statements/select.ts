@@ -27,7 +27,7 @@ import { rowsWanted } from '../operators/row-limits.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { PlanCache, Planned, PlanningContext } from '../plan-cache.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
-import { type Answer, rowsType, rowsValue } from './answer.ts'
+import { type Answer, hasRows, rowsType, rowsValue } from './answer.ts'
 import type { StatementKind } from './statement-kind.ts'
 
 export const select: StatementKind<SelectStatement> = {
@@ -49,6 +49,19 @@ export const select: StatementKind<SelectStatement> = {
   },
 
   valueType: (statement, binder) => rowsType(bindSelect(statement, binder)),
+
+  perRow: {
+    async value(statement, access) {
+      const planned = planSelect(statement, access)
+      const values = await selectValues(planned.plan, await access.inputs(planned), access.context())
+      return rowsValue(planned.plan, values).value
+    },
+    async hasRow(statement, access) {
+      const planned = planSelect(statement, access)
+      const { pipeline } = await startSelect(planned.plan, await access.inputs(planned), access.context())
+      return hasRows(pipeline)
+    },
+  },
 
   async explain(statement, explainer) {
     const planned = planSelect(statement, explainer)
@@ -82,13 +95,13 @@ export function planSelect(statement: SelectStatement | LookupStatement, executo
   })
 }
 
-function planBound(bound: BoundSelect, { slots }: Binder, { formats, text }: PlanningContext): SelectPlan {
+function planBound(bound: BoundSelect, { slots, inner }: Binder, { formats, text }: PlanningContext): SelectPlan {
   const planning: Planning = { formats, text, compiler: new Compiler(formats) }
   const objects = planObjects(bound.source, bound.slot, bound.clauses, planning)
   const clauses = planClauses(bound.clauses, planning)
   const { rowType, isSingle } = bound
   const { constants } = planning.compiler
-  const rows = planRows(bound.clauses, objects, clauses)
+  const rows = planRows(bound.clauses, objects, clauses, inner.length > 0)
   return { objects, clauses, slots, constants, rowType, isSingle, rows }
 }
 
@@ -96,11 +109,13 @@ function planRows(
   bound: BoundClauses,
   objects: SourcePlan,
   { operators, projections, limits }: ClausesPlan,
+  runsStatements: boolean,
 ): RowsPlan | undefined {
   const { orderBy, skip, take } = bound
   const isLimited = skip !== undefined || take !== undefined
   const areInAnyOrder = orderBy.length === 0
-  // Any other operator has the rows made.
+  // Any other operator has the rows made, and statements that are run for rows are run for many of them.
+  if (runsStatements) return undefined
   if (operators.length !== (areInAnyOrder ? 0 : 1) + (isLimited ? 1 : 0)) return undefined
   if (skip?.kind === 'while' || take?.kind === 'while') return undefined
   const areOfRecords = objects.filter.rest === undefined && areOfRecord(bound, objects.classes)

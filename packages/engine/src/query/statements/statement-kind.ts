@@ -29,10 +29,20 @@ export interface StatementKind<S extends Statement> {
   value?(statement: S, executor: StatementExecutor): Promise<TypedValue>
   /** The type of its value within an expression; without it, it cannot stand there. Throws QueryError. */
   valueType?(statement: S, binder: Binder, walkEdgesMax: number): ValueType
+  /** Where it is run for rows of a statement around it; without it, it cannot name them. */
+  readonly perRow?: PerRow<S>
   /** Plans it, and carries nothing out. Returns the type of its value. */
   explain(statement: S, explainer: StatementExplainer): Promise<ValueType>
   /** What EXPLAIN tells by the statement alone. */
   details?(statement: S, text: string): DescribedPlan
+}
+
+/** What a statement is run with that is run for rows of another one: it reads what that one reads. */
+export type RowAccess = Pick<ScriptAccess, 'plans' | 'planning' | 'context' | 'inputs'>
+
+export interface PerRow<S extends Statement> {
+  value(statement: S, access: RowAccess): Promise<unknown>
+  hasRow(statement: S, access: RowAccess): Promise<boolean>
 }
 
 /** The text of the statement, as far as it has come. */

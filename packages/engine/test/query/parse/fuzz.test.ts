@@ -25,6 +25,7 @@ const valid = [
   "UPDATE Client SET age TO 1, tags[0:2] TO LIST{'p'}, address.city TO name, orders[total > 1].day TO null CLEAR tags[-1], orders[0:1]",
   "FOR EACH i IN LIST{1} => (UPDATE Client SET age TO $i, name TO 'x', IF TRUE THEN (UPDATE Order SET total TO 1.5, FROM Order RETURN *))",
   'FROM Client c RETURN c.name AS n, orders[total > 1]{day, client{*, age + 1 AS x} AS y WHERE total > 1 ORDER BY day DESC SKIP 1 TAKE 2}, address{zip}',
+  'FROM Client c WHERE NOT EXISTS(FROM Order o WHERE o.client = c) OR EXISTS(MATCH (a:Client)-->(b) WHERE b = c) RETURN (FROM c.orders o RETURN SUM(o.total)) AS sum',
   'DELETE Order WHERE day < 2024-02-29 - INTERVAL{DAYS: 30} RETURN $$ID',
   'MATCH p = (c:Client {age: 1})-[o:orders*1..3]->(x:Order)<--(y) WHERE x.total > 1 RETURN p, c.name, y',
   'MATCH TRAIL p = WALK PATHS (c:Client)-->(x), SIMPLE PATH (x)--(y), ACYCLIC (y) RETURN p',

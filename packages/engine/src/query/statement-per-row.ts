@@ -1,0 +1,117 @@
+/** A statement that is run for rows of the statement around it: each time with what it asks of the row, as variables. */
+import type { InnerStatement } from './bind/scope.ts'
+import type { InnerRuns, Inputs } from './execute/new-evaluation-context.ts'
+import type { StatementContext } from './execute/statement-context.ts'
+import type { StatementProbe } from './explain/statement-probe.ts'
+import type { Statement } from './language/ast.ts'
+import type { PlanCache, PlanningContext, Uses } from './plan-cache.ts'
+import type { RowAccess } from './statements/statement-kind.ts'
+import { kindOf, noValueHere } from './statements/statement-kinds.ts'
+import type { TypedValue } from './values/parameter-value.ts'
+
+/** The text whose statement runs it. */
+export interface ScriptAround {
+  readonly text: string
+  readonly plans: PlanCache
+  /** Of the statement under way. */
+  readonly probe: StatementProbe | undefined
+  planning(): PlanningContext
+  measured<T>(statement: Statement, run: () => Promise<T>): Promise<T>
+  partValue(statement: Statement): Promise<TypedValue>
+}
+
+export class StatementPerRow {
+  private readonly inner: InnerStatement
+  private readonly variables: ReadonlyMap<string, TypedValue>
+  private readonly outer: StatementContext
+  private readonly script: ScriptAround
+  private readonly planning: PlanningContext
+  /** Statements within it that name no rows around them are run once. */
+  private readonly once = new Map<Statement, Promise<TypedValue>>()
+
+  /** `variables`, `outer`: of the statement around it. */
+  constructor(
+    inner: InnerStatement,
+    variables: ReadonlyMap<string, TypedValue>,
+    outer: StatementContext,
+    script: ScriptAround,
+  ) {
+    this.inner = inner
+    this.variables = variables
+    this.outer = outer
+    this.script = script
+    this.planning = planningWithin(script.planning(), inner, variables)
+  }
+
+  run(captured: readonly unknown[]): Promise<unknown> {
+    const { statement, isExists } = this.inner
+    const variables = new VariablesWithin(this.inner, captured, this.variables)
+    const { perRow } = kindOf(statement)
+    if (perRow === undefined) noValueHere(statement, this.script.text)
+    return this.script.measured<unknown>(statement, () => {
+      const access = this.accessWith(variables)
+      return isExists ? perRow.hasRow(statement, access) : perRow.value(statement, access)
+    })
+  }
+
+  private accessWith(variables: ReadonlyMap<string, TypedValue>): RowAccess {
+    const { script, outer, planning } = this
+    const context = outer.within(script.probe)
+    return {
+      plans: script.plans,
+      planning: () => ({ ...planning, variables }),
+      context: () => context,
+      inputs: (uses) => this.inputs(uses, variables),
+    }
+  }
+
+  private async inputs(uses: Uses, variables: ReadonlyMap<string, TypedValue>): Promise<Inputs> {
+    const nested: unknown[] = []
+    for (const { statement } of uses.nested) nested.push((await this.valueOnce(statement)).value)
+    return { variables, nested, inner: this.innerRuns(uses, variables) }
+  }
+
+  private innerRuns({ inner }: Uses, variables: ReadonlyMap<string, TypedValue>): InnerRuns | undefined {
+    if (inner.length === 0) return undefined
+    return (outer) => {
+      const statements = inner.map((statement) => new StatementPerRow(statement, variables, outer, this.script))
+      return (index, captured) => (statements[index] as StatementPerRow).run(captured)
+    }
+  }
+
+  private valueOnce(statement: Statement): Promise<TypedValue> {
+    let value = this.once.get(statement)
+    if (value === undefined) {
+      value = this.script.partValue(statement)
+      this.once.set(statement, value)
+    }
+    return value
+  }
+}
+
+/** Where the statement stands. */
+export function planningWithin(
+  { text, dialect, catalog, formats, walkEdgesMax, textFormats, typeOfStatement }: PlanningContext,
+  { outer }: InnerStatement,
+  variables: ReadonlyMap<string, TypedValue>,
+): PlanningContext {
+  return { text, dialect, catalog, formats, walkEdgesMax, textFormats, typeOfStatement, variables, outer }
+}
+
+/** What is asked of the row, and whatever the statement around it sees. */
+export class VariablesWithin extends Map<string, TypedValue> {
+  private readonly around: ReadonlyMap<string, TypedValue>
+
+  constructor({ captured }: InnerStatement, values: readonly unknown[], around: ReadonlyMap<string, TypedValue>) {
+    super([...captured].map(([name, { type }], i) => [name, { type, value: values[i] ?? null }]))
+    this.around = around
+  }
+
+  override get(name: string): TypedValue | undefined {
+    return super.get(name) ?? this.around.get(name)
+  }
+
+  override has(name: string): boolean {
+    return super.has(name) || this.around.has(name)
+  }
+}
