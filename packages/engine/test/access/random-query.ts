@@ -107,6 +107,8 @@ export const query = fc.oneof(
       'FROM Item RETURN plain, bag, seq, byName, tip, tips, byItem, any',
       'FROM Item RETURN uni, left, right, spouse, owner, group',
       'FROM Item RETURN DISTINCT uni, n',
+      'FROM Item RETURN MEDIAN(n) AS m, PERCENTILE(n, 0.9) AS p, STDDEV(uni.n) AS d',
+      'FROM Hub RETURN MEDIAN(items.n) AS m, CONCAT(title, COUNT(items)) AS c',
       'FROM Item RETURN DISTINCT owner.title AS t ORDER BY t',
       'FROM Hub RETURN COUNT(DISTINCT items.n) AS n, COUNT(DISTINCT likers) AS l',
       'FROM Item GROUP BY owner.title HAVING c > 0 ORDER BY c, t RETURN owner.title AS t, COUNT() AS c, COUNT(DISTINCT uni) AS d',

@@ -1,5 +1,9 @@
 /** Functions, aggregates, and what works on collections (docs/query-language.md, Operators). */
 import { assert } from '../../errors.ts'
+import { ticksPerSecond } from '../../types/calendar.ts'
+import type { OffsetDateTime } from '../../types/datetime.ts'
+import { castFor } from '../functions/cast.ts'
+import { truncateDay, truncateMoment, truncationUnits } from '../functions/date-functions.ts'
 import type { FunctionDefinition, OperandKind } from '../functions/function-definition.ts'
 import { fitsOperand, functions, operandReader } from '../functions/function-table.ts'
 import type {
@@ -20,18 +24,31 @@ import {
   booleanType,
   integerType,
   isMany,
+  isNumeric,
   isReference,
+  isText,
   realType,
+  stringType,
   type ValueType,
 } from '../values/value-type.ts'
 import { equalQuantifier, predicateQuantifier } from './bind-operation.ts'
-import type { AggregateName, Bound } from './bound.ts'
+import { type AggregateName, type Bound, isConstant } from './bound.ts'
 import { hint } from './class-names.ts'
 import { alikeMoments, coerced } from './coercion.ts'
 import { requireKey } from './require-key.ts'
 import type { Binder, Scope } from './scope.ts'
 
-const aggregateNames: readonly AggregateName[] = ['COUNT', 'SUM', 'AVG', 'MIN', 'MAX', 'COLLECT']
+const aggregateNames: readonly AggregateName[] = [
+  'COUNT',
+  'SUM',
+  'AVG',
+  'MIN',
+  'MAX',
+  'COLLECT',
+  'STDDEV',
+  'MEDIAN',
+  'PERCENTILE',
+]
 const ownNames = [
   'IS_NULL',
   'IS_VALID',
@@ -59,6 +76,13 @@ export function bindCall(expression: CallExpression, scope: Scope, binder: Binde
       return bindExists(expression, scope, binder)
     case 'COALESCE':
       return bindCoalesce(expression, scope, binder)
+    case 'CONCAT':
+      return bindConcat(expression, scope, binder)
+    case 'DATE_TRUNC':
+      return bindDateTrunc(expression, scope, binder)
+    case 'NOW':
+      if (operands.length > 0) throw binder.error(expression, `NOW takes 0 operands, not ${operands.length}`)
+      return { kind: 'now', type: { kind: 'datetime' }, start: expression.start, end: expression.end }
     case 'OF':
     case 'SOME':
     case 'OF_EQUAL':
@@ -74,8 +98,7 @@ export function bindCall(expression: CallExpression, scope: Scope, binder: Binde
   const definition = functions.get(name)
   if (definition === undefined) {
     const known = [...functions.keys(), ...aggregateNames, ...ownNames]
-    const advice = name === 'NOW' ? ': the time is $$NOW' : hint(name, known)
-    throw binder.error(expression, `there is no function ${truncateForMessage(name)}${advice}`)
+    throw binder.error(expression, `there is no function ${truncateForMessage(name)}${hint(name, known)}`)
   }
   return bindFunction(definition, expression, scope, binder)
 }
@@ -94,13 +117,20 @@ function bindFunction(definition: FunctionDefinition, expression: CallExpression
   const readers = operands.map((operand, i) => operandReader(kinds[i] as OperandKind, operand.type))
   const { result } = definition
   const type = typeof result === 'function' ? result(operands[0]?.type ?? integerType) : result
-  const isVolatile = definition.isVolatile === true
-  return { kind: 'call', name, operands, readers, calculate: definition.calculate, isVolatile, type, start, end }
+  const { calculate, takesRoom = false, isVolatile = false } = definition
+  return { kind: 'call', name, operands, readers, calculate, takesRoom, isVolatile, type, start, end }
 }
 
 function checkedOperand(operand: Bound, kind: OperandKind, name: string, binder: Binder): Bound {
   if (operand.type.kind === 'null' || fitsOperand(kind, operand.type)) return operand
-  const wanted = { number: 'a number', integer: 'a whole number', text: 'a text', day: 'a date', clock: 'a time' }[kind]
+  const wanted = {
+    number: 'a number',
+    integer: 'a whole number',
+    text: 'a text',
+    day: 'a date',
+    moment: 'a date',
+    clock: 'a time',
+  }[kind]
   throw binder.error(operand, `${name} takes ${wanted}, not ${aTypeName(operand.type)}`)
 }
 
@@ -194,6 +224,66 @@ function bindCoalesce(expression: CallExpression, scope: Scope, binder: Binder):
   return { kind: 'coalesce', operands, type, start: expression.start, end: expression.end }
 }
 
+/** Numbers and dates as texts; nulls are left out. */
+function bindConcat(expression: CallExpression, scope: Scope, binder: Binder): Bound {
+  if (expression.operands.length === 0) throw binder.error(expression, 'CONCAT takes at least 1 operand')
+  const operands = expression.operands.map((operand): Bound => {
+    const bound = binder.bind(operand, scope)
+    if (isText(bound.type) || bound.type.kind === 'null') return bound
+    const convert = castFor(bound.type, { kind: 'string' }, binder.textFormats)
+    if (convert === undefined) throw binder.error(operand, `CONCAT takes simple values, not ${aTypeName(bound.type)}`)
+    return { kind: 'convert', operand: bound, convert, type: stringType, start: bound.start, end: bound.end }
+  })
+  return { kind: 'concat', operands, type: stringType, start: expression.start, end: expression.end }
+}
+
+/** DATE_TRUNC('month', d): a date or datetime, as d is. */
+function bindDateTrunc(expression: CallExpression, scope: Scope, binder: Binder): Bound {
+  const { name, operands: given, start, end } = expression
+  const [first, second] = given
+  if (first === undefined || second === undefined || given.length > 2) {
+    throw binder.error(expression, `${name} takes 2 operands, not ${given.length}`)
+  }
+  const unit = checkedOperand(binder.bind(first, scope), 'text', name, binder)
+  const moment = checkedOperand(binder.bind(second, scope), 'moment', name, binder)
+  const unitOf = (written: string): (typeof truncationUnits)[number] => {
+    const found = truncationUnits.find((known) => known === written.toLowerCase())
+    if (found !== undefined) return found
+    throw binder.error(first, `a unit is ${truncationUnits.join(', ')}, not '${truncateForMessage(written)}'`)
+  }
+  if (unit.kind === 'constant' && typeof unit.value === 'string') unitOf(unit.value)
+  const calculate = (written: string, value: unknown): unknown => truncated(moment.type, unitOf(written), value)
+  const call = { calculate, readers: [], takesRoom: false, isVolatile: false } as const
+  return { kind: 'call', name, operands: [unit, moment], ...call, type: moment.type, start, end }
+}
+
+function truncated(type: ValueType, unit: (typeof truncationUnits)[number], value: unknown): unknown {
+  if (type.kind === 'date') return truncateDay(unit, value as number)
+  if (type.kind !== 'datetimeoffset') return truncateMoment(unit, value as number)
+  const { ticks, offsetMinutes } = value as OffsetDateTime
+  const offset = offsetMinutes * 60 * ticksPerSecond
+  return { ticks: truncateMoment(unit, ticks + offset) - offset, offsetMinutes }
+}
+
+/** Of PERCENTILE: the same for all rows. */
+function bindFraction(expression: CallExpression, scope: Scope, binder: Binder): Bound {
+  const [, given] = expression.operands
+  if (given === undefined) throw binder.error(expression, 'PERCENTILE takes 2 operands: values, and a part from 0 to 1')
+  const fraction = checkedOperand(
+    binder.bind(given, { ...scope, aggregates: undefined, groupKeys: undefined, aliases: undefined }),
+    'number',
+    expression.name,
+    binder,
+  )
+  if (!isConstant(fraction)) throw binder.error(given, 'the part that PERCENTILE takes is the same for all rows')
+  const checked = (value: unknown): unknown => {
+    const part = Number(value)
+    if (part >= 0 && part <= 1) return part
+    throw binder.error(given, `PERCENTILE takes a part from 0 to 1, not ${part}`)
+  }
+  return { kind: 'convert', operand: fraction, convert: checked, type: realType, start: given.start, end: given.end }
+}
+
 /** OF(n, c, p) and OF_EQUAL(n, c, v): true for at least n elements. */
 function bindAtLeast(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const [first, second, third] = expression.operands
@@ -214,7 +304,10 @@ function bindAtLeast(expression: CallExpression, scope: Scope, binder: Binder): 
 /** Over a collection: for each object by itself. Over anything else: over the rows. */
 function bindAggregate(name: AggregateName, expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const { start, end, operands } = expression
-  if (operands.length > 1) throw binder.error(expression, `${name} takes 1 operand, not ${operands.length}`)
+  const most = name === 'PERCENTILE' ? 2 : 1
+  if (operands.length > most)
+    throw binder.error(expression, `${name} takes ${most} operand${most > 1 ? 's' : ''}, not ${operands.length}`)
+  const fraction = name === 'PERCENTILE' ? bindFraction(expression, scope, binder) : undefined
   if (operands.length === 0 && name !== 'COUNT') throw binder.error(expression, `${name} takes an operand`)
   const [given] = operands
   const operand =
@@ -227,7 +320,7 @@ function bindAggregate(name: AggregateName, expression: CallExpression, scope: S
     requireKey(values, operand, `${name}(DISTINCT …) takes`, binder)
   }
   if (operand !== undefined && isMany(operand.type)) {
-    return fold(name, operand, expression, binder, !isDistinct && isItself(operand), isDistinct)
+    return fold(name, operand, expression, binder, !isDistinct && isItself(operand), { isDistinct, fraction })
   }
   const collector = scope.aggregates
   if (collector === undefined) {
@@ -239,7 +332,7 @@ function bindAggregate(name: AggregateName, expression: CallExpression, scope: S
   const written = binder.text.slice(start, end)
   let index = collector.places.get(written)
   if (index === undefined) {
-    index = collector.all.push({ function: name, operand, isDistinct, type, start, end }) - 1
+    index = collector.all.push({ function: name, operand, isDistinct, fraction, type, start, end }) - 1
     collector.places.set(written, index)
   }
   return { kind: 'aggregate', index, type, start, end }
@@ -257,7 +350,7 @@ function fold(
   { start, end }: Span,
   binder: Binder,
   isLength: boolean,
-  isDistinct = false,
+  { isDistinct, fraction }: { isDistinct: boolean; fraction?: Bound | undefined } = { isDistinct: false },
 ): Bound {
   assert(isMany(collection.type), 'a fold is over elements')
   const element: Bound = {
@@ -269,12 +362,16 @@ function fold(
   }
   const type = aggregateType(name, element, { start, end }, binder)
   const countsNulls = name === 'COUNT' && isLength
-  return { kind: 'fold', function: name, collection, countsNulls, isDistinct, type, start, end }
+  return { kind: 'fold', function: name, collection, countsNulls, isDistinct, fraction, type, start, end }
 }
 
 function aggregateType(name: AggregateName, operand: Bound | undefined, span: Span, binder: Binder): ValueType {
   if (name === 'COUNT' || operand === undefined) return integerType
   const { type } = operand
+  if (name === 'STDDEV' || name === 'MEDIAN' || name === 'PERCENTILE') {
+    if (isNumeric(type) || type.kind === 'null') return realType
+    throw binder.error(span, `${name} takes numbers, not ${aTypeName(type)}`)
+  }
   if (name === 'COLLECT') return { kind: 'collection', form: 'list', element: type }
   if (type.kind === 'null') return name === 'AVG' ? realType : type
   if (name === 'MIN' || name === 'MAX') {

@@ -108,8 +108,12 @@ export type Bound =
       readonly operands: readonly Bound[]
       readonly readers: readonly (((value: unknown) => unknown) | undefined)[]
       readonly calculate: (...values: never[]) => unknown
+      /** `calculate` is given a `TextRoom` first. */
+      readonly takesRoom: boolean
       readonly isVolatile: boolean
     })
+  /** The texts of values, those that are null left out. */
+  | (Node & { readonly kind: 'concat'; readonly operands: readonly Bound[] })
   /** The value of the first branch whose condition is true. */
   | (Node & {
       readonly kind: 'case'
@@ -158,6 +162,7 @@ export type Bound =
       /** The number of elements of the collection itself is asked for: null ones count too. */
       readonly countsNulls: boolean
       readonly isDistinct: boolean
+      readonly fraction: Bound | undefined
     })
   /** The result of an aggregate over rows, worked out when all of them are seen. */
   | (Node & { readonly kind: 'aggregate'; readonly index: number })
@@ -173,13 +178,15 @@ export type Bound =
   /** A new object wherever the value is used. */
   | (Node & { readonly kind: 'create'; readonly create: BoundCreate })
 
-export type AggregateName = 'COUNT' | 'SUM' | 'AVG' | 'MIN' | 'MAX' | 'COLLECT'
+export type AggregateName = 'COUNT' | 'SUM' | 'AVG' | 'MIN' | 'MAX' | 'COLLECT' | 'STDDEV' | 'MEDIAN' | 'PERCENTILE'
 
 export interface BoundAggregate extends Span {
   readonly function: AggregateName
   /** Undefined for COUNT(). */
   readonly operand: Bound | undefined
   readonly isDistinct: boolean
+  /** Of PERCENTILE: which part of the values is below it, the same for all rows. */
+  readonly fraction: Bound | undefined
   readonly type: ValueType
 }
 
@@ -267,6 +274,7 @@ export function partsOf(bound: Bound): readonly Bound[] {
       return [bound.collection, bound.predicate]
     case 'logical':
     case 'call':
+    case 'concat':
     case 'coalesce':
     case 'inner':
       return bound.operands
@@ -284,13 +292,10 @@ export function partsOf(bound: Bound): readonly Bound[] {
       return [bound.text, bound.part]
     case 'matches':
       return [bound.text, bound.pattern]
-    case 'quantifier': {
-      const { test, count, collection } = bound
-      const tested = test.kind === 'equal' ? test.value : test.predicate
-      return count === undefined ? [collection, tested] : [count, collection, tested]
-    }
+    case 'quantifier':
+      return partsOfQuantifier(bound)
     case 'fold':
-      return [bound.collection]
+      return bound.fraction === undefined ? [bound.collection] : [bound.collection, bound.fraction]
     case 'shape':
       return partsOfShape(bound)
     case 'case':
@@ -306,6 +311,11 @@ export function partsOf(bound: Bound): readonly Bound[] {
     case 'create':
       return bound.create.assignments.map(({ value }) => value)
   }
+}
+
+function partsOfQuantifier({ test, count, collection }: Extract<Bound, { kind: 'quantifier' }>): readonly Bound[] {
+  const tested = test.kind === 'equal' ? test.value : test.predicate
+  return count === undefined ? [collection, tested] : [count, collection, tested]
 }
 
 function partsOfCase({ branches, otherwise }: Extract<Bound, { kind: 'case' }>): readonly Bound[] {

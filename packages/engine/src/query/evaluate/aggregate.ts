@@ -1,16 +1,20 @@
 /** COUNT, SUM, AVG, MIN, MAX and COLLECT: over rows one by one, or over the elements of one collection. */
 import { SteadyMap } from '../../budget/steady-map.ts'
 import type { AggregateName } from '../bind/bound.ts'
+import type { Pieces } from '../functions/work.ts'
 import { totalOf } from '../values/arithmetic.ts'
 import { compareFor } from '../values/compare.ts'
 import type { Compare, Total } from '../values/scalars/scalar-kind.ts'
 import type { ValueType } from '../values/value-type.ts'
+import { copied, leastFrom, nthLeast } from './nth-least.ts'
 import { groupKey, keyWriter, type WriteKey } from './value-key.ts'
 
 export interface Accumulator {
   /** Nulls do not count. False on overflow. */
   add(value: unknown): boolean
   result(): unknown
+  /** Instead of `result`, where that takes long. `fraction`: of PERCENTILE. */
+  select?(fraction: unknown): Pieces
   /** What it holds in memory beyond a fixed size, in elements. */
   readonly held: number
 }
@@ -43,6 +47,12 @@ function plainAccumulators(name: AggregateName, operand: ValueType | undefined):
       return () => new Extreme(compare, 1)
     case 'COLLECT':
       return () => new Collect()
+    case 'STDDEV':
+      return () => new StandardDeviation()
+    case 'MEDIAN':
+      return () => new Percentile(0.5)
+    case 'PERCENTILE':
+      return () => new Percentile(undefined)
   }
 }
 
@@ -169,5 +179,64 @@ class Distinct implements Accumulator {
 
   result(): unknown {
     return this.values.result()
+  }
+}
+
+/** Of a sample; in one pass (Welford), whatever the size of the numbers. */
+class StandardDeviation implements Accumulator {
+  readonly held = 0
+  private count = 0
+  private mean = 0
+  private squares = 0
+
+  add(value: unknown): boolean {
+    const number = Number(value)
+    const distance = number - this.mean
+    this.count++
+    this.mean += distance / this.count
+    this.squares += distance * (number - this.mean)
+    return true
+  }
+
+  result(): unknown {
+    return this.count < 2 ? null : Math.sqrt(this.squares / (this.count - 1))
+  }
+}
+
+/** Between the two nearest values in proportion; all of them are kept. */
+class Percentile implements Accumulator {
+  private readonly values: number[] = []
+  private readonly fraction: number | undefined
+
+  /** Undefined where `select` is told. */
+  constructor(fraction: number | undefined) {
+    this.fraction = fraction
+  }
+
+  get held(): number {
+    return this.values.length
+  }
+
+  add(value: unknown): boolean {
+    this.values.push(Number(value))
+    return true
+  }
+
+  result(): unknown {
+    return null
+  }
+
+  *select(given: unknown): Pieces {
+    const fraction = this.fraction ?? given
+    const { values } = this
+    if (values.length === 0 || typeof fraction !== 'number') return null
+    const place = fraction * (values.length - 1)
+    const below = Math.floor(place)
+    const numbers = yield* copied(values)
+    if (numbers === undefined) return Number.NaN
+    const low = yield* nthLeast(numbers, below)
+    if (place === below) return low
+    const high = yield* leastFrom(numbers, below + 1)
+    return low + (high - low) * (place - below)
   }
 }

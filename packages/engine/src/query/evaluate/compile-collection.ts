@@ -1,6 +1,7 @@
 /** What is done with lists, sets, maps and sequences (docs/query-language.md, Operators). */
 import type { MapPair } from '../../types/map.ts'
 import type { Bound } from '../bind/bound.ts'
+import { LongWork } from '../functions/work.ts'
 import { queryError } from '../language/query-error.ts'
 import { isNullOf } from '../values/compare.ts'
 import { isLong } from '../values/type-rules.ts'
@@ -10,7 +11,7 @@ import { compileLinkCount, compileLinkEnd, endWith } from './compile-links.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
-import { compileLoop, valueSteps } from './in-parts.ts'
+import { compileLoop, inParts, valueSteps } from './in-parts.ts'
 import { elementBytes, valueBytes } from './value-bytes.ts'
 
 type CollectionNode = Extract<
@@ -90,22 +91,28 @@ function compileFold(bound: Extract<Bound, { kind: 'fold' }>, compiler: Expressi
   const { function: name } = bound
   const accumulator = accumulatorsOf(name, elementType, bound.isDistinct)
   if (bound.countsNulls) return (evaluation) => elements(collection(evaluation) ?? []).length
-  return compileLoop(
+  const isHeld = bound.isDistinct || name === 'COLLECT' || name === 'MEDIAN' || name === 'PERCENTILE'
+  const fraction = bound.fraction && compiler.compile(bound.fraction)
+  const loop = compileLoop(
     compiler,
     () => undefined,
     () => ({
       start: (evaluation) => ({ elements: elements(collection(evaluation) ?? []), state: accumulator() }),
       step(evaluation, accumulator, element) {
         if (isNullOf(elementType, element)) return false
-        if (name === 'COLLECT' || bound.isDistinct) charged(element, evaluation)
+        if (isHeld) charged(element, evaluation)
         else if (isLong(elementType)) evaluation.work.spend(valueSteps(element))
         if (!accumulator.add(element))
           throw queryError(evaluation.text, bound, 'the sum is beyond what an integer holds')
         return false
       },
-      end: (_evaluation, accumulator) => accumulator.result(),
+      end(evaluation, accumulator) {
+        const pieces = accumulator.select?.(fraction?.(evaluation))
+        return pieces === undefined ? accumulator.result() : new LongWork(pieces)
+      },
     }),
   )
+  return name === 'MEDIAN' || name === 'PERCENTILE' ? inParts(compiler, loop) : loop
 }
 
 function elementTypeOf(type: ValueType): ValueType {

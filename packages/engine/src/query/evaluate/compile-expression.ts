@@ -5,8 +5,10 @@ import { ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { Bound, BoundAttribute } from '../bind/bound.ts'
 import { isConstant } from '../bind/bound.ts'
+import type { TextRoom } from '../functions/function-definition.ts'
 import { canSearchAtOnce, searchBytes, searchInPieces } from '../functions/long-texts.ts'
 import { LongWork } from '../functions/work.ts'
+import type { Span } from '../language/ast.ts'
 import { placed, queryError } from '../language/query-error.ts'
 import { isNothing, isNullOf } from '../values/compare.ts'
 import type { Edge } from '../values/edge.ts'
@@ -21,7 +23,7 @@ import type { ExpressionCompiler } from './expression-compiler.ts'
 import { inParts, type Places, textSteps, valueSteps } from './in-parts.ts'
 import { NewObject } from './new-object.ts'
 import type { ObjectView } from './object-view.ts'
-import { textBytes, valueBytes } from './value-bytes.ts'
+import { elementBytes, textBytes, valueBytes } from './value-bytes.ts'
 
 /** Gives out places for values that are the same for all rows. */
 export class Compiler implements ExpressionCompiler {
@@ -145,6 +147,7 @@ type ValueNode = Extract<
       | 'call'
       | 'case'
       | 'coalesce'
+      | 'concat'
       | 'isNull'
       | 'isValid'
       | 'aggregate'
@@ -181,18 +184,12 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
         return new LongWork(searchInPieces(whole, wanted))
       })
     }
+    case 'concat':
+      return inParts(compiler, compileConcat(bound, compiler.compileAll(bound.operands)))
     case 'case':
       return compileCase(bound, compiler)
-    case 'coalesce': {
-      const operands = bound.operands.map((operand) => ({ type: operand.type, evaluate: compiler.compile(operand) }))
-      return (evaluation) => {
-        for (const { type, evaluate } of operands) {
-          const value = evaluate(evaluation)
-          if (!isNullOf(type, value)) return value
-        }
-        return null
-      }
-    }
+    case 'coalesce':
+      return compileCoalesce(bound, compiler)
     case 'isNull':
     case 'isValid':
     case 'instanceOf':
@@ -223,6 +220,17 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
         return new NewObject(cls, assignments, given)
       }
     }
+  }
+}
+
+function compileCoalesce(bound: Extract<Bound, { kind: 'coalesce' }>, compiler: Compiler): Evaluate {
+  const operands = bound.operands.map((operand) => ({ type: operand.type, evaluate: compiler.compile(operand) }))
+  return (evaluation) => {
+    for (const { type, evaluate } of operands) {
+      const value = evaluate(evaluation)
+      if (!isNullOf(type, value)) return value
+    }
+    return null
   }
 }
 
@@ -352,12 +360,14 @@ function compileCalculation(bound: Calculated, operands: readonly Evaluate[], pl
   }
 }
 
-/** What texts take is charged before they are made. No function makes a text of more than three times the characters that it is given. */
+/** What texts take is charged before they are made. No function makes a text of more than three times the characters that it is
+ * given without asking for room. */
 function compileTextCalculation(
   bound: Calculated,
   operands: readonly Evaluate[],
   calculate: (...values: unknown[]) => unknown,
 ): Evaluate {
+  const takesRoom = bound.kind === 'call' && bound.takesRoom
   return (evaluation) => {
     const values: unknown[] = []
     let characters = 0
@@ -369,12 +379,41 @@ function compileTextCalculation(
     }
     if (bound.kind === 'arithmetic') checkLength(characters, bound, evaluation)
     evaluation.memory.chargeRow(textBytes(characters))
-    const result = calculate(...values)
+    const result = takesRoom ? calculate(roomFor(bound, evaluation), ...values) : calculate(...values)
     if (result instanceof LongWork) {
       return result.followedBy((value) => checked(value, characters, bound, evaluation))
     }
     evaluation.work.spend(textSteps(characters))
     return checked(result, characters, bound, evaluation)
+  }
+}
+
+function roomFor(bound: Calculated, evaluation: EvaluationContext): TextRoom {
+  const { memory } = evaluation
+  return {
+    text(characters) {
+      checkLength(characters, bound, evaluation)
+      memory.chargeRow(textBytes(characters))
+    },
+    element: (characters) => memory.chargeRow(elementBytes + textBytes(characters)),
+  }
+}
+
+/** Of texts and nulls. */
+function compileConcat(bound: Extract<Bound, { kind: 'concat' }>, operands: readonly Evaluate[]): Evaluate {
+  return (evaluation) => {
+    const texts: string[] = []
+    let characters = 0
+    for (const operand of operands) {
+      const text = operand(evaluation)
+      if (typeof text !== 'string') continue
+      characters += text.length
+      texts.push(text)
+    }
+    checkLength(characters, bound, evaluation)
+    evaluation.memory.chargeRow(textBytes(characters))
+    evaluation.work.spend(textSteps(characters))
+    return texts.join('')
   }
 }
 
@@ -385,7 +424,7 @@ function checked(result: unknown, characters: number, bound: Calculated, evaluat
   return result
 }
 
-function checkLength(characters: number, bound: Calculated, evaluation: EvaluationContext): void {
+function checkLength(characters: number, bound: Span, evaluation: EvaluationContext): void {
   const { textCharactersMax, text } = evaluation
   if (characters <= textCharactersMax) return
   throw placed(

@@ -1,7 +1,7 @@
 /** YEAR, DAY_OF_WEEK, HOUR and the like. Weeks are those of ISO 8601: they begin on Monday. */
-import { formatDay, parseDay, ticksPerSecond } from '../../types/calendar.ts'
+import { formatDay, parseDay, ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
 import { monthNames } from '../values/text-format.ts'
-import { integerType, stringType } from '../values/value-type.ts'
+import { integerType, realType, stringType } from '../values/value-type.ts'
 import type { FunctionDefinition } from './function-definition.ts'
 
 const dayNames = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
@@ -31,6 +31,9 @@ function ofClock(calculate: (seconds: number) => number): FunctionDefinition {
   return { operands: ['clock'], result: integerType, calculate: inSeconds }
 }
 
+/** Days from 0001-01-01 to 1970-01-01. */
+const epochDays = parseDay('1970-01-01') as number
+
 export const dateFunctions: Readonly<Record<string, FunctionDefinition>> = {
   DAY_NAME: { operands: ['day'], result: stringType, calculate: (days: number) => dayNames[dayOfWeek(days) - 1] },
   DAY_OF_MONTH: ofDay((days) => partOf(days, 2)),
@@ -39,7 +42,49 @@ export const dateFunctions: Readonly<Record<string, FunctionDefinition>> = {
   MONTH_NAME: { operands: ['day'], result: stringType, calculate: (days: number) => monthNames[partOf(days, 1) - 1] },
   WEEK: ofDay(week),
   YEAR: ofDay((days) => partOf(days, 0)),
+  EPOCH: {
+    operands: ['moment'],
+    result: realType,
+    calculate: (ticks: number) => (ticks - epochDays * ticksPerDay) / ticksPerSecond,
+  },
   HOUR: ofClock((seconds) => Math.floor(seconds / 3_600)),
   MINUTE: ofClock((seconds) => Math.floor(seconds / 60) % 60),
   SECOND: ofClock((seconds) => seconds % 60),
+}
+
+export const truncationUnits = ['year', 'quarter', 'month', 'week', 'day', 'hour', 'minute', 'second'] as const
+type TruncationUnit = (typeof truncationUnits)[number]
+
+const ticksOfUnit: Readonly<Partial<Record<TruncationUnit, number>>> = {
+  day: ticksPerDay,
+  hour: 3_600 * ticksPerSecond,
+  minute: 60 * ticksPerSecond,
+  second: ticksPerSecond,
+}
+
+/** The beginning of the unit of time in which the moment is, in ticks since 0001-01-01. */
+export function truncateMoment(unit: TruncationUnit, ticks: number): number {
+  const size = ticksOfUnit[unit]
+  return size === undefined
+    ? truncateDay(unit, Math.floor(ticks / ticksPerDay)) * ticksPerDay
+    : Math.floor(ticks / size) * size
+}
+
+/** The first day of the year, quarter, month or week; the day itself for what is shorter. */
+export function truncateDay(unit: TruncationUnit, days: number): number {
+  const [year, month] = formatDay(days).split('-') as [string, string]
+  switch (unit) {
+    case 'year':
+      return parseDay(`${year}-01-01`) as number
+    case 'quarter': {
+      const first = Math.floor((Number(month) - 1) / 3) * 3 + 1
+      return parseDay(`${year}-${String(first).padStart(2, '0')}-01`) as number
+    }
+    case 'month':
+      return parseDay(`${year}-${month}-01`) as number
+    case 'week':
+      return days + 1 - dayOfWeek(days)
+    default:
+      return days
+  }
 }

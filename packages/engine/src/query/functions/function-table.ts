@@ -20,6 +20,7 @@ export function fitsOperand(kind: OperandKind, type: ValueType): boolean {
     case 'text':
       return isText(type)
     case 'day':
+    case 'moment':
       return type.kind === 'date' || type.kind === 'datetime' || type.kind === 'datetimeoffset'
     case 'clock':
       return type.kind === 'time' || type.kind === 'datetime' || type.kind === 'datetimeoffset'
@@ -28,6 +29,7 @@ export function fitsOperand(kind: OperandKind, type: ValueType): boolean {
 
 /** How a value of the type is handed to a function that wants that kind; undefined = as it is. */
 export function operandReader(kind: OperandKind, type: ValueType): ((value: unknown) => unknown) | undefined {
+  if (kind === 'moment') return momentReader(type)
   if (kind !== 'day' && kind !== 'clock') return undefined
   const read = kind === 'day' ? daysIn : ticksOfDayIn
   if (type.kind === 'datetime') return (value) => read(value as number)
@@ -36,6 +38,12 @@ export function operandReader(kind: OperandKind, type: ValueType): ((value: unkn
     const { ticks, offsetMinutes } = value as OffsetDateTime
     return read(ticks + offsetMinutes * 60 * ticksPerSecond)
   }
+}
+
+/** In UTC. */
+function momentReader(type: ValueType): ((value: unknown) => unknown) | undefined {
+  if (type.kind === 'date') return (value) => (value as number) * ticksPerDay
+  return type.kind === 'datetimeoffset' ? (value) => (value as OffsetDateTime).ticks : undefined
 }
 
 function daysIn(ticks: number): number {

@@ -138,6 +138,44 @@ export function searchInPieces(text: string, part: string): Pieces {
   return part.length > plainPartMax ? linearSearch(text, part) : plainSearch(text, part)
 }
 
+/** Each place where the part begins, from left to right, none within another; in time linear in the text. Yields the steps it takes. */
+export function* eachOccurrence(text: string, part: string, found: (at: number) => void): Generator<number, void> {
+  if (part.length > plainPartMax) yield* linearOccurrences(text, part, found)
+  else yield* plainOccurrences(text, part, found)
+}
+
+function* plainOccurrences(text: string, part: string, found: (at: number) => void): Generator<number, void> {
+  const starts = Math.max(part.length, Math.ceil(occurrencesAtOnce / part.length))
+  for (let from = 0; from < text.length; ) {
+    const window = text.slice(from, from + starts + part.length - 1)
+    let next = 0
+    for (let at = window.indexOf(part); at >= 0; at = window.indexOf(part, next)) {
+      found(from + at)
+      next = at + part.length
+    }
+    from += Math.max(next, starts)
+    yield window.length >> 1
+  }
+}
+
+/** Characters of text times characters of the part. */
+const occurrencesAtOnce = 2 ** 18
+
+function* linearOccurrences(text: string, part: string, found: (at: number) => void): Generator<number, void> {
+  const borders = yield* bordersOf(part)
+  let fitting = 0
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    while (fitting > 0 && part.charCodeAt(fitting) !== unit) fitting = borders[fitting - 1] as number
+    if (part.charCodeAt(fitting) === unit) fitting++
+    if (fitting === part.length) {
+      found(at + 1 - part.length)
+      fitting = 0
+    }
+    if (at % textAtOnce === 0) yield pieceSteps
+  }
+}
+
 function* plainSearch(text: string, part: string): Pieces {
   const starts = Math.ceil(comparedAtOnce / part.length)
   for (let at = 0; at < text.length; at += starts) {

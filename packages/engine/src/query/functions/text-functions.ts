@@ -2,7 +2,7 @@
 
 import { integerType, type ScalarType, stringType } from '../values/value-type.ts'
 import type { Whole } from '../values/whole-number.ts'
-import type { FunctionDefinition } from './function-definition.ts'
+import type { FunctionDefinition, TextRoom } from './function-definition.ts'
 import {
   characterCount,
   countInPieces,
@@ -12,6 +12,7 @@ import {
   textAtOnce,
   upperInPieces,
 } from './long-texts.ts'
+import { replaceInPieces, splitInPieces, trimInPieces, unshared } from './parts-of-texts.ts'
 import { LongWork, type Pieces } from './work.ts'
 
 const substring: FunctionDefinition = {
@@ -39,7 +40,47 @@ export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
   SUBSTR: substring,
   UPPER: textFunction(stringType, (text) => text.toUpperCase(), upperInPieces),
   LOWER: textFunction(stringType, (text) => text.toLowerCase(), lowerInPieces),
+  STARTS_WITH: ofTwoTexts((text, beginning) => text.startsWith(beginning)),
+  ENDS_WITH: ofTwoTexts((text, end) => text.endsWith(end)),
+  TRIM: {
+    operands: ['text', 'text'],
+    optional: 1,
+    result: stringType,
+    calculate: (text: string, characters?: string) => {
+      return text.length > textAtOnce
+        ? new LongWork(trimInPieces(text, characters))
+        : finished(trimInPieces(text, characters))
+    },
+  },
+  REPLACE: {
+    operands: ['text', 'text', 'text'],
+    result: stringType,
+    takesRoom: true,
+    calculate: (room: TextRoom, text: string, part: string, other: string) => {
+      return part === '' ? text : new LongWork(replaceInPieces(text, part, other, room))
+    },
+  },
+  SPLIT: {
+    operands: ['text', 'text'],
+    result: { kind: 'collection', form: 'list', element: stringType },
+    takesRoom: true,
+    calculate: (room: TextRoom, text: string, separator: string) => {
+      return separator === '' ? [text] : new LongWork(splitInPieces(text, separator, room))
+    },
+  },
   LENGTH: textFunction(integerType, (text) => characterCount(text, 0, text.length), countInPieces),
+}
+
+function ofTwoTexts(calculate: (text: string, part: string) => boolean): FunctionDefinition {
+  return { operands: ['text', 'text'], result: { kind: 'boolean' }, calculate }
+}
+
+/** Of short texts. */
+function finished(pieces: Pieces): unknown {
+  for (;;) {
+    const piece = pieces.next()
+    if (piece.done === true) return piece.value
+  }
 }
 
 /** Of one text; `inPieces` comes to the same. */
@@ -53,13 +94,4 @@ function textFunction(
     result,
     calculate: (text: string) => (text.length > textAtOnce ? new LongWork(inPieces(text)) : atOnce(text)),
   }
-}
-
-const sharedCharactersMax = 4_096
-
-/** The engine keeps the whole text for a part of it: a small part becomes a text of its own, so that it takes what it is charged. */
-function unshared(text: string, part: string): string {
-  return text.length <= sharedCharactersMax || part.length * 4 > text.length
-    ? part
-    : Buffer.from(part, 'utf16le').toString('utf16le')
 }

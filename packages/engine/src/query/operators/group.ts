@@ -6,10 +6,11 @@ import { type Accumulator, accumulatorsOf } from '../evaluate/aggregate.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { elementBytes, textBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { groupKey, keyWriter, type WriteKey } from '../evaluate/value-key.ts'
-import { evaluateRows } from '../execute/evaluate-rows.ts'
+import { evaluateConstant, evaluateRows } from '../execute/evaluate-rows.ts'
 import { enterOutput, type OutputRow, type RowBatches, type RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { rowOperatorPlan } from '../explain/explain-node.ts'
+import type { Pieces } from '../functions/work.ts'
 import { queryError } from '../language/query-error.ts'
 import { isNullOf } from '../values/compare.ts'
 import type { ValueType } from '../values/value-type.ts'
@@ -22,6 +23,7 @@ interface AggregatePlan {
   readonly operandType: ValueType | undefined
   readonly type: ValueType
   readonly newAccumulator: () => Accumulator
+  readonly fraction: Evaluate | undefined
   readonly span: { readonly start: number; readonly end: number }
 }
 
@@ -50,12 +52,13 @@ function planGroups({ groupBy, aggregates, having }: BoundClauses, { compiler }:
   if (groupBy === undefined) return undefined
   return {
     keys: groupBy.map((key) => ({ evaluate: compiler.compile(key), write: keyWriter(key.type) })),
-    aggregates: aggregates.map(({ function: name, operand, isDistinct, type, start, end }) => ({
+    aggregates: aggregates.map(({ function: name, operand, isDistinct, fraction, type, start, end }) => ({
       function: name,
       operand: operand === undefined ? undefined : compiler.compile(operand),
       operandType: operand?.type,
       type,
       newAccumulator: accumulatorsOf(name, operand?.type, isDistinct),
+      fraction: fraction && compiler.compile(fraction),
       span: { start, end },
     })),
     having: having === undefined ? undefined : compiler.compile(having),
@@ -132,15 +135,47 @@ async function groupRows<R>(
   }
   // Aggregates over nothing are still a row; groups of nothing are none.
   if (groups.length === 0 && keys.length === 0) groups.push(newGroup<R>(plan, undefined))
-  const rows: OutputRow<R>[] = []
-  await inSlices(
-    groups,
-    ({ row, accumulators }) => {
-      rows.push({ row, aggregates: accumulators.map((accumulator) => accumulator.result()) })
-    },
-    context.script.slice,
-  )
+  const rows = await rowsOfGroups(groups, plan, evaluation, context)
   return plan.having === undefined ? rows : having(rows, plan.having, kind, evaluation, context)
+}
+
+async function rowsOfGroups<R>(
+  groups: readonly Group<R>[],
+  { aggregates }: GroupPlan,
+  evaluation: EvaluationContext,
+  context: StatementContext,
+): Promise<OutputRow<R>[]> {
+  const rows: OutputRow<R>[] = []
+  const isSelected = aggregates.some(({ function: name }) => name === 'MEDIAN' || name === 'PERCENTILE')
+  if (!isSelected) {
+    const push = ({ row, accumulators }: Group<R>): void => {
+      rows.push({ row, aggregates: accumulators.map((accumulator) => accumulator.result()) })
+    }
+    await inSlices(groups, push, context.script.slice)
+    return rows
+  }
+  for (const { row, accumulators } of groups) {
+    const results: unknown[] = []
+    for (const [i, accumulator] of accumulators.entries()) {
+      const { fraction } = aggregates[i] as AggregatePlan
+      const given = fraction && (await evaluateConstant(fraction, evaluation, context))
+      const pieces = accumulator.select?.(given)
+      results.push(pieces === undefined ? accumulator.result() : await inTurns(pieces, context))
+    }
+    rows.push({ row, aggregates: results })
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
+  return rows
+}
+
+async function inTurns(pieces: Pieces, context: StatementContext): Promise<unknown> {
+  for (;;) {
+    const piece = pieces.next()
+    if (piece.done === true) return piece.value
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
 }
 
 function newGroup<R>({ aggregates }: GroupPlan, row: R | undefined): Group<R> {

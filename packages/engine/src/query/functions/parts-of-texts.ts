@@ -1,0 +1,90 @@
+/** TRIM, REPLACE and SPLIT: of texts of any length, a piece at a time. */
+import type { TextRoom } from './function-definition.ts'
+import { eachOccurrence, textAtOnce } from './long-texts.ts'
+import type { Pieces } from './work.ts'
+
+/** Without the characters at both ends; blanks and ends of lines where none are given. */
+export function* trimInPieces(text: string, characters: string | undefined): Pieces {
+  const isTrimmed = characters === undefined ? isBlank : membership(characters)
+  let from = 0
+  for (let looked = 0; from < text.length; looked++) {
+    const codePoint = text.codePointAt(from) as number
+    if (!isTrimmed(codePoint)) break
+    from += unitsOf(codePoint)
+    if (looked % textAtOnce === textAtOnce - 1) yield textAtOnce
+  }
+  let to = text.length
+  for (let looked = 0; to > from; looked++) {
+    const codePoint = codePointBefore(text, to, from)
+    if (!isTrimmed(codePoint)) break
+    to -= unitsOf(codePoint)
+    if (looked % textAtOnce === textAtOnce - 1) yield textAtOnce
+  }
+  return unshared(text, text.slice(from, to))
+}
+
+function isBlank(codePoint: number): boolean {
+  return codePoint <= 0x20
+    ? codePoint === 0x20 || (codePoint >= 9 && codePoint <= 13)
+    : /\s/u.test(String.fromCodePoint(codePoint))
+}
+
+const fewCharacters = 32
+
+function membership(characters: string): (codePoint: number) => boolean {
+  if (characters.length <= fewCharacters) return (codePoint) => characters.includes(String.fromCodePoint(codePoint))
+  const members = new Uint8Array(0x110000)
+  for (const character of characters) members[character.codePointAt(0) as number] = 1
+  return (codePoint) => members[codePoint] === 1
+}
+
+function unitsOf(codePoint: number): number {
+  return codePoint > 0xffff ? 2 : 1
+}
+
+function codePointBefore(text: string, to: number, from: number): number {
+  const pair = to - 2 >= from ? (text.codePointAt(to - 2) as number) : 0
+  return pair > 0xffff ? pair : text.charCodeAt(to - 1)
+}
+
+/** Every occurrence of the part, from left to right. How long the text becomes is known before it is made. */
+export function* replaceInPieces(text: string, part: string, other: string, room: TextRoom): Pieces {
+  let count = 0
+  yield* eachOccurrence(text, part, () => {
+    count++
+  })
+  if (count === 0) return text
+  room.text(text.length + count * (other.length - part.length))
+  let replaced = ''
+  let from = 0
+  yield* eachOccurrence(text, part, (at) => {
+    replaced += text.slice(from, at) + other
+    from = at + part.length
+  })
+  return replaced + text.slice(from)
+}
+
+/** The parts between the separators, empty ones too. */
+export function* splitInPieces(text: string, separator: string, room: TextRoom): Pieces {
+  const parts: string[] = []
+  let from = 0
+  const add = (to: number): void => {
+    room.element(to - from)
+    parts.push(unshared(text, text.slice(from, to)))
+  }
+  yield* eachOccurrence(text, separator, (at) => {
+    add(at)
+    from = at + separator.length
+  })
+  add(text.length)
+  return parts
+}
+
+const sharedCharactersMax = 4_096
+
+/** The engine keeps the whole text for a part of it: a small part becomes a text of its own, so that it takes what it is charged. */
+export function unshared(text: string, part: string): string {
+  return text.length <= sharedCharactersMax || part.length * 4 > text.length
+    ? part
+    : Buffer.from(part, 'utf16le').toString('utf16le')
+}
