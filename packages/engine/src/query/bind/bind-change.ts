@@ -16,7 +16,7 @@ import type {
 } from '../language/ast.ts'
 import { scalarCodec } from '../values/scalars/scalar-kinds.ts'
 import { aTypeName, isMany, isScalar, type ValueType } from '../values/value-type.ts'
-import { bindClauses, bindSource } from './bind-select.ts'
+import { bindClauses, bindOrder, bindSource, noClauses } from './bind-select.ts'
 import { type BoundTarget, bindTarget, collectionTarget, targetSteps } from './bind-target.ts'
 import { bindAssignments } from './bind-value.ts'
 import type { Bound, BoundAssignment, BoundClauses, BoundSource } from './bound.ts'
@@ -48,6 +48,9 @@ export interface BoundChange {
   readonly slot: number
   readonly actions: readonly BoundAction[]
   readonly isReturning: boolean
+  /** Which of the objects that qualify are changed; undefined = all. */
+  readonly choice: BoundClauses | undefined
+  /** What is done with those that were changed. */
   readonly clauses: BoundClauses
 }
 
@@ -59,7 +62,8 @@ export function bindUpdate(statement: UpdateStatement, binder: Binder): BoundCha
   for (const { target } of actions) requirePermitted(binder, target.attribute.cls, ['update'])
   refuseSameTargets(actions, binder)
   const clauses = bindClauses(statement, scope, binder)
-  return { source, slot, actions, isReturning: statement.isReturning, clauses }
+  const choice = bindChoice(statement, scope, binder)
+  return { source, slot, actions, isReturning: statement.isReturning, choice, clauses }
 }
 
 export function bindDelete(statement: DeleteStatement, binder: Binder): BoundChange {
@@ -68,7 +72,16 @@ export function bindDelete(statement: DeleteStatement, binder: Binder): BoundCha
   if (source.kind === 'class' && statement.where === undefined) refuseRoot(binder, statement.source, source.cls)
   requirePermitted(binder, source.cls, ['delete'])
   const clauses = bindClauses(statement, scope, binder)
-  return { source, slot, actions: [], isReturning: statement.isReturning, clauses }
+  const choice = bindChoice(statement, scope, binder)
+  return { source, slot, actions: [], isReturning: statement.isReturning, choice, clauses }
+}
+
+function bindChoice(
+  { chosen }: UpdateStatement | DeleteStatement,
+  scope: Scope,
+  binder: Binder,
+): BoundClauses | undefined {
+  return chosen && { ...noClauses, ...bindOrder(chosen, scope, binder) }
 }
 
 function contextOf(

@@ -5,6 +5,7 @@ import type {
   Expression,
   LimitClause,
   LookupStatement,
+  OrderClauses,
   Projection,
   QualifiedName,
   Returned,
@@ -166,6 +167,19 @@ function bindGroupKey(expression: Expression, scope: Scope, binder: Binder): Bou
   const key = binder.bind(expression, scope)
   requireKey(key.type, expression, 'groups are made by', binder)
   return key
+}
+
+/** ORDER BY, SKIP and TAKE of objects. */
+export function bindOrder(
+  { orderBy, skip, take }: OrderClauses,
+  scope: Scope,
+  binder: Binder,
+): Pick<BoundClauses, 'orderBy' | 'skip' | 'take'> {
+  return {
+    orderBy: orderBy.map(({ expression, isDescending }) => bindOrderItem(expression, isDescending, scope, binder)),
+    skip: bindLimit(skip, scope, binder),
+    take: bindLimit(take, scope, binder),
+  }
 }
 
 export function bindOrderItem(

@@ -3,6 +3,7 @@ import type { RecordFormats } from '../../records/record-formats.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { planObjects, type SourcePlan } from '../access/source-plan.ts'
 import type { BoundAction, BoundChange } from '../bind/bind-change.ts'
+import { noClauses } from '../bind/bind-select.ts'
 import type { BoundElements, BoundTarget } from '../bind/bind-target.ts'
 import type { Bound } from '../bind/bound.ts'
 import { Compiler } from '../evaluate/compile-expression.ts'
@@ -60,6 +61,8 @@ export interface ChangePlan {
   readonly objects: SourcePlan
   readonly actions: readonly ActionPlan[]
   readonly isReturning: boolean
+  /** Which of the objects that qualify are changed; undefined = all. */
+  readonly choice: ClausesPlan | undefined
   readonly clauses: ClausesPlan
   readonly slots: number
   readonly constants: number
@@ -68,16 +71,19 @@ export interface ChangePlan {
 export function planChange(bound: BoundChange, slots: number, formats: RecordFormats, text: string): ChangePlan {
   const planning: Planning = { formats, text, compiler: new Compiler(formats) }
   // What is returned is ordered and grouped afterwards: which objects are changed does not depend on it.
-  const objects = planObjects(bound.source, bound.slot, { ...bound.clauses, orderBy: [] }, planning)
+  const { where } = bound.clauses
+  const { orderBy = [] } = bound.choice ?? {}
+  const objects = planObjects(bound.source, bound.slot, { ...noClauses, where, orderBy }, planning)
   const choosing = bound.actions.filter(
     ({ kind, target: { elements } }) => elements !== undefined || kind === 'removeAt',
   )
   const edited = new Set(choosing.map(({ target }) => collectionKey(target)))
   const actions = bound.actions.map((action) => planAction(action, edited, planning.compiler))
+  const choice = bound.choice && planClauses(bound.choice, planning)
   const clauses = planClauses(bound.clauses, planning)
   const { isReturning, source } = bound
   const { constants } = planning.compiler
-  return { sourceClass: source.cls, objects, actions, isReturning, clauses, slots, constants }
+  return { sourceClass: source.cls, objects, actions, isReturning, choice, clauses, slots, constants }
 }
 
 /** The same for every target that is, or chooses elements of, the same collection of an object. */

@@ -205,6 +205,9 @@ export interface Clauses {
   readonly take: LimitClause | undefined
 }
 
+/** In which order rows come, and which of them are taken. */
+export type OrderClauses = Pick<Clauses, 'orderBy' | 'skip' | 'take'>
+
 export interface SelectStatement extends Span, Clauses, Returned {
   readonly kind: 'select'
   readonly source: Source
@@ -245,6 +248,8 @@ export interface RemoveAction extends Span {
 export interface UpdateStatement extends Span, Clauses, Returned {
   readonly kind: 'update'
   readonly source: Source
+  /** Which of the objects that qualify are meant; undefined = all. */
+  readonly chosen: OrderClauses | undefined
   readonly actions: readonly Action[]
   /** False without a RETURN clause. */
   readonly isReturning: boolean
@@ -252,6 +257,8 @@ export interface UpdateStatement extends Span, Clauses, Returned {
 export interface DeleteStatement extends Span, Clauses, Returned {
   readonly kind: 'delete'
   readonly source: Source
+  /** Which of the objects that qualify are meant; undefined = all. */
+  readonly chosen: OrderClauses | undefined
   readonly isReturning: boolean
 }
 export interface LookupStatement extends Span {

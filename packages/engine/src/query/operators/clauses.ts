@@ -38,8 +38,25 @@ export function planClauses(clauses: BoundClauses, planning: Planning): ClausesP
 
 /** `isOrdered`: the rows come in the order asked for. */
 export async function runClauses<R>(
-  input: { readonly rows: RowBatches<R>; readonly operator: ExplainNode; readonly isOrdered: boolean },
-  { operators, limits, projections }: ClausesPlan,
+  input: Input<R>,
+  plan: ClausesPlan,
+  kind: RowKind<R>,
+  evaluation: EvaluationContext,
+  context: StatementContext,
+): Promise<Pipeline<R>> {
+  return returned(await runOperators(input, plan, kind, evaluation, context), plan.projections, context)
+}
+
+interface Input<R> {
+  readonly rows: RowBatches<R>
+  readonly operator: ExplainNode
+  readonly isOrdered: boolean
+}
+
+/** The same before anything is returned. */
+export async function runOperators<R>(
+  input: Input<R>,
+  { operators, limits }: ClausesPlan,
   kind: RowKind<R>,
   evaluation: EvaluationContext,
   context: StatementContext,
@@ -47,7 +64,7 @@ export async function runClauses<R>(
   const flow: Flow<R> = { kind, evaluation, context, limits }
   let pipeline: Pipeline<R> = { ...input, rows: asOutput(input.rows), source: input.rows }
   for (const operator of operators) pipeline = await operator.run(pipeline, flow)
-  return returned(pipeline, projections, context)
+  return pipeline
 }
 
 const noAggregates: readonly unknown[] = []

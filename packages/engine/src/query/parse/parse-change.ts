@@ -5,6 +5,7 @@ import type {
   CreateStatement,
   DeleteStatement,
   Expression,
+  OrderClauses,
   Pair,
   SetAction,
   Source,
@@ -15,9 +16,11 @@ import {
   nothingReturned,
   parseClauses,
   parseLateClauses,
+  parseOrder,
   parseReturned,
   parseSource,
   parseWhere,
+  unordered,
 } from './parse-clauses.ts'
 import { parseExpression, parsePostfix } from './parse-expression.ts'
 import { parseAssignments } from './parse-structure.ts'
@@ -49,6 +52,8 @@ export function parseUpsert(cursor: TokenCursor, start: number): UpsertStatement
 export function parseUpdate(cursor: TokenCursor, start: number): UpdateStatement {
   const source = parseSource(cursor)
   const where = parseWhere(cursor)
+  const order = parseOrder(cursor, unordered, true)
+  const chosen = isGiven(order) ? order : undefined
   const actions: Action[] = []
   for (;;) {
     const parsed = parseActions(cursor)
@@ -60,7 +65,11 @@ export function parseUpdate(cursor: TokenCursor, start: number): UpdateStatement
   const isReturning = cursor.takeWord('RETURN')
   const returned = isReturning ? parseReturned(cursor) : nothingReturned
   const all = isReturning ? parseLateClauses(cursor, clauses, false) : clauses
-  return { kind: 'update', source, ...all, actions, isReturning, ...returned, ...cursor.spanFrom(start) }
+  return { kind: 'update', source, chosen, ...all, actions, isReturning, ...returned, ...cursor.spanFrom(start) }
+}
+
+function isGiven({ orderBy, skip, take }: OrderClauses): boolean {
+  return orderBy.length > 0 || skip !== undefined || take !== undefined
 }
 
 function withoutActions(cursor: TokenCursor, source: Source): AshlarError {
@@ -77,11 +86,17 @@ export function parseDelete(cursor: TokenCursor, start: number): DeleteStatement
   }
   const source = parseSource(cursor)
   const where = parseWhere(cursor)
-  const clauses = parseClauses(cursor, where, false)
+  const order = parseOrder(cursor, unordered, true)
+  const isLimited = order.skip !== undefined || order.take !== undefined
+  // Without SKIP and TAKE, ORDER BY is about the reply alone.
+  const clauses = isGiven(order)
+    ? { ...parseClauses(cursor, where, false), ...(isLimited ? unordered : order) }
+    : parseClauses(cursor, where, false)
+  const chosen = isLimited ? order : undefined
   const isReturning = cursor.takeWord('RETURN')
   const returned = isReturning ? parseReturned(cursor) : nothingReturned
   const all = isReturning ? parseLateClauses(cursor, clauses, false) : clauses
-  return { kind: 'delete', source, ...all, isReturning, ...returned, ...cursor.spanFrom(start) }
+  return { kind: 'delete', source, chosen, ...all, isReturning, ...returned, ...cursor.spanFrom(start) }
 }
 
 /** What one word of SET, CLEAR, ADD and REMOVE asks for; undefined where none of them follows. */

@@ -5,6 +5,7 @@ import type {
   Clauses,
   Expression,
   LimitClause,
+  OrderClauses,
   OrderItem,
   Projection,
   Projections,
@@ -85,17 +86,15 @@ export function parseClauses(cursor: TokenCursor, where: Expression | undefined,
   return { where, groupBy, having, orderBy, skip, take }
 }
 
-type OrderClauses = Pick<Clauses, 'orderBy' | 'skip' | 'take'>
-
-const unordered: OrderClauses = { orderBy: [], skip: undefined, take: undefined }
+export const unordered: OrderClauses = { orderBy: [], skip: undefined, take: undefined }
 
 /** After RETURN: those of ORDER BY, SKIP and TAKE that do not stand before it. */
 export function parseLateClauses(cursor: TokenCursor, clauses: Clauses, isLimited: boolean): Clauses {
   return { ...clauses, ...parseOrder(cursor, clauses, isLimited) }
 }
 
-/** Each where it is given. `before`: what is given already. */
-function parseOrder(cursor: TokenCursor, before: OrderClauses, isLimited: boolean): OrderClauses {
+/** Each where it is given. `before`: what is given already. `isLimited`: SKIP and TAKE too. */
+export function parseOrder(cursor: TokenCursor, before: OrderClauses, isLimited: boolean): OrderClauses {
   let { orderBy, skip, take } = before
   if (cursor.isWord('ORDER') && cursor.isWord('BY', 1)) {
     if (orderBy.length > 0) throw cursor.mistaken('ORDER BY is given twice')

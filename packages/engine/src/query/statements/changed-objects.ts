@@ -10,13 +10,14 @@ import { type ChangePlan, planChange } from '../change/plan-change.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { type Inputs, newEvaluationContext } from '../execute/new-evaluation-context.ts'
-import { objectRowKind } from '../execute/row.ts'
+import { type OutputRow, objectRowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { writeRows } from '../execute/write-rows.ts'
-import { explainNode, rowOperatorPlan } from '../explain/explain-node.ts'
+import { type ExplainNode, explainNode, rowOperatorPlan } from '../explain/explain-node.ts'
 import type { DeleteStatement, UpdateStatement } from '../language/ast.ts'
-import { runClauses } from '../operators/clauses.ts'
+import { runClauses, runOperators } from '../operators/clauses.ts'
 import { objectWriter } from '../operators/project.ts'
+import { rowsWanted } from '../operators/row-limits.ts'
 import { counted, type Pipeline } from '../operators/row-operator.ts'
 import type { Planned } from '../plan-cache.ts'
 import type { RowChunk } from '../query-request.ts'
@@ -84,12 +85,33 @@ export async function qualifying(
   evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<AsyncIterable<readonly ObjectView[]>> {
-  const chosen = await chooseAccess(plan.objects, evaluation, context, undefined)
-  const { rows, operator } = objectRows(plan.objects, chosen, evaluation, context, undefined)
+  const { rows, operator } = await chosenObjects(plan, evaluation, context)
   if (context.probe === undefined) return rows
   const changes = rowOperatorPlan(kind, { class: plan.sourceClass.name }, [operator])
   context.probe.root = changes
   return counted(rows, changes)
+}
+
+/** Where ORDER BY, SKIP and TAKE stand before the actions: those that they leave, in that order. */
+async function chosenObjects(
+  { objects, choice }: ChangePlan,
+  evaluation: EvaluationContext,
+  context: StatementContext,
+): Promise<{ readonly rows: AsyncIterable<readonly ObjectView[]>; readonly operator: ExplainNode }> {
+  const wanted = choice && (await rowsWanted(choice.limits, evaluation, context))
+  const chosen = await chooseAccess(objects, evaluation, context, wanted)
+  const source = objectRows(objects, chosen, evaluation, context, wanted)
+  if (choice === undefined) return source
+  const input = { ...source, isOrdered: chosen.access === objects.ordered }
+  const kind = objectRowKind(objects.filter.slot)
+  const { rows, operator } = await runOperators(input, choice, kind, evaluation, context)
+  return { rows: viewsOf(rows), operator }
+}
+
+async function* viewsOf(
+  batches: AsyncIterable<readonly OutputRow<ObjectView>[]>,
+): AsyncGenerator<readonly ObjectView[]> {
+  for await (const rows of batches) yield rows.flatMap(({ row }) => row ?? [])
 }
 
 /** The objects as `context` sees them, and what RETURN makes of them. */
