@@ -70,6 +70,7 @@ const serverRanks: Ranks = {
   'dialect.ts': 0,
   errors: 0,
   backups: 0.5,
+  webhooks: 0.5,
   wire: 1,
   json: 1,
   browsers: 1,

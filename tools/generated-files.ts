@@ -8,6 +8,7 @@ import { defaultServerLimits } from '../packages/server/src/limits.ts'
 import { processMetrics } from '../packages/server/src/metrics/process-metrics.ts'
 import { storeMetrics } from '../packages/server/src/metrics/store-metrics.ts'
 import * as changeSchemas from '../packages/server/src/wire/change-schemas.ts'
+import * as webhookSchemas from '../packages/server/src/wire/webhook-schemas.ts'
 import * as wireSchemas from '../packages/server/src/wire/wire-schemas.ts'
 import { errorTypes, wireTypes } from './client-types.ts'
 import { commandTable, commonOptionTable, exitCodeTable, manualPage } from './command-reference.ts'
@@ -26,8 +27,8 @@ const generators: Readonly<Record<string, (current: string, files: ProjectFiles)
     ),
   'packages/client/src/change-types.ts': () =>
     wireTypes(
-      `/** What the change feed sends. ${origin} from the schemas of the server. */\n`,
-      { ...changeSchemas, Attributes: wireSchemas.Attributes, Oid: wireSchemas.Oid },
+      `/** What the change feed sends, and what is told of webhooks. ${origin} from the schemas of the server. */\n`,
+      { ...changeSchemas, ...webhookSchemas, Attributes: wireSchemas.Attributes, Oid: wireSchemas.Oid },
       { Attributes: './wire.ts', Oid: './wire.ts' },
     ),
   'packages/client/src/error-types.ts': () =>

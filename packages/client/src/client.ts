@@ -1,6 +1,6 @@
 /** A client with one method an operation. Needs nothing but `fetch`. */
 
-import type { ChangeRecord, ChangesPage } from './change-types.ts'
+import type { ChangeRecord, ChangesPage, DeadLetter, DeadLetterSummary, WebhookRecord } from './change-types.ts'
 import { AshlarRequestError, readError } from './errors.ts'
 import { newIdempotencyKey } from './idempotency-key.ts'
 import { type LiveEvent, readEvents } from './live-query.ts'
@@ -366,6 +366,34 @@ export class AshlarClient {
     return this.request('DELETE', `/v1/statement/${encodeURIComponent(id)}`)
   }
 
+  /** Of the federated database. */
+  listWebhooks(): Promise<readonly WebhookRecord[]> {
+    return this.request('GET', '/v1/webhook')
+  }
+
+  /** It delivers again where it was disabled, and tries at once where it waits for that. */
+  resumeWebhook(name: string): Promise<void> {
+    return this.request('POST', `${webhookPath(name)}/resume`)
+  }
+
+  /** A hundred at most, the oldest first: those behind `after`, the last of a reply before. */
+  listDeadLetters(name: string, after = 0): Promise<readonly DeadLetterSummary[]> {
+    return this.request('GET', `${webhookPath(name)}/dead-letter`, undefined, { after: String(after) })
+  }
+
+  getDeadLetter(name: string, number: number): Promise<DeadLetter> {
+    return this.request('GET', `${webhookPath(name)}/dead-letter/${number}`)
+  }
+
+  /** Sends it once more, now; it is no longer kept once the receiver has taken it. */
+  redeliverDeadLetter(name: string, number: number): Promise<void> {
+    return this.request('POST', `${webhookPath(name)}/dead-letter/${number}/redeliver`)
+  }
+
+  dropDeadLetter(name: string, number: number): Promise<void> {
+    return this.request('DELETE', `${webhookPath(name)}/dead-letter/${number}`)
+  }
+
   listTools(): Promise<readonly ToolRecord[]> {
     return this.request('GET', '/v1/tool')
   }
@@ -520,6 +548,10 @@ function classPath(nameOrNumber: string): string {
 
 function flags(options: AlterationOptions): Record<string, string> {
   return Object.fromEntries(Object.entries(options).map(([name, value]) => [name, String(value)]))
+}
+
+function webhookPath(name: string): string {
+  return `/v1/webhook/${encodeURIComponent(name)}`
 }
 
 function objectPath(oid: Oid): string {

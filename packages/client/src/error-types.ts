@@ -127,6 +127,10 @@ export const errorTypes = {
   FederatedDatabaseNotFound: { status: 404, isRepeatable: false },
   /** The server keeps no audit log. */
   AuditLogNotConfigured: { status: 404, isRepeatable: false },
+  /** There is no such webhook. */
+  WebhookNotFound: { status: 404, isRepeatable: false },
+  /** There is no such dead letter. */
+  DeadLetterNotFound: { status: 404, isRepeatable: false },
   /** There is no such statement under way. */
   StatementNotFound: { status: 404, isRepeatable: false },
   /** The path does not exist. */
@@ -147,6 +151,8 @@ export const errorTypes = {
   LastAdministrator: { status: 409, isRepeatable: false },
   /** The server was started without authentication. */
   AuthenticationOff: { status: 409, isRepeatable: false },
+  /** The receiver of a webhook has not taken it. */
+  DeliveryFailed: { status: 409, isRepeatable: false },
   /** The name of a user is not one. */
   InvalidUserName: { status: 422, isRepeatable: false },
   /** A role cannot be granted so. */

@@ -105,12 +105,21 @@ describe('AshlarClient', () => {
     expect((await client.listChanges()).isAtEnd).toBe(true)
     expect(await client.listStatements()).toEqual([])
     await expect(client.stopStatement('none')).rejects.toMatchObject({ type: 'StatementNotFound' })
+    expect(await client.listWebhooks()).toEqual([])
+    const none = { type: 'WebhookNotFound' }
+    await expect(client.resumeWebhook('none')).rejects.toMatchObject(none)
+    await expect(client.listDeadLetters('none')).rejects.toMatchObject(none)
+    await expect(client.getDeadLetter('none', 1)).rejects.toMatchObject(none)
+    await expect(client.redeliverDeadLetter('none', 1)).rejects.toMatchObject(none)
+    await expect(client.dropDeadLetter('none', 1)).rejects.toMatchObject(none)
     await client.shutDown()
     const paths = [...used].map((path) => path.replace(/object\/[\d-]+/, 'object/:oid').replace('by.name', ':name'))
     const named = paths.map((path) =>
       path
         .replace(/namespace\/\w+$/, 'namespace/:name')
         .replace('Shop.Gadget', ':class')
+        .replace('webhook/none', 'webhook/:name')
+        .replace('dead-letter/1', 'dead-letter/:number')
         .replace('statement/none', 'statement/:id'),
     )
     const table = operations

@@ -15,6 +15,7 @@ import { ChangeFeed } from './changes/change-feed.ts'
 import { ChangeWaiters } from './changes/change-waiters.ts'
 import { LiveQuery } from './changes/live-query.ts'
 import { LogRemoval } from './changes/log-removal.ts'
+import { Subscription } from './changes/subscription.ts'
 import { type ChangeLogSetting, epochOf, isLogWanted, switchChangeLog } from './changes/switch-change-log.ts'
 import type { CallerDatabase } from './database.ts'
 import type { OperationScope } from './database-operations.ts'
@@ -269,6 +270,11 @@ export class FederatedDatabase extends CallerOperations {
   /** A query whose result is followed; to be begun and, at last, ended. It is of the whole federated database: no policy is asked. */
   liveQuery(request: QueryRequest): LiveQuery {
     return new LiveQuery(request, this.resources, this.changes)
+  }
+
+  /** To the changes, under a name of the caller's: kept in the store, whichever process works for it. */
+  subscription(name: string): Subscription {
+    return new Subscription(this.store, this.database.session.number, name)
   }
 
   /** For a reply of so many bytes, until the returned function is called. Throws ServerBusy. */

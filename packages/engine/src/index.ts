@@ -32,6 +32,13 @@ export { type CancelSignal, delay } from './cancel-signal.ts'
 export type { ChangesPage, ChangesRequest, ToldChange } from './changes/change-feed.ts'
 export type { RowEvent, RowEventName } from './changes/followed-rows.ts'
 export type { LiveQuery, LiveStep } from './changes/live-query.ts'
+export {
+  type DeadLetter,
+  type DeadLetterSummary,
+  type Subscription,
+  SubscriptionLost,
+  type SubscriptionState,
+} from './changes/subscription.ts'
 export type { ChangeLogSetting } from './changes/switch-change-log.ts'
 export type { CallerDatabase, Database, TransactionStep } from './database.ts'
 export type { DetailedStatistics } from './ddl/detailed-statistics.ts'

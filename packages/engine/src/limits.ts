@@ -112,6 +112,13 @@ export const defaultEngineLimits: EngineLimits = {
   liveRowsMax: 10_000,
 }
 
+/** A subscription whose process gives no heartbeat for so long is taken over; one is given three times as often. */
+export const subscriptionLeaseMs = 30_000
+/** Of one subscription: the oldest gives way. */
+export const deadLettersMax = 1_000
+/** Told at once. */
+export const deadLettersPageMax = 100
+
 /** What texts and the plans made of them take in a process at most, as it is estimated; half of them at least are those used last. */
 export const plansBytesMax = 24 * 2 ** 20
 

@@ -50,6 +50,12 @@ export interface ServerLimits {
   readonly changeFollowersPerAddressMax: number
   /** How long nothing may be sent to who follows the changes, before a heartbeat. */
   readonly changeHeartbeatMs: number
+  /** How long the receiver of a webhook has for its reply. */
+  readonly webhookTimeoutMs: number
+  /** When a delivery of a webhook that has failed is tried again first; each time after three times as long. */
+  readonly webhookRetryMsMin: number
+  /** After how long it is tried again at the latest. */
+  readonly webhookRetryMsMax: number
   /** Runs of tools in one process that go on after their replies. */
   readonly backgroundRunsMax: number
   /** How long a statement waits for a place among those that work. */
@@ -96,6 +102,9 @@ export const defaultServerLimits: ServerLimits = {
   changeFollowersMax: 256,
   changeFollowersPerAddressMax: 64,
   changeHeartbeatMs: 15_000,
+  webhookTimeoutMs: 15_000,
+  webhookRetryMsMin: 5_000,
+  webhookRetryMsMax: 3_600_000,
   backgroundRunsMax: 4,
   slowQueryMs: 1_000,
   stopMsMax: 10_000,
@@ -195,6 +204,13 @@ export const slowQueryTextMax = 10_000
 export const metricsStoreMsMax = 1_000
 /** How long a request may wait for a change. */
 export const changeWaitMsMax = 60_000
+/** Of one delivery of a webhook. */
+export const webhookChangesMax = 1_000
+/** Bytes of a receiver's reply that are read. */
+export const webhookReplyBytesMax = 4_096
+/** How often a process looks whether it is to work for a webhook for which another one does; and at most, while much is changed. */
+export const webhookRestMs = 5_000
+export const webhookLookMs = 200
 /** How often certificate files are looked at. */
 export const certificateLookMs = 5_000
 /** How long a connection on which nothing is asked is kept. */

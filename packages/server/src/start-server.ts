@@ -32,6 +32,8 @@ import { keepTickShape } from './tick-shape.ts'
 import { CertificateFiles, readTlsFiles, type TlsMaterial } from './tls/certificate-files.ts'
 import { requestTraces } from './tracing/request-traces.ts'
 import { version } from './version.ts'
+import type { WorkerListener } from './webhooks/webhook-worker.ts'
+import { Webhooks } from './webhooks/webhooks.ts'
 
 export interface RunningServer {
   /** Where it listens, such as http://127.0.0.1:8185. */
@@ -58,17 +60,19 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
   let app: FastifyInstance
   let warnings: RoleWarnings | undefined
   const backups = config.backups && new BackupSchedule(config.backups, fds, toldOfBackups(logger))
+  let webhooks: Webhooks | undefined
   const { promise: stopped, resolve: hasStopped } = withResolvers()
   const stop = (): Promise<void> => {
     tls?.files.close()
     stopping ??= Promise.resolve(warnings?.stop())
-      .then(() => backups?.stop())
+      .then(() => Promise.all([backups?.stop(), webhooks?.stop()]))
       .then(() => stopAll(app, fds, security))
       .finally(() => audit?.file.close())
       .finally(hasStopped)
     return stopping
   }
   try {
+    webhooks = config.webhooks && new Webhooks(config.webhooks, fds, limits, toldOfWebhooks(logger))
     app = await buildServer({
       federatedDatabases: fds,
       defaultAlias: config.default,
@@ -80,6 +84,7 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
       ...(tls && { tls: tls.options }),
       ...(audit && { audit }),
       ...(backups && { backups }),
+      ...(webhooks && { webhooks }),
       ...(peers === undefined ? {} : { peers }),
       ...(security === undefined ? {} : { security }),
       traces: await requestTraces(version),
@@ -98,6 +103,7 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
   warnings = security && new RoleWarnings(security.callers, fds, (message) => logger.warn(message))
   warnings?.start()
   backups?.start()
+  webhooks?.start()
   const reload = (): void => {
     tls?.files.reload()
     audit?.file
@@ -306,6 +312,15 @@ function toldOfBackups(logger: Logger): ScheduleListener {
   return {
     onBackup: (fdAlias, backup, removed) => logger.info({ fdAlias, backup, removed }, 'a backup was made'),
     onFailure: (fdAlias, message) => logger.error({ fdAlias }, message),
+  }
+}
+
+function toldOfWebhooks(logger: Logger): WorkerListener {
+  return {
+    onFailure: (webhook, reason) => logger.warn({ webhook }, `A delivery has failed: ${reason}`),
+    onDeadLetter: (webhook, reason) => logger.error({ webhook }, `A delivery was given up: ${reason}`),
+    onDisabled: (webhook, reason) => logger.error({ webhook }, reason),
+    onFault: (err) => logger.error({ err }, 'work for a webhook failed'),
   }
 }
 

@@ -107,6 +107,19 @@ export const keyLayout: readonly KeyPart[] = [
     holds: 'up to which commit the change log was removed',
     isCopied: true,
   },
+  // They go on in the copy, as other followers do.
+  {
+    prefix: [log, 2],
+    rest: 'digest of a name (16)',
+    holds: 'how far a subscription to the changes has come',
+    isCopied: true,
+  },
+  {
+    prefix: [log, 3],
+    rest: 'digest of a name (16), number (8)',
+    holds: 'what a subscription could not deliver',
+    isCopied: true,
+  },
 ]
 
 /** The key of a part that has but one. */

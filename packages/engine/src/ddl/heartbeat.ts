@@ -84,7 +84,11 @@ export class Heartbeat {
   }
 
   private async beat(): Promise<void> {
-    const row: StoredBeat = { beat: ++this.beats, pid: process.pid, ...(place === undefined ? {} : { place }) }
+    const row: StoredBeat = {
+      beat: ++this.beats,
+      pid: process.pid,
+      ...(ownPlace === undefined ? {} : { place: ownPlace }),
+    }
     const value = Buffer.from(JSON.stringify(row))
     await this.store.commit({ changes: [{ kind: 'put', key: this.key, value }], preconditions: [] })
   }
@@ -96,7 +100,7 @@ function ignoreUntilNextBeat(): void {}
 /** `stored`: a heartbeat row. True if its process has certainly ended, false if that is not known. */
 export function isProcessDead(stored: Bytes): boolean {
   const row = JSON.parse(Buffer.from(stored).toString()) as StoredBeat
-  if (place === undefined || row.place !== place) return false
+  if (ownPlace === undefined || row.place !== ownPlace) return false
   try {
     process.kill(row.pid, 0)
     return isZombie(row.pid)
@@ -117,7 +121,7 @@ function isZombie(pid: number): boolean {
 }
 
 /** This boot of this machine, and the PID namespace: containers have their own. */
-const place = placeHere()
+export const ownPlace = placeHere()
 
 function placeHere(): string | undefined {
   try {

@@ -24,6 +24,8 @@ describe('the table of key parts', () => {
       ...[keySpace.container, keySpace.object, keySpace.link, keySpace.index, keySpace.receipt].map((space) => [space]),
       [keySpace.log, 0],
       [keySpace.log, 1],
+      [keySpace.log, 2],
+      [keySpace.log, 3],
     ]
     expect(keyLayout.map(({ prefix }) => [...prefix])).toEqual(all)
   })

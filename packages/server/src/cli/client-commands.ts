@@ -2,6 +2,7 @@
 
 import { setMaxListeners } from 'node:events'
 import { runBench } from './client/bench.ts'
+import { listChanges } from './client/changes.ts'
 import { exportData } from './client/export.ts'
 import { listFds, showFd } from './client/fds.ts'
 import { importFile } from './client/import.ts'
@@ -19,6 +20,14 @@ import {
 } from './client/schema.ts'
 import { showStatus } from './client/status.ts'
 import { listTools, runTool } from './client/tools.ts'
+import {
+  dropDeadLetter,
+  listDeadLetters,
+  listWebhooks,
+  redeliverDeadLetter,
+  resumeWebhook,
+  showDeadLetter,
+} from './client/webhooks.ts'
 import type { CommandContext } from './command-context.ts'
 import { CommandError } from './command-error.ts'
 import { type ConnectionOptions, connect } from './connection.ts'
@@ -38,19 +47,26 @@ const commands = {
   deleteObjects,
   diffSchema,
   drawSchema,
+  dropDeadLetter,
   dropIndex,
   exportData,
   getObjects,
   importFile,
+  listChanges,
+  listDeadLetters,
   listFds,
   listIndexes,
   listTools,
+  listWebhooks,
   planSchema,
   pullSchema,
+  redeliverDeadLetter,
+  resumeWebhook,
   runBench,
   runQuery,
   runShell,
   runTool,
+  showDeadLetter,
   showFd,
   showSchemaLog,
   showStatus,

@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { version } from '../version.ts'
 import { addBackupCommand, addRestoreCommand } from './backup.ts'
 import { addBenchCommand } from './bench.ts'
+import { addChangesCommand, addWebhookCommand } from './change-commands.ts'
 import { addCompactCommand } from './compact.ts'
 import { addCompletionCommand } from './completion.ts'
 import { addCopyCommand } from './copy.ts'
@@ -39,11 +40,13 @@ const sections: Readonly<Record<string, readonly Declared[]>> = {
     { names: ['shell'], add: addShellCommand },
     { names: ['get', 'create', 'update', 'delete'], add: addObjectCommands },
     { names: ['import', 'export'], add: addDataCommands },
+    { names: ['changes'], add: addChangesCommand },
   ],
   'Schema and administration:': [
     { names: ['schema'], add: addSchemaCommand },
     { names: ['index'], add: addIndexCommand },
     { names: ['tool'], add: addToolCommand },
+    { names: ['webhook'], add: addWebhookCommand },
     { names: ['bench'], add: addBenchCommand },
   ],
   'On the machine of the server:': [

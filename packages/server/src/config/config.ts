@@ -3,6 +3,7 @@ import type { ChangeLogSetting, Dialect } from '@ashlar/engine'
 import type { BackupSettings } from '../backups/backup-settings.ts'
 import type { Limits } from '../limits.ts'
 import type { CertificateName } from '../tls/certificate-name.ts'
+import type { WebhookSettings } from '../webhooks/webhook-settings.ts'
 
 export interface FederatedDatabaseConfig {
   readonly alias: string
@@ -88,6 +89,8 @@ export interface Config {
   readonly importDir: string | undefined
   /** Where backups are kept, and which the server makes by itself. */
   readonly backups: BackupSettings | undefined
+  /** Where changes are delivered by themselves. */
+  readonly webhooks: WebhookSettings | undefined
 }
 
 /** The addresses of all stores that the server opens. */

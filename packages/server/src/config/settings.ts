@@ -18,6 +18,7 @@ import {
   readTexts,
   readWorkers,
 } from './read-value.ts'
+import { readWebhooks } from './read-webhooks.ts'
 
 /** `name`: the setting as whoever gave the value knows it. Throws ConfigError. */
 type Read<T> = (value: unknown, name: string) => T
@@ -145,6 +146,14 @@ export const settings: readonly Setting[] = [
     read: readBackups,
     readInFile: orNull(readBackups),
     inFile: 'backups: {directory, every, …}',
+  },
+  {
+    field: 'webhooks',
+    help: 'receivers to which changes are posted: allowedHosts, allowPrivateAddresses, hooks',
+    otherwise: 'none',
+    read: readWebhooks,
+    readInFile: orNull(readWebhooks),
+    inFile: 'webhooks: {allowedHosts, hooks, …}',
   },
   {
     field: 'allowShutdown',

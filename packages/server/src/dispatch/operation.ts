@@ -25,6 +25,7 @@ import type { ChangeFollowers } from '../statements/change-followers.ts'
 import type { StatementKind } from '../statements/statement.ts'
 import type { Statements } from '../statements/statements.ts'
 import type { ToolRuns } from '../tools/tool-runs.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { Schema } from '../wire/json-schema.ts'
 
 /** Of a body: JSON, rows of which each is a line, text for people, a table, an archive, events as they happen, or metrics. */
@@ -66,6 +67,8 @@ export interface ServiceContext {
   readonly audit?: AuditLog | undefined
   /** Where the configuration says where they are kept. */
   readonly backups?: BackupSchedule | undefined
+  /** Where the configuration has any. */
+  readonly webhooks?: Webhooks | undefined
   /** Who asks where nobody has found that out: everyone without authentication, else nobody. */
   readonly unknownCaller: Caller
   /** Stops the server once the reply is sent. */

@@ -31,6 +31,7 @@ import type { TlsMaterial } from '../tls/certificate-files.ts'
 import type { Place } from '../tools/boot-file.ts'
 import { ToolRuns } from '../tools/tool-runs.ts'
 import type { RequestTraces } from '../tracing/request-traces.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
 import { serveByAddress } from './arrivals.ts'
 import { auditRequest } from './audit-requests.ts'
 import { answerBrokenRequest } from './broken-request.ts'
@@ -65,6 +66,7 @@ export interface ServerOptions {
   readonly audit?: AuditLog
   /** Where the configuration says where backups are kept. */
   readonly backups?: BackupSchedule
+  readonly webhooks?: Webhooks
   /** Where requests come encrypted. */
   readonly tls?: TlsOptions
   /** Other processes on the same port, if any. */
@@ -162,8 +164,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
       processMetrics,
       router,
       security,
-      audit: options.audit,
-      backups: options.backups,
+      ...configuredParts(options),
       unknownCaller: options.authenticator === undefined && security === undefined ? everyone : nobody,
       stop: options.onStop,
     },
@@ -174,6 +175,19 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   registerHealth(app, fds, options)
   registerReferencePage(app)
   return app
+}
+
+/** What a server has where its configuration says so. */
+function configuredParts({
+  audit,
+  backups,
+  webhooks,
+}: ServerOptions): Pick<ServerOptions, 'audit' | 'backups' | 'webhooks'> {
+  return {
+    ...(audit && { audit }),
+    ...(backups && { backups }),
+    ...(webhooks && { webhooks }),
+  }
 }
 
 /** To be called before `stopInOrder`: it is stopped before the requests under way are waited for. */

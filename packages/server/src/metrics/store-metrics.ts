@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { FederatedDatabase, Statistics } from '@ashlar/engine'
 import type { BackupState } from '../backups/backup-schedule.ts'
 import { metricsStoreMsMax } from '../limits.ts'
+import type { WebhookState, Webhooks } from '../webhooks/webhooks.ts'
 import type { Metric, Sample } from './metric.ts'
 
 export interface StoreState {
@@ -14,17 +15,25 @@ export interface StoreState {
   readonly freeBytes: number | undefined
   /** When the latest backup was made, in milliseconds since 1970; undefined where none is known. */
   readonly backupAt: number | undefined
+  /** Empty where the store does not answer in time. */
+  readonly webhooks: readonly WebhookState[]
 }
 
 export function storeStates(
   fds: readonly FederatedDatabase[],
   backups: readonly BackupState[] = [],
+  webhooks?: Webhooks,
 ): Promise<StoreState[]> {
   return Promise.all(
     fds.map(async (fd) => {
-      const [statistics, freeBytes] = await Promise.all([inTime(fd.statistics()), freeBytesOf(fd)])
+      const [statistics, freeBytes, hooks = []] = await Promise.all([
+        inTime(fd.statistics()),
+        freeBytesOf(fd),
+        webhooks && inTime(webhooks.statesOf(fd.alias)),
+      ])
       const at = backups.find(({ fd: alias }) => alias === fd.alias)?.lastBackup?.at
-      return { alias: fd.alias, statistics, freeBytes, backupAt: at === undefined ? undefined : Date.parse(at) }
+      const backupAt = at === undefined ? undefined : Date.parse(at)
+      return { alias: fd.alias, statistics, freeBytes, backupAt, webhooks: hooks }
     }),
   )
 }
@@ -51,6 +60,23 @@ function ofEach(read: (state: StoreState) => number | undefined): (states: reado
       const value = read(state)
       return value === undefined ? [] : [{ labels: { fd: state.alias }, value }]
     })
+}
+
+/** By webhook, of those that have begun. */
+function ofHooks(
+  read: (state: NonNullable<WebhookState['state']>) => number | undefined,
+): (states: readonly StoreState[]) => readonly Sample[] {
+  return (states) =>
+    states.flatMap(({ alias, webhooks }) =>
+      webhooks.flatMap(({ config: { name }, state }) => {
+        const value = state && read(state)
+        return value === undefined ? [] : [{ labels: { fd: alias, webhook: name }, value }]
+      }),
+    )
+}
+
+function secondsSince(time: string): number {
+  return Math.max(0, Date.now() - Date.parse(time)) / 1_000
 }
 
 export const storeMetrics: readonly Metric<readonly StoreState[]>[] = [
@@ -93,6 +119,46 @@ export const storeMetrics: readonly Metric<readonly StoreState[]>[] = [
     labels: ['fd'],
     together: 'max',
     read: ofEach(({ backupAt }) => backupAt && Math.max(0, Date.now() - backupAt) / 1_000),
+  },
+  {
+    name: 'ashlar_webhook_deliveries_total',
+    type: 'counter',
+    help: 'Deliveries that the receiver of a webhook has taken.',
+    labels: ['fd', 'webhook'],
+    together: 'max',
+    read: ofHooks(({ deliveries }) => deliveries),
+  },
+  {
+    name: 'ashlar_webhook_failures_total',
+    type: 'counter',
+    help: 'Attempts to deliver that have failed.',
+    labels: ['fd', 'webhook'],
+    together: 'max',
+    read: ofHooks(({ failures }) => failures),
+  },
+  {
+    name: 'ashlar_webhook_failing_seconds',
+    type: 'gauge',
+    help: 'Since the delivery that is due was first tried; 0 where none has failed.',
+    labels: ['fd', 'webhook'],
+    together: 'max',
+    read: ofHooks(({ failingSince }) => (failingSince === undefined ? 0 : secondsSince(failingSince))),
+  },
+  {
+    name: 'ashlar_webhook_dead_letters',
+    type: 'gauge',
+    help: 'Deliveries that were given up, and are kept until somebody sends them again or drops them.',
+    labels: ['fd', 'webhook'],
+    together: 'max',
+    read: ofHooks(({ deadLetters }) => deadLetters),
+  },
+  {
+    name: 'ashlar_webhook_disabled',
+    type: 'gauge',
+    help: '1 where a webhook delivers nothing until it is resumed.',
+    labels: ['fd', 'webhook'],
+    together: 'max',
+    read: ofHooks(({ disabled }) => (disabled === undefined ? 0 : 1)),
   },
   {
     name: 'ashlar_classes',

@@ -5,6 +5,7 @@ import { operations } from '../operations/table.ts'
 import { version } from '../version.ts'
 import * as changeSchemas from '../wire/change-schemas.ts'
 import { originalOf, type Schema, Type } from '../wire/json-schema.ts'
+import * as webhookSchemas from '../wire/webhook-schemas.ts'
 import * as wireSchemas from '../wire/wire-schemas.ts'
 
 /** Errors that any operation may answer with. */
@@ -283,7 +284,7 @@ function linesOf({ streamsRows, asksForText, writes }: Operation): object {
   }
 }
 
-const schemas: Readonly<Record<string, Schema>> = { ...wireSchemas, ...changeSchemas }
+const schemas: Readonly<Record<string, Schema>> = { ...wireSchemas, ...changeSchemas, ...webhookSchemas }
 const nameOf = new Map(Object.entries(schemas).map(([name, schema]) => [schema, name]))
 
 function components(): Record<string, object> {

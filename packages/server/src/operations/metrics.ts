@@ -17,10 +17,10 @@ export const metricsOperations: readonly ServiceOperation[] = [
     writes: ['metrics'],
     isTransactional: false,
     errors: ['NotAcceptable'],
-    async run({ service: { processMetrics, federatedDatabases, peers, backups } }) {
+    async run({ service: { processMetrics, federatedDatabases, peers, backups, webhooks } }) {
       const [others, states] = await Promise.all([
         peers.gather({ about: 'metrics' }),
-        storeStates(federatedDatabases.all, backups?.states()),
+        storeStates(federatedDatabases.all, backups?.states(), webhooks),
       ])
       const shared = readMetrics(storeMetrics, states)
       return { body: Buffer.from(await expose([processMetrics(), ...others, shared])), type: 'metrics' }

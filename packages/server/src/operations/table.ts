@@ -14,6 +14,7 @@ import { securityOperations } from './security/security-operations.ts'
 import { statementOperations } from './statement.ts'
 import { toolOperations, toolServiceOperations } from './tool.ts'
 import { transactionOperation } from './transaction.ts'
+import { webhookOperations } from './webhooks.ts'
 
 const single: readonly Operation[] = [
   ...serviceOperations,
@@ -24,6 +25,7 @@ const single: readonly Operation[] = [
   ...queryOperations,
   ...exportOperations,
   ...changeOperations,
+  ...webhookOperations,
   ...statementOperations,
   ...auditOperations,
   ...metricsOperations,

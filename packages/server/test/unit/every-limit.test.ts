@@ -135,6 +135,8 @@ const elsewhere: readonly (keyof Limits)[] = [
   ...(['lineBytesMax', 'bulkNamesMax'] as const),
   // Of the change feed.
   ...(['changeFollowersMax', 'changeFollowersPerAddressMax', 'changeHeartbeatMs', 'changeLookMs'] as const),
+  // Of webhooks: contract 2.5.
+  ...(['webhookTimeoutMs', 'webhookRetryMsMin', 'webhookRetryMsMax'] as const),
   ...(['changeLogMs', 'changeLogBytesMax', 'changeLogRemovalMs', 'liveRowsMax'] as const),
   // Off, unless it is configured.
   'callerRequestsPerSecondMax',

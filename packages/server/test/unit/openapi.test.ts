@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { problemEntry, problemTypes } from '../../src/errors/server-errors.ts'
 import { operations } from '../../src/operations/table.ts'
 import * as changeSchemas from '../../src/wire/change-schemas.ts'
+import * as webhookSchemas from '../../src/wire/webhook-schemas.ts'
 import * as wireSchemas from '../../src/wire/wire-schemas.ts'
 import { openServer } from './open-server.ts'
 
@@ -93,7 +94,9 @@ describe('the OpenAPI document', () => {
 
   it('has each schema once, by its name, and says in its place what it means there', async () => {
     const { components, paths } = await readDocument()
-    expect(Object.keys(components.schemas)).toEqual(Object.keys({ ...wireSchemas, ...changeSchemas }))
+    expect(Object.keys(components.schemas)).toEqual(
+      Object.keys({ ...wireSchemas, ...changeSchemas, ...webhookSchemas }),
+    )
     const body = { schema: { $ref: '#/components/schemas/UpdateObjectBody' } }
     expect(paths['/v1/object/{oid}']?.put?.requestBody?.content).toEqual({ 'application/json': body })
     expect(components.schemas.ObjectCreated?.properties).toEqual({

@@ -1,0 +1,62 @@
+/** `ashlar changes`: what was changed, a line a change, up to now or for as long as it is let. */
+import type { ChangeRecord } from '@ashlar/client'
+import type { CommandContext } from '../command-context.ts'
+import { CommandError } from '../command-error.ts'
+import { stringifyExactly } from '../exact-json.ts'
+import { exitCodes } from '../exit-codes.ts'
+
+interface ChangesOptions {
+  readonly since?: string
+  readonly class?: string
+  readonly where?: string
+  readonly keys?: boolean
+  readonly follow?: boolean
+}
+
+/** Tells the position to go on from, also after Ctrl-C. */
+export async function listChanges(
+  { client, output, signal }: CommandContext,
+  _words: readonly unknown[],
+  { since = 'first', class: className, where, keys, follow }: ChangesOptions,
+): Promise<void> {
+  if (where !== undefined && className === undefined)
+    throw new CommandError(exitCodes.usage, '--where needs --class, of whose objects it is a predicate.')
+  const asked = {
+    since,
+    include: keys === true ? ('keys' as const) : ('values' as const),
+    ...(className !== undefined && { className }),
+    ...(where !== undefined && { where }),
+    signal,
+  }
+  const write = (change: ChangeRecord): Promise<void> =>
+    output.write(`${output.isJson ? stringifyExactly(change) : lineOf(change)}\n`)
+  let position = since
+  try {
+    if (follow === true) {
+      const noted = (reached: string): void => {
+        position = reached
+      }
+      for await (const change of client.followChanges(asked, noted)) await write(change)
+    }
+    for (let isAtEnd = false; !isAtEnd; ) {
+      const page = await client.listChanges({ ...asked, since: position, limit: 1_000 })
+      for (const change of page.changes) await write(change)
+      ;({ position, isAtEnd } = page)
+    }
+  } finally {
+    output.note(`Go on with --since ${position}`)
+  }
+}
+
+function lineOf({ position, at, change, class: name, oid, attributes, ...rest }: ChangeRecord): string {
+  const { attribute, target } = rest as { readonly attribute?: string; readonly target?: string }
+  const what = attributes?.join(', ') ?? (attribute === undefined ? '' : `${attribute} ${target ?? ''}`.trimEnd())
+  return [
+    position,
+    at,
+    change.padEnd(8),
+    [name, oid, what].filter((part) => part !== undefined && part !== '').join(' '),
+  ]
+    .join('  ')
+    .trimEnd()
+}

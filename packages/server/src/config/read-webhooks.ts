@@ -1,0 +1,141 @@
+/** The setting `webhooks` of the configuration file: where changes are delivered by themselves. */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { webhookChangesMax } from '../limits.ts'
+import { readSecret } from '../webhooks/signature.ts'
+import { hostOf, isAllowedHost } from '../webhooks/targets.ts'
+import type { WebhookConfig, WebhookSettings } from '../webhooks/webhook-settings.ts'
+import { ConfigError } from './config.ts'
+import { didYouMean, objectOf, readBoolean, readDuration, readText, readTexts } from './read-value.ts'
+import { unreadableFile } from './unreadable-file.ts'
+
+const fields = ['allowedHosts', 'allowPrivateAddresses', 'hooks'] as const
+const hookFields = [
+  'name',
+  'fd',
+  'url',
+  'secretFile',
+  'secretVariable',
+  'class',
+  'where',
+  'include',
+  'since',
+  'changesMax',
+  'retryFor',
+] as const
+
+const dayMs = 86_400_000
+const changesUsual = 100
+const namePattern = /^[A-Za-z0-9_.-]{1,64}$/
+
+/** Throws ConfigError. */
+export function readWebhooks(value: unknown, name: string): WebhookSettings {
+  const given = objectOf(value, name)
+  refuseOthers(given, fields, name)
+  const allowedHosts = readTexts(given.allowedHosts, `allowedHosts of ${name}`).map((host) => host.toLowerCase())
+  const allowPrivateAddresses =
+    given.allowPrivateAddresses === undefined
+      ? false
+      : readBoolean(given.allowPrivateAddresses, `allowPrivateAddresses of ${name}`)
+  if (!Array.isArray(given.hooks)) throw new ConfigError(`hooks of ${name} is a list of webhooks.`)
+  const hooks = given.hooks.map((hook, i) => readHook(hook, `hooks[${i}] of ${name}`, allowedHosts))
+  const names = new Set<string>()
+  for (const { name: own } of hooks) {
+    if (names.has(own)) throw new ConfigError(`Two webhooks of ${name} are called ${own}.`)
+    names.add(own)
+  }
+  return { allowedHosts, allowPrivateAddresses, hooks }
+}
+
+function readHook(value: unknown, place: string, allowedHosts: readonly string[]): WebhookConfig {
+  const given = objectOf(value, place)
+  refuseOthers(given, hookFields, place)
+  const name = readText(given.name, `name of ${place}`)
+  if (!namePattern.test(name)) {
+    throw new ConfigError(`name of ${place} has 1 to 64 letters, digits, '.', '_' and '-', not '${name}'.`)
+  }
+  const text = (field: 'class' | 'where'): string | undefined =>
+    given[field] === undefined ? undefined : readText(given[field], `${field} of webhook ${name}`)
+  const className = text('class')
+  const where = text('where')
+  if (where !== undefined && className === undefined)
+    throw new ConfigError(`where of webhook ${name} needs class, of whose objects it is a predicate.`)
+  const of = (field: string): string => `${field} of webhook ${name}`
+  return {
+    name,
+    fd: readText(given.fd ?? 'default', of('fd')),
+    url: readUrl(given.url, of('url'), allowedHosts),
+    secret: readSecretOf(given, name),
+    className,
+    where,
+    include: oneOf(given.include, ['values', 'keys'] as const, of('include')),
+    since: oneOf(given.since, ['now', 'first'] as const, of('since')),
+    changesMax: readCount(given.changesMax, of('changesMax')),
+    retryForMs: given.retryFor === undefined ? dayMs : readDuration(given.retryFor, of('retryFor')),
+  }
+}
+
+function refuseOthers(given: Readonly<Record<string, unknown>>, known: readonly string[], place: string): void {
+  for (const field of Object.keys(given)) {
+    if (known.includes(field)) continue
+    throw new ConfigError(`${place} has no field ${field}.${didYouMean(field, known)}`)
+  }
+}
+
+function readUrl(value: unknown, what: string, allowedHosts: readonly string[]): URL {
+  const text = readText(value, what)
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:'))
+    throw new ConfigError(`${what} is an address by https or http, not '${text}'.`)
+  if (url.username !== '' || url.password !== '')
+    throw new ConfigError(`${what} has no user and password: the signature shows who sends.`)
+  const host = hostOf(url)
+  if (isAllowedHost(host, allowedHosts)) return url
+  throw new ConfigError(`${what} leads to ${host}, which is not one of allowedHosts.`)
+}
+
+/** The secret itself is in none of the messages. */
+function readSecretOf(given: Readonly<Record<string, unknown>>, name: string): Buffer {
+  const { secretFile, secretVariable } = given
+  if ((secretFile === undefined) === (secretVariable === undefined))
+    throw new ConfigError(`Webhook ${name} needs either secretFile or secretVariable.`)
+  const [text, place] =
+    secretFile === undefined
+      ? variable(readText(secretVariable, `secretVariable of webhook ${name}`), name)
+      : file(readText(secretFile, `secretFile of webhook ${name}`), name)
+  const secret = readSecret(text)
+  if (secret !== undefined) return secret
+  throw new ConfigError(
+    `The secret of webhook ${name} (${place}) is not whsec_ and 24 to 64 bytes in base64: echo "whsec_$(openssl rand -base64 32)" makes one.`,
+  )
+}
+
+function variable(called: string, name: string): readonly [string, string] {
+  const text = process.env[called]
+  if (text === undefined)
+    throw new ConfigError(`The environment variable ${called}, the secret of webhook ${name}, is not set.`)
+  return [text, called]
+}
+
+function file(path: string, name: string): readonly [string, string] {
+  try {
+    return [readFileSync(resolve(path), 'utf8'), path]
+  } catch (error) {
+    const why = unreadableFile(error as NodeJS.ErrnoException)
+    throw new ConfigError(`The file ${path}, the secret of webhook ${name}, cannot be read: ${why}.`)
+  }
+}
+
+function oneOf<T extends string>(value: unknown, known: readonly [T, ...T[]], what: string): T {
+  if (value === undefined) return known[0]
+  const found = known.find((one) => one === value)
+  if (found !== undefined) return found
+  throw new ConfigError(`${what} is ${known.join(' or ')}, not ${JSON.stringify(value)}.`)
+}
+
+function readCount(value: unknown, what: string): number {
+  if (value === undefined) return changesUsual
+  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= webhookChangesMax)
+    return value as number
+  throw new ConfigError(`${what} is a whole number from 1 to ${webhookChangesMax}, not ${JSON.stringify(value)}.`)
+}

@@ -1,0 +1,152 @@
+/** The operations on webhooks (contract 2.5). */
+import { AshlarError } from '@ashlar/engine'
+import { type FdOperation, type FdRequest, param } from '../dispatch/operation.ts'
+import { ServerError } from '../errors/server-errors.ts'
+import type { WebhookState, Webhooks } from '../webhooks/webhooks.ts'
+import { type Static, Type } from '../wire/json-schema.ts'
+import { DeadLetter, DeadLetterSummary, WebhookRecord } from '../wire/webhook-schemas.ts'
+
+const nameParam = { name: 'Name of the webhook.' }
+const letterParams = { ...nameParam, number: 'Number of the dead letter.' }
+const common = { scope: 'fd', needs: 'operate', isOfWhole: true, tag: 'Changes', isTransactional: false } as const
+
+/** Throws WebhookNotFound where the server has none at all. */
+function hooksOf({ service: { webhooks } }: FdRequest): Webhooks {
+  if (webhooks === undefined)
+    throw new ServerError('WebhookNotFound', 'The configuration of the server has no webhooks.')
+  return webhooks
+}
+
+/** Throws DeadLetterNotFound. */
+function numberOf(request: FdRequest): number {
+  const text = param(request, 'number')
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  throw new ServerError('DeadLetterNotFound', `The number of a dead letter is a whole number from 1, not '${text}'.`)
+}
+
+/** Throws MalformedValue. */
+function afterOf({ query }: FdRequest): number {
+  const { after = '0' } = query
+  if (typeof after === 'string' && /^\d{1,15}$/.test(after)) return Number(after)
+  throw new AshlarError('MalformedValue', 'The parameter after is the number of a dead letter.')
+}
+
+function recordOf({ config, state }: WebhookState): Static<typeof WebhookRecord> {
+  const { name, url, className, where, include } = config
+  const { position, deliveries = 0, failures = 0, attempts = 0, deadLetters = 0 } = state ?? {}
+  const { failingSince, nextAttemptAt, deliveredAt } = state ?? {}
+  const reason = state?.disabled ?? state?.error
+  return {
+    name,
+    url: `${url.origin}${url.pathname}`,
+    ...(className === undefined ? {} : { class: className }),
+    ...(where === undefined ? {} : { where }),
+    include,
+    state: wordOf(state),
+    ...(reason === undefined ? {} : { reason }),
+    ...(position === undefined ? {} : { position }),
+    deliveries,
+    failures,
+    attempts,
+    ...(failingSince === undefined ? {} : { failingSince }),
+    ...(nextAttemptAt === undefined ? {} : { nextAttemptAt }),
+    ...(deliveredAt === undefined ? {} : { deliveredAt }),
+    deadLetters,
+  }
+}
+
+function wordOf(state: WebhookState['state']): Static<typeof WebhookRecord>['state'] {
+  if (state?.disabled !== undefined) return 'disabled'
+  if (state?.error !== undefined) return 'failing'
+  return state === undefined || state.owner === 0 ? 'waiting' : 'delivering'
+}
+
+export const webhookOperations: readonly FdOperation[] = [
+  {
+    ...common,
+    method: 'GET',
+    path: '/v1/webhook',
+    summary: 'The webhooks, and how their deliveries get on',
+    description: 'Those of the configuration of the server that are about this federated database.',
+    status: 200,
+    reply: Type.Array(WebhookRecord),
+    errors: [],
+    async run(_database, { fd, service: { webhooks } }) {
+      return { body: ((await webhooks?.statesOf(fd.alias)) ?? []).map(recordOf) }
+    },
+  },
+  {
+    ...common,
+    method: 'POST',
+    path: '/v1/webhook/:name/resume',
+    summary: 'Let a webhook deliver again',
+    description: 'Where it was disabled, by 410 of its receiver, or waits for the next attempt: that is made now.',
+    params: nameParam,
+    status: 204,
+    errors: ['WebhookNotFound', 'TransactionContention'],
+    async run(_database, request) {
+      await hooksOf(request).resume(request.fd.alias, param(request, 'name'))
+      return {}
+    },
+  },
+  {
+    ...common,
+    method: 'GET',
+    path: '/v1/webhook/:name/dead-letter',
+    summary: 'The deliveries of a webhook that were given up',
+    description: 'A hundred at most, the oldest first.',
+    params: nameParam,
+    queryParameters: {
+      after: {
+        description: 'Those behind this one, the last of a reply before.',
+        schema: Type.Integer({ default: 0 }),
+      },
+    },
+    status: 200,
+    reply: Type.Array(DeadLetterSummary),
+    errors: ['WebhookNotFound', 'MalformedValue'],
+    async run(_database, request) {
+      return { body: await hooksOf(request).deadLetters(request.fd.alias, param(request, 'name'), afterOf(request)) }
+    },
+  },
+  {
+    ...common,
+    method: 'GET',
+    path: '/v1/webhook/:name/dead-letter/:number',
+    summary: 'A delivery that was given up, with what it has told',
+    params: letterParams,
+    status: 200,
+    reply: DeadLetter,
+    errors: ['WebhookNotFound', 'DeadLetterNotFound'],
+    async run(_database, request) {
+      return { body: await hooksOf(request).deadLetter(request.fd.alias, param(request, 'name'), numberOf(request)) }
+    },
+  },
+  {
+    ...common,
+    method: 'POST',
+    path: '/v1/webhook/:name/dead-letter/:number/redeliver',
+    summary: 'Send a delivery that was given up once more',
+    description: 'Now, and out of the order of the changes. Once the receiver has taken it, it is no longer kept.',
+    params: letterParams,
+    status: 204,
+    errors: ['WebhookNotFound', 'DeadLetterNotFound', 'DeliveryFailed'],
+    async run(_database, request) {
+      await hooksOf(request).redeliver(request.fd.alias, param(request, 'name'), numberOf(request))
+      return {}
+    },
+  },
+  {
+    ...common,
+    method: 'DELETE',
+    path: '/v1/webhook/:name/dead-letter/:number',
+    summary: 'Drop a delivery that was given up',
+    params: letterParams,
+    status: 204,
+    errors: ['WebhookNotFound', 'DeadLetterNotFound'],
+    async run(_database, request) {
+      await hooksOf(request).dropDeadLetter(request.fd.alias, param(request, 'name'), numberOf(request))
+      return {}
+    },
+  },
+]

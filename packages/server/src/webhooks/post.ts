@@ -1,0 +1,94 @@
+/** One delivery: a POST that takes a bounded time, follows no redirect, and reads little of the reply. */
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { isIP } from 'node:net'
+import type { CancelSignal } from '@ashlar/engine'
+import { webhookReplyBytesMax } from '../limits.ts'
+import { version } from '../version.ts'
+import { AddressRefused, hostOf, isPrivate, publicLookup } from './targets.ts'
+
+export type Delivery =
+  | { readonly kind: 'delivered' }
+  /** The receiver wants no more of them (410). */
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'failed'; readonly reason: string; readonly retryAfterMs?: number | undefined }
+
+export interface Post {
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly allowPrivateAddresses: boolean
+  readonly timeoutMs: number
+  readonly signal: CancelSignal
+}
+
+/** Never throws; a failure names no secret, and nothing of the receiver's but its status. */
+export function post({ url, headers, body, allowPrivateAddresses, timeoutMs, signal }: Post): Promise<Delivery> {
+  const host = hostOf(url)
+  if (!allowPrivateAddresses && isIP(host) !== 0 && isPrivate(host)) return refused(new AddressRefused(host, host))
+  return new Promise((resolve) => {
+    const send = url.protocol === 'https:' ? requestHttps : requestHttp
+    const text = Buffer.from(body)
+    const sent = send(url, {
+      method: 'POST',
+      headers: {
+        ...headers,
+        'content-type': 'application/json',
+        'content-length': text.length,
+        'user-agent': `Ashlar/${version}`,
+      },
+      // A connection of its own: the address is looked at each time.
+      agent: false,
+      ...(allowPrivateAddresses ? {} : { lookup: publicLookup }),
+    })
+    const timer = setTimeout(() => end(failure(`it did not reply within ${timeoutMs / 1_000} s`)), timeoutMs)
+    const stop = (): void => end(failure('the server is stopping'))
+    const end = (delivery: Delivery): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', stop)
+      sent.destroy()
+      resolve(delivery)
+    }
+    signal.addEventListener('abort', stop)
+    if (signal.aborted) return stop()
+    sent.on('error', (error: NodeJS.ErrnoException) => end(failure(error.code ?? error.message)))
+    sent.once('response', (response) => {
+      const { statusCode = 0 } = response
+      const delivery = deliveryOf(statusCode, response.headers['retry-after'])
+      let bytes = 0
+      // Cut off, it might be taken for a failure by the receiver.
+      response.on('data', (part: Buffer) => {
+        bytes += part.length
+        if (bytes > webhookReplyBytesMax) end(delivery)
+      })
+      response
+        .once('end', () => end(delivery))
+        .once('close', () => end(delivery))
+        .once('error', () => end(delivery))
+    })
+    sent.end(text)
+  })
+}
+
+async function refused(error: Error): Promise<Delivery> {
+  return failure(error.message)
+}
+
+function failure(reason: string): Delivery {
+  return { kind: 'failed', reason }
+}
+
+function deliveryOf(status: number, retryAfter: string | undefined): Delivery {
+  if (status >= 200 && status < 300) return { kind: 'delivered' }
+  if (status === 410) return { kind: 'gone' }
+  const isRedirect = status >= 300 && status < 400
+  const reason = `status ${status}${isRedirect ? ', a redirect, which is not followed' : ''}`
+  return { kind: 'failed', reason, retryAfterMs: retryAfterMs(retryAfter) }
+}
+
+/** Of `Retry-After`: seconds, or a date. */
+function retryAfterMs(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined
+  const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now()
+  return ms > 0 ? ms : undefined
+}

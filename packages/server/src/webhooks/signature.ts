@@ -1,0 +1,20 @@
+/** Signatures as Standard Webhooks has them (https://www.standardwebhooks.com): receivers check them by any of its libraries. */
+import { createHmac } from 'node:crypto'
+
+const prefix = 'whsec_'
+const [keyBytesMin, keyBytesMax] = [24, 64]
+
+/** From `whsec_` and base64; undefined for what is no such secret. */
+export function readSecret(text: string): Buffer | undefined {
+  const encoded = text.trim()
+  if (!encoded.startsWith(prefix)) return undefined
+  const key = Buffer.from(encoded.slice(prefix.length), 'base64')
+  const isWhole = key.toString('base64').replace(/=+$/, '') === encoded.slice(prefix.length).replace(/=+$/, '')
+  return isWhole && key.length >= keyBytesMin && key.length <= keyBytesMax ? key : undefined
+}
+
+/** `seconds`: since 1970, of this attempt. */
+export function signedHeaders(key: Buffer, id: string, seconds: number, body: string): Record<string, string> {
+  const signature = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')
+  return { 'webhook-id': id, 'webhook-timestamp': String(seconds), 'webhook-signature': `v1,${signature}` }
+}

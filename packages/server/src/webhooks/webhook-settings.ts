@@ -1,0 +1,27 @@
+/** Where changes are delivered by themselves: the setting `webhooks`. */
+
+export interface WebhookSettings {
+  /** Names that URLs may have: `hooks.example.com`, or `*.example.com` for all below; in lower case. */
+  readonly allowedHosts: readonly string[]
+  /** Whether names may lead to this machine, and to networks that are nobody's. */
+  readonly allowPrivateAddresses: boolean
+  readonly hooks: readonly WebhookConfig[]
+}
+
+export interface WebhookConfig {
+  /** By which it is known: its state is kept under this name in the federated database. */
+  readonly name: string
+  readonly fd: string
+  readonly url: URL
+  /** The key of the signature. Never to be printed. */
+  readonly secret: Buffer
+  readonly className: string | undefined
+  readonly where: string | undefined
+  readonly include: 'values' | 'keys'
+  /** What a new one begins with: the oldest change that is kept, or those that come. */
+  readonly since: 'first' | 'now'
+  /** Changes of one delivery at most. */
+  readonly changesMax: number
+  /** For how long a delivery is tried again before it becomes a dead letter. */
+  readonly retryForMs: number
+}

@@ -1,0 +1,296 @@
+/**
+ * Delivers the changes of one webhook, one delivery after the other, as long as this process is the one that does. A delivery is told as done only
+ * after the receiver has taken it: killed in between, it is sent once more.
+ */
+import { createHash } from 'node:crypto'
+import {
+  AshlarError,
+  type ChangesPage,
+  type DeadLetter,
+  type FederatedDatabase,
+  type Subscription,
+  SubscriptionLost,
+  type SubscriptionState,
+} from '@ashlar/engine'
+import { subscriptionLeaseMs } from '@ashlar/engine/limits'
+import { type ServerLimits, webhookLookMs, webhookRestMs } from '../limits.ts'
+import { type Delivery, post } from './post.ts'
+import { signedHeaders } from './signature.ts'
+import type { WebhookConfig } from './webhook-settings.ts'
+
+export interface WorkerListener {
+  /** Told once for the same reason. */
+  onFailure(hook: string, reason: string): void
+  onDeadLetter(hook: string, reason: string): void
+  onDisabled(hook: string, reason: string): void
+  onFault(error: unknown): void
+}
+
+interface Message {
+  readonly id: string
+  readonly body: string
+  readonly changes: number
+  /** Where the subscription is once it is delivered. */
+  readonly position: string
+}
+
+export type WebhookLimits = Pick<ServerLimits, 'webhookTimeoutMs' | 'webhookRetryMsMin' | 'webhookRetryMsMax'>
+
+const beatMs = subscriptionLeaseMs / 3
+
+export class WebhookWorker {
+  readonly config: WebhookConfig
+  private readonly subscription: Subscription
+  private readonly fd: FederatedDatabase
+  private readonly allowPrivateAddresses: boolean
+  private readonly limits: WebhookLimits
+  private readonly listener: WorkerListener
+  private readonly ending = new AbortController()
+  private readonly stopping = this.ending.signal
+  private working: Promise<void> = Promise.resolve()
+  private toldReason: string | undefined
+  /** Ends a rest early. */
+  private wake: (() => void) | undefined
+
+  constructor(
+    config: WebhookConfig,
+    fd: FederatedDatabase,
+    allowPrivateAddresses: boolean,
+    limits: WebhookLimits,
+    listener: WorkerListener,
+  ) {
+    this.limits = limits
+    this.config = config
+    this.fd = fd
+    this.allowPrivateAddresses = allowPrivateAddresses
+    this.listener = listener
+    this.subscription = this.newSubscription()
+  }
+
+  /** For who looks at it, or changes it, beside this worker. */
+  newSubscription(): Subscription {
+    return this.fd.subscription(subscriptionName(this.config))
+  }
+
+  start(): void {
+    this.working = this.work()
+  }
+
+  /** What is being sent is broken off, and sent once more by whoever comes next. */
+  async stop(): Promise<void> {
+    this.ending.abort(new Error('the server is stopping'))
+    this.wake?.()
+    await this.working
+  }
+
+  /** Somebody has changed the subscription: it is looked at now. */
+  lookAgain(): void {
+    this.wake?.()
+  }
+
+  private async work(): Promise<void> {
+    while (!this.stopping.aborted) {
+      try {
+        const state = await this.subscription.acquire(() => this.beginning())
+        if (state !== undefined) await this.deliverAll(state)
+      } catch (error) {
+        if (this.stopping.aborted) break
+        if (error instanceof SubscriptionLost) continue
+        await this.noteProblem(error)
+      }
+      if (!this.stopping.aborted) await this.restUntilChanged()
+    }
+    await this.subscription.release().catch(() => undefined)
+  }
+
+  /** What kept it from its work may be gone with a change, as where a class was missing. */
+  private async restUntilChanged(): Promise<void> {
+    const seen = this.fd.waiters.count
+    await this.rest(webhookLookMs)
+    await this.fd.waiters.wait(seen, webhookRestMs, this.stopping)
+  }
+
+  private async beginning(): Promise<string> {
+    if (this.config.since === 'first') return 'first'
+    return (await this.fd.changes.page({ since: 'now', include: 'keys', limit: 1, signal: this.stopping })).position
+  }
+
+  /** Ends when this process no longer works for it, by SubscriptionLost. */
+  private async deliverAll(acquired: SubscriptionState): Promise<void> {
+    let state = acquired
+    let savedMs = performance.now()
+    let { position } = state
+    for (;;) {
+      if (state.disabled !== undefined) {
+        await this.rest(beatMs)
+        state = await this.subscription.update()
+        continue
+      }
+      const seen = this.fd.waiters.count
+      const page = await this.pageFrom(position)
+      if (page === undefined) {
+        state = await this.subscription.update({ position: 'first', hasMissed: true })
+        position = state.position
+        this.listener.onFailure(this.config.name, 'Changes were removed from the log before they were delivered.')
+        continue
+      }
+      if (state.error !== undefined && state.attempts === undefined) {
+        this.toldReason = undefined
+        state = await this.subscription.update({ error: undefined })
+      }
+      if (page.changes.length > 0) {
+        state = await this.deliver(this.messageOf(page, state), state)
+        position = state.position
+        savedMs = performance.now()
+        continue
+      }
+      position = page.position
+      if (performance.now() - savedMs >= beatMs) {
+        state = await this.subscription.update({ position })
+        savedMs = performance.now()
+      }
+      if (page.isAtEnd) await this.fd.waiters.wait(seen, beatMs, this.stopping)
+      this.stopping.throwIfAborted()
+    }
+  }
+
+  /** Until it is delivered, is a dead letter, or the receiver wants no more. */
+  private async deliver(message: Message, before: SubscriptionState): Promise<SubscriptionState> {
+    let state = before
+    for (;;) {
+      await this.restUntil(state.nextAttemptAt)
+      const delivery = await this.send(message.id, message.body)
+      if (delivery.kind === 'delivered') return this.delivered(message, state)
+      this.stopping.throwIfAborted()
+      if (delivery.kind === 'gone') return this.disable(state)
+      state = await this.failed(message, delivery, state)
+      if (state.position === message.position) return state
+    }
+  }
+
+  /** Once. */
+  send(id: string, body: string): Promise<Delivery> {
+    const { url, secret } = this.config
+    const headers = signedHeaders(secret, id, Math.floor(Date.now() / 1_000), body)
+    const { allowPrivateAddresses, limits, stopping: signal } = this
+    return post({ url, headers, body, allowPrivateAddresses, timeoutMs: limits.webhookTimeoutMs, signal })
+  }
+
+  private async delivered({ position }: Message, state: SubscriptionState): Promise<SubscriptionState> {
+    this.toldReason = undefined
+    const deliveredAt = new Date().toISOString()
+    const deliveries = state.deliveries + 1
+    return this.subscription.update({ ...noFailure, position, hasMissed: undefined, deliveredAt, deliveries })
+  }
+
+  private async disable(state: SubscriptionState): Promise<SubscriptionState> {
+    const disabled = 'The receiver has answered 410 Gone: it wants no more deliveries.'
+    const next = await this.subscription.update({ ...noFailure, disabled, failures: state.failures + 1 })
+    this.listener.onDisabled(this.config.name, disabled)
+    return next
+  }
+
+  private async failed(
+    message: Message,
+    { reason, retryAfterMs = 0 }: Extract<Delivery, { kind: 'failed' }>,
+    state: SubscriptionState,
+  ): Promise<SubscriptionState> {
+    const { name, retryForMs } = this.config
+    const nowMs = Date.now()
+    const attempts = (state.attempts ?? 0) + 1
+    const failingSince = state.failingSince ?? new Date(nowMs).toISOString()
+    const failures = state.failures + 1
+    if (nowMs - Date.parse(failingSince) >= retryForMs) {
+      const { id, body, changes, position } = message
+      const letter: DeadLetter = {
+        number: 0,
+        at: new Date(nowMs).toISOString(),
+        attempts,
+        error: reason,
+        id,
+        changes,
+        body,
+      }
+      this.listener.onDeadLetter(name, reason)
+      return this.subscription.update({ ...noFailure, position, hasMissed: undefined, failures }, letter)
+    }
+    if (this.toldReason !== reason) this.listener.onFailure(name, reason)
+    this.toldReason = reason
+    const waitMs = Math.max(retryMs(attempts, this.limits), Math.min(retryAfterMs, this.limits.webhookRetryMsMax))
+    const nextAttemptAt = new Date(nowMs + waitMs).toISOString()
+    return this.subscription.update({ attempts, failingSince, nextAttemptAt, error: reason, failures })
+  }
+
+  /** Undefined where changes are gone that were not delivered. */
+  private async pageFrom(since: string): Promise<ChangesPage | undefined> {
+    const { className, where, include, changesMax: limit } = this.config
+    try {
+      return await this.fd.changes.page({ since, className, where, include, limit, user: null, signal: this.stopping })
+    } catch (error) {
+      if (error instanceof AshlarError && error.type === 'ChangesGone') return undefined
+      throw error
+    }
+  }
+
+  private messageOf({ changes, position }: ChangesPage, { hasMissed }: SubscriptionState): Message {
+    const { name, fd } = this.config
+    const head = { type: 'changes', timestamp: new Date().toISOString() }
+    const data = { webhook: name, fd, ...(hasMissed === true ? { missed: true } : {}) }
+    const texts = changes.map(({ json }) => json.toString())
+    const text = `${JSON.stringify(data).slice(0, -1)},"changes":[${texts.join(',')}],"position":${JSON.stringify(position)}}`
+    const first = changes[0]?.position ?? position
+    const digest = createHash('sha256').update(`${fd} ${name} ${first} ${position}`).digest('hex')
+    return {
+      id: `msg_${digest.slice(0, 32)}`,
+      body: `${JSON.stringify(head).slice(0, -1)},"data":${text}}`,
+      changes: changes.length,
+      position,
+    }
+  }
+
+  /** With heartbeats. */
+  private async restUntil(time: string | undefined): Promise<void> {
+    if (time === undefined) return
+    for (;;) {
+      const leftMs = Date.parse(time) - Date.now()
+      if (leftMs <= 0) return
+      await this.rest(Math.min(leftMs, beatMs))
+      this.stopping.throwIfAborted()
+      await this.subscription.update()
+    }
+  }
+
+  private rest(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer)
+        this.wake = undefined
+        resolve()
+      }
+      const timer = setTimeout(end, ms).unref()
+      this.wake = end
+    })
+  }
+
+  /** What keeps it from its work, until that is mended: a class that is not there, a log that is off, a store out of reach. */
+  private async noteProblem(error: unknown): Promise<void> {
+    if (!(error instanceof AshlarError)) this.listener.onFault(error)
+    const { message } = error as Error
+    if (this.toldReason === message) return
+    this.toldReason = message
+    this.listener.onFailure(this.config.name, message)
+    await this.subscription.update({ error: message }).catch(() => undefined)
+  }
+}
+
+function subscriptionName({ name }: WebhookConfig): string {
+  return `webhook ${name}`
+}
+
+const noFailure = { attempts: undefined, failingSince: undefined, nextAttemptAt: undefined, error: undefined }
+
+/** Longer each time, and never the same for many that have failed together. */
+function retryMs(attempts: number, { webhookRetryMsMin, webhookRetryMsMax }: WebhookLimits): number {
+  const ms = Math.min(webhookRetryMsMin * 3 ** Math.min(attempts - 1, 20), webhookRetryMsMax)
+  return ms * (0.8 + 0.4 * Math.random())
+}

@@ -1,0 +1,104 @@
+/** The webhooks of a server: who delivers for each of them, how they are doing, and what somebody does about it. */
+import type { DeadLetter, DeadLetterSummary, FederatedDatabase, Subscription, SubscriptionState } from '@ashlar/engine'
+import { ServerError } from '../errors/server-errors.ts'
+import type { WebhookConfig, WebhookSettings } from './webhook-settings.ts'
+import { type WebhookLimits, WebhookWorker, type WorkerListener } from './webhook-worker.ts'
+
+export interface WebhookState {
+  readonly config: WebhookConfig
+  /** Undefined where none has begun. */
+  readonly state: SubscriptionState | undefined
+}
+
+export class Webhooks {
+  private readonly workers: readonly WebhookWorker[]
+
+  /** Throws an Error with a sentence where a webhook is of a federated database that is not served. */
+  constructor(
+    settings: WebhookSettings,
+    fds: readonly FederatedDatabase[],
+    limits: WebhookLimits,
+    listener: WorkerListener,
+  ) {
+    this.workers = settings.hooks.map((config) => {
+      const fd = fds.find(({ alias }) => alias === config.fd)
+      if (fd === undefined) {
+        const known = fds.map(({ alias }) => alias).join(', ')
+        throw new Error(
+          `Webhook ${config.name} is of the federated database ${config.fd}, which is not served: ${known}.`,
+        )
+      }
+      return new WebhookWorker(config, fd, settings.allowPrivateAddresses, limits, listener)
+    })
+  }
+
+  start(): void {
+    for (const worker of this.workers) worker.start()
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.workers.map((worker) => worker.stop()))
+  }
+
+  /** Throws StoreUnavailable. */
+  statesOf(alias: string): Promise<readonly WebhookState[]> {
+    const workers = this.workers.filter(({ config }) => config.fd === alias)
+    return Promise.all(
+      workers.map(async (worker) => ({ config: worker.config, state: await worker.newSubscription().state() })),
+    )
+  }
+
+  /** The first ones behind the number. Throws WebhookNotFound, StoreUnavailable. */
+  deadLetters(alias: string, name: string, after: number): Promise<readonly DeadLetterSummary[]> {
+    return this.subscriptionOf(alias, name).deadLetters(after)
+  }
+
+  /** Throws WebhookNotFound, DeadLetterNotFound, StoreUnavailable. */
+  async deadLetter(alias: string, name: string, number: number): Promise<DeadLetter> {
+    const letter = await this.subscriptionOf(alias, name).deadLetter(number)
+    if (letter === undefined) throw noSuchLetter(name, number)
+    return letter
+  }
+
+  /** Throws WebhookNotFound, DeadLetterNotFound, StoreUnavailable. */
+  async dropDeadLetter(alias: string, name: string, number: number): Promise<void> {
+    if (!(await this.subscriptionOf(alias, name).removeDeadLetter(number))) throw noSuchLetter(name, number)
+  }
+
+  /**
+   * Sends it once more, now, and removes it where the receiver has taken it. Throws WebhookNotFound, DeadLetterNotFound, DeliveryFailed,
+   * StoreUnavailable.
+   */
+  async redeliver(alias: string, name: string, number: number): Promise<void> {
+    const worker = this.workerOf(alias, name)
+    const { id, body } = await this.deadLetter(alias, name, number)
+    const delivery = await worker.send(id, body)
+    if (delivery.kind !== 'delivered') {
+      const why = delivery.kind === 'gone' ? 'status 410' : delivery.reason
+      throw new ServerError('DeliveryFailed', `The receiver of webhook ${name} has not taken it: ${why}.`)
+    }
+    await this.subscriptionOf(alias, name).removeDeadLetter(number)
+  }
+
+  /** Where it was disabled it delivers again, and where it waits for its next attempt that is made now. Throws WebhookNotFound, StoreUnavailable. */
+  async resume(alias: string, name: string): Promise<void> {
+    const worker = this.workerOf(alias, name)
+    await this.subscriptionOf(alias, name).intervene(({ disabled: _, nextAttemptAt: __, ...state }) => state)
+    worker.lookAgain()
+  }
+
+  /** One of its own: that of the worker knows what the worker does. */
+  private subscriptionOf(alias: string, name: string): Subscription {
+    return this.workerOf(alias, name).newSubscription()
+  }
+
+  private workerOf(alias: string, name: string): WebhookWorker {
+    const worker = this.workers.find(({ config }) => config.fd === alias && config.name === name)
+    if (worker !== undefined) return worker
+    throw new ServerError('WebhookNotFound', `The federated database ${alias} has no webhook '${name}'.`)
+  }
+}
+
+function noSuchLetter(name: string, number: number): ServerError {
+  return new ServerError('DeadLetterNotFound', `Webhook ${name} has no dead letter ${number}.`)
+}
