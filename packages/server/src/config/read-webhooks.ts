@@ -82,7 +82,7 @@ function refuseOthers(given: Readonly<Record<string, unknown>>, known: readonly 
   }
 }
 
-function readUrl(value: unknown, what: string, allowedHosts: readonly string[]): URL {
+function readUrl(value: unknown, what: string, allowedHosts: readonly string[]): string {
   const text = readText(value, what)
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:'))
@@ -90,12 +90,12 @@ function readUrl(value: unknown, what: string, allowedHosts: readonly string[]):
   if (url.username !== '' || url.password !== '')
     throw new ConfigError(`${what} has no user and password: the signature shows who sends.`)
   const host = hostOf(url)
-  if (isAllowedHost(host, allowedHosts)) return url
+  if (isAllowedHost(host, allowedHosts)) return url.href
   throw new ConfigError(`${what} leads to ${host}, which is not one of allowedHosts.`)
 }
 
 /** The secret itself is in none of the messages. */
-function readSecretOf(given: Readonly<Record<string, unknown>>, name: string): Buffer {
+function readSecretOf(given: Readonly<Record<string, unknown>>, name: string): string {
   const { secretFile, secretVariable } = given
   if ((secretFile === undefined) === (secretVariable === undefined))
     throw new ConfigError(`Webhook ${name} needs either secretFile or secretVariable.`)
@@ -103,8 +103,7 @@ function readSecretOf(given: Readonly<Record<string, unknown>>, name: string): B
     secretFile === undefined
       ? variable(readText(secretVariable, `secretVariable of webhook ${name}`), name)
       : file(readText(secretFile, `secretFile of webhook ${name}`), name)
-  const secret = readSecret(text)
-  if (secret !== undefined) return secret
+  if (readSecret(text) !== undefined) return text.trim()
   throw new ConfigError(
     `The secret of webhook ${name} (${place}) is not whsec_ and 24 to 64 bytes in base64: echo "whsec_$(openssl rand -base64 32)" makes one.`,
   )

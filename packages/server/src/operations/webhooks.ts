@@ -31,6 +31,12 @@ function afterOf({ query }: FdRequest): number {
   throw new AshlarError('MalformedValue', 'The parameter after is the number of a dead letter.')
 }
 
+/** It may have a secret of the receiver's. */
+function withoutQuery(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return `${origin}${pathname}`
+}
+
 function recordOf({ config, state }: WebhookState): Static<typeof WebhookRecord> {
   const { name, url, className, where, include } = config
   const { position, deliveries = 0, failures = 0, attempts = 0, deadLetters = 0 } = state ?? {}
@@ -38,7 +44,7 @@ function recordOf({ config, state }: WebhookState): Static<typeof WebhookRecord>
   const reason = state?.disabled ?? state?.error
   return {
     name,
-    url: `${url.origin}${url.pathname}`,
+    url: withoutQuery(url),
     ...(className === undefined ? {} : { class: className }),
     ...(where === undefined ? {} : { where }),
     include,

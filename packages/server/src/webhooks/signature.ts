@@ -13,8 +13,10 @@ export function readSecret(text: string): Buffer | undefined {
   return isWhole && key.length >= keyBytesMin && key.length <= keyBytesMax ? key : undefined
 }
 
-/** `seconds`: since 1970, of this attempt. */
-export function signedHeaders(key: Buffer, id: string, seconds: number, body: string): Record<string, string> {
-  const signature = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')
+/** `secret`: one that can be read. `seconds`: since 1970, of this attempt. */
+export function signedHeaders(secret: string, id: string, seconds: number, body: string): Record<string, string> {
+  const signature = createHmac('sha256', readSecret(secret) as Buffer)
+    .update(`${id}.${seconds}.${body}`)
+    .digest('base64')
   return { 'webhook-id': id, 'webhook-timestamp': String(seconds), 'webhook-signature': `v1,${signature}` }
 }

@@ -1,4 +1,4 @@
-/** Where changes are delivered by themselves: the setting `webhooks`. */
+/** Where changes are delivered by themselves: the setting `webhooks`. Plain values, which workers are sent as JSON. */
 
 export interface WebhookSettings {
   /** Names that URLs may have: `hooks.example.com`, or `*.example.com` for all below; in lower case. */
@@ -12,11 +12,11 @@ export interface WebhookConfig {
   /** By which it is known: its state is kept under this name in the federated database. */
   readonly name: string
   readonly fd: string
-  readonly url: URL
-  /** The key of the signature. Never to be printed. */
-  readonly secret: Buffer
-  readonly className: string | undefined
-  readonly where: string | undefined
+  readonly url: string
+  /** `whsec_` and base64. Never to be printed. */
+  readonly secret: string
+  readonly className?: string | undefined
+  readonly where?: string | undefined
   readonly include: 'values' | 'keys'
   /** What a new one begins with: the oldest change that is kept, or those that come. */
   readonly since: 'first' | 'now'

@@ -135,7 +135,6 @@ export class WebhookWorker {
         continue
       }
       if (state.error !== undefined && state.attempts === undefined) {
-        this.toldReason = undefined
         state = await this.subscription.update({ error: undefined })
       }
       if (page.changes.length > 0) {
@@ -170,10 +169,17 @@ export class WebhookWorker {
 
   /** Once. */
   send(id: string, body: string): Promise<Delivery> {
-    const { url, secret } = this.config
+    const { secret } = this.config
     const headers = signedHeaders(secret, id, Math.floor(Date.now() / 1_000), body)
     const { allowPrivateAddresses, limits, stopping: signal } = this
-    return post({ url, headers, body, allowPrivateAddresses, timeoutMs: limits.webhookTimeoutMs, signal })
+    return post({
+      url: new URL(this.config.url),
+      headers,
+      body,
+      allowPrivateAddresses,
+      timeoutMs: limits.webhookTimeoutMs,
+      signal,
+    })
   }
 
   private async delivered({ position }: Message, state: SubscriptionState): Promise<SubscriptionState> {

@@ -84,7 +84,9 @@ async function started(url: string, { hook = {}, webhooks = {}, limits = {}, sto
     limits: { webhookRetryMsMin: 20, webhookRetryMsMax: 50, ...limits },
   }
   const file = configFromJson(JSON.stringify(setting), 'test.json')
-  const config = mergeConfig([{ port: 0, federatedDatabases: [{ alias: 'default', store, changeLog: 'on' }] }, file])
+  const merged = mergeConfig([{ port: 0, federatedDatabases: [{ alias: 'default', store, changeLog: 'on' }] }, file])
+  // As a worker gets it.
+  const config = JSON.parse(JSON.stringify(merged)) as typeof merged
   return { server: await startServer(config, pino({ level: 'silent' })), secret }
 }
 
