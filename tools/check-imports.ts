@@ -136,11 +136,12 @@ const queryRanks: Ranks = {
 const statementRanks: Ranks = {
   'answer.ts': 0,
   'statement-kind.ts': 1,
+  'join.ts': 2,
   // What several kinds have in common.
   'changed-objects.ts': 2,
   'import.ts': 2,
   'create.ts': 2,
-  'select.ts': 2,
+  'select.ts': 2.5,
   [each]: 3,
   'statement-kinds.ts': 4,
 }
@@ -181,10 +182,14 @@ const matchRanks: Ranks = {
   'neighbours.ts': 2,
   'path-modes.ts': 2,
   'predicates.ts': 2,
+  'source-rows.ts': 2,
+  'first-source.ts': 3,
   // What is a vertex is part of what every other operator is told.
   'vertices.ts': 3,
   [each]: 4,
   'search-order.ts': 5,
+  'join-order.ts': 5,
+  'plan-join.ts': 6,
   'plan-match.ts': 6,
   'match-rows.ts': 6,
 }

@@ -83,6 +83,12 @@ export const query = fc.oneof(
         `FROM Hub h ORDER BY h RETURN h, (FROM Item i WHERE owner = h AND (${where}) ORDER BY i RETURN i, n) AS own, (LOOKUP Item i WHERE i.owner = h){*} AS first`,
     ),
   },
+  {
+    weight: 2,
+    arbitrary: predicate.map((where) => {
+      return `FROM Item a, (FROM Item WHERE ${where} RETURN *) AS b WHERE b.n = a.n ORDER BY a, b RETURN a, b`
+    }),
+  },
   { weight: 2, arbitrary: predicate.map((where) => `LOOKUP Item WHERE ${where}`) },
   { weight: 2, arbitrary: predicate.map((where) => `FROM (FROM Item WHERE ${where} RETURN owner) RETURN *`) },
   {
@@ -121,6 +127,11 @@ export const query = fc.oneof(
       'FROM Item ORDER BY uni, n, $$ID RETURN $$ID AS id',
       'FROM Item ORDER BY owner, name, $$ID TAKE 4 RETURN $$ID AS id',
       'MATCH (a:Item)-[:uni]->(b) RETURN a, b',
+      'FROM Item a, Item b WHERE a.n = b.n AND a != b ORDER BY a, b RETURN a, b, b.owner.title AS t',
+      'FROM Item a, Item b WHERE a.uni = b ORDER BY a, b RETURN *',
+      'FROM Item i, Hub h WHERE i.name = h.title ORDER BY i, h RETURN i{n, owner{*}}, h',
+      'FROM Hub h, (FROM Item GROUP BY owner RETURN owner AS o, COUNT() AS c) AS s WHERE s.o = h ORDER BY h RETURN h, s.c',
+      'FROM (FROM Item RETURN n, uni, owner) AS r WHERE r.n > 0 ORDER BY r.n, r.uni, r.owner RETURN *',
       'FROM Item i WHERE EXISTS(MATCH (a)-[:plain]->(b) WHERE b = i) ORDER BY i RETURN i',
       'FROM Hub h WHERE NOT EXISTS(FROM h.items WHERE n > 0) ORDER BY h RETURN h, (FROM h.tagged t RETURN COUNT()) AS c',
       'MATCH (a:Item)-->(b:Item) RETURN a, b',

@@ -49,7 +49,7 @@ const mistakes: readonly (readonly [text: string, message: string])[] = [
   ['FROM Client RETURN «MEDIAN(name)', 'MEDIAN takes numbers, not a string'],
   ['FROM Client «HAVING age > 1 RETURN name', 'HAVING follows GROUP BY'],
   ['FROM Client «JOIN Order RETURN name', 'by paths, as in client.name, or by MATCH'],
-  ['FROM Client«, Order RETURN name', 'there is one source'],
+  ['FROM Client, Order WHERE «foo = 1 RETURN name', "no source has a 'foo'"],
   ['FROM Client TAKE 1 «ORDER BY name RETURN name', 'ORDER BY stands before SKIP and TAKE'],
   ['FROM Client RETURN DISTINCT name ORDER BY «age', 'rows that are distinct are ordered by what RETURN has of them'],
   ['FROM Client RETURN DISTINCT «tags', 'DISTINCT takes simple values, not a list of string'],

@@ -179,6 +179,26 @@ rule('2.2.42', 'a statement within another sees its aliases', async () => {
   expectProblem(await query({ query: `${one} >= i.code RETURN j.code) RETURN code` }), 422, 'QueryError')
 })
 
+rule('2.2.43', 'several sources, and rows as a source', async () => {
+  const joined =
+    'FROM Shop.Item i, Shop.Item j WHERE j.code = i.code + 1 ORDER BY i.code RETURN i.code AS one, j.code AS next'
+  expect((await query({ query: joined })).json).toEqual([
+    { one: 0, next: 1 },
+    { one: 1, next: 2 },
+  ])
+  const rows = 'FROM (FROM Shop.Item RETURN code, name) AS r WHERE r.code > 1 RETURN *'
+  expect((await query({ query: rows })).json).toEqual([{ code: 2, name: 'three' }])
+  const given = await query({
+    query: 'FROM $rows AS r, Shop.Item i WHERE i.code = r.n RETURN *',
+    parameters: { rows: [{ n: 2 }] },
+  })
+  const object = await server.get(fd.at(`/v1/object/${oids[2]}`))
+  expect(given.json).toEqual([{ r: { n: 2 }, i: object.json }])
+  expectProblem(await query({ query: 'FROM Shop.Item i, Shop.Item j WHERE code = 1 RETURN *' }), 422, 'QueryError')
+  const many = Array.from({ length: 17 }, (_, i) => `Shop.Item i${i}`).join()
+  expectProblem(await query({ query: `FROM ${many} RETURN *` }), 400, 'QuerySyntaxError')
+})
+
 rule('2.2.17', 'format=text: plans as an indented tree', async () => {
   const at = `${fd.at('/v1/query')}&explain=true`
   const reply = await server.post(`${at}&format=text`, {

@@ -13,7 +13,7 @@ import type { SourcePlan } from './source-plan.ts'
 /** Batches of qualifying objects. `wanted`: how many are taken in the order asked for; undefined = all of them. */
 export function objectRows(
   plan: SourcePlan,
-  chosen: ChosenAccessPath,
+  chosen: Omit<ChosenAccessPath, 'estimated'> & { readonly estimated: number | undefined },
   evaluation: EvaluationContext,
   context: StatementContext,
   wanted: number | undefined,
@@ -21,7 +21,7 @@ export function objectRows(
   const { access, considered } = chosen
   const { filter, classes } = plan
   const source = access.describe(plan.className)
-  if (considered?.isDeferred !== true) source.estimated = chosen.estimated
+  if (considered?.isDeferred !== true && chosen.estimated !== undefined) source.estimated = chosen.estimated
   if (considered !== undefined) source.candidates = considered.candidates(plan, access)
   const filtered = filterOperator(filter, source)
   const entries = 'oids' in access ? access.entries : undefined

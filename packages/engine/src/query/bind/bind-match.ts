@@ -105,7 +105,7 @@ function edgeValue({ slot, isVariable, edgeObject }: BoundEdge): Bound {
 }
 
 /** `RETURN *`: everything that has a name. */
-function withAllNames(
+export function withAllNames(
   clauses: BoundClauses,
   names: ReadonlyMap<string, Bound>,
   scope: Scope,

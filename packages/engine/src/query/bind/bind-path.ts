@@ -107,11 +107,22 @@ function lookUp(name: string, span: Span, scope: Scope, binder: Binder): Bound |
   for (let around: Scope | undefined = scope; around !== undefined; around = around.outer) {
     const named = around.names.get(name)
     if (named !== undefined) return { ...named, start: span.start, end: span.end }
+    const ofSource = inSources(name, span, around, binder)
+    if (ofSource !== undefined) return ofSource
     if (around.context === undefined) continue
     const found = inContext(name, span, around.context, binder)
     if (found !== undefined) return found
   }
   return undefined
+}
+
+function inSources(name: string, span: Span, { sources = [] }: Scope, binder: Binder): Bound | undefined {
+  const all = sources.flatMap((source) => inContext(name, span, source, binder) ?? [])
+  if (all.length <= 1) return all[0]
+  throw binder.error(
+    span,
+    `'${truncateForMessage(name)}' belongs to several sources; an alias before it tells to which`,
+  )
 }
 
 function inContext(
@@ -165,6 +176,12 @@ function unknownName(expression: NameExpression, scope: Scope, binder: Binder): 
       )
     }
     if (cls !== null) return unknownAttribute(binder, cls, name, expression, adviceOnName(name, binder))
+    if (around.sources !== undefined) {
+      return binder.error(
+        expression,
+        `no source has a '${truncateForMessage(name)}'${hint(name, [...around.names.keys()])}`,
+      )
+    }
     if (around.names.size > 0) {
       const known = [...around.names.keys()]
       return binder.error(expression, `the pattern has no name '${truncateForMessage(name)}'${hint(name, known)}`)

@@ -100,6 +100,31 @@ export function bindSource(source: Source, binder: Binder): BoundSource {
     return { kind: 'class', cls, classes: source.isOnly ? new ClassSet([cls]) : withSubclasses(cls) }
   }
   const references = path ?? binder.bind((source as ReferencesSource).references, emptyScope)
+  return referencesSource(references, source, binder)
+}
+
+/** Rows that are values: records, of a statement or a variable. Undefined for a source of objects. */
+export function bindRowsSource(
+  source: Source,
+  binder: Binder,
+): { rows: Bound; row: ValueType; isWrapped: boolean } | undefined {
+  if (source.kind !== 'references') return undefined
+  const rows = binder.bind(source.references, emptyScope)
+  const { type } = rows
+  if (type.kind === 'null' || type.kind === 'map') return undefined
+  const row = type.kind === 'collection' ? type.element : type
+  const statement = source.references.kind === 'nested' ? source.references.statement : undefined
+  const [only, second] =
+    statement?.kind === 'select' || statement?.kind === 'match' ? (statement.projections ?? []) : []
+  if (isReference(row) || row.kind === 'null') return undefined
+  if (only !== undefined && second === undefined) {
+    return { rows, row: { kind: 'record', fields: [{ name: only.name, type: row }] }, isWrapped: true }
+  }
+  const isRecord = row.kind === 'record' || row.kind === 'embedded' || row.kind === 'edge'
+  return isRecord || type.kind === 'collection' ? { rows, row, isWrapped: false } : undefined
+}
+
+function referencesSource(references: Bound, source: Source, binder: Binder): BoundSource {
   const given = references.type.kind === 'collection' ? references.type.element : references.type
   const type = isReference(given) ? given : coerced(references, { kind: 'reference', cls: null }, binder).type
   if (!isReference(type))

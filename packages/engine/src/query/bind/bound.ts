@@ -43,6 +43,8 @@ export type Bound =
       /** Of the row at hand, what the statement asks for. */
       readonly operands: readonly Bound[]
     })
+  /** Of a row that is known by the time: what the operand is for it is the same for all that the row is joined with. */
+  | (Node & { readonly kind: 'given'; readonly operand: Bound })
   /** The reference of the object in a slot. */
   | (Node & { readonly kind: 'self'; readonly slot: number })
   /** Whatever a slot holds: an edge, a walk. */
@@ -285,6 +287,7 @@ export function partsOf(bound: Bound): readonly Bound[] {
     case 'isNull':
     case 'isValid':
     case 'isEmpty':
+    case 'given':
     case 'convert':
     case 'instanceOf':
       return [bound.operand]
@@ -339,6 +342,8 @@ export function isConstant(bound: Bound): boolean {
     case 'create':
     case 'inner':
       return false
+    case 'given':
+      return true
     case 'call':
       return !bound.isVolatile && bound.operands.every(isConstant)
     default:

@@ -17,6 +17,8 @@ export interface Scope {
   readonly outer: Scope | undefined
   /** The context itself; undefined at the outermost level of MATCH, where only names are known. */
   readonly context: { readonly slot: number; readonly type: ValueType } | undefined
+  /** Of several sources: a bare name belongs to one of them. */
+  readonly sources?: readonly { readonly slot: number; readonly type: ValueType }[]
   /** Vertices, edges and walks by name. */
   readonly names: ReadonlyMap<string, Bound>
   /** Where aggregates over rows are collected; undefined where they cannot stand. */

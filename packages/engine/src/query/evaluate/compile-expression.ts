@@ -4,7 +4,7 @@ import type { RecordFormats } from '../../records/record-formats.ts'
 import { ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { Bound, BoundAttribute } from '../bind/bound.ts'
-import { isConstant } from '../bind/bound.ts'
+import { isConstant, partsOf } from '../bind/bound.ts'
 import type { TextRoom } from '../functions/function-definition.ts'
 import { canSearchAtOnce, searchBytes, searchInPieces } from '../functions/long-texts.ts'
 import { LongWork } from '../functions/work.ts'
@@ -38,7 +38,8 @@ export class Compiler implements ExpressionCompiler {
   }
 
   compile(bound: Bound): Evaluate {
-    return !plainKinds.includes(bound.kind) && isConstant(bound)
+    if (bound.kind === 'given') return this.compile(bound.operand)
+    return !plainKinds.includes(bound.kind) && isConstant(bound) && !dependsOnGiven(bound)
       ? this.memoize(compileNode(bound, this))
       : compileNode(bound, this)
   }
@@ -64,7 +65,12 @@ export class Compiler implements ExpressionCompiler {
 /** Nothing is worked out for them. */
 const plainKinds: readonly Bound['kind'][] = ['constant', 'variable', 'now', 'user', 'nested']
 
-function compileNode(bound: Bound, compiler: Compiler): Evaluate {
+/** It is constant for one row, and another value for the next. */
+function dependsOnGiven(bound: Bound): boolean {
+  return bound.kind === 'given' || partsOf(bound).some(dependsOnGiven)
+}
+
+function compileNode(bound: Exclude<Bound, { kind: 'given' }>, compiler: Compiler): Evaluate {
   switch (bound.kind) {
     case 'constant': {
       const { value } = bound

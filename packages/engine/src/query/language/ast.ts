@@ -211,6 +211,8 @@ export type OrderClauses = Pick<Clauses, 'orderBy' | 'skip' | 'take'>
 export interface SelectStatement extends Span, Clauses, Returned {
   readonly kind: 'select'
   readonly source: Source
+  /** Behind commas: each row is of one of each. */
+  readonly others?: readonly Source[]
 }
 export interface CreateStatement extends Span {
   readonly kind: 'create'

@@ -29,6 +29,14 @@ export function planPredicates(
   }))
 }
 
+export function conjunction(predicates: readonly Bound[]): Bound | undefined {
+  const [first] = predicates
+  if (first === undefined || predicates.length === 1) return first
+  const { start } = first
+  const { end } = predicates.at(-1) as Bound
+  return { kind: 'logical', operator: 'and', operands: predicates, type: first.type, start, end }
+}
+
 function slotsIn(bound: Bound, patternSlots: ReadonlySet<number>): Set<number> {
   const slots = new Set<number>()
   const visit = (node: Bound): void => {

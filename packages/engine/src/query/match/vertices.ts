@@ -7,13 +7,12 @@ import { objectRows } from '../access/object-rows.ts'
 import { planObjects, type SourcePlan } from '../access/source-plan.ts'
 import type { BoundPattern, BoundVertex } from '../bind/bind-match.ts'
 import { noClauses } from '../bind/bind-select.ts'
-import type { Bound } from '../bind/bound.ts'
 import { addCounts, type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
 import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
 import { withVertex } from './path-modes.ts'
-import { isOfSlot, type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
+import { conjunction, isOfSlot, type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
 
 export interface VertexPlan {
   readonly slot: number
@@ -37,14 +36,6 @@ export function planVertex(vertex: BoundVertex, predicates: readonly PredicatePl
   const source = { kind: 'class', cls: first, classes } as const
   const objects = planObjects(source, slot, { ...noClauses, where }, planning)
   return { slot, name, cls, objects: { ...objects, className: 'any', accesses: [] } }
-}
-
-function conjunction(predicates: readonly Bound[]): Bound | undefined {
-  const [first] = predicates
-  if (first === undefined || predicates.length === 1) return first
-  const { start } = first
-  const { end } = predicates.at(-1) as Bound
-  return { kind: 'logical', operator: 'and', operands: predicates, type: first.type, start, end }
 }
 
 /** A vertex whose turn it is, and by which access path. */

@@ -17,7 +17,7 @@ import { syntaxError } from '../language/query-error.ts'
 import { advice } from './advice.ts'
 import { takeDistinct } from './contextual-words.ts'
 import { parseExpression, parsePostfix } from './parse-expression.ts'
-import { isClauseAt } from './statement-words.ts'
+import { isClauseAt, isStatementWord } from './statement-words.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
 export function parseSource(cursor: TokenCursor): Source {
@@ -34,6 +34,20 @@ export function parseSource(cursor: TokenCursor): Source {
   const className = cursor.expectQualifiedName('a class')
   const span = cursor.spanFrom(start)
   return { kind: 'class', className, isOnly, alias: parseAlias(cursor), ...span }
+}
+
+/** Each order of them is looked at before the first row is read. */
+const sourcesMax = 16
+
+/** After the first source; a statement that follows a comma is another one, as in the body of FOR EACH. */
+export function parseOtherSources(cursor: TokenCursor): readonly Source[] {
+  const sources: Source[] = []
+  while (cursor.isSymbol(',') && !isStatementWord(cursor.wordAt(1) ?? '')) {
+    cursor.next()
+    if (sources.length === sourcesMax - 1) throw cursor.mistaken(`FROM has at most ${sourcesMax} sources`)
+    sources.push(parseSource(cursor))
+  }
+  return sources
 }
 
 /** Beside the words of `isClauseAt`: an alias that is one of them is written with AS, or in backquotes. */

@@ -13,7 +13,14 @@ import { syntaxError, truncateForMessage } from '../language/query-error.ts'
 import { advice, lateClause } from './advice.ts'
 import { tokenize } from './lexer.ts'
 import { parseCreate, parseDelete, parseUpdate, parseUpsert } from './parse-change.ts'
-import { parseClauses, parseLateClauses, parseReturned, parseSource, parseWhere } from './parse-clauses.ts'
+import {
+  parseClauses,
+  parseLateClauses,
+  parseOtherSources,
+  parseReturned,
+  parseSource,
+  parseWhere,
+} from './parse-clauses.ts'
 import { parseExpression } from './parse-expression.ts'
 import { parseForEach, parseIf, parseImport, parseLet, parseUse } from './parse-flow.ts'
 import { parseMatch } from './parse-match.ts'
@@ -118,15 +125,24 @@ const parsers: Readonly<Record<string, (cursor: TokenCursor, start: number) => S
 function parseFrom(cursor: TokenCursor, start: number): SelectStatement {
   const mayLackReturn = cursor.takeMayLackReturn()
   const source = parseSource(cursor)
+  const others = parseOtherSources(cursor)
   const where = parseWhere(cursor)
   const clauses = parseClauses(cursor, where, true)
   if (mayLackReturn && cursor.isSymbol(')')) {
-    return { kind: 'select', source, ...clauses, isDistinct: false, projections: undefined, ...cursor.spanFrom(start) }
+    return {
+      kind: 'select',
+      source,
+      others,
+      ...clauses,
+      isDistinct: false,
+      projections: undefined,
+      ...cursor.spanFrom(start),
+    }
   }
   if (!cursor.takeWord('RETURN')) throw misplaced(cursor, source, clauses)
   const returned = parseReturned(cursor)
   const all = parseLateClauses(cursor, clauses, true)
-  return { kind: 'select', source, ...all, ...returned, ...cursor.spanFrom(start) }
+  return { kind: 'select', source, others, ...all, ...returned, ...cursor.spanFrom(start) }
 }
 
 /** What stands where RETURN, or what may still come before it, is expected. */
@@ -140,12 +156,6 @@ function misplaced(cursor: TokenCursor, source: Source, { where, groupBy, orderB
     return syntaxError(cursor.text, cursor.peek(), message)
   }
   if (cursor.isWord('ORDER') && isLimited) return cursor.mistaken('ORDER BY stands before SKIP and TAKE')
-  if (cursor.isSymbol(',') && where === undefined && !isGrouped) {
-    return cursor.unexpected(
-      ['RETURN', 'WHERE', 'ORDER BY'],
-      'there is one source; objects that belong together are reached by paths, or by MATCH',
-    )
-  }
   const before = [...(isGrouped || where !== undefined ? [] : ['WHERE']), ...(isOrdered ? [] : ['ORDER BY'])]
   return cursor.unexpected(['RETURN', ...before], advice(cursor) ?? adviceOnAlias(source, cursor))
 }
@@ -160,9 +170,10 @@ function parseReturnFirst(cursor: TokenCursor, start: number): SelectStatement {
   const returned = parseReturned(cursor)
   cursor.expectWord('FROM')
   const source = parseSource(cursor)
+  const others = parseOtherSources(cursor)
   const where = parseWhere(cursor)
   const clauses = parseClauses(cursor, where, true)
-  return { kind: 'select', source, ...clauses, ...returned, ...cursor.spanFrom(start) }
+  return { kind: 'select', source, others, ...clauses, ...returned, ...cursor.spanFrom(start) }
 }
 
 function parseCreateWord(cursor: TokenCursor, start: number): Statement {

@@ -43,6 +43,7 @@ export function isStatementAt(cursor: TokenCursor, ahead: number): boolean {
   if (token.kind === 'name') return token.isQuoted || !infixWords.has(token.text.toUpperCase())
   if (token.kind === 'variable' || token.kind === 'literal' || token.kind === 'system') return true
   if (token.kind !== 'symbol') return false
+  if (word === 'FROM' && token.text === '(') return isStatementAt(cursor, ahead + 2)
   return (word === 'MATCH' && token.text === '(') || (word === 'SELECT' && token.text === '*')
 }
 

@@ -29,7 +29,7 @@ export function liveStatement(statements: readonly Statement[], text: string): S
   if (only?.kind !== 'select') {
     throw refused(text, only ?? { start: 0, end: text.length }, 'a live query is FROM a class, with what it returns')
   }
-  if (only.source.kind !== 'class') {
+  if (only.source.kind !== 'class' || (only.others ?? []).length > 0) {
     throw refused(text, only.source, 'a live query is about the objects of a class: write FROM a class WHERE $$ID = …')
   }
   return only

@@ -7,6 +7,7 @@ import { objectRows } from '../access/object-rows.ts'
 import { rowsByTrips } from '../access/rows-by-trips.ts'
 import { type RowsPlan, rowsInPlace } from '../access/rows-in-place.ts'
 import { planObjects, type SourcePlan } from '../access/source-plan.ts'
+import { bindFrom } from '../bind/bind-join.ts'
 import { type BoundSelect, bindLookup, bindSelect } from '../bind/bind-select.ts'
 import type { BoundClauses } from '../bind/bound.ts'
 import type { Binder } from '../bind/scope.ts'
@@ -19,6 +20,7 @@ import { objectRowKind, type RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { writeRows } from '../execute/write-rows.ts'
 import type { LookupStatement, SelectStatement } from '../language/ast.ts'
+import { type JoinPlan, planJoin } from '../match/plan-join.ts'
 import { type ClausesPlan, planClauses, runClauses } from '../operators/clauses.ts'
 import { isOfRecord } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
@@ -28,44 +30,44 @@ import type { Pipeline } from '../operators/row-operator.ts'
 import type { PlanCache, Planned, PlanningContext } from '../plan-cache.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
 import { type Answer, hasRows, rowsType, rowsValue } from './answer.ts'
+import { joinChunks, joinValues, startJoin } from './join.ts'
 import type { StatementKind } from './statement-kind.ts'
 
 export const select: StatementKind<SelectStatement> = {
   effect: 'read',
 
   run(statement, executor) {
-    const planned = planSelect(statement, executor)
+    const planned = planFrom(statement, executor)
     const context = executor.context()
+    if ('sources' in planned.plan) return joinChunks(planned.plan, executor.inputs(planned), context)
     const inputs = executor.inputs(planned)
-    return inputs instanceof Promise
-      ? chunksLater(planned.plan, inputs, context)
-      : selectChunks(planned.plan, inputs, context)
+    const { plan } = planned
+    return inputs instanceof Promise ? chunksLater(plan, inputs, context) : selectChunks(plan, inputs, context)
   },
 
   async value(statement, executor) {
-    const planned = planSelect(statement, executor)
-    const values = await selectValues(planned.plan, await executor.inputs(planned), executor.context())
+    const planned = planFrom(statement, executor)
+    const values = await fromValues(planned.plan, await executor.inputs(planned), executor.context())
     return rowsValue(planned.plan, values)
   },
 
-  valueType: (statement, binder) => rowsType(bindSelect(statement, binder)),
+  valueType: (statement, binder) => rowsType(bindFrom(statement, binder)),
 
   perRow: {
     async value(statement, access) {
-      const planned = planSelect(statement, access)
-      const values = await selectValues(planned.plan, await access.inputs(planned), access.context())
+      const planned = planFrom(statement, access)
+      const values = await fromValues(planned.plan, await access.inputs(planned), access.context())
       return rowsValue(planned.plan, values).value
     },
     async hasRow(statement, access) {
-      const planned = planSelect(statement, access)
-      const { pipeline } = await startSelect(planned.plan, await access.inputs(planned), access.context())
-      return hasRows(pipeline)
+      const planned = planFrom(statement, access)
+      return hasRows(await startFrom(planned.plan, await access.inputs(planned), access.context()))
     },
   },
 
   async explain(statement, explainer) {
-    const planned = planSelect(statement, explainer)
-    await startSelect(planned.plan, await explainer.inputs(planned), explainer.context())
+    const planned = planFrom(statement, explainer)
+    await startFrom(planned.plan, await explainer.inputs(planned), explainer.context())
     return rowsType(planned.plan)
   },
 }
@@ -84,6 +86,29 @@ export interface SelectPlan {
 interface Planner {
   readonly plans: PlanCache
   planning(): PlanningContext
+}
+
+/** Of one source of objects, or of any others. Throws QueryError. */
+function planFrom(statement: SelectStatement, executor: Planner): Planned<SelectPlan | JoinPlan> {
+  const context = executor.planning()
+  return executor.plans.planned(statement, context, (binder): SelectPlan | JoinPlan => {
+    const bound = bindFrom(statement, binder)
+    if ('sources' in bound) return planJoin(bound, binder.slots, context.formats, context.text)
+    return planBound(bound, binder, context)
+  })
+}
+
+async function startFrom(
+  plan: SelectPlan | JoinPlan,
+  inputs: Inputs,
+  context: StatementContext,
+): Promise<Pipeline<unknown>> {
+  const started = 'sources' in plan ? startJoin(plan, inputs, context) : startSelect(plan, inputs, context)
+  return (await started).pipeline
+}
+
+function fromValues(plan: SelectPlan | JoinPlan, inputs: Inputs, context: StatementContext): Promise<unknown[]> {
+  return 'sources' in plan ? joinValues(plan, inputs, context) : selectValues(plan, inputs, context)
 }
 
 /** Also of LOOKUP, which is a FROM with a value of its own. Throws QueryError. */

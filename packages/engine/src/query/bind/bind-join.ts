@@ -1,0 +1,103 @@
+/** FROM several sources, and FROM rows that are values (docs/query-language.md, Several sources). */
+import type { SelectStatement, Source } from '../language/ast.ts'
+import type { RecordType, ValueType } from '../values/value-type.ts'
+import { withAllNames } from './bind-match.ts'
+import {
+  type BoundSelect,
+  bindClauses,
+  bindRowsSource,
+  bindSelect,
+  bindSource,
+  distinctKeys,
+  rowTypeOf,
+} from './bind-select.ts'
+import type { Bound, BoundClauses, BoundProjection, BoundSource } from './bound.ts'
+import type { Binder, Scope } from './scope.ts'
+
+export type BoundJoinSource = {
+  readonly slot: number
+  readonly name: string
+  readonly type: ValueType
+} & ({ readonly kind: 'objects'; readonly source: BoundSource } | BoundRows)
+
+/** Values that are known before the rows. */
+interface BoundRows {
+  readonly kind: 'rows'
+  readonly rows: Bound
+  /** The values of one column: each is a record of it. */
+  readonly isWrapped: boolean
+}
+
+export interface BoundJoin {
+  readonly sources: readonly BoundJoinSource[]
+  readonly clauses: BoundClauses
+  readonly rowType: ValueType
+  readonly isSingle: boolean
+}
+
+/** One source of objects, or anything else. */
+export function bindFrom(statement: SelectStatement, binder: Binder): BoundSelect | BoundJoin {
+  const { source, others = [] } = statement
+  if (others.length > 0 || bindRowsSource(source, binder) !== undefined) return bindJoin(statement, binder)
+  return bindSelect(statement, binder)
+}
+
+function bindJoin(statement: SelectStatement, binder: Binder): BoundJoin {
+  const written = [statement.source, ...(statement.others ?? [])]
+  const sources = written.map((source) => bindJoinSource(source, binder))
+  const names = new Map<string, Bound>()
+  for (const [i, source] of sources.entries()) {
+    const { name, type, slot } = source
+    const place = written[i] as Source
+    if (names.has(name)) throw binder.error(place, `two sources are called '${name}'; an alias gives one another name`)
+    const { start, end } = place.alias ?? place
+    names.set(name, { kind: source.kind === 'objects' ? 'self' : 'slot', slot, type, start, end })
+  }
+  const named = new Map([...names].filter((_name, i) => written[i]?.alias !== undefined))
+  const scope: Scope = { outer: undefined, context: undefined, sources, names: named, aggregates: undefined }
+  const [only] = sources
+  const own: Scope = sources.length === 1 && only !== undefined ? { ...scope, sources: [], context: only } : scope
+  const bound = bindClauses(statement, own, binder)
+  const clauses =
+    sources.length === 1 && only?.type.kind === 'record'
+      ? withFields(bound, only, only.type, own, binder)
+      : withAllNames(bound, names, own, binder)
+  return { sources, clauses, ...rowTypeOf(clauses, { kind: 'null' }) }
+}
+
+/** `RETURN *` of records: their fields. */
+function withFields(
+  clauses: BoundClauses,
+  { slot }: BoundJoinSource,
+  type: RecordType,
+  scope: Scope,
+  binder: Binder,
+): BoundClauses {
+  if (clauses.projections !== undefined) return clauses
+  const span = { start: 0, end: 0 }
+  const object: Bound = { kind: 'slot', slot, type, ...span }
+  const projections = type.fields.map(({ name, type: field }, index): BoundProjection => {
+    return { name, expression: { kind: 'field', object, index, name, type: field, ...span } }
+  })
+  const distinct = clauses.distinct === undefined ? undefined : distinctKeys(projections, scope, binder)
+  return { ...clauses, projections, distinct }
+}
+
+function bindJoinSource(source: Source, binder: Binder): BoundJoinSource {
+  const rows = bindRowsSource(source, binder)
+  const slot = binder.newSlot()
+  if (rows !== undefined) {
+    const { row: type, ...values } = rows
+    return { slot, name: nameOf(source, 'row', binder), type, kind: 'rows', ...values }
+  }
+  const bound = bindSource(source, binder)
+  const type: ValueType = { kind: 'reference', cls: bound.cls }
+  return { slot, name: nameOf(source, bound.cls.name, binder), type, kind: 'objects', source: bound }
+}
+
+/** As it is written, where it has no alias. */
+function nameOf({ alias, start, end }: Source, otherwise: string, { text }: Binder): string {
+  if (alias !== undefined) return alias.name
+  const written = text.slice(start, end)
+  return /^[\w.]+$/.test(written) ? written : otherwise
+}

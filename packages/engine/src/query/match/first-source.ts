@@ -1,0 +1,74 @@
+/** The source that is read first, as its rows come. */
+import { objectRows } from '../access/object-rows.ts'
+import { type ExplainNode, explainNode, rowOperatorPlan } from '../explain/explain-node.ts'
+import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.ts'
+import type { MatchBatches, MatchRow } from './match-row.ts'
+import { type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
+import type { SourceRows } from './source-rows.ts'
+
+const batchRows = 256
+
+/** `predicates`: those that can be decided by its rows alone. */
+export function firstSource(
+  { slot, name }: { readonly slot: number; readonly name: string },
+  source: SourceRows,
+  predicates: readonly PredicatePlan[],
+): MatchOperator {
+  return {
+    run(input, flow) {
+      const { items, operator: from } = itemsOf(source, flow)
+      const operator = rowOperatorPlan(
+        'source',
+        { name, ...predicateTexts(predicates) },
+        inputsOf(input.operator, from),
+      )
+      const rows = withItems(input.rows, items, slot, predicates, operator, flow)
+      return { rows: flow.context.measured(rows, operator), operator }
+    },
+  }
+}
+
+/** What a source gives, in batches. */
+export function itemsOf(
+  source: SourceRows,
+  { evaluation, context }: MatchFlow,
+): { readonly items: AsyncIterable<readonly unknown[]>; readonly operator: ExplainNode } {
+  if (source.kind === 'objects') {
+    const { rows, operator } = objectRows(source.objects, source.chosen, evaluation, context, undefined)
+    return { items: rows, operator }
+  }
+  const operator = explainNode('values', {}, [])
+  operator.estimated = source.values.length
+  return { items: inBatches(source.values, operator), operator }
+}
+
+async function* inBatches(values: readonly unknown[], operator: ExplainNode): AsyncGenerator<readonly unknown[]> {
+  for (let at = 0; at < values.length; at += batchRows) {
+    const batch = values.slice(at, at + batchRows)
+    operator.examined += batch.length
+    operator.returned += batch.length
+    yield batch
+  }
+}
+
+async function* withItems(
+  input: MatchBatches,
+  items: AsyncIterable<readonly unknown[]>,
+  slot: number,
+  predicates: readonly PredicatePlan[],
+  operator: ExplainNode,
+  flow: MatchFlow,
+): AsyncGenerator<readonly MatchRow[]> {
+  // There is one row so far, of which nothing is known.
+  for await (const [empty] of input) {
+    if (empty === undefined) continue
+    for await (const batch of items) {
+      const rows = batch.map((item): MatchRow => ({ ...empty, slots: empty.slots.with(slot, item) }))
+      const kept = await qualified(predicates, rows, flow)
+      operator.returned += kept.length
+      if (kept.length > 0) yield kept
+      const pause = flow.context.yieldIfDue()
+      if (pause !== undefined) await pause
+    }
+  }
+}

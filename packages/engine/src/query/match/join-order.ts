@@ -1,0 +1,230 @@
+/**
+ * In which order several sources are joined, and how: by an index that finds what belongs to each row, else by a table in memory of what is equal;
+ * told when the data is there.
+ */
+
+import { assert } from '../../errors.ts'
+import { bestOf } from '../access/access-path.ts'
+import { chooseAccess } from '../access/choose-access.ts'
+import { planObjects, type SourcePlan } from '../access/source-plan.ts'
+import { noClauses } from '../bind/bind-select.ts'
+import type { Bound, BoundSource } from '../bind/bound.ts'
+import { isConstant, partsOf } from '../bind/bound.ts'
+import { Compiler } from '../evaluate/compile-expression.ts'
+import { type Evaluate, unknownValue } from '../evaluate/evaluation-context.ts'
+import { evaluateConstant } from '../execute/evaluate-rows.ts'
+import type { ExplainNode } from '../explain/explain-node.ts'
+import type { Planning } from '../operators/planning.ts'
+import { isNumeric, isReference, isText, type ValueType } from '../values/value-type.ts'
+import { firstSource } from './first-source.ts'
+import { hashJoin } from './hash-join.ts'
+import { lookupJoin } from './lookup-join.ts'
+import type { MatchFlow, MatchOperator, MatchPipeline } from './match-operator.ts'
+import type { MatchBatches, MatchRow } from './match-row.ts'
+import { conjunction, isOfSlot, type PredicatePlan } from './predicates.ts'
+import type { JoinKey, LookupPlan, SourceRows } from './source-rows.ts'
+
+export type JoinSource = { readonly slot: number; readonly name: string } & (
+  | { readonly kind: 'objects'; readonly source: BoundSource; readonly objects: SourcePlan }
+  | { readonly kind: 'rows'; readonly rows: Evaluate; readonly isMany: boolean; readonly isWrapped: boolean }
+)
+
+export interface JoinedPlan {
+  readonly sources: readonly JoinSource[]
+  readonly predicates: readonly PredicatePlan[]
+  readonly planning: Planning
+  readonly slots: number
+}
+
+interface Candidate {
+  readonly source: JoinSource
+  readonly rows: SourceRows
+  readonly estimated: number
+}
+
+export async function joinRows(
+  plan: JoinedPlan,
+  flow: MatchFlow,
+): Promise<{ readonly rows: MatchBatches; readonly operator: ExplainNode; readonly isOrdered: boolean }> {
+  let pipeline: MatchPipeline = { rows: once(plan), operator: undefined }
+  for (const operator of await operatorsInOrder(plan, flow)) pipeline = operator.run(pipeline, flow)
+  const { rows, operator } = pipeline
+  assert(operator !== undefined, 'there is a source')
+  return { rows, operator, isOrdered: false }
+}
+
+async function* once({ slots }: JoinedPlan): AsyncGenerator<readonly MatchRow[]> {
+  yield [{ slots: new Array(slots).fill(undefined), visited: [], edges: [] }]
+}
+
+async function operatorsInOrder(planned: JoinedPlan, flow: MatchFlow): Promise<MatchOperator[]> {
+  // What is compiled for this run alone takes places behind those of the plan.
+  const compiler = new Compiler(planned.planning.formats)
+  compiler.constants = planned.planning.compiler.constants
+  compiler.places = planned.planning.compiler.places
+  const plan: JoinedPlan = { ...planned, planning: { ...planned.planning, compiler } }
+  const left: Candidate[] = []
+  for (const source of plan.sources) left.push(await candidate(source, flow))
+  left.sort((one, other) => one.estimated - other.estimated)
+  const first = cheapestFirst(plan, left)
+  left.splice(left.indexOf(first), 1)
+  const filled = new Set([first.source.slot])
+  const predicatesLeft = new Set(plan.predicates)
+  const operators = [firstSource(first.source, first.rows, decidable(predicatesLeft, filled))]
+  let rowsBefore = first.estimated
+  while (left.length > 0) {
+    const next = nextOf(plan, left, filled, rowsBefore, flow.context.isRemote)
+    left.splice(left.indexOf(next.candidate), 1)
+    const { source, rows } = next.candidate
+    filled.add(source.slot)
+    const predicates = decidable(predicatesLeft, filled)
+    operators.push(
+      next.lookup === undefined
+        ? hashJoin(source, rows, next.keys, predicates)
+        : lookupJoin(source, next.lookup, predicates),
+    )
+    // How many rows come of it is not known.
+    rowsBefore = Math.max(rowsBefore, next.candidate.estimated)
+  }
+  return operators
+}
+
+/** About how many rows are read in the time of one look-up. */
+const rowsOfLookup = 8
+
+/** From which the others are looked up, or read once into tables; of equal ones the largest, which then is in no table. */
+function cheapestFirst(plan: JoinedPlan, candidates: readonly Candidate[]): Candidate {
+  let best: { readonly candidate: Candidate; readonly cost: number } | undefined
+  for (const candidate of candidates) {
+    const { estimated, source } = candidate
+    const filled = new Set([source.slot])
+    let cost = estimated
+    for (const other of candidates) {
+      if (other === candidate) continue
+      const lookups = estimated * rowsOfLookup
+      const isLookedUp = lookups < other.estimated && lookupOf(plan, other.source, filled) !== undefined
+      cost += isLookedUp ? lookups : other.estimated
+    }
+    if (best === undefined || cost <= best.cost) best = { candidate, cost }
+  }
+  assert(best !== undefined, 'there is a source')
+  return best.candidate
+}
+
+/** For so few rows, a look-up each is taken also where it is a trip. */
+const fewRows = 16
+
+interface Next {
+  readonly candidate: Candidate
+  readonly lookup: LookupPlan | undefined
+  readonly keys: readonly JoinKey[]
+}
+
+/** What is looked up, then what is equal to something, then the smallest. */
+function nextOf(
+  plan: JoinedPlan,
+  left: readonly Candidate[],
+  filled: ReadonlySet<number>,
+  rowsBefore: number,
+  isRemote: boolean,
+): Next {
+  const all = left.map((one): Next => {
+    const keys = keysOf(plan, one.source, filled)
+    const isWorthIt = rowsBefore * rowsOfLookup < one.estimated && (!isRemote || rowsBefore <= fewRows)
+    const lookup = isWorthIt || keys.length === 0 ? lookupOf(plan, one.source, filled) : undefined
+    return { candidate: one, lookup, keys }
+  })
+  const next = all.find(({ lookup }) => lookup !== undefined) ?? all.find(({ keys }) => keys.length > 0) ?? all[0]
+  assert(next !== undefined, 'a source is left')
+  return next
+}
+
+async function candidate(source: JoinSource, { evaluation, context }: MatchFlow): Promise<Candidate> {
+  if (source.kind === 'objects') {
+    const chosen = await chooseAccess(source.objects, evaluation, context, undefined)
+    return { source, rows: { kind: 'objects', objects: source.objects, chosen }, estimated: chosen.estimated }
+  }
+  let values: readonly unknown[] = []
+  try {
+    const value = await evaluateConstant(source.rows, evaluation, context)
+    values = source.isMany ? ((value as readonly unknown[] | null) ?? []) : [value]
+  } catch (error) {
+    if (error !== unknownValue) throw error
+  }
+  const rows = source.isWrapped ? values.map((value) => [value]) : values
+  return { source, rows: { kind: 'values', values: rows }, estimated: values.length }
+}
+
+/** Those that can be decided now and could not before. */
+function decidable(left: Set<PredicatePlan>, filled: ReadonlySet<number>): PredicatePlan[] {
+  const now = [...left].filter(({ needs }) => [...needs].every((slot) => filled.has(slot)))
+  for (const predicate of now) left.delete(predicate)
+  return now
+}
+
+/** Access paths to the source's objects by what is known of a row; those for equality where there are any. */
+function lookupOf(plan: JoinedPlan, source: JoinSource, filled: ReadonlySet<number>): LookupPlan | undefined {
+  if (source.kind !== 'objects' || source.source.kind !== 'class') return undefined
+  const { slot } = source
+  const joining = plan.predicates.filter(({ needs }) => {
+    return needs.size > 1 && needs.has(slot) && [...needs].every((one) => one === slot || filled.has(one))
+  })
+  const equal = joining.filter(({ bound }) => bound.kind === 'compare' && bound.operator === 'equal')
+  const bound = equal.length > 0 ? equal : joining
+  if (bound.length === 0) return undefined
+  const asked = conjunction(bound.map((predicate) => withGiven(predicate.bound, slot)))
+  const { compiler } = plan.planning
+  const start = compiler.constants
+  // Of what the source asks by itself, the entries would be the same for each row.
+  const alone = planObjects(source.source, slot, { ...noClauses, where: asked }, plan.planning)
+  const best = alone.exact ?? bestOf(alone.accesses)
+  if (best === undefined) return undefined
+  const own = plan.predicates.filter((predicate) => isOfSlot(predicate, slot)).map((predicate) => predicate.bound)
+  const where = conjunction([...bound.map((predicate) => withGiven(predicate.bound, slot)), ...own])
+  const objects = planObjects(source.source, slot, { ...noClauses, where }, plan.planning)
+  return { objects: { ...objects, accesses: [best] }, start, end: compiler.constants }
+}
+
+/** The predicate with what other rows decide as values that are known by then. */
+function withGiven(bound: Bound, slot: number): Bound {
+  if (bound.kind === 'compare') return { ...bound, left: given(bound.left, slot), right: given(bound.right, slot) }
+  if (bound.kind === 'quantifier' && bound.test.kind === 'equal') {
+    const test = { ...bound.test, value: given(bound.test.value, slot) }
+    return { ...bound, collection: given(bound.collection, slot), test }
+  }
+  return bound
+}
+
+function given(bound: Bound, slot: number): Bound {
+  if (isConstant(bound) || asks(bound, slot)) return bound
+  const { type, start, end } = bound
+  return { kind: 'given', operand: bound, type, start, end }
+}
+
+function asks(bound: Bound, slot: number): boolean {
+  return ('slot' in bound && bound.slot === slot) || partsOf(bound).some((part) => asks(part, slot))
+}
+
+/** Equalities between the source and rows that are known. */
+function keysOf(plan: JoinedPlan, { slot }: JoinSource, filled: ReadonlySet<number>): JoinKey[] {
+  const { compiler } = plan.planning
+  const all = plan.sources.map((source) => source.slot)
+  return plan.predicates.flatMap(({ bound, needs, text }) => {
+    if (bound.kind !== 'compare' || bound.operator !== 'equal' || !needs.has(slot) || needs.size < 2) return []
+    if (![...needs].every((one) => one === slot || filled.has(one))) return []
+    if (!areHashed(bound.left.type, bound.right.type)) return []
+    const isOwn = (side: Bound): boolean => asks(side, slot) && !all.some((one) => one !== slot && asks(side, one))
+    const [own, other] = isOwn(bound.left) ? [bound.left, bound.right] : [bound.right, bound.left]
+    if (!isOwn(own) || asks(other, slot)) return []
+    return [{ own: compiler.compile(own), other: compiler.compile(other), text }]
+  })
+}
+
+const hashedKinds: readonly ValueType['kind'][] = ['boolean', 'date', 'time', 'datetime', 'interval', 'guid']
+
+/** Equal values have the same key, however they are stored; see `hashKey`. */
+function areHashed(one: ValueType, other: ValueType): boolean {
+  if (isNumeric(one) || isText(one)) return isNumeric(one) ? isNumeric(other) : isText(other)
+  if (isReference(one)) return isReference(other)
+  return one.kind === other.kind && hashedKinds.includes(one.kind)
+}

@@ -1,0 +1,102 @@
+/** A join by an index: for each row, the objects of a source that belong to it are looked up. */
+
+import { assert } from '../../errors.ts'
+import { objectRows } from '../access/object-rows.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import { addCounts, type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
+import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.ts'
+import { type MatchBatches, type MatchRow, matchRowKind } from './match-row.ts'
+import { type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
+import type { LookupPlan } from './source-rows.ts'
+
+/** Rows are handed on when there are so many. */
+const batchRows = 256
+
+interface Lookup {
+  readonly slot: number
+  readonly plan: LookupPlan
+  readonly predicates: readonly PredicatePlan[]
+}
+
+/** The first access of the plan is taken. */
+export function lookupJoin(
+  { slot, name }: { readonly slot: number; readonly name: string },
+  plan: LookupPlan,
+  predicates: readonly PredicatePlan[],
+): MatchOperator {
+  return {
+    run(input, flow) {
+      const lookup: Lookup = { slot, plan, predicates }
+      const first = rowsOf(lookup, flow)
+      const operator = rowOperatorPlan(
+        'lookupJoin',
+        { name, ...predicateTexts(predicates) },
+        inputsOf(input.operator, first.operator),
+      )
+      const rows = joined(lookup, input.rows, first.operator, operator, flow)
+      return { rows: flow.context.measured(rows, operator), operator }
+    },
+  }
+}
+
+/** Of the row that the evaluation shows. */
+function rowsOf({ plan: { objects } }: Lookup, { evaluation, context }: MatchFlow): ReturnType<typeof objectRows> {
+  const [access] = objects.accesses
+  assert(access !== undefined, 'a look-up has an access path')
+  const chosen = { access, estimated: access.isAtMostOne ? 1 : undefined }
+  return objectRows(objects, chosen, evaluation, context, undefined)
+}
+
+async function* joined(
+  lookup: Lookup,
+  input: MatchBatches,
+  shown: ExplainNode,
+  operator: ExplainNode,
+  flow: MatchFlow,
+): AsyncGenerator<readonly MatchRow[]> {
+  const { predicates } = lookup
+  let found: MatchRow[] = []
+  for await (const batch of input) {
+    for (const row of batch) {
+      for await (const views of viewsFor(lookup, row, shown, flow)) {
+        for (const view of views) found.push({ ...row, slots: row.slots.with(lookup.slot, view) })
+        if (found.length < batchRows) continue
+        const kept = await qualified(predicates, found, flow)
+        found = []
+        operator.returned += kept.length
+        if (kept.length > 0) yield kept
+      }
+      if (flow.context.isTurnDue) await flow.context.turn()
+    }
+    const kept = await qualified(predicates, found, flow)
+    found = []
+    operator.returned += kept.length
+    if (kept.length > 0) yield kept
+    const pause = flow.context.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
+}
+
+/** Other operators show the evaluation other rows while batches are handed on: it is shown this one before each. */
+async function* viewsFor(
+  lookup: Lookup,
+  row: MatchRow,
+  shown: ExplainNode,
+  flow: MatchFlow,
+): AsyncGenerator<readonly ObjectView[]> {
+  const { evaluation } = flow
+  const { start, end } = lookup.plan
+  for (let place = start; place < end; place++) evaluation.constants[place] = undefined
+  const source = rowsOf(lookup, flow)
+  try {
+    for (;;) {
+      matchRowKind.enter(evaluation, row)
+      const { done, value } = await source.rows.next()
+      if (done === true) break
+      yield value
+    }
+  } finally {
+    await source.rows.return(undefined)
+    addCounts(shown, source.operator)
+  }
+}

@@ -1,0 +1,41 @@
+/** FROM several sources, or rows that are values: the rows as JSON text or as values. */
+
+import type { Awaitable } from '../../store/store.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { type Inputs, newEvaluationContext } from '../execute/new-evaluation-context.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import { writeRows } from '../execute/write-rows.ts'
+import { joinRows } from '../match/join-order.ts'
+import { type MatchRow, matchRowKind } from '../match/match-row.ts'
+import type { JoinPlan } from '../match/plan-join.ts'
+import { runClauses } from '../operators/clauses.ts'
+import { projectionWriter, rowValues } from '../operators/project.ts'
+import type { Pipeline } from '../operators/row-operator.ts'
+import type { RowChunk } from '../query-request.ts'
+
+interface StartedJoin {
+  readonly evaluation: EvaluationContext
+  readonly pipeline: Pipeline<MatchRow>
+}
+
+export async function startJoin(plan: JoinPlan, inputs: Inputs, context: StatementContext): Promise<StartedJoin> {
+  const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, context)
+  const source = { ...(await joinRows(plan, { evaluation, context })), isOrdered: false }
+  return { evaluation, pipeline: await runClauses(source, plan.clauses, matchRowKind, evaluation, context) }
+}
+
+export async function* joinChunks(
+  plan: JoinPlan,
+  inputs: Awaitable<Inputs>,
+  context: StatementContext,
+): AsyncGenerator<RowChunk> {
+  const { evaluation, pipeline } = await startJoin(plan, await inputs, context)
+  const write = projectionWriter(plan.clauses.projections ?? [], matchRowKind, evaluation, context)
+  yield* writeRows(pipeline.rows, write, context)
+}
+
+/** One value a row, or the values of a record's fields. */
+export async function joinValues(plan: JoinPlan, inputs: Inputs, context: StatementContext): Promise<unknown[]> {
+  const { evaluation, pipeline } = await startJoin(plan, inputs, context)
+  return rowValues(pipeline, plan.clauses.projections ?? [], () => null, matchRowKind, evaluation, context)
+}
