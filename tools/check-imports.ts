@@ -150,6 +150,8 @@ const operatorRanks: Ranks = {
   'planning.ts': 0,
   'row-limits.ts': 1,
   'row-operator.ts': 2,
+  'pieces-in-turns.ts': 2,
+  'window-functions.ts': 3,
   'stored-columns.ts': 3,
   [each]: 4,
   'clauses.ts': 5,

@@ -50,6 +50,7 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
     extent: new ExtentScan(classes),
     filter: planFilter(where, slot, planning),
     conjuncts: conjunctsOf(where).length,
-    areRows: orderBy.length === 0 && groupBy === undefined && clauses.distinct === undefined,
+    areRows:
+      orderBy.length === 0 && groupBy === undefined && clauses.distinct === undefined && clauses.windows.length === 0,
   }
 }

@@ -38,7 +38,7 @@ import { alikeMoments, coerced } from './coercion.ts'
 import { requireKey } from './require-key.ts'
 import type { Binder, Scope } from './scope.ts'
 
-const aggregateNames: readonly AggregateName[] = [
+export const aggregateNames: readonly AggregateName[] = [
   'COUNT',
   'SUM',
   'AVG',
@@ -48,6 +48,16 @@ const aggregateNames: readonly AggregateName[] = [
   'STDDEV',
   'MEDIAN',
   'PERCENTILE',
+]
+/** Beside aggregates. */
+export const windowNames: readonly string[] = [
+  'ROW_NUMBER',
+  'RANK',
+  'DENSE_RANK',
+  'LAG',
+  'LEAD',
+  'FIRST_VALUE',
+  'LAST_VALUE',
 ]
 const ownNames = [
   'IS_NULL',
@@ -98,7 +108,8 @@ export function bindCall(expression: CallExpression, scope: Scope, binder: Binde
   const definition = functions.get(name)
   if (definition === undefined) {
     const known = [...functions.keys(), ...aggregateNames, ...ownNames]
-    throw binder.error(expression, `there is no function ${truncateForMessage(name)}${hint(name, known)}`)
+    const advice = windowNames.includes(name) ? `: ${name} is followed by OVER (…)` : hint(name, known)
+    throw binder.error(expression, `there is no function ${truncateForMessage(name)}${advice}`)
   }
   return bindFunction(definition, expression, scope, binder)
 }
@@ -121,7 +132,7 @@ function bindFunction(definition: FunctionDefinition, expression: CallExpression
   return { kind: 'call', name, operands, readers, calculate, takesRoom, isVolatile, type, start, end }
 }
 
-function checkedOperand(operand: Bound, kind: OperandKind, name: string, binder: Binder): Bound {
+export function checkedOperand(operand: Bound, kind: OperandKind, name: string, binder: Binder): Bound {
   if (operand.type.kind === 'null' || fitsOperand(kind, operand.type)) return operand
   const wanted = {
     number: 'a number',
@@ -266,11 +277,17 @@ function truncated(type: ValueType, unit: (typeof truncationUnits)[number], valu
 }
 
 /** Of PERCENTILE: the same for all rows. */
-function bindFraction(expression: CallExpression, scope: Scope, binder: Binder): Bound {
+export function bindFraction(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const [, given] = expression.operands
   if (given === undefined) throw binder.error(expression, 'PERCENTILE takes 2 operands: values, and a part from 0 to 1')
   const fraction = checkedOperand(
-    binder.bind(given, { ...scope, aggregates: undefined, groupKeys: undefined, aliases: undefined }),
+    binder.bind(given, {
+      ...scope,
+      aggregates: undefined,
+      groupKeys: undefined,
+      aliases: undefined,
+      windows: undefined,
+    }),
     'number',
     expression.name,
     binder,
@@ -313,7 +330,13 @@ function bindAggregate(name: AggregateName, expression: CallExpression, scope: S
   const operand =
     given === undefined
       ? undefined
-      : binder.bind(given, { ...scope, aggregates: undefined, groupKeys: undefined, aliases: undefined })
+      : binder.bind(given, {
+          ...scope,
+          aggregates: undefined,
+          groupKeys: undefined,
+          aliases: undefined,
+          windows: undefined,
+        })
   const { isDistinct = false } = expression
   if (operand !== undefined && isDistinct) {
     const values = isMany(operand.type) ? operand.type.element : operand.type
@@ -365,7 +388,7 @@ function fold(
   return { kind: 'fold', function: name, collection, countsNulls, isDistinct, fraction, type, start, end }
 }
 
-function aggregateType(name: AggregateName, operand: Bound | undefined, span: Span, binder: Binder): ValueType {
+export function aggregateType(name: AggregateName, operand: Bound | undefined, span: Span, binder: Binder): ValueType {
   if (name === 'COUNT' || operand === undefined) return integerType
   const { type } = operand
   if (name === 'STDDEV' || name === 'MEDIAN' || name === 'PERCENTILE') {

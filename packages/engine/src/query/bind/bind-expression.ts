@@ -9,6 +9,7 @@ import { bindOperation } from './bind-operation.ts'
 import { bindMember, bindName, bindSlice, bindSubscript } from './bind-path.ts'
 import { bindShape } from './bind-shape.ts'
 import { bindCast, bindCreate, bindElements, bindInterval, bindPairs, bindStructure } from './bind-value.ts'
+import { bindWindow } from './bind-window.ts'
 import type { Bound } from './bound.ts'
 import { hint } from './class-names.ts'
 import type { Binder, Scope } from './scope.ts'
@@ -43,6 +44,8 @@ export function bindExpression(expression: Expression, scope: Scope, binder: Bin
       return bindOperation(expression, scope, binder)
     case 'call':
       return bindCall(expression, scope, binder)
+    case 'window':
+      return bindWindow(expression, scope, binder)
     case 'case':
       return bindCase(expression, scope, binder)
     case 'cast':

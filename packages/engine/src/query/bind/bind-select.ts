@@ -16,6 +16,7 @@ import type {
 import { compareFor } from '../values/compare.ts'
 import { aTypeName, booleanType, isReference, type RecordType, type ValueType } from '../values/value-type.ts'
 import { isNameAround } from './bind-path.ts'
+import { windowRule } from './bind-window.ts'
 import type {
   Bound,
   BoundAggregate,
@@ -24,8 +25,9 @@ import type {
   BoundOrderItem,
   BoundProjection,
   BoundSource,
+  BoundWindow,
 } from './bound.ts'
-import { isConstant } from './bound.ts'
+import { isConstant, partsOf } from './bound.ts'
 import { boundKey } from './bound-key.ts'
 import { resolveReferenceable } from './class-names.ts'
 import { coerced } from './coercion.ts'
@@ -72,6 +74,7 @@ export const noClauses: BoundClauses = {
   groupBy: undefined,
   aggregates: [],
   having: undefined,
+  windows: [],
   orderBy: [],
   skip: undefined,
   take: undefined,
@@ -164,11 +167,12 @@ export function bindClauses(clauses: Clauses & Returned, scope: Scope, binder: B
   const aggregates: BoundAggregate[] = []
   const collector = { all: aggregates, places: new Map<string, number>() }
   const groupKeys = groupBy.length === 0 ? undefined : new Set(groupBy.map((key) => boundKey(key, binder.text)))
-  const rows: Scope = { ...scope, aggregates: collector, groupKeys }
+  const windows: BoundWindow[] = []
+  const rows: Scope = { ...scope, aggregates: collector, groupKeys, windows }
   const bound = projections?.map((projection) => bindProjection(projection, rows, binder, isDistinct))
   if (bound !== undefined) refuseSameNames(bound, projections ?? [], binder)
   const named: Scope = { ...rows, aliases: new Map(bound?.map(({ name, expression }) => [name, expression])) }
-  const having = clauses.having === undefined ? undefined : bindWhere(clauses.having, named, binder)
+  const having = clauses.having === undefined ? undefined : bindHaving(clauses.having, named, binder)
   const orderBy = clauses.orderBy.map(({ expression, isDescending }) => {
     return bindOrderItem(expression, isDescending, named, binder)
   })
@@ -180,12 +184,24 @@ export function bindClauses(clauses: Clauses & Returned, scope: Scope, binder: B
     groupBy: isGrouped ? groupBy : undefined,
     aggregates,
     having,
+    windows,
     orderBy,
     skip: bindLimit(clauses.skip, rows, binder),
     take: bindLimit(clauses.take, rows, binder),
     projections: bound,
     distinct,
   }
+}
+
+/** It is asked before window functions are worked out. */
+function bindHaving(expression: Expression, scope: Scope, binder: Binder): Bound {
+  const having = bindWhere(expression, { ...scope, windows: undefined }, binder)
+  if (hasWindow(having)) throw binder.error(expression, windowRule)
+  return having
+}
+
+function hasWindow(bound: Bound): boolean {
+  return bound.kind === 'window' || partsOf(bound).some(hasWindow)
 }
 
 function bindGroupKey(expression: Expression, scope: Scope, binder: Binder): Bound {

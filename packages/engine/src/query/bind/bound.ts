@@ -168,6 +168,8 @@ export type Bound =
     })
   /** The result of an aggregate over rows, worked out when all of them are seen. */
   | (Node & { readonly kind: 'aggregate'; readonly index: number })
+  /** The result of a window function for the row at hand. */
+  | (Node & { readonly kind: 'window'; readonly index: number })
   | (Node & { readonly kind: 'convert'; readonly operand: Bound; readonly convert: (value: unknown) => unknown })
   | (Node & { readonly kind: 'instanceOf'; readonly operand: Bound; readonly cls: SchemaClass })
   | (Node & { readonly kind: 'elements'; readonly elements: readonly Bound[] })
@@ -189,6 +191,33 @@ export interface BoundAggregate extends Span {
   readonly isDistinct: boolean
   /** Of PERCENTILE: which part of the values is below it, the same for all rows. */
   readonly fraction: Bound | undefined
+  readonly type: ValueType
+}
+
+export type WindowName =
+  | AggregateName
+  | 'ROW_NUMBER'
+  | 'RANK'
+  | 'DENSE_RANK'
+  | 'LAG'
+  | 'LEAD'
+  | 'FIRST_VALUE'
+  | 'LAST_VALUE'
+
+/** Its rows: those of the same values of `partitionBy`, in the order of `orderBy`. */
+export interface BoundWindow extends Span {
+  readonly function: WindowName
+  readonly operand: Bound | undefined
+  readonly isDistinct: boolean
+  /** Of PERCENTILE. */
+  readonly fraction: Bound | undefined
+  /** Of LAG and LEAD: how many rows away, the same for all; and what stands where there is none. */
+  readonly distance: Bound | undefined
+  readonly otherwise: Bound | undefined
+  readonly partitionBy: readonly Bound[]
+  readonly orderBy: readonly BoundOrderItem[]
+  /** As written between the parentheses of OVER: windows of one text have the same rows. */
+  readonly over: string
   readonly type: ValueType
 }
 
@@ -236,6 +265,7 @@ export interface BoundClauses {
   readonly groupBy: readonly Bound[] | undefined
   readonly aggregates: readonly BoundAggregate[]
   readonly having: Bound | undefined
+  readonly windows: readonly BoundWindow[]
   readonly orderBy: readonly BoundOrderItem[]
   readonly skip: BoundLimit | undefined
   readonly take: BoundLimit | undefined
@@ -257,6 +287,7 @@ export function partsOf(bound: Bound): readonly Bound[] {
     case 'slot':
     case 'attribute':
     case 'aggregate':
+    case 'window':
       return []
     case 'follow':
     case 'field':
@@ -339,6 +370,7 @@ export function isConstant(bound: Bound): boolean {
     case 'slot':
     case 'attribute':
     case 'aggregate':
+    case 'window':
     case 'create':
     case 'inner':
       return false

@@ -9,7 +9,7 @@ import type { Dialect } from '../language/dialect.ts'
 import { queryError } from '../language/query-error.ts'
 import type { TextFormats } from '../values/text-format.ts'
 import { booleanType, isReference, typeOfSpec, type ValueType } from '../values/value-type.ts'
-import type { Bound, BoundAggregate, BoundAttribute } from './bound.ts'
+import type { Bound, BoundAggregate, BoundAttribute, BoundWindow } from './bound.ts'
 import { boundKey } from './bound-key.ts'
 
 /** What bare names are looked up in: the object or embedded value in a slot, then what is around it. */
@@ -23,6 +23,8 @@ export interface Scope {
   readonly names: ReadonlyMap<string, Bound>
   /** Where aggregates over rows are collected; undefined where they cannot stand. */
   readonly aggregates: AggregateCollector | undefined
+  /** Where window functions are collected; undefined where they cannot stand. */
+  readonly windows?: BoundWindow[] | undefined
   /** Of a group: what its rows have in common, by `boundKey`. The reference to nothing is null there. */
   readonly groupKeys?: ReadonlySet<string> | undefined
   /** Columns by their names: what a name means that nothing else has. */

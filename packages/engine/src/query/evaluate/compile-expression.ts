@@ -92,6 +92,10 @@ function compileNode(bound: Exclude<Bound, { kind: 'given' }>, compiler: Compile
       const { slot } = bound
       return ({ slots }) => (slots[slot] as ObjectView | undefined)?.oid ?? null
     }
+    case 'window': {
+      const { index } = bound
+      return ({ windows }) => windows[index] ?? null
+    }
     case 'slot': {
       const { slot } = bound
       return ({ slots }) => slots[slot] ?? null
@@ -116,14 +120,8 @@ function compileNode(bound: Exclude<Bound, { kind: 'given' }>, compiler: Compile
       return compileComparison(bound, compiler.compile(bound.left), compiler.compile(bound.right), compiler)
     case 'matches':
       return inParts(compiler, compileMatches(bound, compiler.compile(bound.text), compiler.compile(bound.pattern)))
-    case 'once': {
-      const [value, body] = [compiler.compile(bound.value), compiler.compile(bound.body)]
-      const { slot } = bound
-      return (evaluation) => {
-        evaluation.slots[slot] = value(evaluation) ?? null
-        return body(evaluation)
-      }
-    }
+    case 'once':
+      return compileOnce(bound, compiler)
     case 'quantifier':
       return compileQuantifier(bound, compiler)
     case 'each':
@@ -138,6 +136,14 @@ function compileNode(bound: Exclude<Bound, { kind: 'given' }>, compiler: Compile
       return compileCollection(bound, compiler)
     default:
       return compileValue(bound, compiler)
+  }
+}
+
+function compileOnce({ slot, value, body }: Extract<Bound, { kind: 'once' }>, compiler: Compiler): Evaluate {
+  const [held, then] = [compiler.compile(value), compiler.compile(body)]
+  return (evaluation) => {
+    evaluation.slots[slot] = held(evaluation) ?? null
+    return then(evaluation)
   }
 }
 

@@ -22,6 +22,8 @@ export interface EvaluationContext {
   readonly inner: InnerReader
   /** Results of aggregates, of the group at hand. */
   aggregates: readonly unknown[]
+  /** Results of window functions, of the row at hand. */
+  windows: readonly unknown[]
   /** Ticks since 0001-01-01 in UTC, the same during the statement. */
   readonly now: number
   /** The caller. */

@@ -36,6 +36,7 @@ class StatementEvaluation implements EvaluationContext {
   readonly variables: EvaluationContext['variables']
   readonly nested: readonly unknown[]
   aggregates = noAggregates
+  windows = noAggregates
   readonly now: number
   readonly user: UserValue
   readonly text: string

@@ -14,18 +14,21 @@ export interface RowKind<R> {
 export interface OutputRow<R> {
   readonly row: R | undefined
   readonly aggregates: readonly unknown[]
+  /** Results of window functions; undefined before they are worked out, and without any. */
+  readonly windows?: readonly unknown[]
 }
 
 export type RowBatches<R> = AsyncIterable<readonly R[]>
 
 /** Makes it the row that expressions see, with its aggregates. */
 export function enterOutput<R>(
-  { row, aggregates }: OutputRow<R>,
+  { row, aggregates, windows }: OutputRow<R>,
   kind: RowKind<R>,
   evaluation: EvaluationContext,
 ): void {
   kind.enter(evaluation, row)
   evaluation.aggregates = aggregates
+  if (windows !== undefined) evaluation.windows = windows
 }
 
 /** Rows that are objects, in one slot. */

@@ -35,6 +35,7 @@ export type Expression =
   | OperationExpression
   | CallExpression
   | CaseExpression
+  | WindowExpression
   | CastExpression
   | ElementsExpression
   | PairsExpression
@@ -90,6 +91,15 @@ export interface CallExpression extends Span {
   readonly operands: readonly Expression[]
   /** `COUNT(DISTINCT e)` and the like: equal values count once. */
   readonly isDistinct?: boolean
+}
+/** `RANK() OVER (PARTITION BY … ORDER BY …)`. */
+export interface WindowExpression extends Span {
+  readonly kind: 'window'
+  readonly call: CallExpression
+  readonly partitionBy: readonly Expression[]
+  readonly orderBy: readonly OrderItem[]
+  /** What is in the parentheses of OVER. */
+  readonly over: Span
 }
 export interface CaseExpression extends Span {
   readonly kind: 'case'

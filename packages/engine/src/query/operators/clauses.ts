@@ -12,8 +12,9 @@ import { type Projections, planProjections, returned } from './project.ts'
 import { planRowLimits, type RowLimits } from './row-limits.ts'
 import type { Flow, Pipeline, PlanOperator, RowOperator } from './row-operator.ts'
 import { planSort } from './sort.ts'
+import { planWindows } from './window.ts'
 
-const rowOperators: readonly PlanOperator[] = [planGroup, planDistinct, planSort, planLimit]
+const rowOperators: readonly PlanOperator[] = [planGroup, planWindows, planDistinct, planSort, planLimit]
 
 /** What is done with the rows that qualify. */
 export interface ClausesPlan {

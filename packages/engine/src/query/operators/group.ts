@@ -10,10 +10,10 @@ import { evaluateConstant, evaluateRows } from '../execute/evaluate-rows.ts'
 import { enterOutput, type OutputRow, type RowBatches, type RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { rowOperatorPlan } from '../explain/explain-node.ts'
-import type { Pieces } from '../functions/work.ts'
 import { queryError } from '../language/query-error.ts'
 import { isNullOf } from '../values/compare.ts'
 import type { ValueType } from '../values/value-type.ts'
+import { inTurns } from './pieces-in-turns.ts'
 import type { Planning } from './planning.ts'
 import { later, type PlanOperator, pipeline } from './row-operator.ts'
 
@@ -167,15 +167,6 @@ async function rowsOfGroups<R>(
     if (pause !== undefined) await pause
   }
   return rows
-}
-
-async function inTurns(pieces: Pieces, context: StatementContext): Promise<unknown> {
-  for (;;) {
-    const piece = pieces.next()
-    if (piece.done === true) return piece.value
-    const pause = context.yieldIfDue()
-    if (pause !== undefined) await pause
-  }
 }
 
 function newGroup<R>({ aggregates }: GroupPlan, row: R | undefined): Group<R> {

@@ -13,6 +13,7 @@ import {
 import { isCaseAhead, takeDistinct } from './contextual-words.ts'
 import { isStructureWord, parseAssignments, parseStructureWord } from './parse-structure.ts'
 import { parseType } from './parse-type.ts'
+import { parseWindow } from './parse-window.ts'
 import { parseWordPredicate } from './parse-word-predicate.ts'
 import { isStatementAt } from './statement-words.ts'
 import type { TokenCursor } from './token-cursor.ts'
@@ -317,5 +318,5 @@ function parseCall(cursor: TokenCursor, word: string, name: Span): Expression {
   const isJunction = (word === 'AND' || word === 'OR') && operands.length > 2
   if (isJunction) return { kind: 'operation', operator: word === 'AND' ? 'and' : 'or', operands, ...span }
   const call: CallExpression = { kind: 'call', name: word, operands, ...span }
-  return isDistinct ? { ...call, isDistinct } : call
+  return parseWindow(cursor, isDistinct ? { ...call, isDistinct } : call, parseExpression)
 }

@@ -40,12 +40,14 @@ export function liveConcern(statement: SelectStatement, executor: StatementExecu
   const { text } = executor
   const binder = createBinder(executor.planning())
   const { source, clauses } = bindSelect(statement, binder)
-  const { where, groupBy, orderBy, skip, take, projections, distinct } = clauses
+  const { where, groupBy, orderBy, skip, take, projections, distinct, windows } = clauses
   if (source.kind !== 'class') throw refused(text, statement.source, 'a live query is about the objects of a class')
   if (groupBy !== undefined) {
     throw refused(text, statement, 'the rows of a live query are objects: it has no GROUP BY and no aggregates of rows')
   }
   if (distinct !== undefined) throw refused(text, statement, 'the rows of a live query are objects: it has no DISTINCT')
+  if (windows.length > 0)
+    throw refused(text, statement, 'the rows of a live query stand each for itself: it has no OVER (…)')
   for (const limit of [skip, take]) refuseWhile(text, limit)
   if (binder.nested.length + binder.inner.length > 0) {
     throw refused(text, statement, 'a live query has no statements within it: parameters can hold their values')
