@@ -106,3 +106,26 @@ function expected(row: Plain, rows: readonly Plain[], isDown: boolean): Row {
     before: inOrder[inOrder.indexOf(row) - 1]?.k ?? null,
   }
 }
+
+queryTest('a statement around it takes the first of each partition', [schema], async (db) => {
+  await db.rows(
+    "FOR EACH i IN LIST{1, 2, 3, 4} => (CREATE T {k: $i, g: CASE $i % 2 WHEN 0 THEN 'even' ELSE 'odd' END, n: $i})",
+  )
+  const inner = 'FROM T RETURN k, g, ROW_NUMBER() OVER (PARTITION BY g ORDER BY n DESC) AS place'
+  expect(await db.rows(`FROM (${inner}) AS r WHERE r.place = 1 ORDER BY r.k RETURN r.k AS k, r.g AS g`)).toEqual([
+    { k: 3, g: 'odd' },
+    { k: 4, g: 'even' },
+  ])
+  expect(await db.rows('FROM T a, T b WHERE a.g = b.g RETURN DISTINCT a.g AS x ORDER BY x')).toEqual([
+    { x: 'even' },
+    { x: 'odd' },
+  ])
+  expect(await db.rows('FROM T a, T b WHERE a.g = b.g RETURN DISTINCT *')).toHaveLength(8)
+  expect(await db.rows('FROM T a, T b WHERE a = b RETURN a.k AS x, COUNT() OVER () AS c ORDER BY x TAKE 1')).toEqual([
+    { x: 1, c: 4 },
+  ])
+  expect(await db.rows('FROM (FROM T RETURN g, n) AS r RETURN DISTINCT r.g AS x ORDER BY x')).toHaveLength(2)
+  expect(
+    await db.rows("FROM (FROM T RETURN g, n) AS r WHERE r.g LIKE 'e%' AND r.n BETWEEN 3 AND 4 RETURN r.n AS n"),
+  ).toEqual([{ n: 4 }])
+})
