@@ -66,6 +66,8 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   /** Where the text is analyzed: what its statements take is noted. */
   private readonly analysis: Analysis | undefined
   private isOneSelect = false
+  /** Of the statement under way: what WITH names is carried out once, wherever it is used. */
+  private nestedValues = new Map<Statement, TypedValue>()
 
   constructor(
     resources: QueryResources,
@@ -134,6 +136,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   private placedRun(statement: Statement, isAnswer: boolean): Awaitable<Answer> {
+    this.nestedValues = new Map()
     try {
       const answer = kindOf(statement).run(statement, this, isAnswer)
       return answer instanceof Promise ? this.placedLater(answer, statement) : placedRows(answer, this.text, statement)
@@ -217,7 +220,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
 
   private async nestedInputs(uses: Uses): Promise<Inputs> {
     const values: unknown[] = []
-    for (const { statement } of uses.nested) values.push((await this.partValue(statement)).value)
+    for (const { statement } of uses.nested) values.push((await this.valueOnce(statement)).value)
     return this.inputsWith(values, uses)
   }
 
@@ -234,6 +237,14 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
 
   partValue(statement: Statement): Promise<TypedValue> {
     return this.measured(statement, () => this.valueOf(statement))
+  }
+
+  /** The same; within the statement under way, it is carried out once. */
+  async valueOnce(statement: Statement): Promise<TypedValue> {
+    const { nestedValues } = this
+    const value = nestedValues.get(statement) ?? (await this.partValue(statement))
+    nestedValues.set(statement, value)
+    return value
   }
 
   /** Part of the statement under way. */

@@ -17,7 +17,7 @@ export interface ScriptAround {
   readonly probe: StatementProbe | undefined
   planning(): PlanningContext
   measured<T>(statement: Statement, run: () => Promise<T>): Promise<T>
-  partValue(statement: Statement): Promise<TypedValue>
+  valueOnce(statement: Statement): Promise<TypedValue>
 }
 
 export class StatementPerRow {
@@ -82,7 +82,7 @@ export class StatementPerRow {
   private valueOnce(statement: Statement): Promise<TypedValue> {
     let value = this.once.get(statement)
     if (value === undefined) {
-      value = this.script.partValue(statement)
+      value = this.script.valueOnce(statement)
       this.once.set(statement, value)
     }
     return value

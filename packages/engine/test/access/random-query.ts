@@ -129,6 +129,7 @@ export const query = fc.oneof(
       'FROM Item ORDER BY uni, n, $$ID RETURN $$ID AS id',
       'FROM Item ORDER BY owner, name, $$ID TAKE 4 RETURN $$ID AS id',
       'MATCH (a:Item)-[:uni]->(b) RETURN a, b',
+      'WITH own AS (FROM Item GROUP BY owner RETURN owner AS o, COUNT() AS c) FROM Hub h, own WHERE own.o = h ORDER BY h RETURN h, c',
       'FROM Item a, Item b WHERE a.n = b.n AND a != b ORDER BY a, b RETURN a, b, b.owner.title AS t',
       'FROM Item a, Item b WHERE a.uni = b ORDER BY a, b RETURN *',
       'FROM Item i, Hub h WHERE i.name = h.title ORDER BY i, h RETURN i{n, owner{*}}, h',

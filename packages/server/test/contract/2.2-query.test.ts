@@ -199,6 +199,15 @@ rule('2.2.43', 'several sources, and rows as a source', async () => {
   expectProblem(await query({ query: `FROM ${many} RETURN *` }), 400, 'QuerySyntaxError')
 })
 
+rule('2.2.44', 'WITH names rows for a statement', async () => {
+  const text = `WITH few AS (FROM Shop.Item WHERE code < 2 RETURN code, name), least AS (FROM few RETURN MIN(code) AS code)
+    FROM few, least WHERE few.code > least.code RETURN few.name AS name`
+  expect((await query({ query: text })).json).toEqual([{ name: 'two' }])
+  const hidden = 'WITH Item AS (FROM Long WHERE n = 1 RETURN n) FROM Item RETURN *'
+  expect((await query({ query: hidden })).json).toEqual([{ n: 1 }])
+  expectProblem(await query({ query: `${hidden}; FROM few RETURN *` }), 422, 'QueryError')
+})
+
 rule('2.2.17', 'format=text: plans as an indented tree', async () => {
   const at = `${fd.at('/v1/query')}&explain=true`
   const reply = await server.post(`${at}&format=text`, {

@@ -146,7 +146,10 @@ export class Binder {
     const outer: Outer = { scope: namesOf(scope) ?? emptyScope, binder: this }
     const { type, captured } = this.bindWithin(statement, outer)
     if (captured.size > 0) return this.bindInner({ statement, outer, captured, isExists: false }, type, { start, end })
-    return { kind: 'nested', index: this.nested.push({ statement, type }) - 1, type, start, end }
+    // It may be bound again, and used more than once.
+    const known = this.nested.findIndex((one) => one.statement === statement)
+    const index = known >= 0 ? known : this.nested.push({ statement, type }) - 1
+    return { kind: 'nested', index, type, start, end }
   }
 
   /** Whether a statement has a row; asked when the first row needs to know. */
@@ -157,7 +160,9 @@ export class Binder {
   }
 
   private bindInner(inner: InnerStatement, type: ValueType, { start, end }: Span): Bound {
-    const index = this.inner.push(inner) - 1
+    const { statement, isExists } = inner
+    const known = this.inner.findIndex((one) => one.statement === statement && one.isExists === isExists)
+    const index = known >= 0 ? known : this.inner.push(inner) - 1
     return { kind: 'inner', index, operands: [...inner.captured.values()], type, start, end }
   }
 

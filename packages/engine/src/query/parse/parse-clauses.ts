@@ -33,6 +33,11 @@ export function parseSource(cursor: TokenCursor): Source {
   if (isOnly) cursor.next()
   const className = cursor.expectQualifiedName('a class')
   const span = cursor.spanFrom(start)
+  const named = isOnly ? undefined : cursor.useNamed(className.text)
+  if (named !== undefined) {
+    const references: Expression = { kind: 'nested', statement: named, ...span }
+    return { kind: 'references', references, alias: parseAlias(cursor) ?? { name: className.text, ...span }, ...span }
+  }
   return { kind: 'class', className, isOnly, alias: parseAlias(cursor), ...span }
 }
 

@@ -25,7 +25,7 @@ import { parseExpression } from './parse-expression.ts'
 import { parseForEach, parseIf, parseImport, parseLet, parseUse } from './parse-flow.ts'
 import { parseMatch } from './parse-match.ts'
 import { parseCreateIndex, parseDropIndex, parseSchemaUpdate } from './parse-schema.ts'
-import { statementBeginnings } from './statement-words.ts'
+import { isStatementAt, statementBeginnings } from './statement-words.ts'
 import type { Token } from './token.ts'
 import { TokenCursor } from './token-cursor.ts'
 
@@ -94,6 +94,7 @@ function parseWord(cursor: TokenCursor, word: string, start: number): Statement 
 }
 
 const parsers: Readonly<Record<string, (cursor: TokenCursor, start: number) => Statement>> = {
+  WITH: parseWith,
   FROM: parseFrom,
   SELECT: parseReturnFirst,
   RETURN: parseReturnFirst,
@@ -121,6 +122,33 @@ const parsers: Readonly<Record<string, (cursor: TokenCursor, start: number) => S
   },
   EXPLAIN: parseExplain,
 }
+
+/** WITH is taken: each name is known to the statements behind it. */
+function parseWith(cursor: TokenCursor): Statement {
+  const { named, namedUses } = cursor
+  do {
+    const { text } = cursor.expectName('a name')
+    cursor.expectWord('AS')
+    cursor.expectSymbol('(')
+    if (!isStatementAt(cursor, 0)) throw cursor.unexpected(['FROM', 'SELECT', 'MATCH'])
+    const usesBefore = cursor.namedUses
+    const place = cursor.peek()
+    const statement = parseStatement(cursor)
+    if (statement.kind !== 'select' && statement.kind !== 'match') {
+      throw syntaxError(cursor.text, place, 'WITH names rows: those of FROM, SELECT or MATCH')
+    }
+    cursor.expectSymbol(')')
+    cursor.named = new Map([...cursor.named, [text, { statement, uses: 1 + cursor.namedUses - usesBefore }]])
+    cursor.namedUses = usesBefore
+  } while (cursor.takeSymbol(','))
+  if (!rowsWords.includes(cursor.wordAt() ?? '')) throw cursor.unexpected(rowsWords)
+  const statement = parseStatement(cursor)
+  cursor.named = named
+  cursor.namedUses = Math.max(namedUses, cursor.namedUses)
+  return statement
+}
+
+const rowsWords: readonly string[] = ['FROM', 'SELECT', 'RETURN', 'MATCH']
 
 function parseFrom(cursor: TokenCursor, start: number): SelectStatement {
   const mayLackReturn = cursor.takeMayLackReturn()

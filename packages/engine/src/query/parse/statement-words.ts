@@ -20,6 +20,7 @@ const words: readonly string[] = [
   'IMPORT',
   'DROP',
   'EXPLAIN',
+  'WITH',
 ]
 
 /** `word`: in capitals. */
@@ -33,7 +34,7 @@ export const statementBeginnings: readonly string[] = words
   .map((word) => (word === 'FOR' ? 'FOR EACH' : word === 'DROP' ? 'DROP INDEX' : word))
 
 /** Words with which a parenthesised statement begins. */
-const nestedWords: readonly string[] = ['LOOKUP', 'FROM', 'SELECT', 'MATCH', 'CREATE', 'UPSERT']
+const nestedWords: readonly string[] = ['LOOKUP', 'FROM', 'SELECT', 'MATCH', 'CREATE', 'UPSERT', 'WITH']
 
 /** So many tokens ahead. `FROM` could be an attribute's name: a statement it is where a name or a parenthesis follows, not an operator. */
 export function isStatementAt(cursor: TokenCursor, ahead: number): boolean {

@@ -10,6 +10,16 @@ const depthMax = 200
 const chainMax = 500
 const verticesMax = chainMax + 1
 
+/** A statement that WITH names. */
+export interface NamedRows {
+  readonly statement: Statement
+  /** With those within it. */
+  readonly uses: number
+}
+
+/** A name stands for a statement wherever it is used: names that use others twice must not come to more than a text could. */
+const namedUsesMax = 100
+
 export class TokenCursor {
   readonly text: string
   /** A statement where a value stands; given, because statements hold expressions and expressions statements. */
@@ -18,6 +28,10 @@ export class TokenCursor {
   private position = 0
   /** A shape may follow a value: in columns, and in the entries of shapes. */
   takesShapes = false
+  /** What WITH has named so far, around the place. */
+  named: ReadonlyMap<string, NamedRows> = new Map()
+  /** How often what WITH names is used, each use within another such statement included. */
+  namedUses = 0
   /** The statement that comes next may go without RETURN: only whether it has rows is asked. */
   mayLackReturn = false
   private depth = 0
@@ -35,6 +49,17 @@ export class TokenCursor {
     const { mayLackReturn } = this
     this.mayLackReturn = false
     return mayLackReturn
+  }
+
+  /** The statement that WITH has given the name. Throws where names are used too often. */
+  useNamed(name: string): Statement | undefined {
+    const rows = this.named.get(name)
+    if (rows === undefined) return undefined
+    this.namedUses += rows.uses
+    if (this.namedUses > namedUsesMax) {
+      throw this.mistaken(`names of WITH are used more than ${namedUsesMax} times, by each other included`)
+    }
+    return rows.statement
   }
 
   peek(ahead = 0): Token {

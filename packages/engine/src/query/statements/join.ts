@@ -1,6 +1,5 @@
 /** FROM several sources, or rows that are values: the rows as JSON text or as values. */
 
-import type { Awaitable } from '../../store/store.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { type Inputs, newEvaluationContext } from '../execute/new-evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -24,12 +23,8 @@ export async function startJoin(plan: JoinPlan, inputs: Inputs, context: Stateme
   return { evaluation, pipeline: await runClauses(source, plan.clauses, matchRowKind, evaluation, context) }
 }
 
-export async function* joinChunks(
-  plan: JoinPlan,
-  inputs: Awaitable<Inputs>,
-  context: StatementContext,
-): AsyncGenerator<RowChunk> {
-  const { evaluation, pipeline } = await startJoin(plan, await inputs, context)
+export async function* joinChunks(plan: JoinPlan, inputs: Inputs, context: StatementContext): AsyncGenerator<RowChunk> {
+  const { evaluation, pipeline } = await startJoin(plan, inputs, context)
   const write = projectionWriter(plan.clauses.projections ?? [], matchRowKind, evaluation, context)
   yield* writeRows(pipeline.rows, write, context)
 }

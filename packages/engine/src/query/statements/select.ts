@@ -1,6 +1,7 @@
 /** FROM … RETURN: how the objects are found, which operators their rows pass, and the rows as JSON text or as values. */
 
 import type { ClassSet } from '../../schema/class-set.ts'
+import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
@@ -39,9 +40,10 @@ export const select: StatementKind<SelectStatement> = {
   run(statement, executor) {
     const planned = planFrom(statement, executor)
     const context = executor.context()
-    if ('sources' in planned.plan) return joinChunks(planned.plan, executor.inputs(planned), context)
     const inputs = executor.inputs(planned)
     const { plan } = planned
+    // Statements within are carried out before its rows are taken, and whether these are taken at all.
+    if ('sources' in plan) return mapAwaitable(inputs, (given) => joinChunks(plan, given, context))
     return inputs instanceof Promise ? chunksLater(plan, inputs, context) : selectChunks(plan, inputs, context)
   },
 

@@ -27,6 +27,7 @@ const valid = [
   'FROM Client c RETURN c.name AS n, orders[total > 1]{day, client{*, age + 1 AS x} AS y WHERE total > 1 ORDER BY day DESC SKIP 1 TAKE 2}, address{zip}',
   'FROM Client c WHERE NOT EXISTS(FROM Order o WHERE o.client = c) OR EXISTS(MATCH (a:Client)-->(b) WHERE b = c) RETURN (FROM c.orders o RETURN SUM(o.total)) AS sum',
   'FROM Client c, Order AS o, (FROM Order GROUP BY client RETURN client AS of, SUM(total) AS s) AS r WHERE o.client = c AND r.of = c AND r.s > 1 RETURN c.name, r.s, total',
+  'WITH s AS (FROM Order GROUP BY client RETURN client AS of, SUM(total) AS sum), m AS (FROM s RETURN MAX(sum) AS m) FROM s a, m WHERE a.sum = m.m RETURN *',
   'DELETE Order WHERE day < 2024-02-29 - INTERVAL{DAYS: 30} RETURN $$ID',
   'MATCH p = (c:Client {age: 1})-[o:orders*1..3]->(x:Order)<--(y) WHERE x.total > 1 RETURN p, c.name, y',
   'MATCH TRAIL p = WALK PATHS (c:Client)-->(x), SIMPLE PATH (x)--(y), ACYCLIC (y) RETURN p',

@@ -90,6 +90,56 @@ describe('several sources', () => {
   })
 })
 
+describe('WITH', () => {
+  const sums = 'sums AS (FROM Order WHERE IS_VALID(client) GROUP BY client RETURN client AS of, SUM(total) AS sum)'
+
+  queryTest('names rows for one statement', shop, async (db) => {
+    expect(await db.rows(`WITH ${sums} FROM sums WHERE sum > 5 ORDER BY sums.sum RETURN of.name AS who, sum`)).toEqual([
+      { who: 'Ann', sum: 17.5 },
+      { who: 'Bob', sum: 20 },
+    ])
+    const twice = `WITH ${sums}, most AS (FROM sums RETURN MAX(sum) AS m) SELECT s.of.name AS who FROM sums s, most WHERE s.sum = most.m`
+    expect(await db.rows(twice)).toEqual([{ who: 'Bob' }])
+    expect(
+      await db.rows(
+        `WITH ${sums} MATCH (c:Client) WHERE EXISTS(FROM sums s WHERE s.of = c AND s.sum < 5) RETURN c.name`,
+      ),
+    ).toEqual([{ 'c.name': 'Dunn Ltd' }])
+  })
+
+  queryTest('hides a class, and is a value and a name elsewhere', shop, async (db) => {
+    expect(await db.rows('WITH Client AS (FROM Item RETURN *) FROM Client ORDER BY title RETURN title')).toEqual([
+      { title: 'ink' },
+      { title: 'pen' },
+    ])
+    expect(
+      await db.rows(
+        "FROM Client c WHERE name = 'Ann' RETURN (WITH own AS (FROM Order o WHERE o.client = c RETURN number) FROM own a, own b RETURN COUNT()) AS n",
+      ),
+    ).toEqual([{ n: 4 }])
+    expect((await db.failure(`WITH ${sums} FROM sums RETURN *; FROM sums RETURN *`)).message).toContain(
+      "no class 'sums'",
+    )
+    expect((await db.failure('WITH a AS (FROM a RETURN *) FROM a RETURN *')).message).toContain("no class 'a'")
+    expect((await db.failure("WITH a AS (CREATE Item {title: 'x'}) FROM a RETURN *")).kind).toBe('malformed')
+    expect((await db.failure(`WITH ${sums} DELETE sums`)).message).toContain('expected FROM')
+  })
+
+  queryTest('is carried out once', shop, async (db) => {
+    const plan = await db.analyze(
+      `WITH ${sums}, two AS (FROM sums RETURN sum) FROM sums a, two b WHERE a.sum = b.sum AND EXISTS(FROM sums c WHERE c.of = a.of) RETURN COUNT()`,
+    )
+    const text = JSON.stringify(plan)
+    expect(text.match(/FROM Order WHERE IS_VALID/g)).toHaveLength(1)
+  })
+
+  queryTest('cannot be made to grow without bound', shop, async (db) => {
+    let text = 'WITH n0 AS (FROM Item RETURN *)'
+    for (let i = 1; i < 40; i++) text += `, n${i} AS (FROM n${i - 1} a, n${i - 1} b RETURN a.title AS title)`
+    expect((await db.failure(`${text} FROM n39 RETURN *`)).message).toContain('more than 100 times')
+  })
+})
+
 describe('rows as a source', () => {
   queryTest('of a statement', shop, async (db) => {
     const sums = '(FROM Order WHERE IS_VALID(client) GROUP BY client RETURN client.name AS who, SUM(total) AS sum)'
@@ -125,6 +175,13 @@ describe('rows as a source', () => {
       { n: 3 },
       { n: 2 },
     ])
+  })
+
+  queryTest('of a statement that fails, also where nobody takes the rows', shop, async (db) => {
+    const failing = 'FROM (FROM Order RETURN number + 18446744073709551615 AS n) AS r RETURN *'
+    for (const text of [failing, `${failing}; SHOW 1`, `LET x = 1; ${failing}; FROM Item RETURN *`]) {
+      expect((await db.failure(text)).message).toContain('the result is beyond what an integer holds')
+    }
   })
 
   queryTest('joined with objects', shop, async (db) => {
