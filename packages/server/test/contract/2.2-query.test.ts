@@ -351,3 +351,62 @@ rule('2.2.15', "MATCH in the original's dialect walks", async () => {
   const classed = [{ __class__: '_Projection', n: 1 }]
   expect((await server.post(graph.at('/v1/query'), { ...body, dialect: 'objectivity' })).json).toEqual(classed)
 })
+
+rule('2.2.50', 'predicates that are words', async () => {
+  const codes = async (where: string): Promise<unknown> => {
+    return (await query({ query: `FROM Shop.Item WHERE ${where} ORDER BY code RETURN code` })).json
+  }
+  expect(await codes("name LIKE 't%' AND code <> 2")).toEqual([{ code: 1 }])
+  expect(await codes('code BETWEEN 1 AND 2 AND code NOT IN (2, 5)')).toEqual([{ code: 1 }])
+  expect(await codes("name ILIKE 'T_O' AND code IS NOT NULL AND EXISTS(name)")).toEqual([{ code: 1 }])
+  expectProblem(await query({ query: 'FROM Shop.Item WHERE code IN () RETURN *' }), 400, 'QuerySyntaxError')
+  expectProblem(await query({ query: "FROM Shop.Item WHERE code LIKE '1' RETURN *" }), 422, 'QueryError')
+  const shown = await query({
+    query: "SHOW LIST{1 IN (LIST{1, 2}), 3 IN (1, null), null IN (1, 2), 'a%' LIKE 'a\\\\%'}",
+  })
+  expect(shown.json).toEqual([[true, false, null, true]])
+})
+
+rule('2.2.51', 'CASE, DISTINCT and the names of columns', async () => {
+  const text = "CASE WHEN code > 1 THEN 'late' ELSE 'early' END"
+  const reply = await query({ query: `FROM Shop.Item RETURN DISTINCT ${text} AS part ORDER BY part` })
+  expect(reply.json).toEqual([{ part: 'early' }, { part: 'late' }])
+  const counted = await query({
+    query: `FROM Shop.Item RETURN COUNT(DISTINCT CASE code WHEN 0 THEN 1 ELSE 2 END) AS n`,
+  })
+  expect(counted.json).toEqual([{ n: 2 }])
+  const ordered = await query({ query: 'FROM Shop.Item ORDER BY back RETURN 0 - code AS back TAKE 1' })
+  expect(ordered.json).toEqual([{ back: -2 }])
+  for (const wrong of ["CASE WHEN true THEN 1 ELSE 'a' END", 'DISTINCT name ORDER BY code']) {
+    expectProblem(await query({ query: `FROM Shop.Item RETURN ${wrong}` }), 422, 'QueryError')
+  }
+})
+
+rule('2.2.52', 'clauses behind RETURN, and times without seconds', async () => {
+  const reply = await query({ query: 'FROM Shop.Item RETURN code ORDER BY code DESC SKIP 1 TAKE 1' })
+  expect(reply.json).toEqual([{ code: 1 }])
+  expect((await query({ query: 'SHOW 08:05' })).json).toEqual(['08:05:00'])
+})
+
+rule('2.2.53', 'only some objects are changed', async () => {
+  const { json } = await query({
+    query: "UPDATE Shop.Item ORDER BY code DESC TAKE 1 SET name TO CONCAT(name, '') RETURN code",
+  })
+  expect(json).toEqual([{ code: 2 }])
+  const text = 'CREATE Shop.Item {code: 50}; CREATE Shop.Item {code: 51}; DELETE Shop.Item WHERE code >= 50'
+  expect((await query({ query: `${text} ORDER BY code TAKE 1 RETURN code` })).json).toEqual([{ code: 50 }])
+  expect((await query({ query: 'DELETE Shop.Item WHERE code >= 50 RETURN code' })).json).toEqual([{ code: 51 }])
+})
+
+rule('2.2.54', 'window functions', async () => {
+  const reply = await query({
+    query:
+      'FROM Shop.Item ORDER BY code RETURN RANK() OVER (ORDER BY code DESC) AS rank, LAG(code) OVER (ORDER BY code) AS before',
+  })
+  expect(reply.json).toEqual([
+    { rank: 3, before: null },
+    { rank: 2, before: 0 },
+    { rank: 1, before: 1 },
+  ])
+  expectProblem(await query({ query: 'FROM Shop.Item WHERE RANK() OVER () = 1 RETURN *' }), 422, 'QueryError')
+})

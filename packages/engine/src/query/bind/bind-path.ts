@@ -36,7 +36,7 @@ export function bindName(expression: NameExpression, scope: Scope, binder: Binde
     if (first !== undefined) return memberAlong(first, name.slice(end + 1), expression, scope, binder)
   }
   const column = columnCalled(name, scope)
-  if (column !== undefined) return { ...column, start: expression.start, end: expression.end }
+  if (column !== undefined) return { ...column, start: expression.start, end: expression.end, isColumn: true }
   const captured = bindOuter(expression, scope, binder)
   if (captured !== undefined) return captured
   throw unknownName(expression, scope, binder)

@@ -270,7 +270,8 @@ export function distinctKeys(
 function requireReturned(orderBy: readonly BoundOrderItem[], distinct: readonly Bound[], binder: Binder): void {
   const returned = new Set(distinct.map((key) => boundKey(key, binder.text)))
   for (const { expression } of orderBy) {
-    if (expression.kind !== 'constant' && !returned.has(boundKey(expression, binder.text))) {
+    const isReturned = expression.isColumn === true || returned.has(boundKey(expression, binder.text))
+    if (expression.kind !== 'constant' && !isReturned) {
       throw binder.error(expression, 'rows that are distinct are ordered by what RETURN has of them')
     }
   }

@@ -24,6 +24,8 @@ export interface BoundAttribute {
 
 interface Node extends Span {
   readonly type: ValueType
+  /** Set where it was written as the name of a column. */
+  readonly isColumn?: true
 }
 
 export type Bound =
