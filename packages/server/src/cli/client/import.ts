@@ -35,6 +35,8 @@ interface Options {
 /** By which a class is made that is not there. */
 const sampledRecords = 1_000
 const shownRecords = 3
+/** Records that are answered, and still held. */
+const answeredMax = 1_000
 
 export async function importFile(context: CommandContext, [file]: readonly [string], options: Options): Promise<void> {
   const skip = skipOf(options.skip)
@@ -159,6 +161,8 @@ class Import {
   private readonly position: () => { readonly bytesRead: number; readonly total: number | undefined }
   /** Sent, and not answered: the first is the next one to be. */
   private readonly underWay: { readonly record: FileRecord; readonly number: number }[] = []
+  /** Of these, how many are answered: they are taken out together. */
+  private answered = 0
   private readonly refused: { readonly record: FileRecord; readonly reason: string }[] = []
   private seen = 0
   /** Records of which it is known what became of them, those that were skipped included. */
@@ -243,8 +247,12 @@ class Import {
 
   /** At once where nothing was refused. */
   private settle(reason: string | undefined): Promise<void> | undefined {
-    const answered = this.underWay.shift()
+    const answered = this.underWay[this.answered]
     if (answered === undefined) return undefined
+    if (++this.answered === answeredMax) {
+      this.underWay.splice(0, answeredMax)
+      this.answered = 0
+    }
     if (reason !== undefined && this.rejects === undefined) throw this.failure(answered.record, reason)
     this.settled = answered.number
     if (reason !== undefined) this.refused.push({ record: answered.record, reason })
