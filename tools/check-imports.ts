@@ -167,6 +167,7 @@ const accessRanks: Ranks = {
   [each]: 3,
   // They begin with an access path of another kind.
   'ordered-index-scan.ts': 4,
+  'ordered-trial.ts': 5,
   'reverse-navigation.ts': 4,
   'access-kinds.ts': 5,
   'shown-objects.ts': 6,

@@ -4,6 +4,8 @@ import { type EvaluationContext, unknownValue } from '../evaluate/evaluation-con
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { Candidate } from '../explain/explain-node.ts'
 import { type AccessPath, bestOf, type OidAccess } from './access-path.ts'
+import type { OrderedIndexScan } from './ordered-index-scan.ts'
+import { OrderedTrial } from './ordered-trial.ts'
 import type { SourcePlan } from './source-plan.ts'
 
 /** Below so many candidates an access is taken without looking at the others any closer. */
@@ -20,6 +22,9 @@ export interface ChosenAccessPath {
   /** Where the statement is explained: what was considered. */
   readonly considered?: Considered | undefined
 }
+
+/** A trial of an index's order may cost so small a part of the access that is taken if it fails. */
+const trialShare = 8
 
 /** Access paths with what they were estimated to give, and up to where that was counted. */
 class Considered {
@@ -94,19 +99,59 @@ async function choose(
     return settled
   }
   const fewMax = context.isRemote && ordered === undefined ? fewCandidatesAfar : fewCandidates
-  const few = await cheapest(accesses, evaluation, context, fewMax, considered)
+  // To count what it reads would cost as much as to read it.
+  const isNarrowest =
+    plan.areFirst &&
+    wanted !== undefined &&
+    ordered !== undefined &&
+    accesses.every((access) => ordered.isNarrowedBy(access))
+  const counted = isNarrowest ? [] : accesses
+  const few = await cheapest(counted, evaluation, context, fewMax, considered)
   if (few !== undefined && few.estimated < fewMax) return few
   const extent = await plan.extent.estimate(context)
   considered?.note(plan.extent, extent, Number.POSITIVE_INFINITY)
   const max = Math.max(candidatesMin, Math.ceil(extent / extentShare))
-  const best = few === undefined ? undefined : await cheapest(accesses, evaluation, context, max, considered)
-  const isOrderUseful = ordered !== undefined && (wanted !== undefined || best === undefined)
-  if (isOrderUseful && (best === undefined || best.estimated >= candidatesMin || ordered.isNarrowedBy(best.access))) {
-    considered?.note(ordered, wanted ?? extent, Number.POSITIVE_INFINITY)
-    return { access: ordered, estimated: wanted ?? extent }
+  const best = few === undefined ? undefined : await cheapest(counted, evaluation, context, max, considered)
+  const known = best !== undefined && best.estimated < max ? best : { access: plan.extent, estimated: extent }
+  const inOrder = ordered && accessInOrder(ordered, known, plan, extent, wanted)
+  if (inOrder === undefined) return known
+  considered?.note(inOrder, wanted ?? extent, Number.POSITIVE_INFINITY)
+  return { access: inOrder, estimated: wanted ?? extent }
+}
+
+/** Undefined where it is better to sort what the other access gives. */
+function accessInOrder(
+  ordered: OrderedIndexScan,
+  other: ChosenAccessPath,
+  { accesses, filter, extent, areFirst }: SourcePlan,
+  objects: number,
+  wanted: number | undefined,
+): AccessPath | undefined {
+  if (wanted === undefined) return accesses.length === 0 ? ordered : undefined
+  if (ordered.conjunctsAnswered >= filter.conjuncts || ordered.isNarrowedBy(other.access)) return ordered
+  // More than those that are taken may be needed.
+  if (!areFirst) return accesses.length === 0 ? ordered : undefined
+  const { access, estimated } = other
+  if (access !== extent) {
+    // As if those that qualify were spread evenly; how they really are, the trial tells.
+    const expected = (wanted * objects) / Math.max(1, estimated)
+    const entriesMax = Math.ceil(estimated / trialShare)
+    return estimated >= candidatesMin && expected <= entriesMax
+      ? new OrderedTrial(ordered, access, entriesMax)
+      : undefined
   }
-  if (best !== undefined && best.estimated < max) return best
-  return { access: plan.extent, estimated: extent }
+  const entriesMax = trialOfExtent(objects, accesses.length === 0)
+  return wanted <= entriesMax ? new OrderedTrial(ordered, extent, entriesMax) : undefined
+}
+
+/** A range of the index that has no more entries is read to its end. `isOfAll`: the trial is not of a range. */
+function trialOfExtent(objects: number, isOfAll: boolean): number {
+  return Math.max(candidatesMin, Math.ceil(objects / (isOfAll ? 2 * extentShare : extentShare)))
+}
+
+/** Where the rows are all objects that are read, or the first of them in the order asked for. */
+export function isInOrder({ ordered }: SourcePlan, access: AccessPath): boolean {
+  return access === ordered || access instanceof OrderedTrial
 }
 
 /** What is taken whatever the data is: an access to one object at most, or that of the first rows. */
@@ -122,8 +167,12 @@ function settledAccess(plan: SourcePlan, wanted: number | undefined): ChosenAcce
  * follows the order asked for, where every other reads the same entries; without an order, one of whose objects nearly all qualify.
  */
 function accessOfFirstRows(plan: SourcePlan, wanted: number): AccessPath | undefined {
-  const { accesses, ordered, conjuncts, areRows } = plan
-  if (ordered !== undefined) return accesses.every((access) => ordered.isNarrowedBy(access)) ? ordered : undefined
+  const { accesses, ordered, areRows } = plan
+  const { conjuncts } = plan.filter
+  if (ordered !== undefined) {
+    const isNarrowest = accesses.every((access) => ordered.isNarrowedBy(access))
+    return isNarrowest && ordered.conjunctsAnswered >= conjuncts ? ordered : undefined
+  }
   if (!areRows || wanted > candidatesMin) return undefined
   return bestOf(accesses.filter(({ conjunctsAnswered }) => conjunctsAnswered === conjuncts))
 }

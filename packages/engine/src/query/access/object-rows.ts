@@ -34,6 +34,6 @@ export function objectRows(
 function objectsOf(access: OidAccess, scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
   const { evaluation, context, source } = scan
   // Where each batch is a trip, a few entries too many cost less than one too few.
-  const batch = context.isRemote ? undefined : entriesAtOnce(scan.filter, wanted)
+  const batch = context.isRemote ? undefined : entriesAtOnce(scan.filter, access.conjunctsAnswered, wanted)
   return fetchObjects(scan, access.oids(evaluation, context, source, batch), access.mayRepeat)
 }

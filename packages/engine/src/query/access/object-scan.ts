@@ -97,8 +97,8 @@ const batchDefault = 256
 /** Where some entries will not qualify, it is not known how many it takes. */
 const filteredBatchMin = 32
 
-/** Of an index, for so many rows. */
-export function entriesAtOnce({ ofRecord, rest }: FilterPlan, wanted: number | undefined): number {
-  const isFiltered = ofRecord !== undefined || rest !== undefined
+/** Of an index, for so many rows. `answered`: so many conjuncts of the predicate are true of nearly every object that it names. */
+export function entriesAtOnce({ conjuncts }: FilterPlan, answered: number, wanted: number | undefined): number {
+  const isFiltered = conjuncts > answered
   return Math.min(batchDefault, Math.max(isFiltered ? filteredBatchMin : 1, wanted ?? batchDefault))
 }

@@ -71,7 +71,7 @@ function scanInOrder(
 
 export class OrderedIndexScan implements ObjectAccess {
   private readonly index: IndexScan
-  private readonly order: readonly OrderPlan[]
+  readonly order: readonly OrderPlan[]
   private readonly isReverse: boolean
 
   constructor(index: IndexScan, order: readonly OrderPlan[], isReverse: boolean) {
@@ -95,6 +95,11 @@ export class OrderedIndexScan implements ObjectAccess {
     )
   }
 
+  /** Of the predicate. */
+  get conjunctsAnswered(): number {
+    return this.index.conjunctsAnswered
+  }
+
   get entries(): string {
     return this.index.entries
   }
@@ -109,12 +114,19 @@ export class OrderedIndexScan implements ObjectAccess {
     return this.index.isTruncated ? undefined : this.index.entryRange(evaluation, context, this.isReverse)
   }
 
-  /** Where texts are cut, entries that look alike are put in order by the objects' own values. */
-  async *objects(given: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
+  /**
+   * Where texts are cut, entries that look alike are put in order by the objects' own values. It ends where so many entries are examined, those
+   * of the scan before it included.
+   */
+  async *objects(
+    given: ObjectScan,
+    wanted: number | undefined,
+    examinedMax = Number.POSITIVE_INFINITY,
+  ): AsyncGenerator<ObjectView[]> {
     const scan = { ...given, entries: this.index.entries }
     const { evaluation, context, source } = scan
     const { format, isTruncated } = this.index
-    const batch = entriesAtOnce(scan.filter, wanted)
+    const batch = entriesAtOnce(scan.filter, this.conjunctsAnswered, wanted)
     const ranges = await this.index.ranges(evaluation, context)
     for (const range of this.isReverse ? ranges.toReversed() : ranges) {
       let alike: { prefix: Buffer; oids: Oid[] } | undefined
@@ -138,6 +150,7 @@ export class OrderedIndexScan implements ObjectAccess {
           alike.oids.push(entry.oid)
         }
         yield* loadInParts(scan, plain)
+        if (source.examined >= examinedMax) return
       }
       if (alike !== undefined) yield* sorted(scan, alike.oids, this.order)
     }

@@ -41,7 +41,7 @@ export function rowsByTrips(
     const rows = new NamedRows(
       one,
       found.entries,
-      entriesAtOnce(objects.filter, isExact ? 1 : wanted),
+      entriesAtOnce(objects.filter, found.conjunctsAnswered, isExact ? 1 : wanted),
       wanted,
       plan,
       evaluation,

@@ -60,7 +60,9 @@ export function rowsInPlace(
   const source = found?.source?.(evaluation, context)
   if (found === undefined || source === undefined) return undefined
   const { entries } = found
-  const batch = new OidBatch(access === objects.exact ? 1 : entriesAtOnce(objects.filter, wanted))
+  const batch = new OidBatch(
+    access === objects.exact ? 1 : entriesAtOnce(objects.filter, found.conjunctsAnswered, wanted),
+  )
   if (source instanceof Promise) {
     return lookedUpLater(source, batch, entries, plan, evaluation, context)
   }

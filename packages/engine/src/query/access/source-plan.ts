@@ -1,6 +1,6 @@
 /** The objects of a source that qualify: every access path that could find them, and the filter that all of them pass. */
 import { type ClassSet, withSubclasses } from '../../schema/class-set.ts'
-import { type BoundClauses, type BoundSource, conjunctsOf } from '../bind/bound.ts'
+import type { BoundClauses, BoundSource } from '../bind/bound.ts'
 import { type FilterPlan, planFilter } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
 import { accessesFor } from './access-kinds.ts'
@@ -23,8 +23,8 @@ export interface SourcePlan {
   readonly ordered: OrderedIndexScan | undefined
   readonly extent: ExtentScan
   readonly filter: FilterPlan
-  /** Of the predicate. */
-  readonly conjuncts: number
+  /** With ORDER BY, the first objects in that order are the first rows: none is left out or held for others. */
+  readonly areFirst: boolean
   /** The objects that qualify are the rows, as they come: none is sorted or grouped. */
   readonly areRows: boolean
 }
@@ -40,6 +40,7 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
   const accesses = isClass
     ? [...accessesFor(cls, conditions, planning), ...accessesOfShown(classes.classes, cls, slot, planning)]
     : []
+  const areFirst = groupBy === undefined && clauses.distinct === undefined && clauses.windows.length === 0
   return {
     className: cls.name,
     classes,
@@ -49,8 +50,7 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
     ordered: isOrdered ? planOrderedIndexScan(cls, slot, orderBy, conditions, planning) : undefined,
     extent: new ExtentScan(classes),
     filter: planFilter(where, slot, planning),
-    conjuncts: conjunctsOf(where).length,
-    areRows:
-      orderBy.length === 0 && groupBy === undefined && clauses.distinct === undefined && clauses.windows.length === 0,
+    areFirst,
+    areRows: areFirst && orderBy.length === 0,
   }
 }

@@ -17,6 +17,8 @@ export interface FilterPlan {
   /** What the record alone decides, and the rest of the predicate. */
   readonly ofRecord: Evaluate | undefined
   readonly rest: Evaluate | undefined
+  /** How many the predicate has. */
+  readonly conjuncts: number
   /** As written. */
   readonly text: string | undefined
 }
@@ -26,6 +28,7 @@ export function planFilter(where: Bound | undefined, slot: number, planning: Pla
   const others = conjuncts.filter((conjunct) => !isOfRecord(conjunct))
   return {
     slot,
+    conjuncts: conjuncts.length,
     ofRecord: conjunctionOf(conjuncts.filter(isOfRecord), planning),
     rest: conjunctionOf(others, planning),
     text: where === undefined ? undefined : planning.text.slice(where.start, where.end),

@@ -41,7 +41,7 @@ const spareRows = (wanted: number): number => Math.max(1_024, wanted >> 1)
 const spareBytes = 16 * 2 ** 20
 
 /** `wanted`: how many of the first rows are needed; undefined = all. Equal rows stay in the order they came in. */
-async function sortRows<R>(
+export async function sortRows<R>(
   batches: AsyncIterable<readonly OutputRow<R>[]>,
   orderBy: readonly OrderPlan[],
   wanted: number | undefined,

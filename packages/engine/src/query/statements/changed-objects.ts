@@ -2,7 +2,7 @@
 import { commitIdOf } from '../../records/record-format.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
 import type { Oid } from '../../types/oid.ts'
-import { chooseAccess } from '../access/choose-access.ts'
+import { chooseAccess, isInOrder } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
 import { type BoundChange, bindDelete, bindUpdate } from '../bind/bind-change.ts'
 import type { ChangeContext } from '../change/change-values.ts'
@@ -102,7 +102,7 @@ async function chosenObjects(
   const chosen = await chooseAccess(objects, evaluation, context, wanted)
   const source = objectRows(objects, chosen, evaluation, context, wanted)
   if (choice === undefined) return source
-  const input = { ...source, isOrdered: chosen.access === objects.ordered }
+  const input = { ...source, isOrdered: isInOrder(objects, chosen.access) }
   const kind = objectRowKind(objects.filter.slot)
   const { rows, operator } = await runOperators(input, choice, kind, evaluation, context)
   return { rows: viewsOf(rows), operator }

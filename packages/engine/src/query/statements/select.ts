@@ -3,7 +3,7 @@
 import type { ClassSet } from '../../schema/class-set.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
-import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
+import { type ChosenAccessPath, chooseAccess, isInOrder } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
 import { rowsByTrips } from '../access/rows-by-trips.ts'
 import { type RowsPlan, rowsInPlace } from '../access/rows-in-place.ts'
@@ -212,7 +212,7 @@ async function pipelineOf(
     return { evaluation, kind, pipeline: returned<ObjectView>(counted, clauses.projections, context) }
   }
   const source = objectRows(objects, chosen, evaluation, context, wanted)
-  const isOrdered = chosen.access === objects.ordered
+  const isOrdered = isInOrder(objects, chosen.access)
   return { evaluation, kind, pipeline: await runClauses({ ...source, isOrdered }, clauses, kind, evaluation, context) }
 }
 

@@ -1,0 +1,74 @@
+/** The first rows in the order of an index, where few of its entries are enough for them; where they are not, by another access and sorted. */
+import type { ObjectView } from '../evaluate/object-view.ts'
+import type { OrderPlan } from '../evaluate/sort-key.ts'
+import { type OutputRow, objectRowKind } from '../execute/row.ts'
+import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
+import { later } from '../operators/row-operator.ts'
+import { sortRows } from '../operators/sort.ts'
+import type { AccessPath, ObjectAccess } from './access-path.ts'
+import { fetchObjects, type ObjectScan } from './object-scan.ts'
+import type { OrderedIndexScan } from './ordered-index-scan.ts'
+
+/**
+ * How many entries it takes depends on how the rows that qualify lie in the order, which no count tells: so it is tried. A trial that fails has
+ * cost a small part of what the other access costs anyway.
+ */
+export class OrderedTrial implements ObjectAccess {
+  private readonly ordered: OrderedIndexScan
+  private readonly otherwise: AccessPath
+  private readonly entriesMax: number
+
+  constructor(ordered: OrderedIndexScan, otherwise: AccessPath, entriesMax: number) {
+    this.ordered = ordered
+    this.otherwise = otherwise
+    this.entriesMax = entriesMax
+  }
+
+  describe(className: string): ExplainNode {
+    const { operator, details } = this.ordered.describe(className)
+    const inputs = [this.otherwise.describe(className)]
+    return explainNode(operator, { ...details, entriesMax: this.entriesMax }, inputs)
+  }
+
+  async *objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
+    const { ordered, entriesMax } = this
+    const { source, context } = scan
+    const examinedMax = source.examined + entriesMax
+    const found: ObjectView[] = []
+    for await (const views of ordered.objects(scan, wanted, examinedMax)) {
+      let bytes = 0
+      for (const view of views) {
+        found.push(view)
+        bytes += 256 + view.record.length
+      }
+      context.hold(views.length, bytes)
+      if (wanted !== undefined && found.length >= wanted) break
+    }
+    const isEnough = found.length >= (wanted ?? Number.POSITIVE_INFINITY) || source.examined < examinedMax
+    if (isEnough) yield found
+    else yield* this.sorted(scan, wanted)
+  }
+
+  private async *sorted(given: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
+    const { otherwise, ordered } = this
+    const { evaluation, context } = given
+    const source = given.source.inputs[0] as ExplainNode
+    const scan = { ...given, source, entries: 'oids' in otherwise ? otherwise.entries : undefined }
+    const rows =
+      'oids' in otherwise
+        ? fetchObjects(scan, otherwise.oids(evaluation, context, source), otherwise.mayRepeat)
+        : otherwise.objects(scan, undefined)
+    const kind = objectRowKind(scan.filter.slot)
+    const order: readonly OrderPlan[] = ordered.order
+    const sort = (): Promise<OutputRow<ObjectView>[]> => {
+      return sortRows(asOutput(context.measured(rows, source)), order, wanted, kind, evaluation, context)
+    }
+    for await (const sorted of later(sort)) yield sorted.flatMap(({ row }) => row ?? [])
+  }
+}
+
+const noAggregates: readonly unknown[] = []
+
+async function* asOutput(batches: AsyncIterable<ObjectView[]>): AsyncGenerator<OutputRow<ObjectView>[]> {
+  for await (const views of batches) yield views.map((row) => ({ row, aggregates: noAggregates }))
+}
