@@ -58,22 +58,35 @@ async function* joined(
       matchRowKind.enter(evaluation, row)
       return hashKey(join.keys.map(({ other }) => other(evaluation)))
     })
-    for (const [i, row] of batch.entries()) {
-      const key = keys[i]
-      const matches = key === undefined ? [] : (table.get(key) ?? [])
-      for (let at = 0; at < matches.length; at += batchRows) {
-        const found = matches.slice(at, at + batchRows).map((item): MatchRow => {
-          return { ...row, slots: row.slots.with(join.slot, item) }
-        })
-        const kept = await qualified(join.predicates, found, flow)
-        operator.returned += kept.length
-        if (kept.length > 0) yield kept
-      }
+    for (const found of pairsOf(batch, keys, table, join.slot)) {
+      const kept = await qualified(join.predicates, found, flow)
+      operator.returned += kept.length
+      if (kept.length > 0) yield kept
       if (context.isTurnDue) await context.turn()
     }
     const pause = context.yieldIfDue()
     if (pause !== undefined) await pause
   }
+}
+
+/** Each row with each item of its key, some at a time. */
+function* pairsOf(
+  rows: readonly MatchRow[],
+  keys: readonly (string | undefined)[],
+  table: Table,
+  slot: number,
+): Generator<readonly MatchRow[]> {
+  let found: MatchRow[] = []
+  for (const [i, row] of rows.entries()) {
+    const key = keys[i]
+    for (const item of key === undefined ? [] : (table.get(key) ?? [])) {
+      found.push({ ...row, slots: row.slots.with(slot, item) })
+      if (found.length < batchRows) continue
+      yield found
+      found = []
+    }
+  }
+  if (found.length > 0) yield found
 }
 
 /** Charged until the statement ends. Throws LimitExceeded. */

@@ -1,7 +1,7 @@
 /** What `\help` shows: the syntax as docs/query-language.md has it, which a test compares. */
 
 const clauses = [
-  'FROM source [[AS] alias] [WHERE e] [GROUP BY e, … [HAVING e]] [ORDER BY e [ASC | DESC], …]',
+  'FROM source [[AS] alias], … [WHERE e] [GROUP BY e, … [HAVING e]] [ORDER BY e [ASC | DESC], …]',
   '            [SKIP e | SKIP WHILE e] [TAKE e | TAKE WHILE e] RETURN [DISTINCT] (* | e [AS name], …)',
   'FROM source … RETURN … [ORDER BY …] [SKIP …] [TAKE …]',
   '(RETURN | SELECT) [DISTINCT] (* | e [AS name], …) FROM source … the same clauses',
