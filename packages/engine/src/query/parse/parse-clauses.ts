@@ -44,10 +44,10 @@ export function parseSource(cursor: TokenCursor): Source {
 /** Each order of them is looked at before the first row is read. */
 const sourcesMax = 16
 
-/** After the first source; a statement that follows a comma is another one, as in the body of FOR EACH. */
-export function parseOtherSources(cursor: TokenCursor): readonly Source[] {
+/** After the first source. `mayEnd`: the statement may end here, so that one that follows a comma is another one, as in the body of FOR EACH. */
+export function parseOtherSources(cursor: TokenCursor, mayEnd: boolean): readonly Source[] {
   const sources: Source[] = []
-  while (cursor.isSymbol(',') && !isStatementWord(cursor.wordAt(1) ?? '')) {
+  while (cursor.isSymbol(',') && !(mayEnd && isStatementWord(cursor.wordAt(1) ?? ''))) {
     cursor.next()
     if (sources.length === sourcesMax - 1) throw cursor.mistaken(`FROM has at most ${sourcesMax} sources`)
     sources.push(parseSource(cursor))

@@ -153,7 +153,7 @@ const rowsWords: readonly string[] = ['FROM', 'SELECT', 'RETURN', 'MATCH']
 function parseFrom(cursor: TokenCursor, start: number): SelectStatement {
   const mayLackReturn = cursor.takeMayLackReturn()
   const source = parseSource(cursor)
-  const others = parseOtherSources(cursor)
+  const others = parseOtherSources(cursor, false)
   const where = parseWhere(cursor)
   const clauses = parseClauses(cursor, where, true)
   if (mayLackReturn && cursor.isSymbol(')')) {
@@ -198,7 +198,7 @@ function parseReturnFirst(cursor: TokenCursor, start: number): SelectStatement {
   const returned = parseReturned(cursor)
   cursor.expectWord('FROM')
   const source = parseSource(cursor)
-  const others = parseOtherSources(cursor)
+  const others = parseOtherSources(cursor, true)
   const where = parseWhere(cursor)
   const clauses = parseClauses(cursor, where, true)
   return { kind: 'select', source, others, ...clauses, ...returned, ...cursor.spanFrom(start) }

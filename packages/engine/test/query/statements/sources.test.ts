@@ -61,6 +61,18 @@ describe('several sources', () => {
     expect(JSON.stringify(await db.analyze(text))).toContain('lookupJoin')
   })
 
+  queryTest('are told from statements that follow a comma', shop, async (db) => {
+    await db.rows(
+      'UPDATE SCHEMA { CREATE CLASS With {n: Integer} CREATE CLASS Show {n: Integer} }; CREATE With {n: 1}; CREATE Show {n: 2}',
+    )
+    expect(await db.rows('FROM With with, Show show RETURN with.n, show.n')).toEqual([{ 'with.n': 1, 'show.n': 2 }])
+    expect(await db.rows('SELECT a.n FROM `With` a, `Show` b')).toEqual([{ 'a.n': 1 }])
+    await db.rows(
+      'FOR EACH i IN LIST{1} => (SELECT name FROM Client, CREATE With {n: 3}, SELECT title FROM Item i, Order o, CREATE With {n: 4})',
+    )
+    expect(await db.rows('FROM With ORDER BY n RETURN n')).toEqual([{ n: 1 }, { n: 3 }, { n: 4 }])
+  })
+
   queryTest('name what belongs to several of them with an alias', shop, async (db) => {
     const error = await db.failure('FROM Client a, Client b WHERE name = 1 RETURN a.name')
     expect([error.kind, error.message]).toEqual([
