@@ -25,6 +25,9 @@ describe('the memory of a request', () => {
     'rows that are grouped': `${doubled(15)}FROM T GROUP BY UPPER($x) + s RETURN COUNT()`,
     'values that are collected': `${doubled(15)}FROM T RETURN COLLECT(UPPER($x) + s) AS c`,
     'values of nested rows': `${doubled(15)}LET r = (FROM T RETURN UPPER($x) + s AS c); SHOW LENGTH($r)`,
+    'tables of a join': `${doubled(15)}FROM T t, (FROM T RETURN UPPER($x) + s AS c, n) AS r WHERE r.n = t.n RETURN COUNT()`,
+    'what statements come to for rows': `${doubled(15)}FROM T t RETURN (FROM T u WHERE u.n = t.n RETURN UPPER($x) + u.s) AS c`,
+    'the elements of a shape': `${doubled(15)}LET l = (FROM T RETURN *); FROM T TAKE 1 RETURN $l{UPPER($x) + s AS c}`,
     'texts of one row': `${doubled(15)}SHOW LENGTH(${Array(20).fill('UPPER($x)').join(') + LENGTH(')})`,
     'a reply row': `${doubled(15)}FROM T TAKE 1 RETURN ${Array.from({ length: 40 }, (_, i) => `$x AS c${i}`).join()}`,
     'the values of all variables': `${doubled(15)}${Array.from({ length: 5 }, (_, i) => `LET y${i} = $x; `).join('')}SHOW PARAMETERS`,
@@ -69,6 +72,10 @@ describe('the memory of a request', () => {
       const ends = 'COUNT(all) AS n, IS_EMPTY(all) AS none, all[2:5].n AS few, all[0].n AS first, all[-2:].n AS last'
       const expected = { n: 1_200, none: false, few: [2, 3, 4], first: 0, last: [1_198, 1_199] }
       expect(await db.rows(`FROM Hub WHERE COUNT(all) > 1 RETURN ${ends}`)).toEqual([expected])
+      // So is what statements come to that are run for rows.
+      await db.rows('CREATE INDEX spokeN ON Spoke (n)')
+      const within = 'FROM Spoke s WHERE EXISTS(FROM Spoke t WHERE t.n = s.n + 1) RETURN COUNT() AS n'
+      expect(await db.rows(within)).toEqual([{ n: 1_199 }])
       // Those of many objects are let go of between batches.
       await db.rows('FOR EACH n IN $ns => (CREATE Spoke {n: $n, hub: CREATE Hub {name: "s"}})', {
         ns: Array.from({ length: 500 }, (_, n) => n),
