@@ -105,7 +105,7 @@ function formOf(part: Part): Form {
 }
 
 function rowsNamed(list: string): string[] {
-  const known = ['bulk', 'scan', ...rows.map(({ name }) => name)]
+  const known = ['bulk', 'bulk-ndjson', 'scan', ...rows.map(({ name }) => name)]
   const unknown = list.split(',').find((name) => !known.includes(name))
   if (unknown !== undefined) throw new Error(`there is no row "${unknown}", but ${known.join(', ')}`)
   return list.split(',')

@@ -103,6 +103,12 @@ function formsOf(models: readonly string[], isArrayTaken: boolean): RequestForms
       isArrayTaken
         ? { method: 'POST', path: '/v1/object', body: JSON.stringify(vehicles.map(creation)) }
         : { method: 'POST', path: '/v1/transaction', body: JSON.stringify(vehicles.map(step)) },
+    createLines: (vehicles) => ({
+      method: 'POST',
+      path: '/v1/object',
+      contentType: 'application/x-ndjson',
+      body: vehicles.map((one) => `${JSON.stringify(creation(one))}\n`).join(''),
+    }),
     everything: { ...ask('FROM Vehicle RETURN *'), accept: 'application/x-ndjson' },
     idName: '__identifier__',
   }

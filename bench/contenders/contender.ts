@@ -19,6 +19,8 @@ export interface RequestForms {
   remove(id: string): BenchRequest
   /** All of them as one commit. */
   createMany(vehicles: readonly Vehicle[]): BenchRequest
+  /** As lines of one body, committed in batches; undefined where there is no such form. */
+  createLines?(vehicles: readonly Vehicle[]): BenchRequest
   /** All vehicles as NDJSON. */
   readonly everything: BenchRequest
   readonly idName: string

@@ -3,8 +3,10 @@
 export interface BenchRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
-  /** JSON. */
+  /** JSON, or of `contentType`. */
   readonly body?: string
+  /** Sockets of Node send it, wrk does not. */
+  readonly contentType?: string
   /** The media type asked for, where the server has several. */
   readonly accept?: string
   /** The header of that name; sockets of Node send it, wrk does not. */

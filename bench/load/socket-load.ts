@@ -73,10 +73,13 @@ function nextText(tally: Tally): string | undefined {
   return texts[tally.next++]
 }
 
-function textOf({ method, path, body, accept, authorization }: BenchRequest, host: string): string {
+function textOf(
+  { method, path, body, contentType = 'application/json', accept, authorization }: BenchRequest,
+  host: string,
+): string {
   const asked = accept === undefined ? '' : `Accept: ${accept}\r\n`
   const shown = authorization === undefined ? '' : `Authorization: ${authorization}\r\n`
   const head = `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\n${asked}${shown}`
   if (body === undefined) return `${head}\r\n`
-  return `${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  return `${head}Content-Type: ${contentType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 }

@@ -53,6 +53,28 @@ async function createAll(bench: Bench, { kind, server, forms, objects }: Contend
   return figures
 }
 
+/** The same objects as lines of one body, on a fresh store that is gone afterwards; undefined where the contender takes no lines. */
+export async function fillByLines(bench: Bench, kind: ContenderKind, objects: number): Promise<Figures | undefined> {
+  const place = await kind.freshPlace()
+  const server = await kind.start(place, bench.cores?.server)
+  try {
+    const { createLines } = await kind.setUp(server.url)
+    if (createLines === undefined) return undefined
+    const requests = [createLines(Array.from({ length: objects }, (_, nth) => vehicle(nth)))]
+    const figures = await measure(
+      bench,
+      server,
+      { connections: 1, requests, isOnce: true, seconds: secondsMax },
+      objects,
+    )
+    if (figures.refused > 0) throw new Error(`${kind.name} has refused the lines`)
+    return figures
+  } finally {
+    await server.stop()
+    await place.remove()
+  }
+}
+
 /** In a new process. Returns the milliseconds that the old one took to end. */
 export async function startAgain(bench: Bench, contender: Contender): Promise<number> {
   const beganAt = performance.now()

@@ -3,7 +3,7 @@ import type { Contender, ContenderKind } from '../contenders/contender.ts'
 import { type Figures, medianOf } from '../rows/figures.ts'
 import { type Bench, measure } from '../rows/measure.ts'
 import { rows } from '../rows/rows.ts'
-import { discard, fill } from './fill.ts'
+import { discard, fill, fillByLines } from './fill.ts'
 import { type Footprint, measureFootprints, watchPeaks } from './footprint.ts'
 import { type Pace, type RowFigures, runRow } from './run-rows.ts'
 
@@ -41,6 +41,7 @@ export async function measureKinds(
   const peaks = watchPeaks(() => contenders.map(({ kind, server }) => [kind.name, server] as const))
   try {
     measured.bulk = await fillAll(bench, entrants, contenders, wanted('bulk') ? options.rounds : 1)
+    if (wanted('bulk-ndjson')) measured['bulk-ndjson'] = await fillAllByLines(bench, entrants, options.rounds)
     const footprints = await measureFootprints(bench, contenders, options)
     if (wanted('scan')) measured.scan = await scan(bench, contenders, options)
     for (const row of rows) {
@@ -95,6 +96,21 @@ async function fillAll(
     }
   }
   return Object.fromEntries([...runs].map(([name, figures]) => [name, medianOf(figures)]))
+}
+
+async function fillAllByLines(bench: Bench, entrants: readonly Entrant[], rounds: number): Promise<RowFigures> {
+  const found: Record<string, Figures> = {}
+  for (const { kind, objects } of entrants) {
+    const runs: Figures[] = []
+    for (let round = 0; round < rounds; round++) {
+      const figures = await fillByLines(bench, kind, objects)
+      if (figures === undefined) break
+      runs.push(figures)
+      process.stderr.write('.')
+    }
+    if (runs.length > 0) found[kind.name] = medianOf(runs)
+  }
+  return found
 }
 
 /** All objects as NDJSON: of fresh stores where more objects are wanted than there are; figures of objects. */

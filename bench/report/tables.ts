@@ -8,7 +8,10 @@ const limitRow = 'constant reply'
 const logRow = 'read, request log on'
 
 /** Rows whose figures are of objects. */
-const ofObjects = ['bulk', 'scan']
+const ofObjects = ['bulk', 'bulk-ndjson', 'scan']
+
+/** What others have in one form alone, with which both of ours are compared. */
+const comparedWith: Readonly<Record<string, string>> = { 'equality-in-text': 'equality', 'bulk-ndjson': 'bulk' }
 
 export function namesOf({ rows }: Report): string[] {
   const names = Object.entries(rows).flatMap(([row, figures]) =>
@@ -24,8 +27,8 @@ export function operationsTable(report: Report): string {
   const lines = operationRows(report).map(([row, figures]) => {
     const own = figures[ours]
     const cells = [ours, ...others].map((name) => speed(figures[name]))
-    // A value in the text costs the others what a parameter does.
-    const against = row === 'equality-in-text' ? (report.rows.equality ?? {}) : figures
+    const other = comparedWith[row]
+    const against = other === undefined ? figures : (report.rows[other] ?? {})
     const ratios = others.map((name) => ratio(own, against[name]))
     return [ofObjects.includes(row) ? `${row} (objects)` : row, ...cells, ...ratios]
   })

@@ -81,6 +81,9 @@ export function sendLiveStream(
   sendPieces(reply, status, headOf(headers, type), [body])
 }
 
+/** For the end of one response. */
+const listenersMax = 32
+
 /** Names and values in turns: what takes Node least to write. */
 type Head = (string | number)[]
 
@@ -104,6 +107,8 @@ function encodingHeaders(response: ServerResponse, encoding: string): Head {
 
 function sendPieces(reply: FastifyReply, status: number, head: Head, streams: readonly (Readable | Transform)[]): void {
   reply.hijack()
+  // Each layer of the server listens for its end, and a pipeline several times: Node would warn of a leak.
+  reply.raw.setMaxListeners(listenersMax)
   reply.raw.writeHead(status, head)
   // The line of the request tells how it ended.
   pipeline([...streams, outletOf(reply.raw)], () => undefined)

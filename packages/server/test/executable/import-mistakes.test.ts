@@ -42,6 +42,20 @@ test('standard input needs a format', async () => {
   expect(stderr).toMatch(/^ashlar: Standard input has no name that tells the format: give --format csv/)
 })
 
+test('an empty cell is null, and quotes with nothing between them an empty text', async () => {
+  const lines = ['name,note', 'A,', 'B,""', '', '"C ""D""",', 'E,"a', 'b"', ',""', '']
+  expect(await imported('in.csv', lines.join('\n'), ['--class', 'Note'])).toMatchObject({ code: 0 })
+  const { stdout } = await run(['query', 'FROM Note RETURN name, note', '--json'])
+  const rows = JSON.parse(stdout) as { readonly name: unknown; readonly note: unknown }[]
+  expect(rows.map(({ name, note }) => [name, note])).toEqual([
+    ['A', null],
+    ['B', ''],
+    ['C "D"', null],
+    ['E', 'a\nb'],
+    [null, ''],
+  ])
+})
+
 test('records of CSV that cannot be read say why; other delimiters, long lines', async () => {
   const semicolons = await imported('in.csv', 'name;age\nA;1\n', ['--delimiter', ';'])
   expect(semicolons).toMatchObject({ code: 0, stdout: '1 created, 0 updated, 0 rejected.\n' })
@@ -49,6 +63,8 @@ test('records of CSV that cannot be read say why; other delimiters, long lines',
   expect(long.stderr).toMatch(/^ashlar: Line 2: The record has 3 values for 2 columns\. .*--rejects/)
   const open = await imported('in.csv', 'name,age\n"B,2\n')
   expect(open.stderr).toMatch(/The record begins a quoted value that is not closed up to the end of the file\./)
+  const endless = await imported('in.csv', `name,age\nC,3\n"B,2\n${'y'.repeat(33 * 2 ** 20)}`)
+  expect(endless.stderr).toMatch(/: The record after line 2 is longer than 32 MiB: a quote that is not closed/)
   const amid = await imported('in.csv', 'name,age\nB"x"",2\n')
   expect(amid.stderr).toMatch(/The record has a quote amid a value/)
   const name = 'x'.repeat(300_000)
