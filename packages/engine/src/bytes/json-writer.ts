@@ -36,6 +36,11 @@ export class JsonWriter {
     this.to.writeByte(code)
   }
 
+  /** The object that was just written takes more: without its `}`. */
+  reopen(): void {
+    this.to.length--
+  }
+
   /** Text that is JSON already and pure ASCII: punctuation, numbers, quoted OIDs. */
   ascii(text: string): void {
     const { to } = this

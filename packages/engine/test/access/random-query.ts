@@ -113,6 +113,7 @@ export const query = fc.oneof(
       'FROM Item RETURN plain, bag, seq, byName, tip, tips, byItem, any',
       'FROM Item RETURN uni, left, right, spouse, owner, group',
       'FROM Item RETURN DISTINCT uni, n',
+      'FROM Item ORDER BY $$ID RETURN *, uni.n AS added, COUNT(plain) AS plains',
       'FROM Item RETURN $$ID AS id, RANK() OVER (PARTITION BY owner ORDER BY n) AS r, COUNT() OVER (PARTITION BY uni) AS c',
       'FROM Item RETURN $$ID AS id, LAG(name) OVER (ORDER BY n, $$ID) AS before, SUM(uni.n) OVER () AS s',
       'FROM Item RETURN MEDIAN(n) AS m, PERCENTILE(n, 0.9) AS p, STDDEV(uni.n) AS d',

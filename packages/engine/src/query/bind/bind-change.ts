@@ -16,7 +16,7 @@ import type {
 } from '../language/ast.ts'
 import { scalarCodec } from '../values/scalars/scalar-kinds.ts'
 import { aTypeName, isMany, isScalar, type ValueType } from '../values/value-type.ts'
-import { bindClauses, bindOrder, bindSource, noClauses } from './bind-select.ts'
+import { bindClauses, bindOrder, bindSource, noClauses, refuseAttributeNames } from './bind-select.ts'
 import { type BoundTarget, bindTarget, collectionTarget, targetSteps } from './bind-target.ts'
 import { bindAssignments } from './bind-value.ts'
 import type { Bound, BoundAssignment, BoundClauses, BoundSource } from './bound.ts'
@@ -62,6 +62,7 @@ export function bindUpdate(statement: UpdateStatement, binder: Binder): BoundCha
   for (const { target } of actions) requirePermitted(binder, target.attribute.cls, ['update'])
   refuseSameTargets(actions, binder)
   const clauses = bindClauses(statement, scope, binder)
+  refuseAttributeNames(statement, source, binder)
   const choice = bindChoice(statement, scope, binder)
   return { source, slot, actions, isReturning: statement.isReturning, choice, clauses }
 }
@@ -72,6 +73,7 @@ export function bindDelete(statement: DeleteStatement, binder: Binder): BoundCha
   if (source.kind === 'class' && statement.where === undefined) refuseRoot(binder, statement.source, source.cls)
   requirePermitted(binder, source.cls, ['delete'])
   const clauses = bindClauses(statement, scope, binder)
+  refuseAttributeNames(statement, source, binder)
   const choice = bindChoice(statement, scope, binder)
   return { source, slot, actions: [], isReturning: statement.isReturning, choice, clauses }
 }

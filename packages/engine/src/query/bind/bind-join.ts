@@ -8,8 +8,8 @@ import {
   bindRowsSource,
   bindSelect,
   bindSource,
-  distinctKeys,
   rowTypeOf,
+  withAll,
 } from './bind-select.ts'
 import type { Bound, BoundClauses, BoundProjection, BoundSource } from './bound.ts'
 import type { Binder, Scope } from './scope.ts'
@@ -73,14 +73,13 @@ function withFields(
   scope: Scope,
   binder: Binder,
 ): BoundClauses {
-  if (clauses.projections !== undefined) return clauses
+  if (clauses.projections !== undefined && !clauses.isWithAll) return clauses
   const span = { start: 0, end: 0 }
   const object: Bound = { kind: 'slot', slot, type, ...span }
   const projections = type.fields.map(({ name, type: field }, index): BoundProjection => {
     return { name, expression: { kind: 'field', object, index, name, type: field, ...span } }
   })
-  const distinct = clauses.distinct === undefined ? undefined : distinctKeys(projections, scope, binder)
-  return { ...clauses, projections, distinct }
+  return withAll(clauses, projections, scope, binder)
 }
 
 function bindJoinSource(source: Source, binder: Binder): BoundJoinSource {

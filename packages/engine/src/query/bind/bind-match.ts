@@ -7,7 +7,7 @@ import type { Dialect } from '../language/dialect.ts'
 import { truncateForMessage } from '../language/query-error.ts'
 import { commonType } from '../values/type-rules.ts'
 import { edgeType, type ReferenceType, type ValueType, walkType } from '../values/value-type.ts'
-import { bindClauses, bindWhere, distinctKeys, rowTypeOf } from './bind-select.ts'
+import { bindClauses, bindWhere, rowTypeOf, withAll } from './bind-select.ts'
 import type { Bound, BoundClauses } from './bound.ts'
 import { hint, requirePermitted, resolveReferenceable } from './class-names.ts'
 import { endsAtEdgeObject, headClass, type ReferenceAttribute, referenceAttributesOf } from './reference-attributes.ts'
@@ -111,14 +111,13 @@ export function withAllNames(
   scope: Scope,
   binder: Binder,
 ): BoundClauses {
-  if (clauses.projections !== undefined) return clauses
+  if (clauses.projections !== undefined && !clauses.isWithAll) return clauses
   const projections = [...names].map(([name, expression]) => {
     if (expression.type.kind !== 'reference') return { name, expression }
     const type = { kind: 'object', cls: expression.type.cls } as const
     return { name, expression: { ...expression, type } as Bound }
   })
-  const distinct = clauses.distinct === undefined ? undefined : distinctKeys(projections, scope, binder)
-  return { ...clauses, projections, distinct }
+  return withAll(clauses, projections, scope, binder)
 }
 
 function define(

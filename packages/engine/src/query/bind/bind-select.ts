@@ -53,6 +53,7 @@ export function bindSelect(statement: SelectStatement, binder: Binder): BoundSel
   const self: ValueType = { kind: 'reference', cls: source.cls }
   const scope = sourceScope(slot, self, statement.source.alias)
   const clauses = bindClauses(statement, scope, binder)
+  refuseAttributeNames(statement, source, binder)
   return { source, slot, clauses, ...rowTypeOf(clauses, self) }
 }
 
@@ -79,6 +80,7 @@ export const noClauses: BoundClauses = {
   skip: undefined,
   take: undefined,
   projections: undefined,
+  isWithAll: false,
   distinct: undefined,
 }
 
@@ -161,7 +163,7 @@ export function bindWhere(expression: Expression, scope: Scope, binder: Binder):
 
 /** `scope`: of one row. */
 export function bindClauses(clauses: Clauses & Returned, scope: Scope, binder: Binder): BoundClauses {
-  const { projections, isDistinct } = clauses
+  const { projections, isDistinct, isWithAll } = clauses
   const where = clauses.where === undefined ? undefined : bindWhere(clauses.where, scope, binder)
   const groupBy = clauses.groupBy.map((expression) => bindGroupKey(expression, scope, binder))
   const aggregates: BoundAggregate[] = []
@@ -176,7 +178,7 @@ export function bindClauses(clauses: Clauses & Returned, scope: Scope, binder: B
   const orderBy = clauses.orderBy.map(({ expression, isDescending }) => {
     return bindOrderItem(expression, isDescending, named, binder)
   })
-  const distinct = isDistinct ? distinctKeys(bound, scope, binder) : undefined
+  const distinct = isDistinct ? distinctKeys(bound, scope, binder, isWithAll) : undefined
   if (distinct !== undefined) requireReturned(orderBy, distinct, binder)
   const isGrouped = groupBy.length > 0 || aggregates.length > 0
   return {
@@ -189,6 +191,7 @@ export function bindClauses(clauses: Clauses & Returned, scope: Scope, binder: B
     skip: bindLimit(clauses.skip, rows, binder),
     take: bindLimit(clauses.take, rows, binder),
     projections: bound,
+    isWithAll,
     distinct,
   }
 }
@@ -257,14 +260,29 @@ export function bindProjection(
 }
 
 /** What tells rows apart: their columns, or without any the object. */
-export function distinctKeys(
+function distinctKeys(
   projections: readonly BoundProjection[] | undefined,
   { context }: Scope,
   binder: Binder,
+  isWithAll = false,
 ): readonly Bound[] {
   for (const { expression } of projections ?? []) requireKey(expression.type, expression, 'DISTINCT takes', binder)
-  if (projections !== undefined) return projections.map(({ expression }) => expression)
-  return context === undefined ? [] : [{ kind: 'self', ...context, start: 0, end: 0 }]
+  const columns = projections?.map(({ expression }) => expression) ?? []
+  if ((projections !== undefined && !isWithAll) || context === undefined) return columns
+  return [{ kind: 'self', ...context, start: 0, end: 0 }, ...columns]
+}
+
+/** `RETURN *, e AS x` adds to what an object shows. Throws QueryError for what objects of the classes have already. */
+export function refuseAttributeNames({ projections, isWithAll }: Returned, source: BoundSource, binder: Binder): void {
+  if (!isWithAll) return
+  const { classes } = source.kind === 'class' ? source.classes : withSubclasses(source.cls)
+  const shown = new Set(['__class__', '__identifier__'])
+  for (const cls of classes) for (const { outputName } of cls.attributes) shown.add(outputName)
+  for (const projection of projections ?? []) {
+    if (!shown.has(projection.name)) continue
+    const name = projection.name.slice(0, 60)
+    throw binder.error(projection, `objects have '${name}' already, which * returns; AS gives the column another name`)
+  }
 }
 
 function requireReturned(orderBy: readonly BoundOrderItem[], distinct: readonly Bound[], binder: Binder): void {
@@ -294,4 +312,21 @@ export function refuseSameNames(
     }
     seen.add(name)
   }
+}
+
+/** `RETURN *` of what is no object: everything that has a name, then the columns. Throws QueryError for two of one name. */
+export function withAll(
+  clauses: BoundClauses,
+  named: readonly BoundProjection[],
+  scope: Scope,
+  binder: Binder,
+): BoundClauses {
+  const columns = clauses.projections ?? []
+  for (const { name, expression } of columns) {
+    if (!named.some((one) => one.name === name)) continue
+    throw binder.error(expression, `'${name.slice(0, 60)}' is returned by * already; AS gives the column another name`)
+  }
+  const projections = [...named, ...columns]
+  const distinct = clauses.distinct === undefined ? undefined : distinctKeys(projections, scope, binder)
+  return { ...clauses, projections, isWithAll: false, distinct }
 }

@@ -273,6 +273,8 @@ export interface BoundClauses {
   readonly take: BoundLimit | undefined
   /** Undefined for `RETURN *`. */
   readonly projections: readonly BoundProjection[] | undefined
+  /** `RETURN *, e AS x`: the object, and the projections. */
+  readonly isWithAll: boolean
   /** Of rows for which these are equal, one is kept; undefined without DISTINCT. */
   readonly distinct: readonly Bound[] | undefined
 }

@@ -204,6 +204,8 @@ export interface Returned {
   readonly projections: Projections
   /** Rows of equal values are one. */
   readonly isDistinct: boolean
+  /** `RETURN *, e AS x`: what `*` gives, and the projections. */
+  readonly isWithAll: boolean
 }
 
 export interface Clauses {

@@ -21,6 +21,8 @@ export interface ClausesPlan {
   readonly operators: readonly RowOperator[]
   readonly limits: RowLimits
   readonly projections: Projections
+  /** The projections are added to what the object shows. */
+  readonly isWithAll: boolean
   /** How many aggregates there are, where nothing is asked of the rows but how many there are. */
   readonly countsOnly: number | undefined
 }
@@ -33,6 +35,7 @@ export function planClauses(clauses: BoundClauses, planning: Planning): ClausesP
     operators,
     limits: planRowLimits(clauses, planning),
     projections: planProjections(clauses, planning),
+    isWithAll: clauses.isWithAll,
     countsOnly: isCounted ? clauses.aggregates.length : undefined,
   }
 }

@@ -128,17 +128,54 @@ export function projectionWriter<R>(
 
 /** The columns, or without them the object as a read by OID shows it. */
 export function objectWriter(
-  projections: Projections,
+  { projections, isWithAll }: { readonly projections: Projections; readonly isWithAll: boolean },
   kind: RowKind<ObjectView>,
   evaluation: EvaluationContext,
   context: StatementContext,
 ): WriteRow<ObjectView> {
+  if (projections !== undefined && isWithAll) return objectAndColumns(projections, kind, evaluation, context)
   if (projections !== undefined) return projectionWriter(projections, kind, evaluation, context)
   return (json, { row }) => {
     if (row === undefined) json.ascii('null')
     else writeObject(json, row, evaluation)
   }
 }
+
+/** `RETURN *, e AS x`: the columns within the object, behind its attributes. */
+function objectAndColumns(
+  projections: readonly ProjectionPlan[],
+  kind: RowKind<ObjectView>,
+  evaluation: EvaluationContext,
+  context: StatementContext,
+): WriteRow<ObjectView> {
+  const writeFrom = (json: JsonWriter, values: readonly unknown[], from: number): Promise<void> | undefined => {
+    for (let i = from; i < projections.length; i++) {
+      const { type, write, name } = projections[i] as ProjectionPlan
+      const value = values[i]
+      json.byte(comma)
+      json.string(name)
+      json.byte(colon)
+      if (isLarge(value)) return writeLarge(json, type, value, context).then(() => writeFrom(json, values, i + 1))
+      write(json, value, context)
+    }
+    json.ascii('}')
+    return undefined
+  }
+  const evaluates = projections.map(({ evaluate }) => evaluate)
+  return (json, output) => {
+    bindOutputRow(output, kind, evaluation)
+    // All of them before anything is written, which may take a while.
+    const values = evaluateAll(evaluates, evaluation)
+    if (output.row?.format === undefined) json.ascii('{"__class__":null')
+    else {
+      writeObject(json, output.row, evaluation)
+      json.reopen()
+    }
+    return writeFrom(json, values, 0)
+  }
+}
+
+const [comma, colon] = [0x2c, 0x3a]
 
 /** The value of each row: that of its only column, or those of a record's fields; `whole`: where there are no columns. */
 export async function rowValues<R>(

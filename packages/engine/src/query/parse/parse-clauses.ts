@@ -147,11 +147,16 @@ function parseOrderItem(cursor: TokenCursor): OrderItem {
 /** After RETURN or SELECT: `*`, or expressions with or without a name. */
 export function parseReturned(cursor: TokenCursor): Returned {
   const isDistinct = takeDistinct(cursor)
-  return { projections: parseProjections(cursor), isDistinct }
+  const isWithAll = cursor.isSymbol('*') && cursor.isSymbol(',', 1)
+  if (isWithAll) {
+    cursor.next()
+    cursor.next()
+  }
+  return { projections: parseProjections(cursor), isDistinct, isWithAll }
 }
 
 /** Without RETURN. */
-export const nothingReturned: Returned = { projections: undefined, isDistinct: false }
+export const nothingReturned: Returned = { projections: undefined, isDistinct: false, isWithAll: false }
 
 function parseProjections(cursor: TokenCursor): Projections {
   if (cursor.takeSymbol('*')) return undefined

@@ -1,6 +1,6 @@
 /** MATCH and its patterns of vertices and edges (docs/query-language.md, Graphs). */
 import type { EdgePattern, Expression, MatchStatement, PathMode, Pattern, VertexPattern } from '../language/ast.ts'
-import { parseClauses, parseLateClauses, parseReturned, parseWhere } from './parse-clauses.ts'
+import { nothingReturned, parseClauses, parseLateClauses, parseReturned, parseWhere } from './parse-clauses.ts'
 import { parseExpression } from './parse-expression.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
@@ -18,7 +18,7 @@ export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
   const where = parseWhere(cursor)
   const clauses = parseClauses(cursor, where, true)
   if (mayLackReturn && cursor.isSymbol(')')) {
-    return { kind: 'match', patterns, ...clauses, isDistinct: false, projections: undefined, ...cursor.spanFrom(start) }
+    return { kind: 'match', patterns, ...clauses, ...nothingReturned, ...cursor.spanFrom(start) }
   }
   cursor.expectWord('RETURN')
   const returned = parseReturned(cursor)

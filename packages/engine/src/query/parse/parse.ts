@@ -14,6 +14,7 @@ import { advice, lateClause } from './advice.ts'
 import { tokenize } from './lexer.ts'
 import { parseCreate, parseDelete, parseUpdate, parseUpsert } from './parse-change.ts'
 import {
+  nothingReturned,
   parseClauses,
   parseLateClauses,
   parseOtherSources,
@@ -162,8 +163,7 @@ function parseFrom(cursor: TokenCursor, start: number): SelectStatement {
       source,
       others,
       ...clauses,
-      isDistinct: false,
-      projections: undefined,
+      ...nothingReturned,
       ...cursor.spanFrom(start),
     }
   }

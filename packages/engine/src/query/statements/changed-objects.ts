@@ -142,6 +142,6 @@ export async function* changedChunks(
   const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, context)
   const kind = objectRowKind(plan.objects.filter.slot)
   const { rows } = await returning(plan, oids, evaluation, context)
-  const write = objectWriter(plan.clauses.projections, kind, evaluation, context)
+  const write = objectWriter(plan.clauses, kind, evaluation, context)
   yield* writeRows(rows, write, context)
 }

@@ -59,7 +59,7 @@ export function liveConcern(statement: SelectStatement, executor: StatementExecu
   const areRecords = (where === undefined || isOfRecord(where)) && ordered.every(isOfRecord)
   return {
     classNumber: source.cls.number,
-    isOfRecords: areRecords && areOfRecord(clauses, source.classes),
+    isOfRecords: areRecords && !clauses.isWithAll && areOfRecord(clauses, source.classes),
     isOrdered: orderBy.length > 0,
     isWhole: orderBy.length === 0 && skip === undefined && take === undefined,
   }
@@ -92,7 +92,7 @@ export async function rowsWithOids(
   const planned = planSelect(statement, executor)
   const { plan } = planned
   const { evaluation, kind, pipeline } = await startSelect(plan, await executor.inputs(planned), context)
-  const write = objectWriter(plan.clauses.projections, kind, evaluation, context)
+  const write = objectWriter(plan.clauses, kind, evaluation, context)
   return writeRows(
     pipeline.rows,
     (json, output) => {

@@ -21,6 +21,7 @@ import { objectRowKind, type RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { writeRows } from '../execute/write-rows.ts'
 import type { LookupStatement, SelectStatement } from '../language/ast.ts'
+import { queryError } from '../language/query-error.ts'
 import { type JoinPlan, planJoin } from '../match/plan-join.ts'
 import { type ClausesPlan, planClauses, runClauses } from '../operators/clauses.ts'
 import { isOfRecord } from '../operators/filter.ts'
@@ -33,6 +34,8 @@ import { isMany, type ValueType } from '../values/value-type.ts'
 import { type Answer, hasRows, rowsType, rowsValue } from './answer.ts'
 import { joinChunks, joinValues, startJoin } from './join.ts'
 import type { StatementKind } from './statement-kind.ts'
+
+const withAllRule = 'RETURN *, … adds to the objects of a reply: where a value stands, each column is named'
 
 export const select: StatementKind<SelectStatement> = {
   effect: 'read',
@@ -49,11 +52,16 @@ export const select: StatementKind<SelectStatement> = {
 
   async value(statement, executor) {
     const planned = planFrom(statement, executor)
+    if (planned.plan.clauses.isWithAll) throw queryError(executor.text, statement, withAllRule)
     const values = await fromValues(planned.plan, await executor.inputs(planned), executor.context())
     return rowsValue(planned.plan, values)
   },
 
-  valueType: (statement, binder) => rowsType(bindFrom(statement, binder)),
+  valueType(statement, binder) {
+    const bound = bindFrom(statement, binder)
+    if (bound.clauses.isWithAll) throw binder.error(statement, withAllRule)
+    return rowsType(bound)
+  },
 
   perRow: {
     async value(statement, access) {
@@ -243,7 +251,7 @@ function begunChunks(plan: SelectPlan, begun: BegunSelect, context: StatementCon
 
 async function pipelineChunks(plan: SelectPlan, begun: BegunSelect, context: StatementContext): Promise<Answer> {
   const { kind, pipeline } = await pipelineOf(plan, begun, context)
-  return writeRows(pipeline.rows, objectWriter(plan.clauses.projections, kind, begun.evaluation, context), context)
+  return writeRows(pipeline.rows, objectWriter(plan.clauses, kind, begun.evaluation, context), context)
 }
 
 /** The value of each row: a reference, a value, or the values of a record's fields. */
