@@ -1,4 +1,5 @@
 /** boolean: true or false, also as the strings "true" and "false". */
+import { readKeyBoolean } from '../bytes/key-reader.ts'
 import { enumField } from './definition-fields.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { BooleanSpec } from './type-spec.ts'
@@ -31,5 +32,5 @@ const codec: Codec<boolean> = {
   read: (bytes, start) => bytes[start] === 1,
   writeJson: (bytes, start, _end, json) => json.ascii(bytes[start] === 1 ? 'true' : 'false'),
   toJson: (value) => value,
-  key: { form: 'oneByte', write: (value, to) => to.boolean(value) },
+  key: { form: 'oneByte', write: (value, to) => to.boolean(value), read: readKeyBoolean },
 }

@@ -1,4 +1,5 @@
 /** character: one code point, within what its storage holds. */
+import { readKeyInteger } from '../bytes/key-reader.ts'
 import { readUint32 } from '../bytes/read-number.ts'
 import { enumField } from './definition-fields.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
@@ -38,7 +39,11 @@ function codecUpTo(max: number): Codec<string> {
     read,
     writeJson: (bytes, start, end, json) => json.string(read(bytes, start, end)),
     toJson: (value) => value,
-    key: { form: 'integer', write: (value, to) => to.integer(value.codePointAt(0) as number) },
+    key: {
+      form: 'integer',
+      write: (value, to) => to.integer(value.codePointAt(0) as number),
+      read: (key, at) => String.fromCodePoint(Number(readKeyInteger(key, at))),
+    },
   }
 }
 

@@ -1,5 +1,6 @@
 /** date: a day of the years 0001 to 9999. */
 
+import { readKeyTicks } from '../bytes/key-reader.ts'
 import { readUint32 } from '../bytes/read-number.ts'
 import { daysMax, formatDay, parseDay } from './calendar.ts'
 import { enumField } from './definition-fields.ts'
@@ -36,5 +37,5 @@ const codec: Codec<number> = {
   read: (bytes, start) => readUint32(bytes, start),
   writeJson: (bytes, start, end, json) => json.ascii(`"${formatDay(codec.read(bytes, start, end))}"`),
   toJson: formatDay,
-  key: { form: 'eightBytes', write: (value, to) => to.ticks(value) },
+  key: { form: 'eightBytes', write: (value, to) => to.ticks(value), read: readKeyTicks },
 }

@@ -3,6 +3,7 @@
  * instant together with the offset it was given in.
  */
 
+import { readKeyTicks } from '../bytes/key-reader.ts'
 import { readDouble } from '../bytes/read-number.ts'
 import { daysMax, formatDay, formatTime, parseDay, parseTime, ticksPerDay, ticksPerSecond } from './calendar.ts'
 import { enumField } from './definition-fields.ts'
@@ -100,7 +101,7 @@ const plainCodec: Codec<number> = {
   read: readTicks,
   writeJson: (bytes, start, _end, json) => json.ascii(`"${formatLocal(readTicks(bytes, start))}"`),
   toJson: formatLocal,
-  key: { form: 'eightBytes', write: (value, to) => to.ticks(value) },
+  key: { form: 'eightBytes', write: (value, to) => to.ticks(value), read: readKeyTicks },
 }
 
 const offsetCodec: Codec<OffsetDateTime> = {

@@ -29,7 +29,7 @@ const codec: Codec<string> = {
   read,
   writeJson: (bytes, start, end, json) => json.ascii(`"${read(bytes, start, end)}"`),
   toJson: (value) => value,
-  key: { form: 'sixteenBytes', write: (value, to) => to.fixed(toBytes(value)) },
+  key: { form: 'sixteenBytes', write: (value, to) => to.fixed(toBytes(value)), read },
 }
 
 function toBytes(value: string): Buffer {

@@ -1,4 +1,5 @@
 /** integer: signed or unsigned, 8 to 64 bits, exact in both directions. */
+import { readKeyInteger } from '../bytes/key-reader.ts'
 import { enumField } from './definition-fields.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { IntegerSpec } from './type-spec.ts'
@@ -51,7 +52,11 @@ function narrowCodec(bits: 8 | 16 | 32, isSigned: boolean): Codec<number> {
     read,
     writeJson: (bytes, start, _end, json) => json.integer(read(bytes, start)),
     toJson: (value) => value,
-    key: { form: 'integer', write: (value, to) => to.integer(value) },
+    key: {
+      form: 'integer',
+      write: (value, to) => to.integer(value),
+      read: (key, at) => Number(readKeyInteger(key, at)),
+    },
   }
 }
 
@@ -83,7 +88,11 @@ function wideCodec(isSigned: boolean): Codec<bigint> {
     read,
     writeJson: (bytes, start, _end, json) => json.ascii(read(bytes, start).toString()),
     toJson: (value) => value,
-    key: { form: 'integer', write: (value, to) => to.integer(value) },
+    key: {
+      form: 'integer',
+      write: (value, to) => to.integer(value),
+      read: (key, at) => BigInt(readKeyInteger(key, at)),
+    },
   }
 }
 

@@ -1,5 +1,6 @@
 /** interval: a signed span of time, days and smaller, to 100 µs. */
 
+import { readKeyTicks } from '../bytes/key-reader.ts'
 import { readDouble } from '../bytes/read-number.ts'
 import { formatFraction, fractionTicks, ticksPerDay, ticksPerSecond } from './calendar.ts'
 import { enumField, within } from './definition-fields.ts'
@@ -41,7 +42,7 @@ const codec: Codec<number> = {
   read: (bytes, start) => readDouble(bytes, start),
   writeJson: (bytes, start, end, json) => json.ascii(`"${formatDuration(codec.read(bytes, start, end))}"`),
   toJson: formatDuration,
-  key: { form: 'eightBytes', write: (value, to) => to.ticks(value) },
+  key: { form: 'eightBytes', write: (value, to) => to.ticks(value), read: readKeyTicks },
 }
 
 /** Throws ValueError. */

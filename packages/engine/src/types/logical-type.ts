@@ -87,6 +87,8 @@ export interface KeyCodec<V = unknown> {
   readonly form: KeyForm
   /** Byte order of what it writes = order of the values. */
   write(value: V, to: KeyWriter): void
+  /** The value that was written, which is not cut; absent where a key does not tell all of it. `at`: behind the marker; `end`: of the part. */
+  read?(key: Uint8Array, at: number, end: number): V
 }
 
 /** What a codec of a containing type needs of the layer above: the codec of an embedded class's objects. */

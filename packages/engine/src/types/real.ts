@@ -1,4 +1,5 @@
 /** real: IEEE 754 numbers of 32 or 64 bits; never NaN or infinite. */
+import { readKeyReal } from '../bytes/key-reader.ts'
 import { readDouble, readFloat } from '../bytes/read-number.ts'
 import { enumField } from './definition-fields.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
@@ -41,7 +42,7 @@ function codecOf(width: 4 | 8, round: (value: number) => number, toText: (value:
     read,
     writeJson: (bytes, start, _end, json) => json.ascii(toText(read(bytes, start))),
     toJson: (value) => Number(toText(value)),
-    key: { form: 'eightBytes', write: (value, to) => to.real(value) },
+    key: { form: 'eightBytes', write: (value, to) => to.real(value), read: readKeyReal },
   }
 }
 

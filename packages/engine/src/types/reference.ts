@@ -91,6 +91,7 @@ export const referenceKey: KeyCodec<Oid> = {
     to.fixed(noBytes)
     writeOid(value, to.to)
   },
+  read: (key, at) => oidFromBytes(key, at),
 }
 
 const codec: Codec<Oid> = {

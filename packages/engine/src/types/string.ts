@@ -1,5 +1,7 @@
 /** string: four encodings that say which characters it may hold; stored as UTF-8 whatever they are. */
+
 import { pieceEnd } from '../bytes/json-writer.ts'
+import { readKeyText } from '../bytes/key-reader.ts'
 import { countField, enumField, wrongField } from './definition-fields.ts'
 import {
   type Codec,
@@ -108,7 +110,7 @@ function shortCodec({ encoding, storage, fixedLength }: StringSpec): Codec<strin
       else json.string(read(bytes, start, end))
     },
     toJson: (value) => value,
-    key: { form: 'text', write: (value, to) => to.text(value) },
+    key: { form: 'text', write: (value, to) => to.text(value), read: readKeyText },
   }
 }
 

@@ -1,5 +1,6 @@
 /** time: a time of day, to 100 µs; further digits are cut. */
 
+import { readKeyTicks } from '../bytes/key-reader.ts'
 import { readUint32 } from '../bytes/read-number.ts'
 import { formatTime, parseTime, ticksPerDay } from './calendar.ts'
 import { enumField } from './definition-fields.ts'
@@ -36,5 +37,5 @@ const codec: Codec<number> = {
   read: (bytes, start) => readUint32(bytes, start),
   writeJson: (bytes, start, end, json) => json.ascii(`"${formatTime(codec.read(bytes, start, end))}"`),
   toJson: formatTime,
-  key: { form: 'eightBytes', write: (value, to) => to.ticks(value) },
+  key: { form: 'eightBytes', write: (value, to) => to.ticks(value), read: readKeyTicks },
 }

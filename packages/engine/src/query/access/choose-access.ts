@@ -98,6 +98,17 @@ async function choose(
     considered?.note(settled.access, settled.estimated, max)
     return settled
   }
+  // Entries tell of all objects, also of those that a caller does not see.
+  const indexOnly = context.script.capabilities.isPartial === true ? [] : plan.indexOnly
+  const sole = indexOnly.find((scan) => scan.isOfEnds || accesses.every((access) => scan.isSameAs(access)))
+  if (sole !== undefined) {
+    const max = sole.isOfEnds ? 1 : fewCandidates
+    const estimated = sole.isNarrowed
+      ? await sole.estimate(evaluation, context, max)
+      : await plan.extent.estimate(context)
+    considered?.note(sole, estimated, sole.isNarrowed ? max : Number.POSITIVE_INFINITY)
+    return { access: sole, estimated }
+  }
   const fewMax = context.isRemote && ordered === undefined ? fewCandidatesAfar : fewCandidates
   // To count what it reads would cost as much as to read it.
   const isNarrowest =
@@ -113,6 +124,11 @@ async function choose(
   const max = Math.max(candidatesMin, Math.ceil(extent / extentShare))
   const best = few === undefined ? undefined : await cheapest(counted, evaluation, context, max, considered)
   const known = best !== undefined && best.estimated < max ? best : { access: plan.extent, estimated: extent }
+  const covered = indexOnly.find((scan) => known.access === plan.extent || scan.isSameAs(known.access))
+  if (covered !== undefined) {
+    considered?.note(covered, known.estimated, Number.POSITIVE_INFINITY)
+    return { access: covered, estimated: known.estimated }
+  }
   const inOrder = ordered && accessInOrder(ordered, known, plan, extent, wanted)
   if (inOrder === undefined) return known
   considered?.note(inOrder, wanted ?? extent, Number.POSITIVE_INFINITY)

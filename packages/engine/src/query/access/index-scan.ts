@@ -49,7 +49,7 @@ export const planIndexScans: PlanAccess = ({ cls, conditions, planning }) => {
 }
 
 /** Equality on the first key attributes, then perhaps a range on the next; undefined where not even the first is asked. */
-function planIndexScan(
+export function planIndexScan(
   index: IndexDefinition,
   cls: SchemaClass,
   conditions: readonly PathCondition[],

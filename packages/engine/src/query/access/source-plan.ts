@@ -6,6 +6,7 @@ import type { Planning } from '../operators/planning.ts'
 import { accessesFor } from './access-kinds.ts'
 import { constantKey, type OidAccess } from './access-path.ts'
 import { ExtentScan } from './extent-scan.ts'
+import { type IndexOnlyScan, planIndexOnlyScans } from './index-only-scan.ts'
 import { OidLookup } from './oid-lookup.ts'
 import { type OrderedIndexScan, planOrderedIndexScan } from './ordered-index-scan.ts'
 import { sargablePredicates } from './sargable-predicates.ts'
@@ -22,6 +23,8 @@ export interface SourcePlan {
   readonly exact: OidAccess | undefined
   readonly ordered: OrderedIndexScan | undefined
   readonly extent: ExtentScan
+  /** Of grouped rows: those whose entries tell all that is asked; the better ones first. */
+  readonly indexOnly: readonly IndexOnlyScan[]
   readonly filter: FilterPlan
   /** With ORDER BY, the first objects in that order are the first rows: none is left out or held for others. */
   readonly areFirst: boolean
@@ -49,6 +52,7 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
     exact: accesses.find(({ isAtMostOne }) => isAtMostOne),
     ordered: isOrdered ? planOrderedIndexScan(cls, slot, orderBy, conditions, planning) : undefined,
     extent: new ExtentScan(classes),
+    indexOnly: isClass ? planIndexOnlyScans(cls, classes, slot, clauses, conditions, planning) : [],
     filter: planFilter(where, slot, planning),
     areFirst,
     areRows: areFirst && orderBy.length === 0,

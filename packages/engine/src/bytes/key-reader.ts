@@ -1,0 +1,52 @@
+/** Reads the values of index key parts back, as `KeyWriter` has written them. `at`: behind the marker byte. */
+import { readUint32 } from './read-number.ts'
+
+/** Longer magnitudes are read as bigint. */
+const safeWidthMax = 6
+
+export function readKeyBoolean(key: Uint8Array, at: number): boolean {
+  return key[at] === 1
+}
+
+/** As a bigint where it may be beyond what a double holds exactly. */
+export function readKeyInteger(key: Uint8Array, at: number): number | bigint {
+  const width = (key[at] as number) - 0x80
+  const isNegative = width < 0
+  const end = at + 1 + Math.abs(width)
+  const mask = isNegative ? 0xff : 0
+  if (end - at > safeWidthMax + 1) return readWide(key, at + 1, end, isNegative, mask)
+  let size = 0
+  for (let i = at + 1; i < end; i++) size = size * 256 + ((key[i] as number) ^ mask)
+  return isNegative ? -size : size
+}
+
+function readWide(key: Uint8Array, start: number, end: number, isNegative: boolean, mask: number): bigint {
+  let size = 0n
+  for (let i = start; i < end; i++) size = (size << 8n) | BigInt((key[i] as number) ^ mask)
+  return isNegative ? -size : size
+}
+
+const scratch = new DataView(new ArrayBuffer(8))
+
+export function readKeyReal(key: Uint8Array, at: number): number {
+  const isNegative = (key[at] as number) < 0x80
+  for (let i = 0; i < 8; i++)
+    scratch.setUint8(i, isNegative ? ~(key[at + i] as number) & 0xff : (key[at + i] as number))
+  if (!isNegative) scratch.setUint8(0, (key[at] as number) ^ 0x80)
+  return scratch.getFloat64(0)
+}
+
+export function readKeyTicks(key: Uint8Array, at: number): number {
+  return (readUint32(key, at) - 2 ** 31) * 2 ** 32 + readUint32(key, at + 4)
+}
+
+const nulEscaped = /\0\u00ff/g
+
+/** `end`: behind the two bytes that end the text, which is whole. */
+export function readKeyText(key: Uint8Array, at: number, end: number): string {
+  const bytes = Buffer.from(key.buffer, key.byteOffset + at, end - at - terminatorBytes)
+  if (!bytes.includes(0)) return bytes.toString('utf8')
+  return Buffer.from(bytes.toString('latin1').replace(nulEscaped, '\0'), 'latin1').toString('utf8')
+}
+
+const terminatorBytes = 2

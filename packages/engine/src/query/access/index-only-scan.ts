@@ -1,0 +1,262 @@
+/** Groups and aggregates worked out from the entries of an index: no object is read whose entry tells all that is asked of it. */
+import { afterKeyValues, readKeyPart } from '../../bytes/key-writer.ts'
+import {
+  type IndexKeyFormat,
+  indexKeyFormat,
+  indexKeyHeaderBytes,
+  type KeyConditionRange,
+  keyCodecOf,
+} from '../../indexes/index-key.ts'
+import type { SchemaClass } from '../../schema/catalog.ts'
+import type { IndexDefinition } from '../../schema/class-definition.ts'
+import type { ClassSet } from '../../schema/class-set.ts'
+import { ReadSkew } from '../../store/read-skew.ts'
+import type { Bytes, KeyRange } from '../../store/store.ts'
+import type { KeyCodec } from '../../types/logical-type.ts'
+import { type Oid, oidFromBytes } from '../../types/oid.ts'
+import { type Bound, type BoundAggregate, type BoundClauses, partsOf } from '../bind/bound.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { ObjectView } from '../evaluate/object-view.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
+import { isOfRecord, qualified } from '../operators/filter.ts'
+import type { Planning } from '../operators/planning.ts'
+import type { AccessPath, ObjectAccess } from './access-path.ts'
+import { IndexScan, planIndexScan } from './index-scan.ts'
+import { filterRest, type ObjectScan } from './object-scan.ts'
+import { type Condition, ownConditions } from './sargable-predicates.ts'
+
+/** Which attributes an expression reads, by their positions in the class; undefined where it reads anything else of an object. */
+type Read = ReadonlySet<number> | undefined
+
+/** Of every index whose entries tell all that the clauses ask. They are exact only for callers who see all objects. */
+export function planIndexOnlyScans(
+  cls: SchemaClass,
+  classes: ClassSet,
+  slot: number,
+  clauses: BoundClauses,
+  conditions: readonly Condition[],
+  planning: Planning,
+): IndexOnlyScan[] {
+  // What an index has are objects of the class and of all that inherit from it.
+  if (clauses.groupBy === undefined || classes.classes.length !== cls.subclasses.length + 1) return []
+  const read = attributesRead(clauses, slot)
+  if (read === undefined || read.size === 0) return []
+  const own = ownConditions(conditions)
+  const scans: IndexOnlyScan[] = []
+  for (const index of cls.indexes) {
+    if (index.state !== 'ready' || index.indexedClass !== cls.number) continue
+    const parts = partsRead(index, indexKeyFormat(index, planning.formats.of(cls)), read)
+    if (parts === undefined) continue
+    const all = { equal: [], lower: undefined, upper: undefined }
+    const narrowed = planIndexScan(index, cls, own, planning)
+    const scan = narrowed ?? new IndexScan(planning.formats.of(cls), index, all, planning)
+    scans.push(new IndexOnlyScan(scan, parts, narrowed !== undefined, extremeOf(clauses, scan, parts)))
+  }
+  // Those of which a part is read come first, then those whose entries are short.
+  return scans.sort((one, other) => {
+    return Number(other.isNarrowed) - Number(one.isNarrowed) || one.partCount - other.partCount
+  })
+}
+
+function attributesRead(clauses: BoundClauses, slot: number): Read {
+  const { where, groupBy = [], aggregates, having, orderBy, projections = [], windows } = clauses
+  if (windows.length > 0) return undefined
+  const operands = aggregates.flatMap(({ operand, fraction }) => [operand, fraction])
+  const ordered = orderBy.map(({ expression }) => expression)
+  const returned = projections.map(({ expression }) => expression)
+  const read = new Set<number>()
+  const isCovered = (bound: Bound): boolean => {
+    if (bound.kind === 'self' || bound.kind === 'slot' || bound.kind === 'nested' || !isOfRecord(bound)) return false
+    if (bound.kind === 'attribute' && bound.slot === slot) read.add(bound.attribute.index)
+    return partsOf(bound).every(isCovered)
+  }
+  const all = [where, ...groupBy, ...operands, having, ...ordered, ...returned]
+  return all.every((bound) => bound === undefined || isCovered(bound)) ? read : undefined
+}
+
+/** A part of the key: of an attribute that is read, its position in the class. */
+interface PartRead {
+  readonly codec: KeyCodec
+  readonly attribute: number | undefined
+}
+
+/** Up to the last one that is read; undefined where an attribute is not in the key, or cannot be read from it. */
+function partsRead(
+  { keyAttributes }: IndexDefinition,
+  format: IndexKeyFormat,
+  read: ReadonlySet<number>,
+): PartRead[] | undefined {
+  const missing = new Set(read)
+  const parts: PartRead[] = []
+  for (let i = 0; i < keyAttributes.length && missing.size > 0; i++) {
+    const part = format.parts[i]
+    if (part === undefined) return undefined
+    const codec = keyCodecOf(part)
+    const [attribute, ...within] = part.path
+    const isRead =
+      attribute !== undefined && within.length === 0 && codec.read !== undefined && missing.delete(attribute)
+    parts.push({ codec, attribute: isRead ? attribute : undefined })
+  }
+  return missing.size === 0 ? parts : undefined
+}
+
+/** Where nothing but the least or the greatest value of a part is asked. */
+interface Extreme {
+  readonly isLeast: boolean
+  readonly isGreatest: boolean
+}
+
+/** Of the first part that is not the same for all entries of the range, where these are in the order of its values. */
+function extremeOf(clauses: BoundClauses, { conditions }: IndexScan, parts: readonly PartRead[]): Extreme | undefined {
+  const { groupBy, aggregates } = clauses
+  if (groupBy?.length !== 0 || aggregates.length === 0) return undefined
+  if (!conditions.equal.every(({ kind }) => kind === 'value' || kind === 'null')) return undefined
+  const part = parts[conditions.equal.length]
+  if (part?.attribute === undefined || part.codec.form === 'text') return undefined
+  const isOfPart = ({ function: name, operand }: BoundAggregate): boolean => {
+    const isExtreme = name === 'MIN' || name === 'MAX'
+    return isExtreme && operand?.kind === 'attribute' && operand.attribute.index === part.attribute
+  }
+  if (!aggregates.every(isOfPart) || aggregates.some(({ operand }) => operand?.type.kind === 'reference'))
+    return undefined
+  const names = new Set(aggregates.map(({ function: name }) => name))
+  return { isLeast: names.has('MIN'), isGreatest: names.has('MAX') }
+}
+
+export class IndexOnlyScan implements ObjectAccess {
+  /** Not all entries of the index are read. */
+  readonly isNarrowed: boolean
+  readonly partCount: number
+  private readonly scan: IndexScan
+  private readonly parts: readonly PartRead[]
+  private readonly extreme: Extreme | undefined
+
+  constructor(scan: IndexScan, parts: readonly PartRead[], isNarrowed: boolean, extreme: Extreme | undefined) {
+    this.scan = scan
+    this.parts = parts
+    this.isNarrowed = isNarrowed
+    this.extreme = extreme
+    this.partCount = scan.format.parts.length
+  }
+
+  describe(className: string): ExplainNode {
+    return explainNode('indexOnlyScan', { class: className, ...this.scan.details })
+  }
+
+  /** The other access reads the same entries, and then the objects. */
+  isSameAs(other: AccessPath): boolean {
+    return other instanceof IndexScan && this.isNarrowed && other.format.index === this.scan.format.index
+  }
+
+  /** How many entries it reads, counted up to `max`; beyond the answer is `max`. */
+  estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
+    return this.scan.estimate(evaluation, context, max)
+  }
+
+  /** Only an end of the range is read. */
+  get isOfEnds(): boolean {
+    return this.extreme !== undefined
+  }
+
+  async *objects(scan: ObjectScan): AsyncGenerator<ObjectView[]> {
+    const { evaluation, context } = scan
+    const ranges = await this.scan.ranges(evaluation, context)
+    const { extreme } = this
+    if (extreme === undefined) {
+      yield* this.views(scan, context.scanAll(ranges, this.read))
+      return
+    }
+    for (const range of ranges) {
+      if (extreme.isLeast) yield* this.firstOf(scan, range, false)
+      if (extreme.isGreatest) yield* this.firstOf(scan, range, true)
+    }
+  }
+
+  /** The first that has a value. */
+  private async *firstOf(scan: ObjectScan, range: KeyConditionRange, reverse: boolean): AsyncGenerator<ObjectView[]> {
+    const entries = scan.context.snapshot.scan(this.withoutNulls(range), this.read, { reverse, batch: endEntries })
+    for await (const [first] of this.views(scan, entries)) {
+      if (first === undefined) continue
+      yield [first]
+      return
+    }
+  }
+
+  private withoutNulls({ from, to }: KeyConditionRange): KeyRange {
+    const { lower, upper } = this.scan.conditions
+    const isBounded = lower !== undefined || upper !== undefined
+    return { from, to: isBounded ? to : Buffer.concat([from, afterKeyValues]) }
+  }
+
+  private async *views(
+    scan: ObjectScan,
+    batches: AsyncIterable<readonly (ObjectView | Oid)[]>,
+  ): AsyncGenerator<ObjectView[]> {
+    const { filter, evaluation, context, source } = scan
+    const { ofRecord, slot } = filter
+    for await (const entries of batches) {
+      context.check()
+      source.examined += entries.length
+      source.returned += entries.length
+      const views = await this.whole(scan, entries)
+      const decided = ofRecord === undefined ? views : await qualified(views, ofRecord, slot, evaluation, context)
+      const rows = await filterRest(scan, decided, views.length)
+      if (rows.length > 0) yield rows
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
+    }
+  }
+
+  /** Where a text is cut, the object tells. Throws ReadSkew where it is not there. */
+  private async whole({ context }: ObjectScan, entries: readonly (ObjectView | Oid)[]): Promise<ObjectView[]> {
+    const cut = entries.filter((entry) => typeof entry === 'string')
+    if (cut.length === 0) return entries as ObjectView[]
+    const views = new Map<Oid, ObjectView>()
+    for (const oids of context.reader.parts(cut)) {
+      context.touched(oids.length)
+      for (const [i, view] of (await context.reader.load(oids)).entries()) {
+        const oid = oids[i] as Oid
+        if (view?.format === undefined)
+          throw new ReadSkew(`${this.scan.entries} names object ${oid}, which is not there`)
+        views.set(oid, view)
+      }
+    }
+    return entries.map((entry) => (typeof entry === 'string' ? (views.get(entry) as ObjectView) : entry))
+  }
+
+  private readonly read = (key: Bytes, value: Bytes): ObjectView | Oid => {
+    const values: unknown[] = []
+    let at = indexKeyHeaderBytes
+    for (const { codec, attribute } of this.parts) {
+      const { end, isTruncated } = readKeyPart(key, at, codec.form)
+      if (attribute !== undefined) {
+        if (isTruncated) return oidFromBytes(value, 0)
+        values[attribute] = end === at + 1 ? null : codec.read?.(key, at + 1, end)
+      }
+      at = end
+    }
+    return new EntryView(values)
+  }
+}
+
+const endEntries = 16
+const noRecord = Buffer.alloc(0)
+
+/** An object of which only the values in the key of an entry are known. */
+class EntryView extends ObjectView {
+  private readonly values: readonly unknown[]
+
+  constructor(values: readonly unknown[]) {
+    super(undefined, undefined, undefined, noRecord)
+    this.values = values
+  }
+
+  override value(index: number): unknown {
+    return this.values[index]
+  }
+
+  override writeShortJson(): boolean {
+    return false
+  }
+}
