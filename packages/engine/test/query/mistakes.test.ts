@@ -5,6 +5,11 @@ import { shop } from './shop.ts'
 
 /** « stands before the place that the error names. */
 const mistakes: readonly (readonly [text: string, message: string])[] = [
+  [
+    'FROM Client RETURN name, (FROM Order WHERE client = «$$ID RETURN number) AS nums',
+    '$$ID is the Shop.Order at hand, which is never a Shop.Client: that of the statement around it has an alias, as in FROM Client c … = c',
+  ],
+  ['LET p = 1; SHOW «$q', 'there is no parameter or variable $q: parameters and LET last for one request'],
   ['FROM Client WHERE age IS «3 RETURN name', "'3' does not fit here; expected NULL or NOT NULL"],
   ['FROM Client WHERE age IN («) RETURN name', "')' does not fit here: the list of IN has at least one value"],
   ['FROM Client WHERE age BETWEEN 1 «, 2 RETURN name', "',' does not fit here; expected AND"],

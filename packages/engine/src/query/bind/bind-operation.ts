@@ -1,5 +1,6 @@
 /** Operators: which types they stand between, and what comes out (docs/query-language.md, Operators). */
 
+import { isRootClass } from '../../schema/root-class.ts'
 import type { OperationExpression, Span } from '../language/ast.ts'
 import { type OperatorName, operatorText } from '../language/operators.ts'
 import { queryError } from '../language/query-error.ts'
@@ -43,6 +44,7 @@ export function bindOperation(expression: OperationExpression, scope: Scope, bin
   }
   const operands = expression.operands.map((operand) => binder.bind(operand, scope))
   const [left, right] = operands as [Bound, Bound]
+  if (operator === 'equal' && binder.outer !== undefined) refuseInnerId(expression, operands, binder)
   switch (operator) {
     case 'inList':
       return bindInList(left, operands.slice(1), expression, binder)
@@ -82,6 +84,24 @@ export function bindOperation(expression: OperationExpression, scope: Scope, bin
       return unary(operator, left, expression, binder)
     default:
       return arithmetic(operator, left, right, expression, binder)
+  }
+}
+
+/** `$$ID` of a statement within another is its own object, where that of the statement around it is mostly meant: then it is never equal. */
+function refuseInnerId({ operands: written }: OperationExpression, operands: readonly Bound[], binder: Binder): void {
+  for (const [i, side] of written.entries()) {
+    const isId = side.kind === 'system' && (side.name === 'ID' || side.name === 'THIS_REFERENCE')
+    const [own, other] = [operands[i]?.type, operands[1 - i]?.type]
+    if (!isId || own?.kind !== 'reference' || other?.kind !== 'reference') continue
+    if (own.cls === null || other.cls === null || isRootClass(own.cls) || isRootClass(other.cls)) continue
+    if (own.cls.isOrInherits(other.cls.number) || other.cls.isOrInherits(own.cls.number)) continue
+    const simpleName = other.cls.name.slice(other.cls.name.lastIndexOf('.') + 1)
+    const alias = simpleName.charAt(0).toLowerCase()
+    const advice = `that of the statement around it has an alias, as in FROM ${simpleName} ${alias} … = ${alias}`
+    throw binder.error(
+      side,
+      `$$${side.name} is the ${own.cls.name} at hand, which is never a ${other.cls.name}: ${advice}`,
+    )
   }
 }
 
