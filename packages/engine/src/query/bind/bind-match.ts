@@ -2,7 +2,7 @@
 
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { isRootClass } from '../../schema/root-class.ts'
-import type { EdgePattern, MatchStatement, PathMode, VertexPattern } from '../language/ast.ts'
+import type { EdgePattern, MatchStatement, PathMode, QualifiedName, VertexPattern } from '../language/ast.ts'
 import type { Dialect } from '../language/dialect.ts'
 import { truncateForMessage } from '../language/query-error.ts'
 import { commonType } from '../values/type-rules.ts'
@@ -167,16 +167,7 @@ function addVertex(
 function bindEdge(edge: EdgePattern, binder: Binder, walkEdgesMax: number): BoundEdge {
   const { name, direction, length } = edge
   const all = referenceAttributesOf(binder.catalog)
-  const attributes =
-    edge.attribute === undefined ? all : all.filter((attribute) => isCalled(attribute, edge.attribute?.text ?? ''))
-  if (edge.attribute !== undefined && attributes.length === 0) {
-    const names = [...new Set(all.map(({ attribute }) => attribute.name))]
-    const { text } = edge.attribute
-    throw binder.error(
-      edge.attribute,
-      `no class has references called '${truncateForMessage(text)}'${hint(text, names)}`,
-    )
-  }
+  const attributes = edge.attributes === undefined ? all : attributesCalled(edge.attributes, all, binder)
   const min = length?.min ?? 1
   const max = length === undefined ? 1 : (length.max ?? Math.max(min, walkEdgesDefault))
   if (max > walkEdgesMax)
@@ -185,6 +176,21 @@ function bindEdge(edge: EdgePattern, binder: Binder, walkEdgesMax: number): Boun
   const isVariable = length !== undefined
   const unknown = { leftLabel: null, rightLabel: null, edgeObject: undefined }
   return { slot: binder.newSlot(), name, direction, attributes, ...unknown, min, max, isVariable }
+}
+
+/** Those that any of the names means; each means one at least. */
+function attributesCalled(
+  names: readonly QualifiedName[],
+  all: readonly ReferenceAttribute[],
+  binder: Binder,
+): readonly ReferenceAttribute[] {
+  for (const name of names) {
+    if (all.some((attribute) => isCalled(attribute, name.text))) continue
+    const known = [...new Set(all.map(({ attribute }) => attribute.name))]
+    const message = `no class has references called '${truncateForMessage(name.text)}'${hint(name.text, known)}`
+    throw binder.error(name, message)
+  }
+  return all.filter((attribute) => names.some(({ text }) => isCalled(attribute, text)))
 }
 
 /** By its name, or with the class that declares it. */

@@ -313,7 +313,8 @@ export interface VertexPattern extends Span {
 }
 export interface EdgePattern extends Span {
   readonly name: string | undefined
-  readonly attribute: QualifiedName | undefined
+  /** Any of them; undefined for every one that there is. */
+  readonly attributes: readonly QualifiedName[] | undefined
   readonly direction: 'forward' | 'backward' | 'either'
   /** Undefined for a single edge. */
   readonly length: { readonly min: number; readonly max: number | undefined } | undefined

@@ -1,5 +1,13 @@
 /** MATCH and its patterns of vertices and edges (docs/query-language.md, Graphs). */
-import type { EdgePattern, Expression, MatchStatement, PathMode, Pattern, VertexPattern } from '../language/ast.ts'
+import type {
+  EdgePattern,
+  Expression,
+  MatchStatement,
+  PathMode,
+  Pattern,
+  QualifiedName,
+  VertexPattern,
+} from '../language/ast.ts'
 import { nothingReturned, parseClauses, parseLateClauses, parseReturned, parseWhere } from './parse-clauses.ts'
 import { parseExpression } from './parse-expression.ts'
 import type { TokenCursor } from './token-cursor.ts'
@@ -104,16 +112,26 @@ function parseEdge(cursor: TokenCursor): EdgePattern {
   return { ...body, direction, ...span }
 }
 
-type EdgeBody = Pick<EdgePattern, 'name' | 'attribute' | 'length'>
+type EdgeBody = Pick<EdgePattern, 'name' | 'attributes' | 'length'>
 
-const noBody: EdgeBody = { name: undefined, attribute: undefined, length: undefined }
+const noBody: EdgeBody = { name: undefined, attributes: undefined, length: undefined }
 
 function parseEdgeBody(cursor: TokenCursor): EdgeBody {
   const name = cursor.isName() ? cursor.next().text : undefined
-  const attribute = cursor.takeSymbol(':') ? cursor.expectQualifiedName('an attribute') : undefined
+  const attributes = cursor.takeSymbol(':') ? parseAttributes(cursor) : undefined
   const length = cursor.takeSymbol('*') ? parseLength(cursor) : undefined
   cursor.expectSymbol(']')
-  return { name, attribute, length }
+  return { name, attributes, length }
+}
+
+/** `a|b`: either. */
+function parseAttributes(cursor: TokenCursor): QualifiedName[] {
+  const attributes = [cursor.expectQualifiedName('an attribute')]
+  while (cursor.takeSymbol('|')) {
+    attributes.push(cursor.expectQualifiedName('an attribute'))
+    cursor.checkChain(attributes.length)
+  }
+  return attributes
 }
 
 /** `*`, `*n`, `*m..n`, `*..n`, `*m..`. */

@@ -22,6 +22,20 @@ describe('an edge', () => {
     expect(await found(db, "MATCH (p:Person {name: 'Bob'})<-[:byName]-(q) RETURN q.name")).toEqual(['a'])
   })
 
+  queryTest('goes by any of several attributes', network, async (db) => {
+    const goes = (body: string): Promise<unknown> =>
+      found(db, `MATCH (p:Place {name: 'a'})-[e:${body}]->(q) RETURN e.attribute`)
+    expect(await goes('roads|mayor')).toEqual(['mayor', 'roads'])
+    expect(await goes('roads | mayor | roads')).toEqual(['mayor', 'roads'])
+    expect(await goes('Net.Place.roads|byName*1..1')).toEqual(await goes('byName|roads*1'))
+    expect(await found(db, "MATCH (p:Place {name: 'a'})<-[e:governs|roads]-(q) RETURN e.attribute")).toEqual([
+      'governs',
+      'roads',
+    ])
+    await expect(goes('roads|rods')).rejects.toThrow(/no class has references called 'rods'/)
+    await expect(goes('roads|')).rejects.toThrow(/expected an attribute/)
+  })
+
   queryTest('that is named tells where it goes', network, async (db) => {
     const [row] = await db.rows(
       "MATCH (p:Place {name: 'b'})-[e:roads]->(q) RETURN e, e.attribute, e.fromClass, e.to = q AS same, p AS p, q AS q",

@@ -30,7 +30,7 @@ export const helpTopics: Readonly<Record<string, readonly string[]>> = {
     'mode    = WALK | TRAIL | ACYCLIC | SIMPLE',
     'vertex  = ( [name] [:Class] [{predicate} | {attribute: e, …}] )',
     'edge    = --> | <-- | -- | -[ body ]-> | <-[ body ]- | -[ body ]-',
-    'body    = [name] [:attribute] [* | *n | *m..n | *..n | *m..]',
+    'body    = [name] [:attribute|…] [* | *n | *m..n | *..n | *m..]',
   ],
   CREATE: ['CREATE Class { [target: e, …] }', ...indexes.slice(0, 1), ...schema.slice(0, 1)],
   UPSERT: ['UPSERT Class { [target: e, …] } ON (attribute, …)'],
