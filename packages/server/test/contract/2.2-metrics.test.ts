@@ -19,9 +19,9 @@ rule('2.2.4', 'every metric that is declared, with its type and labels, and no o
   expect(reply.statusCode).toBe(200)
   expect(reply.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8')
   const { samples, types } = readExposition(reply.body)
-  // In memory there are no files, and there are no audit log and no backups here.
+  // In memory there are no files, and there are no audit log, no backups and no webhooks here.
   const absent = ['ashlar_store_free_bytes', 'ashlar_backup_age_seconds']
-  const isAbsent = (name: string): boolean => name.startsWith('ashlar_audit') || absent.includes(name)
+  const isAbsent = (name: string): boolean => /^ashlar_(audit|webhook)_/.test(name) || absent.includes(name)
   expect([...types.keys()].sort()).toEqual(declared.map(({ name }) => name).sort())
   for (const { name, type, labels = [] } of declared) {
     expect([name, types.get(name)]).toEqual([name, type])

@@ -131,7 +131,7 @@ const objectsAlone = { class: 'Port', where: 'depth > 0' }
 
 describe('deliveries', () => {
   rule(['2.5.1', '2.5.2', '2.5.5'], 'have the changes, in their order, and a signature that receivers can check', () =>
-    withHook({ hook: objectsAlone }, async ({ receiver, secret, create, hook }) => {
+    withHook({ hook: objectsAlone }, async ({ receiver, secret, create, hook, server }) => {
       for (const name of ['Valparaiso', 'Genova', 'Bergen']) await create(name)
       await until(() => receiver.names.length === 3)
       expect(receiver.names).toEqual(['Valparaiso', 'Genova', 'Bergen'])
@@ -142,6 +142,10 @@ describe('deliveries', () => {
       expect(() => new Webhook(secret).verify(`${body} `, signed)).toThrow()
       await until(async () => (await hook()).deliveries === receiver.got.length)
       expect(await hook()).toMatchObject({ name: 'ports', state: 'delivering', failures: 0, deadLetters: 0 })
+      const metrics = await (await fetch(`${server.url}/metrics`)).text()
+      expect(metrics).toContain(
+        `ashlar_webhook_deliveries_total{fd="default",webhook="ports"} ${receiver.got.length}\n`,
+      )
       expect((await hook()).url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/hook$/)
     }),
   )
