@@ -16,6 +16,7 @@ import { type Asked, constantKey, type OidAccess, type PlanAccess } from './acce
 import { entriesOf } from './index-scan.ts'
 import { OidLookup } from './oid-lookup.ts'
 import { type Condition, isSamePath, type PathCondition } from './sargable-predicates.ts'
+import { planScannedOids, ScannedOids } from './scanned-oids.ts'
 
 type Way =
   /** The partner attribute of a bidirectional link, on the objects found first. */
@@ -42,7 +43,8 @@ export const planReverseNavigations: PlanAccess = (asked) => {
   for (const { step, inner } of byStep.values()) {
     if (step.type.kind !== 'reference' || step.type.cls === null) continue
     const target = step.type.cls
-    for (const access of accessesFor(target, inner, planning)) {
+    const scanned = planScannedOids(target, inner, planning)
+    for (const access of [...accessesFor(target, inner, planning), ...(scanned === undefined ? [] : [scanned])]) {
       for (const way of waysBack(cls, step, target, planning)) {
         accesses.push(new ReverseNavigation(access, target, step, way))
       }
@@ -102,7 +104,7 @@ function inverseAttribute(
 const countedObjectsMax = 16
 
 class ReverseNavigation implements OidAccess {
-  readonly rank = 3
+  readonly rank: number
   readonly isAtMostOne = false
   /** The links of one object are what refers to it. Else none: before the first object that qualifies, many ends may have to be gone through. */
   readonly conjunctsAnswered: number
@@ -117,6 +119,8 @@ class ReverseNavigation implements OidAccess {
   constructor(inner: OidAccess, cls: SchemaClass, attribute: BoundAttribute, way: Way, conjunctsAnswered = 0) {
     this.conjunctsAnswered = conjunctsAnswered
     this.inner = inner
+    // What has an index at its end comes first.
+    this.rank = inner instanceof ScannedOids ? 1 : 3
     this.cls = cls
     this.attribute = attribute
     this.way = way
@@ -133,7 +137,9 @@ class ReverseNavigation implements OidAccess {
   async estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
     const { inner, cls } = this
     let objects = 0
-    let count = 0
+    // That many are looked at before the first is found.
+    let count = inner instanceof ScannedOids ? await inner.estimate(evaluation, context, max) : 0
+    if (count >= max) return max
     for await (const oids of inner.oids(evaluation, context, inner.describe(cls.name))) {
       context.entriesCounted += oids.length
       for (const far of oids) {

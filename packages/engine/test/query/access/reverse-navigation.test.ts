@@ -21,6 +21,23 @@ describe('paths through references', () => {
     expect([touched(plan), plan.returned]).toEqual([flights / 40, flights / 40])
   })
 
+  plannerTest('without an index at their end go back from the few objects that are there', async (db) => {
+    for (const condition of [
+      "origin.name = 'a7'",
+      "origin.name > 'a69' AND origin.name < 'a8'",
+      "origin.name IN ('a7', 'x')",
+    ]) {
+      const plan = await db.analyze(`FROM Flight WHERE ${condition} RETURN number`)
+      const back = find(plan, 'reverseNavigation')
+      expect([back.inverse, find(back, 'extentScan').examined]).toEqual(['departures', 50])
+      expect([touched(plan), plan.returned]).toEqual([50, flights / 50])
+    }
+    const none = await db.rows('FROM Flight WHERE origin.name = $name RETURN number', { name: null })
+    expect(none).toEqual([])
+    const either = await db.rows("FROM Flight WHERE origin.name = 'a7' OR destination.name = 'a7' RETURN number")
+    expect(either).toHaveLength(flights / 50 + flights / 40)
+  })
+
   plannerTest('to a known object go over the inverse', async (db) => {
     const [airport] = await db.rows("FROM Airport WHERE code = 'a7' RETURN *")
     const plan = await db.analyze('FROM Flight WHERE origin = $o RETURN number', { o: airport?.__identifier__ })
