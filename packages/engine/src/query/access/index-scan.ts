@@ -28,6 +28,8 @@ import { isSamePath, ownConditions, type PathCondition } from './sargable-predic
 
 export interface KeyRangeEnd extends KeyValue {
   readonly isInclusive: boolean
+  /** See `PathCondition`. */
+  readonly prefixOf?: string | undefined
 }
 
 /** For one key attribute: one value, or any of several (IN), or null. */
@@ -104,7 +106,8 @@ function rangeEnd(
 ): KeyRangeEnd | undefined {
   const found = conditions.find((condition) => condition.kind === kind)
   if (found === undefined || found.kind !== kind) return undefined
-  return { ...keyValueOf(found.value, found.path.key, kind, planning), isInclusive: found.isInclusive }
+  const { isInclusive, prefixOf } = found
+  return { ...keyValueOf(found.value, found.path.key, kind, planning), isInclusive, prefixOf }
 }
 
 export class IndexScan implements OidAccess {
@@ -308,6 +311,9 @@ function conditionTexts({ parts }: IndexKeyFormat, { equal, lower, upper }: KeyC
     return equality.kind === 'value' ? `${name} = ${equality.value.text}` : `${name} IN ${equality.values.text}`
   })
   const next = parts[equal.length]?.name
+  if (lower?.prefixOf !== undefined && lower.prefixOf === upper?.prefixOf && lower.text === upper.text) {
+    return [...conditions, `${next} ${lower.prefixOf} ${lower.text}`]
+  }
   if (lower !== undefined) conditions.push(`${next} ${lower.isInclusive ? '>=' : '>'} ${lower.text}`)
   if (upper !== undefined) conditions.push(`${next} ${upper.isInclusive ? '<=' : '<'} ${upper.text}`)
   return conditions

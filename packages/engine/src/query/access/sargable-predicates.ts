@@ -23,6 +23,8 @@ export type Condition =
       readonly path: AttributePath
       readonly value: Bound
       readonly isInclusive: boolean
+      /** Both ends of what begins with a text: the word by which that is asked, for EXPLAIN. */
+      readonly prefixOf?: 'LIKE' | 'STARTS_WITH'
     }
   /** One of several predicates. */
   | { readonly kind: 'or'; readonly parts: readonly (readonly Condition[])[] }
@@ -60,7 +62,9 @@ function conditionsIn(bound: Bound, slot: number): Condition[] {
     case 'matches':
       return likeConditions(bound, slot)
     case 'call':
-      return bound.name === 'STARTS_WITH' ? prefixConditions(bound.operands, (prefix) => prefix, slot) : []
+      return bound.name === 'STARTS_WITH'
+        ? prefixConditions(bound.operands, 'STARTS_WITH', (prefix) => prefix, slot)
+        : []
     case 'isNull': {
       const path = pathOf(bound.operand, slot)
       // 0-0-0-0 is null too, and stands elsewhere in the index.
@@ -81,12 +85,13 @@ function conditionsIn(bound: Bound, slot: number): Condition[] {
 
 function likeConditions(bound: Extract<Bound, { kind: 'matches' }>, slot: number): Condition[] {
   const isPrefixed = bound.language === 'like' && !bound.isIgnoringCase && !bound.isNegated
-  return isPrefixed ? prefixConditions([bound.text, bound.pattern], literalPrefix, slot) : []
+  return isPrefixed ? prefixConditions([bound.text, bound.pattern], 'LIKE', literalPrefix, slot) : []
 }
 
 /** Of a text that begins with a part of another, which is known before the rows: a range of keys. */
 function prefixConditions(
   [text, given]: readonly Bound[],
+  word: 'LIKE' | 'STARTS_WITH',
   prefixOf: (given: string) => string,
   slot: number,
 ): Condition[] {
@@ -97,8 +102,14 @@ function prefixConditions(
     return { ...given, kind: 'convert', operand: given, convert: (value) => end(prefixOf(value as string)) }
   }
   return [
-    { kind: 'lower', path, value: bound(wellFormed), isInclusive: true },
-    { kind: 'upper', path, value: bound((prefix) => behindPrefix(prefix) ?? noKeyValue), isInclusive: false },
+    { kind: 'lower', path, value: bound(wellFormed), isInclusive: true, prefixOf: word },
+    {
+      kind: 'upper',
+      path,
+      value: bound((prefix) => behindPrefix(prefix) ?? noKeyValue),
+      isInclusive: false,
+      prefixOf: word,
+    },
   ]
 }
 

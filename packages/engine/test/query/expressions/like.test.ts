@@ -123,5 +123,6 @@ queryTest(
     const plan = JSON.stringify(await db.analyze("FROM T WHERE s LIKE 'ab%' RETURN s"))
     expect(plan).toContain('indexScan')
     expect(plan).toContain('"examined":7')
+    expect(plan).toContain('"conditions":["s LIKE \'ab%\'"]')
   },
 )
