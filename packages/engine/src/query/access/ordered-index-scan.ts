@@ -4,6 +4,7 @@ import { truncatedPrefixLength } from '../../indexes/key-parts.ts'
 import { type IndexEntry, readIndexEntries } from '../../indexes/lookup.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { IndexDefinition } from '../../schema/class-definition.ts'
+import type { ClassSet } from '../../schema/class-set.ts'
 import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { BoundAttribute, BoundOrderItem } from '../bind/bound.ts'
@@ -98,6 +99,16 @@ export class OrderedIndexScan implements ObjectAccess {
   /** Of the predicate. */
   get conjunctsAnswered(): number {
     return this.index.conjunctsAnswered
+  }
+
+  /** Each entry names an object of one of the classes, which are all whose objects the index has. */
+  hasAllOf({ classes }: ClassSet): boolean {
+    const [cls] = classes
+    return (
+      cls !== undefined &&
+      cls.number === this.index.format.index.indexedClass &&
+      classes.length === cls.subclasses.length + 1
+    )
   }
 
   get entries(): string {

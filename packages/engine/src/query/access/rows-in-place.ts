@@ -60,13 +60,19 @@ export function rowsInPlace(
   const source = found?.source?.(evaluation, context)
   if (found === undefined || source === undefined) return undefined
   const { entries } = found
+  const areRows = found === ordered && objects.filter.conjuncts === 0 && ordered.hasAllOf(objects.classes)
   const batch = new OidBatch(
     access === objects.exact ? 1 : entriesAtOnce(objects.filter, found.conjunctsAnswered, wanted),
   )
   if (source instanceof Promise) {
-    return lookedUpLater(source, batch, entries, plan, evaluation, context)
+    return lookedUpLater(source, batch, entries, areRows, plan, evaluation, context)
   }
-  return begun(new LookedUpRows(source, batch, entries, plan, evaluation, context), plan.limits, evaluation, context)
+  return begun(
+    new LookedUpRows(source, batch, entries, areRows, plan, evaluation, context),
+    plan.limits,
+    evaluation,
+    context,
+  )
 }
 
 function allRows(
@@ -84,11 +90,12 @@ async function lookedUpLater(
   source: Promise<OidSource>,
   batch: OidBatch,
   entries: string | undefined,
+  areRows: boolean,
   plan: RowsPlan,
   evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<RowChunks> {
-  const rows = new LookedUpRows(await source, batch, entries, plan, evaluation, context)
+  const rows = new LookedUpRows(await source, batch, entries, areRows, plan, evaluation, context)
   return begun(rows, plan.limits, evaluation, context)
 }
 
@@ -197,6 +204,13 @@ export abstract class RowsInPlace {
   /** How many rows are wanted yet, those that are skipped included. */
   protected get left(): number {
     return this.toSkip + this.toTake
+  }
+
+  /** How many of so many rows are skipped, without being looked at. */
+  protected skip(rows: number): number {
+    const skipped = Math.min(this.toSkip, rows)
+    this.toSkip -= skipped
+    return skipped
   }
 
   protected get areEnough(): boolean {
@@ -336,14 +350,19 @@ class LookedUpRows extends RowsInPlace {
   private readonly oids: OidSource
   private readonly batch: OidBatch
   private readonly entries: string | undefined
+  private readonly areRows: boolean
   private at = 0
   private hasMore = true
 
-  /** `entries`: that the OIDs are read from, whose objects are there; undefined where there may be none. */
+  /**
+   * `entries`: that the OIDs are read from, whose objects are there; undefined where there may be none. `areRows`: each names a row, so that
+   * those which are skipped need not be read.
+   */
   constructor(
     oids: OidSource,
     batch: OidBatch,
     entries: string | undefined,
+    areRows: boolean,
     plan: RowsPlan,
     evaluation: EvaluationContext,
     context: StatementContext,
@@ -352,6 +371,7 @@ class LookedUpRows extends RowsInPlace {
     this.oids = oids
     this.batch = batch
     this.entries = entries
+    this.areRows = areRows
   }
 
   protected override write(): Pause {
@@ -362,6 +382,7 @@ class LookedUpRows extends RowsInPlace {
         batch.count = 0
         this.at = 0
         this.hasMore = this.oids.next(batch)
+        if (this.areRows) this.at = this.skip(batch.count)
         if (context.isTurnDue) return 'due'
         continue
       }

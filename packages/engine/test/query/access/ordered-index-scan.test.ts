@@ -1,6 +1,8 @@
 /** ORDER BY in the order of an index. */
-import { describe, expect } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { isOnPostgres } from '../../store/store-of-run.ts'
 import { find, touched } from '../plans.ts'
+import { openQueryDatabase } from '../query-database.ts'
 import { airlineTests, remarkOf } from './airline.ts'
 
 const plannerTest = airlineTests(800)
@@ -23,6 +25,20 @@ describe('ORDER BY', () => {
     expect([touched(plan), plan.returned]).toEqual([15, 10])
   })
 
+  plannerTest('and SKIP leaves out rows, whatever their objects are', async (db) => {
+    const page = async (source: string, direction: string): Promise<unknown[]> => {
+      const text = `FROM ${source} ORDER BY number ${direction} SKIP 600 TAKE 3 RETURN number`
+      return (await db.rows(text)).map(({ number }) => number)
+    }
+    expect(await page('Flight', 'ASC')).toEqual([600, 601, 602])
+    // Behind three charters.
+    expect(await page('Flight', 'DESC')).toEqual([202, 201, 200])
+    expect(await page('ONLY Flight', 'DESC')).toEqual([199, 198, 197])
+    expect(await db.rows('FROM Charter ORDER BY number SKIP 2 TAKE 3 RETURN number')).toEqual([{ number: 5003 }])
+    expect(await db.rows('FROM Flight ORDER BY number SKIP 803 TAKE 3 RETURN number')).toEqual([])
+    expect(await db.rows('FROM Flight ORDER BY number DESC SKIP 802 RETURN number')).toEqual([{ number: 0 }])
+  })
+
   plannerTest('after equality on the attributes before', async (db) => {
     const plan = await db.analyze("FROM Flight WHERE carrierCode = 'c7' ORDER BY seats DESC TAKE 3 RETURN seats")
     expect([find(plan, 'orderedIndexScan').index, plan.returned]).toEqual(['flightCarrierSeats', 3])
@@ -40,6 +56,18 @@ describe('ORDER BY', () => {
     const down = await db.rows('FROM ONLY Flight ORDER BY remark DESC TAKE 2 RETURN remark')
     expect(down.map(({ remark }) => remark)).toEqual([remarkOf(399), remarkOf(399)])
   })
+})
+
+// Where each read is a trip, entries come together with their objects.
+it.skipIf(isOnPostgres)('SKIP in the order of an index reads none of the objects that are skipped', async () => {
+  const { db, close } = await openQueryDatabase([
+    'UPDATE SCHEMA { CREATE CLASS Item {n: Integer} }; CREATE UNIQUE INDEX itemN ON Item (n)',
+  ])
+  await db.fd.createObjects(Array.from({ length: 1_000 }, (_, n) => ({ class: 'Item', attributes: { n } })))
+  const before = db.fd.counts().queries.touched
+  expect(await db.rows('FROM Item ORDER BY n SKIP 900 TAKE 2 RETURN n')).toEqual([{ n: 900 }, { n: 901 }])
+  expect(db.fd.counts().queries.touched - before).toBe(2)
+  await close()
 })
 
 describe('ORDER BY an index and TAKE, with conditions that it does not answer', () => {
