@@ -157,6 +157,8 @@ export const arrivalTurnsPerOther = 16
 export const pipelinedMax = 64
 /** Requests that begin in one turn of the event loop, of those that were sent before the replies to earlier ones. */
 export const pipelinedInATurnMax = 16
+/** A live query rests for so many times as long as it has worked: a result that changes all the time costs no more than a part of the process. */
+export const liveRestPerWork = 4
 /** Of a number or a name in a JSON body. */
 export const jsonWordBytesMax = 2 ** 23
 /** Of a parameter in the path of a URL. */

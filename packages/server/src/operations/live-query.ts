@@ -1,10 +1,8 @@
 /** A query that is followed (contract 2.4.8): its rows, and what becomes of them, as events. */
 import { AshlarError, delay, FederatedDatabase, type LiveQuery, type LiveStep, type QueryRequest } from '@ashlar/engine'
 import type { FdRequest, OperationReply, ServerEvent } from '../dispatch/operation.ts'
+import { liveRestPerWork } from '../limits.ts'
 import type { Follower } from '../statements/change-followers.ts'
-
-/** A live query rests for so many times as long as it has worked: a result that changes all the time costs no more than a part of the process. */
-const restPerWork = 4
 
 type Asked = Pick<QueryRequest, 'text' | 'parameters' | 'dialect' | 'user'>
 
@@ -77,7 +75,7 @@ async function* liveEvents(
       if (step.isAtEnd) {
         await fd.waiters.wait(count, Math.max(1, lastEventMs + heartbeatMs - performance.now()), signal)
       }
-      if (workedMs > 0) await delay(Math.min(workedMs * restPerWork, heartbeatMs), signal)
+      if (workedMs > 0) await delay(Math.min(workedMs * liveRestPerWork, heartbeatMs), signal)
       signal.throwIfAborted()
       count = fd.waiters.count
       step = await live.next()
