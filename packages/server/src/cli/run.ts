@@ -7,9 +7,10 @@ import { tellFailure } from './process.ts'
 import { programOf } from './program.ts'
 
 /** `words`: the arguments after the program's name. A mistake is told in one line on standard error, and by the exit code. */
-export async function run(words: readonly string[]): Promise<void> {
+export async function run(given: readonly string[]): Promise<void> {
   process.stdout.on('error', leaveClosedPipe)
-  const [first = '-'] = words
+  const words = given.length === 0 ? ['--help'] : given
+  const [first = ''] = words
   // Options without a command are those of `serve`, but for those of the program itself.
   const isServe = first.startsWith('-') && !['-h', '--help', '-V', '--version'].includes(first)
   const program = programOf(isServe ? 'serve' : first)

@@ -302,6 +302,13 @@ describe('the connection', () => {
     expect(await told(secret)).toMatch(/^0 /)
   })
 
+  it('shows its help where it is given nothing, and starts no server', async () => {
+    const { code, stdout, stderr } = await ashlar([])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toBe((await ashlar(['--help'])).stdout)
+    expect(stdout).toMatch(/^Usage: ashlar /)
+  })
+
   it('sends token or password, those of a profile to its own server alone, and never shows them', async () => {
     const seen: (string | undefined)[] = []
     const other = createServer((request, response) => {

@@ -202,7 +202,7 @@ describe('a server that cannot start', () => {
   })
 
   it('for an environment variable it does not know says so', async () => {
-    const { code, stderr } = await start([], { ASHLAR_PROT: '1' }).ended
+    const { code, stderr } = await start(['serve'], { ASHLAR_PROT: '1' }).ended
     expect([code, stderr]).toEqual([1, 'ashlar: There is no setting ASHLAR_PROT. Did you mean ASHLAR_PORT?\n'])
   })
 
