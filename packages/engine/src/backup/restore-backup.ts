@@ -225,8 +225,7 @@ class Restore {
     } finally {
       snapshot.release()
     }
-    await claim.commit(changes)
-    await claim.finish()
+    await claim.finish(changes)
   }
 }
 

@@ -100,9 +100,9 @@ export class CopyClaim {
     this.stored = value
   }
 
-  /** The copy is whole: the store may be used. */
-  finish(): Promise<void> {
-    return this.commitAs([{ kind: 'delete', key: unfinishedKey }])
+  /** The copy is whole: the store may be used, with these last changes, of which one that goes on must not find a part. */
+  finish(changes: readonly Change[] = []): Promise<void> {
+    return this.commitAs([...changes, { kind: 'delete', key: unfinishedKey }])
   }
 
   private async commitAs(changes: readonly Change[], isAppended = false): Promise<void> {

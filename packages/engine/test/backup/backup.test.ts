@@ -372,6 +372,33 @@ describe('a restore', () => {
     await fd.close()
   })
 
+  it('goes on after any of its commits, whose reply was lost', async () => {
+    const [fd, directory] = [await begun(await openMemoryStore()), await temporaryDirectory()]
+    await fd.createObjects(vehicles(100, await fd.createObject('Model', { name: 'Tipo' })))
+    await fd.backUp(directory)
+    const held = await contentOf(fd.store)
+    let isWhole = false
+    for (let lost = 1; !isWhole; lost++) {
+      const target = await openMemoryStore()
+      const commit = target.commit.bind(target)
+      let commits = 0
+      target.commit = async (batch) => {
+        const done = await commit(batch)
+        if (++commits === lost) throw new Error('the connection was lost')
+        return done
+      }
+      isWhole = await restoreBackup(directory, target).then(
+        () => true,
+        () => false,
+      )
+      target.commit = commit
+      if (!isWhole) await restoreBackup(directory, target).catch(({ message }) => expect(message).toMatch('not empty'))
+      expect(await contentOf(target)).toEqual(held)
+      await (await expectWhole(target)).close()
+    }
+    await fd.close()
+  })
+
   it('has followers begin anew, and gives no commit ID again', async () => {
     const [fd, directory] = [await begun(await openMemoryStore()), await temporaryDirectory()]
     await fd.backUp(directory)

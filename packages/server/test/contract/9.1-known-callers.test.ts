@@ -208,7 +208,8 @@ rule('9.1.6', 'a session is a cookie that only the own pages send, and ends ever
   const cookie = cookieIn(begun)
   expect(await whoIs(app, { cookie: `other=1; ${cookie}` })).toMatchObject({ kind: 'user', name: 'bob' })
   const kept = JSON.stringify(await security.database.rows('FROM AshlarSecurity.Session RETURN *'))
-  expect(kept).not.toContain(cookie.split('_')[1])
+  // The secret may begin with a `_` too.
+  expect(kept).not.toContain(cookie.slice(cookie.indexOf('_') + 1))
   // Signing in again gives another session, and ends the one that the browser had.
   const again = cookieIn(await signIn(app, 'bob', passwordOf('bob'), { cookie }))
   expect(again).not.toBe(cookie)
