@@ -111,6 +111,8 @@ export class Binder {
   /** What the statement asks of the rows around it, by the names of variables. */
   readonly captured = new Map<string, Bound>()
   slots = 0
+  /** Statements that were bound, where they were: a second time at each of many levels would be a power of two. */
+  private readonly boundWithin = new Map<Statement, { readonly scope: Scope; readonly binding: NestedBinding }>()
   private readonly bindWithin: (statement: Statement, outer: Outer) => NestedBinding
   private readonly bindExpression: (expression: Expression, scope: Scope, binder: Binder) => Bound
 
@@ -144,7 +146,7 @@ export class Binder {
   /** A statement where a value stands: worked out before this one's rows, or where it names them, for each of them. */
   bindNested(statement: Statement, scope: Scope, { start, end }: Span): Bound {
     const outer: Outer = { scope: namesOf(scope) ?? emptyScope, binder: this }
-    const { type, captured } = this.bindWithin(statement, outer)
+    const { type, captured } = this.bindOnce(statement, scope, outer)
     if (captured.size > 0) return this.bindInner({ statement, outer, captured, isExists: false }, type, { start, end })
     // It may be bound again, and used more than once.
     const known = this.nested.findIndex((one) => one.statement === statement)
@@ -155,8 +157,16 @@ export class Binder {
   /** Whether a statement has a row; asked when the first row needs to know. */
   bindExists(statement: Statement, scope: Scope, span: Span): Bound {
     const outer: Outer = { scope: namesOf(scope) ?? emptyScope, binder: this }
-    const { captured } = this.bindWithin(statement, outer)
+    const { captured } = this.bindOnce(statement, scope, outer)
     return this.bindInner({ statement, outer, captured, isExists: true }, booleanType, span)
+  }
+
+  private bindOnce(statement: Statement, scope: Scope, outer: Outer): NestedBinding {
+    const known = this.boundWithin.get(statement)
+    if (known?.scope === scope) return known.binding
+    const binding = this.bindWithin(statement, outer)
+    this.boundWithin.set(statement, { scope, binding })
+    return binding
   }
 
   private bindInner(inner: InnerStatement, type: ValueType, { start, end }: Span): Bound {

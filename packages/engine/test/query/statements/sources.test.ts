@@ -150,6 +150,30 @@ describe('WITH', () => {
     for (let i = 1; i < 40; i++) text += `, n${i} AS (FROM n${i - 1} a, n${i - 1} b RETURN a.title AS title)`
     expect((await db.failure(`${text} FROM n39 RETURN *`)).message).toContain('more than 100 times')
   })
+
+  // Bound twice at each level, these would take longer than the sun burns.
+  queryTest(
+    'of names that go on from each other, and statements within each other, are bound once',
+    shop,
+    async (db) => {
+      let chain = 'WITH n0 AS (FROM Item RETURN title, price)'
+      for (let i = 1; i <= 60; i++) chain += `, n${i} AS (FROM n${i - 1} RETURN title, price)`
+      expect(await db.rows(`${chain} FROM n60 ORDER BY title RETURN title`)).toEqual([
+        { title: 'ink' },
+        { title: 'pen' },
+      ])
+      const within = (statement: (inner: string) => string): string =>
+        Array.from({ length: 40 }).reduce<string>(statement, 'FROM Item RETURN title, price')
+      const counted = (rows: string): string => `FROM (${rows}) AS r RETURN COUNT() AS n`
+      expect(await db.rows(counted(within((inner) => `FROM (${inner}) AS r RETURN *`)))).toEqual([{ n: 2 }])
+      expect(await db.rows(counted(within((inner) => `FROM Item WHERE EXISTS(${inner}) RETURN title`)))).toEqual([
+        { n: 2 },
+      ])
+      expect(await db.rows(counted(within((inner) => `FROM Item WHERE COUNT((${inner})) = 2 RETURN title`)))).toEqual([
+        { n: 2 },
+      ])
+    },
+  )
 })
 
 describe('rows as a source', () => {
