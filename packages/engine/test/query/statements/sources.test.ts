@@ -163,7 +163,7 @@ describe('WITH', () => {
         { title: 'pen' },
       ])
       const within = (statement: (inner: string) => string): string =>
-        Array.from({ length: 40 }).reduce<string>(statement, 'FROM Item RETURN title, price')
+        Array.from({ length: 30 }).reduce<string>(statement, 'FROM Item RETURN title, price')
       const counted = (rows: string): string => `FROM (${rows}) AS r RETURN COUNT() AS n`
       expect(await db.rows(counted(within((inner) => `FROM (${inner}) AS r RETURN *`)))).toEqual([{ n: 2 }])
       expect(await db.rows(counted(within((inner) => `FROM Item WHERE EXISTS(${inner}) RETURN title`)))).toEqual([
