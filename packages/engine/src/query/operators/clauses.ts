@@ -48,7 +48,7 @@ export async function runClauses<R>(
   evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<Pipeline<R>> {
-  return returned(await runOperators(input, plan, kind, evaluation, context), plan.projections, context)
+  return returned(await runOperators(input, plan, kind, evaluation, context), plan, context)
 }
 
 interface Input<R> {

@@ -53,11 +53,20 @@ export function planProjections({ projections }: BoundClauses, { compiler }: Pla
   }))
 }
 
+interface Returned {
+  readonly projections: Projections
+  readonly isWithAll: boolean
+}
+
 /** What a reply is made of; where the statement is explained, its plan is known by then. */
-export function returned<R>(pipeline: Pipeline<R>, projections: Projections, { probe }: StatementContext): Pipeline<R> {
+export function returned<R>(
+  pipeline: Pipeline<R>,
+  { projections, isWithAll }: Returned,
+  { probe }: StatementContext,
+): Pipeline<R> {
   if (probe === undefined) return pipeline
-  const columns = projections?.map(({ name }) => name) ?? '*'
-  const operator = rowOperatorPlan('return', { columns }, [pipeline.operator])
+  const columns = projections && [...(isWithAll ? ['*'] : []), ...projections.map(({ name }) => name)]
+  const operator = rowOperatorPlan('return', { columns: columns ?? '*' }, [pipeline.operator])
   probe.root = operator
   return { ...pipeline, operator, rows: counted(pipeline.rows, operator) }
 }
@@ -128,7 +137,7 @@ export function projectionWriter<R>(
 
 /** The columns, or without them the object as a read by OID shows it. */
 export function objectWriter(
-  { projections, isWithAll }: { readonly projections: Projections; readonly isWithAll: boolean },
+  { projections, isWithAll }: Returned,
   kind: RowKind<ObjectView>,
   evaluation: EvaluationContext,
   context: StatementContext,

@@ -146,11 +146,11 @@ function planRows(
   { operators, projections, limits }: ClausesPlan,
   runsStatements: boolean,
 ): RowsPlan | undefined {
-  const { orderBy, skip, take } = bound
+  const { orderBy, skip, take, isWithAll } = bound
   const isLimited = skip !== undefined || take !== undefined
   const areInAnyOrder = orderBy.length === 0
   // Any other operator has the rows made, and statements that are run for rows are run for many of them.
-  if (runsStatements) return undefined
+  if (runsStatements || isWithAll) return undefined
   if (operators.length !== (areInAnyOrder ? 0 : 1) + (isLimited ? 1 : 0)) return undefined
   if (skip?.kind === 'while' || take?.kind === 'while') return undefined
   const areOfRecords = objects.filter.rest === undefined && areOfRecord(bound, objects.classes)
@@ -217,7 +217,7 @@ async function pipelineOf(
   const kind = objectRowKind(objects.filter.slot)
   if (chosen.access === objects.extent && clauses.countsOnly !== undefined && objects.filter.text === undefined) {
     const counted = objects.extent.count(objects.className, clauses.countsOnly, context)
-    return { evaluation, kind, pipeline: returned<ObjectView>(counted, clauses.projections, context) }
+    return { evaluation, kind, pipeline: returned<ObjectView>(counted, clauses, context) }
   }
   const source = objectRows(objects, chosen, evaluation, context, wanted)
   const isOrdered = isInOrder(objects, chosen.access)

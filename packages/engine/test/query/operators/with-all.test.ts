@@ -13,6 +13,10 @@ queryTest('columns are added to the objects', setUp, async (db) => {
   expect(await db.rows('FROM T RETURN *, n + 1 AS next, u.name ORDER BY next')).toEqual(
     plain.map((row) => ({ ...row, next: (row.n as number) + 1, 'u.name': 'x' })),
   )
+  expect(await db.rows('FROM T WHERE n < 2 RETURN *, n AS more')).toEqual([{ ...plain[0], more: 1 }])
+  expect(await db.rows('FROM T RETURN *, 7 AS more')).toHaveLength(2)
+  expect(await db.rows('FROM T ORDER BY n TAKE 1 RETURN *, 7 AS more')).toEqual([{ ...plain[0], more: 7 }])
+  expect(await db.rows('EXPLAIN FROM T RETURN *, 7 AS more')).toMatchObject([{ columns: ['*', 'more'] }])
   const [whole] = await db.rows('FROM U RETURN *')
   expect(await db.rows('SELECT *, COUNT(all) AS c FROM U')).toEqual([{ ...whole, c: 2 }])
   expect(await db.rows('FROM T RETURN *, RANK() OVER (ORDER BY n DESC) AS r ORDER BY n TAKE 1')).toEqual([
