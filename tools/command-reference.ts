@@ -2,6 +2,7 @@
 import type { Command, Option } from 'commander'
 import { exitCodeMeanings, exitCodes } from '../packages/server/src/cli/exit-codes.ts'
 import { programOf } from '../packages/server/src/cli/program.ts'
+import { machineGroup } from '../packages/server/src/cli/security-commands.ts'
 import { version } from '../packages/server/src/version.ts'
 
 /** Each command with the words that lead to it; those that only have others below them are left out. */
@@ -19,7 +20,7 @@ function commandsOf(
 }
 
 /** Options that many commands have are described once. */
-const commonGroups = ['Connection:', 'Output:']
+const commonGroups = ['Connection:', machineGroup, 'Output:']
 
 function optionsOf(command: Command): Option[] {
   return command
@@ -46,9 +47,10 @@ function textOf({ description, argChoices }: Option): string {
   return argChoices === undefined ? description : `${description}: ${argChoices.join(', ')}`
 }
 
-function commonOptions(): Option[] {
+/** `groups`: by the headings of the help. */
+function commonOptions(groups: readonly string[]): Option[] {
   const all = commandsOf(programOf()).flatMap(({ command }) => optionsOf(command))
-  const common = all.filter(({ helpGroupHeading = '' }) => commonGroups.includes(helpGroupHeading))
+  const common = all.filter(({ helpGroupHeading = '' }) => groups.includes(helpGroupHeading))
   return [...new Map(common.map((option) => [option.flags, option])).values()]
 }
 
@@ -63,7 +65,17 @@ export function exitCodeTable(): string[][] {
 
 /** Rows of a table. */
 export function commonOptionTable(): string[][] {
-  return [['Option', 'Meaning'], ...commonOptions().map((option) => [code(option.flags), escaped(textOf(option))])]
+  return optionTable(['Connection:', 'Output:'])
+}
+
+/** Rows of a table: of commands that can be run on the machine of the server too. */
+export function machineOptionTable(): string[][] {
+  return optionTable([machineGroup])
+}
+
+function optionTable(groups: readonly string[]): string[][] {
+  const rows = commonOptions(groups).map((option) => [code(option.flags), escaped(textOf(option))])
+  return [['Option', 'Meaning'], ...rows]
 }
 
 /** Rows of a table. */
@@ -72,8 +84,9 @@ export function commandTable(): string[][] {
     // Those of the server stand in docs/configuration.md.
     const own = words === 'ashlar serve' ? [] : ownOptions(command)
     const options = own.map((option) => `${code(option.flags)} ${escaped(textOf(option))}`).join('<br>')
-    const isClient = optionsOf(command).some(({ helpGroupHeading }) => helpGroupHeading === 'Connection:')
-    return [code(usageOf(words, command)), escaped(command.description()), isClient ? 'yes' : '', options]
+    const groups = new Set(optionsOf(command).map(({ helpGroupHeading }) => helpGroupHeading))
+    const where = groups.has(machineGroup) ? 'yes, or here' : groups.has('Connection:') ? 'yes' : ''
+    return [code(usageOf(words, command)), escaped(command.description()), where, options]
   })
   return [['Command', 'Does', 'Of a server', 'Options of its own'], ...rows]
 }
@@ -103,7 +116,13 @@ export function manualPage(): string {
   for (const { words, command } of commandsOf(program)) {
     lines.push('.SS', roff(usageOf(words, command)), roff(command.description()), ...optionLines(ownOptions(command)))
   }
-  lines.push('.SH OPTIONS OF COMMANDS THAT TALK TO A SERVER', ...optionLines(commonOptions()), '.SH EXIT STATUS')
+  lines.push(
+    '.SH OPTIONS OF COMMANDS THAT TALK TO A SERVER',
+    ...optionLines(commonOptions(['Connection:', 'Output:'])),
+    '.SH OPTIONS OF USER, TOKEN AND ROLE ON THE MACHINE OF THE SERVER',
+    ...optionLines(commonOptions([machineGroup])),
+    '.SH EXIT STATUS',
+  )
   for (const [exitCode = '', meaning = ''] of exitCodeTable().slice(1))
     lines.push('.TP', `.B ${exitCode}`, roff(meaning))
   return `${lines.join('\n')}\n`

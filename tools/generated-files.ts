@@ -11,7 +11,7 @@ import * as changeSchemas from '../packages/server/src/wire/change-schemas.ts'
 import * as webhookSchemas from '../packages/server/src/wire/webhook-schemas.ts'
 import * as wireSchemas from '../packages/server/src/wire/wire-schemas.ts'
 import { errorTypes, wireTypes } from './client-types.ts'
-import { commandTable, commonOptionTable, exitCodeTable, manualPage } from './command-reference.ts'
+import { commandTable, commonOptionTable, exitCodeTable, machineOptionTable, manualPage } from './command-reference.ts'
 import type { CheckResult, Finding } from './finding.ts'
 import type { ProjectFiles } from './project-files.ts'
 
@@ -42,6 +42,7 @@ const generators: Readonly<Record<string, (current: string, files: ProjectFiles)
   'docs/command-line.md': (current) =>
     [
       ['common options', commonOptionTable()] as const,
+      ['options on the machine', machineOptionTable()] as const,
       ['exit codes', exitCodeTable()] as const,
       ['commands', commandTable()] as const,
     ].reduce((text, [name, rows]) => withTable(text, name, rows), current),

@@ -11,6 +11,7 @@ import type {
   SecurityRoleChanged,
   SecurityToken,
   SecurityUser,
+  SecurityUserChanged,
   SignInBody,
   TokenCreated,
   UpdateUserBody,
@@ -59,11 +60,12 @@ export class SecurityClient {
     return this.send('GET', userPath(name))
   }
 
-  addUser(body: CreateUserBody): Promise<SecurityUser> {
+  /** `problems` of the reply: roles for federated databases that are not served. */
+  addUser(body: CreateUserBody): Promise<SecurityUserChanged> {
     return this.send('POST', '/v1/security/user', body)
   }
 
-  updateUser(name: string, body: UpdateUserBody): Promise<SecurityUser> {
+  updateUser(name: string, body: UpdateUserBody): Promise<SecurityUserChanged> {
     return this.send('PUT', userPath(name), body)
   }
 

@@ -32,7 +32,7 @@ export function firstSentence(text: string): string {
   return /^.*?[.:](?= |$)/s.exec(text)?.[0].replace(/:$/, '.') ?? text
 }
 
-function addConnectionOptions(command: Command, { isOfServer }: ClientCommandOptions): void {
+export function addConnectionOptions(command: Command, { isOfServer }: ClientCommandOptions): void {
   const { url, fd, token, tokenFile, user, password, ca, profile } = clientVariables
   const all: readonly (readonly [string, string])[] = [
     ['--url <url>', `the server (${url}; default: http://127.0.0.1:8185)`],
@@ -48,11 +48,16 @@ function addConnectionOptions(command: Command, { isOfServer }: ClientCommandOpt
   for (const [flags, text] of all) command.addOption(new Option(flags, text).helpGroup('Connection:'))
 }
 
-function addOutputOptions(command: Command): void {
+export function addOutputOptions(command: Command): void {
   const all: readonly (readonly [string, string])[] = [
     ['--json', 'print JSON, also of errors'],
     ['-q, --quiet', 'print data alone: no headings, no notes, no progress'],
     ['-o, --output <file>', 'write to a file, which is there once it is complete'],
   ]
   for (const [flags, text] of all) command.addOption(new Option(flags, text).helpGroup('Output:'))
+}
+
+/** For an option that may be given several times. */
+export function collect(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, value]
 }

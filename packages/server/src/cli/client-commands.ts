@@ -1,6 +1,4 @@
 /** The commands that talk to a server: what each of them does, and what they have in common when they run. */
-
-import { setMaxListeners } from 'node:events'
 import { runBench } from './client/bench.ts'
 import { listChanges } from './client/changes.ts'
 import { exportData } from './client/export.ts'
@@ -29,11 +27,9 @@ import {
   showDeadLetter,
 } from './client/webhooks.ts'
 import type { CommandContext } from './command-context.ts'
-import { CommandError } from './command-error.ts'
 import { type ConnectionOptions, connect } from './connection.ts'
-import { exitCodes } from './exit-codes.ts'
-import { tellCommandFailure } from './failure.ts'
-import { Output, type OutputOptions, ReaderGone } from './output.ts'
+import type { OutputOptions } from './output.ts'
+import { runCommand } from './run-command.ts'
 import { runShell } from './shell/run-shell.ts'
 
 export { loadDemo } from './client/load-demo.ts'
@@ -73,49 +69,13 @@ const commands = {
   updateObject,
 } satisfies Readonly<Record<string, unknown>>
 
-/** What it is told to be after Ctrl-C, where its work has nothing better to say. */
-const stopped =
-  'Stopped. A change that was under way was made as a whole, or not at all: look before you make it again.'
-
 export type ClientCommandName = keyof typeof commands
 
 /** `words`: the operands. Sets the exit code of the process; throws only by a fault of ours. */
 export async function runClientCommand(name: ClientCommandName, words: unknown[], options: object): Promise<void> {
-  const interrupted = new AbortController()
-  const interrupt = (): void => {
-    // A second one ends the process as ever.
-    process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
-    interrupted.abort(new CommandError(exitCodes.interrupted, stopped))
-  }
-  process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
-  // As many listen as requests are under way.
-  setMaxListeners(0, interrupted.signal)
-  let text: string | undefined
-  try {
-    const output = new Output(options as OutputOptions)
-    try {
-      const connection = connect(options as ConnectionOptions, process.env, interrupted.signal)
-      const context: CommandContext = {
-        connection,
-        client: connection.client,
-        output,
-        signal: interrupted.signal,
-        explainWith(explained) {
-          text = explained
-        },
-      }
-      const work = commands[name] as (context: CommandContext, words: unknown[], options: object) => Promise<void>
-      await work(context, words, options)
-      await output.finish()
-    } catch (error) {
-      await output.discard()
-      throw error
-    }
-  } catch (error) {
-    if (error instanceof ReaderGone) return
-    const told = interrupted.signal.aborted && !(error instanceof CommandError) ? interrupted.signal.reason : error
-    tellCommandFailure(told, { isJson: (options as OutputOptions).json === true, text })
-  } finally {
-    process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
-  }
+  await runCommand(options as OutputOptions, async (run) => {
+    const connection = connect(options as ConnectionOptions, process.env, run.signal)
+    const work = commands[name] as (context: CommandContext, words: unknown[], options: object) => Promise<void>
+    await work({ ...run, connection, client: connection.client }, words, options)
+  })
 }

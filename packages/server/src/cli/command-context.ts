@@ -6,17 +6,13 @@ import { CommandError } from './command-error.ts'
 import type { Connection } from './connection.ts'
 import { parseExactly } from './exact-json.ts'
 import { exitCodes } from './exit-codes.ts'
-import type { Output } from './output.ts'
+import type { CommandRun } from './run-command.ts'
 
-export interface CommandContext {
+/** Requests under way end by its signal. */
+export interface CommandContext extends CommandRun {
   /** Of the federated database that is meant. */
   readonly client: AshlarClient
   readonly connection: Connection
-  readonly output: Output
-  /** Aborted by Ctrl-C; requests under way end by it. */
-  readonly signal: AbortSignal
-  /** A failure shows its place in this text. */
-  explainWith(text: string): void
 }
 
 /** The text of a file, `-` for standard input, or of `@file`; else the word itself. Throws CommandError. */

@@ -4,11 +4,19 @@ export class CommandError extends Error {
   readonly exitCode: number
   /** Lines below the sentence. */
   readonly details: readonly string[]
+  /** What a server would have answered, where the command does its work. */
+  readonly refusal: { readonly type: string; readonly status: number } | undefined
 
-  constructor(exitCode: number, message: string, details: readonly string[] = []) {
+  constructor(
+    exitCode: number,
+    message: string,
+    details: readonly string[] = [],
+    refusal: CommandError['refusal'] = undefined,
+  ) {
     super(message)
     this.name = 'CommandError'
     this.exitCode = exitCode
     this.details = details
+    this.refusal = refusal
   }
 }

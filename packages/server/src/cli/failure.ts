@@ -30,7 +30,8 @@ function exitCodeOf(error: unknown): number {
 function recordOf(error: unknown): object {
   const message = error instanceof Error ? error.message : String(error)
   const common = { exitCode: exitCodeOf(error), message }
-  if (error instanceof CommandError) return { ...common, ...(error.details.length > 0 && { details: error.details }) }
+  if (error instanceof CommandError)
+    return { ...common, ...error.refusal, ...(error.details.length > 0 && { details: error.details }) }
   if (!(error instanceof AshlarRequestError)) return common
   const { type, status, line, column, expected, operation, errors, valuesLost } = error
   return {

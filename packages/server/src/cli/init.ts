@@ -1,7 +1,7 @@
 /** `ashlar init`: a configuration file with all settings, told in comments. */
 import type { Command } from 'commander'
+import { collect } from './client-command.ts'
 import type { InitOptions } from './init-file.ts'
-import { collect } from './security-store.ts'
 
 export function addInitCommand(program: Command): void {
   program

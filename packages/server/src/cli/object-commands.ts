@@ -1,7 +1,6 @@
 /** `ashlar get`, `create`, `update`, `delete` and `query`: objects of a federated database. */
 import { type Command, Option } from 'commander'
-import { addClientCommand } from './client-command.ts'
-import { collect } from './security-store.ts'
+import { addClientCommand, collect } from './client-command.ts'
 
 const attributesHelp =
   'Attributes are name=text or name:=JSON, or a JSON object as a whole: a word in quotes, @file, or - for standard input.'

@@ -14,6 +14,8 @@ export interface OutputOptions {
   readonly quiet?: boolean
   /** `-` is standard output. */
   readonly output?: string
+  /** A file is for its owner alone, since the result may hold a secret. */
+  readonly isPrivate?: boolean
 }
 
 /** Nobody reads on: as `head`, which has seen enough. The command ends, and nothing has failed. */
@@ -21,18 +23,21 @@ export class ReaderGone extends Error {}
 
 export class Output {
   readonly isJson: boolean
-  private readonly isQuiet: boolean
+  readonly isQuiet: boolean
   private readonly file: string | undefined
   private readonly partial: string | undefined
   private readonly stream: Writable
   private failure: NodeJS.ErrnoException | undefined
 
-  constructor({ json = false, quiet = false, output = '-' }: OutputOptions) {
+  constructor({ json = false, quiet = false, output = '-', isPrivate = false }: OutputOptions) {
     this.isJson = json
     this.isQuiet = quiet
     this.file = output === '-' ? undefined : output
     this.partial = this.file && `${this.file}.${process.pid}.partial`
-    this.stream = this.partial === undefined ? process.stdout : createWriteStream(this.partial, { flags: 'wx' })
+    this.stream =
+      this.partial === undefined
+        ? process.stdout
+        : createWriteStream(this.partial, { flags: 'wx', mode: isPrivate ? 0o600 : 0o666 })
     this.stream.on('error', (error) => {
       this.failure = error
     })

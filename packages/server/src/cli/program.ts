@@ -12,13 +12,11 @@ import { addDemoCommand } from './demo.ts'
 import { exitCodes } from './exit-codes.ts'
 import { addInitCommand } from './init.ts'
 import { addObjectCommands, addQueryCommand } from './object-commands.ts'
-import { addRoleCommand } from './role.ts'
 import { addSchemaCommand } from './schema.ts'
+import { addRoleCommand, addTokenCommand, addUserCommand } from './security-commands.ts'
 import { addServeCommand } from './serve.ts'
 import { addIndexCommand, addServerCommands, addToolCommand } from './server-commands.ts'
 import { addShellCommand } from './shell.ts'
-import { addTokenCommand } from './token.ts'
-import { addUserCommand } from './user.ts'
 import { addVerifyCommand } from './verify.ts'
 
 interface Declared {
@@ -47,6 +45,9 @@ const sections: Readonly<Record<string, readonly Declared[]>> = {
     { names: ['index'], add: addIndexCommand },
     { names: ['tool'], add: addToolCommand },
     { names: ['webhook'], add: addWebhookCommand },
+    { names: ['user'], add: addUserCommand },
+    { names: ['token'], add: addTokenCommand },
+    { names: ['role'], add: addRoleCommand },
     { names: ['bench'], add: addBenchCommand },
   ],
   'On the machine of the server:': [
@@ -55,9 +56,6 @@ const sections: Readonly<Record<string, readonly Declared[]>> = {
     { names: ['copy'], add: addCopyCommand },
     { names: ['verify'], add: addVerifyCommand },
     { names: ['compact'], add: addCompactCommand },
-    { names: ['user'], add: addUserCommand },
-    { names: ['token'], add: addTokenCommand },
-    { names: ['role'], add: addRoleCommand },
   ],
   'Other:': [{ names: ['completion'], add: addCompletionCommand }],
 }

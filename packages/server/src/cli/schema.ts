@@ -1,7 +1,6 @@
 /** `ashlar schema`: the schema of a federated database as files of DO. */
 import { type Command, Option } from 'commander'
-import { addClientCommand } from './client-command.ts'
-import { collect } from './security-store.ts'
+import { addClientCommand, collect } from './client-command.ts'
 
 const placeHelp = 'The files are one file, a folder of files that end in .do, or - for standard input.'
 

@@ -1,7 +1,6 @@
 /** `ashlar shell`: a prompt for statements of DO. */
 import { type Command, Option } from 'commander'
-import { addClientCommand } from './client-command.ts'
-import { collect } from './security-store.ts'
+import { addClientCommand, collect } from './client-command.ts'
 
 export function addShellCommand(program: Command): void {
   addClientCommand(

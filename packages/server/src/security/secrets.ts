@@ -45,6 +45,10 @@ export function readToken(text: string): Secret | undefined {
   return text.startsWith(prefix) ? read(text, prefix.length) : undefined
 }
 
+/** Of a text that names no token, which is not repeated. */
+export const noTokenId =
+  'There is no such token: it is named by its id, the 16 hexadecimal digits after ash_, or by all of it.'
+
 const idForm = /^[\da-f]{16}$/
 
 /**

@@ -3,7 +3,7 @@ import { ServerError } from '../errors/server-errors.ts'
 import { lastUseMsMin, tokensPerUserMax } from '../limits.ts'
 import { ownRolesOf } from './own-roles.ts'
 import { readGrants, writeGrant } from './roles.ts'
-import { digestText, makeSecret, tokenIdOf, writeToken } from './secrets.ts'
+import { digestText, makeSecret, noTokenId, tokenIdOf, writeToken } from './secrets.ts'
 import type { SecurityDatabase } from './security-database.ts'
 import { className } from './security-schema.ts'
 import { findUser } from './users.ts'
@@ -107,9 +107,6 @@ export async function revokeToken(database: SecurityDatabase, text: string, owne
   })
   return id
 }
-
-const noTokenId =
-  'There is no such token: it is named by its id, the 16 hexadecimal digits after ash_, or by all of it.'
 
 /** When tokens were used last: `times` by id. */
 export async function noteUses(database: SecurityDatabase, times: ReadonlyMap<string, number>): Promise<void> {

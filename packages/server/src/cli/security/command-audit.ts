@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { userInfo } from 'node:os'
 import { resolve } from 'node:path'
 import { pino } from 'pino'
-import { AuditFile } from '../audit/audit-file.ts'
-import type { Config } from '../config/config.ts'
-import { ServerError } from '../errors/server-errors.ts'
-import { defaultServerLimits } from '../limits.ts'
+import { AuditFile } from '../../audit/audit-file.ts'
+import type { Config } from '../../config/config.ts'
+import { ServerError } from '../../errors/server-errors.ts'
+import { defaultServerLimits } from '../../limits.ts'
 
 type AuditConfig = Pick<Config, 'auditLog' | 'auditOnFailure' | 'limits'>
 

@@ -1,0 +1,54 @@
+/** How a command runs: its output, Ctrl-C, and how it tells that it has failed. */
+import { setMaxListeners } from 'node:events'
+import { CommandError } from './command-error.ts'
+import { exitCodes } from './exit-codes.ts'
+import { tellCommandFailure } from './failure.ts'
+import { Output, type OutputOptions, ReaderGone } from './output.ts'
+
+/** What it is told to be after Ctrl-C, where its work has nothing better to say. */
+const stopped =
+  'Stopped. A change that was under way was made as a whole, or not at all: look before you make it again.'
+
+export interface CommandRun {
+  readonly output: Output
+  /** Aborted by Ctrl-C. */
+  readonly signal: AbortSignal
+  /** A failure shows its place in this text. */
+  explainWith(text: string): void
+}
+
+/** Sets the exit code of the process; throws only by a fault of ours. */
+export async function runCommand(options: OutputOptions, work: (run: CommandRun) => Promise<void>): Promise<void> {
+  const interrupted = new AbortController()
+  const interrupt = (): void => {
+    // A second one ends the process as ever.
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
+    interrupted.abort(new CommandError(exitCodes.interrupted, stopped))
+  }
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
+  // As many listen as requests are under way.
+  setMaxListeners(0, interrupted.signal)
+  let text: string | undefined
+  try {
+    const output = new Output(options)
+    try {
+      await work({
+        output,
+        signal: interrupted.signal,
+        explainWith(explained) {
+          text = explained
+        },
+      })
+      await output.finish()
+    } catch (error) {
+      await output.discard()
+      throw error
+    }
+  } catch (error) {
+    if (error instanceof ReaderGone) return
+    const told = interrupted.signal.aborted && !(error instanceof CommandError) ? interrupted.signal.reason : error
+    tellCommandFailure(told, { isJson: options.json === true, text })
+  } finally {
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
+  }
+}

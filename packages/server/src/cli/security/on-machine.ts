@@ -1,0 +1,171 @@
+/** Users, tokens and roles in the security database itself, on the machine of the server, which runs or not (contract 9.2). */
+import { existsSync } from 'node:fs'
+import type { SecurityUserChanged, TokenCreated } from '@ashlar/client'
+import { AshlarError, grantProblemsIn } from '@ashlar/engine'
+import type { Config } from '../../config/config.ts'
+import { problemEntry, ServerError } from '../../errors/server-errors.ts'
+import { addRole, changeRole, findRole, listRoles, type RoleRecord, removeRole } from '../../security/own-roles.ts'
+import { PasswordHashes } from '../../security/password-hashes.ts'
+import { aliasProblems, type GrantChecking, type RoleProblem, roleProblems } from '../../security/role-problems.ts'
+import { tokenIdOf } from '../../security/secrets.ts'
+import { SecurityDatabase } from '../../security/security-database.ts'
+import { createToken, listTokens, revokeToken, type TokenRecord } from '../../security/tokens.ts'
+import { addUser, changeUser, listUsers, removeUser, type UserChange, type UserRecord } from '../../security/users.ts'
+import { CommandError } from '../command-error.ts'
+import { exitCodeOfStatus, exitCodes } from '../exit-codes.ts'
+import { CommandAudit } from './command-audit.ts'
+import type { RoleWords, SecurityWork, TokenWords } from './security-work.ts'
+
+/** Where the users, tokens and roles of the server are, and what it keeps of changes to them. */
+export type SecurityPlace = Pick<
+  Config,
+  'federatedDatabases' | 'securityStore' | 'auditLog' | 'auditOnFailure' | 'limits'
+>
+
+/** `mayMake`: where there is no security database yet. `note`: for what is told beside the result. Throws CommandError. */
+export async function onMachine<T>(
+  place: SecurityPlace,
+  { mayMake, note }: { readonly mayMake: boolean; note(message: string): void },
+  work: (security: SecurityWork) => Promise<T>,
+): Promise<T> {
+  const { securityStore: address } = place
+  const directory = directoryOf(address)
+  if (!mayMake && directory !== undefined && !existsSync(directory)) {
+    const hint = 'ashlar serve --auth, or ashlar user add, creates it; --url asks a server elsewhere.'
+    throw new CommandError(exitCodes.notFound, `There is no security database at ${address}: ${hint}`)
+  }
+  const database = await SecurityDatabase.open(address)
+  try {
+    return await work(new MachineSecurity(database, place, note))
+  } catch (error) {
+    if (!(error instanceof AshlarError || error instanceof ServerError)) throw error
+    const { status } = problemEntry(error.type)
+    throw new CommandError(exitCodeOfStatus(status), error.message, [], { type: error.type, status })
+  } finally {
+    await database.close()
+  }
+}
+
+function directoryOf(address: string): string | undefined {
+  return /^lmdb:(.+)$/.exec(address)?.[1]
+}
+
+class MachineSecurity implements SecurityWork {
+  private readonly database: SecurityDatabase
+  private readonly audit: CommandAudit
+  private readonly place: SecurityPlace
+  private readonly note: (message: string) => void
+
+  constructor(database: SecurityDatabase, place: SecurityPlace, note: (message: string) => void) {
+    this.database = database
+    this.audit = new CommandAudit(place)
+    this.place = place
+    this.note = note
+  }
+
+  listUsers(): Promise<UserRecord[]> {
+    return listUsers(this.database)
+  }
+
+  async addUser(name: string, roles: readonly string[], password: string | undefined): Promise<SecurityUserChanged> {
+    const passwordHash = password === undefined ? undefined : await new PasswordHashes().hash(password)
+    const user = await this.audit.note('user add', `user:${name}`, () =>
+      addUser(this.database, { name, roles, passwordHash }),
+    )
+    return { ...user, problems: this.unknownAliases(roles) }
+  }
+
+  async setPassword(name: string, password: string): Promise<SecurityUserChanged> {
+    return this.changeUser('password', name, { passwordHash: await new PasswordHashes().hash(password) })
+  }
+
+  setRoles(name: string, roles: readonly string[]): Promise<SecurityUserChanged> {
+    return this.changeUser('roles', name, { roles })
+  }
+
+  setDisabled(name: string, isDisabled: boolean): Promise<SecurityUserChanged> {
+    return this.changeUser(isDisabled ? 'disable' : 'enable', name, { isDisabled })
+  }
+
+  removeUser(name: string): Promise<void> {
+    return this.audit.note('user remove', `user:${name}`, () => removeUser(this.database, name))
+  }
+
+  listTokens(): Promise<TokenRecord[]> {
+    return listTokens(this.database)
+  }
+
+  async createToken(words: TokenWords): Promise<TokenCreated> {
+    const created = await this.audit.note(
+      'token create',
+      ({ id }) => `token:${id}`,
+      () => createToken(this.database, { ...words, isByAdministrator: true }),
+    )
+    return { ...created, problems: this.unknownAliases(created.roles) }
+  }
+
+  /** Of a text that is neither an id nor a token, nothing may get into the log. */
+  revokeToken(text: string): Promise<string> {
+    const subject = `token:${tokenIdOf(text) ?? '?'}`
+    return this.audit.note('token revoke', subject, () => revokeToken(this.database, text))
+  }
+
+  listRoles(): Promise<RoleRecord[]> {
+    return listRoles(this.database)
+  }
+
+  async findRole(name: string) {
+    return this.checked(await findRole(this.database, name))
+  }
+
+  async addRole(name: string, words: RoleWords) {
+    return this.checked(await this.audit.note('role add', `role:${name}`, () => addRole(this.database, name, words)))
+  }
+
+  async setRole(name: string, words: RoleWords) {
+    return this.checked(await this.audit.note('role set', `role:${name}`, () => changeRole(this.database, name, words)))
+  }
+
+  removeRole(name: string): Promise<void> {
+    return this.audit.note('role remove', `role:${name}`, () => removeRole(this.database, name))
+  }
+
+  private async changeUser(command: string, name: string, change: UserChange): Promise<SecurityUserChanged> {
+    const user = await this.audit.note(`user ${command}`, `user:${name}`, () => changeUser(this.database, name, change))
+    return { ...user, problems: this.unknownAliases(change.roles) }
+  }
+
+  /** By the stores that the configuration names, as far as they can be read beside a server. */
+  private async checked(role: RoleRecord): Promise<RoleRecord & { readonly problems: readonly RoleProblem[] }> {
+    if (role.grants.length === 0) return { ...role, problems: [] }
+    const fds: GrantChecking[] = []
+    for (const { alias, store } of this.place.federatedDatabases) {
+      const isThere = !store.startsWith('memory:') && existsSync(directoryOf(store) ?? '.')
+      try {
+        if (!isThere) throw new Error('its store is not there')
+        const found = await grantProblemsIn(store, role.grants)
+        fds.push({ alias, grantProblems: async () => found })
+      } catch (error) {
+        this.note(`The grants could not be checked against the federated database ${alias}: ${messageOf(error)}.`)
+      }
+    }
+    if (fds.length > 0) return { ...role, problems: await roleProblems(fds, role.grants) }
+    this.note(
+      `What the grants name was not checked. A server tells it: GET /v1/security/role/${role.name}, and its log.`,
+    )
+    return { ...role, problems: [] }
+  }
+
+  /** The server may have federated databases that this configuration does not name. */
+  private unknownAliases(roles: readonly string[] | null | undefined): string[] {
+    const named = this.place.federatedDatabases.map(({ alias }) => alias)
+    return aliasProblems(roles ?? null, named).map(
+      (problem) =>
+        `${problem.replace('is served', 'is in this configuration')} The server may have it by other options.`,
+    )
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message.replace(/\.$/, '') : String(error)
+}

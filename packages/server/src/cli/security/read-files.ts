@@ -1,0 +1,29 @@
+/** Files that commands on users and roles are given. */
+import { readFileSync } from 'node:fs'
+import { unreadableFile } from '../../config/unreadable-file.ts'
+import { CommandError } from '../command-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+
+/** `-`: standard input. `what`: for messages, which repeat nothing of the text. Throws CommandError. */
+export function readSecretFile(file: string, what: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8')
+  } catch (error) {
+    const reason = unreadableFile(error as NodeJS.ErrnoException)
+    throw new CommandError(exitCodes.usage, `The file with ${what}, ${file}, cannot be read: ${reason}.`)
+  }
+}
+
+/** An array of grants, or a role as it is shown, of which the grants are taken; undefined without a file. Throws CommandError. */
+export function readGrantsFile(file: string | undefined): unknown {
+  if (file === undefined) return undefined
+  const text = readSecretFile(file, 'grants')
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (error) {
+    const place = file === '-' ? 'standard input' : file
+    throw new CommandError(exitCodes.usage, `The grants in ${place} are not JSON: ${(error as Error).message}`)
+  }
+  return typeof json === 'object' && json !== null && 'grants' in json ? json.grants : json
+}

@@ -1,0 +1,117 @@
+/** The commands on users, tokens and roles: what each of them does, and whether by a server or on its machine. */
+import type { Config, ConfigSource } from '../../config/config.ts'
+import { clientVariables, configFromEnvironment } from '../../config/config-environment.ts'
+import { mergeConfig } from '../../config/merge-config.ts'
+import { CommandError } from '../command-error.ts'
+import type { ConnectionOptions } from '../connection.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { tellCommandFailure } from '../failure.ts'
+import { inChild } from '../in-child.ts'
+import type { OutputOptions } from '../output.ts'
+import { runCommand } from '../run-command.ts'
+import { addRole, listRoles, removeRole, setRole, showRole } from './roles.ts'
+import type { SecurityContext } from './security-work.ts'
+import { createToken, listTokens, revokeToken } from './tokens.ts'
+import { addUser, disableUser, enableUser, listUsers, removeUser, setPassword, setRoles } from './users.ts'
+
+/** By name, as their declarations have them. */
+const commands = {
+  addRole,
+  addUser,
+  createToken,
+  disableUser,
+  enableUser,
+  listRoles,
+  listTokens,
+  listUsers,
+  removeRole,
+  removeUser,
+  revokeToken,
+  setPassword,
+  setRole,
+  setRoles,
+  showRole,
+} satisfies Readonly<Record<string, unknown>>
+
+export type SecurityCommandName = keyof typeof commands
+
+/** Of these the first may be that of a server that nobody has started yet. */
+const makers: readonly SecurityCommandName[] = ['addUser', 'addRole']
+
+/** As `addMachineOptions` declares them. */
+interface MachineOptions {
+  readonly data?: string
+  readonly securityStore?: string
+  readonly config?: string
+  readonly auditLog?: string
+}
+
+type Options = ConnectionOptions & OutputOptions & MachineOptions
+
+/** `words`: the operands. Sets the exit code of the process; throws only by a fault of ours. */
+export async function runSecurityCommand(name: SecurityCommandName, words: unknown[], options: Options): Promise<void> {
+  const work = commands[name] as (context: SecurityContext, words: unknown[], options: object) => Promise<void>
+  try {
+    if (isByServer(options, process.env)) return await byServer(options, (context) => work(context, words, options))
+    const config = await configOf(options)
+    const guarded = { work: 'security', addresses: [config.securityStore], lostExitCode: exitCodes.failed } as const
+    await inChild(guarded, () =>
+      runCommand({ ...options, isPrivate: true }, async ({ output }) => {
+        const { onMachine } = await import('./on-machine.ts')
+        const opened = { mayMake: makers.includes(name), note: (message: string) => output.note(`ashlar: ${message}`) }
+        await onMachine(config, opened, (security) => work({ security, output }, words, options))
+      }),
+    )
+  } catch (error) {
+    tellCommandFailure(error, { isJson: options.json === true })
+  }
+}
+
+/** Options decide, and where they say nothing, the environment does. Throws CommandError. */
+function isByServer({ url, profile, ...options }: Options, environment: NodeJS.ProcessEnv): boolean {
+  const machine = (['data', 'securityStore', 'config', 'auditLog'] as const).filter(
+    (name) => options[name] !== undefined,
+  )
+  const named = (['token', 'tokenFile', 'user', 'ca'] as const).filter((name) => options[name] !== undefined)
+  const isServer = url !== undefined || profile !== undefined || named.length > 0
+  if (isServer && machine.length > 0) {
+    const flags = { data: '--data', securityStore: '--security-store', config: '--config', auditLog: '--audit-log' }
+    const list = machine.map((name) => flags[name]).join(', ')
+    throw new CommandError(
+      exitCodes.usage,
+      `Give either the server (--url, --profile) or what it has on this machine (${list}), not both.`,
+    )
+  }
+  const isSet = (variable: string): boolean => (environment[variable] ?? '') !== ''
+  return isServer || (machine.length === 0 && (isSet(clientVariables.url) || isSet(clientVariables.profile)))
+}
+
+async function byServer(options: Options, work: (context: SecurityContext) => Promise<void>): Promise<void> {
+  const [{ connect }, { securityByServer }] = await Promise.all([import('../connection.ts'), import('./by-server.ts')])
+  await runCommand({ ...options, isPrivate: true }, async ({ output, signal }) => {
+    const { url, token, tokenFile, user, ca, profile } = options
+    const given = Object.entries({ url, token, tokenFile, user, ca, profile }).filter(
+      ([, value]) => value !== undefined,
+    )
+    const { client } = connect(Object.fromEntries(given), process.env, signal)
+    await work({ security: securityByServer(client), output })
+  })
+}
+
+/** Throws CommandError. */
+async function configOf({ data, securityStore, auditLog, config: named }: MachineOptions): Promise<Config> {
+  const given: ConfigSource = {
+    ...(data !== undefined && { data }),
+    ...(securityStore !== undefined && { securityStore }),
+    ...(auditLog !== undefined && { auditLog }),
+  }
+  try {
+    const environment = configFromEnvironment(process.env)
+    const configFile = named ?? environment.config
+    const file =
+      configFile === undefined ? undefined : (await import('../../config/config-file.ts')).readConfigFile(configFile)
+    return mergeConfig([given, environment, file?.source ?? {}])
+  } catch (error) {
+    throw new CommandError(exitCodes.usage, (error as Error).message)
+  }
+}

@@ -1,0 +1,50 @@
+/** `ashlar token`: tokens of programs that use a server with authentication. */
+import { CommandError } from '../command-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { SecurityContext } from './security-work.ts'
+
+interface TokenOptions {
+  readonly name: string
+  readonly owner?: string
+  readonly role?: readonly string[]
+  readonly expires?: string
+}
+
+export async function createToken(
+  { security, output }: SecurityContext,
+  _words: readonly unknown[],
+  { name, owner, role, expires }: TokenOptions,
+): Promise<void> {
+  const expiresAtMs = expires === undefined ? undefined : expiry(expires, Date.now())
+  const created = await security.createToken({ name, owner, roles: role, expiresAtMs })
+  for (const problem of created.problems) output.note(`ashlar: ${problem}`)
+  const said = `Token ${created.id} (${name}) is created. Its text, which is shown this once:`
+  await output.data(created, () => (output.isQuiet ? [created.token] : [said, created.token]))
+}
+
+/** Of all for an administrator; else, by a server, the own ones. */
+export async function listTokens({ security, output }: SecurityContext): Promise<void> {
+  const tokens = await security.listTokens()
+  const rows = tokens.map(({ id, name, owner, roles, expiresAt, lastUsedAt }) => {
+    return [id, name, owner ?? '-', roles?.join(' ') ?? 'of the owner', expiresAt ?? 'never', lastUsedAt ?? 'never']
+  })
+  await output.data(tokens, () => output.table(['ID', 'Name', 'Owner', 'Roles', 'Expires', 'Last used'], rows))
+}
+
+export async function revokeToken({ security, output }: SecurityContext, [text]: readonly [string]): Promise<void> {
+  const id = await security.revokeToken(text)
+  await output.result({ revoked: id }, () => [`Token ${id} is revoked.`])
+}
+
+const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** Throws CommandError. */
+function expiry(text: string, nowMs: number): number {
+  const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
+  const ms = count === undefined ? Date.parse(text) : nowMs + Number(count) * (unitMs[unit] ?? 0)
+  if (Number.isFinite(ms)) return ms
+  throw new CommandError(
+    exitCodes.usage,
+    `--expires is a time such as 90d, 12h or 2030-01-31T12:00:00Z, not '${text}'.`,
+  )
+}
