@@ -81,7 +81,8 @@ export default defineConfig({
     // Vitest gives up after a second, which a busy machine may need for one look.
     expect: { poll: { timeout: 60_000 } },
     reporters: ['default', countReporter],
-    // `npm run coverage`, and `.ci/run`: what runs within the tests' own processes; what the servers run that they start is not seen.
+    // `npm run coverage`, and `.ci/run`: what runs within the tests' own processes. What the processes run that they start is not seen: commands and
+    // workers, whose tests are in packages/server/test/executable, have no figure.
     coverage: {
       enabled: process.env.ASHLAR_COVERAGE === '1',
       include: ['packages/*/src/**/*.ts'],
@@ -90,8 +91,8 @@ export default defineConfig({
       // These only rise. They are half a point below what was found, since properties take other ways each time.
       thresholds: {
         'packages/client/src/**': { lines: 100, branches: 96 },
-        'packages/engine/src/**': { lines: 92.5, branches: 85.5 },
-        'packages/server/src/**': { lines: 76, branches: 68.5 },
+        'packages/engine/src/**': { lines: 96, branches: 90 },
+        'packages/server/src/{*.ts,!(cli|workers)/**}': { lines: 92, branches: 83.9 },
       },
     },
     projects: [

@@ -206,9 +206,14 @@ export class AshlarClient {
     })
     const head = initOf('POST', { accept: 'application/x-ndjson', signal }, undefined, this.authorization())
     const headers = { ...head.headers, 'content-type': 'application/x-ndjson' }
-    const init = { ...head, headers, body: streamOfLines(lines, toJson), duplex: 'half' as const }
-    const response = await this.attempt(url, init, async (streamed) => streamed)
-    if (response.body !== null) yield* readRows<BulkReply | BulkSummary>(response.body, this.parseJson)
+    const ending = new AbortController()
+    const init = { ...head, headers, body: streamOfLines(lines, toJson, ending.signal), duplex: 'half' as const }
+    try {
+      const response = await this.attempt(url, init, async (streamed) => streamed)
+      if (response.body !== null) yield* readRows<BulkReply | BulkSummary>(response.body, this.parseJson)
+    } finally {
+      ending.abort()
+    }
   }
 
   /**
@@ -418,7 +423,7 @@ export class AshlarClient {
    */
   async *followChanges(
     options: ChangesOptions = {},
-    onPosition: (position: string) => void = () => undefined,
+    onPosition?: (position: string) => void,
   ): AsyncGenerator<ChangeRecord, never> {
     let { since } = options
     for (let failures = 0; ; ) {
@@ -435,7 +440,7 @@ export class AshlarClient {
       }
       yield* page.changes
       since = page.position
-      onPosition(since)
+      onPosition?.(since)
       options.signal?.throwIfAborted()
     }
   }

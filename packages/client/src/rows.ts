@@ -27,16 +27,20 @@ export async function* readRows<Row>(
 const pieceCharacters = 65_536
 const pieceMsMax = 5
 
-/** Each value as a line, asked for as the lines are taken. */
+/**
+ * Each value as a line, asked for as the lines are taken, until `ended`: whoever sends them may go on to ask for them after the reply was let go of,
+ * and no longer cancels what it does not send.
+ */
 export function streamOfLines<T>(
   values: AsyncIterable<T> | Iterable<T>,
   toJson: (value: T) => string,
+  ended?: AbortSignal,
 ): ReadableStream<Uint8Array> {
   const iterator = Symbol.asyncIterator in values ? values[Symbol.asyncIterator]() : values[Symbol.iterator]()
   const encoder = new TextEncoder()
   /** Asked for, and not there yet. */
   let asked: Promise<IteratorResult<T>> | undefined
-  let isCancelled = false
+  let isEnded = false
   /** Takes values until a piece is full, or the next one is late: what is there is not held back by it, since it may be waiting for the reply. */
   const takePiece = (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -46,11 +50,11 @@ export function streamOfLines<T>(
       const send = (): void => {
         isSent = true
         clearTimeout(timer)
-        if (text !== '' && !isCancelled) controller.enqueue(encoder.encode(text))
+        if (text !== '' && !isEnded) controller.enqueue(encoder.encode(text))
         resolve()
       }
       const take = async (): Promise<void> => {
-        while (text.length < pieceCharacters) {
+        while (text.length < pieceCharacters && !isEnded) {
           asked ??= Promise.resolve(iterator.next())
           const next = await asked
           // Whoever takes the next piece has it.
@@ -58,7 +62,8 @@ export function streamOfLines<T>(
           asked = undefined
           if (next.done === true) {
             send()
-            if (!isCancelled) controller.close()
+            if (!isEnded) controller.close()
+            isEnded = true
             return
           }
           text += `${toJson(next.value)}\n`
@@ -71,12 +76,22 @@ export function streamOfLines<T>(
         reject(error)
       })
     })
+  const end = async (): Promise<void> => {
+    if (isEnded) return
+    isEnded = true
+    await iterator.return?.()
+  }
   return new ReadableStream<Uint8Array>({
-    pull: takePiece,
-    async cancel() {
-      isCancelled = true
-      await iterator.return?.()
+    start(controller) {
+      ended?.addEventListener('abort', () => {
+        if (isEnded) return
+        controller.close()
+        // The load is over: what fails as its lines end can no longer be told.
+        end().catch(() => undefined)
+      })
     },
+    pull: takePiece,
+    cancel: end,
   })
 }
 

@@ -34,5 +34,6 @@ it('follows every change once, over failures, until it is ended', async () => {
   const last = await client.listChanges({ since: followed[2]?.position as string, include: 'keys' })
   expect(last.changes.map(({ change, after }) => [change, after])).toEqual(Array(3).fill(['created', undefined]))
   expect(last.position).toBe(followed.at(-1)?.position)
+  await expect(client.followChanges({ since: '1-1' }).next()).rejects.toMatchObject({ type: 'ChangesGone' })
   await expect(client.listChanges({ since: '1-1' })).rejects.toMatchObject({ status: 410, type: 'ChangesGone' })
 })

@@ -15,6 +15,7 @@ it('follows a query, begins anew after a failure, and ends', async () => {
   let requests = 0
   const failing: typeof fetch = async (...asked) => {
     if (++requests === 1) throw new TypeError('fetch failed')
+    if (requests === 2) return new Response('')
     return fetch(...asked)
   }
   const following = new AshlarClient({ baseUrl, fdAlias: 'default', fetch: failing, retriesMax: 0 })
@@ -35,6 +36,31 @@ it('follows a query, begins anew after a failure, and ends', async () => {
   })()
   await expect(ended).rejects.toThrow('enough')
   expect(years).toEqual([[2], [1, 2], [1]])
+  const failed = { type: 'LimitExceeded', title: 't', status: 422, message: 'too long' }
+  const stopped: typeof fetch = async () => new Response(`event: error\ndata: ${JSON.stringify(failed)}\n\n`)
+  const stopping = new AshlarClient({ baseUrl, fetch: stopped }).followQuery('FROM Car RETURN *')
+  await expect(stopping.next()).rejects.toMatchObject({ status: 422, type: 'LimitExceeded' })
   const refused = client.followQuery('FROM Car RETURN COUNT()')
   await expect(refused.next()).rejects.toMatchObject({ status: 422, type: 'QueryError' })
+})
+
+it('applies the events of a query with and without an order', () => {
+  const live = new LiveRows<number>()
+  const [a, b, c] = ['3-3-1-1', '3-3-1-2', '3-3-1-3']
+  const shown = (): number[] => live.rows.map(({ row }) => row)
+  live.apply({ event: 'row', oid: a, row: 1 })
+  live.apply({ event: 'row', oid: b, row: 2 })
+  live.apply({ event: 'enter', oid: c, row: 0, after: null })
+  expect(shown()).toEqual([0, 1, 2])
+  // A change that tells no row has moved; one that tells no place has not.
+  live.apply({ event: 'change', oid: c, after: b })
+  live.apply({ event: 'change', oid: a, row: 5 })
+  live.apply({ event: 'change', oid: '3-3-1-9', row: 9 })
+  expect(shown()).toEqual([5, 2, 0])
+  live.apply({ event: 'leave', oid: b })
+  live.apply({ event: 'leave', oid: b })
+  live.apply({ event: 'begin', position: '1-5', isResumed: true } as never)
+  expect(shown()).toEqual([5, 0])
+  live.apply({ event: 'begin', position: '1-6', isResumed: false } as never)
+  expect(shown()).toEqual([])
 })
