@@ -2,17 +2,16 @@
 import { AshlarError } from '../../errors.ts'
 import { matchedCharactersMax } from '../../limits.ts'
 import type { Bound } from '../bind/bound.ts'
-import { isConstant } from '../bind/bound.ts'
 import { LikePattern } from '../functions/like-pattern.ts'
 import { compileRegularExpression, type RegularExpression } from '../functions/regular-expression.ts'
-import { LongWork, type Pieces } from '../functions/work.ts'
+import { LongWork } from '../functions/work.ts'
 import { placed, queryError } from '../language/query-error.ts'
 import { isLong } from '../values/type-rules.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
 import { compileLoop, inParts, type Places, textSteps, valueSteps } from './in-parts.ts'
-import { elementBytes } from './value-bytes.ts'
+import { canBeSet, membership } from './list-membership.ts'
 
 type Node<K extends Bound['kind']> = Extract<Bound, { kind: K }>
 
@@ -174,8 +173,7 @@ export function compileQuantifier(bound: Node<'quantifier'>, compiler: Expressio
   const elements = bound.test.kind === 'predicate' ? slotElements(bound.collection.type) : undefined
   const plainElements = elementsIn(bound.collection.type)
   const { mode } = bound
-  const isSet = bound.test.kind === 'equal' && mode === 'any' && isConstant(bound.collection)
-  const asSet = isSet ? membership(collection, plainElements, compiler) : undefined
+  const asSet = canBeSet(bound) ? membership(bound, compiler) : undefined
   return compileLoop<Tally, ElementTest>(
     compiler,
     () => compileElementTest(bound, compiler),
@@ -183,13 +181,18 @@ export function compileQuantifier(bound: Node<'quantifier'>, compiler: Expressio
       start(evaluation) {
         const held = collection(evaluation)
         if (held === null || held === undefined) return null
-        const isDecided = asSet?.isOutside(evaluation, testElement.wanted?.(evaluation)) === true
+        const asked = asSet?.has(evaluation, testElement.wanted?.(evaluation))
         const wanted = count === undefined ? undefined : count(evaluation)
         if (count !== undefined && (wanted === null || wanted === undefined)) return null
-        const all = isDecided ? none : (elements?.(evaluation, held) ?? plainElements(held))
+        const all = asked !== undefined ? none : (elements?.(evaluation, held) ?? plainElements(held))
         return {
           elements: all,
-          state: { found: 0, unknown: 0, wanted: Number(wanted), decided: isDecided ? false : undefined },
+          state: {
+            found: 0,
+            unknown: asked === null ? 1 : 0,
+            wanted: Number(wanted),
+            decided: asked ?? undefined,
+          },
         }
       },
       step(evaluation, tally, element) {
@@ -251,66 +254,3 @@ function compileElementTest(bound: Node<'quantifier'>, compiler: ExpressionCompi
     wanted: value,
   }
 }
-
-/** Long lists of plain values that are the same for all rows: whether a value is among them, without going through them. */
-const membersMin = 8
-/** Members that are added without a turn for others. */
-const membersAtOnce = 4_096
-
-interface Members {
-  set: ReadonlySet<unknown> | undefined
-  /** Until it is there. Other rows go on with it. */
-  making: LongWork | undefined
-}
-
-function membership(
-  collection: Evaluate,
-  elements: (held: unknown) => readonly unknown[],
-  places: Places,
-): { isOutside(evaluation: EvaluationContext, value: unknown): boolean } {
-  const known = new WeakMap<object, Members>()
-  const setOf = inParts(places, (evaluation) => {
-    const held = collection(evaluation) as object
-    let members = known.get(held)
-    if (members === undefined) {
-      members = beginSet(elements(held), evaluation)
-      known.set(held, members)
-    }
-    return members.making ?? members.set
-  })
-  return {
-    isOutside(evaluation, value) {
-      if (typeof value !== 'string' && typeof value !== 'number') return false
-      const set = setOf(evaluation) as ReadonlySet<unknown> | undefined
-      return set !== undefined && !set.has(value)
-    },
-  }
-}
-
-/** No set where the elements are few, or such that equal ones are not identical. */
-function beginSet(all: readonly unknown[], { memory }: EvaluationContext): Members {
-  const [first] = all
-  const isPlain = typeof first === 'string' || typeof first === 'number'
-  if (all.length < membersMin || !isPlain) return { set: undefined, making: undefined }
-  memory.chargeStatement(all.length * elementBytes)
-  const members: Members = { set: undefined, making: undefined }
-  members.making = new LongWork(setInPieces(all), (set) => {
-    members.set = set as ReadonlySet<unknown> | undefined
-    members.making = undefined
-    return set
-  })
-  return members
-}
-
-function* setInPieces(all: readonly unknown[]): Pieces {
-  const set = new Set<unknown>()
-  const kind = typeof all[0]
-  for (const [i, element] of all.entries()) {
-    if (typeof element !== kind) return undefined
-    set.add(element)
-    if (i % membersAtOnce === membersAtOnce - 1) yield membersAtOnce * memberSteps
-  }
-  return set
-}
-
-const memberSteps = 16
