@@ -13,8 +13,10 @@ import { CatalogCache } from './catalog/catalog-cache.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
 import { ChangeFeed } from './changes/change-feed.ts'
 import { ChangeWaiters } from './changes/change-waiters.ts'
+import type { Following } from './changes/following.ts'
 import { LiveQuery } from './changes/live-query.ts'
 import { LogRemoval } from './changes/log-removal.ts'
+import { RestrictedRuns } from './changes/restricted-runs.ts'
 import { Subscription } from './changes/subscription.ts'
 import { type ChangeLogSetting, epochOf, isLogWanted, switchChangeLog } from './changes/switch-change-log.ts'
 import type { CallerDatabase } from './database.ts'
@@ -270,6 +272,19 @@ export class FederatedDatabase extends CallerOperations {
   /** A query whose result is followed; to be begun and, at last, ended. It is of the whole federated database: no policy is asked. */
   liveQuery(request: QueryRequest): LiveQuery {
     return new LiveQuery(request, this.resources, this.changes)
+  }
+
+  /** What a caller follows, for whom what the policy hides does not exist (contract 9.4.14); all without one. */
+  following(policy?: AccessPolicy): Following {
+    const { waiters } = this
+    if (policy === undefined || isUnrestricted(policy))
+      return { changes: this.changes, waiters, liveQuery: (request) => this.liveQuery(request) }
+    const follower = { accesses: this.callers.accessesFor(policy), user: userValue(policy.user) }
+    return {
+      changes: new ChangeFeed(this.database, follower),
+      waiters,
+      liveQuery: (request) => new LiveQuery(request, this.resources, this.changes, new RestrictedRuns(follower)),
+    }
   }
 
   /** To the changes, under a name of the caller's: kept in the store, whichever process works for it. */

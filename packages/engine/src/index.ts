@@ -31,6 +31,7 @@ export { referredIn } from './bulk/named-objects.ts'
 export { type CancelSignal, delay } from './cancel-signal.ts'
 export type { ChangesPage, ChangesRequest, ToldChange } from './changes/change-feed.ts'
 export type { RowEvent, RowEventName } from './changes/followed-rows.ts'
+export type { Following } from './changes/following.ts'
 export type { LiveQuery, LiveStep } from './changes/live-query.ts'
 export {
   type DeadLetter,

@@ -85,12 +85,23 @@ export class ClassAccess {
   mayNameHidden(referencedClass: ClassNumber): boolean {
     let isGuarded = this.guarded.get(referencedClass)
     if (isGuarded === undefined) {
-      const cls = this.catalog.classByNumber(referencedClass)
-      const targets = cls === undefined ? [] : isRootClass(cls) ? cls.subclasses : [cls, ...cls.subclasses]
-      isGuarded = cls === undefined || targets.some((target) => this.objects(target, 'read') !== 'all')
+      const targets = this.targetsOf(referencedClass)
+      isGuarded = targets === undefined || targets.some((target) => this.objects(target, 'read') !== 'all')
       this.guarded.set(referencedClass, isGuarded)
     }
     return isGuarded
+  }
+
+  /** Whether it may name one of which a rule decides whether it is seen. */
+  mayNameRuled(referencedClass: ClassNumber): boolean {
+    return (this.targetsOf(referencedClass) ?? []).some((target) => typeof this.objects(target, 'read') !== 'string')
+  }
+
+  /** The classes of the objects that a reference may name. */
+  private targetsOf(referencedClass: ClassNumber): readonly SchemaClass[] | undefined {
+    const cls = this.catalog.classByNumber(referencedClass)
+    if (cls === undefined) return undefined
+    return isRootClass(cls) ? cls.subclasses : [cls, ...cls.subclasses]
   }
 
   /** The numbers of the attributes of the class that exist for the caller. */

@@ -7,6 +7,8 @@ import { type ClassAccess, referencesOf } from './class-access.ts'
 export type HiddenPart =
   /** A reference, of an attribute that is seen, which names a hidden object. */
   | 'reference'
+  /** A reference to an object of which a rule decides whether it is hidden. */
+  | 'ruledReference'
   /** An attribute of an embedded object. */
   | 'attribute'
 
@@ -27,8 +29,11 @@ function mayHideIn(
   parts: readonly HiddenPart[],
   within: Set<ClassNumber>,
 ): boolean {
-  const isNaming = referencesOf(spec).some(({ referencedClass }) => access.mayNameHidden(referencedClass))
-  if (isNaming) return parts.includes('reference')
+  const named = referencesOf(spec)
+  if (named.some(({ referencedClass }) => access.mayNameHidden(referencedClass))) {
+    const isRuled = named.some(({ referencedClass }) => access.mayNameRuled(referencedClass))
+    return parts.includes('reference') || (parts.includes('ruledReference') && isRuled)
+  }
   const embedded = embeddedClassOf(spec)
   const cls = embedded === undefined ? undefined : access.catalog.classByNumber(embedded)
   return cls !== undefined && mayHideInObject(cls, access, parts, within)

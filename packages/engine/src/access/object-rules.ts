@@ -2,11 +2,13 @@
 import { AshlarError } from '../errors.ts'
 import { defaultEngineLimits } from '../limits.ts'
 import { bindWhere } from '../query/bind/bind-select.ts'
+import { isUnsteady } from '../query/bind/bound.ts'
 import { contextScope } from '../query/bind/scope.ts'
 import { effectOf } from '../query/classify.ts'
 import { Compiler } from '../query/evaluate/compile-expression.ts'
 import type { Evaluate } from '../query/evaluate/evaluation-context.ts'
 import { dialectDefault } from '../query/language/dialect.ts'
+import { isOfRecord } from '../query/operators/filter.ts'
 import { parsePredicate } from '../query/parse/parse.ts'
 import { createBinder } from '../query/plan-cache.ts'
 import { typeOfStatement } from '../query/statements/statement-kinds.ts'
@@ -22,6 +24,10 @@ export interface CompiledRule {
   readonly slot: number
   readonly slots: number
   readonly constants: number
+  /** The record of the object alone decides it: no other object, no link. */
+  readonly isOfRecord: boolean
+  /** It may hold or not although nothing was written: by the time, or by chance. */
+  readonly isUnsteady: boolean
 }
 
 /** Why a rule holds for nothing. */
@@ -100,6 +106,8 @@ export class ObjectRules {
     }
     const compiler = new Compiler(this.formats)
     const evaluate = compiler.compile(where)
-    return { text, evaluate, slot, slots: binder.slots, constants: compiler.constants }
+    const { slots } = binder
+    const decided = { isOfRecord: isOfRecord(where), isUnsteady: isUnsteady(where) }
+    return { text, evaluate, slot, slots, constants: compiler.constants, ...decided }
   }
 }

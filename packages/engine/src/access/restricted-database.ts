@@ -65,7 +65,8 @@ export class Callers {
     return inTurns(grantProblems(new CatalogAccess(catalog, grants, limits.statementTokensMax), grants))
   }
 
-  private accessesFor(policy: AccessPolicy): CatalogAccesses {
+  /** What its grants come to, for catalogs. */
+  accessesFor(policy: AccessPolicy): CatalogAccesses {
     const id = grantsId(policy)
     const known = this.kept.get(id)
     const accesses =
@@ -130,12 +131,15 @@ class CallerScope implements OperationScope {
 
   /** As one request reads it. */
   private databaseFor(asking: Asking): OpenDatabase {
-    const { accesses } = this
-    const { database } = this.resources
-    return {
-      ...database,
-      store: restrictedStore(database, accesses, asking),
-      catalogs: restrictedCatalogs(database.catalogs, accesses),
-    }
+    return restrictedDatabase(this.resources.database, this.accesses, asking)
+  }
+}
+
+/** As one request of a caller reads it. */
+export function restrictedDatabase(database: OpenDatabase, accesses: CatalogAccesses, asking: Asking): OpenDatabase {
+  return {
+    ...database,
+    store: restrictedStore(database, accesses, asking),
+    catalogs: restrictedCatalogs(database.catalogs, accesses),
   }
 }

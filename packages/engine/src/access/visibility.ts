@@ -272,6 +272,23 @@ export class Visibility {
     })
   }
 
+  /** Whether the object is seen where it holds this record, by rules that records alone decide; nothing of it is kept. */
+  async isSeenWith(oid: Oid, record: Bytes, rules: readonly ClassRule[]): Promise<boolean> {
+    const view = this.reader.reader.view(oid, undefined, record)
+    for (const rule of rules) {
+      const compiled = this.access.rules.compile(rule)
+      if (compiled === undefined) continue
+      const [holds] = await this.holds(compiled, [view])
+      if (holds === true) return true
+    }
+    return false
+  }
+
+  /** Whether it was decided by a rule that may hold or not although nothing was written. */
+  get isUnsteady(): boolean {
+    return [...this.rules.keys()].some((rule) => rule.isUnsteady)
+  }
+
   private inUse(rule: CompiledRule): RuleInUse {
     let used = this.rules.get(rule)
     if (used === undefined) {

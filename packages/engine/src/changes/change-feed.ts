@@ -2,6 +2,7 @@
 import { RequestMemory } from '../budget/request-memory.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
+import type { LoggedChange } from '../change-log/log-entry.ts'
 import { AshlarError } from '../errors.ts'
 import { changesPageBytes, changesReadBytes } from '../limits.ts'
 import type { ScriptContext } from '../query/execute/statement-context.ts'
@@ -10,7 +11,7 @@ import { ticksNow } from '../query/prepare-text.ts'
 import { newQueryCounts } from '../query/query-counts.ts'
 import { type User, userValue } from '../query/values/user.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { SettledNumbers, Snapshot } from '../store/store.ts'
+import type { Awaitable, SettledNumbers, Snapshot } from '../store/store.ts'
 import { openSliceOfWork } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
@@ -18,6 +19,7 @@ import { ChangeFilter } from './change-filter.ts'
 import { type CatalogChange, ChangeDecoder, type DecodedChange } from './decode-change.ts'
 import { type LogPosition, parsePosition, positionText } from './log-position.ts'
 import { type LogPart, lastNumberIn, logParts, truncatedNumberIn } from './read-log.ts'
+import { type RestrictedFollower, SeenChanges } from './seen-changes.ts'
 import { epochOf } from './switch-change-log.ts'
 import { type Include, linkChangeJson, recordChangeJson, schemaChangeJson } from './write-change.ts'
 
@@ -60,14 +62,18 @@ export interface FeedPosition {
 
 export class ChangeFeed {
   private readonly database: OpenDatabase
+  private readonly follower: RestrictedFollower | undefined
 
-  constructor(database: OpenDatabase) {
+  /** `follower`: where it is told of a part alone. */
+  constructor(database: OpenDatabase, follower?: RestrictedFollower) {
     this.database = database
+    this.follower = follower
   }
 
   /**
    * Throws ChangeLogOff; ChangesGone where the position is of changes that are no longer kept, or of another store; MalformedRequest for what is no
-   * position; UnknownClass, QuerySyntaxError, QueryError and LimitExceeded for the predicate; the signal's reason.
+   * position; UnknownClass, QuerySyntaxError, QueryError and LimitExceeded for the predicate; the signal's reason; for a restricted
+   * follower Forbidden where it cannot be told exactly.
    */
   async page(request: ChangesRequest): Promise<ChangesPage> {
     const { store, limits, memory } = this.database
@@ -106,8 +112,14 @@ export class ChangeFeed {
     const catalog = await catalogs.at(snapshot)
     const { since, last } = await this.bounds(snapshot, catalog, numbers, request.since)
     const script = this.script(request, memory)
-    const decoder = new ChangeDecoder(catalog, (oid) => containers.classOf(oid, snapshot))
-    const page = new Page(request, new ChangeFilter(request, script, snapshot, catalog), decoder, script, since)
+    const { follower } = this
+    const asking = { signal: request.signal, memory }
+    const seen = follower && (await SeenChanges.on(snapshot, catalog, this.database, follower, asking))
+    const shown = seen?.catalog ?? catalog
+    const decoder = new ChangeDecoder(shown, (oid) => containers.classOf(oid, snapshot))
+    const filter = new ChangeFilter(request, script, snapshot, shown)
+    seen?.check(filter.cls, !filter.hasPredicate)
+    const page = new Page({ request, filter, decoder, seen, script, since })
     for await (const part of logParts(snapshot, since, last)) {
       request.signal?.throwIfAborted()
       if (!(await page.add(part))) return page.made(false)
@@ -175,30 +187,26 @@ function gone(position: string, why: string): AshlarError {
   )
 }
 
+interface PageParts {
+  readonly request: ChangesRequest
+  readonly filter: ChangeFilter
+  readonly decoder: ChangeDecoder
+  /** Undefined where nothing is hidden. */
+  readonly seen: SeenChanges | undefined
+  readonly script: ScriptContext
+  readonly since: LogPosition
+}
+
 class Page {
   position: LogPosition
-  private readonly request: ChangesRequest
-  private readonly filter: ChangeFilter
-  private readonly decoder: ChangeDecoder
-  private readonly script: ScriptContext
-  private readonly since: LogPosition
+  private readonly parts: PageParts
   private readonly changes: ToldChange[] = []
   private jsonBytes = 0
   private readBytes = 0
 
-  constructor(
-    request: ChangesRequest,
-    filter: ChangeFilter,
-    decoder: ChangeDecoder,
-    script: ScriptContext,
-    since: LogPosition,
-  ) {
-    this.request = request
-    this.filter = filter
-    this.decoder = decoder
-    this.script = script
-    this.since = since
-    this.position = since
+  constructor(parts: PageParts) {
+    this.parts = parts
+    this.position = parts.since
   }
 
   made(isAtEnd: boolean): ChangesPage {
@@ -207,23 +215,24 @@ class Page {
 
   /** False where the page is full. */
   async add(part: LogPart): Promise<boolean> {
-    const { within, number } = this.since
+    const { since, filter, script } = this.parts
+    const { within, number } = since
     const told = number === part.number && within?.part === part.part ? within.index : 0
     const logged = [...part.changes()]
     const schema: CatalogChange[] = []
     for (let index = told; index < logged.length; index++) {
-      const found = this.decoder.decode(logged[index] as (typeof logged)[number])
+      const found = this.decoded(logged[index] as LoggedChange)
       const decoded = found instanceof Promise ? await found : found
       const next = positionIn(part, index + 1, logged.length)
       if (decoded?.of === 'catalog') {
-        if (!this.filter.hasPredicate) schema.push(decoded.change)
+        if (!filter.hasPredicate) schema.push(decoded.change)
       } else {
         this.addSchema(schema, part, positionIn(part, index, logged.length))
         if (decoded !== undefined) await this.addDecoded(decoded, part, next)
       }
       this.position = schema.length > 0 ? this.position : next
       if (this.isFull) return false
-      const pause = this.script.slice.yieldIfDue()
+      const pause = script.slice.yieldIfDue()
       if (pause !== undefined) await pause
     }
     const end = positionIn(part, logged.length, logged.length)
@@ -233,8 +242,14 @@ class Page {
     return this.readBytes < changesReadBytes && !this.isFull
   }
 
+  /** As the follower is told of it. */
+  private decoded(logged: LoggedChange): Awaitable<DecodedChange | undefined> {
+    const { decoder, seen } = this.parts
+    return seen === undefined ? decoder.decode(logged) : seenOf(logged, decoder, seen)
+  }
+
   private get isFull(): boolean {
-    return this.changes.length >= this.request.limit || this.jsonBytes >= changesPageBytes
+    return this.changes.length >= this.parts.request.limit || this.jsonBytes >= changesPageBytes
   }
 
   private addSchema(parts: CatalogChange[], { at }: LogPart, position: LogPosition): void {
@@ -249,23 +264,37 @@ class Page {
     { at }: LogPart,
     position: LogPosition,
   ): Promise<void> {
-    if (!this.filter.isOfClass(decoded.format.cls)) return
+    const { filter, request } = this.parts
+    if (!filter.isOfClass(decoded.format.cls)) return
     const told = positionText(position)
     const head = { position: told, at }
     if (decoded.of === 'link') {
-      if (!this.filter.hasPredicate) this.push(told, linkChangeJson(head, decoded))
+      if (!filter.hasPredicate) this.push(told, linkChangeJson(head, decoded))
       return
     }
-    const found = this.filter.matched(decoded)
+    const found = filter.matched(decoded)
     const matched = found instanceof Promise ? await found : found
-    if (matched !== undefined) this.push(told, recordChangeJson(head, decoded, matched, this.request.include))
+    if (matched !== undefined) this.push(told, recordChangeJson(head, decoded, matched, request.include))
   }
 
   private push(position: string, json: Buffer): void {
-    this.script.memory.chargeStatement(json.length)
+    this.parts.script.memory.chargeStatement(json.length)
     this.jsonBytes += json.length
     this.changes.push({ position, json })
   }
+}
+
+async function seenOf(
+  logged: LoggedChange,
+  decoder: ChangeDecoder,
+  seen: SeenChanges,
+): Promise<DecodedChange | undefined> {
+  const shown = await seen.seen(logged)
+  const decoded = shown && (await decoder.decode(shown))
+  if (decoded?.of === 'link') return (await seen.isLinkSeen(decoded)) ? decoded : undefined
+  if (decoded?.of !== 'catalog') return decoded
+  const change = seen.schemaSeen(decoded.change)
+  return change && { of: 'catalog', change }
 }
 
 /** Behind so many changes of the part. */

@@ -4,9 +4,12 @@ import { AshlarError } from '../errors.ts'
 import type { QueryRequest } from '../query/query-request.ts'
 import type { QueryResources } from '../query/query-resources.ts'
 import { type LiveRun, runLiveQuery } from '../query/run-live-query.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import type { Snapshot } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import type { ChangeFeed, FeedPosition } from './change-feed.ts'
 import { FollowedRows, heldRowBytes, type RowEvent } from './followed-rows.ts'
+import type { RestrictedRuns } from './restricted-runs.ts'
 
 /** Applied to the rows that were there before, one after the other, the events lead to those at the position. */
 export interface LiveStep {
@@ -25,6 +28,7 @@ export class LiveQuery {
   private readonly request: QueryRequest
   private readonly resources: QueryResources
   private readonly feed: ChangeFeed
+  private readonly restricted: RestrictedRuns | undefined
   private readonly rows = new FollowedRows()
   /** For the rows that are held, and for a run. */
   private readonly held: RequestMemory
@@ -33,8 +37,10 @@ export class LiveQuery {
   private position = ''
   private isAhead = false
 
-  constructor(request: QueryRequest, resources: QueryResources, feed: ChangeFeed) {
+  /** `feed`: of all changes, whoever follows. */
+  constructor(request: QueryRequest, resources: QueryResources, feed: ChangeFeed, restricted?: RestrictedRuns) {
     const { memory, limits } = resources.database
+    this.restricted = restricted
     this.request = request
     this.resources = resources
     this.feed = feed
@@ -60,7 +66,8 @@ export class LiveQuery {
    * of queries without ORDER BY, SKIP and TAKE: where rows are equal in their order, another run may have them otherwise.
    */
   async isUnchangedSince(position: string): Promise<boolean> {
-    if (!this.concern.isWhole || this.isAhead) return false
+    // What the caller may see may have changed since.
+    if (!this.concern.isWhole || this.isAhead || this.restricted !== undefined) return false
     try {
       const found = await this.nextConcerning(position)
       return found.isUnconcerned && found.isAtEnd
@@ -123,7 +130,7 @@ export class LiveQuery {
         this.ofRun.releaseAllBut(0)
         const catalog = await catalogs.at(snapshot)
         const at = await this.feed.endOf(snapshot, catalog, numbers)
-        return [await runLiveQuery(this.request, this.resources, snapshot, catalog, this.ofRun), at]
+        return [await this.runOn(snapshot, catalog), at]
       },
       { isolation: 'readOnly' },
     )
@@ -139,6 +146,12 @@ export class LiveQuery {
     this.position = now.position
     this.isAhead = now.isAhead
     return { events, ...now, isAtEnd: true, workedMs: performance.now() - begunMs }
+  }
+
+  private runOn(snapshot: Snapshot, catalog: Catalog): Promise<LiveRun> {
+    const { request, resources, ofRun, restricted } = this
+    if (restricted === undefined) return runLiveQuery(request, resources, snapshot, catalog, ofRun)
+    return restricted.run(request, resources, snapshot, catalog, ofRun)
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type CancelSignal,
   type Database,
   type FederatedDatabase,
+  type Following,
   type QueryWatch,
   type RequestId,
   type RowChunks,
@@ -118,6 +119,8 @@ export interface FdRequest extends OperationRequest {
   readonly fd: Pick<FederatedDatabase, 'alias'>
   /** What the caller has of it, which is the same one for whoever may have all. */
   readonly database: CallerDatabase
+  /** What the caller follows of its changes. */
+  following(): Following
   /** Of a change with an Idempotency-Key. */
   readonly requestId?: RequestId | undefined
 }

@@ -5,6 +5,7 @@ import {
   type CallerDatabase,
   type CancelSignal,
   type FederatedDatabase,
+  type Following,
   type RequestId,
 } from '@ashlar/engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -42,6 +43,7 @@ export class SingleRequest implements WholeFdRequest, Execution {
   /** Set before the operation runs. */
   fd!: FederatedDatabase
   database!: CallerDatabase
+  private policy: AccessPolicy | undefined
   requestId: RequestId | undefined
   /** Of an operation that may take long, once it has begun. */
   statement: Statement | undefined
@@ -74,6 +76,10 @@ export class SingleRequest implements WholeFdRequest, Execution {
   get client(): Client {
     const { socket } = this.request.raw
     return { address: socket.remoteAddress ?? '', isEncrypted: 'encrypted' in socket && socket.encrypted === true }
+  }
+
+  following(): Following {
+    return this.fd.following(this.policy)
   }
 
   get watch(): FdRequest['watch'] {
@@ -111,6 +117,7 @@ export class SingleRequest implements WholeFdRequest, Execution {
     const { audit, span } = this.request
     span?.setAttribute('db.namespace', fd.alias)
     this.fd = fd
+    this.policy = policy
     this.database = policy === undefined ? fd : fd.as(policy)
     if (audit === undefined) return
     audit.fd = fd.alias

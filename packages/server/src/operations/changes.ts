@@ -1,7 +1,7 @@
 /** The change feed (contract 2.4): what was changed, as pages, as lines that are waited for, or as events. */
-import { AshlarError, type ChangesPage, type ChangesRequest, type FederatedDatabase } from '@ashlar/engine'
+import { AshlarError, type ChangesPage, type ChangesRequest, type Following } from '@ashlar/engine'
 import { changesPageMax } from '@ashlar/engine/limits'
-import type { FdOperation, OperationReply, ServerEvent, WholeFdRequest } from '../dispatch/operation.ts'
+import type { FdOperation, FdRequest, OperationReply, ServerEvent } from '../dispatch/operation.ts'
 import { changeWaitMsMax } from '../limits.ts'
 import type { Follower } from '../statements/change-followers.ts'
 import { ChangesPage as Reply } from '../wire/change-schemas.ts'
@@ -19,10 +19,9 @@ export const changeOperations: readonly FdOperation[] = [
     method: 'GET',
     path: '/v1/changes',
     needs: 'read',
-    isOfWhole: true,
     summary: 'What was changed, from a position on',
     description:
-      'Every change of every commit once, in the order of the commits: a page of JSON; lines (NDJSON), which wait for a change, the last line being the position; or events without an end (`Accept: text/event-stream`), whose ids are positions and which go on behind `Last-Event-ID`. Requires the change log, which the operator turns on and off.',
+      'Every change of every commit once, in the order of the commits: a page of JSON; lines (NDJSON), which wait for a change, the last line being the position; or events without an end (`Accept: text/event-stream`), whose ids are positions and which go on behind `Last-Event-ID`. Requires the change log, which the operator turns on and off. Callers with grants are told of what they see.',
     tag: 'Changes',
     queryParameters: {
       since: {
@@ -78,7 +77,7 @@ export const changeOperations: readonly FdOperation[] = [
 ]
 
 /** Throws MalformedValue. */
-function readRequest({ query, headers, replyType, caller, fd }: WholeFdRequest): Asked {
+function readRequest({ query, headers, replyType, caller, fd }: FdRequest): Asked {
   const last = replyType === 'events' ? headers['last-event-id'] : undefined
   const since = last === undefined ? (textOf(query, 'since') ?? 'first') : String(last)
   const include = textOf(query, 'include') ?? 'values'
@@ -93,14 +92,14 @@ function readRequest({ query, headers, replyType, caller, fd }: WholeFdRequest):
   return { since, className: textOf(query, 'class'), where: textOf(query, 'where'), include, limit, user }
 }
 
-function textOf(query: WholeFdRequest['query'], name: string): string | undefined {
+function textOf(query: FdRequest['query'], name: string): string | undefined {
   const value = query[name]
   if (value === undefined || (typeof value === 'string' && value !== '')) return value
   throw new AshlarError('MalformedValue', `The parameter ${name} must be given once, and not be empty.`)
 }
 
 /** In milliseconds. Throws MalformedValue. */
-function readWait({ query, replyType }: WholeFdRequest): number {
+function readWait({ query, replyType }: FdRequest): number {
   if (query.wait === undefined) return replyType === 'ndjson' ? usualWaitMs : 0
   const seconds = typeof query.wait === 'string' && query.wait !== '' ? Number(query.wait) : Number.NaN
   if (seconds >= 0 && seconds * 1_000 <= changeWaitMsMax) return seconds * 1_000
@@ -110,15 +109,16 @@ function readWait({ query, replyType }: WholeFdRequest): number {
   )
 }
 
-function followerOf({ service, client, caller, fd, signal }: WholeFdRequest): Follower {
+function followerOf({ service, client, caller, fd, signal }: FdRequest): Follower {
   return service.followers.begin({ address: client.address, alias: fd.alias, caller, signal })
 }
 
-async function answer(asked: Asked, waitMs: number, request: WholeFdRequest): Promise<OperationReply> {
-  const { fd, replyType } = request
+async function answer(asked: Asked, waitMs: number, request: FdRequest): Promise<OperationReply> {
+  const { replyType } = request
+  const following = request.following()
   const follower = followerOf(request)
   try {
-    const page = await pageWithin(fd, asked, waitMs, follower)
+    const page = await pageWithin(following, asked, waitMs, follower)
     return { body: replyType === 'ndjson' ? linesOf(page) : jsonOf(page), type: replyType }
   } finally {
     follower.end()
@@ -127,19 +127,19 @@ async function answer(asked: Asked, waitMs: number, request: WholeFdRequest): Pr
 
 /** The first page with a change, or the last within the time: also where changes come that are not told. */
 async function pageWithin(
-  fd: FederatedDatabase,
+  following: Following,
   asked: Asked,
   waitMs: number,
   { signal }: Follower,
 ): Promise<ChangesPage> {
   const endMs = performance.now() + waitMs
   for (let { since } = asked; ; ) {
-    const seen = fd.waiters.count
-    const page = await fd.changes.page({ ...asked, since, signal })
+    const seen = following.waiters.count
+    const page = await following.changes.page({ ...asked, since, signal })
     const leftMs = endMs - performance.now()
     if (page.changes.length > 0 || leftMs <= 0) return page
     since = page.position
-    if (page.isAtEnd) await fd.waiters.wait(seen, leftMs, signal)
+    if (page.isAtEnd) await following.waiters.wait(seen, leftMs, signal)
     signal.throwIfAborted()
   }
 }
@@ -162,13 +162,14 @@ function endOf(position: string, isAtEnd: boolean): string {
 }
 
 /** What is wrong with the request is found out before the reply begins. */
-async function follow(asked: Asked, request: WholeFdRequest): Promise<OperationReply> {
-  const { fd, service } = request
+async function follow(asked: Asked, request: FdRequest): Promise<OperationReply> {
+  const { service } = request
+  const following = request.following()
   const follower = followerOf(request)
   try {
-    const seen = fd.waiters.count
-    const first = await fd.changes.page({ ...asked, signal: follower.signal })
-    const events = changeEvents(fd, asked, { first, seen }, service.limits.changeHeartbeatMs, follower)
+    const seen = following.waiters.count
+    const first = await following.changes.page({ ...asked, signal: follower.signal })
+    const events = changeEvents(following, asked, { first, seen }, service.limits.changeHeartbeatMs, follower)
     return { events, type: 'events' }
   } catch (error) {
     follower.end()
@@ -177,7 +178,7 @@ async function follow(asked: Asked, request: WholeFdRequest): Promise<OperationR
 }
 
 async function* changeEvents(
-  fd: FederatedDatabase,
+  following: Following,
   asked: Asked,
   { first, seen }: { readonly first: ChangesPage; readonly seen: number },
   heartbeatMs: number,
@@ -205,11 +206,11 @@ async function* changeEvents(
           yield {}
           lastEventMs = performance.now()
         }
-        await fd.waiters.wait(count, Math.max(1, lastEventMs + heartbeatMs - performance.now()), signal)
+        await following.waiters.wait(count, Math.max(1, lastEventMs + heartbeatMs - performance.now()), signal)
         signal.throwIfAborted()
       }
-      count = fd.waiters.count
-      page = await fd.changes.page({ ...asked, since: page.position, signal })
+      count = following.waiters.count
+      page = await following.changes.page({ ...asked, since: page.position, signal })
     }
   } finally {
     end()

@@ -1,5 +1,5 @@
 /** A query that is followed (contract 2.4.8): its rows, and what becomes of them, as events. */
-import { AshlarError, delay, FederatedDatabase, type LiveQuery, type LiveStep, type QueryRequest } from '@ashlar/engine'
+import { delay, type Following, type LiveQuery, type LiveStep, type QueryRequest } from '@ashlar/engine'
 import type { FdRequest, OperationReply, ServerEvent } from '../dispatch/operation.ts'
 import { liveRestPerWork } from '../limits.ts'
 import type { Follower } from '../statements/change-followers.ts'
@@ -8,26 +8,19 @@ type Asked = Pick<QueryRequest, 'text' | 'parameters' | 'dialect' | 'user'>
 
 /** What is wrong with the request is found out before the reply begins. Throws Forbidden, TooManyFollowers, and what `LiveQuery.begin` does. */
 export async function followQuery(asked: Asked, request: FdRequest): Promise<OperationReply> {
-  const { service, client, caller, database, headers } = request
-  // What a caller with grants has of it is another.
-  if (!(database instanceof FederatedDatabase)) {
-    throw new AshlarError(
-      'Forbidden',
-      'A live query is followed by whoever may read the whole federated database: roles may change while it goes on, and what they hide changes with them.',
-    )
-  }
-  const fd = database
+  const { service, client, caller, fd, headers } = request
+  const following = request.following()
   const last = headers['last-event-id']
   const follower = service.followers.begin({ address: client.address, alias: fd.alias, caller, signal: request.signal })
-  const live = fd.liveQuery({ ...asked, signal: follower.signal })
+  const live = following.liveQuery({ ...asked, signal: follower.signal })
   try {
-    const seen = fd.waiters.count
+    const seen = following.waiters.count
     const first = await live.begin()
     const isResumed = typeof last === 'string' && last !== '' && (await live.isUnchangedSince(last))
     const begun = eventOf('begin', { isOrdered: live.isOrdered, isResumed })
     const step = isResumed ? { ...first, events: [] } : first
     return {
-      events: liveEvents(fd, live, { begun, step, seen }, service.limits.changeHeartbeatMs, follower),
+      events: liveEvents(following, live, { begun, step, seen }, service.limits.changeHeartbeatMs, follower),
       type: 'events',
     }
   } catch (error) {
@@ -45,7 +38,7 @@ interface Beginning {
 }
 
 async function* liveEvents(
-  fd: FederatedDatabase,
+  following: Following,
   live: LiveQuery,
   { begun, step: first, seen }: Beginning,
   heartbeatMs: number,
@@ -73,11 +66,11 @@ async function* liveEvents(
         lastEventMs = performance.now()
       }
       if (step.isAtEnd) {
-        await fd.waiters.wait(count, Math.max(1, lastEventMs + heartbeatMs - performance.now()), signal)
+        await following.waiters.wait(count, Math.max(1, lastEventMs + heartbeatMs - performance.now()), signal)
       }
       if (workedMs > 0) await delay(Math.min(workedMs * liveRestPerWork, heartbeatMs), signal)
       signal.throwIfAborted()
-      count = fd.waiters.count
+      count = following.waiters.count
       step = await live.next()
     }
   } finally {

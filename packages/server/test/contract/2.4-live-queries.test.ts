@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
+import { text as readText } from 'node:stream/consumers'
 import { expect } from 'vitest'
 import { addRole } from '../../src/security/own-roles.ts'
-import { openSecureServer } from '../unit/open-secure-server.ts'
+import { basic, openSecureServer, passwordOf } from '../unit/open-secure-server.ts'
 import { openServer } from '../unit/open-server.ts'
 import { classOf, type FdUnderTest } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
@@ -176,20 +177,45 @@ rule('2.4.11', 'a follower goes on where nothing that concerns it was changed, a
   }
 })
 
-rule('2.4.12', 'it is for callers who may read everything, and counts as one that follows', async () => {
-  const { app, security, token } = await openSecureServer()
-  const grants = [{ on: { kind: 'all' }, actions: ['read', 'query'], rules: { read: 'FALSE' } }]
-  await security.change((database) => addRole(database, 'partial', { grants }))
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/v1/query`
-  const body = { query: 'FROM ooObj RETURN *' }
-  const partial = await open(url, body, { authorization: await token({ roles: ['partial'] }) })
-  expect(partial.statusCode).toBe(403)
-  partial.resume()
-  const whole = await open(url, body, { authorization: await token({ roles: ['reader'] }) })
-  expect(whole.statusCode).toBe(200)
-  whole.destroy()
-})
+rule(
+  ['2.4.12', '9.4.14'],
+  'callers with grants follow what they see, but not by rules that ask for the time',
+  async () => {
+    const { app, security, token } = await openSecureServer()
+    for (const [name, read] of [
+      ['partial', 'FALSE'],
+      ['timed', 'NOT IS_NULL($$NOW)'],
+    ] as const) {
+      const grants = [{ on: { kind: 'all' }, actions: ['read', 'query'], rules: { read } }]
+      await security.change((database) => addRole(database, name, { grants }))
+    }
+    await app.listen({ host: '127.0.0.1', port: 0 })
+    const headers = { authorization: basic('admin', passwordOf('admin')) }
+    const text = 'UPDATE SCHEMA {CREATE CLASS Person {name: String}}'
+    const made = await app.inject({ method: 'POST', url: '/v1/query', payload: { query: text }, headers })
+    expect(made.statusCode).toBe(200)
+    const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/v1/query`
+    const body = { query: 'FROM ooObj RETURN *' }
+    const partial = await open(url, body, { authorization: await token({ roles: ['partial'] }) })
+    expect(partial.statusCode).toBe(200)
+    const events = eventsOf(partial)
+    expect((await events.next()).value).toEqual(['begin', { isOrdered: false, isResumed: false }])
+    expect((await events.next()).value?.[0]).toBe('position')
+    partial.destroy()
+    const timed = await open(
+      url,
+      { query: 'FROM Person RETURN *' },
+      { authorization: await token({ roles: ['timed'] }) },
+    )
+    expect([timed.statusCode, await readText(timed)]).toEqual([
+      403,
+      expect.stringContaining('for the time or for chance'),
+    ])
+    const whole = await open(url, body, { authorization: await token({ roles: ['reader'] }) })
+    expect(whole.statusCode).toBe(200)
+    whole.destroy()
+  },
+)
 
 rule('2.4.12', 'its limits are those of followers, and it takes no place of statements', async () => {
   const limits = { changeFollowersMax: 1, changeFollowersPerAddressMax: 1, statementsMax: 1 }

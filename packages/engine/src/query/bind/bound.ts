@@ -279,6 +279,16 @@ export interface BoundClauses {
   readonly distinct: readonly Bound[] | undefined
 }
 
+/** Whether its value may be another one although nothing was written: by the time, or by chance. */
+export function isUnsteady(bound: Bound): boolean {
+  return isTimeOrChance(bound) || partsOf(bound).some(isUnsteady)
+}
+
+/** As itself, whatever its parts are. */
+export function isTimeOrChance(bound: Bound): boolean {
+  return bound.kind === 'now' || (bound.kind === 'call' && bound.isVolatile)
+}
+
 /** Visits the parts of an expression, one level down. */
 export function partsOf(bound: Bound): readonly Bound[] {
   switch (bound.kind) {

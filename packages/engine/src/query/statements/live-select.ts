@@ -1,6 +1,8 @@
 /** FROM … RETURN whose rows are followed: which statements can be, what their rows depend on, and each row with the OID of its object. */
+
+import type { ClassNumber } from '../../types/type-spec.ts'
 import { bindSelect } from '../bind/bind-select.ts'
-import { type Bound, type BoundLimit, partsOf } from '../bind/bound.ts'
+import { type Bound, type BoundLimit, isTimeOrChance, partsOf } from '../bind/bound.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { writeRows } from '../execute/write-rows.ts'
 import type { SelectStatement, Span, Statement } from '../language/ast.ts'
@@ -14,7 +16,7 @@ import type { StatementExecutor } from './statement-kind.ts'
 
 /** What the rows depend on, beside the schema. */
 export interface LiveConcern {
-  readonly classNumber: number
+  readonly classNumber: ClassNumber
   /** On the values of its objects alone: not on links, and not on other objects. */
   readonly isOfRecords: boolean
   readonly isOrdered: boolean
@@ -71,7 +73,7 @@ function refuseWhile(text: string, limit: BoundLimit | undefined): void {
 }
 
 function refuseTimeAndChance(text: string, bound: Bound): void {
-  if (bound.kind === 'now' || (bound.kind === 'call' && bound.isVolatile)) {
+  if (isTimeOrChance(bound)) {
     const rule =
       'the rows of a live query change by what is written alone: no $$NOW and no RAND; a parameter can hold a time'
     throw refused(text, bound, rule)

@@ -4,6 +4,7 @@ import {
   type Awaitable,
   type Database,
   type FederatedDatabase,
+  type Following,
   type Once,
   type RowChunk,
 } from '@ashlar/engine'
@@ -234,7 +235,8 @@ function hasFields(conditions: RequestedOperation['conditions']): boolean {
 function plainRequest(request: WholeFdRequest): Omit<WholeFdRequest, 'params' | 'query' | 'body' | 'headers'> {
   const { beforeChange, caller, client, database, fd, service, signal, watch } = request
   const problemOf = (error: unknown): Problem => request.problemOf(error)
-  return { beforeChange, caller, client, database, fd, service, signal, watch, problemOf, replyType: 'json' }
+  const following = (): Following => request.following()
+  return { beforeChange, caller, client, database, fd, following, service, signal, watch, problemOf, replyType: 'json' }
 }
 
 function createdOid(operation: Operation, { body }: OperationReply): string {

@@ -1,0 +1,203 @@
+/** Changes as a caller with grants is told of them: as a database without what is hidden from it would have logged them (contract 9.4.14). */
+import type { CatalogAccess, CatalogAccesses, ShapeAccess } from '../access/catalog-access.ts'
+import { mayHide } from '../access/hidden-within.ts'
+import { type Asking, Visibility } from '../access/visibility.ts'
+import { keySpace } from '../bytes/key-space.ts'
+import type { LoggedChange } from '../change-log/log-entry.ts'
+import { AshlarError } from '../errors.ts'
+import type { UserValue } from '../query/values/user.ts'
+import { ownerOfKey } from '../records/link-keys.ts'
+import { oidOfObjectKey } from '../records/object-key.ts'
+import { shapeNumberOf } from '../records/record-format.ts'
+import { recordFormats } from '../records/record-formats.ts'
+import type { Catalog, SchemaClass } from '../schema/catalog.ts'
+import type { Bytes, Snapshot } from '../store/store.ts'
+import { inTurnsIfLong } from '../store/time-slice.ts'
+import type { Oid } from '../types/oid.ts'
+import type { ClassNumber } from '../types/type-spec.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
+import type { CatalogChange, LinkEntryChange } from './decode-change.ts'
+
+/** Whoever follows by grants: what these come to, and `$$USER`. */
+export interface RestrictedFollower {
+  readonly accesses: CatalogAccesses
+  readonly user: UserValue
+}
+
+/** Why changes of a class cannot be told as they were seen; undefined where they can. */
+interface Reasons {
+  readonly ofRecords: string | undefined
+  readonly ofLinks: string | undefined
+}
+
+const known = new WeakMap<CatalogAccess, Map<SchemaClass, Reasons>>()
+
+export class SeenChanges {
+  private readonly access: CatalogAccess
+  private readonly visibility: Visibility
+
+  private constructor(access: CatalogAccess, visibility: Visibility) {
+    this.access = access
+    this.visibility = visibility
+  }
+
+  /** `catalog` and `snapshot`: unrestricted. */
+  static async on(
+    snapshot: Snapshot,
+    catalog: Catalog,
+    database: OpenDatabase,
+    { accesses, user }: RestrictedFollower,
+    asking: Omit<Asking, 'user'>,
+  ): Promise<SeenChanges> {
+    const access = await accesses.of(catalog).prepared()
+    return new SeenChanges(access, new Visibility(snapshot, access, database, { ...asking, user }))
+  }
+
+  /** As the caller knows it. */
+  get catalog(): Catalog {
+    return this.access.restricted
+  }
+
+  /**
+   * Throws Forbidden where changes of the class, or of any without one, cannot be told exactly: what was hidden when they were made cannot be found out.
+   * `cls`: of the restricted catalog. `withLinks`: links are told too.
+   */
+  check(cls: SchemaClass | undefined, withLinks: boolean): void {
+    const classes = cls === undefined ? this.catalog.classes : [cls, ...cls.subclasses]
+    for (const { number } of classes) {
+      const { ofRecords, ofLinks } = inexactness(this.access, number)
+      const reason = ofRecords ?? (withLinks ? ofLinks : undefined)
+      if (reason === undefined) continue
+      const hint = cls === undefined ? ' Changes of one class are asked for by class.' : ''
+      throw new AshlarError('Forbidden', `${reason}${hint}`)
+    }
+  }
+
+  /** What the entry shows the caller before and after; undefined where that is nothing. */
+  async seen(logged: LoggedChange): Promise<LoggedChange | undefined> {
+    const [space] = logged.key
+    if (space === keySpace.link) return (await this.isClassSeen(ownerOfKey(logged.key))) ? logged : undefined
+    if (space !== keySpace.object) return logged
+    const { key, before, after } = logged
+    const record = after ?? before
+    const shape = record === undefined ? undefined : this.shapeOf(record)
+    if (shape === undefined || shape.objects === 'none') return undefined
+    if (shape.isWhole) return logged
+    const oid = oidOfObjectKey(key)
+    const [shownBefore, shownAfter] = [await this.shown(oid, before, shape), await this.shown(oid, after, shape)]
+    return { key, before: shownBefore, after: shownAfter }
+  }
+
+  /** Undefined for one whose class is no longer there. */
+  private shapeOf(record: Bytes): ShapeAccess | undefined {
+    const { catalog } = this.access
+    const number = shapeNumberOf(record)
+    const shape = catalog.shape(number)
+    if (shape === undefined || catalog.classByNumber(shape.classNumber) === undefined) return undefined
+    return this.access.ofShape(number)
+  }
+
+  private async shown(
+    oid: Oid,
+    record: Bytes | undefined,
+    { objects, references }: ShapeAccess,
+  ): Promise<Bytes | undefined> {
+    if (record === undefined || objects === 'none') return undefined
+    if (objects !== 'all' && !(await this.visibility.isSeenWith(oid, record, objects))) return undefined
+    if (references.areNone) return record
+    const targets = new Map<Oid, Bytes | undefined>()
+    await inTurnsIfLong(references.targets(record, targets))
+    const hidden = new Set<Oid>()
+    for (const target of targets.keys()) if (!(await this.isClassSeen(target))) hidden.add(target)
+    return hidden.size === 0 ? record : inTurnsIfLong(references.without(record, (target) => !hidden.has(target)))
+  }
+
+  /** By `check` no rule decides about single objects of its class. */
+  private async isClassSeen(oid: Oid): Promise<boolean> {
+    return (await this.visibility.allowedIn(oid)) === 'all'
+  }
+
+  /** Of one whose owner is. */
+  async isLinkSeen({ change: { target } }: LinkEntryChange): Promise<boolean> {
+    return target === undefined || (await this.isClassSeen(target))
+  }
+
+  /** With the names of now; undefined for what the caller does not know. What was deleted nobody can say to have been known. */
+  schemaSeen({ class: cls, index }: CatalogChange): CatalogChange | undefined {
+    if (cls !== undefined) {
+      const name = this.catalog.classByNumber(cls.number)?.name
+      return name === undefined || cls.isDeleted ? undefined : { class: { ...cls, name } }
+    }
+    const shown = this.catalog.state.indexes.find(({ number }) => number === index?.number)
+    return shown === undefined ? undefined : { index: shown }
+  }
+}
+
+/**
+ * Of objects of a class and its subclasses: whether what is seen of them changes by what is written alone, and by what is written of them alone.
+ * `classNumber`: of a class of the catalog.
+ */
+export function isConcernOfRecords(
+  access: CatalogAccess,
+  classNumber: ClassNumber,
+): { readonly isSteady: boolean; readonly isOfRecords: boolean } {
+  const { catalog, classes, rules } = access
+  const cls = catalog.classByNumber(classNumber)
+  const all = cls === undefined ? [] : [cls, ...cls.subclasses]
+  const isUnsteady = all.some((one) => {
+    const objects = classes.objects(one, 'read')
+    return typeof objects !== 'string' && objects.some((rule) => rules.compile(rule)?.isUnsteady === true)
+  })
+  return {
+    isSteady: !isUnsteady,
+    isOfRecords: all.every(({ number }) => inexactness(access, number).ofRecords === undefined),
+  }
+}
+
+/** `number`: of a class. */
+function inexactness(access: CatalogAccess, number: ClassNumber): Reasons {
+  const cls = access.catalog.classByNumber(number)
+  if (cls === undefined) return { ofRecords: undefined, ofLinks: undefined }
+  let reasons = known.get(access)
+  if (reasons === undefined) {
+    reasons = new Map()
+    known.set(access, reasons)
+  }
+  let found = reasons.get(cls)
+  if (found === undefined) {
+    found = reasonsOf(access, cls)
+    reasons.set(cls, found)
+  }
+  return found
+}
+
+function reasonsOf(access: CatalogAccess, cls: SchemaClass): Reasons {
+  const { classes, rules, catalog } = access
+  const objects = classes.objects(cls, 'read')
+  if (objects === 'none' || !cls.isReferenceable) return { ofRecords: undefined, ofLinks: undefined }
+  const prefix = `What was changed of ${cls.name} cannot be told to this caller as it was seen then:`
+  const unfit = (objects === 'all' ? [] : objects).some((rule) => {
+    const compiled = rules.compile(rule)
+    return compiled !== undefined && (!compiled.isOfRecord || compiled.isUnsteady)
+  })
+  const shown = classes.attributesOf(cls)
+  const attributes = recordFormats(catalog)
+    .of(cls)
+    .attributes.filter(({ attribute }) => shown.has(attribute.number))
+  const ruled = attributes.find(
+    ({ attribute, linkStorage }) => linkStorage === undefined && mayHide(attribute.spec, classes, ['ruledReference']),
+  )
+  const ofRecords = unfit
+    ? `${prefix} the rule by which it sees these objects asks for other objects or for the time, which are not kept as they were.`
+    : ruled &&
+      `${prefix} ${ruled.attribute.name} names objects that it sees by a rule, and these are not kept as they were.`
+  const links = attributes.filter(({ linkStorage }) => linkStorage !== undefined)
+  const link = links.find(({ attribute, linkStorage }) => {
+    const isRuled = objects !== 'all' || mayHide(attribute.spec, classes, ['ruledReference'])
+    return isRuled || (linkStorage === 'map' && mayHide(attribute.spec, classes, ['reference']))
+  })
+  const without = 'where leaves links out, also where=TRUE.'
+  const ofLinks =
+    link && `${prefix} links of ${link.attribute.name} are logged without the objects at their ends; ${without}`
+  return { ofRecords, ofLinks }
+}

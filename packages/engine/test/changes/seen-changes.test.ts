@@ -1,0 +1,234 @@
+/** What a caller with grants is told of changes: applied one after the other, they give what the caller sees (contract 9.4.14). */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { AccessPolicy, Grant } from '../../src/access/access-policy.ts'
+import type { LiveStep } from '../../src/changes/live-query.ts'
+import type { CallerDatabase } from '../../src/database.ts'
+import type { AshlarError } from '../../src/errors.ts'
+import { FederatedDatabase } from '../../src/federated-database.ts'
+import { runs } from '../bytes/property-runs.ts'
+import { classOf, toMany, toOne } from '../engine/open-fd.ts'
+import { rowValues } from '../row-texts.ts'
+import { openStoreOfRun } from '../store/store-of-run.ts'
+
+const place = (shown: object): Grant => ({
+  on: { kind: 'class', className: 'Place' },
+  actions: ['read', 'query'],
+  ...shown,
+})
+const thing = (shown: object): Grant => ({
+  on: { kind: 'class', className: 'Thing' },
+  actions: ['read', 'query'],
+  ...shown,
+})
+const policyOf = (...grants: readonly Grant[]): AccessPolicy => ({
+  user: { name: 'ann', roles: [], claims: {} },
+  grants,
+})
+
+/** A thing names places in its record; a box has its things as links. */
+async function withFd(use: (fd: FederatedDatabase) => Promise<void>): Promise<void> {
+  const fd = await FederatedDatabase.open({ alias: 'test', store: await openStoreOfRun(), changeLog: 'on' })
+  await fd.defineClasses([classOf('Place', { code: 'integer' }), classOf('Vault', { code: 'integer' })], 'create')
+  await fd.defineClasses(
+    [
+      classOf('Thing', {
+        owner: 'string',
+        number: 'integer',
+        secret: 'integer',
+        at: toOne('Place'),
+        vault: toOne('Vault'),
+        any: toOne('ooObj'),
+        places: toMany('Place'),
+        box: toOne('Box', 'things'),
+      }),
+      classOf('Box', { things: toMany('Thing', 'box') }),
+    ],
+    'create',
+  )
+  await use(fd)
+  expect(await fd.verify()).toMatchObject({ problems: [] })
+  await fd.close()
+}
+
+type Json = Record<string, unknown>
+
+/** All objects that are seen, without their collections of links, by OID. */
+async function seenNow(
+  database: Pick<CallerDatabase, 'query'>,
+  classes: readonly string[],
+): Promise<Map<string, Json>> {
+  const found = new Map<string, Json>()
+  for (const name of classes) {
+    for (const row of await rowValues(await database.query({ text: `FROM ${name} RETURN *` }))) {
+      const { __identifier__: oid } = row as Json
+      found.set(String(oid), valuesOf(row as Json))
+    }
+  }
+  return found
+}
+
+const valuesOf = (row: Json): Json => Object.fromEntries(Object.entries(row).filter(([name]) => !name.startsWith('__')))
+
+class Mirror {
+  readonly objects = new Map<string, Json>()
+  position = 'first'
+
+  async follow(
+    fd: FederatedDatabase,
+    policy: AccessPolicy,
+    asked: { className?: string; where?: string } = {},
+  ): Promise<void> {
+    for (let isAtEnd = false; !isAtEnd; ) {
+      const page = await fd
+        .following(policy)
+        .changes.page({ ...asked, since: this.position, include: 'values', limit: 3 })
+      for (const { json } of page.changes) this.apply(JSON.parse(json.toString()))
+      this.position = page.position
+      isAtEnd = page.isAtEnd
+    }
+  }
+
+  private apply({ change, oid, before, after }: { change: string; oid: string; before: Json; after: Json }): void {
+    const held = this.objects.get(oid)
+    if (change === 'schema' || change === 'linked' || change === 'unlinked') return
+    expect([change, held === undefined]).toEqual([change, change === 'created'])
+    if (held !== undefined) expect(held).toMatchObject(before)
+    if (change === 'deleted') this.objects.delete(oid)
+    else this.objects.set(oid, { ...held, ...after })
+  }
+}
+
+const small = fc.nat({ max: 3 })
+const act = fc.record({
+  kind: fc.constantFrom('create', 'update', 'update', 'update', 'delete', 'place', 'vault'),
+  which: fc.nat(),
+  owner: fc.constantFrom('ann', 'bob'),
+  number: small,
+  secret: small,
+  refers: fc.record({ at: fc.option(small), vault: fc.option(small), any: fc.option(fc.nat({ max: 9 })) }),
+  only: fc.subarray(['owner', 'number', 'secret', 'at', 'vault', 'any', 'places'], { minLength: 1 }),
+})
+
+const policies: readonly AccessPolicy[] = [
+  policyOf(thing({ rules: { read: 'owner = $$USER.name' }, hidden: ['secret', 'any'] }), place({})),
+  policyOf(thing({ rules: { read: 'owner = $$USER.name OR secret > 1' }, hidden: ['secret', 'owner', 'any'] })),
+  policyOf(thing({ shown: ['number', 'at', 'any'] }), place({ shown: [] })),
+  policyOf(thing({ rules: { read: '10 / number > 4' }, hidden: ['any'] }), place({}), {
+    on: { kind: 'class', className: 'Vault' },
+    actions: ['read', 'query'],
+  }),
+]
+
+describe('changes for callers with grants', () => {
+  it('rebuild what the caller sees, at every commit', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(act, { maxLength: 25, size: 'max' }),
+        fc.constantFrom(...policies),
+        async (acts, policy) => {
+          await withFd(async (fd) => {
+            const made: Record<'Thing' | 'Place' | 'Vault', string[]> = { Thing: [], Place: [], Vault: [] }
+            const every = () => Object.values(made).flat()
+            const pick = (oids: readonly string[], nth: number | null) =>
+              nth === null ? null : (oids[nth % Math.max(1, oids.length)] ?? null)
+            const mirror = new Mirror()
+            const knows = ['Thing', 'Place', 'Vault'].filter((name) =>
+              policy.grants.some(({ on }) => on.kind === 'class' && on.className === name),
+            )
+            for (const { kind, which, refers, only, ...values } of acts) {
+              const { at, vault, any } = refers
+              const named = { at: pick(made.Place, at), vault: pick(made.Vault, vault), any: pick(every(), any) }
+              const all: Json = { ...values, ...named, places: made.Place.slice(0, values.number) }
+              const target = pick(every(), which)
+              if (kind === 'create') made.Thing.push(await fd.createObject('Thing', all))
+              else if (kind === 'place') made.Place.push(await fd.createObject('Place', { code: values.number }))
+              else if (kind === 'vault') made.Vault.push(await fd.createObject('Vault', { code: values.number }))
+              else if (kind === 'update' && target !== null && made.Thing.includes(target)) {
+                await fd.updateObject(target, Object.fromEntries(only.map((name) => [name, all[name]])))
+              } else if (kind === 'delete' && target !== null) {
+                await fd.deleteObject(target)
+                for (const oids of Object.values(made)) if (oids.includes(target)) oids.splice(oids.indexOf(target), 1)
+              }
+              await mirror.follow(fd, policy)
+              expect(mirror.objects).toEqual(await seenNow(fd.as(policy), knows))
+            }
+            // Nobody is told otherwise from the beginning.
+            const anew = new Mirror()
+            await anew.follow(fd, policy)
+            expect(anew.objects).toEqual(mirror.objects)
+          })
+        },
+      ),
+      runs(60),
+    )
+  }, 120_000)
+
+  it('are refused where rules ask for what was not kept, for exactly that part', async () => {
+    await withFd(async (fd) => {
+      const since = (await fd.changes.page({ since: 'now', include: 'keys', limit: 1 })).position
+      const at = await fd.createObject('Place', { code: 1 })
+      await fd.createObject('Thing', {
+        owner: 'ann',
+        number: 1,
+        at,
+        places: [at],
+        box: await fd.createObject('Box', {}),
+      })
+      const told = async (policy: AccessPolicy, className?: string, where?: string): Promise<unknown> => {
+        const asked = { since, className, where, include: 'keys', limit: 9 } as const
+        try {
+          const { changes } = await fd.following(policy).changes.page(asked)
+          return changes.map(({ json }) => JSON.parse(json.toString()).change)
+        } catch (error) {
+          return `${(error as AshlarError).type}: ${(error as Error).message}`
+        }
+      }
+      const byPath = policyOf(thing({ rules: { read: 'at.code = 1' } }), place({}))
+      expect(await told(byPath)).toMatch(
+        /^Forbidden: What was changed of Thing .* asks for other objects .* by class\.$/,
+      )
+      expect(await told(byPath, 'Place')).toEqual(['created'])
+      const byTime = policyOf(thing({ rules: { read: 'NOT IS_NULL($$NOW)' }, hidden: ['any'] }), place({}))
+      expect(await told(byTime, 'Thing')).toMatch(/^Forbidden: .* or for the time/)
+      const named = policyOf(place({ rules: { read: 'code = 1' } }), thing({}))
+      expect(await told(named, 'Thing')).toMatch(/^Forbidden: .* at names objects that it sees by a rule/)
+      const box: Grant = { on: { kind: 'class', className: 'Box' }, actions: ['read'] }
+      const owned = policyOf(place({}), box, thing({ rules: { read: "owner = 'ann'" }, hidden: ['any'] }))
+      expect(await told(owned, 'Thing')).toEqual(['created'])
+      expect(await told(owned, 'Box')).toMatch(/^Forbidden: .* links of things are logged .* where=TRUE\.$/)
+      expect(await told(owned, 'Box', 'TRUE')).toEqual(['created'])
+      const all = policyOf(place({}), box, thing({}))
+      expect(await told(all, 'Box')).toEqual(['created', 'linked'])
+      expect(await told(all, 'Vault')).toBe("UnknownClass: There is no class 'Vault'.")
+      expect(await told(all, 'Thing', 'vault IS NULL')).toMatch(/^QueryError: .* no attribute .vault.\.$/)
+    })
+  })
+
+  it('follow a query by what the caller sees, as other objects decide it too', async () => {
+    await withFd(async (fd) => {
+      const at = await fd.createObject('Place', { code: 1 })
+      const oids = [at, null].map((one) => fd.createObject('Thing', { owner: 'ann', number: 1, at: one, secret: 5 }))
+      const [first = '', second = ''] = await Promise.all(oids)
+      const policy = policyOf(thing({ rules: { read: 'at.code = 1' }, hidden: ['secret'] }), place({}))
+      const live = fd.following(policy).liveQuery({ text: 'FROM Thing RETURN number' })
+      const names = ({ events }: LiveStep) =>
+        events.map(({ name, json }) => `${name} ${JSON.parse(json.toString()).oid}`)
+      expect(names(await live.begin())).toEqual([`row ${first}`])
+      await fd.updateObject(second, { at })
+      expect(names(await live.next())).toEqual([`enter ${second}`])
+      await fd.updateObject(first, { secret: 6 })
+      expect(names(await live.next())).toEqual([])
+      await fd.updateObject(at, { code: 2 })
+      expect(names(await live.next()).toSorted()).toEqual([`leave ${first}`, `leave ${second}`].toSorted())
+      live.end()
+      const of = (text: string, rules: object) => fd.following(policyOf(thing({ rules }))).liveQuery({ text })
+      await expect(of('FROM Thing RETURN number', { read: 'RAND() > 2' }).begin()).rejects.toThrow(
+        /for the time or for chance/,
+      )
+      await expect(of('FROM Thing RETURN secret, vault', { read: 'number = 1' }).begin()).rejects.toThrow(
+        /no attribute 'vault'/,
+      )
+    })
+  })
+})
