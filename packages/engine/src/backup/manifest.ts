@@ -1,5 +1,6 @@
 /** What a backup says of itself: a JSON file beside that of its entries, written last. A backup without one is not finished. */
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { DamagedBackup, type EntryFileSummary } from './entry-file.ts'
@@ -52,12 +53,13 @@ export function manifestText(manifest: Manifest): string {
   return `${JSON.stringify({ ...manifest, sha256: checksumOf(manifest) }, undefined, 2)}\n`
 }
 
-/** Undefined where the file is no manifest of a backup. Throws DamagedBackup; an `Error` for a later format. */
+/** Undefined where the file is no manifest of a backup; one beside a file of entries is. Throws DamagedBackup; an `Error` for a later format. */
 export async function readManifest(path: string): Promise<Manifest | undefined> {
   const text = await readFile(path, 'utf8')
   const parsed = parsedJson(text)
   if (typeof parsed !== 'object' || parsed === null || !('ashlarBackup' in parsed)) {
-    if (text.includes('"ashlarBackup"')) throw damaged(path)
+    const entries = `${path.slice(0, -manifestSuffix.length)}${entriesSuffix}`
+    if (text.includes('"ashlarBackup"') || existsSync(entries)) throw damaged(path)
     return undefined
   }
   const { sha256, ...manifest } = parsed as Manifest & { readonly sha256?: string }

@@ -17,7 +17,7 @@ import { raisedSession, sessionKey, sessionOfCommitId } from '../transaction/sto
 import { backupPlace, chainOf, listBackups } from './backup-directory.ts'
 import { DerivedEntries } from './derived-entries.ts'
 import { checkEntryFile, DamagedBackup, readEntryFile } from './entry-file.ts'
-import { entriesSuffix, type Manifest } from './manifest.ts'
+import { entriesSuffix, type Manifest, manifestSuffix } from './manifest.ts'
 import { loggedParts, type RestoreEnd } from './replay-log.ts'
 import { TargetWriter } from './target-writer.ts'
 
@@ -57,6 +57,12 @@ export async function planRestore(path: string, until?: string): Promise<Restore
   const { all, damaged } = await listBackups(directory)
   const end = endOf(until)
   const backup = name === undefined ? latestFor(all, end) : all.find((one) => one.name === name)
+  // It may be the latest one, or have what is asked for.
+  if (name === undefined && damaged[0] !== undefined && backup !== undefined) {
+    throw new DamagedBackup(
+      `${damaged[0]} To restore the latest of the others: ${join(directory, `${backup.name}${manifestSuffix}`)}`,
+    )
+  }
   if (backup === undefined) {
     const [problem] = damaged
     const earliest = all.find(({ kind }) => kind === 'full')

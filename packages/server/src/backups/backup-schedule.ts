@@ -73,15 +73,20 @@ export class BackupSchedule {
     const directory = backupsOf(this.settings, fd.alias)
     try {
       await this.makeDue(fd, directory)
-      this.known.set(fd.alias, await stateOf(fd.alias, directory))
+      this.note(fd.alias, await stateOf(fd.alias, directory))
     } catch (error) {
       if (this.stopping.signal.aborted) return
       const { message } = error as Error
-      const before = this.known.get(fd.alias)
-      this.known.set(fd.alias, { fd: fd.alias, ...before, failure: message })
-      // It is tried again at each look, and told once.
-      if (before?.failure !== message) this.listener.onFailure(fd.alias, message)
+      this.note(fd.alias, { fd: fd.alias, ...this.known.get(fd.alias), failure: message })
     }
+  }
+
+  /** What fails is tried again at each look, and told once. */
+  private note(alias: string, state: BackupState): void {
+    const before = this.known.get(alias)
+    this.known.set(alias, state)
+    const { failure } = state
+    if (failure !== undefined && failure !== before?.failure) this.listener.onFailure(alias, failure)
   }
 
   private async makeDue(fd: FederatedDatabase, directory: string): Promise<void> {
@@ -94,8 +99,11 @@ export class BackupSchedule {
 }
 
 async function stateOf(fd: string, directory: string): Promise<BackupState> {
-  const latest = (await listBackups(directory)).all.at(-1)
-  if (latest === undefined) return { fd }
+  const { all, damaged } = await listBackups(directory)
+  const [failure] = damaged
+  const state = failure === undefined ? { fd } : { fd, failure }
+  const latest = all.at(-1)
+  if (latest === undefined) return state
   const { name, kind, at } = latest
-  return { fd, lastBackup: { name, kind, at } }
+  return { ...state, lastBackup: { name, kind, at } }
 }
