@@ -138,30 +138,52 @@ export function searchInPieces(text: string, part: string): Pieces {
   return part.length > plainPartMax ? linearSearch(text, part) : plainSearch(text, part)
 }
 
-/** Each place where the part begins, from left to right, none within another; in time linear in the text. Yields the steps it takes. */
-export function* eachOccurrence(text: string, part: string, found: (at: number) => void): Generator<number, void> {
-  if (part.length > plainPartMax) yield* linearOccurrences(text, part, found)
-  else yield* plainOccurrences(text, part, found)
+/**
+ * Each place where the part begins, from left to right, none within another; in time linear in the text. Yields the steps it takes; `foundSteps`: those
+ * that `found` takes.
+ */
+export function* eachOccurrence(
+  text: string,
+  part: string,
+  foundSteps: number,
+  found: (at: number) => void,
+): Generator<number, void> {
+  if (part.length > plainPartMax) yield* linearOccurrences(text, part, foundSteps, found)
+  else yield* plainOccurrences(text, part, foundSteps, found)
 }
 
-function* plainOccurrences(text: string, part: string, found: (at: number) => void): Generator<number, void> {
-  const starts = Math.max(part.length, Math.ceil(occurrencesAtOnce / part.length))
+function* plainOccurrences(
+  text: string,
+  part: string,
+  foundSteps: number,
+  found: (at: number) => void,
+): Generator<number, void> {
+  const starts = Math.max(part.length, Math.ceil(comparedForOccurrences / part.length))
   for (let from = 0; from < text.length; ) {
     const window = text.slice(from, from + starts + part.length - 1)
     let next = 0
+    let count = 0
     for (let at = window.indexOf(part); at >= 0; at = window.indexOf(part, next)) {
       found(from + at)
       next = at + part.length
+      if (++count === occurrencesAtOnce) break
     }
-    from += Math.max(next, starts)
-    yield window.length >> 1
+    const looked = count === occurrencesAtOnce ? next : Math.max(next, starts)
+    from += looked
+    yield (looked >> 1) + count * foundSteps
   }
 }
 
 /** Characters of text times characters of the part. */
-const occurrencesAtOnce = 2 ** 18
+const comparedForOccurrences = 2 ** 18
+const occurrencesAtOnce = 4_096
 
-function* linearOccurrences(text: string, part: string, found: (at: number) => void): Generator<number, void> {
+function* linearOccurrences(
+  text: string,
+  part: string,
+  foundSteps: number,
+  found: (at: number) => void,
+): Generator<number, void> {
   const borders = yield* bordersOf(part)
   let fitting = 0
   for (let at = 0; at < text.length; at++) {
@@ -172,7 +194,7 @@ function* linearOccurrences(text: string, part: string, found: (at: number) => v
       found(at + 1 - part.length)
       fitting = 0
     }
-    if (at % textAtOnce === 0) yield pieceSteps
+    if (at % textAtOnce === 0) yield pieceSteps + (textAtOnce / plainPartMax) * foundSteps
   }
 }
 

@@ -50,19 +50,29 @@ function codePointBefore(text: string, to: number, from: number): number {
 /** Every occurrence of the part, from left to right. How long the text becomes is known before it is made. */
 export function* replaceInPieces(text: string, part: string, other: string, room: TextRoom): Pieces {
   let count = 0
-  yield* eachOccurrence(text, part, () => {
+  yield* eachOccurrence(text, part, countedSteps, () => {
     count++
   })
   if (count === 0) return text
   room.text(text.length + count * (other.length - part.length))
-  let replaced = ''
+  // A text that grows by every occurrence would be put together at its first use, all at once.
+  const pieces: string[] = []
+  let piece: string[] = []
   let from = 0
-  yield* eachOccurrence(text, part, (at) => {
-    replaced += text.slice(from, at) + other
+  yield* eachOccurrence(text, part, replacedSteps, (at) => {
+    piece.push(text.slice(from, at), other)
     from = at + part.length
+    if (piece.length < partsOfPiece) return
+    pieces.push(piece.join(''))
+    piece = []
   })
-  return replaced + text.slice(from)
+  pieces.push(...piece, text.slice(from))
+  return pieces.join('')
 }
+
+/** Steps of about 10 ns for an occurrence. */
+const [countedSteps, replacedSteps, splitSteps] = [2, 10, 50]
+const partsOfPiece = 4_096
 
 /** The parts between the separators, empty ones too. */
 export function* splitInPieces(text: string, separator: string, room: TextRoom): Pieces {
@@ -72,7 +82,7 @@ export function* splitInPieces(text: string, separator: string, room: TextRoom):
     room.element(to - from)
     parts.push(unshared(text, text.slice(from, to)))
   }
-  yield* eachOccurrence(text, separator, (at) => {
+  yield* eachOccurrence(text, separator, splitSteps, (at) => {
     add(at)
     from = at + separator.length
   })
