@@ -34,6 +34,10 @@ export function addSchemaCommand(program: Command): void {
       'applySchema',
     ),
   )
+    .option(
+      '--stepwise',
+      'each step by itself, beside the work of others, for changes that are more than one transaction can be; stopped, the same command goes on',
+    )
     .option('--allow-loss', 'also where attributes, classes or values go')
     .option('-m, --message <text>', 'what the log says of it')
   addClientCommand(

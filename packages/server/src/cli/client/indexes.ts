@@ -43,12 +43,17 @@ export async function createIndex(
   const keyAttributes = attributes.map((attributeName) => ({ attributeName }))
   const index: IndexRequest = { name, indexedClass, isUnique: options.unique === true, keyAttributes }
   await client.startIndex(index)
-  const record = options.background === true ? await client.getIndex(name) : await built(context, name, options)
+  const record = options.background === true ? await client.getIndex(name) : await builtIndex(context, name, options)
   const done = record.state === 'building' ? `Building index ${name} in the background: see ashlar index list.` : ''
   await output.result(record, () => [done === '' ? `Index ${name}: ${numberText(record.entryCount)} entries.` : done])
 }
 
-async function built({ client, signal }: CommandContext, name: string, { quiet }: CreateOptions): Promise<IndexRecord> {
+/** Once it is built; one whose build fails is removed. Throws CommandError, also after Ctrl-C, when the build goes on. */
+export async function builtIndex(
+  { client, signal }: CommandContext,
+  name: string,
+  { quiet }: Pick<CreateOptions, 'quiet'>,
+): Promise<IndexRecord> {
   const progress = new Progress({ unit: 'objects', isQuiet: quiet === true })
   try {
     for (;;) {

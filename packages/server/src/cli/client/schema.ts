@@ -1,5 +1,11 @@
 /** `ashlar schema`: the schema of a federated database as files, and how it follows them. */
-import type { AshlarClient, SchemaReport, TransactionOperation, ValuesLost } from '@ashlar/client'
+import {
+  type AshlarClient,
+  AshlarRequestError,
+  type SchemaReport,
+  type TransactionOperation,
+  type ValuesLost,
+} from '@ashlar/client'
 import type { CommandContext } from '../command-context.ts'
 import { CommandError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -9,6 +15,7 @@ import { readSchemaSource, writeSchemaFiles } from './schema/schema-files.ts'
 import { noteVersion, readSchemaLog } from './schema/schema-log.ts'
 import { planOf, type SchemaPlan } from './schema/schema-plan.ts'
 import { isSameSchema, type SchemaState, schemaState } from './schema/schema-state.ts'
+import { applySteps, waitForIndexes } from './schema/schema-steps.ts'
 import { schemaFiles, schemaText } from './schema/schema-text.ts'
 import { quotingOf, schemaOfSource } from './schema/scratch-schema.ts'
 import { svgDiagram } from './schema/svg-diagram.ts'
@@ -17,13 +24,22 @@ import { numberText } from './texts.ts'
 interface PlanOptions {
   readonly rename?: readonly string[]
   readonly allowLoss?: boolean
+  readonly stepwise?: boolean
+  readonly quiet?: boolean
   readonly message?: string
   readonly json?: boolean
 }
 
 async function currentSchema(client: AshlarClient): Promise<SchemaState> {
+  return (await currentState(client)).schema
+}
+
+async function currentState(
+  client: AshlarClient,
+): Promise<{ readonly schema: SchemaState; readonly failedIndexes: readonly string[] }> {
   const [classes, indexes] = await Promise.all([client.listClasses(), client.listIndexes()])
-  return schemaState(classes, indexes)
+  const failed = indexes.filter(({ state }) => state === 'failed')
+  return { schema: schemaState(classes, indexes), failedIndexes: failed.map(({ name }) => name) }
 }
 
 /** To standard output or a file (--output), or into a folder, a file a namespace. */
@@ -74,7 +90,7 @@ export async function planSchema(
   await context.output.data(recordOf(plan, rehearsed), () => planLines(plan, rehearsed))
 }
 
-/** All steps and their line in the log are one transaction. */
+/** All steps and their line in the log are one transaction; with `--stepwise` each is a request of its own. */
 export async function applySchema(
   context: CommandContext,
   [place]: readonly [string],
@@ -82,13 +98,11 @@ export async function applySchema(
 ): Promise<void> {
   const { client, output } = context
   const { plan, wanted } = await plannedFor(client, place, options)
+  if (options.stepwise === true) return applyStepwise(context, place, plan, wanted, options)
   if (plan.operations.length === 0)
     return output.result({ version: null, steps: [] }, () => ['Nothing is to be changed.'])
   const rehearsed = await rehearse(client, plan)
-  if (isLossy(plan, rehearsed) && options.allowLoss !== true) {
-    const advice = 'Nothing was changed: what is marked ! would be lost. If you mean it, add --allow-loss.'
-    throw new CommandError(exitCodes.conflict, advice, planLines(plan, rehearsed))
-  }
+  refuseLoss(plan, rehearsed, options)
   const text = schemaText(wanted, await quotingOf(wanted))
   const steps = plan.steps.map((step) => step.text)
   const noted = await noteVersion(client, { message: options.message ?? '', steps, text })
@@ -98,6 +112,46 @@ export async function applySchema(
       exitCodes.conflict,
       `Version ${noted.version} was applied, but others have changed the schema too: see ashlar schema diff.`,
     )
+  await output.result({ version: noted.version, steps }, () => [
+    ...planLines(plan, rehearsed),
+    `Applied as version ${noted.version}.`,
+  ])
+}
+
+function refuseLoss(plan: SchemaPlan, rehearsed: Rehearsed, { allowLoss }: PlanOptions): void {
+  if (allowLoss === true || !isLossy(plan, rehearsed)) return
+  const advice = 'Nothing was changed: what is marked ! would be lost. If you mean it, add --allow-loss.'
+  throw new CommandError(exitCodes.conflict, advice, planLines(plan, rehearsed))
+}
+
+/** What was done by a command that was stopped is not in the plan any more: the same command goes on behind it. */
+async function applyStepwise(
+  context: CommandContext,
+  place: string,
+  plan: SchemaPlan,
+  wanted: SchemaState,
+  options: PlanOptions,
+): Promise<void> {
+  const { client, output } = context
+  // More than one transaction can be: the server then tells of each step what it would lose.
+  const rehearsed = await rehearse(client, plan).catch((error: unknown) => {
+    if (error instanceof TooMuchForOne) return { valuesLost: [] }
+    throw error
+  })
+  refuseLoss(plan, rehearsed, options)
+  await applySteps(context, plan, options)
+  await waitForIndexes(context, wanted, options)
+  if (!isSameSchema(await currentSchema(client), wanted))
+    throw new CommandError(
+      exitCodes.conflict,
+      `All steps are done, but others have changed the schema too: see ashlar schema diff ${place}.`,
+    )
+  const text = schemaText(wanted, await quotingOf(wanted))
+  const steps = plan.steps.map((step) => step.text)
+  if ((await readSchemaLog(client)).at(-1)?.text === text && steps.length === 0)
+    return output.result({ version: null, steps }, () => ['Nothing is to be changed.'])
+  const noted = await noteVersion(client, { message: options.message ?? '', steps, text })
+  await client.runTransaction(noted.operations)
   await output.result({ version: noted.version, steps }, () => [
     ...planLines(plan, rehearsed),
     `Applied as version ${noted.version}.`,
@@ -141,7 +195,8 @@ async function plannedFor(
   { rename = [] }: PlanOptions,
 ): Promise<{ readonly plan: SchemaPlan; readonly wanted: SchemaState }> {
   const wanted = await schemaOfSource(readSchemaSource(place))
-  return { plan: planOf(await currentSchema(client), wanted, rename), wanted }
+  const { schema, failedIndexes } = await currentState(client)
+  return { plan: planOf(schema, wanted, rename, failedIndexes), wanted }
 }
 
 interface Rehearsed {
@@ -149,7 +204,15 @@ interface Rehearsed {
   readonly valuesLost: readonly ValuesLost[]
 }
 
-/** Every operation, after a question what it would lose; the server undoes all of it. Throws AshlarRequestError where it refuses one. */
+/** The server refuses to do all of it as one transaction. */
+class TooMuchForOne extends CommandError {
+  constructor({ message }: Error) {
+    const advice = 'It can be done step by step, each beside the work of others: add --stepwise to apply.'
+    super(exitCodes.invalid, message, [advice])
+  }
+}
+
+/** Every operation, after a question what it would lose; the server undoes all of it. Throws TooMuchForOne, and AshlarRequestError where it refuses one. */
 async function rehearse(client: AshlarClient, { operations }: SchemaPlan): Promise<Rehearsed> {
   const questions = operations.flatMap((operation): TransactionOperation[] => {
     const [allowed = operation] = allowing([operation])
@@ -158,7 +221,10 @@ async function rehearse(client: AshlarClient, { operations }: SchemaPlan): Promi
     return (isAlteration ? [question, allowed] : [allowed]).map((one) => ({ ...one, result: 'dispose' }))
   })
   if (questions.length === 0) return { valuesLost: [] }
-  const results = await client.runTransaction(questions)
+  const results = await client.runTransaction(questions).catch((error: unknown) => {
+    if (error instanceof AshlarRequestError && error.type === 'LimitExceeded') throw new TooMuchForOne(error)
+    throw error
+  })
   const reports = results.flatMap(({ result }) => {
     return typeof result === 'object' && result !== null && 'valuesLost' in result ? [result as SchemaReport] : []
   })

@@ -23,12 +23,19 @@ export interface PlanStep {
 export interface SchemaPlan {
   readonly steps: readonly PlanStep[]
   readonly operations: readonly TransactionOperation[]
+  /** The same, parted into what can be done by one request each. */
+  readonly parts: readonly PlanPart[]
   /** What may have been meant by a rename that nobody has asked for. */
   readonly hints: readonly string[]
 }
 
-/** Throws CommandError for renames of what is not there, and for what no change of a schema can do. */
-export function planOf(current: SchemaState, wanted: SchemaState, renames: Renames): SchemaPlan {
+/** `failedIndexes`: names of those whose build has failed. Throws CommandError for renames of what is not there, and for what no change of a schema can do. */
+export function planOf(
+  current: SchemaState,
+  wanted: SchemaState,
+  renames: Renames,
+  failedIndexes: readonly string[] = [],
+): SchemaPlan {
   const renamed = applyRenames(current, renames)
   const from = new Map(renamed.schema.classes.map((cls) => [cls.className, cls]))
   const to = new Map(wanted.classes.map((cls) => [cls.className, cls]))
@@ -40,8 +47,8 @@ export function planOf(current: SchemaState, wanted: SchemaState, renames: Renam
   })
   for (const change of kept) refuseImpossible(change)
   const indexes = indexChanges(renamed.schema.indexes, wanted.indexes)
-  const parts: Part[] = [
-    ...indexes.dropped.map(dropIndex),
+  const parts: PlanPart[] = [
+    ...[...failedIndexes, ...indexes.dropped.map(({ name }) => name)].map(dropIndex),
     ...renamed.classes.map(renameClass),
     ...dropsAndRenames(kept, renamed),
     ...additions(added, kept),
@@ -52,12 +59,14 @@ export function planOf(current: SchemaState, wanted: SchemaState, renames: Renam
   return {
     steps: parts.flatMap(({ steps }) => steps),
     operations: parts.flatMap(({ operation }) => operation),
-    hints: hintsFor(added, dropped, kept),
+    parts,
+    hints: [...renamed.done, ...hintsFor(added, dropped, kept)],
   }
 }
 
-interface Part {
+export interface PlanPart {
   readonly steps: readonly PlanStep[]
+  /** One, or none where another part does it too. */
   readonly operation: readonly TransactionOperation[]
 }
 
@@ -107,7 +116,7 @@ function step(text: string, isLoss = false): PlanStep {
   return { text, isLoss }
 }
 
-function renameClass({ from, to }: { readonly from: string; readonly to: string }): Part {
+function renameClass({ from, to }: { readonly from: string; readonly to: string }): PlanPart {
   // Without a dot it would stay in its namespace.
   const classRename = namespaceOf(to) === null ? `.${to}` : to
   return {
@@ -117,7 +126,7 @@ function renameClass({ from, to }: { readonly from: string; readonly to: string 
 }
 
 /** Deleting one side of a link deletes the other, which is then not there to be deleted. */
-function dropsAndRenames(kept: readonly ClassChange[], renamed: RenamedSchema): Part[] {
+function dropsAndRenames(kept: readonly ClassChange[], renamed: RenamedSchema): PlanPart[] {
   const gone = new Set<string>()
   return kept.flatMap(({ before, dropped }) => {
     const { className } = before
@@ -147,7 +156,7 @@ function dropsAndRenames(kept: readonly ClassChange[], renamed: RenamedSchema): 
 }
 
 /** New classes and attributes are one operation, since they may refer to each other. */
-function additions(added: readonly SchemaClass[], kept: readonly ClassChange[]): Part[] {
+function additions(added: readonly SchemaClass[], kept: readonly ClassChange[]): PlanPart[] {
   const grown = kept.filter((change) => change.added.length > 0)
   if (added.length + grown.length === 0) return []
   const body: ClassDescription[] = [
@@ -166,7 +175,7 @@ function additions(added: readonly SchemaClass[], kept: readonly ClassChange[]):
 }
 
 /** DO has no statement for it. */
-function changeTypes({ before, after, changed }: ClassChange): Part {
+function changeTypes({ before, after, changed }: ClassChange): PlanPart {
   const steps = changed.map((attribute) => {
     const was = before.attributes.find(({ attributeName }) => attributeName === attribute.attributeName)
     const types = [was ?? attribute, attribute].map((one) => typeText(typeOf(one), 'asNeeded'))
@@ -176,7 +185,7 @@ function changeTypes({ before, after, changed }: ClassChange): Part {
   return { steps, operation: [{ method: 'put', uri: classUri(after.className), body }] }
 }
 
-function dropClass({ className }: SchemaClass): Part {
+function dropClass({ className }: SchemaClass): PlanPart {
   return { steps: [step(`DROP CLASS ${className}`, true)], operation: [{ method: 'delete', uri: classUri(className) }] }
 }
 
@@ -189,12 +198,12 @@ function subclassesFirst(dropped: readonly SchemaClass[]): SchemaClass[] {
   return [...dropped].sort((one, other) => depthOf(other.className) - depthOf(one.className))
 }
 
-function dropIndex({ name }: SchemaIndex): Part {
+function dropIndex(name: string): PlanPart {
   const uri = `/v1/index/${encodeURIComponent(name)}`
   return { steps: [step(`DROP INDEX ${name}`)], operation: [{ method: 'delete', uri }] }
 }
 
-function createIndex(index: SchemaIndex): Part {
+function createIndex(index: SchemaIndex): PlanPart {
   const { name, indexedClass, isUnique, keys } = index
   const body = { name, indexedClass, isUnique, keyAttributes: keys.map((attributeName) => ({ attributeName })) }
   return { steps: [step(indexText(index, 'asNeeded'))], operation: [{ method: 'post', uri: '/v1/index', body }] }

@@ -12,6 +12,8 @@ export interface RenamedSchema {
   readonly classes: readonly { readonly from: string; readonly to: string }[]
   /** By the name that the class has afterwards. */
   readonly attributes: readonly { readonly className: string; readonly from: string; readonly to: string }[]
+  /** Those that were done before, as by a command that was stopped: a sentence each. */
+  readonly done: readonly string[]
 }
 
 /** Classes are renamed before attributes, which may be given under either name of their class. Throws CommandError for what is not there. */
@@ -19,19 +21,26 @@ export function applyRenames(schema: SchemaState, renames: Renames): RenamedSche
   const known = new Set(schema.classes.map(({ className }) => className))
   const pairs = renames.map(pairOf)
   const classes = pairs.filter(({ from }) => known.has(from))
-  const newNames = new Map(classes.map(({ from, to }) => [from, to]))
+  const isDoneClass = ({ from, to }: Pair): boolean =>
+    !known.has(from) && known.has(to) && !known.has(from.slice(0, Math.max(0, from.lastIndexOf('.'))))
+  const doneClasses = pairs.filter(isDoneClass)
+  const newNames = new Map([...classes, ...doneClasses].map(({ from, to }) => [from, to]))
   const named = (className: string): string => newNames.get(className) ?? className
   const moved = schema.classes.map((cls) => renamedClass(cls, named))
+  const done = doneClasses.map(({ from, to }) => `${from} is ${to} already.`)
   const attributes = pairs
-    .filter(({ from }) => !known.has(from))
-    .map(({ from, to }) => {
+    .filter((pair) => !known.has(pair.from) && !doneClasses.includes(pair))
+    .flatMap(({ from, to }) => {
       const at = from.lastIndexOf('.')
       const className = named(from.slice(0, Math.max(0, at)))
       const attribute = from.slice(at + 1)
       const cls = moved.find((one) => one.className === className)
-      if (cls?.attributes.some(({ attributeName }) => attributeName === attribute) !== true)
-        throw wrong(`There is no class and no attribute ${from} to be renamed.`)
-      return { className, from: attribute, to }
+      const has = (name: string): boolean =>
+        cls?.attributes.some(({ attributeName }) => attributeName === name) === true
+      if (has(attribute)) return [{ className, from: attribute, to }]
+      if (!has(to)) throw wrong(`There is no class and no attribute ${from} to be renamed.`)
+      done.push(`${from} is ${className}.${to} already.`)
+      return []
     })
   const attributeNamed = (className: string, name: string): string => {
     return attributes.find((one) => one.className === className && one.from === name)?.to ?? name
@@ -39,6 +48,7 @@ export function applyRenames(schema: SchemaState, renames: Renames): RenamedSche
   return {
     classes,
     attributes,
+    done,
     schema: {
       classes: moved
         .map((cls) => withAttributeNames(cls, attributeNamed))
@@ -48,7 +58,12 @@ export function applyRenames(schema: SchemaState, renames: Renames): RenamedSche
   }
 }
 
-function pairOf(rename: string): { readonly from: string; readonly to: string } {
+interface Pair {
+  readonly from: string
+  readonly to: string
+}
+
+function pairOf(rename: string): Pair {
   const [from = '', to = '', ...others] = rename.split('=')
   if (from === '' || to === '' || others.length > 0) throw wrong(`${rename} is no rename: one is old=new.`)
   return { from, to }

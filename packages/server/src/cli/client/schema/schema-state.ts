@@ -33,6 +33,8 @@ interface ShownIndex {
   readonly indexedClass: string
   readonly isUnique: boolean
   readonly keyAttributes: readonly { readonly attributeName: string }[]
+  /** Of a server: one whose build has failed is of no use, and no part of a schema. */
+  readonly state?: string
 }
 
 export function schemaState(classes: readonly ClassRepresentation[], indexes: readonly ShownIndex[]): SchemaState {
@@ -47,7 +49,7 @@ export function schemaState(classes: readonly ClassRepresentation[], indexes: re
       }))
       .sort(by(({ className }) => className)),
     indexes: indexes
-      .filter(({ indexedClass }) => !isOwn(indexedClass))
+      .filter(({ indexedClass, state }) => !isOwn(indexedClass) && state !== 'failed')
       .map(({ name, indexedClass, isUnique, keyAttributes }) => {
         return { name, indexedClass, isUnique, keys: keyAttributes.map(({ attributeName }) => attributeName) }
       })

@@ -1,0 +1,86 @@
+/** Carries a plan out step by step, each a request of its own beside the work of others: what was done stays, and another run goes on behind it. */
+import { AshlarRequestError, type ClassAlteration, type ClassDescription, type IndexRequest } from '@ashlar/client'
+import type { CommandContext } from '../../command-context.ts'
+import { CommandError } from '../../command-error.ts'
+import { exitCodeOfStatus, exitCodes } from '../../exit-codes.ts'
+import { builtIndex } from '../indexes.ts'
+import type { PlanPart, SchemaPlan } from './schema-plan.ts'
+import type { SchemaState } from './schema-state.ts'
+
+export interface StepOptions {
+  readonly allowLoss?: boolean
+  readonly quiet?: boolean
+}
+
+/** Throws CommandError, which says how far it came and how it goes on. */
+export async function applySteps(context: CommandContext, { parts }: SchemaPlan, options: StepOptions): Promise<void> {
+  for (const [at, part] of parts.entries()) {
+    const place = `Step ${at + 1} of ${parts.length}`
+    context.output.note(`${place}: ${summaryOf(part)}`)
+    try {
+      await carryOut(context, part, options)
+    } catch (error) {
+      throw stoppedAt(error, place, context.signal)
+    }
+  }
+}
+
+/** Also those that a run before has begun. */
+export async function waitForIndexes(
+  context: CommandContext,
+  { indexes }: SchemaState,
+  options: StepOptions,
+): Promise<void> {
+  const wanted = new Set(indexes.map(({ name }) => name))
+  const building = (await context.client.listIndexes()).filter(({ name, state }) => {
+    return state === 'building' && wanted.has(name)
+  })
+  for (const { name } of building) {
+    context.output.note(`Waiting for index ${name}, which is being built.`)
+    await builtIndex(context, name, options)
+  }
+}
+
+function summaryOf({ steps }: PlanPart): string {
+  const [first = '', ...others] = steps.map(({ text }) => text.split('\n')[0]?.replace(/ \{$/, '') ?? '')
+  return others.length === 0 ? first : `${first}, and ${others.length} more`
+}
+
+async function carryOut(context: CommandContext, part: PlanPart, options: StepOptions): Promise<void> {
+  const { client } = context
+  for (const { method, uri, body } of part.operation) {
+    const [path = '', query] = uri.split('?')
+    const [, , kind, name] = path.split('/').map(decodeURIComponent)
+    if (kind === 'index' && name !== undefined) await client.deleteIndex(name)
+    else if (kind === 'index') {
+      const index = body as IndexRequest
+      await client.startIndex(index)
+      await builtIndex(context, index.name, options)
+    } else if (name === undefined) await client.defineClasses(body as readonly ClassDescription[])
+    else if (method === 'delete') await client.deleteClass(name)
+    else
+      await client.alterClass(name, body as ClassAlteration, {
+        cascade: query === 'cascade=true',
+        allowLoss: options.allowLoss === true,
+      })
+  }
+}
+
+const howToGoOn = 'What was done before stays: the same command goes on from there.'
+
+function stoppedAt(error: unknown, place: string, signal: AbortSignal): unknown {
+  if (error instanceof CommandError) return new CommandError(error.exitCode, `${place}: ${error.message}`, [howToGoOn])
+  if (signal.aborted)
+    return new CommandError(
+      exitCodes.interrupted,
+      `Stopped at ${place.toLowerCase()}, which was done, or not at all.`,
+      [howToGoOn],
+    )
+  if (!(error instanceof AshlarRequestError)) return error
+  const { status, type, message, valuesLost } = error
+  const lost = valuesLost.map(
+    ({ className, attributeName, values }) =>
+      `  ${className}.${attributeName}: ${values} values would be lost; if you mean it, add --allow-loss.`,
+  )
+  return new CommandError(exitCodeOfStatus(status), `${place}: ${message}`, [...lost, howToGoOn], { type, status })
+}
