@@ -18,6 +18,8 @@ export interface Bodies {
   bodyOf(request: FastifyRequest, reply: FastifyReply): BodyStream
   /** Admits the values of one; undefined where they are not counted. */
   admissionOf(request: FastifyRequest): AdmitValues | undefined
+  /** What those under way hold, small ones left out. */
+  readonly bytes: number
 }
 
 /**
@@ -37,6 +39,9 @@ export function limitBodies({ bodiesBytesMax, bodiesValuesMax, bodyTurnMsMax }: 
   )
   const responses = new WeakMap<IncomingMessage, ServerResponse>()
   return {
+    get bytes() {
+      return room.taken
+    },
     bodyOf({ raw }, reply) {
       const { 'content-length': length, 'transfer-encoding': transfer, 'content-encoding': encoding } = raw.headers
       const isPlain = transfer === undefined && encoding === undefined

@@ -27,6 +27,11 @@ export class BodyRoom {
     this.refusal = refusal
   }
 
+  /** What is held now. */
+  get taken(): number {
+    return this.held
+  }
+
   enter(body: object): void {
     this.bodies.add(body)
   }

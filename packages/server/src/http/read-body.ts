@@ -16,7 +16,7 @@ import { BodyLines } from '../json/body-lines.ts'
 import type { JsonLimits } from '../json/json-layout.ts'
 import { decodeText, parseJson } from '../json/parse-json.ts'
 import type { Limits } from '../limits.ts'
-import { limitBodies } from './bodies-under-way.ts'
+import type { Bodies } from './bodies-under-way.ts'
 import { collectBody } from './collect-body.ts'
 import { decompress } from './decompress.ts'
 import { noteBody } from './request-id.ts'
@@ -33,10 +33,9 @@ export type Handle = (request: FastifyRequest, reply: FastifyReply) => Promise<v
 export type WithBody = (handle: Handle, bytesMax?: number) => Handle
 
 /** To be called before any route is registered: from then on bodies are left to those handlers. */
-export function bodyReader(app: FastifyInstance, limits: Limits): WithBody {
+export function bodyReader(app: FastifyInstance, limits: Limits, { bodyOf, admissionOf }: Bodies): WithBody {
   for (const method of methodsWithBody)
     if (METHODS.includes(method)) app.addHttpMethod(method, { overrideExisting: true })
-  const { bodyOf, admissionOf } = limitBodies(limits)
   const boundsBy = (limit: 'bodyValuesMax' | 'objectValuesMax'): JsonLimits => {
     return { depthMax: limits.jsonDepthMax, valuesMax: limits[limit], valuesLimit: limit }
   }

@@ -34,6 +34,7 @@ import type { RequestTraces } from '../tracing/request-traces.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import { serveByAddress } from './arrivals.ts'
 import { auditRequest } from './audit-requests.ts'
+import { type Bodies, limitBodies } from './bodies-under-way.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { arrivalTimes, ConnectionCounts, limitConnections } from './connections.ts'
 import { registerHealth } from './health.ts'
@@ -131,7 +132,8 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   beginByTurns(app.server)
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
   const router = new Router(operations)
-  const withBody = bodyReader(app, limits)
+  const bodies = limitBodies(limits)
+  const withBody = bodyReader(app, limits, bodies)
   answerUnrouted(app, router, withBody)
   const followers = followersOf(app, limits)
   const underWay = stopInOrder(app, limits, http2)
@@ -142,11 +144,11 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   const statements = new Statements(limits, new BrokenOffReplies(options.logger), slowQueriesOf(options))
   const replies = { connections: underWay.connections, streamed: () => http2?.responses() ?? [] }
   lookAfterReplies(app, options, replies, statements)
-  for (const ended of security === undefined ? [] : [statements, followers]) {
+  for (const ended of security === undefined ? [] : [statements, followers])
     endInTime(ended, security as Security, options.logger)
-  }
   const startedAt = (peers.upSince ?? Date.now()) - performance.timeOrigin
-  const processMetrics = metricsOf(app, options, startedAt, { requests, underWay, statements, followers, counts })
+  const counted = { requests, underWay, statements, followers, bodies, counts }
+  const processMetrics = metricsOf(app, options, startedAt, counted)
   answerPeers(peers, toolRuns, statements, processMetrics, options.federatedDatabases)
   const fds = new FederatedDatabases(options.federatedDatabases, options.defaultAlias, options.places)
   registerOperations(
@@ -212,6 +214,7 @@ interface Counted {
   readonly underWay: RequestsUnderWay
   readonly statements: Statements
   readonly followers: ChangeFollowers
+  readonly bodies: Bodies
   readonly counts: ConnectionCounts
 }
 
@@ -219,7 +222,7 @@ function metricsOf(
   app: FastifyInstance,
   { audit, federatedDatabases }: ServerOptions,
   startedAtMs: number,
-  { requests, underWay, statements, followers, counts }: Counted,
+  { requests, underWay, statements, followers, bodies, counts }: Counted,
 ): () => ReadMetric[] {
   const numbers = new ProcessNumbers()
   app.addHook('onClose', async () => numbers.stop())
@@ -230,6 +233,7 @@ function metricsOf(
       connections: counts,
       statements,
       followers,
+      bodies,
       audit,
       federatedDatabases,
       numbers,

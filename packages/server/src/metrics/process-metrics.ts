@@ -13,6 +13,9 @@ export interface ProcessSource {
   readonly statements: Readonly<Record<'queued' | 'running' | 'sending', number>>
   readonly repliesBrokenOff: number
   readonly changeFollowers: number
+  /** Of the one of a federated database, by its alias, that is furthest behind. */
+  readonly followerLagMs: (alias: string) => number
+  readonly bodyBytes: number
   /** Where there is an audit log. */
   readonly audit: { readonly appended: number; readonly lost: number; readonly hasFailed: boolean } | undefined
   /** Of each federated database, by its alias. */
@@ -99,6 +102,22 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     help: 'Requests that follow the changes of a federated database, or wait for one.',
     together: 'sum',
     read: ({ changeFollowers }) => one(changeFollowers),
+  },
+  {
+    name: 'ashlar_change_follower_lag_seconds',
+    type: 'gauge',
+    help: 'For how long the follower of changes that is furthest behind has not had all of them; 0 where each has.',
+    labels: ['fd'],
+    together: 'max',
+    read: ({ databases, followerLagMs }) =>
+      [...databases.keys()].map((fd) => ({ labels: { fd }, value: followerLagMs(fd) / 1_000 })),
+  },
+  {
+    name: 'ashlar_body_bytes',
+    type: 'gauge',
+    help: 'What the bodies of requests under way hold, those of 64 KiB at most left out (bound: bodiesBytesMax).',
+    together: 'sum',
+    read: ({ bodyBytes }) => one(bodyBytes),
   },
   {
     name: 'ashlar_held_bytes',

@@ -15,7 +15,8 @@ export interface Counters {
     counts(): ProcessSource['statements']
     readonly brokenOff: { readonly count: number }
   }
-  readonly followers: { readonly count: number }
+  readonly followers: { readonly count: number; lagMs(alias: string): number }
+  readonly bodies: { readonly bytes: number }
   readonly audit: { readonly file: NonNullable<ProcessSource['audit']> } | undefined
   readonly federatedDatabases: readonly FederatedDatabase[]
   readonly numbers: ProcessNumbers
@@ -35,6 +36,8 @@ export function readProcess(counters: Counters): ReadMetric[] {
     statements: statements.counts(),
     repliesBrokenOff: statements.brokenOff.count,
     changeFollowers: followers.count,
+    followerLagMs: (alias) => followers.lagMs(alias),
+    bodyBytes: counters.bodies.bytes,
     audit: audit?.file,
     databases: new Map(counters.federatedDatabases.map((fd) => [fd.alias, fd.counts()])),
     loop: numbers.loop(),

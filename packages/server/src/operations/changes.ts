@@ -130,8 +130,9 @@ async function pageWithin(
   following: Following,
   asked: Asked,
   waitMs: number,
-  { signal }: Follower,
+  follower: Follower,
 ): Promise<ChangesPage> {
+  const { signal } = follower
   const endMs = performance.now() + waitMs
   for (let { since } = asked; ; ) {
     const seen = following.waiters.count
@@ -139,7 +140,11 @@ async function pageWithin(
     const leftMs = endMs - performance.now()
     if (page.changes.length > 0 || leftMs <= 0) return page
     since = page.position
-    if (page.isAtEnd) await following.waiters.wait(seen, leftMs, signal)
+    if (page.isAtEnd) {
+      follower.waits()
+      await following.waiters.wait(seen, leftMs, signal)
+      follower.goesOn()
+    }
     signal.throwIfAborted()
   }
 }
@@ -182,8 +187,9 @@ async function* changeEvents(
   asked: Asked,
   { first, seen }: { readonly first: ChangesPage; readonly seen: number },
   heartbeatMs: number,
-  { signal, end }: Follower,
+  follower: Follower,
 ): AsyncGenerator<ServerEvent> {
+  const { signal } = follower
   let [page, count] = [first, seen]
   // The position that the client has, by the events that it got.
   let told = ''
@@ -206,14 +212,16 @@ async function* changeEvents(
           yield {}
           lastEventMs = performance.now()
         }
+        follower.waits()
         await following.waiters.wait(count, Math.max(1, lastEventMs + heartbeatMs - performance.now()), signal)
+        follower.goesOn()
         signal.throwIfAborted()
       }
       count = following.waiters.count
       page = await following.changes.page({ ...asked, since: page.position, signal })
     }
   } finally {
-    end()
+    follower.end()
   }
 }
 

@@ -42,8 +42,9 @@ async function* liveEvents(
   live: LiveQuery,
   { begun, step: first, seen }: Beginning,
   heartbeatMs: number,
-  { signal, end }: Follower,
+  follower: Follower,
 ): AsyncGenerator<ServerEvent> {
+  const { signal } = follower
   let [step, count] = [first, seen]
   /** The position that the client has. */
   let told: string | undefined
@@ -66,7 +67,9 @@ async function* liveEvents(
         lastEventMs = performance.now()
       }
       if (step.isAtEnd) {
+        follower.waits()
         await following.waiters.wait(count, Math.max(1, lastEventMs + heartbeatMs - performance.now()), signal)
+        follower.goesOn()
       }
       if (workedMs > 0) await delay(Math.min(workedMs * liveRestPerWork, heartbeatMs), signal)
       signal.throwIfAborted()
@@ -75,7 +78,7 @@ async function* liveEvents(
     }
   } finally {
     live.end()
-    end()
+    follower.end()
   }
 }
 

@@ -8,7 +8,7 @@ import { StopSignal } from './stop-signal.ts'
 
 type FollowerLimits = Pick<ServerLimits, 'changeFollowersMax' | 'changeFollowersPerAddressMax'>
 
-interface Following {
+interface Begun {
   readonly address: string
   readonly alias: string
   readonly caller: Caller
@@ -16,9 +16,18 @@ interface Following {
   readonly signal: CancelSignal
 }
 
+interface Following extends Begun {
+  /** By `performance.now()`; undefined where it has all changes. */
+  behindSinceMs: number | undefined
+}
+
 export interface Follower {
   /** Ends also where the caller loses a right, and where the server stops. */
   readonly signal: StopSignal
+  /** It has all changes that there are, and waits for others. */
+  waits(): void
+  /** There may be changes that it has not. */
+  goesOn(): void
   /** To be called once it is done, at the latest when the client has gone. */
   end(): void
 }
@@ -37,9 +46,19 @@ export class ChangeFollowers {
     return this.all.size
   }
 
+  /** For how long the one of a federated database that is furthest behind has not had all changes. */
+  lagMs(alias: string): number {
+    const now = performance.now()
+    let lagMs = 0
+    for (const following of this.all.values()) {
+      if (following.alias === alias) lagMs = Math.max(lagMs, now - (following.behindSinceMs ?? now))
+    }
+    return lagMs
+  }
+
   /** Throws ServerBusy, TooManyFollowers, ShuttingDown. */
-  begin(following: Following): Follower {
-    const address = networkOf(following.address)
+  begin(begun: Begun): Follower {
+    const address = networkOf(begun.address)
     const ofAddress = this.byAddress.get(address) ?? 0
     if (this.isStopping) throw stopped()
     if (ofAddress >= this.limits.changeFollowersPerAddressMax) {
@@ -51,14 +70,21 @@ export class ChangeFollowers {
     if (this.all.size >= this.limits.changeFollowersMax) {
       throw new AshlarError('ServerBusy', `${this.all.size} requests follow changes already (changeFollowersMax).`)
     }
-    const { signal: ofClient } = following
+    const { signal: ofClient } = begun
     const signal = new StopSignal()
     const gone = (): void => {
       signal.abort(ofClient.reason as Error)
       follower.end()
     }
+    const state: Following = { ...begun, behindSinceMs: performance.now() }
     const follower: Follower = {
       signal,
+      waits: () => {
+        state.behindSinceMs = undefined
+      },
+      goesOn: () => {
+        state.behindSinceMs ??= performance.now()
+      },
       end: () => {
         if (!this.all.delete(follower)) return
         ofClient.removeEventListener('abort', gone)
@@ -67,7 +93,7 @@ export class ChangeFollowers {
         else this.byAddress.set(address, left)
       },
     }
-    this.all.set(follower, following)
+    this.all.set(follower, state)
     this.byAddress.set(address, ofAddress + 1)
     if (ofClient.aborted) gone()
     else ofClient.addEventListener('abort', gone)

@@ -7,8 +7,10 @@ import { text } from 'node:stream/consumers'
 import type { Grant } from '@ashlar/engine'
 import type { FastifyInstance } from 'fastify'
 import { expect } from 'vitest'
+import { everyone } from '../../src/security/caller.ts'
 import { addRole, changeRole } from '../../src/security/own-roles.ts'
 import { revokeToken } from '../../src/security/tokens.ts'
+import { ChangeFollowers } from '../../src/statements/change-followers.ts'
 import { basic, openSecureServer, passwordOf } from '../unit/open-secure-server.ts'
 import { openServer } from '../unit/open-server.ts'
 import { rule } from './rule.ts'
@@ -120,4 +122,34 @@ rule('2.4.7', 'they are bounded by limits of their own, and end with the server'
   const ends = [left, again].map((response) => text(response))
   await close()
   for (const events of await Promise.all(ends)) expect(lastEvent(events)).toMatchObject({ type: 'ShuttingDown' })
+})
+
+rule('2.4.7', 'how far the one that is furthest behind is, is measured', async () => {
+  const followers = new ChangeFollowers({ changeFollowersMax: 9, changeFollowersPerAddressMax: 9 })
+  const caller = everyone
+  const begin = (alias: string) =>
+    followers.begin({ address: '127.0.0.1', alias, caller, signal: new AbortController().signal })
+  const [first, second, other] = [begin('a'), begin('a'), begin('b')]
+  const untilLater = (): void => {
+    for (const begunMs = performance.now(); performance.now() - begunMs < 3; );
+  }
+  untilLater()
+  expect(followers.lagMs('a')).toBeGreaterThan(2)
+  first.waits()
+  other.waits()
+  expect([followers.lagMs('a') > 2, followers.lagMs('b'), followers.lagMs('c')]).toEqual([true, 0, 0])
+  second.waits()
+  expect(followers.lagMs('a')).toBe(0)
+  second.goesOn()
+  untilLater()
+  second.goesOn()
+  expect(followers.lagMs('a')).toBeGreaterThan(2)
+  second.end()
+  expect(followers.lagMs('a')).toBe(0)
+  const { app } = await openServer()
+  const response = await follow(await listening(app))
+  const lag = async () =>
+    /^ashlar_change_follower_lag_seconds\{fd="\w+"\} (\S+)$/m.exec((await app.inject('/metrics')).body)?.[1]
+  await expect.poll(lag).toBe('0')
+  response.destroy()
 })
