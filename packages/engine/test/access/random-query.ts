@@ -89,6 +89,12 @@ export const query = fc.oneof(
       return `FROM Item a, (FROM Item WHERE ${where} RETURN *) AS b WHERE b.n = a.n ORDER BY a, b RETURN a, b`
     }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(predicate, fc.constantFrom('UNION', 'UNION ALL')).map(([where, word]) => {
+      return `FROM Item WHERE ${where} RETURN $$ID AS id, n ${word} FROM Hub RETURN $$ID, COUNT(items) ORDER BY id, n`
+    }),
+  },
   { weight: 2, arbitrary: predicate.map((where) => `LOOKUP Item WHERE ${where}`) },
   { weight: 2, arbitrary: predicate.map((where) => `FROM (FROM Item WHERE ${where} RETURN owner) RETURN *`) },
   {

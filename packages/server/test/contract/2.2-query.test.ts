@@ -410,3 +410,13 @@ rule('2.2.54', 'window functions', async () => {
   ])
   expectProblem(await query({ query: 'FROM Shop.Item WHERE RANK() OVER () = 1 RETURN *' }), 422, 'QueryError')
 })
+
+rule('2.2.55', 'UNION', async () => {
+  const parts = 'FROM Shop.Item WHERE code = 0 RETURN code AS n'
+  expect(
+    (await query({ query: `${parts} UNION ${parts} UNION FROM Shop.Item RETURN code ORDER BY n TAKE 2` })).json,
+  ).toEqual([{ n: 0 }, { n: 1 }])
+  expect((await query({ query: `${parts} UNION ALL ${parts}` })).json).toEqual([{ n: 0 }, { n: 0 }])
+  expectProblem(await query({ query: `${parts} UNION FROM Shop.Item RETURN code, code` }), 422, 'QueryError')
+  expectProblem(await query({ query: `${parts} ORDER BY n UNION ${parts}` }), 400, 'QuerySyntaxError')
+})

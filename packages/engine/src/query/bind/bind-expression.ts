@@ -8,6 +8,7 @@ import { bindCase } from './bind-case.ts'
 import { bindOperation } from './bind-operation.ts'
 import { bindMember, bindName, bindSlice, bindSubscript } from './bind-path.ts'
 import { bindShape } from './bind-shape.ts'
+import { bindUnion } from './bind-union.ts'
 import { bindCast, bindCreate, bindElements, bindInterval, bindPairs, bindStructure } from './bind-value.ts'
 import { bindWindow } from './bind-window.ts'
 import type { Bound } from './bound.ts'
@@ -60,6 +61,8 @@ export function bindExpression(expression: Expression, scope: Scope, binder: Bin
       return bindStructure(expression, scope, binder)
     case 'nested':
       return bindNested(expression.statement, expression, scope, binder)
+    case 'union':
+      return bindUnion(expression, binder)
     case 'shape':
       return bindShape(expression, scope, binder)
   }

@@ -62,7 +62,7 @@ function bindJoin(statement: SelectStatement, binder: Binder): BoundJoin {
     sources.length === 1 && only?.type.kind === 'record'
       ? withFields(bound, only, only.type, own, binder)
       : withAllNames(bound, names, own, binder)
-  return { sources, clauses, ...rowTypeOf(clauses, { kind: 'null' }) }
+  return { sources, clauses, ...rowTypeOf(clauses, { kind: 'null' }, statement) }
 }
 
 /** `RETURN *` of records: their fields. */

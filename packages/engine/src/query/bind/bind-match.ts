@@ -96,7 +96,7 @@ export function bindMatch(statement: MatchStatement, binder: Binder, walkEdgesMa
   const bound = vertices.map((vertex) => bindVertex(vertex, scope, binder))
   const clauses = bindClauses(statement, scope, binder)
   const whole = withAllNames(clauses, names, scope, binder)
-  return { vertices: bound, patterns, clauses: whole, ...rowTypeOf(whole, walkType) }
+  return { vertices: bound, patterns, clauses: whole, ...rowTypeOf(whole, walkType, statement) }
 }
 
 function edgeValue({ slot, isVariable, edgeObject }: BoundEdge): Bound {

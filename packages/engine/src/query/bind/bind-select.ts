@@ -54,7 +54,7 @@ export function bindSelect(statement: SelectStatement, binder: Binder): BoundSel
   const scope = sourceScope(slot, self, statement.source.alias)
   const clauses = bindClauses(statement, scope, binder)
   refuseAttributeNames(statement, source, binder)
-  return { source, slot, clauses, ...rowTypeOf(clauses, self) }
+  return { source, slot, clauses, ...rowTypeOf(clauses, self, statement) }
 }
 
 /** LOOKUP: one reference, that of the object with the lowest OID. */
@@ -85,9 +85,13 @@ export const noClauses: BoundClauses = {
 }
 
 /** `RETURN *`: the objects. One projection: its values. Several: records of them. */
-export function rowTypeOf(clauses: BoundClauses, self: ValueType): { rowType: ValueType; isSingle: boolean } {
+export function rowTypeOf(
+  clauses: BoundClauses,
+  self: ValueType,
+  { ofUnion }: Returned,
+): { rowType: ValueType; isSingle: boolean } {
   const { projections, groupBy } = clauses
-  const isSingle = groupBy !== undefined && groupBy.length === 0 && projections?.length === 1
+  const isSingle = ofUnion === undefined && groupBy !== undefined && groupBy.length === 0 && projections?.length === 1
   const [only] = projections ?? []
   if (projections === undefined) return { rowType: self, isSingle: false }
   if (only !== undefined && projections.length === 1) return { rowType: only.expression.type, isSingle }
@@ -118,10 +122,13 @@ export function bindRowsSource(
   const { type } = rows
   if (type.kind === 'null' || type.kind === 'map') return undefined
   const row = type.kind === 'collection' ? type.element : type
-  const statement = source.references.kind === 'nested' ? source.references.statement : undefined
+  const { references } = source
+  const union = references.kind === 'union' ? references : undefined
+  const statement = references.kind === 'nested' ? references.statement : union?.parts[0]
   const [only, second] =
     statement?.kind === 'select' || statement?.kind === 'match' ? (statement.projections ?? []) : []
-  if (isReference(row) || row.kind === 'null') return undefined
+  const isColumn = union !== undefined && only !== undefined
+  if (!isColumn && (isReference(row) || row.kind === 'null')) return undefined
   if (only !== undefined && second === undefined) {
     return { rows, row: { kind: 'record', fields: [{ name: only.name, type: row }] }, isWrapped: true }
   }
@@ -172,7 +179,7 @@ export function bindClauses(clauses: Clauses & Returned, scope: Scope, binder: B
   const windows: BoundWindow[] = []
   const rows: Scope = { ...scope, aggregates: collector, groupKeys, windows }
   const bound = projections?.map((projection) => bindProjection(projection, rows, binder, isDistinct))
-  if (bound !== undefined) refuseSameNames(bound, projections ?? [], binder)
+  if (bound !== undefined && clauses.ofUnion !== 'other') refuseSameNames(bound, projections ?? [], binder)
   const named: Scope = { ...rows, aliases: new Map(bound?.map(({ name, expression }) => [name, expression])) }
   const having = clauses.having === undefined ? undefined : bindHaving(clauses.having, named, binder)
   const orderBy = clauses.orderBy.map(({ expression, isDescending }) => {

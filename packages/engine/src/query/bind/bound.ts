@@ -130,6 +130,16 @@ export type Bound =
   | (Node & { readonly kind: 'isEmpty'; readonly operand: Bound })
   /** `v IN c`, ANY_EQUAL, ALL_EQUAL, OF_EQUAL, and ANY, ALL, OF, whose predicate sees the element in `slot`. */
   | (Node & {
+      /** Rows of several statements: lists of them, or single ones. */
+      readonly kind: 'union'
+      readonly operands: readonly Bound[]
+      readonly distinctParts: number
+      /** Of the columns. */
+      readonly types: readonly ValueType[]
+      /** A row is the value of its only column, not a record of it. */
+      readonly isOneColumn: boolean
+    })
+  | (Node & {
       readonly kind: 'quantifier'
       readonly mode: 'any' | 'all' | 'atLeast'
       readonly count: Bound | undefined
@@ -324,6 +334,7 @@ export function partsOf(bound: Bound): readonly Bound[] {
     case 'concat':
     case 'coalesce':
     case 'inner':
+    case 'union':
       return bound.operands
     case 'compare':
     case 'arithmetic':
@@ -355,9 +366,8 @@ export function partsOf(bound: Bound): readonly Bound[] {
     case 'interval':
       return bound.parts.map(({ amount }) => amount)
     case 'structure':
-      return bound.assignments.map(({ value }) => value)
     case 'create':
-      return bound.create.assignments.map(({ value }) => value)
+      return (bound.kind === 'create' ? bound.create : bound).assignments.map(({ value }) => value)
   }
 }
 

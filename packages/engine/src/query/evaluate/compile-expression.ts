@@ -18,6 +18,7 @@ import { compileCollection } from './compile-collection.ts'
 import { compileComparison, compileLogical, compileMatches, compileQuantifier } from './compile-predicate.ts'
 import { compileShape, evaluateAll } from './compile-shape.ts'
 import { compileOwner } from './compile-target.ts'
+import { compileUnion } from './compile-union.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
 import { inParts, type Places, textSteps, valueSteps } from './in-parts.ts'
@@ -134,6 +135,8 @@ function compileNode(bound: Exclude<Bound, { kind: 'given' }>, compiler: Compile
     case 'elements':
     case 'pairs':
       return compileCollection(bound, compiler)
+    case 'union':
+      return compileUnion(bound, compiler)
     default:
       return compileValue(bound, compiler)
   }

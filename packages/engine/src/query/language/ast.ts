@@ -42,6 +42,7 @@ export type Expression =
   | IntervalExpression
   | StructureExpression
   | NestedExpression
+  | UnionExpression
   | ShapeExpression
 
 export interface LiteralExpression extends Span {
@@ -143,6 +144,15 @@ export interface NestedExpression extends Span {
   readonly statement: Statement
 }
 
+/** `FROM … UNION FROM …`: the rows of the statements, where the source of the statement around them stands. */
+export interface UnionExpression extends Span {
+  readonly kind: 'union'
+  /** Without ORDER BY, SKIP and TAKE, which belong to the statement around them. */
+  readonly parts: readonly (SelectStatement | MatchStatement)[]
+  /** Of so many of the first parts, rows of equal values are one; 0 = UNION ALL throughout. */
+  readonly distinctParts: number
+}
+
 /** `orders{number, total WHERE total > 10}`: what is shown of each object, where a column or an entry of another shape stands. */
 export interface ShapeExpression extends Span {
   readonly kind: 'shape'
@@ -201,6 +211,8 @@ export type Projections = readonly Projection[] | undefined
 
 /** What RETURN asks for. */
 export interface Returned {
+  /** Its place in a UNION, whose statements have rows also where they give one value; the names of columns are those of the first. */
+  readonly ofUnion?: 'first' | 'other'
   readonly projections: Projections
   /** Rows of equal values are one. */
   readonly isDistinct: boolean

@@ -202,6 +202,6 @@ function shapeWhile({ text }: TokenCursor, limit: LimitClause): AshlarError {
 const textOrBlank = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\/)+/g
 
 /** Each run of blanks and comments outside of texts as one blank. */
-function squeezed(written: string): string {
+export function squeezed(written: string): string {
   return written.replace(textOrBlank, (piece) => (piece[0] === "'" || piece[0] === '"' ? piece : ' ')).trim()
 }

@@ -4,6 +4,7 @@ import type {
   Clauses,
   ExplainStatement,
   Expression,
+  MatchStatement,
   SelectStatement,
   ShowStatement,
   Source,
@@ -26,6 +27,7 @@ import { parseExpression } from './parse-expression.ts'
 import { parseForEach, parseIf, parseImport, parseLet, parseUse } from './parse-flow.ts'
 import { parseMatch } from './parse-match.ts'
 import { parseCreateIndex, parseDropIndex, parseSchemaUpdate } from './parse-schema.ts'
+import { parseUnion } from './parse-union.ts'
 import { isStatementAt, statementBeginnings } from './statement-words.ts'
 import type { Token } from './token.ts'
 import { TokenCursor } from './token-cursor.ts'
@@ -91,7 +93,18 @@ function parseWord(cursor: TokenCursor, word: string, start: number): Statement 
   const parser = parsers[word]
   if (parser === undefined) return undefined
   cursor.next()
-  return parser(cursor, start)
+  const statement = parser(cursor, start)
+  const isUnion = cursor.isWord('UNION') && (statement.kind === 'select' || statement.kind === 'match')
+  return isUnion ? parseUnion(cursor, statement, parsePart) : statement
+}
+
+/** A statement of a UNION. */
+function parsePart(cursor: TokenCursor): SelectStatement | MatchStatement {
+  const { start } = cursor.peek()
+  const word = cursor.wordAt() ?? ''
+  if (!rowsWords.includes(word)) throw cursor.unexpected(rowsWords)
+  cursor.next()
+  return parsers[word]?.(cursor, start) as SelectStatement | MatchStatement
 }
 
 const parsers: Readonly<Record<string, (cursor: TokenCursor, start: number) => Statement>> = {
