@@ -37,7 +37,11 @@ export class FederatedDatabases {
     }
     const fd = this.byAlias.get(fdAlias)
     if (fd !== undefined) return fd
-    throw new ServerError('FederatedDatabaseNotFound', `There is no federated database '${fdAlias.slice(0, 64)}'.`)
+    const others = listed(this.namesFor(caller))
+    throw new ServerError(
+      'FederatedDatabaseNotFound',
+      `There is no federated database '${fdAlias.slice(0, 64)}'${others}.`,
+    )
   }
 
   /**
@@ -69,6 +73,15 @@ export class FederatedDatabases {
   private namesFor(caller: Asking, among = this.all): string[] {
     return among.map(({ alias }) => alias).filter((alias) => caller.mayAnything(alias))
   }
+}
+
+const namedMax = 20
+
+/** What there is, for one that is not; bounded. */
+function listed(names: readonly string[]): string {
+  if (names.length === 0) return ''
+  const more = names.length > namedMax ? `, and ${names.length - namedMax} more` : ''
+  return `; there ${names.length === 1 ? 'is' : 'are'} ${names.slice(0, namedMax).join(', ')}${more}`
 }
 
 function oneOf(names: readonly string[]): string {

@@ -17,6 +17,8 @@ import { typeOfStatement } from '../query/statements/statement-kinds.ts'
 import { noTextFormats } from '../query/values/text-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
+import { truncateForMessage } from '../schema/command-error.ts'
+import { didYouMean } from '../schema/names.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Snapshot } from '../store/store.ts'
 import type { RecordChange } from './decode-change.ts'
@@ -44,7 +46,9 @@ export class ChangeFilter {
   ) {
     const cls = className === undefined ? undefined : catalog.findClass(className)
     if (className !== undefined && cls === undefined) {
-      throw new AshlarError('UnknownClass', `There is no class '${className.slice(0, 300)}'.`)
+      const names = catalog.classes.map(({ name }) => name)
+      const hint = didYouMean(className, names)
+      throw new AshlarError('UnknownClass', `There is no class '${truncateForMessage(className)}'.${hint}`)
     }
     this.cls = cls
     if (where === undefined) return

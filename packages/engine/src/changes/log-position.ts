@@ -23,7 +23,7 @@ export function parsePosition(text: string): LogPosition {
   if (found === null || !Number.isSafeInteger(number) || epoch > 0xffff_ffff || part > 0xffff_ffff) {
     throw new AshlarError(
       'MalformedRequest',
-      `'${text.slice(0, 100)}' is not a position of the change log: that is what an earlier reply gave, such as 1763900000-42.`,
+      `'${text.slice(0, 100)}' is not a position of the change log: that is what an earlier reply gave, such as 1763900000-42; without one, first or now.`,
     )
   }
   return { epoch, number, within: found[3] === undefined ? undefined : { part, index } }

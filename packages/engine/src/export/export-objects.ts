@@ -14,6 +14,7 @@ import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
 import { representIndex } from '../schema/index-definition.ts'
+import { didYouMean } from '../schema/names.ts'
 import { type ClassRepresentation, representClass } from '../schema/representation.ts'
 import type { Bytes, Entry, KeyRange, Snapshot, SnapshotOptions } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
@@ -76,7 +77,10 @@ export async function exportObjects(
 /** Throws ClassNotFound, ClassNotReferenceable. */
 function classNamed(catalog: Catalog, name: string): SchemaClass {
   const cls = catalog.findClass(name)
-  if (cls === undefined) throw new AshlarError('ClassNotFound', `There is no class '${truncateForMessage(name)}'.`)
+  if (cls === undefined) {
+    const names = catalog.classes.map((one) => one.name)
+    throw new AshlarError('ClassNotFound', `There is no class '${truncateForMessage(name)}'.${didYouMean(name, names)}`)
+  }
   if (cls.isReferenceable) return cls
   const message = `Class ${cls.name} is embeddable: its objects exist only within other objects.`
   throw new AshlarError('ClassNotReferenceable', message)

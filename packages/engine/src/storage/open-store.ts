@@ -17,26 +17,38 @@ export interface OpenStoreOptions extends StoreOptions {
  * Addresses are `lmdb:<directory>`, `postgres://…` and `memory:`; any other throws an `Error` with one sentence for the operator.
  */
 export async function openStore(address: string, options: OpenStoreOptions = {}): Promise<StoreWithBackup> {
+  const problem = addressProblem(address)
+  if (problem !== undefined) throw new Error(problem)
   const colon = address.indexOf(':')
-  if (colon < 0) throw new Error(`The store address '${address}' names no kind of store; use ${knownAddresses}.`)
-  const kind = address.slice(0, colon)
   const location = address.slice(colon + 1)
-  switch (kind) {
+  switch (address.slice(0, colon)) {
     case 'lmdb':
-      if (location === '') throw new Error(`The store address '${address}' names no directory; use lmdb:<directory>.`)
       return (await import('../store/lmdb/lmdb-store.ts')).openLmdbStore(location, options)
     case 'memory':
-      if (location !== '')
-        throw new Error(
-          `The store address '${address}' has more than its kind; the address of a store in memory is memory:.`,
-        )
       return withBackup(await openMemoryStore())
+    default:
+      return withBackup(await openPostgres(address, options))
+  }
+}
+
+/** Why it is no address of a store, a sentence for the operator; undefined where it is one, whether or not there is such a store. */
+export function addressProblem(address: string): string | undefined {
+  const colon = address.indexOf(':')
+  if (colon < 0) return `The store address '${address}' names no kind of store; use ${knownAddresses}.`
+  const kind = address.slice(0, colon)
+  const isEmpty = colon === address.length - 1
+  switch (kind) {
+    case 'lmdb':
+      return isEmpty ? `The store address '${address}' names no directory; use lmdb:<directory>.` : undefined
+    case 'memory':
+      if (isEmpty) return undefined
+      return `The store address '${address}' has more than its kind; the address of a store in memory is memory:.`
     case 'postgres':
     case 'postgresql':
-      return withBackup(await openPostgres(address, options))
+      return undefined
     default:
       // What follows the kind could hold a password.
-      throw new Error(`The store address '${kind}:…' names an unknown kind of store; use ${knownAddresses}.`)
+      return `The store address '${kind}:…' names an unknown kind of store; use ${knownAddresses}.`
   }
 }
 

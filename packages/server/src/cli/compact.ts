@@ -1,5 +1,7 @@
 /** `ashlar compact`: gives back the free space of a store, while a server goes on with it. */
 import type { Command } from 'commander'
+import { CommandError } from './command-error.ts'
+import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
 
 export function addCompactCommand(program: Command): void {
@@ -13,6 +15,8 @@ export function addCompactCommand(program: Command): void {
 }
 
 async function compact(address: string, signal: AbortSignal): Promise<void> {
+  if (!/^lmdb:./.test(address))
+    throw new CommandError(exitCodes.usage, `Only stores at lmdb:<directory> can be compacted, not ${kindOf(address)}.`)
   const { compactStore } = await import('@ashlar/engine')
   try {
     const { entries, bytesBefore, bytesAfter, aloneMs } = await compactStore(address, { signal })
@@ -23,4 +27,9 @@ async function compact(address: string, signal: AbortSignal): Promise<void> {
     if (!signal.aborted) throw error
     throw new Error('The compaction was stopped; the store is as it was.')
   }
+}
+
+/** What follows the kind could hold a password. */
+function kindOf(address: string): string {
+  return address.includes(':') ? `${address.slice(0, address.indexOf(':'))}:…` : address
 }

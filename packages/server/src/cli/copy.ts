@@ -3,6 +3,8 @@ import { existsSync, realpathSync } from 'node:fs'
 import type { CopyReport, Store } from '@ashlar/engine'
 import type { Command } from 'commander'
 import { closeAs } from '../security/close-to-others.ts'
+import { CommandError } from './command-error.ts'
+import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
 
 export function addCopyCommand(program: Command): void {
@@ -23,6 +25,7 @@ export function addCopyCommand(program: Command): void {
 
 async function copy(from: string, to: string, signal: AbortSignal): Promise<void> {
   const { openStore } = await import('@ashlar/engine')
+  await refuseAddresses([from, to])
   // First, since opening the target makes its directory: a mistyped source leaves nothing behind.
   const source = await openStore(from, { isReadOnly: true })
   try {
@@ -43,6 +46,15 @@ async function copy(from: string, to: string, signal: AbortSignal): Promise<void
   }
 }
 
+/** Throws CommandError for what is no address of a store. */
+async function refuseAddresses(addresses: readonly string[]): Promise<void> {
+  const { addressProblem } = await import('@ashlar/engine')
+  for (const address of addresses) {
+    const problem = addressProblem(address)
+    if (problem !== undefined) throw new CommandError(exitCodes.usage, problem)
+  }
+}
+
 function refuseSame(from: string, to: string): void {
   const [source, target] = [from, to].map((address) => /^lmdb:(.+)$/.exec(address)?.[1])
   if (source === undefined || target === undefined || !existsSync(target)) return
@@ -51,6 +63,7 @@ function refuseSame(from: string, to: string): void {
 
 async function copyFromArchive(path: string, to: string, signal: AbortSignal): Promise<void> {
   const { copyArchive } = await import('./archive/copy-archive.ts')
+  await refuseAddresses([to])
   const bar = await stepBar('done')
   try {
     const { objects, head, report } = await copyArchive(path, to, { signal, onProgress: bar.show })

@@ -63,9 +63,17 @@ function placeOf(error: AshlarRequestError, text: string | undefined): string[] 
       ? []
       : [`  operation ${operation}`]),
     // The message says it already where there is one fault.
-    ...(errors.length < 2 ? [] : errors.map(({ pointer, message }) => `  ${pointer}: ${message}`)),
+    ...(errors.length < 2 ? elementOf(errors) : errors.map(({ pointer, message }) => `  ${pointer}: ${message}`)),
     ...valuesLost.map(({ className, attributeName, values }) => `  ${className}.${attributeName}: ${values} values`),
   ]
+}
+
+/** Which element of a list it is, where the body was one. */
+function elementOf([only]: AshlarRequestError['errors']): string[] {
+  const [, element, place] = /^\/(\d+)(\/.*)?$/s.exec(only?.pointer ?? '') ?? []
+  return element === undefined
+    ? []
+    : [`  element ${Number(element) + 1} of the list${place === undefined ? '' : `, at ${place}`}`]
 }
 
 /** Characters of a long line that are shown around the fault. */

@@ -33,6 +33,6 @@ export function addIndexCommand(program: Command): void {
 
 export function addToolCommand(program: Command): void {
   const tools = program.command('tool').description('The administrative tools of a server.')
-  addClientCommand(tools, 'list', 'List the tools and their flags.', 'listTools')
+  addClientCommand(tools, 'list', 'List the tools and their flags.', 'listTools', { isOfServer: true })
   addClientCommand(tools, 'run <tool> [flag...]', 'Run a tool; a flag is name=value.', 'runTool')
 }

@@ -25,7 +25,7 @@ export class TableLayout {
     this.options = options
     this.head = head.map((cell) => printable(cell))
     const widest = this.head.map((cell, at) =>
-      rows.reduce((width, row) => Math.max(width, stringWidth(printable(row[at] ?? ''))), stringWidth(cell)),
+      rows.reduce((width, row) => Math.max(width, widthOf(printable(row[at] ?? ''))), widthOf(cell)),
     )
     this.widths = options.columns === undefined ? widest : fitted(widest, options.columns)
     this.areNumbers = head.map((_, at) => rows.length > 0 && rows.every((row) => isNumber(row[at] ?? '')))
@@ -43,7 +43,7 @@ export class TableLayout {
     return this.widths
       .map((width, at) => {
         const cell = this.options.columns === undefined ? (cells[at] ?? '') : cut(cells[at] ?? '', width)
-        const blanks = ' '.repeat(Math.max(0, width - stringWidth(cell)))
+        const blanks = ' '.repeat(Math.max(0, width - widthOf(cell)))
         return this.areNumbers[at] === true ? blanks + cell : cell + blanks
       })
       .join(' '.repeat(gap))
@@ -74,11 +74,12 @@ const segmenter = new Intl.Segmenter()
 
 /** With an ellipsis for what is left out. */
 function cut(text: string, width: number): string {
-  if (stringWidth(text) <= width) return text
+  if (widthOf(text) <= width) return text
+  if (isPlain(text)) return `${text.slice(0, Math.max(0, width - 1))}…`
   let shown = ''
   let used = 1
   for (const { segment } of segmenter.segment(text)) {
-    used += stringWidth(segment)
+    used += widthOf(segment)
     if (used > width) break
     shown += segment
   }
@@ -91,10 +92,20 @@ function isNumber(cell: string): boolean {
 
 /** Control characters, which could steer a terminal, as `\n` or `\x1b`; so also what turns the direction of text. */
 export function printable(text: string, kind: 'cell' | 'lines' = 'cell'): string {
+  if (isPlain(text)) return text
   return text.replaceAll(kind === 'cell' ? steering : steeringInLines, (character) => {
     const code = character.charCodeAt(0)
     return escapes[character] ?? (code < 256 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`)
   })
+}
+
+/** Visible ASCII and blanks: as wide as it is long, and as it is shown. Most cells are, and to find that out takes a hundredth of all else. */
+function isPlain(text: string): boolean {
+  return /^[\x20-\x7e]*$/.test(text)
+}
+
+function widthOf(text: string): number {
+  return isPlain(text) ? text.length : stringWidth(text)
 }
 
 const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }

@@ -203,8 +203,11 @@ export class TokenCursor {
   /** An error at the next token; `hint`: what its writer may have meant. */
   unexpected(expected: readonly string[], hint = advice(this)): AshlarError {
     const token = this.peek()
-    const shown = token.kind === 'end' ? token.text : `'${truncateForMessage(this.text.slice(token.start, token.end))}'`
-    const message = hint === undefined ? `${shown} does not fit here` : `${shown} does not fit here: ${hint}`
+    const problem =
+      token.kind === 'end'
+        ? 'the text ends here'
+        : `'${truncateForMessage(this.text.slice(token.start, token.end))}' does not fit here`
+    const message = hint === undefined ? problem : `${problem}: ${hint}`
     return syntaxError(this.text, token, message, expected)
   }
 

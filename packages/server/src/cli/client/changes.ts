@@ -31,10 +31,12 @@ export async function listChanges(
   const write = (change: ChangeRecord): Promise<void> =>
     output.write(`${output.isJson ? stringifyExactly(change) : lineOf(change)}\n`)
   let position = since
+  let isKnown = false
   try {
     if (follow === true) {
       const noted = (reached: string): void => {
         position = reached
+        isKnown = true
       }
       for await (const change of client.followChanges(asked, noted)) await write(change)
     }
@@ -42,9 +44,11 @@ export async function listChanges(
       const page = await client.listChanges({ ...asked, since: position, limit: 1_000 })
       for (const change of page.changes) await write(change)
       ;({ position, isAtEnd } = page)
+      isKnown = true
     }
   } finally {
-    output.note(`Go on with --since ${position}`)
+    // Of one that was refused nobody can go on.
+    if (isKnown) output.note(`Go on with --since ${position}`)
   }
 }
 
