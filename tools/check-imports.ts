@@ -21,6 +21,7 @@ interface Manifest {
 const engineRanks: Ranks = {
   // Below every other: whoever asserts needs it.
   'cancel-signal.ts': -2,
+  'work-spans.ts': -2,
   'errors.ts': -2,
   'limits.ts': -1,
   bytes: 0,

@@ -55,12 +55,14 @@ import {
 import { type CommitCounts, newCommitCounts } from './store/commit-counts.ts'
 import { watchSnapshotAges } from './store/snapshot-ages.ts'
 import type { Awaitable, Bytes, Snapshot, SnapshotOptions, Store } from './store/store.ts'
+import { tracedStore } from './store/traced-store.ts'
 import { withSnapshot } from './store/with-snapshot.ts'
 import { openStoreSession, type StoreSession } from './transaction/store-session.ts'
 import type { Oid } from './types/oid.ts'
 import { verifyContent } from './verify/check-store.ts'
 import { nameEntry } from './verify/name-entry.ts'
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts'
+import type { WorkSpans } from './work-spans.ts'
 import { type ChangeOptions, changeObjects } from './write/change-objects.ts'
 import type { ChangeListener } from './write/change-set.ts'
 import type { OpenDatabase } from './write/open-database.ts'
@@ -88,6 +90,8 @@ export interface OpenOptions {
   readonly onFault?: (error: unknown) => void
   /** Whether commits are logged, for who follows the changes: see `changes/switch-change-log.ts`. */
   readonly changeLog?: ChangeLogSetting | undefined
+  /** Told of parts of the work of requests; without it nothing is done for traces. */
+  readonly spans?: WorkSpans | undefined
   /** Called after each commit of this process that has changed objects, links or classes; what it throws is a fault of the background. */
   readonly onChanges?: ChangeListener
 }
@@ -210,7 +214,8 @@ export class FederatedDatabase extends CallerOperations {
       database,
       ddl,
       writer,
-      plans: new PlanCache(),
+      plans: new PlanCache(options.spans),
+      spans: options.spans,
       counts: newQueryCounts(),
       dialect,
       importDirectory,
@@ -241,7 +246,7 @@ export class FederatedDatabase extends CallerOperations {
     await refuseUnfinishedCopy(options.store)
     const session = await openStoreSession(options.store, claim)
     await migrateStore(options.store, format, () => session.nextCommitId())
-    const store = guardFormat(options.store, format.version)
+    const store = tracedStore(guardFormat(options.store, format.version), options.spans)
     await initializeCatalog(store, session)
     const fd = new FederatedDatabase({ ...options, store }, session)
     await fd.switchChangeLog(options.changeLog)

@@ -86,4 +86,5 @@ export { isHiddenFraction, withHiddenFraction } from './types/hidden-fraction.ts
 export type { Oid } from './types/oid.ts'
 export { checkStore, type StoreCheck } from './verify/check-store.ts'
 export type { VerifyReport } from './verify/verify.ts'
+export type { EndSpan, SpanName, WorkSpans } from './work-spans.ts'
 export type { ChangeListener, ChangeSet, LinkChange, ObjectChange, SchemaChange } from './write/change-set.ts'

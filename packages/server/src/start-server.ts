@@ -8,6 +8,7 @@ import {
   type OpenOptions,
   openStore,
   type Store,
+  type WorkSpans,
   withoutCredentials,
 } from '@ashlar/engine'
 import type { FastifyInstance } from 'fastify'
@@ -55,7 +56,8 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
   keepTickShape()
   makeAllYoung()
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
-  const { tls, audit, security, fds } = await openParts(config, limits, logger)
+  const traces = await requestTraces(version)
+  const { tls, audit, security, fds } = await openParts(config, limits, logger, traces)
   let stopping: Promise<void> | undefined
   let app: FastifyInstance
   let warnings: RoleWarnings | undefined
@@ -87,7 +89,7 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
       ...(webhooks && { webhooks }),
       ...(peers === undefined ? {} : { peers }),
       ...(security === undefined ? {} : { security }),
-      traces: await requestTraces(version),
+      traces,
       onStop: () => (peers?.stopAll === undefined ? setImmediate(() => void stop()) : peers.stopAll()),
       isStopping: () => stopping !== undefined,
     })
@@ -124,7 +126,7 @@ interface Parts {
 }
 
 /** All that a server is made of, or nothing: where one cannot be opened, those before it are closed. */
-async function openParts(config: Config, limits: Limits, logger: Logger): Promise<Parts> {
+async function openParts(config: Config, limits: Limits, logger: Logger, spans: WorkSpans | undefined): Promise<Parts> {
   const tls = openTls(config, logger)
   const opened: { close(): Promise<void> }[] = []
   try {
@@ -132,7 +134,7 @@ async function openParts(config: Config, limits: Limits, logger: Logger): Promis
     if (audit !== undefined) opened.push(audit.file)
     const security = config.auth ? await openSecurity(config, logger) : undefined
     if (security !== undefined) opened.push(security)
-    return { tls, audit, security, fds: await openAll(config, limits, logger) }
+    return { tls, audit, security, fds: await openAll(config, limits, logger, spans) }
   } catch (error) {
     tls?.files.close()
     await closeAll(opened)
@@ -263,6 +265,7 @@ async function openAll(
   { federatedDatabases: configured, importDir }: Config,
   limits: NonNullable<Parameters<typeof FederatedDatabase.open>[0]['limits']>,
   logger: Logger,
+  spans: WorkSpans | undefined,
 ): Promise<FederatedDatabase[]> {
   const opened: FederatedDatabase[] = []
   const memory = new MemoryPool(collectSooner)
@@ -274,6 +277,7 @@ async function openAll(
         memory,
         dialect,
         changeLog,
+        spans,
         ...toldBy(logger, alias),
         ...(importDir === undefined ? {} : { importDir }),
       }

@@ -4,6 +4,7 @@ import type { RecordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Awaitable } from '../store/store.ts'
 import { inTurns, type TimeSlice } from '../store/time-slice.ts'
+import { type WorkSpans, withinSpan } from '../work-spans.ts'
 import { bindExpression } from './bind/bind-expression.ts'
 import { assignable } from './bind/coercion.ts'
 import {
@@ -198,6 +199,11 @@ export class PlanCache {
   /** A catalog that nobody asks for any more is not kept by the plans that were made for it. */
   private readonly plansOfCatalogs = new WeakMap<Catalog, Plans>()
   private latest: { readonly catalog: Catalog; readonly plans: Plans } | undefined
+  private readonly spans: WorkSpans | undefined
+
+  constructor(spans?: WorkSpans) {
+    this.spans = spans
+  }
 
   /** At once. Throws QuerySyntaxError, and LimitExceeded for a statement that is too long. */
   parsed(text: string, statementTokensMax: number): ParsedText {
@@ -270,7 +276,7 @@ export class PlanCache {
     this.made++
     const asked = new AskedVariables(context.variables)
     const binder = createBinder(context, asked, context.outer)
-    const plan = make(binder)
+    const plan = withinSpan(this.spans, 'plan', () => make(binder))
     const planned = { plan, nested: binder.nested, inner: binder.inner, variables: asked.signatures }
     plans.set(statement, { dialect, formats, planned })
     return planned

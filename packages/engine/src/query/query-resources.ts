@@ -1,6 +1,7 @@
 /** What the query language of one open federated database has beside the database itself. */
 import type { CatalogWriter } from '../ddl/catalog-writer.ts'
 import type { DdlExecutor } from '../ddl/ddl-executor.ts'
+import type { WorkSpans } from '../work-spans.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import type { Dialect } from './language/dialect.ts'
 import type { PlanCache } from './plan-cache.ts'
@@ -13,6 +14,8 @@ export interface QueryResources {
   readonly ddl: DdlExecutor
   readonly writer: CatalogWriter
   readonly plans: PlanCache
+  /** Where requests are traced. */
+  readonly spans?: WorkSpans | undefined
   /** Of all queries. */
   readonly counts: QueryCounts
   /** Of statements that ask for none. */

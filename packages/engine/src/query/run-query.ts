@@ -10,6 +10,7 @@ import { caught } from '../store/awaitable.ts'
 import type { Awaitable, Entry, Snapshot, SnapshotOptions } from '../store/store.ts'
 import { type LastingRead, lateReadError, withLastingSnapshot, withSnapshot } from '../store/with-snapshot.ts'
 import type { Transaction } from '../transaction/transaction.ts'
+import { type EndSpan, withinSpan } from '../work-spans.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { bindCreateIndex } from './bind/bind-schema.ts'
 import { valueMatters } from './bind/coercion.ts'
@@ -39,15 +40,47 @@ import { noTextFormats } from './values/text-format.ts'
  * holds is given back when its rows have been taken, or the iteration is ended: whoever asks does one of them.
  */
 export function runQuery(request: QueryRequest, resources: QueryResources): Awaitable<QueryReply> {
+  const { spans } = resources
   const memory = new RequestMemory(resources.database.memory, resources.database.limits)
+  let end: EndSpan | undefined
   try {
-    const prepared = prepare(request, resources, memory, request.explain === undefined)
+    const isPlain = request.explain === undefined
+    const prepared = withinSpan(spans, 'parse', () => prepare(request, resources, memory, isPlain))
+    end = spans?.begin('execute')
     const answered =
       prepared instanceof Promise ? answerLater(prepared, request, resources) : answer(prepared, request, resources)
-    return answered instanceof Promise ? replyLater(answered, memory) : { chunks: answered }
+    const told = end === undefined ? answered : endingWith(answered, end)
+    return told instanceof Promise ? replyLater(told, memory) : { chunks: told }
   } catch (error) {
+    end?.(error)
     memory.release()
     throw error
+  }
+}
+
+/** `end` is called when all rows were taken, or none is any more. */
+async function endingWith(answered: Awaitable<RowChunks>, end: EndSpan): Promise<RowChunks> {
+  let chunks: RowChunks
+  try {
+    chunks = await answered
+  } catch (error) {
+    end(error)
+    throw error
+  }
+  if (chunks.atHand === undefined) return { [Symbol.asyncIterator]: () => taken(chunks, end) }
+  end()
+  return chunks
+}
+
+async function* taken(chunks: RowChunks, end: EndSpan): AsyncGenerator<RowChunk> {
+  let failure: unknown
+  try {
+    yield* chunks
+  } catch (error) {
+    failure = error
+    throw error
+  } finally {
+    end(failure)
   }
 }
 

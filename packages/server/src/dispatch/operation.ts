@@ -26,6 +26,7 @@ import type { ChangeFollowers } from '../statements/change-followers.ts'
 import type { StatementKind } from '../statements/statement.ts'
 import type { Statements } from '../statements/statements.ts'
 import type { ToolRuns } from '../tools/tool-runs.ts'
+import type { RequestTraces } from '../tracing/request-traces.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { Schema } from '../wire/json-schema.ts'
 
@@ -64,6 +65,8 @@ export interface ServiceContext {
   readonly router: OperationRouter
   /** Where authentication is on. */
   readonly security: Security | undefined
+  /** Where an SDK of OpenTelemetry is registered. */
+  readonly traces?: RequestTraces | undefined
   /** Where there is one. */
   readonly audit?: AuditLog | undefined
   /** Where the configuration says where they are kept. */

@@ -120,7 +120,18 @@ const rowTypes: Writable = ['json', 'ndjson']
 const textOnly: Writable = ['text']
 const linesOnly: Writable = ['ndjson']
 
+/** What the request begins belongs to its span, also where it goes on only once its body has come. */
 function handlerOf(operation: Operation, service: ServiceContext, counts: OperationCounts): Handle {
+  const handle = untracedHandlerOf(operation, service, counts)
+  const { traces } = service
+  if (traces === undefined) return handle
+  return (request, reply) => {
+    const { span } = request
+    return span === undefined ? handle(request, reply) : traces.within(span, () => handle(request, reply))
+  }
+}
+
+function untracedHandlerOf(operation: Operation, service: ServiceContext, counts: OperationCounts): Handle {
   const writable = operation.writes ?? (operation.streamsRows === true ? rowTypes : jsonOnly)
   return (request, reply) => {
     request.counts = counts

@@ -184,11 +184,13 @@ function configuredParts({
   audit,
   backups,
   webhooks,
-}: ServerOptions): Pick<ServerOptions, 'audit' | 'backups' | 'webhooks'> {
+  traces,
+}: ServerOptions): Pick<ServerOptions, 'audit' | 'backups' | 'webhooks' | 'traces'> {
   return {
     ...(audit && { audit }),
     ...(backups && { backups }),
     ...(webhooks && { webhooks }),
+    ...(traces && { traces }),
   }
 }
 
@@ -348,7 +350,7 @@ function receiveRequests(
     reply.log = logger
     const begun = underWay.begin(reply)
     if (audit !== undefined) auditRequest(audit, unknownCaller, request, reply)
-    if (traces !== undefined) request.span = traces.begin(request.method, request.headers)
+    if (traces !== undefined) request.span = traces.beginRequest(request.method, request.headers)
     raw.on('close', () => {
       underWay.end(begun)
       const tookMs = performance.now() - beganMs

@@ -1,5 +1,6 @@
 /** A span of OpenTelemetry for each request, where whoever starts the process has registered an SDK. */
 import type { IncomingHttpHeaders } from 'node:http'
+import { AshlarError, type EndSpan, type SpanName, type WorkSpans } from '@ashlar/engine'
 import type { Attributes, Span } from '@opentelemetry/api'
 
 type Api = typeof import('@opentelemetry/api')
@@ -7,7 +8,7 @@ type Api = typeof import('@opentelemetry/api')
 /** Where every version of the API keeps what is registered. */
 const registered = Symbol.for('opentelemetry.js.api.1')
 
-export class RequestTraces {
+export class RequestTraces implements WorkSpans {
   private readonly api: Api
   private readonly tracer: ReturnType<Api['trace']['getTracer']>
 
@@ -16,17 +17,32 @@ export class RequestTraces {
     this.tracer = api.trace.getTracer('ashlar', version)
   }
 
+  /** A part of the request whose work this is. */
+  begin(name: SpanName): EndSpan | undefined {
+    const { context, trace, SpanStatusCode } = this.api
+    const active = context.active()
+    if (trace.getSpan(active) === undefined) return undefined
+    const span = this.tracer.startSpan(name, {}, active)
+    return (error) => {
+      if (error !== undefined) {
+        span.setAttribute('error.type', error instanceof AshlarError ? error.type : 'fault')
+        span.setStatus({ code: SpanStatusCode.ERROR })
+      }
+      span.end()
+    }
+  }
+
   /** Part of the client's trace, where its headers name one (W3C `traceparent`, if the SDK reads that). */
-  begin(method: string, headers: IncomingHttpHeaders): Span {
+  beginRequest(method: string, headers: IncomingHttpHeaders): Span {
     const { context, propagation, SpanKind } = this.api
     const parent = propagation.extract(context.active(), headers)
     return this.tracer.startSpan(method, { kind: SpanKind.SERVER }, parent)
   }
 
   /** What is begun by `go`, now or later, belongs to the span. */
-  within(span: Span, go: () => void): void {
+  within<T>(span: Span, go: () => T): T {
     const { context, trace } = this.api
-    context.with(trace.setSpan(context.active(), span), go)
+    return context.with(trace.setSpan(context.active(), span), go)
   }
 
   /** `operation`: method and path, without values. `problem`: the type of an error reply. */

@@ -7,8 +7,8 @@ const exporter = {
   export(spans, done) {
     for (const span of spans) {
       const { name, kind, attributes, status, parentSpanContext } = span
-      const { traceId } = span.spanContext()
-      const line = { name, kind, attributes, status, traceId, parent: parentSpanContext?.spanId }
+      const { traceId, spanId } = span.spanContext()
+      const line = { name, kind, attributes, status, traceId, spanId, parent: parentSpanContext?.spanId }
       appendFileSync(String(process.env.TRACE_FILE), `${JSON.stringify(line)}\n`)
     }
     done({ code: 0 })
