@@ -409,8 +409,9 @@ export class AshlarClient {
   }
 
   /** What was changed behind `since`: a page, and the position from where to go on. */
-  listChanges({ since, className, where, include, limit, wait, signal }: ChangesOptions = {}): Promise<ChangesPage> {
-    const given = { since, class: className, where, include, limit, wait }
+  listChanges(options: ChangesOptions = {}): Promise<ChangesPage> {
+    const { since, className, attributes, where, include, limit, wait, signal } = options
+    const given = { since, class: className, attributes: attributes?.join(), where, include, limit, wait }
     const asked = Object.entries(given).filter(([, value]) => value !== undefined)
     const parameters = Object.fromEntries(asked.map(([name, value]) => [name, String(value)]))
     return this.respond('GET', '/v1/changes', { parameters, signal }, (response) => this.jsonOf<ChangesPage>(response))

@@ -107,6 +107,8 @@ export interface ChangesOptions {
   readonly className?: string
   /** With `className`: of objects for which this predicate of DO holds before or after the change. */
   readonly where?: string
+  /** With `className`: of these attributes alone; changes of others are not told. */
+  readonly attributes?: readonly string[]
   /** `keys`: without the values. Default `values`. */
   readonly include?: 'values' | 'keys'
   /** Of a page. Default 100. */

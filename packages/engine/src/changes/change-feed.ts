@@ -30,6 +30,8 @@ export interface ChangesRequest {
   readonly className?: string | undefined
   /** A predicate of DO: of objects for which it holds before or after the change. Links and the schema are not told then. */
   readonly where?: string | undefined
+  /** With `className`: these attributes alone are told, and changes of others are not. */
+  readonly attributes?: readonly string[] | undefined
   readonly include: Include
   /** Changes of the page. */
   readonly limit: number
@@ -72,7 +74,8 @@ export class ChangeFeed {
 
   /**
    * Throws ChangeLogOff; ChangesGone where the position is of changes that are no longer kept, or of another store; MalformedRequest for what is no
-   * position; UnknownClass, QuerySyntaxError, QueryError and LimitExceeded for the predicate; the signal's reason; for a restricted
+   * position; UnknownClass, UnknownAttribute, QuerySyntaxError, QueryError and LimitExceeded for the class, its attributes and the
+   * predicate; the signal's reason; for a restricted
    * follower Forbidden where it cannot be told exactly.
    */
   async page(request: ChangesRequest): Promise<ChangesPage> {
@@ -118,7 +121,7 @@ export class ChangeFeed {
     const shown = seen?.catalog ?? catalog
     const decoder = new ChangeDecoder(shown, (oid) => containers.classOf(oid, snapshot))
     const filter = new ChangeFilter(request, script, snapshot, shown)
-    seen?.check(filter.cls, !filter.hasPredicate)
+    seen?.check(filter, !filter.hasPredicate)
     const page = new Page({ request, filter, decoder, seen, script, since })
     for await (const part of logParts(snapshot, since, last)) {
       request.signal?.throwIfAborted()
@@ -269,12 +272,14 @@ class Page {
     const told = positionText(position)
     const head = { position: told, at }
     if (decoded.of === 'link') {
-      if (!filter.hasPredicate) this.push(told, linkChangeJson(head, decoded))
+      if (!filter.hasPredicate && filter.isTold(decoded.attribute)) this.push(told, linkChangeJson(head, decoded))
       return
     }
     const found = filter.matched(decoded)
     const matched = found instanceof Promise ? await found : found
-    if (matched !== undefined) this.push(told, recordChangeJson(head, decoded, matched, request.include))
+    if (matched === undefined) return
+    const change = filter.told(decoded, matched)
+    if (change !== undefined) this.push(told, recordChangeJson(head, change, matched, request.include))
   }
 
   private push(position: string, json: Buffer): void {

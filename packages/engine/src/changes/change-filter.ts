@@ -15,12 +15,14 @@ import { parsePredicate } from '../query/parse/parse.ts'
 import { createBinder } from '../query/plan-cache.ts'
 import { typeOfStatement } from '../query/statements/statement-kinds.ts'
 import { noTextFormats } from '../query/values/text-format.ts'
+import type { AttributeFormat } from '../records/class-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
 import { didYouMean } from '../schema/names.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Snapshot } from '../store/store.ts'
+import type { AttributeNumber } from '../types/type-spec.ts'
 import type { RecordChange } from './decode-change.ts'
 
 export type Matched = 'before' | 'after' | 'both'
@@ -32,18 +34,20 @@ interface BoundPredicate {
   readonly constants: number
 }
 
-/** Throws UnknownClass, QuerySyntaxError, QueryError for what the record alone does not decide, LimitExceeded. */
+interface Asked {
+  readonly className?: string | undefined
+  readonly attributes?: readonly string[] | undefined
+  readonly where?: string | undefined
+}
+
+/** Throws UnknownClass, UnknownAttribute, QuerySyntaxError, QueryError for what the record alone does not decide, LimitExceeded. */
 export class ChangeFilter {
   readonly cls: SchemaClass | undefined
+  private readonly attributes: ReadonlySet<AttributeNumber> | undefined
   private readonly where: { readonly bound: BoundPredicate; readonly context: StatementContext } | undefined
   private evaluation: EvaluationContext | undefined
 
-  constructor(
-    { className, where }: { readonly className?: string | undefined; readonly where?: string | undefined },
-    script: ScriptContext,
-    snapshot: Snapshot,
-    catalog: Catalog,
-  ) {
+  constructor({ className, attributes, where }: Asked, script: ScriptContext, snapshot: Snapshot, catalog: Catalog) {
     const cls = className === undefined ? undefined : catalog.findClass(className)
     if (className !== undefined && cls === undefined) {
       const names = catalog.classes.map(({ name }) => name)
@@ -51,6 +55,7 @@ export class ChangeFilter {
       throw new AshlarError('UnknownClass', `There is no class '${truncateForMessage(className)}'.${hint}`)
     }
     this.cls = cls
+    this.attributes = attributes && numbersOf(attributes, cls)
     if (where === undefined) return
     if (cls === undefined)
       throw new AshlarError('QueryError', 'A predicate is about the objects of a class: it needs class.')
@@ -60,6 +65,21 @@ export class ChangeFilter {
 
   get hasPredicate(): boolean {
     return this.where !== undefined
+  }
+
+  /** Whether the attribute is told of. */
+  isTold({ attribute }: Pick<AttributeFormat, 'attribute'>): boolean {
+    return this.attributes === undefined || this.attributes.has(attribute.number)
+  }
+
+  /** The change as far as it is told; undefined where nothing of it is. One that enters or leaves is told in any case. */
+  told(change: RecordChange, matched: Matched | 'all'): RecordChange | undefined {
+    if (this.attributes === undefined) return change
+    const { before, after, format } = change
+    const changed = change.changed.filter((one) => this.isTold(one))
+    const isUpdate = before !== undefined && after !== undefined
+    if (isUpdate && changed.length === 0 && (matched === 'all' || matched === 'both')) return undefined
+    return { ...change, changed, only: format.attributes.filter((one) => this.isTold(one)) }
   }
 
   isOfClass(cls: SchemaClass): boolean {
@@ -88,6 +108,22 @@ export class ChangeFilter {
     })
     return mapAwaitable(holds, ([old, now]) => (old ? (now ? 'both' : 'before') : now ? 'after' : undefined))
   }
+}
+
+/** The numbers of all that have these names. Throws UnknownAttribute for one that neither the class nor a subclass has. */
+function numbersOf(names: readonly string[], cls: SchemaClass | undefined): ReadonlySet<AttributeNumber> {
+  if (cls === undefined) throw new AshlarError('QueryError', 'Attributes are those of a class: they need class.')
+  const known = [cls, ...cls.subclasses].flatMap(({ attributes }) => attributes)
+  const found = names.map((name) => {
+    const named = known.filter(({ outputName }) => outputName === name)
+    if (named.length > 0) return named
+    const hint = didYouMean(name, [...new Set(known.map(({ outputName }) => outputName))])
+    throw new AshlarError(
+      'UnknownAttribute',
+      `Class ${cls.name} has no attribute '${truncateForMessage(name)}'.${hint}`,
+    )
+  })
+  return new Set(found.flat().map(({ number }) => number))
 }
 
 function bindPredicate(text: string, cls: SchemaClass, catalog: Catalog, tokensMax: number): BoundPredicate {

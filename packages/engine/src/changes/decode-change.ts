@@ -37,6 +37,8 @@ export interface RecordChange {
   readonly before: Bytes | undefined
   readonly after: Bytes | undefined
   readonly changed: readonly AttributeFormat[]
+  /** Of what is told: those attributes alone; all without. */
+  readonly only?: readonly AttributeFormat[]
 }
 
 export interface LinkEntryChange {

@@ -6,6 +6,7 @@ import { keySpace } from '../bytes/key-space.ts'
 import type { LoggedChange } from '../change-log/log-entry.ts'
 import { AshlarError } from '../errors.ts'
 import type { UserValue } from '../query/values/user.ts'
+import type { AttributeFormat } from '../records/class-format.ts'
 import { ownerOfKey } from '../records/link-keys.ts'
 import { oidOfObjectKey } from '../records/object-key.ts'
 import { shapeNumberOf } from '../records/record-format.ts'
@@ -16,6 +17,7 @@ import { inTurnsIfLong } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
+import type { ChangeFilter } from './change-filter.ts'
 import type { CatalogChange, LinkEntryChange } from './decode-change.ts'
 
 /** Whoever follows by grants: what these come to, and `$$USER`. */
@@ -26,9 +28,15 @@ export interface RestrictedFollower {
 
 /** Why changes of a class cannot be told as they were seen; undefined where they can. */
 interface Reasons {
-  readonly ofRecords: string | undefined
-  readonly ofLinks: string | undefined
+  readonly ofObjects: string | undefined
+  readonly ofAttributes: readonly {
+    readonly format: AttributeFormat
+    readonly isLink: boolean
+    readonly reason: string
+  }[]
 }
+
+const none: Reasons = { ofObjects: undefined, ofAttributes: [] }
 
 const known = new WeakMap<CatalogAccess, Map<SchemaClass, Reasons>>()
 
@@ -60,13 +68,15 @@ export class SeenChanges {
 
   /**
    * Throws Forbidden where changes of the class, or of any without one, cannot be told exactly: what was hidden when they were made cannot be found out.
-   * `cls`: of the restricted catalog. `withLinks`: links are told too.
+   * `filter`: by the restricted catalog. `withLinks`: links are told too.
    */
-  check(cls: SchemaClass | undefined, withLinks: boolean): void {
+  check(filter: ChangeFilter, withLinks: boolean): void {
+    const { cls } = filter
     const classes = cls === undefined ? this.catalog.classes : [cls, ...cls.subclasses]
     for (const { number } of classes) {
-      const { ofRecords, ofLinks } = inexactness(this.access, number)
-      const reason = ofRecords ?? (withLinks ? ofLinks : undefined)
+      const { ofObjects, ofAttributes } = inexactness(this.access, number)
+      const told = ofAttributes.find(({ format, isLink }) => (withLinks || !isLink) && filter.isTold(format))
+      const reason = ofObjects ?? told?.reason
       if (reason === undefined) continue
       const hint = cls === undefined ? ' Changes of one class are asked for by class.' : ''
       throw new AshlarError('Forbidden', `${reason}${hint}`)
@@ -150,14 +160,17 @@ export function isConcernOfRecords(
   })
   return {
     isSteady: !isUnsteady,
-    isOfRecords: all.every(({ number }) => inexactness(access, number).ofRecords === undefined),
+    isOfRecords: all.every(({ number }) => {
+      const { ofObjects, ofAttributes } = inexactness(access, number)
+      return ofObjects === undefined && ofAttributes.every(({ isLink }) => isLink)
+    }),
   }
 }
 
 /** `number`: of a class. */
 function inexactness(access: CatalogAccess, number: ClassNumber): Reasons {
   const cls = access.catalog.classByNumber(number)
-  if (cls === undefined) return { ofRecords: undefined, ofLinks: undefined }
+  if (cls === undefined) return none
   let reasons = known.get(access)
   if (reasons === undefined) {
     reasons = new Map()
@@ -174,30 +187,30 @@ function inexactness(access: CatalogAccess, number: ClassNumber): Reasons {
 function reasonsOf(access: CatalogAccess, cls: SchemaClass): Reasons {
   const { classes, rules, catalog } = access
   const objects = classes.objects(cls, 'read')
-  if (objects === 'none' || !cls.isReferenceable) return { ofRecords: undefined, ofLinks: undefined }
+  if (objects === 'none' || !cls.isReferenceable) return none
   const prefix = `What was changed of ${cls.name} cannot be told to this caller as it was seen then:`
-  const unfit = (objects === 'all' ? [] : objects).some((rule) => {
+  const isUnfit = (objects === 'all' ? [] : objects).some((rule) => {
     const compiled = rules.compile(rule)
     return compiled !== undefined && (!compiled.isOfRecord || compiled.isUnsteady)
   })
+  const ofObjects = isUnfit
+    ? `${prefix} the rule by which it sees these objects asks for other objects or for the time, which are not kept as they were.`
+    : undefined
   const shown = classes.attributesOf(cls)
-  const attributes = recordFormats(catalog)
+  const ofAttributes = recordFormats(catalog)
     .of(cls)
     .attributes.filter(({ attribute }) => shown.has(attribute.number))
-  const ruled = attributes.find(
-    ({ attribute, linkStorage }) => linkStorage === undefined && mayHide(attribute.spec, classes, ['ruledReference']),
-  )
-  const ofRecords = unfit
-    ? `${prefix} the rule by which it sees these objects asks for other objects or for the time, which are not kept as they were.`
-    : ruled &&
-      `${prefix} ${ruled.attribute.name} names objects that it sees by a rule, and these are not kept as they were.`
-  const links = attributes.filter(({ linkStorage }) => linkStorage !== undefined)
-  const link = links.find(({ attribute, linkStorage }) => {
-    const isRuled = objects !== 'all' || mayHide(attribute.spec, classes, ['ruledReference'])
-    return isRuled || (linkStorage === 'map' && mayHide(attribute.spec, classes, ['reference']))
-  })
-  const without = 'where leaves links out, also where=TRUE.'
-  const ofLinks =
-    link && `${prefix} links of ${link.attribute.name} are logged without the objects at their ends; ${without}`
-  return { ofRecords, ofLinks }
+    .flatMap((format) => {
+      const { attribute, linkStorage } = format
+      const isRuled = mayHide(attribute.spec, classes, ['ruledReference'])
+      if (linkStorage === undefined) {
+        const reason = `${prefix} ${attribute.name} names objects that it sees by a rule, and these are not kept as they were. The parameter attributes chooses others.`
+        return isRuled ? [{ format, isLink: false, reason }] : []
+      }
+      // Of a pair that is removed only the key is known.
+      const isUnknown = linkStorage === 'map' && mayHide(attribute.spec, classes, ['reference'])
+      const reason = `${prefix} links of ${attribute.name} are logged without the objects at their ends; where leaves links out, also where=TRUE.`
+      return isRuled || isUnknown || objects !== 'all' ? [{ format, isLink: true, reason }] : []
+    })
+  return { ofObjects, ofAttributes }
 }

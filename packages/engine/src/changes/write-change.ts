@@ -18,7 +18,7 @@ export type Include = 'values' | 'keys'
 
 export function recordChangeJson(
   head: ChangeHead,
-  { oid, format, before, after, changed }: RecordChange,
+  { oid, format, before, after, changed, only }: RecordChange,
   matched: Matched | 'all',
   include: Include,
 ): Buffer {
@@ -33,8 +33,8 @@ export function recordChangeJson(
       changed.map(({ attribute }) => attribute.outputName),
     )
   if (include === 'values') {
-    if (before !== undefined) writeValues(json, 'before', format, before, change === 'updated' ? changed : undefined)
-    if (after !== undefined) writeValues(json, 'after', format, after, change === 'updated' ? changed : undefined)
+    if (before !== undefined) writeValues(json, 'before', format, before, change === 'updated' ? changed : only)
+    if (after !== undefined) writeValues(json, 'after', format, after, change === 'updated' ? changed : only)
   }
   json.ascii('}')
   return json.to.copy()

@@ -234,3 +234,31 @@ it('a predicate that fails on a value is an error, not a page with less', () =>
       'QueryError',
     )
   }))
+
+it('of some attributes alone is told of these, and of what enters or leaves', () =>
+  withFeed(async (fd) => {
+    const oid = await fd.createObject('Car', { license: 'A', year: 2020 })
+    await fd.updateObject(oid, { license: 'B' })
+    await fd.updateObject(oid, { year: 2021 })
+    await fd.updateObject(oid, { license: 'C', year: 2022 })
+    await fd.deleteObject(oid)
+    const of = async (attributes: readonly string[], where?: string): Promise<unknown[]> => {
+      const asked = { since: 'first', className: 'Car', attributes, where, include: 'values', limit: 99 } as const
+      const { changes } = await fd.changes.page(asked)
+      const told = changes.map(({ json }) => JSON.parse(json.toString()))
+      return told
+        .filter(({ change }) => change !== 'schema')
+        .map(({ before, after, matched }) => [before, after, matched])
+    }
+    expect(await of(['year'])).toEqual([
+      [undefined, { year: 2020 }, undefined],
+      [{ year: 2020 }, { year: 2021 }, undefined],
+      [{ year: 2021 }, { year: 2022 }, undefined],
+      [{ year: 2022 }, undefined, undefined],
+    ])
+    expect(await of(['license'], 'year < 2021')).toEqual([
+      [undefined, { license: 'A' }, 'after'],
+      [{ license: 'A' }, { license: 'B' }, 'both'],
+      [{}, {}, 'before'],
+    ])
+  }))

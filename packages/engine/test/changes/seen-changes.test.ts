@@ -175,8 +175,13 @@ describe('changes for callers with grants', () => {
         places: [at],
         box: await fd.createObject('Box', {}),
       })
-      const told = async (policy: AccessPolicy, className?: string, where?: string): Promise<unknown> => {
-        const asked = { since, className, where, include: 'keys', limit: 9 } as const
+      const told = async (
+        policy: AccessPolicy,
+        className?: string,
+        where?: string,
+        attributes?: readonly string[],
+      ): Promise<unknown> => {
+        const asked = { since, className, where, attributes, include: 'keys', limit: 9 } as const
         try {
           const { changes } = await fd.following(policy).changes.page(asked)
           return changes.map(({ json }) => JSON.parse(json.toString()).change)
@@ -198,6 +203,10 @@ describe('changes for callers with grants', () => {
       expect(await told(owned, 'Thing')).toEqual(['created'])
       expect(await told(owned, 'Box')).toMatch(/^Forbidden: .* links of things are logged .* where=TRUE\.$/)
       expect(await told(owned, 'Box', 'TRUE')).toEqual(['created'])
+      expect(await told(named, 'Thing', undefined, ['number', 'owner'])).toEqual(['created'])
+      expect(await told(named, 'Thing', undefined, ['number', 'at'])).toMatch(/^Forbidden: .* at names objects/)
+      expect(await told(owned, 'Thing', undefined, ['nmber'])).toMatch(/^UnknownAttribute: .* Did you mean number\?$/)
+      expect(await told(owned, 'Thing', undefined, ['any'])).toMatch(/^UnknownAttribute: /)
       const all = policyOf(place({}), box, thing({}))
       expect(await told(all, 'Box')).toEqual(['created', 'linked'])
       expect(await told(all, 'Vault')).toBe("UnknownClass: There is no class 'Vault'.")

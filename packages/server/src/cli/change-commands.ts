@@ -11,6 +11,7 @@ export function addChangesCommand(program: Command): void {
   )
     .option('--since <position>', 'behind this position; first: the oldest that is kept; now: those that come', 'first')
     .option('--class <name>', 'of objects of this class and its subclasses')
+    .option('--attributes <names>', 'of these attributes of the class alone, parted by commas')
     .option('--where <predicate>', 'of objects for which this predicate of DO holds before or after')
     .option('--keys', 'without values: which object, and the names of the attributes')
     .option('--follow', 'wait for those that come, until Ctrl-C')

@@ -38,6 +38,11 @@ export const changeOperations: readonly FdOperation[] = [
           'With `class`: of objects for which this predicate of DO holds before or after the change (`matched` says when). It asks for values that the object itself holds. Links and the schema are not told then.',
         schema: Type.String(),
       },
+      attributes: {
+        description:
+          'With `class`: of these attributes alone, parted by commas; changes of others are not told. Callers with grants choose those that can be told by it.',
+        schema: Type.String(),
+      },
       include: {
         description: 'values: what was there before and after. keys: which object, and the names of the attributes.',
         schema: Type.Union([Type.Literal('values'), Type.Literal('keys')], { default: 'values' }),
@@ -89,7 +94,8 @@ function readRequest({ query, headers, replyType, caller, fd }: FdRequest): Aske
     throw new AshlarError('MalformedValue', `The parameter limit must be a whole number from 1 to ${changesPageMax}.`)
   }
   const user = caller.userOn(fd.alias)
-  return { since, className: textOf(query, 'class'), where: textOf(query, 'where'), include, limit, user }
+  const attributes = textOf(query, 'attributes')?.split(',')
+  return { since, className: textOf(query, 'class'), attributes, where: textOf(query, 'where'), include, limit, user }
 }
 
 function textOf(query: FdRequest['query'], name: string): string | undefined {

@@ -230,3 +230,18 @@ rule('2.4.6', 'a position that is not of this log, or no position: 410 and 400; 
   expectProblem(await changes('include=all'), 400, 'MalformedValue')
   expectProblem(await changes('', { accept: 'text/html' }), 406, 'NotAcceptable')
 })
+
+rule('2.4.3', 'attributes chooses what of the objects is told', async () => {
+  const since = await positionNow()
+  const oid = await fd.create('Person', { name: 'Ann', age: 40 })
+  for (const attributes of [{ age: 41 }, { name: 'Anna' }])
+    await server.send('PUT', fd.at(`/v1/object/${oid}`), { body: { attributes } })
+  const told = await changes(`since=${since}&class=Person&attributes=age`)
+  expect(told.json.changes).toMatchObject([
+    { change: 'created', after: { age: 40 } },
+    { change: 'updated', attributes: ['age'], before: { age: 40 }, after: { age: 41 } },
+  ])
+  expect(JSON.stringify(told.json.changes)).not.toContain('Ann')
+  expectProblem(await changes(`since=${since}&class=Person&attributes=aeg`), 422, 'UnknownAttribute')
+  expectProblem(await changes(`since=${since}&attributes=age`), 422, 'QueryError')
+})

@@ -8,6 +8,7 @@ import { exitCodes } from '../exit-codes.ts'
 interface ChangesOptions {
   readonly since?: string
   readonly class?: string
+  readonly attributes?: string
   readonly where?: string
   readonly keys?: boolean
   readonly follow?: boolean
@@ -17,14 +18,17 @@ interface ChangesOptions {
 export async function listChanges(
   { client, output, signal }: CommandContext,
   _words: readonly unknown[],
-  { since = 'first', class: className, where, keys, follow }: ChangesOptions,
+  { since = 'first', class: className, attributes, where, keys, follow }: ChangesOptions,
 ): Promise<void> {
+  if (attributes !== undefined && className === undefined)
+    throw new CommandError(exitCodes.usage, '--attributes needs --class, whose attributes they are.')
   if (where !== undefined && className === undefined)
     throw new CommandError(exitCodes.usage, '--where needs --class, of whose objects it is a predicate.')
   const asked = {
     since,
     include: keys === true ? ('keys' as const) : ('values' as const),
     ...(className !== undefined && { className }),
+    ...(attributes !== undefined && { attributes: attributes.split(',') }),
     ...(where !== undefined && { where }),
     signal,
   }
