@@ -192,12 +192,13 @@ const matchRanks: Ranks = {
   'first-source.ts': 3,
   // What is a vertex is part of what every other operator is told.
   'vertices.ts': 3,
-  [each]: 4,
-  'search-order.ts': 5,
-  'join-order.ts': 5,
-  'plan-join.ts': 6,
-  'plan-match.ts': 6,
-  'match-rows.ts': 6,
+  'expansion.ts': 4,
+  [each]: 5,
+  'search-order.ts': 6,
+  'join-order.ts': 6,
+  'plan-join.ts': 7,
+  'plan-match.ts': 7,
+  'match-rows.ts': 7,
 }
 
 /** Rooms within rooms. */

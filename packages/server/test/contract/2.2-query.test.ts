@@ -420,3 +420,24 @@ rule('2.2.55', 'UNION', async () => {
   expectProblem(await query({ query: `${parts} UNION FROM Shop.Item RETURN code, code` }), 422, 'QueryError')
   expectProblem(await query({ query: `${parts} ORDER BY n UNION ${parts}` }), 400, 'QuerySyntaxError')
 })
+
+rule('2.2.56', 'which paths are taken between two vertices', async () => {
+  const schema = 'UPDATE SCHEMA {CREATE CLASS Stop {name: String, to: List{Element: Reference{Referenced: Stop}}}}'
+  expect((await query({ query: schema })).status).toBe(200)
+  // Two ways of two edges from a to d, one of three.
+  const stops = ["LET d = CREATE Stop {name: 'd'}", "LET x = CREATE Stop {name: 'x', to: LIST{$d}}"]
+  const others = ["LET b = CREATE Stop {name: 'b', to: LIST{$d, $x}}", "LET c = CREATE Stop {name: 'c', to: LIST{$d}}"]
+  await query({ query: [...stops, ...others, "CREATE Stop {name: 'a', to: LIST{$b, $c}}"].join('; ') })
+  const lengths = async (paths: string, where = ''): Promise<unknown> => {
+    const text = `MATCH p = ${paths} (a:Stop {name: 'a'})-[:to*1..4]->(d:Stop {name: 'd'}) ${where} RETURN LENGTH(p) AS n ORDER BY n`
+    const rows = (await query({ query: text })).json as readonly { readonly n: number }[]
+    return rows.map(({ n }) => n)
+  }
+  expect(await lengths('')).toEqual([2, 2, 3])
+  expect(await lengths('ANY')).toHaveLength(1)
+  expect(await lengths('ANY SHORTEST')).toEqual([2])
+  expect(await lengths('ALL SHORTEST')).toEqual([2, 2])
+  expect(await lengths('SHORTEST 3')).toEqual([2, 2, 3])
+  expect(await lengths('ALL SHORTEST TRAIL', 'WHERE LENGTH(p) > 2')).toEqual([])
+  expectProblem(await query({ query: 'MATCH SHORTEST 0 (a:Stop)-->(b) RETURN a' }), 400, 'QuerySyntaxError')
+})

@@ -106,7 +106,7 @@ describe.skipIf(noTerminal !== undefined)(
       }
       await completes('FRO', 'M ')
       await completes('Ord', 'er ')
-      await completes('whe', 're ')
+      await completes('wher', 'e ')
       await completes('clie', 'nt ')
       terminal.type('\x7f')
       await completes('.na', 'me ')

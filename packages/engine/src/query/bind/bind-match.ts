@@ -2,7 +2,15 @@
 
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { isRootClass } from '../../schema/root-class.ts'
-import type { EdgePattern, MatchStatement, PathMode, QualifiedName, VertexPattern } from '../language/ast.ts'
+import type {
+  EdgePattern,
+  MatchStatement,
+  PathMode,
+  PathSelection,
+  Pattern,
+  QualifiedName,
+  VertexPattern,
+} from '../language/ast.ts'
 import type { Dialect } from '../language/dialect.ts'
 import { truncateForMessage } from '../language/query-error.ts'
 import { commonType } from '../values/type-rules.ts'
@@ -42,6 +50,8 @@ export interface BoundPattern {
   readonly slot: number
   readonly name: string | undefined
   readonly mode: PathMode
+  /** Undefined for all paths. */
+  readonly selection: PathSelection | undefined
   /** Positions in `vertices` of the statement. */
   readonly vertices: readonly number[]
   readonly edges: readonly BoundEdge[]
@@ -75,9 +85,10 @@ export function bindMatch(statement: MatchStatement, binder: Binder, walkEdgesMa
   for (const pattern of statement.patterns) {
     const positions = pattern.vertices.map((vertex) => addVertex(vertex, vertices, byName, binder))
     const edges = pattern.edges.map((edge) => bindEdge(edge, binder, walkEdgesMax))
-    const { name, mode = modeDefaults[binder.dialect] } = pattern
-    patterns.push({ slot: binder.newSlot(), name, mode, vertices: positions, edges })
+    const { name, selection, mode = modeDefaults[binder.dialect] } = pattern
+    patterns.push({ slot: binder.newSlot(), name, selection, mode, vertices: positions, edges })
   }
+  refuseSharedInner(patterns, statement, binder)
   patterns = inferClasses(patterns, vertices)
   for (const { name, slot, cls, patterns: places } of vertices) {
     if (name === undefined) continue
@@ -97,6 +108,25 @@ export function bindMatch(statement: MatchStatement, binder: Binder, walkEdgesMa
   const clauses = bindClauses(statement, scope, binder)
   const whole = withAllNames(clauses, names, scope, binder)
   return { vertices: bound, patterns, clauses: whole, ...rowTypeOf(whole, walkType, statement) }
+}
+
+/** Positions of the vertices between its ends. */
+export function innerVertices({ vertices }: BoundPattern): readonly number[] {
+  const [first, last] = [vertices[0], vertices.at(-1)]
+  return vertices.filter((position) => position !== first && position !== last)
+}
+
+/** The paths that are chosen from are those of the pattern alone: others may name its ends. */
+function refuseSharedInner(patterns: readonly BoundPattern[], statement: MatchStatement, binder: Binder): void {
+  for (const [i, pattern] of patterns.entries()) {
+    if (pattern.selection === undefined) continue
+    for (const inner of innerVertices(pattern)) {
+      const other = patterns.findIndex(({ vertices }, at) => at !== i && vertices.includes(inner))
+      if (other < 0) continue
+      const rule = 'of a pattern whose paths are chosen, other patterns name the first and the last vertex alone'
+      throw binder.error(statement.patterns[other] as Pattern, rule)
+    }
+  }
 }
 
 function edgeValue({ slot, isVariable, edgeObject }: BoundEdge): Bound {

@@ -310,8 +310,14 @@ export interface MatchStatement extends Span, Clauses, Returned {
 }
 /** What the walk of a pattern may repeat: anything; no edge; no vertex; no vertex, but the last may be the first. */
 export type PathMode = 'walk' | 'trail' | 'acyclic' | 'simple'
+/** Which paths are taken for each pair of a first and a last vertex: any one; all that are shortest; so many, the shortest first. */
+export type PathSelection =
+  | { readonly kind: 'any' | 'anyShortest' | 'allShortest' }
+  | { readonly kind: 'shortest'; readonly count: number }
 export interface Pattern extends Span {
   readonly name: string | undefined
+  /** Undefined for all paths. */
+  readonly selection: PathSelection | undefined
   /** As written for the pattern, or for all patterns of the statement; undefined = not written. */
   readonly mode: PathMode | undefined
   /** One more vertex than edges. */

@@ -13,6 +13,8 @@ export interface PredicatePlan {
   readonly evaluate: Evaluate
   /** As written, for EXPLAIN. */
   readonly text: string
+  /** It stands in a pattern, not behind WHERE. */
+  readonly isOfPattern: boolean
 }
 
 /** `patternSlots`: of vertices, edges and walks. */
@@ -20,9 +22,11 @@ export function planPredicates(
   given: readonly Bound[],
   patternSlots: ReadonlySet<number>,
   { compiler, text }: Planning,
+  isOfPattern = false,
 ): PredicatePlan[] {
   return given.flatMap(conjunctsOf).map((bound) => ({
     bound,
+    isOfPattern,
     needs: slotsIn(bound, patternSlots),
     evaluate: compiler.compile(bound),
     text: text.slice(bound.start, bound.end),

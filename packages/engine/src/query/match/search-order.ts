@@ -1,10 +1,12 @@
 /** In which order a MATCH is searched: from the vertex with the fewest candidates along the edges; told when the data is there. */
 import { assert } from '../../errors.ts'
 import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
-import type { BoundEdge, BoundPattern } from '../bind/bind-match.ts'
+import { type BoundEdge, type BoundPattern, innerVertices } from '../bind/bind-match.ts'
 import { expand } from './expand.ts'
 import type { MatchFlow, MatchOperator } from './match-operator.ts'
 import { isOfSlot, type PredicatePlan } from './predicates.ts'
+import { selectPaths } from './select-paths.ts'
+import { isBreadthFirst, shortestPaths } from './shortest-paths.ts'
 import { type VertexPlan, vertices } from './vertices.ts'
 import { walks } from './walks.ts'
 
@@ -23,6 +25,8 @@ interface Progress {
   /** Slots that are filled. */
   readonly filled: Set<number>
   readonly predicatesLeft: Set<PredicatePlan>
+  /** Numbers of the patterns whose paths are still to be chosen. */
+  readonly choosing: Set<number>
 }
 
 interface EdgePlace {
@@ -37,7 +41,8 @@ interface ChosenVertex {
 }
 
 export async function operatorsInOrder(plan: PatternsPlan, flow: MatchFlow): Promise<MatchOperator[]> {
-  const progress: Progress = { bound: new Set(), filled: new Set(), predicatesLeft: new Set(plan.predicates) }
+  const choosing = new Set([...plan.patterns.keys()].filter((number) => isChoosing(plan, number)))
+  const progress: Progress = { bound: new Set(), filled: new Set(), predicatesLeft: new Set(plan.predicates), choosing }
   const operators: MatchOperator[] = []
   const left = new Set(
     plan.patterns.flatMap(({ edges }, patternNumber) =>
@@ -53,9 +58,13 @@ export async function operatorsInOrder(plan: PatternsPlan, flow: MatchFlow): Pro
     const other = await otherEnd(plan, progress, next, flow)
     if (other === undefined) left.delete(next)
     operators.push(other === undefined ? edgeOperator(plan, progress, next) : vertexOperator(plan, progress, other))
+    const { patternNumber } = next
+    const isFollowed = ![...left].some((place) => place.patternNumber === patternNumber)
+    if (isFollowed && progress.choosing.has(patternNumber))
+      operators.push(selectionOperator(plan, progress, patternNumber))
   }
   for (const { slot } of plan.patterns) progress.filled.add(slot)
-  const last = walks({ patterns: plan.patterns, vertices: plan.vertices, predicates: decidable(progress) })
+  const last = walks({ patterns: plan.patterns, vertices: plan.vertices, predicates: decidable(plan, progress) })
   return last === undefined ? operators : [...operators, last]
 }
 
@@ -65,7 +74,7 @@ function vertexOperator(plan: PatternsPlan, progress: Progress, { position, chos
   bound.add(position)
   for (const predicate of predicatesLeft) if (isOfSlot(predicate, vertex.slot)) predicatesLeft.delete(predicate)
   filled.add(vertex.slot)
-  return vertices({ vertex, position, patterns: plan.patterns, chosen, predicates: decidable(progress) })
+  return vertices({ vertex, position, patterns: plan.patterns, chosen, predicates: decidable(plan, progress) })
 }
 
 function edgeOperator(plan: PatternsPlan, progress: Progress, place: EdgePlace): MatchOperator {
@@ -82,8 +91,10 @@ function edgeOperator(plan: PatternsPlan, progress: Progress, place: EdgePlace):
   bound.add(toPosition)
   filled.add(to.slot)
   filled.add(edge.slot)
-  const predicates = decidable(progress)
-  return expand({ ...place, patterns, pattern, edge, from, to, toPosition, isToBound, isRightward, predicates })
+  const operator = isBreadthFirst(pattern, plan.predicates) ? shortestPaths : expand
+  if (operator === shortestPaths) progress.choosing.delete(place.patternNumber)
+  const predicates = decidable(plan, progress)
+  return operator({ ...place, patterns, pattern, edge, from, to, toPosition, isToBound, isRightward, predicates })
 }
 
 /** Positions of the vertices at its left and its right. */
@@ -93,10 +104,42 @@ function endsOf({ patterns }: PatternsPlan, { patternNumber, edgeNumber }: EdgeP
 }
 
 /** Those of the predicates that can be decided now and could not before. */
-function decidable({ filled, predicatesLeft }: Progress): PredicatePlan[] {
-  const now = [...predicatesLeft].filter(({ needs }) => [...needs].every((slot) => filled.has(slot)))
+function decidable(plan: PatternsPlan, progress: Progress): PredicatePlan[] {
+  const { filled, predicatesLeft } = progress
+  const now = [...predicatesLeft].filter((predicate) => {
+    return [...predicate.needs].every((slot) => filled.has(slot)) && !isAskedOfChosen(predicate, plan, progress)
+  })
   for (const predicate of now) predicatesLeft.delete(predicate)
   return now
+}
+
+/** True while the paths are still to be chosen of which it asks something beside their ends, and not as a part of their pattern. */
+function isAskedOfChosen(
+  { needs, isOfPattern }: PredicatePlan,
+  { patterns, vertices }: PatternsPlan,
+  { choosing }: Progress,
+): boolean {
+  for (const number of choosing) {
+    const pattern = patterns[number] as BoundPattern
+    const slotOf = (position: number): number => (vertices[position] as VertexPlan).slot
+    const inner = new Set([...innerVertices(pattern).map(slotOf), ...pattern.edges.map(({ slot }) => slot)])
+    const own = new Set([...inner, ...pattern.vertices.map(slotOf)])
+    const asksOfPath = [...needs].some((slot) => inner.has(slot))
+    if (asksOfPath && !(isOfPattern && [...needs].every((slot) => own.has(slot)))) return true
+  }
+  return false
+}
+
+function isChoosing({ patterns }: PatternsPlan, number: number): boolean {
+  const { selection, edges } = patterns[number] as BoundPattern
+  return selection !== undefined && edges.length > 0
+}
+
+function selectionOperator(plan: PatternsPlan, progress: Progress, patternNumber: number): MatchOperator {
+  const { patterns, vertices } = plan
+  progress.choosing.delete(patternNumber)
+  const pattern = patterns[patternNumber] as BoundPattern
+  return selectPaths({ pattern, patternNumber, vertices, predicates: decidable(plan, progress) })
 }
 
 /** So few ends of long walks are looked up first: a walk then knows where it has to arrive. */

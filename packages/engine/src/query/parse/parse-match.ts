@@ -4,10 +4,12 @@ import type {
   Expression,
   MatchStatement,
   PathMode,
+  PathSelection,
   Pattern,
   QualifiedName,
   VertexPattern,
 } from '../language/ast.ts'
+import { syntaxError } from '../language/query-error.ts'
 import { nothingReturned, parseClauses, parseLateClauses, parseReturned, parseWhere } from './parse-clauses.ts'
 import { parseExpression } from './parse-expression.ts'
 import type { TokenCursor } from './token-cursor.ts'
@@ -15,10 +17,13 @@ import type { TokenCursor } from './token-cursor.ts'
 /** MATCH is taken. */
 export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
   const mayLackReturn = cursor.takeMayLackReturn()
+  // The first pattern's own, before the mode of all of them.
+  let ofFirst = takeSelection(cursor)
   const mode = takeMode(cursor)
   let vertices = 0
   const patterns = cursor.list(() => {
-    const pattern = parsePattern(cursor, mode)
+    const pattern = parsePattern(cursor, mode, ofFirst)
+    ofFirst = undefined
     vertices += pattern.vertices.length
     cursor.checkVertices(vertices)
     return pattern
@@ -48,11 +53,27 @@ function takeMode(cursor: TokenCursor): PathMode | undefined {
   return mode
 }
 
-function parsePattern(cursor: TokenCursor, modeOfAll: PathMode | undefined): Pattern {
+/** ANY, ANY SHORTEST, ALL SHORTEST, SHORTEST n, where they are no names of patterns. */
+function takeSelection(cursor: TokenCursor): PathSelection | undefined {
+  if (cursor.isSymbol('=', 1)) return undefined
+  if (cursor.takeWord('ANY')) return { kind: cursor.takeWord('SHORTEST') ? 'anyShortest' : 'any' }
+  if (cursor.takeWord('ALL')) {
+    cursor.expectWord('SHORTEST')
+    return { kind: 'allShortest' }
+  }
+  if (!cursor.takeWord('SHORTEST')) return undefined
+  const place = cursor.peek()
+  const count = cursor.expectCount('a number of paths')
+  if (count < 1) throw syntaxError(cursor.text, place, 'SHORTEST n takes at least one path')
+  return { kind: 'shortest', count }
+}
+
+function parsePattern(cursor: TokenCursor, modeOfAll: PathMode | undefined, ofFirst?: PathSelection): Pattern {
   const { start } = cursor.peek()
   const isNamed = cursor.isName() && cursor.isSymbol('=', 1)
   const name = isNamed ? cursor.next().text : undefined
   if (isNamed) cursor.next()
+  const selection = ofFirst ?? takeSelection(cursor)
   const mode = takeMode(cursor) ?? modeOfAll
   if (!cursor.takeWord('PATH')) cursor.takeWord('PATHS')
   const vertices = [parseVertex(cursor)]
@@ -62,7 +83,7 @@ function parsePattern(cursor: TokenCursor, modeOfAll: PathMode | undefined): Pat
     vertices.push(parseVertex(cursor))
     cursor.checkChain(edges.length)
   }
-  return { name, mode, vertices, edges, ...cursor.spanFrom(start) }
+  return { name, selection, mode, vertices, edges, ...cursor.spanFrom(start) }
 }
 
 function parseVertex(cursor: TokenCursor): VertexPattern {

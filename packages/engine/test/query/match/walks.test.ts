@@ -113,7 +113,7 @@ function labelAt({ names, special, others }: Pattern, i: number): 'Link' | 'Node
   return special[i] === true ? 'Special' : 'Vertex'
 }
 
-function written(pattern: Pattern): string {
+function written(pattern: Pattern, selection = ''): string {
   const { mode, edges, names, start } = pattern
   const vertex = (i: number): string => {
     const where = i === 0 && start !== undefined ? ` {name = ${start}}` : ''
@@ -126,7 +126,7 @@ function written(pattern: Pattern): string {
     text += `${direction === 'backward' ? '<' : ''}${body}${direction === 'forward' ? '>' : ''}${vertex(i + 1)}`
   }
   const returned = [...new Set(names)].sort().map((name) => `v${name}.name AS v${name}`)
-  return `MATCH w = ${mode === undefined ? '' : mode.toUpperCase()} ${text} RETURN ${returned.join(', ')}, w.attribute AS walk`
+  return `MATCH w = ${selection} ${mode === undefined ? '' : mode.toUpperCase()} ${text} RETURN ${returned.join(', ')}, w.attribute AS walk`
 }
 
 /** Takes the place of what is there. */
@@ -286,6 +286,47 @@ function hasNoVertexTwice({ ends, walks }: Found, names: readonly number[], mayC
   return ends.every((vertex, i) => ends.every((other, j) => vertex !== other || isOne(i, j, [])))
 }
 
+const selections = ['ANY', 'ANY SHORTEST', 'ALL SHORTEST', 'SHORTEST 2'] as const
+
+/** Of the walks between each first and last vertex, those that are asked for. */
+function expectChosen(
+  text: string,
+  rows: readonly Record<string, unknown>[],
+  all: readonly string[],
+  { names }: Pattern,
+  selection: (typeof selections)[number],
+): void {
+  const ends = [`v${names[0]}`, `v${names.at(-1)}`]
+  const grouped = (texts: readonly string[]): Map<string, string[]> => {
+    const groups = new Map<string, string[]>()
+    for (const one of texts) {
+      const row = JSON.parse(one) as Record<string, unknown>
+      const key = ends.map((end) => row[end]).join(' ')
+      groups.set(key, [...(groups.get(key) ?? []), one])
+    }
+    return groups
+  }
+  const lengthOf = (one: string): number => (JSON.parse(one) as { walk: unknown[] }).walk.length
+  const lengths = (texts: readonly string[]): number[] => texts.map(lengthOf).sort((one, other) => one - other)
+  const [found, groups] = [grouped(rows.map((row) => JSON.stringify(row))), grouped(all)]
+  expect({ text, ends: [...found.keys()].sort() }).toEqual({ text, ends: [...groups.keys()].sort() })
+  for (const [key, group] of groups) {
+    const some = (found.get(key) as string[]).sort()
+    const [least] = lengths(group)
+    const left = [...group]
+    for (const one of some)
+      expect({ text, is: left.splice(left.indexOf(one), left.includes(one) ? 1 : 0) }).toEqual({ text, is: [one] })
+    if (selection === 'ANY') expect({ text, rows: some.length }).toEqual({ text, rows: 1 })
+    else if (selection === 'ALL SHORTEST')
+      expect({ text, some }).toEqual({ text, some: group.filter((one) => lengthOf(one) === least).sort() })
+    else
+      expect({ text, lengths: lengths(some) }).toEqual({
+        text,
+        lengths: lengths(group).slice(0, selection === 'SHORTEST 2' ? 2 : 1),
+      })
+  }
+}
+
 describe('walks', () => {
   for (const [kind, wrap] of storeKinds.entries()) {
     it(`are all found, and each once${kind === 0 ? '' : ' (from a store that answers later)'}`, async () => {
@@ -300,6 +341,11 @@ describe('walks', () => {
               text,
               rows: countedOut(data, chosen),
             })
+            for (const selection of selections) {
+              const asked = written(chosen, selection)
+              const some = await db.rows(asked)
+              expectChosen(asked, some, countedOut(data, chosen), chosen, selection)
+            }
           }
         }),
         runs(40),

@@ -25,8 +25,9 @@ export const helpTopics: Readonly<Record<string, readonly string[]>> = {
   SELECT: clauses,
   RETURN: clauses,
   MATCH: [
-    'MATCH [mode] pattern, … [WHERE e] [GROUP BY …] [ORDER BY …] [SKIP …] [TAKE …] RETURN [DISTINCT] (* | e [AS name], …)',
-    'pattern = [name =] [mode] [PATH | PATHS] vertex (edge vertex)…',
+    'MATCH [paths] [mode] pattern, … [WHERE e] [GROUP BY …] [ORDER BY …] [SKIP …] [TAKE …] RETURN [DISTINCT] (* | e [AS name], …)',
+    'pattern = [name =] [paths] [mode] [PATH | PATHS] vertex (edge vertex)…',
+    'paths   = ANY | ANY SHORTEST | ALL SHORTEST | SHORTEST n',
     'mode    = WALK | TRAIL | ACYCLIC | SIMPLE',
     'vertex  = ( [name] [:Class] [{predicate} | {attribute: e, …}] )',
     'edge    = --> | <-- | -- | -[ body ]-> | <-[ body ]- | -[ body ]-',

@@ -22,6 +22,22 @@ export const keywords: readonly string[] = [
     'LIST',
     'MAP',
   ],
+  ...[
+    'DISTINCT',
+    'IS',
+    'BETWEEN',
+    'LIKE',
+    'ILIKE',
+    'EXISTS',
+    'CASE',
+    'WHEN',
+    'END',
+    'WITH',
+    'UNION',
+    'OVER',
+    'PARTITION BY',
+    'SHORTEST',
+  ],
   ...['INTERVAL', 'UNIQUE', 'INDEX', 'DROP', 'ALTER', 'RENAME', 'SUPERCLASS', 'EMBEDDABLE', 'ANY_EQUAL', 'ALL_EQUAL'],
 ]
 
@@ -35,6 +51,8 @@ export const functionNames: readonly string[] = [
   ...['COUNT', 'SUM', 'AVG', 'MIN', 'MAX', 'COLLECT'],
   ...['ABS', 'RAND', 'SIGN', 'CEILING', 'FLOOR', 'ROUND', 'TRUNCATE', 'ACOS', 'ASIN', 'ATAN', 'ATAN2', 'COS', 'SIN'],
   ...['TAN', 'PI', 'EXP', 'LOG', 'SQRT', 'IS_NAN', 'IS_INF', 'SUBSTRING', 'SUBSTR', 'UPPER', 'LOWER', 'LENGTH'],
+  ...['STARTS_WITH', 'ENDS_WITH', 'TRIM', 'REPLACE', 'SPLIT', 'CONCAT', 'DATE_TRUNC', 'EPOCH', 'NOW'],
+  ...['STDDEV', 'MEDIAN', 'PERCENTILE', 'ROW_NUMBER', 'RANK', 'DENSE_RANK', 'LAG', 'LEAD', 'FIRST_VALUE', 'LAST_VALUE'],
   ...['YEAR', 'MONTH', 'MONTH_NAME', 'DAY_OF_MONTH', 'DAY_OF_WEEK', 'DAY_NAME', 'WEEK', 'HOUR', 'MINUTE', 'SECOND'],
   ...['IS_EMPTY', 'IS_NULL', 'IS_VALID', 'OBJECT', 'CAST', 'COALESCE', 'OF_EQUAL', 'SOME_EQUAL'],
 ]

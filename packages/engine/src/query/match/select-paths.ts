@@ -1,0 +1,105 @@
+/** Of all paths of a pattern, those that are asked for between each first and last vertex (docs/query-language.md, Shortest paths). */
+import type { BoundPattern } from '../bind/bind-match.ts'
+import { innerVertices } from '../bind/bind-match.ts'
+import { rowOperatorPlan } from '../explain/explain-node.ts'
+import { selectionText } from './expansion.ts'
+import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.ts'
+import { type MatchBatches, type MatchRow, matchRowKind } from './match-row.ts'
+import { edgeKey, isAllowed, isDecidedAtEnd } from './path-modes.ts'
+import { type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
+import type { VertexPlan } from './vertices.ts'
+
+export interface SelectionStep {
+  readonly pattern: BoundPattern
+  readonly patternNumber: number
+  readonly vertices: readonly VertexPlan[]
+  /** What is asked of the paths that are chosen. */
+  readonly predicates: readonly PredicatePlan[]
+}
+
+export function selectPaths(step: SelectionStep): MatchOperator {
+  return {
+    run(input, flow) {
+      const { pattern, predicates } = step
+      const paths = pattern.selection && selectionText(pattern.selection)
+      const details = { paths, mode: pattern.mode, ...predicateTexts(predicates) }
+      const operator = rowOperatorPlan('selectPaths', details, inputsOf(input.operator))
+      async function* selected(): AsyncGenerator<readonly MatchRow[]> {
+        for await (const rows of chosenRows(step, input.rows, flow)) {
+          const kept = await qualified(predicates, rows, flow)
+          operator.returned += kept.length
+          if (kept.length > 0) yield kept
+        }
+      }
+      return { rows: flow.context.measured(selected(), operator), operator }
+    },
+  }
+}
+
+interface Candidate {
+  readonly row: MatchRow
+  readonly length: number
+}
+
+const rowsAtOnce = 256
+
+/** By length, and as they were found. */
+async function* chosenRows(step: SelectionStep, input: MatchBatches, flow: MatchFlow): AsyncGenerator<MatchRow[]> {
+  const { context } = flow
+  const { pattern, patternNumber, vertices } = step
+  const slots = vertices.map(({ slot }) => slot)
+  const groups = new Map<string, Candidate[]>()
+  for await (const batch of input) {
+    for (const row of batch) {
+      if (isDecidedAtEnd(pattern) && !isAllowed(pattern, patternNumber, slots, row)) continue
+      const key = groupOf(step, row)
+      const held = groups.get(key) ?? []
+      if (held.length === 0) groups.set(key, held)
+      const before = held.length
+      enter(held, { row, length: lengthOf(step, row) }, pattern)
+      if (held.length > before) context.hold(1, matchRowKind.bytesOf(row) + key.length)
+    }
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
+  let rows: MatchRow[] = []
+  for (const held of groups.values()) {
+    for (const { row } of held) rows.push(row)
+    if (rows.length < rowsAtOnce) continue
+    yield rows
+    rows = []
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
+  if (rows.length > 0) yield rows
+}
+
+/** In order of length; what is no longer among those asked for is let go of. */
+function enter(held: Candidate[], candidate: Candidate, { selection }: BoundPattern): void {
+  const isAll = selection?.kind === 'allShortest'
+  const most = isAll ? Number.POSITIVE_INFINITY : selection?.kind === 'shortest' ? selection.count : 1
+  const { length } = candidate
+  const last = held.at(-1)
+  if (isAll && last !== undefined && length > last.length) return
+  if (isAll && last !== undefined && length < last.length) held.length = 0
+  if (held.length >= most && last !== undefined && length >= last.length) return
+  const place = held.findLastIndex((one) => one.length <= length) + 1
+  held.splice(place, 0, candidate)
+  if (held.length > most) held.pop()
+}
+
+function lengthOf({ patternNumber }: SelectionStep, { edges }: MatchRow): number {
+  let length = 0
+  for (const walk of edges[patternNumber] ?? []) length += walk?.length ?? 0
+  return length
+}
+
+/** The same where all but the inner vertices and the edges of the pattern is the same. */
+function groupOf({ pattern, patternNumber, vertices }: SelectionStep, { slots, edges }: MatchRow): string {
+  const inner = new Set(innerVertices(pattern))
+  const oids = vertices.map(({ slot }, position) => {
+    return inner.has(position) ? undefined : (slots[slot] as { readonly oid: string } | undefined)?.oid
+  })
+  const others = edges.map((walks, i) => (i === patternNumber ? 0 : walks.map((walk) => walk?.map(edgeKey))))
+  return JSON.stringify([oids, others])
+}
