@@ -1,23 +1,44 @@
 /** Index entries read for queries: the OIDs of a range, and how many there are. */
 import { mapAwaitable } from '../store/awaitable.ts'
-import type { Awaitable, KeyRange, Snapshot } from '../store/store.ts'
+import type { Awaitable, Bytes, KeyRange, ScanOptions, Snapshot } from '../store/store.ts'
 import { type Oid, oidFromBytes } from '../types/oid.ts'
 
 const oidOfEntry = (_key: Uint8Array, value: Uint8Array): Oid => oidFromBytes(value, 0)
 
-/** In the order of the index, in batches; up to `limit`, if there is one. */
+interface OidsOptions {
+  /** So many entries at most. */
+  readonly limit?: number
+  /** So many entries at once. */
+  readonly batch?: number | undefined
+  /** False for entries that are left out, told by their keys: batches are shorter then, or empty. */
+  readonly isWanted?: ((key: Bytes) => boolean) | undefined
+}
+
+/** In the order of the index, in batches. */
 export function readIndexOids(
   snapshot: Snapshot,
   range: KeyRange,
   isReverse: boolean,
-  { limit, batch }: { readonly limit?: number; readonly batch?: number | undefined } = {},
+  { limit, batch, isWanted }: OidsOptions = {},
 ): AsyncIterable<Oid[]> {
   const options = {
     reverse: isReverse,
     ...(limit === undefined ? {} : { limit: Math.max(1, limit) }),
     ...(batch === undefined ? {} : { batch }),
   }
-  return snapshot.scan(range, oidOfEntry, options)
+  return isWanted === undefined
+    ? snapshot.scan(range, oidOfEntry, options)
+    : wantedOids(snapshot, range, isWanted, options)
+}
+
+async function* wantedOids(
+  snapshot: Snapshot,
+  range: KeyRange,
+  isWanted: (key: Bytes) => boolean,
+  options: ScanOptions,
+): AsyncGenerator<Oid[]> {
+  const use = (key: Bytes, value: Bytes): Oid | undefined => (isWanted(key) ? oidFromBytes(value, 0) : undefined)
+  for await (const batch of snapshot.scan(range, use, options)) yield batch.filter((oid) => oid !== undefined)
 }
 
 /** Of the entries with these very keys, as far as there are any; all in one trip. */

@@ -2,6 +2,7 @@
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { OidAccess, PlanAccess } from './access-path.ts'
+import type { WholePredicate } from './entry-filter.ts'
 import { planIndexScans } from './index-scan.ts'
 import { planOidLookups } from './oid-lookup.ts'
 import { planReverseNavigations } from './reverse-navigation.ts'
@@ -12,6 +13,11 @@ import { planUnions } from './union.ts'
 const accessKinds: readonly PlanAccess[] = [planOidLookups, planIndexScans, planReverseNavigations, planUnions]
 
 /** Every access that answers at least one of the conditions, for objects of the class. */
-export function accessesFor(cls: SchemaClass, conditions: readonly Condition[], planning: Planning): OidAccess[] {
-  return accessKinds.flatMap((plan) => plan({ cls, conditions, planning, accessesFor }))
+export function accessesFor(
+  cls: SchemaClass,
+  conditions: readonly Condition[],
+  planning: Planning,
+  whole?: WholePredicate,
+): OidAccess[] {
+  return accessKinds.flatMap((plan) => plan({ cls, conditions, planning, whole, accessesFor }))
 }

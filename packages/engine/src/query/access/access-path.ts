@@ -11,6 +11,7 @@ import type { ObjectView } from '../evaluate/object-view.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
+import type { WholePredicate } from './entry-filter.ts'
 import type { ObjectScan } from './object-scan.ts'
 import type { OidSource } from './oid-source.ts'
 import type { Condition } from './sargable-predicates.ts'
@@ -63,9 +64,18 @@ export interface Asked {
   readonly cls: SchemaClass
   readonly conditions: readonly Condition[]
   readonly planning: Planning
+  /** Where all objects of the class that are found are checked against it. */
+  readonly whole: WholePredicate | undefined
   /** For conditions on other objects, and for some of the conditions. */
-  readonly accessesFor: (cls: SchemaClass, conditions: readonly Condition[], planning: Planning) => OidAccess[]
+  readonly accessesFor: AccessesFor
 }
+
+export type AccessesFor = (
+  cls: SchemaClass,
+  conditions: readonly Condition[],
+  planning: Planning,
+  whole?: WholePredicate,
+) => OidAccess[]
 
 /** Every access of the kind that answers at least one of the conditions. */
 export type PlanAccess = (asked: Asked) => OidAccess[]

@@ -1,33 +1,23 @@
 /** Groups and aggregates worked out from the entries of an index: no object is read whose entry tells all that is asked of it. */
-import { afterKeyValues, readKeyPart } from '../../bytes/key-writer.ts'
-import {
-  type IndexKeyFormat,
-  indexKeyFormat,
-  indexKeyHeaderBytes,
-  type KeyConditionRange,
-  keyCodecOf,
-} from '../../indexes/index-key.ts'
+import { afterKeyValues } from '../../bytes/key-writer.ts'
+import { indexKeyFormat, type KeyConditionRange } from '../../indexes/index-key.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
-import type { IndexDefinition } from '../../schema/class-definition.ts'
 import type { ClassSet } from '../../schema/class-set.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
 import type { Bytes, KeyRange } from '../../store/store.ts'
-import type { KeyCodec } from '../../types/logical-type.ts'
 import { type Oid, oidFromBytes } from '../../types/oid.ts'
-import { type Bound, type BoundAggregate, type BoundClauses, partsOf } from '../bind/bound.ts'
+import type { BoundAggregate, BoundClauses } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
-import { ObjectView } from '../evaluate/object-view.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
-import { isOfRecord, qualified } from '../operators/filter.ts'
+import { qualified } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { AccessPath, ObjectAccess } from './access-path.ts'
+import { attributesReadBy, entryView, type PartRead, partsRead } from './entry-view.ts'
 import { IndexScan, planIndexScan } from './index-scan.ts'
 import { filterRest, type ObjectScan } from './object-scan.ts'
 import { type Condition, ownConditions } from './sargable-predicates.ts'
-
-/** Which attributes an expression reads, by their positions in the class; undefined where it reads anything else of an object. */
-type Read = ReadonlySet<number> | undefined
 
 /** Of every index whose entries tell all that the clauses ask. They are exact only for callers who see all objects. */
 export function planIndexOnlyScans(
@@ -46,7 +36,7 @@ export function planIndexOnlyScans(
   const scans: IndexOnlyScan[] = []
   for (const index of cls.indexes) {
     if (index.state !== 'ready' || index.indexedClass !== cls.number) continue
-    const parts = partsRead(index, indexKeyFormat(index, planning.formats.of(cls)), read)
+    const parts = partsRead(indexKeyFormat(index, planning.formats.of(cls)), read)
     if (parts === undefined) continue
     const all = { equal: [], lower: undefined, upper: undefined }
     const narrowed = planIndexScan(index, cls, own, planning)
@@ -59,46 +49,13 @@ export function planIndexOnlyScans(
   })
 }
 
-function attributesRead(clauses: BoundClauses, slot: number): Read {
+function attributesRead(clauses: BoundClauses, slot: number): ReadonlySet<number> | undefined {
   const { where, groupBy = [], aggregates, having, orderBy, projections = [], windows } = clauses
   if (windows.length > 0) return undefined
   const operands = aggregates.flatMap(({ operand, fraction }) => [operand, fraction])
   const ordered = orderBy.map(({ expression }) => expression)
   const returned = projections.map(({ expression }) => expression)
-  const read = new Set<number>()
-  const isCovered = (bound: Bound): boolean => {
-    if (bound.kind === 'self' || bound.kind === 'slot' || bound.kind === 'nested' || !isOfRecord(bound)) return false
-    if (bound.kind === 'attribute' && bound.slot === slot) read.add(bound.attribute.index)
-    return partsOf(bound).every(isCovered)
-  }
-  const all = [where, ...groupBy, ...operands, having, ...ordered, ...returned]
-  return all.every((bound) => bound === undefined || isCovered(bound)) ? read : undefined
-}
-
-/** A part of the key: of an attribute that is read, its position in the class. */
-interface PartRead {
-  readonly codec: KeyCodec
-  readonly attribute: number | undefined
-}
-
-/** Up to the last one that is read; undefined where an attribute is not in the key, or cannot be read from it. */
-function partsRead(
-  { keyAttributes }: IndexDefinition,
-  format: IndexKeyFormat,
-  read: ReadonlySet<number>,
-): PartRead[] | undefined {
-  const missing = new Set(read)
-  const parts: PartRead[] = []
-  for (let i = 0; i < keyAttributes.length && missing.size > 0; i++) {
-    const part = format.parts[i]
-    if (part === undefined) return undefined
-    const codec = keyCodecOf(part)
-    const [attribute, ...within] = part.path
-    const isRead =
-      attribute !== undefined && within.length === 0 && codec.read !== undefined && missing.delete(attribute)
-    parts.push({ codec, attribute: isRead ? attribute : undefined })
-  }
-  return missing.size === 0 ? parts : undefined
+  return attributesReadBy([where, ...groupBy, ...operands, having, ...ordered, ...returned], slot)
 }
 
 /** Where nothing but the least or the greatest value of a part is asked. */
@@ -226,37 +183,8 @@ export class IndexOnlyScan implements ObjectAccess {
   }
 
   private readonly read = (key: Bytes, value: Bytes): ObjectView | Oid => {
-    const values: unknown[] = []
-    let at = indexKeyHeaderBytes
-    for (const { codec, attribute } of this.parts) {
-      const { end, isTruncated } = readKeyPart(key, at, codec.form)
-      if (attribute !== undefined) {
-        if (isTruncated) return oidFromBytes(value, 0)
-        values[attribute] = end === at + 1 ? null : codec.read?.(key, at + 1, end)
-      }
-      at = end
-    }
-    return new EntryView(values)
+    return entryView(this.parts, key) ?? oidFromBytes(value, 0)
   }
 }
 
 const endEntries = 16
-const noRecord = Buffer.alloc(0)
-
-/** An object of which only the values in the key of an entry are known. */
-class EntryView extends ObjectView {
-  private readonly values: readonly unknown[]
-
-  constructor(values: readonly unknown[]) {
-    super(undefined, undefined, undefined, noRecord)
-    this.values = values
-  }
-
-  override value(index: number): unknown {
-    return this.values[index]
-  }
-
-  override writeShortJson(): boolean {
-    return false
-  }
-}

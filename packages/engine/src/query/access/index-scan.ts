@@ -3,15 +3,16 @@ import {
   type IndexKeyFormat,
   indexKeyFormat,
   type KeyBound,
+  type KeyCondition,
   type KeyConditionRange,
   keyConditionRange,
 } from '../../indexes/index-key.ts'
 import { readIndexOidsOf } from '../../indexes/lookup.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
-import type { IndexDefinition } from '../../schema/class-definition.ts'
+import type { IndexDefinition, KeyAttribute } from '../../schema/class-definition.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
-import type { Awaitable, KeyRange } from '../../store/store.ts'
+import type { Awaitable, Bytes, KeyRange } from '../../store/store.ts'
 import { inSlices } from '../../store/time-slice.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -21,6 +22,13 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { EntryRange, KeyValue, OidAccess, PlanAccess } from './access-path.ts'
+import {
+  type AnsweredByRange,
+  type EntryFilter,
+  type MayQualify,
+  planEntryFilter,
+  type WholePredicate,
+} from './entry-filter.ts'
 import { keyValueOf } from './key-value.ts'
 import { noKeyValue } from './no-key-value.ts'
 import { EntrySource, type OidSource } from './oid-source.ts'
@@ -45,9 +53,12 @@ export interface KeyConditions {
   readonly upper: KeyRangeEnd | undefined
 }
 
-export const planIndexScans: PlanAccess = ({ cls, conditions, planning }) => {
+export const planIndexScans: PlanAccess = ({ cls, conditions, planning, whole }) => {
   const own = ownConditions(conditions)
-  return cls.indexes.flatMap((index) => planIndexScan(index, cls, own, planning) ?? [])
+  const scans = cls.indexes.flatMap((index) => planIndexScan(index, cls, own, planning, whole) ?? [])
+  // Of equally many entries, those that are checked by their keys name fewer objects.
+  const checks = ({ filter }: IndexScan): number => filter?.texts.length ?? 0
+  return scans.sort((one, other) => checks(other) - checks(one))
 }
 
 /** Equality on the first key attributes, then perhaps a range on the next; undefined where not even the first is asked. */
@@ -56,12 +67,25 @@ export function planIndexScan(
   cls: SchemaClass,
   conditions: readonly PathCondition[],
   planning: Planning,
+  whole?: WholePredicate,
 ): IndexScan | undefined {
   if (index.state !== 'ready') return undefined
+  const asked = keyConditionsOf(index.keyAttributes, conditions, planning)
+  if (asked.equal.length === 0 && asked.lower === undefined && asked.upper === undefined) return undefined
+  return new IndexScan(planning.formats.of(cls), index, asked, planning, whole)
+}
+
+/** `isOneRange`: without IN, which gives one range a value. */
+export function keyConditionsOf(
+  keyAttributes: readonly KeyAttribute[],
+  conditions: readonly PathCondition[],
+  planning: Planning,
+  isOneRange = false,
+): KeyConditions {
   const equal: KeyEquality[] = []
   let range: Omit<KeyConditions, 'equal'> = { lower: undefined, upper: undefined }
-  let hasInList = false
-  for (const { path } of index.keyAttributes) {
+  let hasInList = isOneRange
+  for (const { path } of keyAttributes) {
     const asked = conditions.filter((condition) => isSamePath(condition.path.key, path))
     const equality = equalityOf(asked, hasInList, planning)
     if (equality === undefined) {
@@ -71,8 +95,7 @@ export function planIndexScan(
     hasInList ||= equality.kind === 'anyOf'
     equal.push(equality)
   }
-  if (equal.length === 0 && range.lower === undefined && range.upper === undefined) return undefined
-  return new IndexScan(planning.formats.of(cls), index, { equal, ...range }, planning)
+  return { equal, ...range }
 }
 
 /** `isSpread`: an IN came before; a second one would multiply the ranges. */
@@ -128,16 +151,24 @@ export class IndexScan implements OidAccess {
   private readonly place: number
   /** Without IN: the values for the key attributes, and then of the ends of the range. */
   private readonly evaluates: readonly Evaluate[]
+  /** What the keys tell beyond the range. */
+  readonly filter: EntryFilter | undefined
 
-  constructor(format: ClassFormat, index: IndexDefinition, conditions: KeyConditions, { compiler }: Planning) {
+  /** `whole`: what all objects are checked against, as far as it is known here. */
+  constructor(
+    format: ClassFormat,
+    index: IndexDefinition,
+    conditions: KeyConditions,
+    planning: Planning,
+    whole?: WholePredicate,
+  ) {
     const { equal, lower, upper } = conditions
+    const { compiler } = planning
     this.format = indexKeyFormat(index, format)
     this.conditions = conditions
     this.entries = `index '${index.name}'`
     this.place = compiler.constants++
-    const values = equal.map((equality) => (equality.kind === 'value' ? equality.value.evaluate : nullValue))
-    const ends = [lower, upper].flatMap((end) => end?.evaluate ?? [])
-    this.evaluates = [...values, ...ends]
+    this.evaluates = evaluatesOf(conditions)
     const { parts } = this.format
     const texts = parts.filter(({ format }) => format.attribute.spec.logicalType === 'string')
     this.isTruncated = texts.length > 0
@@ -146,11 +177,14 @@ export class IndexScan implements OidAccess {
     this.isAtMostOne = isWhole && index.isUnique && equal.every(({ kind }) => kind === 'value')
     const range = (lower === undefined ? 0 : 1) + (upper === undefined ? 0 : 1)
     this.rank = (isWhole && index.isUnique ? 50 : 0) + equal.length * 4 + range
-    this.conjunctsAnswered = equal.length + range
+    this.conjunctsAnswered = answeredBy(conditions)
+    const isFiltered = whole !== undefined && !this.isAtMostOne
+    this.filter = isFiltered ? planEntryFilter(this.format, byRange(conditions, parts), whole, planning) : undefined
     this.details = {
       index: index.name,
       isUnique: index.isUnique,
-      conditions: conditionTexts(this.format, conditions),
+      conditions: conditionTexts(parts, conditions),
+      ...(this.filter === undefined ? {} : { entryFilter: this.filter.texts }),
       // What is found by a cut text is compared in full by the filter above.
       ...(this.isTruncated ? { recheck: texts.map(({ name }) => name) } : {}),
     }
@@ -162,11 +196,12 @@ export class IndexScan implements OidAccess {
 
   async estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
     let count = 0
+    const mayQualify = context.isRemote ? this.filter?.forRun(evaluation) : undefined
     for (const [i, range] of (await this.ranges(evaluation, context)).entries()) {
       if (i % rangesBetweenLooks === rangesBetweenLooks - 1 && context.isTurnDue) await context.turn()
       // Whoever wants it finds it sooner than it is counted.
       if (range.isOneKey) count++
-      else count += await context.countEntries(range, max - count)
+      else count += await context.countEntries(range, max - count, mayQualify)
       if (count >= max) return max
     }
     return count
@@ -180,9 +215,10 @@ export class IndexScan implements OidAccess {
   ): AsyncGenerator<Oid[]> {
     const ranges = await this.ranges(evaluation, context)
     if (!ranges.every(({ isOneKey }) => isOneKey)) {
+      const mayQualify = this.filter?.forRun(evaluation)
       for (const [i, range] of ranges.entries()) {
         if (i % rangesBetweenLooks === rangesBetweenLooks - 1 && context.isTurnDue) await context.turn()
-        yield* entriesOf(range, context, plan, batch)
+        yield* entriesOf(range, context, plan, batch, mayQualify)
       }
       return
     }
@@ -199,9 +235,10 @@ export class IndexScan implements OidAccess {
 
   source(evaluation: EvaluationContext, context: StatementContext, isReverse = false): Awaitable<OidSource> {
     const ranges = this.ranges(evaluation, context)
+    const mayQualify = this.filter?.forRun(evaluation)
     return ranges instanceof Promise
-      ? sourceLater(ranges, context, isReverse)
-      : new EntrySource(context.snapshot, ranges, isReverse)
+      ? sourceLater(ranges, context, isReverse, mayQualify)
+      : new EntrySource(context.snapshot, ranges, isReverse, mayQualify)
   }
 
   entryRange(
@@ -209,6 +246,8 @@ export class IndexScan implements OidAccess {
     context: StatementContext,
     isReverse = false,
   ): Awaitable<EntryRange | 'several'> {
+    // Objects that come with their entries would be those that no entry lets through, too.
+    if (this.filter !== undefined) return 'several'
     return mapAwaitable(this.ranges(evaluation, context), ([range, ...others]) => {
       return range === undefined || others.length > 0 ? 'several' : { ...range, isReverse }
     })
@@ -277,23 +316,58 @@ export class IndexScan implements OidAccess {
   }
 
   private rangeOf(values: unknown[]): KeyConditionRange[] {
-    const { equal, lower, upper } = this.conditions
-    for (let i = 0; i < equal.length; i++) if (equal[i]?.kind !== 'null' && !isKeyValue(values[i])) return []
-    const above = boundOf(lower, values[equal.length])
-    const below = boundOf(upper, values[equal.length + (lower === undefined ? 0 : 1)])
-    if (above === null || below === null) return []
-    values.length = equal.length
-    const range = keyConditionRange(this.format, { equal: values, lower: above, upper: below })
-    return range.isOneKey || Buffer.compare(range.from, range.to) < 0 ? [range] : []
+    const asked = keyConditionOf(this.conditions, values)
+    const range = asked && soundRange(this.format, asked)
+    return range === undefined ? [] : [range]
   }
+}
+
+/** Without IN: the values for the key attributes, and then of the ends of the range. */
+export function evaluatesOf({ equal, lower, upper }: KeyConditions): Evaluate[] {
+  const values = equal.map((equality) => (equality.kind === 'value' ? equality.value.evaluate : nullValue))
+  return [...values, ...[lower, upper].flatMap((end) => end?.evaluate ?? [])]
+}
+
+/** Of what `evaluatesOf` gives; undefined where no entry can have them. */
+export function keyConditionOf(
+  { equal, lower, upper }: KeyConditions,
+  values: readonly unknown[],
+): KeyCondition | undefined {
+  for (let i = 0; i < equal.length; i++) if (equal[i]?.kind !== 'null' && !isKeyValue(values[i])) return undefined
+  const above = boundOf(lower, values[equal.length])
+  const below = boundOf(upper, values[equal.length + (lower === undefined ? 0 : 1)])
+  if (above === null || below === null) return undefined
+  return { equal: values.slice(0, equal.length), lower: above, upper: below }
+}
+
+/** Undefined where its end lies before its beginning. */
+export function soundRange(format: IndexKeyFormat, asked: KeyCondition): KeyConditionRange | undefined {
+  const range = keyConditionRange(format, asked)
+  return range.isOneKey || Buffer.compare(range.from, range.to) < 0 ? range : undefined
+}
+
+/** How many conjuncts of the predicate. */
+function answeredBy({ equal, lower, upper }: KeyConditions): number {
+  return equal.length + rangesAnswered(lower, upper)
+}
+
+/** `parts`: of the key, from the one that the first condition is on. */
+export function byRange(conditions: KeyConditions, parts: IndexKeyFormat['parts']): AnsweredByRange {
+  const equal = new Set<number>()
+  for (const [i, { kind }] of conditions.equal.entries()) {
+    const [attribute, ...within] = parts[i]?.path ?? []
+    if (kind === 'value' && attribute !== undefined && within.length === 0) equal.add(attribute)
+  }
+  return { equal, others: answeredBy(conditions) - equal.size }
 }
 
 async function sourceLater(
   ranges: Promise<readonly KeyConditionRange[]>,
   { snapshot }: StatementContext,
   isReverse: boolean,
+  mayQualify: MayQualify | undefined,
 ): Promise<OidSource> {
-  return new EntrySource(snapshot, await ranges, isReverse)
+  return new EntrySource(snapshot, await ranges, isReverse, mayQualify)
 }
 
 const nullValue = (): null => null
@@ -304,7 +378,7 @@ function isKeyValue(value: unknown): boolean {
 }
 
 /** As written. */
-function conditionTexts({ parts }: IndexKeyFormat, { equal, lower, upper }: KeyConditions): string[] {
+export function conditionTexts(parts: IndexKeyFormat['parts'], { equal, lower, upper }: KeyConditions): string[] {
   const conditions = equal.map((equality, i) => {
     const name = parts[i]?.name
     if (equality.kind === 'null') return `${name} is null`
@@ -376,10 +450,27 @@ export async function* entriesOf(
   context: StatementContext,
   plan: ExplainNode,
   batch?: number,
+  mayQualify?: MayQualify,
 ): AsyncGenerator<Oid[]> {
-  for await (const oids of context.entries(range, false, batch)) {
+  const counted =
+    mayQualify &&
+    ((key: Bytes): boolean => {
+      const isPossible = mayQualify(key)
+      if (!isPossible) plan.examined++
+      return isPossible
+    })
+  for await (const oids of context.entries(range, false, batch, counted)) {
     plan.examined += oids.length
     context.check()
-    yield oids
+    if (oids.length > 0) yield oids
+    else await context.yieldIfDue()
   }
+}
+
+/** How many conjuncts of the predicate the ends of the range are, where nothing else is asked by these. */
+function rangesAnswered(lower: KeyRangeEnd | undefined, upper: KeyRangeEnd | undefined): number {
+  // Of what stands behind the beginning of a pattern of LIKE, the range tells nothing.
+  const isPrefix = lower?.prefixOf === 'STARTS_WITH' && upper?.prefixOf === 'STARTS_WITH' && lower.text === upper.text
+  if (isPrefix) return 1
+  return [lower, upper].filter((end) => end !== undefined && end.prefixOf === undefined).length
 }

@@ -3,6 +3,7 @@ import { keySpace } from '../../bytes/key-space.ts'
 import type { KeyConditionRange } from '../../indexes/index-key.ts'
 import type { Bytes, KeyRange, Snapshot } from '../../store/store.ts'
 import { type Oid, oidLength, writeOidBytes } from '../../types/oid.ts'
+import type { MayQualify } from './entry-filter.ts'
 
 export interface OidSource {
   /** Adds the next ones, until the batch is full or many keys were looked up in vain; false where there are no more. */
@@ -47,6 +48,8 @@ export class OidBatch {
 
 /** One batch may look up so many keys that are not there. */
 const lookupsMax = 256
+/** And pass over so many entries whose objects cannot qualify. */
+const rejectedMax = 1_024
 
 /** The entries of ranges of an index. */
 export class EntrySource implements OidSource {
@@ -57,16 +60,29 @@ export class EntrySource implements OidSource {
   /** What is left of the range at hand. */
   private rest: KeyRange | undefined
 
+  private readonly mayQualify: MayQualify | undefined
+
   /** In their order, or from the last entry to the first. */
-  constructor(snapshot: Snapshot, ranges: readonly KeyConditionRange[], isReverse: boolean) {
+  constructor(
+    snapshot: Snapshot,
+    ranges: readonly KeyConditionRange[],
+    isReverse: boolean,
+    mayQualify: MayQualify | undefined,
+  ) {
     this.snapshot = snapshot
+    this.mayQualify = mayQualify
     this.ranges = isReverse ? ranges.toReversed() : ranges
     this.isReverse = isReverse
   }
 
   next(batch: OidBatch): boolean {
-    const { snapshot, ranges, isReverse } = this
-    for (let lookups = 0; lookups < lookupsMax && !batch.isFull; lookups++) {
+    const { snapshot, ranges, isReverse, mayQualify } = this
+    let rejected = 0
+    const take = (key: Bytes, value: Bytes): boolean => {
+      if (mayQualify === undefined || mayQualify(key)) return batch.addEntry(value)
+      return ++rejected < rejectedMax
+    }
+    for (let lookups = 0; lookups < lookupsMax && !batch.isFull && rejected < rejectedMax; lookups++) {
       const range = ranges[this.at]
       if (range === undefined) return false
       if (range.isOneKey) {
@@ -75,7 +91,7 @@ export class EntrySource implements OidSource {
         continue
       }
       const from = this.rest ?? range
-      const last = snapshot.visit?.(from, isReverse, (_key, value) => batch.addEntry(value))
+      const last = snapshot.visit?.(from, isReverse, take)
       this.rest = last && restOf(from, last, isReverse)
       if (last === undefined) this.at++
     }

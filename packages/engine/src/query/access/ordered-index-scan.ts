@@ -16,6 +16,7 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { AccessPath, EntryRange, ObjectAccess } from './access-path.ts'
+import type { WholePredicate } from './entry-filter.ts'
 import { IndexScan, type KeyEquality, rangeOf } from './index-scan.ts'
 import { keyValueOf } from './key-value.ts'
 import { entriesAtOnce, loadInParts, type ObjectScan } from './object-scan.ts'
@@ -25,12 +26,12 @@ import { type Condition, isSamePath, ownConditions, type PathCondition, pathOf }
 /** Of an index that has, after what is fixed by equality, the same attributes one by one. */
 export function planOrderedIndexScan(
   cls: SchemaClass,
-  slot: number,
+  whole: WholePredicate,
   orderBy: readonly BoundOrderItem[],
   conditions: readonly Condition[],
   planning: Planning,
 ): OrderedIndexScan | undefined {
-  const paths = orderBy.map(({ expression }) => pathOf(expression, slot))
+  const paths = orderBy.map(({ expression }) => pathOf(expression, whole.slot))
   const isReverse = orderBy[0]?.isDescending === true
   const isUniform = orderBy.length > 0 && orderBy.every(({ isDescending }) => isDescending === isReverse)
   if (!isUniform || paths.some((path) => path === undefined || path.steps.length > 0 || path.key.length === 0))
@@ -39,7 +40,7 @@ export function planOrderedIndexScan(
   const own = ownConditions(conditions)
   for (const index of cls.indexes) {
     if (index.state !== 'ready') continue
-    const scan = scanInOrder(index, cls, keys, own, planning)
+    const scan = scanInOrder(index, cls, keys, own, planning, whole)
     if (scan !== undefined) return new OrderedIndexScan(scan, planOrder(orderBy, planning.compiler), isReverse)
   }
   return undefined
@@ -51,6 +52,7 @@ function scanInOrder(
   order: readonly (readonly BoundAttribute[])[],
   conditions: readonly PathCondition[],
   planning: Planning,
+  whole: WholePredicate,
 ): IndexScan | undefined {
   const equal: KeyEquality[] = []
   const { keyAttributes } = index
@@ -67,7 +69,7 @@ function scanInOrder(
   const isSameOrder = order.every((attributes, i) => isSamePath(attributes, keyAttributes[at + i]?.path ?? []))
   if (!isSameOrder) return undefined
   const first = conditions.filter((condition) => isSamePath(condition.path.key, keyAttributes[at]?.path ?? []))
-  return new IndexScan(planning.formats.of(cls), index, { equal, ...rangeOf(first, planning) }, planning)
+  return new IndexScan(planning.formats.of(cls), index, { equal, ...rangeOf(first, planning) }, planning, whole)
 }
 
 export class OrderedIndexScan implements ObjectAccess {
@@ -139,6 +141,7 @@ export class OrderedIndexScan implements ObjectAccess {
     const { format, isTruncated } = this.index
     const batch = entriesAtOnce(scan.filter, this.conjunctsAnswered, wanted)
     const ranges = await this.index.ranges(evaluation, context)
+    const mayQualify = this.index.filter?.forRun(evaluation)
     for (const range of this.isReverse ? ranges.toReversed() : ranges) {
       let alike: { prefix: Buffer; oids: Oid[] } | undefined
       for await (const entries of readIndexEntries(context.snapshot, range, this.isReverse, batch)) {
@@ -146,6 +149,7 @@ export class OrderedIndexScan implements ObjectAccess {
         source.examined += entries.length
         let plain: Oid[] = []
         for (const entry of entries) {
+          if (mayQualify?.(entry.key) === false) continue
           const prefix = isTruncated ? cutPrefix(format, entry) : undefined
           if (alike !== undefined && (prefix === undefined || !alike.prefix.equals(prefix))) {
             yield* sorted(scan, alike.oids, this.order)

@@ -1,5 +1,5 @@
 /** From objects found by another access back over references: who refers to them by an attribute. */
-import { type IndexKeyFormat, indexKeyFormat, keyConditionRange } from '../../indexes/index-key.ts'
+import { type IndexKeyFormat, indexKeyFormat, type KeyCondition, keyConditionRange } from '../../indexes/index-key.ts'
 import { countLimited } from '../../indexes/lookup.ts'
 import { linkKind, linkRange, targetOfKey } from '../../records/link-keys.ts'
 import type { RecordFormats } from '../../records/record-formats.ts'
@@ -8,25 +8,40 @@ import type { KeyRange } from '../../store/store.ts'
 import { noOid, type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { evaluateConstants } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
-import type { Planning } from '../operators/planning.ts'
 import { typeOfSpec } from '../values/value-type.ts'
 import { type Asked, constantKey, type OidAccess, type PlanAccess } from './access-path.ts'
-import { entriesOf } from './index-scan.ts'
+import { type EntryFilter, planEntryFilter } from './entry-filter.ts'
+import {
+  byRange,
+  conditionTexts,
+  entriesOf,
+  evaluatesOf,
+  type KeyConditions,
+  keyConditionOf,
+  keyConditionsOf,
+  soundRange,
+} from './index-scan.ts'
 import { OidLookup } from './oid-lookup.ts'
-import { type Condition, isSamePath, type PathCondition } from './sargable-predicates.ts'
+import { type Condition, isSamePath, ownConditions, type PathCondition } from './sargable-predicates.ts'
 import { planScannedOids, ScannedOids } from './scanned-oids.ts'
 
 type Way =
   /** The partner attribute of a bidirectional link, on the objects found first. */
   | { readonly kind: 'inverse'; readonly inverse: BoundAttribute }
-  /** An index whose first key attribute is the reference. */
-  | { readonly kind: 'index'; readonly format: IndexKeyFormat }
+  /** An index whose first key attribute is the reference, and what is asked of the next ones. */
+  | {
+      readonly kind: 'index'
+      readonly format: IndexKeyFormat
+      readonly conditions: KeyConditions
+      readonly filter: EntryFilter | undefined
+    }
 
 /** For conditions at the end of references: found there, and followed back. */
 export const planReverseNavigations: PlanAccess = (asked) => {
-  const { cls, conditions, planning, accessesFor } = asked
+  const { conditions, planning, accessesFor } = asked
   const byStep = new Map<number, { step: BoundAttribute; inner: Condition[] }>()
   const accesses: OidAccess[] = []
   for (const condition of conditions) {
@@ -45,7 +60,7 @@ export const planReverseNavigations: PlanAccess = (asked) => {
     const target = step.type.cls
     const scanned = planScannedOids(target, inner, planning)
     for (const access of [...accessesFor(target, inner, planning), ...(scanned === undefined ? [] : [scanned])]) {
-      for (const way of waysBack(cls, step, target, planning)) {
+      for (const way of waysBack(asked, step, target)) {
         accesses.push(new ReverseNavigation(access, target, step, way))
       }
     }
@@ -54,13 +69,14 @@ export const planReverseNavigations: PlanAccess = (asked) => {
 }
 
 /** `ref = an OID`: over the inverse; an index on the reference is an access of its own. */
-function fromKnownObjects({ cls, planning }: Asked, condition: PathCondition): OidAccess[] {
+function fromKnownObjects(asked: Asked, condition: PathCondition): OidAccess[] {
+  const { cls, planning } = asked
   const [step] = condition.path.key
   if (step === undefined || condition.path.key.length > 1) return []
   if (condition.kind !== 'equal' && condition.kind !== 'anyOf') return []
   if (step.type.kind !== 'reference' || step.type.cls === null) return []
   const target = step.type.cls
-  const ways = waysBack(cls, step, target, planning).filter(({ kind }) => kind === 'inverse')
+  const ways = waysBack(asked, step, target).filter(({ kind }) => kind === 'inverse')
   const isOne = condition.kind === 'equal'
   const known = new OidLookup(constantKey(isOne ? condition.value : condition.values, planning))
   return ways.map((way) => {
@@ -77,16 +93,26 @@ function holdsOnly({ spec }: BoundAttribute, cls: SchemaClass): boolean {
   return element.referencedClass === cls.number
 }
 
-function waysBack(cls: SchemaClass, step: BoundAttribute, target: SchemaClass, { formats }: Planning): Way[] {
+function waysBack({ cls, conditions, planning, whole }: Asked, step: BoundAttribute, target: SchemaClass): Way[] {
+  const { formats } = planning
   const ways: Way[] = []
   const inverse = inverseAttribute(step, target, formats)
   if (inverse !== undefined) ways.push({ kind: 'inverse', inverse })
+  const own = ownConditions(conditions)
   for (const index of cls.indexes) {
-    const [first] = index.keyAttributes
+    const [first, ...next] = index.keyAttributes
     if (index.state !== 'ready' || first === undefined || !isSamePath([step], first.path)) continue
-    ways.push({ kind: 'index', format: indexKeyFormat(index, formats.of(cls)) })
+    const format = indexKeyFormat(index, formats.of(cls))
+    const asked = keyConditionsOf(next, own, planning, true)
+    const filter = whole && planEntryFilter(format, byRange(asked, format.parts.slice(1)), whole, planning)
+    ways.push({ kind: 'index', format, conditions: asked, filter })
   }
-  return ways
+  // Of equally many entries, those that are checked by their keys name fewer objects.
+  return ways.sort((one, other) => checksOf(other) - checksOf(one))
+}
+
+function checksOf(way: Way): number {
+  return way.kind === 'index' ? (way.filter?.texts.length ?? 0) : 0
 }
 
 function inverseAttribute(
@@ -129,13 +155,15 @@ class ReverseNavigation implements OidAccess {
 
   describe(className: string): ExplainNode {
     const { way, attribute } = this
-    const over = way.kind === 'inverse' ? { inverse: way.inverse.name } : { index: way.format.index.name }
+    const over = way.kind === 'inverse' ? { inverse: way.inverse.name } : describeIndex(way)
     const details = { class: className, attribute: attribute.name, ...over }
     return explainNode('reverseNavigation', details, [this.inner.describe(this.cls.name)])
   }
 
   async estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
     const { inner, cls } = this
+    const asked = await this.asked(evaluation, context)
+    if (asked === undefined) return 0
     let objects = 0
     // That many are looked at before the first is found.
     let count = inner instanceof ScannedOids ? await inner.estimate(evaluation, context, max) : 0
@@ -144,7 +172,8 @@ class ReverseNavigation implements OidAccess {
       context.entriesCounted += oids.length
       for (const far of oids) {
         if (++objects > countedObjectsMax) continue
-        const range = this.rangeOf(far)
+        const range = this.rangeOf(far, asked)
+        if (range === 'none') continue
         const owners = range === undefined ? 1 : await countLimited(context.snapshot, range, max - count)
         context.entriesCounted += owners
         count += owners
@@ -157,21 +186,38 @@ class ReverseNavigation implements OidAccess {
   }
 
   async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
+    const asked = await this.asked(evaluation, context)
+    if (asked === undefined) return
+    const mayQualify = this.way.kind === 'index' ? this.way.filter?.forRun(evaluation) : undefined
     const found = plan.inputs[0] as ExplainNode
     for await (const far of context.measured(this.inner.oids(evaluation, context, found), found)) {
       found.returned += far.length
-      for (const oid of far) yield* this.owners(oid, context, plan)
+      for (const oid of far) {
+        const range = this.rangeOf(oid, asked)
+        if (range === 'none') continue
+        if (range !== undefined && this.way.kind === 'index') {
+          yield* entriesOf(range, context, plan, undefined, mayQualify)
+        } else yield* this.owners(oid, range, context, plan)
+      }
     }
   }
 
-  /** Who refers to one object by the attribute. */
-  private async *owners(far: Oid, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
+  /** What is asked of the keys of an index behind the reference; undefined where no entry can have it. */
+  private async asked(evaluation: EvaluationContext, context: StatementContext): Promise<KeyCondition | undefined> {
+    if (this.way.kind !== 'index') return { equal: [] }
+    const { conditions } = this.way
+    return keyConditionOf(conditions, await evaluateConstants(evaluatesOf(conditions), evaluation, context))
+  }
+
+  /** Who is linked by the partner attribute of one object. */
+  private async *owners(
+    far: Oid,
+    range: KeyRange | undefined,
+    context: StatementContext,
+    plan: ExplainNode,
+  ): AsyncGenerator<Oid[]> {
     const { way } = this
-    const range = this.rangeOf(far)
-    if (way.kind === 'index') {
-      if (range !== undefined) yield* entriesOf(range, context, plan)
-      return
-    }
+    if (way.kind === 'index') return
     if (range === undefined) {
       const [view] = await context.reader.load([far])
       const partner = view?.value(way.inverse.index)
@@ -189,12 +235,23 @@ class ReverseNavigation implements OidAccess {
   }
 
   /** Undefined where the partner attribute is to-one, and so in the record. */
-  private rangeOf(far: Oid): KeyRange | undefined {
+  private rangeOf(far: Oid, { equal, lower, upper }: KeyCondition): KeyRange | undefined | 'none' {
     const { way } = this
-    if (way.kind === 'index') return referringRange(way.format, far)
+    if (way.kind === 'index') {
+      return soundRange(way.format, { equal: [far, ...equal], lower, upper }) ?? 'none'
+    }
     if (way.inverse.linkStorage === undefined) return undefined
     const kind = way.inverse.linkStorage === 'set' ? linkKind.target : linkKind.position
     return linkRange(far, way.inverse.number, kind)
+  }
+}
+
+function describeIndex({ format, conditions, filter }: Extract<Way, { kind: 'index' }>): object {
+  const texts = conditionTexts(format.parts.slice(1), conditions)
+  return {
+    index: format.index.name,
+    ...(texts.length === 0 ? {} : { conditions: texts }),
+    ...(filter === undefined ? {} : { entryFilter: filter.texts }),
   }
 }
 

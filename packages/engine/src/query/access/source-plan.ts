@@ -40,8 +40,9 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
   const classes = isClass ? source.classes : withSubclasses(cls)
   const conditions = sargablePredicates(where, slot)
   const isOrdered = isClass && groupBy === undefined
+  const whole = { where, slot }
   const accesses = isClass
-    ? [...accessesFor(cls, conditions, planning), ...accessesOfShown(classes.classes, cls, slot, planning)]
+    ? [...accessesFor(cls, conditions, planning, whole), ...accessesOfShown(classes.classes, cls, slot, planning)]
     : []
   const areFirst = groupBy === undefined && clauses.distinct === undefined && clauses.windows.length === 0
   return {
@@ -50,7 +51,7 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
     references: isClass ? undefined : new OidLookup(constantKey(source.references, planning)),
     accesses,
     exact: accesses.find(({ isAtMostOne }) => isAtMostOne),
-    ordered: isOrdered ? planOrderedIndexScan(cls, slot, orderBy, conditions, planning) : undefined,
+    ordered: isOrdered ? planOrderedIndexScan(cls, whole, orderBy, conditions, planning) : undefined,
     extent: new ExtentScan(classes),
     indexOnly: isClass ? planIndexOnlyScans(cls, classes, slot, clauses, conditions, planning) : [],
     filter: planFilter(where, slot, planning),

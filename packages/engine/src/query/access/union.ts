@@ -5,10 +5,10 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import { bestOf, type OidAccess, type PlanAccess } from './access-path.ts'
 
-export const planUnions: PlanAccess = ({ cls, conditions, planning, accessesFor }) => {
+export const planUnions: PlanAccess = ({ cls, conditions, planning, whole, accessesFor }) => {
   return conditions.flatMap((condition) => {
     if (condition.kind !== 'or') return []
-    const parts = condition.parts.map((part) => bestOf(accessesFor(cls, part, planning)))
+    const parts = condition.parts.map((part) => bestOf(accessesFor(cls, part, planning, whole)))
     return parts.every((part) => part !== undefined) ? [new Union(parts)] : []
   })
 }

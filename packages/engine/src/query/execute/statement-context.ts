@@ -141,23 +141,37 @@ export class StatementContext {
     return scanSideBySide(this.snapshot, ranges, use, isOrdered ? 1 : scansAtOnce(capabilities), { ...others, slice })
   }
 
-  /** How many entries an index has in the range; exact below `max`, and `max` where there are as many or more. */
-  async countEntries(range: KeyRange, max: number): Promise<number> {
-    const count = await this.countedEntries(range, max)
+  /**
+   * How many entries an index has in the range; exact below `max`, and `max` where there are as many or more. `isWanted`: as it will be asked
+   * of those that are read meanwhile.
+   */
+  async countEntries(range: KeyRange, max: number, isWanted?: (key: Bytes) => boolean): Promise<number> {
+    const count = await this.countedEntries(range, max, isWanted)
     this.entriesCounted += count
     return count
   }
 
-  private async countedEntries(range: KeyRange, max: number): Promise<number> {
+  private async countedEntries(
+    range: KeyRange,
+    max: number,
+    isWanted: ((key: Bytes) => boolean) | undefined,
+  ): Promise<number> {
     if (!this.isRemote) return countLimited(this.snapshot, range, max)
     // Few are read at once instead: whoever wants them has them then, without another trip.
+    let count = 0
     const oids: Oid[] = []
-    for await (const batch of readIndexOids(this.snapshot, range, false, { limit: max })) oids.push(...batch)
-    if (oids.length < max) {
+    const counts = (key: Bytes): boolean => {
+      count++
+      return isWanted === undefined || isWanted(key)
+    }
+    const options = { limit: max, isWanted: counts }
+    for await (const batch of readIndexOids(this.snapshot, range, false, options))
+      for (const oid of batch) oids.push(oid)
+    if (count < max) {
       this.counted ??= new Map()
       this.counted.set(nameOf(range), oids)
     }
-    return oids.length
+    return count
   }
 
   /** What the operator's rows take is noted where the statement is analyzed; else they are handed on as they are. */
@@ -166,10 +180,15 @@ export class StatementContext {
     return nowMs === undefined ? rows : measuredRows(rows, operator, this.reader, nowMs)
   }
 
-  /** In the order of the index, in batches, of `batch` entries each if it is given. */
-  async *entries(range: KeyRange, isReverse: boolean, batch?: number): AsyncGenerator<Oid[]> {
+  /** In the order of the index, in batches, of `batch` entries each if it is given; of those that are not known yet, without what is refused. */
+  async *entries(
+    range: KeyRange,
+    isReverse: boolean,
+    batch?: number,
+    isWanted?: (key: Bytes) => boolean,
+  ): AsyncGenerator<Oid[]> {
     const counted = isReverse ? undefined : this.counted?.get(nameOf(range))
-    if (counted === undefined) yield* readIndexOids(this.snapshot, range, isReverse, { batch })
+    if (counted === undefined) yield* readIndexOids(this.snapshot, range, isReverse, { batch, isWanted })
     else if (counted.length > 0) yield counted
   }
 

@@ -4,6 +4,7 @@ import type { FederatedDatabase } from '../../../src/federated-database.ts'
 import { classOf, index, toOne, withFd } from '../../engine/open-fd.ts'
 import { rowValues } from '../../row-texts.ts'
 import { find, touched } from '../plans.ts'
+import type { ShownPlan } from '../query-database.ts'
 import { airlineTests, changingTest, remarkOf } from './airline.ts'
 
 const classes = [classOf('Hub', {}), classOf('Car', { license: 'string', n: 'integer', hub: toOne('Hub') })]
@@ -91,6 +92,54 @@ describe('compound indexes', () => {
       ["carrierCode = 'c7'", 'seats >= 40', 'seats < 60'],
     ])
     expect([touched(plan), plan.returned]).toEqual([flights / 100, flights / 100])
+  })
+})
+
+describe('what keys tell beyond the range', () => {
+  const objectsOf = (plan: ShownPlan): unknown => find(plan, 'filter').examined
+
+  plannerTest('is checked on the entry: objects that cannot qualify are not read', async (db) => {
+    const cases: [predicate: string, entries: number, rows: number][] = [
+      ["carrierCode >= 'c1' AND carrierCode < 'c11' AND seats = 10", 2 * (flights / 20), 4],
+      ["carrierCode = 'c7' AND seats IN (7, 27) AND seats != 27", 8, 4],
+      ["carrierCode = 'c7' AND NOT (seats = 27)", flights / 20, 16],
+      ["carrierCode = 'c7' AND seats % 40 = 7", flights / 20, 12],
+      ["carrierCode LIKE 'c1%9' AND seats > 20", 220, 16],
+    ]
+    for (const [predicate, entries, rows] of cases) {
+      const plan = await db.analyze(`FROM ONLY Flight WHERE ${predicate} RETURN number`)
+      // Where reads are trips, entries are read when they are counted.
+      const examined = touched(plan) + Number(plan.entriesCounted ?? 0)
+      expect([predicate, objectsOf(plan)]).toEqual([predicate, rows])
+      expect(examined).toBeGreaterThanOrEqual(entries)
+      expect(touched(plan)).toBeLessThanOrEqual(entries)
+      expect(plan.returned).toBe(rows)
+      expect(await db.rows(`FROM ONLY Flight WHERE ${predicate} RETURN number`)).toHaveLength(rows)
+    }
+  })
+
+  plannerTest('is checked in the order of the index, too', async (db) => {
+    const text = "FROM Flight WHERE carrierCode = 'c7' AND seats % 40 = 7 ORDER BY seats DESC TAKE 5 RETURN number"
+    const plan = await db.analyze(text)
+    expect(find(plan, 'orderedIndexScan').entryFilter).toEqual(['seats % 40 = 7'])
+    expect([objectsOf(plan), plan.returned]).toEqual([12, 5])
+  })
+
+  plannerTest('does not fail where another conjunct would have kept the row from failing', async (db) => {
+    const rows = await db.rows(
+      "FROM Flight WHERE carrierCode = 'c7' AND plain != 7 AND 100 / (seats - 7) > 0 RETURN number",
+    )
+    expect(rows.length).toBeGreaterThan(0)
+  })
+
+  plannerTest('of cut texts is left to the object', async (db) => {
+    const rows = await db.rows("FROM ONLY Flight WHERE remark LIKE 'remark 012%' AND remark LIKE '%052' RETURN number")
+    expect(rows).toEqual([{ number: 52 }])
+  })
+
+  plannerTest('of LIKE is one condition, of which the range answers the beginning alone', async (db) => {
+    const plan = await db.analyze("FROM ONLY Flight WHERE carrierCode LIKE 'c1%' TAKE 3 RETURN number")
+    expect([find(plan, 'indexScan').conditions, plan.returned]).toEqual([["carrierCode LIKE 'c1%'"], 3])
   })
 })
 

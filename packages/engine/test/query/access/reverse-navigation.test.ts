@@ -1,7 +1,7 @@
 /** Paths through references, from the end that has an index. */
 import { describe, expect } from 'vitest'
 import { find, touched } from '../plans.ts'
-import { airlineTests } from './airline.ts'
+import { airlineTests, changingTest } from './airline.ts'
 
 const flights = 400
 const plannerTest = airlineTests(flights)
@@ -19,6 +19,28 @@ describe('paths through references', () => {
     const back = find(plan, 'reverseNavigation')
     expect([back.index, find(back, 'indexScan').index]).toEqual(['flightDestination', 'airportCode'])
     expect([touched(plan), plan.returned]).toEqual([flights / 40, flights / 40])
+  })
+
+  changingTest('go back over an index on the reference and what else is asked of its keys', async (db) => {
+    await db.rows('CREATE INDEX flightDestinationSeats ON Air.Flight (destination, seats)')
+    const cases: [predicate: string, conditions: unknown, entryFilter: unknown][] = [
+      ["destination.code = 'a7' AND seats = 61", ['seats = 61'], undefined],
+      ["destination.code = 'a7' AND seats >= 41 AND seats < 81", ['seats >= 41', 'seats < 81'], undefined],
+      ["destination.code = 'a7' AND seats IN (21, 61, 62)", undefined, ['seats IN (21, 61, 62)']],
+    ]
+    const some = await db.rows("FROM Flight WHERE destination.code = 'a7' RETURN seats")
+    expect(new Set(some.map(({ seats }) => seats))).toEqual(new Set([1, 41, 81, 21, 61]))
+    for (const [predicate, conditions, entryFilter] of cases) {
+      const text = `FROM Flight WHERE ${predicate} ORDER BY number RETURN number`
+      const plan = await db.analyze(text)
+      const back = find(plan, 'reverseNavigation')
+      expect([back.index, back.conditions, back.entryFilter]).toEqual([
+        'flightDestinationSeats',
+        conditions,
+        entryFilter,
+      ])
+      expect([predicate, find(plan, 'filter').examined]).toEqual([predicate, plan.returned])
+    }
   })
 
   plannerTest('without an index at their end go back from the few objects that are there', async (db) => {

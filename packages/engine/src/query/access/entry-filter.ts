@@ -1,0 +1,92 @@
+/** What the key of an index entry tells of its object is checked there: objects that cannot qualify are not read. */
+import { AshlarError } from '../../errors.ts'
+import type { IndexKeyFormat } from '../../indexes/index-key.ts'
+import type { Bytes } from '../../store/store.ts'
+import { type Bound, conjunctsOf } from '../bind/bound.ts'
+import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { Work } from '../functions/work.ts'
+import { decideAtOnce } from '../operators/filter.ts'
+import type { Planning } from '../operators/planning.ts'
+import { attributesReadBy, entryView, type PartRead, partsRead } from './entry-view.ts'
+
+/** The predicate of which an access path answers conditions. */
+export interface WholePredicate {
+  readonly where: Bound | undefined
+  /** Of the objects. */
+  readonly slot: number
+}
+
+/** False for an entry whose object cannot qualify. */
+export type MayQualify = (key: Bytes) => boolean
+
+/** What the range of the entries answers. */
+export interface AnsweredByRange {
+  /** Positions in the class of attributes that have one given value. */
+  readonly equal: ReadonlySet<number>
+  /** How many other conjuncts. */
+  readonly others: number
+}
+
+/** Undefined where the keys tell no more than their range. */
+export function planEntryFilter(
+  format: IndexKeyFormat,
+  { equal, others }: AnsweredByRange,
+  { where, slot }: WholePredicate,
+  { compiler, text }: Planning,
+): EntryFilter | undefined {
+  const told: Bound[] = []
+  for (const conjunct of conjunctsOf(where)) {
+    const read = attributesReadBy([conjunct], slot)
+    if (read === undefined || read.size === 0 || partsRead(format, read) === undefined) continue
+    const isEquality = conjunct.kind === 'compare' && conjunct.operator === 'equal'
+    if (!isEquality || ![...read].every((attribute) => equal.has(attribute))) told.push(conjunct)
+  }
+  if (told.length <= others) return undefined
+  const parts = partsRead(format, attributesReadBy(told, slot) ?? new Set())
+  if (parts === undefined) return undefined
+  const texts = told.map(({ start, end }) => text.slice(start, end))
+  return new EntryFilter(parts, compiler.compileAll(told), slot, texts)
+}
+
+export class EntryFilter {
+  /** For EXPLAIN: what is checked, as written. */
+  readonly texts: readonly string[]
+  private readonly parts: readonly PartRead[]
+  private readonly conjuncts: readonly Evaluate[]
+  private readonly slot: number
+
+  constructor(parts: readonly PartRead[], conjuncts: readonly Evaluate[], slot: number, texts: readonly string[]) {
+    this.parts = parts
+    this.conjuncts = conjuncts
+    this.slot = slot
+    this.texts = texts
+  }
+
+  /** For the entries of one run, whose rows may be under way meanwhile: what these keep is none of the entries'. */
+  forRun(evaluation: EvaluationContext): MayQualify {
+    const { parts, conjuncts, slot } = this
+    const { reader } = evaluation
+    const work = new Work()
+    const own: EvaluationContext = { ...evaluation, reader, slots: [...evaluation.slots], work }
+    return (key) => {
+      const view = entryView(parts, key)
+      if (view === undefined) return true
+      own.slots[slot] = view
+      const isPossible = conjuncts.every((conjunct) => isNotFalse(conjunct, own))
+      work.endRow()
+      work.goOn()
+      evaluation.memory.endRow()
+      return isPossible
+    }
+  }
+}
+
+/** True also where it takes long or fails: whether the row gets that far, the whole predicate tells. */
+function isNotFalse(conjunct: Evaluate, evaluation: EvaluationContext): boolean {
+  try {
+    return decideAtOnce((own) => conjunct(own) === true, evaluation) !== false
+  } catch (error) {
+    if (error instanceof AshlarError && error.kind !== 'fault') return true
+    throw error
+  }
+}
