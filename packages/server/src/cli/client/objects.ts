@@ -1,9 +1,16 @@
 /** `ashlar get|create|update|delete`: objects by their OIDs. */
-import type { Attributes, CreateObjectBody, ObjectRepresentation } from '@ashlar/client'
+import {
+  AshlarRequestError,
+  type Attributes,
+  type CreateObjectBody,
+  type ObjectRepresentation,
+  type TransactionOperation,
+  type TransactionResult,
+} from '@ashlar/client'
 import { type CommandContext, parseInput, readInput, readInputFile } from '../command-context.ts'
 import { CommandError } from '../command-error.ts'
 import { stringifyExactly } from '../exact-json.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { exitCodeOfStatus, exitCodes } from '../exit-codes.ts'
 
 interface MatchOptions {
   readonly ifMatch?: string
@@ -29,7 +36,22 @@ async function readTogether(
 ): Promise<ObjectRepresentation[]> {
   const operations = oids.map((oid) => ({ method: 'get', uri: `/v1/object/${encodeURIComponent(oid)}` }))
   if (operations.length === 0) return []
-  return (await client.runTransaction(operations)).map(({ result }) => result as ObjectRepresentation)
+  return (await together(client, operations)).map(({ result }) => result as ObjectRepresentation)
+}
+
+/** All or none. Which operation has failed nobody has asked for: the message names the object. */
+async function together(
+  client: CommandContext['client'],
+  operations: readonly TransactionOperation[],
+): Promise<readonly TransactionResult[]> {
+  try {
+    return await client.runTransaction(operations)
+  } catch (error) {
+    if (!(error instanceof AshlarRequestError)) throw error
+    const { status, type } = error
+    const message = error.message.replace(/^While executing operation \d+, encountered: /, '')
+    throw new CommandError(exitCodeOfStatus(status), message, [], { type, status })
+  }
 }
 
 function shownObject(object: ObjectRepresentation, output: CommandContext['output']): string[] {
@@ -87,7 +109,10 @@ export async function deleteObjects(
     throw new CommandError(exitCodes.usage, '--if-match is for a single object.')
   if (oids.length === 1) await client.deleteObject(oids[0] ?? '', ifMatch === undefined ? {} : { ifMatch })
   else if (oids.length > 1)
-    await client.runTransaction(oids.map((oid) => ({ method: 'delete', uri: `/v1/object/${encodeURIComponent(oid)}` })))
+    await together(
+      client,
+      oids.map((oid) => ({ method: 'delete', uri: `/v1/object/${encodeURIComponent(oid)}` })),
+    )
   await output.result({ deleted: oids }, () => [`Deleted ${oids.length === 1 ? oids[0] : `${oids.length} objects`}.`])
 }
 
