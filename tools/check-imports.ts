@@ -167,6 +167,7 @@ const accessRanks: Ranks = {
   'object-scan.ts': 0,
   'oid-source.ts': 0,
   'access-path.ts': 1,
+  'sorted-objects.ts': 1,
   'extent-scan.ts': 2,
   'key-value.ts': 2,
   [each]: 3,

@@ -12,3 +12,16 @@ export function truncatedPrefixLength({ parts }: IndexKeyFormat, key: Uint8Array
   }
   return undefined
 }
+
+/** The length of the key up to and with so many of its parts, or with its first cut text where that is before. */
+export function partsPrefixLength({ parts }: IndexKeyFormat, key: Uint8Array, count: number): number {
+  let at = indexKeyHeaderBytes
+  for (let i = 0; i < count; i++) {
+    const part = parts[i]
+    if (part === undefined) break
+    const { end, isTruncated } = readKeyPart(key, at, keyCodecOf(part).form)
+    at = end
+    if (isTruncated) break
+  }
+  return at
+}

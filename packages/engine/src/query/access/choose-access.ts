@@ -76,7 +76,7 @@ async function explainedChoice(
 
 /** Where values are not known yet. */
 function likelyAccess({ references, accesses, ordered, extent }: SourcePlan): AccessPath {
-  return references ?? bestOf(accesses) ?? ordered ?? extent
+  return references ?? bestOf(accesses) ?? (ordered?.isPresorted === true ? undefined : ordered) ?? extent
 }
 
 async function choose(
@@ -115,6 +115,7 @@ async function choose(
     plan.areFirst &&
     wanted !== undefined &&
     ordered !== undefined &&
+    !ordered.isPresorted &&
     accesses.every((access) => ordered.isNarrowedBy(access))
   const counted = isNarrowest ? [] : accesses
   const few = await cheapest(counted, evaluation, context, fewMax, considered)
@@ -143,8 +144,11 @@ function accessInOrder(
   objects: number,
   wanted: number | undefined,
 ): AccessPath | undefined {
+  if (ordered.isPresorted && (wanted === undefined || !areFirst)) return undefined
   if (wanted === undefined) return accesses.length === 0 ? ordered : undefined
-  if (ordered.conjunctsAnswered >= filter.conjuncts || ordered.isNarrowedBy(other.access)) return ordered
+  if (!ordered.isPresorted && (ordered.conjunctsAnswered >= filter.conjuncts || ordered.isNarrowedBy(other.access))) {
+    return ordered
+  }
   // More than those that are taken may be needed.
   if (!areFirst) return accesses.length === 0 ? ordered : undefined
   const { access, estimated } = other
@@ -187,7 +191,7 @@ function accessOfFirstRows(plan: SourcePlan, wanted: number): AccessPath | undef
   const { conjuncts } = plan.filter
   if (ordered !== undefined) {
     const isNarrowest = accesses.every((access) => ordered.isNarrowedBy(access))
-    return isNarrowest && ordered.conjunctsAnswered >= conjuncts ? ordered : undefined
+    return isNarrowest && !ordered.isPresorted && ordered.conjunctsAnswered >= conjuncts ? ordered : undefined
   }
   if (!areRows || wanted > candidatesMin) return undefined
   return bestOf(accesses.filter(({ conjunctsAnswered }) => conjunctsAnswered === conjuncts))

@@ -1,6 +1,5 @@
 /** The objects of the rows in the order of an index, which is the one asked for. */
-import type { IndexKeyFormat } from '../../indexes/index-key.ts'
-import { truncatedPrefixLength } from '../../indexes/key-parts.ts'
+import { partsPrefixLength, truncatedPrefixLength } from '../../indexes/key-parts.ts'
 import { type IndexEntry, readIndexEntries } from '../../indexes/lookup.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { IndexDefinition } from '../../schema/class-definition.ts'
@@ -10,8 +9,7 @@ import type { Oid } from '../../types/oid.ts'
 import type { BoundAttribute, BoundOrderItem } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import { type OrderPlan, planOrder, sortKey } from '../evaluate/sort-key.ts'
-import { evaluateRows } from '../execute/evaluate-rows.ts'
+import { type OrderPlan, planOrder } from '../evaluate/sort-key.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
@@ -22,8 +20,12 @@ import { keyValueOf } from './key-value.ts'
 import { entriesAtOnce, loadInParts, type ObjectScan } from './object-scan.ts'
 import type { OidSource } from './oid-source.ts'
 import { type Condition, isSamePath, ownConditions, type PathCondition, pathOf } from './sargable-predicates.ts'
+import { sortedObjects } from './sorted-objects.ts'
 
-/** Of an index that has, after what is fixed by equality, the same attributes one by one. */
+/**
+ * Of an index that has, after what is fixed by equality, the same attributes one by one; else of the one that has the most of the first of them,
+ * whose objects are sorted among those that these attributes do not tell apart.
+ */
 export function planOrderedIndexScan(
   cls: SchemaClass,
   whole: WholePredicate,
@@ -31,17 +33,22 @@ export function planOrderedIndexScan(
   conditions: readonly Condition[],
   planning: Planning,
 ): OrderedIndexScan | undefined {
-  const paths = orderBy.map(({ expression }) => pathOf(expression, whole.slot))
   const isReverse = orderBy[0]?.isDescending === true
-  const isUniform = orderBy.length > 0 && orderBy.every(({ isDescending }) => isDescending === isReverse)
-  if (!isUniform || paths.some((path) => path === undefined || path.steps.length > 0 || path.key.length === 0))
-    return undefined
-  const keys = paths.map((path) => path?.key ?? [])
+  const keys: (readonly BoundAttribute[])[] = []
+  for (const { expression, isDescending } of orderBy) {
+    const path = pathOf(expression, whole.slot)
+    if (isDescending !== isReverse || path === undefined || path.steps.length > 0 || path.key.length === 0) break
+    keys.push(path.key)
+  }
   const own = ownConditions(conditions)
-  for (const index of cls.indexes) {
-    if (index.state !== 'ready') continue
-    const scan = scanInOrder(index, cls, keys, own, planning, whole)
-    if (scan !== undefined) return new OrderedIndexScan(scan, planOrder(orderBy, planning.compiler), isReverse)
+  for (let count = keys.length; count > 0; count--) {
+    for (const index of cls.indexes) {
+      if (index.state !== 'ready') continue
+      const scan = scanInOrder(index, cls, keys.slice(0, count), own, planning, whole)
+      if (scan === undefined) continue
+      const presorted = count === orderBy.length ? undefined : scan.conditions.equal.length + count
+      return new OrderedIndexScan(scan, planOrder(orderBy, planning.compiler), isReverse, presorted)
+    }
   }
   return undefined
 }
@@ -76,16 +83,27 @@ export class OrderedIndexScan implements ObjectAccess {
   private readonly index: IndexScan
   readonly order: readonly OrderPlan[]
   private readonly isReverse: boolean
+  /** How many parts of the key give the order as far as they go, where they are not all of it. */
+  private readonly presorted: number | undefined
 
-  constructor(index: IndexScan, order: readonly OrderPlan[], isReverse: boolean) {
+  constructor(index: IndexScan, order: readonly OrderPlan[], isReverse: boolean, presorted: number | undefined) {
     this.index = index
     this.order = order
     this.isReverse = isReverse
+    this.presorted = presorted
+  }
+
+  /** Objects are sorted among those that the index does not tell apart: it may be nearly all, so only a trial tells whether it is worth while. */
+  get isPresorted(): boolean {
+    return this.presorted !== undefined
   }
 
   describe(className: string): ExplainNode {
     const direction = this.isReverse ? 'descending' : 'ascending'
-    return explainNode('orderedIndexScan', { class: className, ...this.index.details, direction })
+    const { format, conditions } = this.index
+    const names = format.parts.slice(conditions.equal.length, this.presorted).map(({ name }) => name)
+    const presorted = this.presorted === undefined ? {} : { presortedBy: names }
+    return explainNode('orderedIndexScan', { class: className, ...this.index.details, direction, ...presorted })
   }
 
   /** The other access reads the same range of the same index: in its order, fewer entries can be enough. */
@@ -113,22 +131,26 @@ export class OrderedIndexScan implements ObjectAccess {
     )
   }
 
+  private get isOfObjects(): boolean {
+    return this.index.isTruncated || this.isPresorted
+  }
+
   get entries(): string {
     return this.index.entries
   }
 
-  /** Undefined where texts are cut: the order is then that of the objects' own values. */
+  /** Undefined where texts are cut, or only the first attributes are in order: the order is then that of the objects' own values. */
   source(evaluation: EvaluationContext, context: StatementContext): Awaitable<OidSource> | undefined {
-    return this.index.isTruncated ? undefined : this.index.source(evaluation, context, this.isReverse)
+    return this.isOfObjects ? undefined : this.index.source(evaluation, context, this.isReverse)
   }
 
   /** Undefined where `source` is. */
   entryRange(evaluation: EvaluationContext, context: StatementContext): Awaitable<EntryRange | 'several'> | undefined {
-    return this.index.isTruncated ? undefined : this.index.entryRange(evaluation, context, this.isReverse)
+    return this.isOfObjects ? undefined : this.index.entryRange(evaluation, context, this.isReverse)
   }
 
   /**
-   * Where texts are cut, entries that look alike are put in order by the objects' own values. It ends where so many entries are examined, those
+   * Entries that look alike, as those of cut texts do, are put in order by the objects' own values. It ends where so many entries are examined, those
    * of the scan before it included.
    */
   async *objects(
@@ -138,7 +160,8 @@ export class OrderedIndexScan implements ObjectAccess {
   ): AsyncGenerator<ObjectView[]> {
     const scan = { ...given, entries: this.index.entries }
     const { evaluation, context, source } = scan
-    const { format, isTruncated } = this.index
+    const { presorted } = this
+    const first = presorted === undefined ? undefined : wanted
     const batch = entriesAtOnce(scan.filter, this.conjunctsAnswered, wanted)
     const ranges = await this.index.ranges(evaluation, context)
     const mayQualify = this.index.filter?.forRun(evaluation)
@@ -150,9 +173,9 @@ export class OrderedIndexScan implements ObjectAccess {
         let plain: Oid[] = []
         for (const entry of entries) {
           if (mayQualify?.(entry.key) === false) continue
-          const prefix = isTruncated ? cutPrefix(format, entry) : undefined
+          const prefix = this.prefixOf(entry)
           if (alike !== undefined && (prefix === undefined || !alike.prefix.equals(prefix))) {
-            yield* sorted(scan, alike.oids, this.order)
+            yield await sortedObjects(scan, loadInParts(scan, alike.oids), this.order, first)
             alike = undefined
           }
           if (prefix === undefined) {
@@ -164,40 +187,21 @@ export class OrderedIndexScan implements ObjectAccess {
           alike ??= { prefix, oids: [] }
           alike.oids.push(entry.oid)
         }
+        if (presorted !== undefined) context.hold(0, entries.length * oidBytes)
         yield* loadInParts(scan, plain)
         if (source.examined >= examinedMax) return
       }
-      if (alike !== undefined) yield* sorted(scan, alike.oids, this.order)
+      if (alike !== undefined) yield await sortedObjects(scan, loadInParts(scan, alike.oids), this.order, first)
     }
+  }
+
+  /** What it has in common with those that the index does not tell apart from it; undefined where there are none. */
+  private prefixOf({ key }: IndexEntry): Buffer | undefined {
+    const { format, isTruncated } = this.index
+    if (this.presorted !== undefined) return key.subarray(0, partsPrefixLength(format, key, this.presorted))
+    const length = isTruncated ? truncatedPrefixLength(format, key) : undefined
+    return length === undefined ? undefined : key.subarray(0, length)
   }
 }
 
-function cutPrefix(format: IndexKeyFormat, { key }: IndexEntry): Buffer | undefined {
-  const length = truncatedPrefixLength(format, key)
-  return length === undefined ? undefined : key.subarray(0, length)
-}
-
-async function* sorted(
-  scan: ObjectScan,
-  oids: readonly Oid[],
-  orderBy: readonly OrderPlan[],
-): AsyncGenerator<ObjectView[]> {
-  const { filter, evaluation, context } = scan
-  const views: ObjectView[] = []
-  for await (const part of loadInParts(scan, oids)) {
-    let bytes = 0
-    for (const view of part) {
-      views.push(view)
-      bytes += 256 + view.record.length
-    }
-    context.hold(part.length, bytes)
-  }
-  const keys = await evaluateRows(context, views, (view) => {
-    evaluation.slots[filter.slot] = view
-    return sortKey(orderBy, evaluation)
-  })
-  const order = views
-    .map((_view, i) => i)
-    .sort((one, other) => Buffer.compare(keys[one] as Buffer, keys[other] as Buffer))
-  if (order.length > 0) yield order.map((i) => views[i] as ObjectView)
-}
+const oidBytes = 64

@@ -1,13 +1,10 @@
 /** The first rows in the order of an index, where few of its entries are enough for them; where they are not, by another access and sorted. */
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { OrderPlan } from '../evaluate/sort-key.ts'
-import { type OutputRow, objectRowKind } from '../execute/row.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
-import { later } from '../operators/row-operator.ts'
-import { sortRows } from '../operators/sort.ts'
 import type { AccessPath, ObjectAccess } from './access-path.ts'
 import { fetchObjects, type ObjectScan } from './object-scan.ts'
 import type { OrderedIndexScan } from './ordered-index-scan.ts'
+import { sortedObjects } from './sorted-objects.ts'
 
 /**
  * How many entries it takes depends on how the rows that qualify lie in the order, which no count tells: so it is tried. A trial that fails has
@@ -58,17 +55,6 @@ export class OrderedTrial implements ObjectAccess {
       'oids' in otherwise
         ? fetchObjects(scan, otherwise.oids(evaluation, context, source), otherwise.mayRepeat)
         : otherwise.objects(scan, undefined)
-    const kind = objectRowKind(scan.filter.slot)
-    const order: readonly OrderPlan[] = ordered.order
-    const sort = (): Promise<OutputRow<ObjectView>[]> => {
-      return sortRows(asOutput(context.measured(rows, source)), order, wanted, kind, evaluation, context)
-    }
-    for await (const sorted of later(sort)) yield sorted.flatMap(({ row }) => row ?? [])
+    yield await sortedObjects(scan, context.measured(rows, source), ordered.order, wanted)
   }
-}
-
-const noAggregates: readonly unknown[] = []
-
-async function* asOutput(batches: AsyncIterable<ObjectView[]>): AsyncGenerator<OutputRow<ObjectView>[]> {
-  for await (const views of batches) yield views.map((row) => ({ row, aggregates: noAggregates }))
 }

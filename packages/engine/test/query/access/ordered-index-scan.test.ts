@@ -50,6 +50,75 @@ describe('ORDER BY', () => {
     ])
   })
 
+  plannerTest(
+    'and TAKE by more than the index has in order sorts among those that it does not tell apart',
+    async (db) => {
+      const all = (await db.rows('FROM Flight RETURN number, carrierCode, seats')) as Record<string, string | number>[]
+      const cases: [order: string, keys: [string, 1 | -1][], presortedBy: string[], entries: number][] = [
+        [
+          'carrierCode, number',
+          [
+            ['carrierCode', 1],
+            ['number', 1],
+          ],
+          ['carrierCode'],
+          48,
+        ],
+        [
+          'carrierCode, number DESC',
+          [
+            ['carrierCode', 1],
+            ['number', -1],
+          ],
+          ['carrierCode'],
+          48,
+        ],
+        [
+          'carrierCode DESC, number',
+          [
+            ['carrierCode', -1],
+            ['number', 1],
+          ],
+          ['carrierCode'],
+          48,
+        ],
+        [
+          'carrierCode, seats, number DESC',
+          [
+            ['carrierCode', 1],
+            ['seats', 1],
+            ['number', -1],
+          ],
+          ['carrierCode', 'seats'],
+          16,
+        ],
+      ]
+      for (const [order, keys, presortedBy, entries] of cases) {
+        const text = `FROM Flight ORDER BY ${order} TAKE 6 RETURN number`
+        const plan = await db.analyze(text)
+        const scan = find(plan, 'orderedIndexScan')
+        expect([order, scan.index, scan.presortedBy]).toEqual([order, 'flightCarrierSeats', presortedBy])
+        expect(touched(plan)).toBeLessThanOrEqual(entries)
+        const sorted = all.toSorted((one, other) => {
+          for (const [name, sign] of keys) {
+            const [left, right] = [one[name] as string | number, other[name] as string | number]
+            if (left !== right) return left < right ? -sign : sign
+          }
+          return 0
+        })
+        const first = sorted.slice(0, 6).map(({ number }) => ({ number }))
+        expect([order, await db.rows(text)]).toEqual([order, first])
+      }
+      const within = await db.analyze(
+        "FROM Flight WHERE carrierCode = 'c7' ORDER BY seats, number DESC TAKE 3 RETURN number",
+      )
+      expect(find(within, 'filter').examined).toBeLessThanOrEqual(40)
+      expect(
+        await db.rows("FROM Flight WHERE carrierCode = 'c7' ORDER BY seats, number DESC TAKE 3 RETURN number"),
+      ).toEqual([707, 607, 507].map((number) => ({ number })))
+    },
+  )
+
   plannerTest('of cut texts puts those that look alike in order', async (db) => {
     const rows = await db.rows('FROM ONLY Flight ORDER BY remark, number TAKE 7 RETURN remark')
     expect(rows.map(({ remark }) => remark)).toEqual([0, 0, 40, 40, 80, 80, 120].map(remarkOf))

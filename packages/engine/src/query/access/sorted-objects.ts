@@ -1,0 +1,24 @@
+/** Objects of an access path that are sorted before others come: all of them, or only the first. */
+import type { ObjectView } from '../evaluate/object-view.ts'
+import type { OrderPlan } from '../evaluate/sort-key.ts'
+import { type OutputRow, objectRowKind } from '../execute/row.ts'
+import { sortRows } from '../operators/sort.ts'
+import type { ObjectScan } from './object-scan.ts'
+
+/** `wanted`: how many of the first are needed; undefined = all. */
+export async function sortedObjects(
+  { filter, evaluation, context }: ObjectScan,
+  batches: AsyncIterable<ObjectView[]>,
+  order: readonly OrderPlan[],
+  wanted: number | undefined,
+): Promise<ObjectView[]> {
+  const kind = objectRowKind(filter.slot)
+  const sorted: OutputRow<ObjectView>[] = await sortRows(asOutput(batches), order, wanted, kind, evaluation, context)
+  return sorted.flatMap(({ row }) => row ?? [])
+}
+
+const noAggregates: readonly unknown[] = []
+
+async function* asOutput(batches: AsyncIterable<ObjectView[]>): AsyncGenerator<OutputRow<ObjectView>[]> {
+  for await (const views of batches) yield views.map((row) => ({ row, aggregates: noAggregates }))
+}
