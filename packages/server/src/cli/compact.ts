@@ -15,9 +15,9 @@ export function addCompactCommand(program: Command): void {
 }
 
 async function compact(address: string, signal: AbortSignal): Promise<void> {
-  if (!/^lmdb:./.test(address))
-    throw new CommandError(exitCodes.usage, `Only stores at lmdb:<directory> can be compacted, not ${kindOf(address)}.`)
-  const { compactStore } = await import('@ashlar/engine')
+  const { addressProblem, compactStore } = await import('@ashlar/engine')
+  const problem = addressProblem(address)
+  if (problem !== undefined) throw new CommandError(exitCodes.usage, problem)
   try {
     const { entries, bytesBefore, bytesAfter, aloneMs } = await compactStore(address, { signal })
     const sizes = [bytesBefore, bytesAfter].map((bytes) => bytes.toLocaleString('en')).join(' → ')
@@ -27,9 +27,4 @@ async function compact(address: string, signal: AbortSignal): Promise<void> {
     if (!signal.aborted) throw error
     throw new Error('The compaction was stopped; the store is as it was.')
   }
-}
-
-/** What follows the kind could hold a password. */
-function kindOf(address: string): string {
-  return address.includes(':') ? `${address.slice(0, address.indexOf(':'))}:…` : address
 }

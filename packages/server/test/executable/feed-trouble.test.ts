@@ -53,18 +53,26 @@ class Follower {
     })
   }
 
-  async until(count: number): Promise<void> {
+  async reaches(count: number): Promise<void> {
     while (this.told.filter(({ change }) => change !== 'schema').length < count) {
       await Promise.race([delay(20), this.done])
     }
+  }
+
+  async until(count: number): Promise<void> {
+    await this.reaches(count)
     this.stopping.abort(new Error('over'))
     await this.done
   }
 }
 
 /** Creates objects and changes them, over failures, until it is stopped; what was acknowledged by OID: the counts in their order. */
-async function write(client: AshlarClient, name: string, isOver: () => boolean): Promise<Map<string, number[]>> {
-  const acknowledged = new Map<string, number[]>()
+async function write(
+  client: AshlarClient,
+  name: string,
+  isOver: () => boolean,
+  acknowledged = new Map<string, number[]>(),
+): Promise<Map<string, number[]>> {
   for (let nth = 0; !isOver(); nth++) {
     try {
       const { __identifier__: oid } = await client.createObject('Port', { name: `${name} ${nth}`, count: 0 })
@@ -146,18 +154,21 @@ rule('2.4.1', 'who follows is told everything once over kills of the server and 
   await server.url
   await client.defineClasses([port])
   let isOver = false
-  const writers = ['a', 'b', 'c', 'd'].map((name) => write(client, name, () => isOver))
+  const acknowledged = new Map<string, number[]>()
+  const writers = ['a', 'b', 'c', 'd'].map((name) => write(client, name, () => isOver, acknowledged))
   const followers = [new Follower(client), new Follower(client)]
+  const more = async (): Promise<void> => {
+    for (const before = acknowledged.size; acknowledged.size < before + 15; ) await delay(10)
+  }
   for (let nth = 0; nth < 3; nth++) {
-    await delay(400)
+    await more()
     await killed(server)
     server = start(words, {}, directory)
     await server.url
   }
-  await delay(400)
+  await more()
   isOver = true
-  const acknowledged = new Map((await Promise.all(writers)).flatMap((one) => [...one]))
-  expect(acknowledged.size).toBeGreaterThan(50)
+  await Promise.all(writers)
   const made = await changesIn(client)
   for (const follower of followers) {
     await follower.until(made)
@@ -178,10 +189,9 @@ rule('2.4.1', 'two servers on one PostgreSQL tell the same changes, in the same 
   const writers = clients.flatMap((client, at) =>
     ['a', 'b', 'c'].map((name) => write(client, `${name}${at}`, () => isOver)),
   )
-  await delay(1_500)
+  await Promise.all(followers.map((follower) => follower.reaches(60)))
   isOver = true
   const acknowledged = new Map((await Promise.all(writers)).flatMap((written) => [...written]))
-  expect(acknowledged.size).toBeGreaterThan(20)
   const made = await changesIn(other)
   for (const follower of followers) {
     await follower.until(made)
