@@ -168,6 +168,7 @@ const accessRanks: Ranks = {
   'oid-source.ts': 0,
   'access-path.ts': 1,
   'sorted-objects.ts': 1,
+  'index-hint.ts': 2,
   'extent-scan.ts': 2,
   'key-value.ts': 2,
   [each]: 3,

@@ -30,6 +30,8 @@ const trialShare = 8
 class Considered {
   /** The choice depends on values that are not known before the statement runs. */
   isDeferred = false
+  /** All objects are gone through, and they are many. */
+  isScanOfMany = false
   private readonly estimates = new Map<AccessPath, { estimated: number; isAtLeast: boolean }>()
 
   note(access: AccessPath, estimated: number, max: number): void {
@@ -66,7 +68,10 @@ async function explainedChoice(
 ): Promise<ChosenAccessPath> {
   const considered = new Considered()
   try {
-    return { ...(await choose(plan, evaluation, context, wanted, considered)), considered }
+    const chosen = await choose(plan, evaluation, context, wanted, considered)
+    const isScan = chosen.access === plan.extent || chosen.access instanceof OrderedTrial
+    considered.isScanOfMany = isScan && (await plan.extent.estimate(context)) >= candidatesMin
+    return { ...chosen, considered }
   } catch (error) {
     if (error !== unknownValue) throw error
     considered.isDeferred = true

@@ -1,7 +1,9 @@
 /** The entries of an index whose first key attributes have given values, and the next one lies in a range. */
+import { afterKeyValues } from '../../bytes/key-writer.ts'
 import {
   type IndexKeyFormat,
   indexKeyFormat,
+  indexKeyHeaderBytes,
   type KeyBound,
   type KeyCondition,
   type KeyConditionRange,
@@ -195,6 +197,7 @@ export class IndexScan implements OidAccess {
   }
 
   async estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
+    if (await this.isOfAllTexts(evaluation, context)) return max
     let count = 0
     const mayQualify = context.isRemote ? this.filter?.forRun(evaluation) : undefined
     for (const [i, range] of (await this.ranges(evaluation, context)).entries()) {
@@ -205,6 +208,14 @@ export class IndexScan implements OidAccess {
       if (count >= max) return max
     }
     return count
+  }
+
+  /** A pattern that may begin with anything: to count all texts would be in vain. */
+  private async isOfAllTexts(evaluation: EvaluationContext, context: StatementContext): Promise<boolean> {
+    const { equal, lower, upper } = this.conditions
+    if (equal.length > 0 || lower?.prefixOf === undefined || upper?.prefixOf === undefined) return false
+    const [range] = await this.ranges(evaluation, context)
+    return range?.to.length === indexKeyHeaderBytes + afterKeyValues.length
   }
 
   async *oids(

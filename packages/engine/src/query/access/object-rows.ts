@@ -28,6 +28,10 @@ export function objectRows(
   const scan: ObjectScan = { classes, entries, filter, evaluation, context, source, filterOperator: filtered }
   const rows = 'oids' in access ? objectsOf(access, scan, wanted) : access.objects(scan, wanted)
   const operator = filtered ?? source
+  if (considered?.isScanOfMany === true) {
+    const hint = plan.hint(wanted)
+    if (hint !== undefined) operator.hint = hint
+  }
   return { rows: context.measured(rows, operator), operator }
 }
 

@@ -3,6 +3,7 @@ import { embeddedAttribute } from '../bind/bind-target.ts'
 import type { Bound, BoundAttribute } from '../bind/bound.ts'
 import { conjunctsOf, isConstant } from '../bind/bound.ts'
 import { literalPrefix } from '../functions/like-pattern.ts'
+import { beginningOfMatches } from '../functions/regular-expression.ts'
 import { isNumeric, isReference, isText, type ValueType } from '../values/value-type.ts'
 import { noKeyValue } from './no-key-value.ts'
 
@@ -12,6 +13,8 @@ export interface AttributePath {
   /** Empty for the object itself ($$ID). */
   readonly key: readonly BoundAttribute[]
 }
+
+type PrefixWord = 'LIKE' | 'STARTS_WITH' | '=~'
 
 export type Condition =
   | { readonly kind: 'equal'; readonly path: AttributePath; readonly value: Bound }
@@ -24,7 +27,7 @@ export type Condition =
       readonly value: Bound
       readonly isInclusive: boolean
       /** Both ends of what begins with a text: the word by which that is asked, for EXPLAIN. */
-      readonly prefixOf?: 'LIKE' | 'STARTS_WITH'
+      readonly prefixOf?: PrefixWord
     }
   /** One of several predicates. */
   | { readonly kind: 'or'; readonly parts: readonly (readonly Condition[])[] }
@@ -60,7 +63,7 @@ function conditionsIn(bound: Bound, slot: number): Condition[] {
       return [{ kind: 'anyOf', path, values: collection }]
     }
     case 'matches':
-      return likeConditions(bound, slot)
+      return patternConditions(bound, slot)
     case 'call':
       return bound.name === 'STARTS_WITH'
         ? prefixConditions(bound.operands, 'STARTS_WITH', (prefix) => prefix, slot)
@@ -83,15 +86,18 @@ function conditionsIn(bound: Bound, slot: number): Condition[] {
   }
 }
 
-function likeConditions(bound: Extract<Bound, { kind: 'matches' }>, slot: number): Condition[] {
-  const isPrefixed = bound.language === 'like' && !bound.isIgnoringCase && !bound.isNegated
-  return isPrefixed ? prefixConditions([bound.text, bound.pattern], 'LIKE', literalPrefix, slot) : []
+function patternConditions(bound: Extract<Bound, { kind: 'matches' }>, slot: number): Condition[] {
+  const { language, text, pattern, isIgnoringCase, isNegated } = bound
+  if (isIgnoringCase || isNegated) return []
+  return language === 'like'
+    ? prefixConditions([text, pattern], 'LIKE', literalPrefix, slot)
+    : prefixConditions([text, pattern], '=~', beginningOfMatches, slot)
 }
 
 /** Of a text that begins with a part of another, which is known before the rows: a range of keys. */
 function prefixConditions(
   [text, given]: readonly Bound[],
-  word: 'LIKE' | 'STARTS_WITH',
+  word: PrefixWord,
   prefixOf: (given: string) => string,
   slot: number,
 ): Condition[] {
@@ -138,11 +144,30 @@ function behindPrefix(prefix: string): string | undefined {
 function logicalConditions(bound: Extract<Bound, { kind: 'logical' }>, slot: number): Condition[] {
   if (bound.operator === 'not') {
     const [operand] = bound.operands
-    return operand === undefined ? [] : booleanCondition(operand, false, slot)
+    return operand === undefined ? [] : conditionsOfNot(operand, slot)
   }
   if (bound.operator !== 'or') return []
   const parts = bound.operands.map((operand) => sargablePredicates(operand, slot))
   return parts.some((part) => part.length === 0) ? [] : [{ kind: 'or', parts }]
+}
+
+const negated = {
+  notEqual: 'equal',
+  less: 'greaterOrEqual',
+  lessOrEqual: 'greater',
+  greater: 'lessOrEqual',
+  greaterOrEqual: 'less',
+} as const
+
+/** Of null, neither a comparison nor its negation is true. */
+function conditionsOfNot(bound: Bound, slot: number): Condition[] {
+  if (bound.kind === 'logical' && bound.operator === 'not') {
+    const [operand] = bound.operands
+    return operand === undefined ? [] : conditionsIn(operand, slot)
+  }
+  if (bound.kind !== 'compare') return booleanCondition(bound, false, slot)
+  const { operator } = bound
+  return operator === 'equal' ? [] : comparisonConditions({ ...bound, operator: negated[operator] }, slot)
 }
 
 /** `WHERE isActive`, `WHERE NOT isActive`. */

@@ -1,11 +1,13 @@
 /** The objects of a source that qualify: every access path that could find them, and the filter that all of them pass. */
 import { type ClassSet, withSubclasses } from '../../schema/class-set.ts'
 import type { BoundClauses, BoundSource } from '../bind/bound.ts'
+import type { IndexHint } from '../explain/explain-node.ts'
 import { type FilterPlan, planFilter } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
 import { accessesFor } from './access-kinds.ts'
 import { constantKey, type OidAccess } from './access-path.ts'
 import { ExtentScan } from './extent-scan.ts'
+import { hintOfConditions, hintOfOrder } from './index-hint.ts'
 import { type IndexOnlyScan, planIndexOnlyScans } from './index-only-scan.ts'
 import { OidLookup } from './oid-lookup.ts'
 import { type OrderedIndexScan, planOrderedIndexScan } from './ordered-index-scan.ts'
@@ -26,6 +28,8 @@ export interface SourcePlan {
   /** Of grouped rows: those whose entries tell all that is asked; the better ones first. */
   readonly indexOnly: readonly IndexOnlyScan[]
   readonly filter: FilterPlan
+  /** For EXPLAIN of a scan of all objects, of which so many are taken in the order asked for. */
+  readonly hint: (wanted: number | undefined) => IndexHint | undefined
   /** With ORDER BY, the first objects in that order are the first rows: none is left out or held for others. */
   readonly areFirst: boolean
   /** The objects that qualify are the rows, as they come: none is sorted or grouped. */
@@ -55,6 +59,12 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
     extent: new ExtentScan(classes),
     indexOnly: isClass ? planIndexOnlyScans(cls, classes, slot, clauses, conditions, planning) : [],
     filter: planFilter(where, slot, planning),
+    hint: (wanted) => {
+      if (!isClass) return undefined
+      const hint = hintOfConditions(cls, conditions, planning)
+      if (hint !== undefined || where !== undefined || wanted === undefined || !areFirst) return hint
+      return hintOfOrder(cls, slot, orderBy, wanted, planning)
+    },
     areFirst,
     areRows: areFirst && orderBy.length === 0,
   }

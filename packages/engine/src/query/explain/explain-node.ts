@@ -7,6 +7,8 @@ export interface ExplainNode {
   readonly details: Readonly<Record<string, unknown>>
   /** How many rows it was expected to find; undefined where that is not estimated, or only known when the statement runs. */
   estimated?: number
+  /** An index that would help, if what was found bears it out. */
+  hint?: IndexHint
   /** The access paths among which this one was chosen. */
   candidates?: readonly Candidate[]
   /** What it has looked at: objects, index entries or edges. Of operators that only take rows, those of their inputs. */
@@ -17,6 +19,15 @@ export interface ExplainNode {
   readonly takesRows?: boolean
   /** Of operators that ANALYZE measures apart from others; including what lies below. */
   measured?: Measures
+}
+
+export interface IndexHint {
+  /** CREATE INDEX …, as a request would write it. */
+  readonly statement: string
+  /** How many objects it would have the statement read; undefined: those that are found. */
+  readonly rows: number | undefined
+  /** It is told before anything was found, too. */
+  readonly isLikely: boolean
 }
 
 /** What was measured of an operator, together with those from which its rows come. */
@@ -81,15 +92,23 @@ function addMeasures(to: Measures, from: Measures): void {
 
 /** `isAnalyzed`: with what was counted. */
 export function describePlan(plan: ExplainNode, isAnalyzed: boolean): Record<string, unknown> {
-  const { operator, details, estimated, candidates, inputs } = plan
+  const { operator, details, estimated, candidates, hint, inputs } = plan
   return {
     operator,
     ...cutTexts(details),
     ...(estimated === undefined ? {} : { estimatedRows: estimated }),
     ...(candidates === undefined || candidates.length === 0 ? {} : { candidates: candidates.map(describeCandidate) }),
+    ...(hint !== undefined && isBorneOut(hint, plan, isAnalyzed) ? { hint: hint.statement } : {}),
     ...(isAnalyzed ? countsOf(plan) : {}),
     ...(inputs.length === 0 ? {} : { inputs: inputs.map((input) => describePlan(input, isAnalyzed)) }),
   }
+}
+
+/** An index that has the statement read this part of what it looks at is worth its writes. */
+const hintShare = 8
+
+function isBorneOut({ rows, isLikely }: IndexHint, { examined, returned }: ExplainNode, isAnalyzed: boolean): boolean {
+  return isAnalyzed ? (rows ?? returned) * hintShare <= examined : isLikely
 }
 
 /** Long lists of values would come once more with each index that could answer the condition. */

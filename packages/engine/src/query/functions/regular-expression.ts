@@ -20,3 +20,18 @@ export function compileRegularExpression(pattern: string, isIgnoringCase: boolea
     return error instanceof Error ? error.message : String(error)
   }
 }
+
+/** Behind it, the literal before may also be missing. */
+const optional = /^[?*{]/
+/** What stands for itself wherever it stands. */
+const literals = /^\^((?:[\p{L}\p{N} _,:;@#%&/<>=!"'~-])+)/u
+
+/** What every text begins with in which the pattern is found, as far as that is seen at once; else nothing. */
+export function beginningOfMatches(pattern: string): string {
+  const literal = literals.exec(pattern)?.[1]
+  // A part of an alternative begins where it likes; what is no pattern is told when a text is looked at.
+  if (literal === undefined || pattern.includes('|')) return ''
+  if (typeof compileRegularExpression(pattern, false) === 'string') return ''
+  if (!optional.test(pattern.slice(literal.length + 1))) return literal
+  return [...literal].slice(0, -1).join('')
+}

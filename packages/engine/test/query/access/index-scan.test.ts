@@ -159,6 +159,48 @@ describe('ranges', () => {
     }
   })
 
+  plannerTest('of what is not beyond an end', async (db) => {
+    const cases: [string, number][] = [
+      ['NOT (number > 4)', 5],
+      ['NOT (number <= 5001)', 2],
+      ['NOT (4 < number)', 5],
+      ['NOT (number != 7)', 1],
+      ['NOT NOT (number < 3)', 3],
+    ]
+    for (const [predicate, rows] of cases) {
+      const plan = await db.analyze(`FROM Flight WHERE ${predicate} RETURN *`)
+      expect([predicate, find(plan, 'indexScan').index]).toEqual([predicate, 'flightNumber'])
+      expect([predicate, touched(plan), plan.returned]).toEqual([predicate, rows, rows])
+    }
+    const others = await db.rows('FROM Flight WHERE NOT (number = 7) RETURN number')
+    expect(others).toHaveLength(flights + 2)
+  })
+
+  plannerTest('of texts in which a regular expression is found that begins with letters', async (db) => {
+    const rows = await db.rows('FROM Flight RETURN carrierCode')
+    const codes = rows.map(({ carrierCode }) => String(carrierCode))
+    const cases: [pattern: string, isIndexed: boolean][] = [
+      ['^c1$', true],
+      ['^c1[0-3]$', true],
+      ['^c19?', true],
+      ['^c19*$', true],
+      ['^c7{1}', true],
+      ['^c7|1', false],
+      ['c7', false],
+      ['^(c)7', false],
+      ['^d', true],
+    ]
+    for (const [pattern, isIndexed] of cases) {
+      const plan = await db.analyze(`FROM Flight WHERE carrierCode =~ '${pattern}' RETURN number`)
+      const found = codes.filter((code) => new RegExp(pattern).test(code)).length
+      expect([pattern, plan.returned]).toEqual([pattern, found])
+      if (isIndexed && found < flights / 8) expect(find(plan, 'indexScan').index).toBe('flightCarrierSeats')
+      if (!isIndexed) expect(find(plan, 'extentScan').examined).toBe(codes.length)
+    }
+    const failure = await db.failure("FROM Flight WHERE carrierCode =~ '^d(' RETURN number")
+    expect(failure.type).toBe('QueryError')
+  })
+
   plannerTest('of dates', async (db) => {
     const plan = await db.analyze('FROM Flight WHERE day >= 2024-12-01 RETURN number')
     const rows = Math.floor(flights / 12) + 3

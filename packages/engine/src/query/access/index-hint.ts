@@ -1,0 +1,73 @@
+/** For EXPLAIN: an index that would have a statement touch far fewer objects than the scan of all that it is. */
+import type { SchemaClass } from '../../schema/catalog.ts'
+import type { BoundAttribute, BoundOrderItem } from '../bind/bound.ts'
+import type { IndexHint } from '../explain/explain-node.ts'
+import type { Planning } from '../operators/planning.ts'
+import { type Condition, ownConditions, pathOf } from './sargable-predicates.ts'
+
+/** Undefined where no condition is one that an index answers, or all of them have one. */
+export function hintOfConditions(
+  cls: SchemaClass,
+  conditions: readonly Condition[],
+  planning: Planning,
+): IndexHint | undefined {
+  const own = ownConditions(conditions).filter(({ path }) => isKey(path.key, planning))
+  const equal = own.filter(({ kind }) => kind === 'equal' || kind === 'anyOf')
+  const range = own.find(({ kind }) => kind === 'lower' || kind === 'upper')
+  const asked = [...equal, ...(range === undefined ? [] : [range])].map(({ path }) => path.key)
+  const keys = asked.filter((key, i) => asked.findIndex((other) => nameOf(other) === nameOf(key)) === i)
+  const statement = createIndex(cls, keys, planning)
+  // How many objects lie in a range is known when it was looked for.
+  return statement === undefined ? undefined : { statement, rows: undefined, isLikely: equal.length > 0 }
+}
+
+/** For the first rows of an order that is that of attributes, all in one direction. */
+export function hintOfOrder(
+  cls: SchemaClass,
+  slot: number,
+  orderBy: readonly BoundOrderItem[],
+  wanted: number,
+  planning: Planning,
+): IndexHint | undefined {
+  const paths = orderBy.map(({ expression }) => pathOf(expression, slot))
+  const keys = paths.flatMap((path) => (path === undefined || path.steps.length > 0 ? [] : [path.key]))
+  const isUniform = orderBy.every(({ isDescending }) => isDescending === orderBy[0]?.isDescending)
+  const isOfKeys = keys.length === orderBy.length && keys.every((key) => isKey(key, planning))
+  if (!isUniform || !isOfKeys || keys.some((key) => key.at(-1)?.type.kind === 'reference')) return undefined
+  const statement = createIndex(cls, keys, planning)
+  return statement === undefined ? undefined : { statement, rows: wanted, isLikely: true }
+}
+
+function isKey(key: readonly BoundAttribute[], { formats }: Planning): boolean {
+  const last = key.at(-1)
+  if (last === undefined) return false
+  return formats.of(last.cls).attribute(last.number).codec.key !== undefined
+}
+
+/** As a request would write it; undefined without attributes, or where such an index is there. */
+function createIndex(
+  cls: SchemaClass,
+  keys: readonly (readonly BoundAttribute[])[],
+  { formats }: Planning,
+): string | undefined {
+  if (keys.length === 0) return undefined
+  const isThere = cls.indexes.some(({ keyAttributes }) =>
+    keys.every((key, i) => keyAttributes[i]?.path.join() === key.map(({ number }) => number).join()),
+  )
+  if (isThere) return undefined
+  const names = keys.map(nameOf)
+  const simple = cls.name.slice(cls.name.lastIndexOf('.') + 1)
+  const words = names.flatMap((name) => name.split(/[.:]+/))
+  const base = [simple.charAt(0).toLowerCase() + simple.slice(1), ...words.map(capitalized)].join('')
+  let name = base
+  for (let n = 2; formats.catalog.indexByName(name) !== undefined; n++) name = `${base}${n}`
+  return `CREATE INDEX ${name} ON ${cls.name} (${names.join(', ')})`
+}
+
+function nameOf(key: readonly BoundAttribute[]): string {
+  return key.map(({ name }) => name).join('.')
+}
+
+function capitalized(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1)
+}
