@@ -138,6 +138,7 @@ export const query = fc.oneof(
       'MATCH (a:Item)-[:uni]->(b) RETURN a, b',
       'MATCH p = ANY SHORTEST (a:Item)-[*1..4]->(b:Item) RETURN a, b, LENGTH(p) AS l ORDER BY a, b',
       'MATCH ANY (a:Hub)-[*1..3]-(b) RETURN a, b ORDER BY a, b',
+      'MATCH (a:Item) OPTIONAL MATCH (a)-[:uni]->(b {n > 0}) OPTIONAL MATCH (b)<--(c:Hub) RETURN a, b, c ORDER BY a, b, c',
       'WITH own AS (FROM Item GROUP BY owner RETURN owner AS o, COUNT() AS c) FROM Hub h, own WHERE own.o = h ORDER BY h RETURN h, c',
       'FROM Item a, Item b WHERE a.n = b.n AND a != b ORDER BY a, b RETURN a, b, b.owner.title AS t',
       'FROM Item a, Item b WHERE a.uni = b ORDER BY a, b RETURN *',

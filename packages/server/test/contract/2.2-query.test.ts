@@ -441,3 +441,13 @@ rule('2.2.56', 'which paths are taken between two vertices', async () => {
   expect(await lengths('ALL SHORTEST TRAIL', 'WHERE LENGTH(p) > 2')).toEqual([])
   expectProblem(await query({ query: 'MATCH SHORTEST 0 (a:Stop)-->(b) RETURN a' }), 400, 'QuerySyntaxError')
 })
+
+rule('2.2.57', 'what may be missing is null', async () => {
+  const text =
+    'MATCH (i:Shop.Item) OPTIONAL MATCH (l:Long {n: 1}) WHERE i.code = 0 RETURN i.code AS code, l.n AS n ORDER BY code'
+  expect((await query({ query: text })).json).toEqual([
+    { code: 0, n: 1 },
+    { code: 1, n: null },
+    { code: 2, n: null },
+  ])
+})

@@ -5,6 +5,7 @@ import { isRootClass } from '../../schema/root-class.ts'
 import type {
   EdgePattern,
   MatchStatement,
+  OptionalMatch,
   PathMode,
   PathSelection,
   Pattern,
@@ -58,11 +59,21 @@ export interface BoundPattern {
 }
 
 export interface BoundMatch {
+  /** Those of MATCH, and behind them those of each OPTIONAL MATCH; of the patterns likewise. */
   readonly vertices: readonly BoundVertex[]
   readonly patterns: readonly BoundPattern[]
+  readonly optional: readonly BoundOptional[]
   readonly clauses: BoundClauses
   readonly rowType: ValueType
   readonly isSingle: boolean
+}
+
+export interface BoundOptional {
+  readonly firstPattern: number
+  readonly firstVertex: number
+  /** What its patterns ask of vertices that are known before. */
+  readonly inPatterns: readonly Bound[]
+  readonly where: readonly Bound[]
 }
 
 const walkEdgesDefault = 8
@@ -79,35 +90,84 @@ interface VertexDraft {
 
 export function bindMatch(statement: MatchStatement, binder: Binder, walkEdgesMax: number): BoundMatch {
   const vertices: VertexDraft[] = []
-  const byName = new Map<string, number>()
   const names = new Map<string, Bound>()
-  let patterns: BoundPattern[] = []
-  for (const pattern of statement.patterns) {
-    const positions = pattern.vertices.map((vertex) => addVertex(vertex, vertices, byName, binder))
-    const edges = pattern.edges.map((edge) => bindEdge(edge, binder, walkEdgesMax))
-    const { name, selection, mode = modeDefaults[binder.dialect] } = pattern
-    patterns.push({ slot: binder.newSlot(), name, selection, mode, vertices: positions, edges })
+  const byName = new Map<string, number>()
+  const bindPart = (part: MatchPart): BoundPattern[] => {
+    const firstNew = vertices.length
+    const patterns = part.patterns.map((pattern): BoundPattern => {
+      const positions = pattern.vertices.map((vertex) => addVertex(vertex, vertices, byName, firstNew, binder))
+      const edges = pattern.edges.map((edge) => bindEdge(edge, binder, walkEdgesMax))
+      const { name, selection, mode = modeDefaults[binder.dialect] } = pattern
+      return { slot: binder.newSlot(), name, selection, mode, vertices: positions, edges }
+    })
+    refuseSharedInner(patterns, part.patterns, binder)
+    const inferred = inferClasses(patterns, vertices, firstNew)
+    nameAll(inferred, vertices.slice(firstNew), part.patterns, names, binder)
+    return inferred
   }
-  refuseSharedInner(patterns, statement, binder)
-  patterns = inferClasses(patterns, vertices)
+  const scopeOf = (known: ReadonlyMap<string, Bound>): Scope => {
+    return { outer: undefined, context: undefined, names: known, aggregates: undefined }
+  }
+  const patterns = bindPart(statement)
+  const own = scopeOf(new Map(names))
+  const bound = vertices.map((vertex) => bindVertex(vertex, own, binder))
+  const where = statement.where === undefined ? undefined : bindWhere(statement.where, own, binder)
+  const optional = statement.optional.map((part): BoundOptional => {
+    const first = { pattern: patterns.length, vertex: vertices.length }
+    patterns.push(...bindPart(part))
+    const scope = scopeOf(new Map(names))
+    bound.push(...vertices.slice(first.vertex).map((vertex) => bindVertex(vertex, scope, binder)))
+    const inPatterns = conditionsOnKnown(part, first.vertex, byName, vertices, scope, binder)
+    const after = part.where === undefined ? [] : [bindWhere(part.where, scope, binder)]
+    return { firstPattern: first.pattern, firstVertex: first.vertex, inPatterns, where: after }
+  })
+  const scope = scopeOf(names)
+  const clauses = { ...bindClauses({ ...statement, where: undefined }, scope, binder), where }
+  const whole = withAllNames(clauses, names, scope, binder)
+  return { vertices: bound, patterns, optional, clauses: whole, ...rowTypeOf(whole, walkType, statement) }
+}
+
+/** MATCH, or an OPTIONAL MATCH behind it. */
+type MatchPart = Pick<OptionalMatch, 'patterns' | 'where'>
+
+function nameAll(
+  patterns: readonly BoundPattern[],
+  vertices: readonly VertexDraft[],
+  written: readonly Pattern[],
+  names: Map<string, Bound>,
+  binder: Binder,
+): void {
   for (const { name, slot, cls, patterns: places } of vertices) {
     if (name === undefined) continue
     const type: ReferenceType = { kind: 'reference', cls }
-    define(names, name, { kind: 'self', slot, type, start: 0, end: 0 }, places[0] ?? statement, binder)
+    define(names, name, { kind: 'self', slot, type, start: 0, end: 0 }, places[0] as VertexPattern, binder)
   }
   for (const [i, { name, slot, edges }] of patterns.entries()) {
-    const place = statement.patterns[i] ?? statement
+    const place = written[i] as Pattern
     for (const edge of edges) {
-      if (edge.name === undefined) continue
-      define(names, edge.name, edgeValue(edge), place, binder)
+      if (edge.name !== undefined) define(names, edge.name, edgeValue(edge), place, binder)
     }
     if (name !== undefined) define(names, name, { kind: 'slot', slot, type: walkType, start: 0, end: 0 }, place, binder)
   }
-  const scope: Scope = { outer: undefined, context: undefined, names, aggregates: undefined }
-  const bound = vertices.map((vertex) => bindVertex(vertex, scope, binder))
-  const clauses = bindClauses(statement, scope, binder)
-  const whole = withAllNames(clauses, names, scope, binder)
-  return { vertices: bound, patterns, clauses: whole, ...rowTypeOf(whole, walkType, statement) }
+}
+
+/** What an OPTIONAL MATCH asks, in braces, of vertices that are known before it. */
+function conditionsOnKnown(
+  { patterns }: MatchPart,
+  firstNew: number,
+  byName: ReadonlyMap<string, number>,
+  vertices: readonly VertexDraft[],
+  scope: Scope,
+  binder: Binder,
+): Bound[] {
+  return patterns.flatMap((pattern) => {
+    return pattern.vertices.flatMap(({ name, where }) => {
+      const position = name === undefined ? undefined : byName.get(name)
+      if (where === undefined || position === undefined || position >= firstNew) return []
+      const { slot, cls } = vertices[position] as VertexDraft
+      return [bindWhere(where, contextScope(slot, { kind: 'reference', cls }, scope), binder)]
+    })
+  })
 }
 
 /** Positions of the vertices between its ends. */
@@ -117,14 +177,14 @@ export function innerVertices({ vertices }: BoundPattern): readonly number[] {
 }
 
 /** The paths that are chosen from are those of the pattern alone: others may name its ends. */
-function refuseSharedInner(patterns: readonly BoundPattern[], statement: MatchStatement, binder: Binder): void {
+function refuseSharedInner(patterns: readonly BoundPattern[], written: readonly Pattern[], binder: Binder): void {
   for (const [i, pattern] of patterns.entries()) {
     if (pattern.selection === undefined) continue
     for (const inner of innerVertices(pattern)) {
       const other = patterns.findIndex(({ vertices }, at) => at !== i && vertices.includes(inner))
       if (other < 0) continue
       const rule = 'of a pattern whose paths are chosen, other patterns name the first and the last vertex alone'
-      throw binder.error(statement.patterns[other] as Pattern, rule)
+      throw binder.error(written[other] as Pattern, rule)
     }
   }
 }
@@ -165,12 +225,17 @@ function addVertex(
   pattern: VertexPattern,
   vertices: VertexDraft[],
   byName: Map<string, number>,
+  firstNew: number,
   binder: Binder,
 ): number {
   const cls = pattern.className === undefined ? null : resolveReferenceable(binder, pattern.className, ['query'], true)
   if (cls === null) requirePermitted(binder, binder.catalog.root, ['query'])
   const known = pattern.name === undefined ? undefined : byName.get(pattern.name)
   const draft = known === undefined ? undefined : vertices[known]
+  if (draft !== undefined && known !== undefined && known < firstNew) {
+    refuseOtherClass(pattern, cls, draft, binder)
+    return known
+  }
   if (draft !== undefined && known !== undefined) {
     draft.patterns.push(pattern)
     if (
@@ -192,6 +257,18 @@ function addVertex(
     vertices.push({ slot: binder.newSlot(), name: pattern.name, cls, label: cls, patterns: [pattern] }) - 1
   if (pattern.name !== undefined) byName.set(pattern.name, position)
   return position
+}
+
+/** What is found before an OPTIONAL MATCH does not become less by it. */
+function refuseOtherClass(
+  pattern: VertexPattern,
+  cls: SchemaClass | null,
+  { name, cls: known }: VertexDraft,
+  binder: Binder,
+): void {
+  if (cls === null || known?.isOrInherits(cls.number) === true) return
+  const rule = `'${name}' is known before OPTIONAL MATCH${known === null ? '' : `, of class ${known.name}`}: it has no other class there`
+  throw binder.error(pattern, `${rule}; WHERE can ask for one`)
 }
 
 function bindEdge(edge: EdgePattern, binder: Binder, walkEdgesMax: number): BoundEdge {
@@ -232,7 +309,12 @@ function isCalled({ attribute, declaringClass }: ReferenceAttribute, wanted: str
  * What the classes of the vertices say about the edges between them, and the reverse: attributes that no object at
  * either end can have are left out, and a vertex without a class has the one that all edges beside it lead to.
  */
-function inferClasses(patterns: readonly BoundPattern[], vertices: readonly VertexDraft[]): BoundPattern[] {
+function inferClasses(
+  patterns: readonly BoundPattern[],
+  vertices: readonly VertexDraft[],
+  firstNew: number,
+): BoundPattern[] {
+  const known = new Set(vertices.slice(0, firstNew))
   const ends = (pattern: BoundPattern, i: number): [VertexDraft, VertexDraft] => [
     vertices[pattern.vertices[i] as number] as VertexDraft,
     vertices[pattern.vertices[i + 1] as number] as VertexDraft,
@@ -250,8 +332,8 @@ function inferClasses(patterns: readonly BoundPattern[], vertices: readonly Vert
       const edges = pattern.edges.map((edge, i) => {
         const [left, right] = ends(pattern, i)
         const { attributes, lefts, rights } = inferEdge(edge, left.cls, right.cls)
-        isNew = setClass(left, lefts) || isNew
-        isNew = setClass(right, rights) || isNew
+        isNew = (!known.has(left) && setClass(left, lefts)) || isNew
+        isNew = (!known.has(right) && setClass(right, rights)) || isNew
         return { ...edge, attributes }
       })
       return { ...pattern, edges }

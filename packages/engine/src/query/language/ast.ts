@@ -307,6 +307,12 @@ export interface ShowStatement extends Span {
 export interface MatchStatement extends Span, Clauses, Returned {
   readonly kind: 'match'
   readonly patterns: readonly Pattern[]
+  readonly optional: readonly OptionalMatch[]
+}
+/** `OPTIONAL MATCH pattern, … [WHERE e]`: what is found for a row of what stands before it; null where nothing is. */
+export interface OptionalMatch extends Span {
+  readonly patterns: readonly Pattern[]
+  readonly where: Expression | undefined
 }
 /** What the walk of a pattern may repeat: anything; no edge; no vertex; no vertex, but the last may be the first. */
 export type PathMode = 'walk' | 'trail' | 'acyclic' | 'simple'

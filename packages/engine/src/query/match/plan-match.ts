@@ -1,11 +1,12 @@
 /** MATCH as it is planned: the vertices with their access paths, the patterns, the predicates, and what is done with the rows. */
 import type { RecordFormats } from '../../records/record-formats.ts'
 import { type BoundMatch, innerVertices } from '../bind/bind-match.ts'
+import type { Bound } from '../bind/bound.ts'
 import { Compiler } from '../evaluate/compile-expression.ts'
 import { type ClausesPlan, planClauses } from '../operators/clauses.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { ValueType } from '../values/value-type.ts'
-import { planPredicates } from './predicates.ts'
+import { type PredicatePlan, planPredicates } from './predicates.ts'
 import type { PatternsPlan } from './search-order.ts'
 import { planVertex } from './vertices.ts'
 
@@ -23,18 +24,42 @@ export function planMatch(bound: BoundMatch, slots: number, formats: RecordForma
     ...vertices.map(({ slot }) => slot),
     ...patterns.flatMap(({ slot, edges }) => [slot, ...edges.map((edge) => edge.slot)]),
   ])
-  const inPatterns = vertices.flatMap(({ where }) => where)
-  const predicates = [
+  const predicatesOf = (inPatterns: readonly Bound[], where: readonly Bound[]): PredicatePlan[] => [
     ...planPredicates(inPatterns, patternSlots, planning, true),
-    ...planPredicates(clauses.where === undefined ? [] : [clauses.where], patternSlots, planning),
+    ...planPredicates(where, patternSlots, planning),
   ]
+  const ends = [...bound.optional.map((one) => one.firstVertex).slice(0), vertices.length]
+  const conditions = (from: number, end = vertices.length): Bound[] =>
+    vertices.slice(from, end).flatMap(({ where }) => where)
+  const own = predicatesOf(conditions(0, ends[0]), clauses.where === undefined ? [] : [clauses.where])
+  const optional = bound.optional.map(({ firstPattern, firstVertex, inPatterns, where }, i) => ({
+    firstPattern,
+    firstVertex,
+    ordinalSlot: slots + i,
+    predicates: predicatesOf([...conditions(firstVertex, ends[i + 1]), ...inPatterns], where),
+  }))
+  const predicatesAt = (position: number): readonly PredicatePlan[] => {
+    return optional.findLast(({ firstVertex }) => firstVertex <= position)?.predicates ?? own
+  }
   const chosenFrom = new Set(patterns.flatMap((one) => (one.selection === undefined ? [] : innerVertices(one))))
   const plans = vertices.map((vertex, position) => {
     // What is asked behind WHERE is asked of the paths that were chosen.
+    const predicates = predicatesAt(position)
     const known = chosenFrom.has(position) ? predicates.filter(({ isOfPattern }) => isOfPattern) : predicates
     return planVertex(vertex, known, planning)
   })
   const clausesPlan = planClauses(clauses, planning)
   const { constants } = planning.compiler
-  return { vertices: plans, patterns, predicates, slots, clauses: clausesPlan, constants, rowType, isSingle }
+  const all = slots + optional.length
+  return {
+    vertices: plans,
+    patterns,
+    predicates: own,
+    optional,
+    slots: all,
+    clauses: clausesPlan,
+    constants,
+    rowType,
+    isSingle,
+  }
 }

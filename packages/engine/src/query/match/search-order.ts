@@ -4,6 +4,7 @@ import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
 import { type BoundEdge, type BoundPattern, innerVertices } from '../bind/bind-match.ts'
 import { expand } from './expand.ts'
 import type { MatchFlow, MatchOperator } from './match-operator.ts'
+import { optionalMatch } from './optional-match.ts'
 import { isOfSlot, type PredicatePlan } from './predicates.ts'
 import { selectPaths } from './select-paths.ts'
 import { isBreadthFirst, shortestPaths } from './shortest-paths.ts'
@@ -14,8 +15,26 @@ import { walks } from './walks.ts'
 export interface PatternsPlan {
   readonly vertices: readonly VertexPlan[]
   readonly patterns: readonly BoundPattern[]
+  /** Of MATCH itself. */
   readonly predicates: readonly PredicatePlan[]
+  readonly optional: readonly OptionalPlan[]
   readonly slots: number
+}
+
+/** An OPTIONAL MATCH: its patterns and vertices go on to those of the next one. */
+export interface OptionalPlan {
+  readonly firstPattern: number
+  readonly firstVertex: number
+  readonly predicates: readonly PredicatePlan[]
+  /** Where a row says which one of those before it is. */
+  readonly ordinalSlot: number
+}
+
+/** MATCH, or an OPTIONAL MATCH: numbers of its patterns, and positions of the vertices that are new in it. */
+interface Part {
+  readonly patterns: readonly number[]
+  readonly vertices: readonly number[]
+  readonly predicates: readonly PredicatePlan[]
 }
 
 /** What is known of each row when the next operator has its turn. */
@@ -41,45 +60,103 @@ interface ChosenVertex {
 }
 
 export async function operatorsInOrder(plan: PatternsPlan, flow: MatchFlow): Promise<MatchOperator[]> {
-  const choosing = new Set([...plan.patterns.keys()].filter((number) => isChoosing(plan, number)))
-  const progress: Progress = { bound: new Set(), filled: new Set(), predicatesLeft: new Set(plan.predicates), choosing }
+  const { patterns, vertices: all, optional } = plan
+  const bound = new Set<number>()
+  const filled = new Set<number>()
+  const ofPart = (
+    first: { pattern: number; vertex: number },
+    next: OptionalPlan | undefined,
+  ): Omit<Part, 'predicates'> => ({
+    patterns: range(first.pattern, next?.firstPattern ?? patterns.length),
+    vertices: range(first.vertex, next?.firstVertex ?? all.length),
+  })
+  const own: Part = { ...ofPart({ pattern: 0, vertex: 0 }, optional[0]), predicates: plan.predicates }
+  const operators = await operatorsOf(plan, own, { bound, filled }, flow)
+  for (const [i, { firstPattern, firstVertex, predicates, ordinalSlot }] of optional.entries()) {
+    const part: Part = { ...ofPart({ pattern: firstPattern, vertex: firstVertex }, optional[i + 1]), predicates }
+    const named = new Set(part.patterns.flatMap((number) => (patterns[number] as BoundPattern).vertices))
+    const known = [...named].filter((position) => bound.has(position))
+    const within = await operatorsOf(plan, part, { bound, filled }, flow)
+    operators.push(
+      optionalMatch({
+        operators: within,
+        patterns: patternsOf(plan, part),
+        known: known.map((position) => ({ position, slot: (all[position] as VertexPlan).slot })),
+        ordinalSlot,
+        keepsOrder: !part.patterns.some((number) => isChoosing(plan, number)),
+      }),
+    )
+  }
+  return operators
+}
+
+function range(from: number, end: number): number[] {
+  return Array.from({ length: end - from }, (_, i) => from + i)
+}
+
+/** By their numbers: those of other parts say nothing about the vertices of this one. */
+function patternsOf({ patterns }: PatternsPlan, part: Part): BoundPattern[] {
+  return patterns.map((pattern, number) => (part.patterns.includes(number) ? pattern : { ...pattern, vertices: [] }))
+}
+
+/** `known`: what rows have when the part has its turn. */
+async function operatorsOf(
+  plan: PatternsPlan,
+  part: Part,
+  known: Pick<Progress, 'bound' | 'filled'>,
+  flow: MatchFlow,
+): Promise<MatchOperator[]> {
+  const choosing = new Set(part.patterns.filter((number) => isChoosing(plan, number)))
+  const progress: Progress = { ...known, predicatesLeft: new Set(part.predicates), choosing }
   const operators: MatchOperator[] = []
   const left = new Set(
-    plan.patterns.flatMap(({ edges }, patternNumber) =>
-      edges.map((_edge, edgeNumber): EdgePlace => ({ patternNumber, edgeNumber })),
-    ),
+    part.patterns.flatMap((patternNumber) => {
+      const { edges } = plan.patterns[patternNumber] as BoundPattern
+      return edges.map((_edge, edgeNumber): EdgePlace => ({ patternNumber, edgeNumber }))
+    }),
   )
-  while (progress.bound.size < plan.vertices.length || left.size > 0) {
+  while (left.size > 0 || part.vertices.some((position) => !progress.bound.has(position))) {
     const next = [...left].find((place) => endsOf(plan, place).some((vertex) => progress.bound.has(vertex)))
     if (next === undefined) {
-      operators.push(vertexOperator(plan, progress, await cheapestVertex(plan, progress, flow)))
+      operators.push(vertexOperator(plan, part, progress, await cheapestVertex(plan, part, progress, flow)))
       continue
     }
     const other = await otherEnd(plan, progress, next, flow)
     if (other === undefined) left.delete(next)
-    operators.push(other === undefined ? edgeOperator(plan, progress, next) : vertexOperator(plan, progress, other))
+    operators.push(
+      other === undefined ? edgeOperator(plan, part, progress, next) : vertexOperator(plan, part, progress, other),
+    )
     const { patternNumber } = next
     const isFollowed = ![...left].some((place) => place.patternNumber === patternNumber)
     if (isFollowed && progress.choosing.has(patternNumber))
       operators.push(selectionOperator(plan, progress, patternNumber))
   }
-  for (const { slot } of plan.patterns) progress.filled.add(slot)
-  const last = walks({ patterns: plan.patterns, vertices: plan.vertices, predicates: decidable(plan, progress) })
+  const patterns = part.patterns.map((number): [number, BoundPattern] => [
+    number,
+    plan.patterns[number] as BoundPattern,
+  ])
+  for (const [, { slot }] of patterns) progress.filled.add(slot)
+  const last = walks({ patterns, vertices: plan.vertices, predicates: decidable(plan, progress) })
   return last === undefined ? operators : [...operators, last]
 }
 
-function vertexOperator(plan: PatternsPlan, progress: Progress, { position, chosen }: ChosenVertex): MatchOperator {
+function vertexOperator(
+  plan: PatternsPlan,
+  part: Part,
+  progress: Progress,
+  { position, chosen }: ChosenVertex,
+): MatchOperator {
   const { bound, filled, predicatesLeft } = progress
   const vertex = plan.vertices[position] as VertexPlan
   bound.add(position)
   for (const predicate of predicatesLeft) if (isOfSlot(predicate, vertex.slot)) predicatesLeft.delete(predicate)
   filled.add(vertex.slot)
-  return vertices({ vertex, position, patterns: plan.patterns, chosen, predicates: decidable(plan, progress) })
+  return vertices({ vertex, position, patterns: patternsOf(plan, part), chosen, predicates: decidable(plan, progress) })
 }
 
-function edgeOperator(plan: PatternsPlan, progress: Progress, place: EdgePlace): MatchOperator {
+function edgeOperator(plan: PatternsPlan, part: Part, progress: Progress, place: EdgePlace): MatchOperator {
   const { bound, filled } = progress
-  const { patterns } = plan
+  const patterns = patternsOf(plan, part)
   const pattern = patterns[place.patternNumber] as BoundPattern
   const edge = pattern.edges[place.edgeNumber] as BoundEdge
   const [left, right] = endsOf(plan, place)
@@ -91,7 +168,7 @@ function edgeOperator(plan: PatternsPlan, progress: Progress, place: EdgePlace):
   bound.add(toPosition)
   filled.add(to.slot)
   filled.add(edge.slot)
-  const operator = isBreadthFirst(pattern, plan.predicates) ? shortestPaths : expand
+  const operator = isBreadthFirst(pattern, part.predicates) ? shortestPaths : expand
   if (operator === shortestPaths) progress.choosing.delete(place.patternNumber)
   const predicates = decidable(plan, progress)
   return operator({ ...place, patterns, pattern, edge, from, to, toPosition, isToBound, isRightward, predicates })
@@ -164,12 +241,14 @@ async function otherEnd(
 /** Of the vertices that have no objects yet. */
 async function cheapestVertex(
   plan: PatternsPlan,
+  part: Part,
   { bound }: Progress,
   { evaluation, context }: MatchFlow,
 ): Promise<ChosenVertex> {
   let best: ChosenVertex | undefined
-  for (const [position, { objects }] of plan.vertices.entries()) {
+  for (const position of part.vertices) {
     if (bound.has(position)) continue
+    const { objects } = plan.vertices[position] as VertexPlan
     const chosen = await chooseAccess(objects, evaluation, context, undefined)
     if (best === undefined || chosen.estimated < best.chosen.estimated) best = { position, chosen }
   }

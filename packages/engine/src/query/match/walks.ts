@@ -8,7 +8,8 @@ import { type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
 import type { VertexPlan } from './vertices.ts'
 
 export interface WalksStep {
-  readonly patterns: readonly BoundPattern[]
+  /** With their numbers. */
+  readonly patterns: readonly (readonly [number, BoundPattern])[]
   readonly vertices: readonly VertexPlan[]
   /** Those that ask for walks. */
   readonly predicates: readonly PredicatePlan[]
@@ -16,14 +17,14 @@ export interface WalksStep {
 
 /** Undefined where there is nothing left to decide, and no walk has a name. */
 export function walks({ patterns, vertices, predicates }: WalksStep): MatchOperator | undefined {
-  const undecided = [...patterns.entries()].filter(([, pattern]) => isDecidedAtEnd(pattern))
-  const isNamed = patterns.some(({ name }) => name !== undefined)
+  const undecided = patterns.filter(([, pattern]) => isDecidedAtEnd(pattern))
+  const isNamed = patterns.some(([, { name }]) => name !== undefined)
   if (undecided.length === 0 && !isNamed && predicates.length === 0) return undefined
   const slots = vertices.map(({ slot }) => slot)
   const isWhole = (row: MatchRow): boolean => undecided.every(([i, pattern]) => isAllowed(pattern, i, slots, row))
   return {
     run(input, flow) {
-      const names = patterns.flatMap(({ name }) => name ?? [])
+      const names = patterns.flatMap(([, { name }]) => name ?? [])
       const modes = new Set(undecided.map(([, { mode }]) => mode))
       const details = {
         ...(isNamed ? { names } : {}),
@@ -45,9 +46,9 @@ export function walks({ patterns, vertices, predicates }: WalksStep): MatchOpera
 }
 
 /** Of each pattern that has a name, the edges of all its edge patterns from left to right. */
-function withWalks(row: MatchRow, patterns: readonly BoundPattern[]): MatchRow {
+function withWalks(row: MatchRow, patterns: WalksStep['patterns']): MatchRow {
   let { slots } = row
-  for (const [i, { slot, name }] of patterns.entries()) {
+  for (const [i, { slot, name }] of patterns) {
     if (name !== undefined)
       slots = slots.with(
         slot,

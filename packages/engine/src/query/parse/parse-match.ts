@@ -3,6 +3,7 @@ import type {
   EdgePattern,
   Expression,
   MatchStatement,
+  OptionalMatch,
   PathMode,
   PathSelection,
   Pattern,
@@ -17,27 +18,40 @@ import type { TokenCursor } from './token-cursor.ts'
 /** MATCH is taken. */
 export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
   const mayLackReturn = cursor.takeMayLackReturn()
-  // The first pattern's own, before the mode of all of them.
-  let ofFirst = takeSelection(cursor)
-  const mode = takeMode(cursor)
   let vertices = 0
-  const patterns = cursor.list(() => {
-    const pattern = parsePattern(cursor, mode, ofFirst)
-    ofFirst = undefined
-    vertices += pattern.vertices.length
-    cursor.checkVertices(vertices)
-    return pattern
-  })
+  const patternsOf = (): Pattern[] => {
+    // The first pattern's own, before the mode of all of them.
+    let ofFirst = takeSelection(cursor)
+    const mode = takeMode(cursor)
+    return cursor.list(() => {
+      const pattern = parsePattern(cursor, mode, ofFirst)
+      ofFirst = undefined
+      vertices += pattern.vertices.length
+      cursor.checkVertices(vertices)
+      return pattern
+    })
+  }
+  const patterns = patternsOf()
   const where = parseWhere(cursor)
+  const optional: OptionalMatch[] = []
+  while (cursor.isWord('OPTIONAL')) {
+    const { start: begin } = cursor.next()
+    cursor.expectWord('MATCH')
+    if (optional.length === optionalMax) throw cursor.mistaken(`there are at most ${optionalMax} OPTIONAL MATCH`)
+    const found = { patterns: patternsOf(), where: parseWhere(cursor) }
+    optional.push({ ...found, ...cursor.spanFrom(begin) })
+  }
   const clauses = parseClauses(cursor, where, true)
   if (mayLackReturn && cursor.isSymbol(')')) {
-    return { kind: 'match', patterns, ...clauses, ...nothingReturned, ...cursor.spanFrom(start) }
+    return { kind: 'match', patterns, optional, ...clauses, ...nothingReturned, ...cursor.spanFrom(start) }
   }
   cursor.expectWord('RETURN')
   const returned = parseReturned(cursor)
   const all = parseLateClauses(cursor, clauses, true)
-  return { kind: 'match', patterns, ...all, ...returned, ...cursor.spanFrom(start) }
+  return { kind: 'match', patterns, optional, ...all, ...returned, ...cursor.spanFrom(start) }
 }
+
+const optionalMax = 16
 
 const modes: ReadonlyMap<string | undefined, PathMode> = new Map([
   ['WALK', 'walk'],

@@ -41,11 +41,21 @@ export function isStatementAt(cursor: TokenCursor, ahead: number): boolean {
   const word = cursor.wordAt(ahead)
   if (word === undefined || !nestedWords.includes(word)) return false
   const token = cursor.peek(ahead + 1)
+  if (word === 'MATCH' && isSelectionAt(cursor, ahead + 1)) return true
   if (token.kind === 'name') return token.isQuoted || !infixWords.has(token.text.toUpperCase())
   if (token.kind === 'variable' || token.kind === 'literal' || token.kind === 'system') return true
   if (token.kind !== 'symbol') return false
   if (word === 'FROM' && token.text === '(') return isStatementAt(cursor, ahead + 2)
   return (word === 'MATCH' && token.text === '(') || (word === 'SELECT' && token.text === '*')
+}
+
+/** ANY or ALL of a pattern, and not `match ANY (predicate)` of an attribute of that name. */
+function isSelectionAt(cursor: TokenCursor, ahead: number): boolean {
+  if (!cursor.isWord('ANY', ahead) && !cursor.isWord('ALL', ahead)) return false
+  if (cursor.peek(ahead + 1).kind === 'name') return true
+  if (!cursor.isSymbol('(', ahead + 1)) return false
+  const behind = cursor.closing(ahead + 1) + 1
+  return cursor.isSymbol('-', behind) || cursor.isSymbol('<', behind)
 }
 
 /** Words that follow a source: a class called `Only` is one that they follow. */

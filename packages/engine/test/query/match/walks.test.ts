@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { runs } from '../../bytes/property-runs.ts'
-import { openQueryDatabase, storeKinds } from '../query-database.ts'
+import { openQueryDatabase, type QueryDatabase, storeKinds } from '../query-database.ts'
 
 const schema = `UPDATE SCHEMA {
   CREATE CLASS Node {name: Integer}
@@ -327,6 +327,22 @@ function expectChosen(
   }
 }
 
+/** Every object that could be the first vertex, with its walks, or without one. */
+async function expectOptional(db: QueryDatabase, data: Graph, chosen: Pattern): Promise<void> {
+  const { names } = chosen
+  const label = labelAt(chosen, 0)
+  const first = `v${names[0]}`
+  if (names.some((name, i) => name === names[0] && labelAt(chosen, i) !== label)) return
+  const text = `MATCH (${first}:${label}) OPTIONAL ${written(chosen)}`
+  const all = (await db.rows(`FROM ${label} RETURN name`)).map(({ name }) => name)
+  const rows = countedOut(data, chosen).map((row) => JSON.parse(row) as Record<string, unknown>)
+  const nothing = Object.fromEntries([...new Set(names)].sort().map((name) => [`v${name}`, null]))
+  const missed = all.filter((name) => rows.every((row) => row[first] !== name))
+  const expected = [...rows, ...missed.map((name) => ({ ...nothing, [first]: name, walk: null }))]
+  const texts = (given: readonly unknown[]): string[] => given.map((row) => JSON.stringify(row)).sort()
+  expect({ text, rows: texts(await db.rows(text)) }).toEqual({ text, rows: texts(expected) })
+}
+
 describe('walks', () => {
   for (const [kind, wrap] of storeKinds.entries()) {
     it(`are all found, and each once${kind === 0 ? '' : ' (from a store that answers later)'}`, async () => {
@@ -341,6 +357,7 @@ describe('walks', () => {
               text,
               rows: countedOut(data, chosen),
             })
+            await expectOptional(db, data, chosen)
             for (const selection of selections) {
               const asked = written(chosen, selection)
               const some = await db.rows(asked)

@@ -25,7 +25,7 @@ export const helpTopics: Readonly<Record<string, readonly string[]>> = {
   SELECT: clauses,
   RETURN: clauses,
   MATCH: [
-    'MATCH [paths] [mode] pattern, … [WHERE e] [GROUP BY …] [ORDER BY …] [SKIP …] [TAKE …] RETURN [DISTINCT] (* | e [AS name], …)',
+    'MATCH [paths] [mode] pattern, … [WHERE e] [OPTIONAL MATCH pattern, … [WHERE e]]… [GROUP BY …] [ORDER BY …] [SKIP …] [TAKE …] RETURN [DISTINCT] (* | e [AS name], …)',
     'pattern = [name =] [paths] [mode] [PATH | PATHS] vertex (edge vertex)…',
     'paths   = ANY | ANY SHORTEST | ALL SHORTEST | SHORTEST n',
     'mode    = WALK | TRAIL | ACYCLIC | SIMPLE',

@@ -37,6 +37,7 @@ export const keywords: readonly string[] = [
     'OVER',
     'PARTITION BY',
     'SHORTEST',
+    'OPTIONAL MATCH',
   ],
   ...['INTERVAL', 'UNIQUE', 'INDEX', 'DROP', 'ALTER', 'RENAME', 'SUPERCLASS', 'EMBEDDABLE', 'ANY_EQUAL', 'ALL_EQUAL'],
 ]
