@@ -83,13 +83,17 @@ interface ColumnTexts {
   readonly runs: readonly ColumnRun[] | undefined
 }
 
+function startOfRow(dialect: Dialect): string {
+  return dialect === 'objectivity' ? `{"__class__":"${rowClassName}"` : '{'
+}
+
 const textsOfPlans = new WeakMap<readonly ProjectionPlan[], ColumnTexts>()
 
 function columnTexts(projections: readonly ProjectionPlan[], dialect: Dialect): ColumnTexts {
   const known = textsOfPlans.get(projections)
   if (known?.dialect === dialect) return known
   const hasClass = dialect === 'objectivity'
-  const start = hasClass ? `{"__class__":"${rowClassName}"` : '{'
+  const start = startOfRow(dialect)
   const names = projections.map(({ jsonName }, i) => {
     return new PreparedText(`${i === 0 ? start : ''}${hasClass || i > 0 ? ',' : ''}${jsonName}`)
   })
@@ -103,6 +107,14 @@ export function columnsWriter(projections: readonly ProjectionPlan[], context: S
   const { names, runs } = columnTexts(projections, context.script.dialect)
   const stored = runs && new StoredColumns(runs)
   const evaluates = projections.map(({ evaluate }) => evaluate)
+  // `MATCH ()-->() RETURN *`: nothing has a name.
+  if (projections.length === 0) {
+    const empty = `${startOfRow(context.script.dialect)}}`
+    return (json) => {
+      json.ascii(empty)
+      return undefined
+    }
+  }
   const writeFrom = (json: JsonWriter, values: readonly unknown[], from: number): Promise<void> | undefined => {
     for (let i = from; i < projections.length; i++) {
       const { type, write } = projections[i] as ProjectionPlan

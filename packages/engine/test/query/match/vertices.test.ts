@@ -36,3 +36,7 @@ describe('the vertices of one MATCH', () => {
     }
   })
 })
+
+queryTest('rows in which nothing has a name are empty', network, async (db) => {
+  expect(await db.rows("MATCH ({name = 'a'})-[:roads]->() RETURN *")).toEqual([{}])
+})
