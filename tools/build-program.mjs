@@ -6,7 +6,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync,
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { demoData, demoNotice } from './demo-data.mjs'
+import { demoFiles, demoNotice } from './demo-data.mjs'
 import { compile } from './program/load.cjs'
 
 const loader = fileURLToPath(new URL('program/load.cjs', import.meta.url))
@@ -67,7 +67,8 @@ export async function buildProgram(root, folder = join(root, 'packages/server/di
     inline(root, join(made, 'client.cjs'), 'packages/server/dist/cli/client-commands.js', [ofEngine, ofServer]),
   ])
   writeFileSync(join(made, 'NOTICES.txt'), `${noticesOf(root, inputs.flat())}\n${'-'.repeat(80)}\n\n${demoNotice}`)
-  writeFileSync(join(made, 'demo.json'), demoData())
+  mkdirSync(join(made, 'demo'))
+  for (const [name, text] of Object.entries(demoFiles())) writeFileSync(join(made, 'demo', name), text)
   copyFileSync(loader, join(made, 'load.cjs'))
   for (const [name, text] of Object.entries(starters)) writeFileSync(join(made, name), text, { mode: 0o755 })
   for (const name of ['program', 'server', 'client']) {

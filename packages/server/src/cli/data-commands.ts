@@ -6,7 +6,7 @@ export function addDataCommands(program: Command): void {
   addClientCommand(
     program,
     'import <file>',
-    'Load records of a file into a class: CSV, TSV, JSON or NDJSON, maybe compressed; - reads standard input. A class that is not there is made of what the first records look like.',
+    'Load records of a file into a class: CSV, TSV, JSON, NDJSON or Parquet, maybe compressed; - reads standard input. A class that is not there is made of what the first records look like.',
     'importFile',
   )
     .requiredOption('--class <name>', 'the class of the objects')
@@ -16,6 +16,7 @@ export function addDataCommands(program: Command): void {
         'tsv',
         'json',
         'ndjson',
+        'parquet',
       ]),
     )
     .option('--columns <names>', 'the columns of CSV and TSV without a header, with commas between them')

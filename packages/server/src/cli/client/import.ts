@@ -1,22 +1,19 @@
 /** `ashlar import`: records of a file become objects, by the bulk loads of the server. */
 
 import { statSync } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
-import {
-  type AshlarClient,
-  AshlarRequestError,
-  type AttributeDefinition,
-  type BulkCreation,
-  type ClassDescription,
-} from '@ashlar/client'
+import { type AshlarClient, AshlarRequestError, type AttributeDefinition, type ClassDescription } from '@ashlar/client'
 import { type CommandContext, parseInput, readInputFile } from '../command-context.ts'
 import { CommandError } from '../command-error.ts'
 import { stringifyExactly } from '../exact-json.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { Progress } from '../progress.ts'
-import { inferClass } from './import/infer-class.ts'
-import { attributesBy, noMapping, readMapping, type ToAttributes } from './import/mapping.ts'
-import { type FileFormat, type FileRecord, formatOfName, openRecords } from './import/records.ts'
+import { RecordProblem } from './import/column-values.ts'
+import type { Definition, Fields, FileRecord, OpenFile } from './import/file-record.ts'
+import { inferClasses } from './import/infer-class.ts'
+import { attributeNameOf, type Mapping, noMapping, readMapping } from './import/mapping.ts'
+import { type FileFormat, formatOfName, openRecords } from './import/records.ts'
+import { References } from './import/references.ts'
+import { importRecords } from './import/run-import.ts'
+import { attributesBy, type ToAttributes } from './import/to-attributes.ts'
 import { numberText } from './texts.ts'
 
 interface Options {
@@ -35,9 +32,6 @@ interface Options {
 /** By which a class is made that is not there. */
 const sampledRecords = 1_000
 const shownRecords = 3
-/** Records that are answered, and still held. */
-const answeredMax = 1_000
-
 export async function importFile(context: CommandContext, [file]: readonly [string], options: Options): Promise<void> {
   const skip = skipOf(options.skip)
   if (/\.tar(\.gz)?$|\.tgz$/i.test(file)) {
@@ -50,19 +44,42 @@ export async function importFile(context: CommandContext, [file]: readonly [stri
       ? noMapping
       : readMapping(parseInput(readInputFile(options.mapping), `The file ${options.mapping}`))
   const columns = options.columns?.split(',').map((name) => name.trim())
-  const { records, bytesRead } = openRecords(file, format, { columns, delimiter: delimiterOf(options.delimiter) })
-  const { sample, all } = await sampled(records)
-  const known = await attributesOf(context.client, options.class)
-  if (options.upsertOn !== undefined) await context.client.getIndex(options.upsertOn)
-  const described = known === undefined ? inferredClass(options.class, sample, mapping) : undefined
-  const toAttributes = attributesBy(mapping, known ?? described?.attributes ?? [])
-  if (options.dryRun === true) return showPlan(context, described, sample, toAttributes)
-  if (described !== undefined) {
-    await context.client.createClasses([described])
-    context.output.note(`Class ${options.class} was made: ${described.attributes.map(shownDefinition).join(', ')}.`)
+  const { client, output } = context
+  const source = await openRecords(file, format, { columns, delimiter: delimiterOf(options.delimiter) })
+  const { sample, all } = await sampled(source.records)
+  checkColumns(mapping, source, sample)
+  const known = await attributesOf(client, options.class)
+  if (options.upsertOn !== undefined) await client.getIndex(options.upsertOn)
+  const references = await References.open(client, mapping, async (name) => (await attributesOf(client, name)) ?? [])
+  const made = known === undefined ? inferredClasses(options.class, sample, source, { mapping, references }) : undefined
+  const attributes = known ?? made?.at(-1)?.attributes ?? []
+  const toAttributes = attributesBy(mapping, attributes, references)
+  if (options.dryRun === true) return showPlan(context, made, sample, { toAttributes, references })
+  if (made !== undefined) {
+    await client.createClasses(made)
+    for (const { className, attributes: its } of made)
+      output.note(`Class ${className} was made: ${its.map(shownDefinition).join(', ')}.`)
   }
   const total = file === '-' ? undefined : statSync(file).size
-  await new Import(context, options, skip, toAttributes, () => ({ bytesRead: bytesRead(), total })).run(all)
+  const told = await importRecords(
+    context,
+    {
+      className: options.class,
+      toAttributes,
+      references,
+      skip,
+      upsertOn: options.upsertOn,
+      rejects: options.rejects,
+      isQuiet: options.quiet === true,
+      made: made === undefined ? '' : ` The class ${options.class}, which this import has made, stays.`,
+      position: () => ({ bytesRead: source.bytesRead(), total }),
+    },
+    all,
+  )
+  const where = told.rejected === 0 ? '' : ` (see ${options.rejects})`
+  await output.result(told, () => [
+    `${numberText(told.created)} created, ${numberText(told.updated)} updated, ${numberText(told.rejected)} rejected${where}.`,
+  ])
 }
 
 function skipOf(word = '0'): number {
@@ -97,6 +114,17 @@ async function sampled(records: AsyncIterable<FileRecord>): Promise<Sampled> {
   return { sample, all: all() }
 }
 
+/** Records of JSON may do without any of them. Throws CommandError. */
+function checkColumns({ columns }: Mapping, { areTexts, definitions }: OpenFile, sample: readonly FileRecord[]): void {
+  const fields = sample.find((record) => record.fields !== undefined)?.fields
+  if (fields === undefined || (!areTexts && definitions.size === 0)) return
+  const named = [...columns].flatMap(([column, { reference }]) => [column, ...(reference?.columns?.values() ?? [])])
+  const missing = named.find((column) => !Object.hasOwn(fields, column) && columns.get(column)?.default === undefined)
+  if (missing === undefined) return
+  const there = Object.keys(fields).join(', ')
+  throw new CommandError(exitCodes.usage, `The mapping names the column ${missing}; the file has ${there}.`)
+}
+
 /** Inherited ones included; undefined where the class is not there. */
 async function attributesOf(client: AshlarClient, className: string): Promise<AttributeDefinition[] | undefined> {
   try {
@@ -109,19 +137,49 @@ async function attributesOf(client: AshlarClient, className: string): Promise<At
 }
 
 /** Of the sample as the mapping has it. Throws CommandError. */
-function inferredClass(
+function inferredClasses(
   name: string,
   sample: readonly FileRecord[],
-  mapping: Parameters<typeof attributesBy>[0],
-): ClassDescription {
+  { areTexts, definitions }: OpenFile,
+  { mapping, references }: { readonly mapping: Mapping; readonly references: References | undefined },
+): readonly ClassDescription[] {
   const toAttributes = attributesBy(mapping, [])
-  const records = sample.flatMap(({ fields }) => (fields === undefined ? [] : [toAttributes(fields)]))
-  if (records.length === 0)
+  const records = sample.flatMap(({ fields }) => recordsOf(fields, toAttributes))
+  if (records.length === 0 && definitions.size === 0)
     throw new CommandError(
       exitCodes.invalid,
       'The file has no records, so its columns and their types are not known and no class was made.',
     )
-  return inferClass(name, records)
+  const known = new Map<string, Definition>()
+  for (const [column, definition] of definitions) {
+    const own = mapping.columns.get(column)
+    if (own === undefined) known.set(attributeNameOf(column), definition)
+  }
+  const referred = references?.classes() ?? new Map<string, string>()
+  for (const [column, { attribute, definition }] of mapping.columns) {
+    const referencedClass = referred.get(column)
+    if (attribute === null || attribute.includes('.')) continue
+    if (definition !== undefined) known.set(attribute, definition)
+    else if (referencedClass !== undefined) known.set(attribute, referenceTo(referencedClass, records, attribute))
+  }
+  return inferClasses(name, { records, areTexts, known })
+}
+
+/** What cannot be read is told when it is its turn. */
+function recordsOf(fields: Fields | undefined, toAttributes: ToAttributes): Fields[] {
+  try {
+    return fields === undefined ? [] : [toAttributes(fields)]
+  } catch (error) {
+    if (error instanceof RecordProblem) return []
+    throw error
+  }
+}
+
+/** A list of them where the column has a separator. */
+function referenceTo(referencedClass: string, records: readonly Fields[], attribute: string): Definition {
+  const reference = { logicalType: 'reference', referencedClass }
+  const isList = records.some((fields) => Array.isArray(fields[attribute]))
+  return isList ? { logicalType: 'list', elementSpecification: reference } : reference
 }
 
 function shownDefinition({
@@ -136,168 +194,31 @@ function shownDefinition({
 
 async function showPlan(
   { output }: CommandContext,
-  described: ClassDescription | undefined,
+  made: readonly ClassDescription[] | undefined,
   sample: readonly FileRecord[],
-  toAttributes: ToAttributes,
+  { toAttributes, references }: { readonly toAttributes: ToAttributes; readonly references: References | undefined },
 ): Promise<void> {
-  const objects = sample
-    .filter(({ fields }) => fields !== undefined)
-    .slice(0, shownRecords)
-    .map(({ fields }) => toAttributes(fields ?? {}))
-  await output.data({ class: described ?? null, objects }, () => [
-    ...(described === undefined
+  const shown = sample.flatMap(({ fields }) => (fields === undefined ? [] : [fields])).slice(0, shownRecords)
+  await references?.find(shown)
+  const objects = shown.map((fields) => {
+    try {
+      return toAttributes(fields)
+    } catch (error) {
+      if (error instanceof RecordProblem) return { error: error.message }
+      throw error
+    }
+  })
+  const [described] = made?.slice(-1) ?? []
+  const embedded = made?.slice(0, -1) ?? []
+  const plan = { class: described ?? null, ...(embedded.length > 0 && { embeddedClasses: embedded }), objects }
+  await output.data(plan, () => [
+    ...(made === undefined
       ? ['The class is there, and stays as it is.']
-      : ['This class would be made:', ...described.attributes.map((one) => `  ${shownDefinition(one)}`)]),
+      : made.flatMap(({ className, attributes }) => [
+          `The class ${className} would be made:`,
+          ...attributes.map((one) => `  ${shownDefinition(one)}`),
+        ])),
     'The first objects:',
     ...objects.map((one) => `  ${stringifyExactly(one)}`),
   ])
-}
-
-class Import {
-  private readonly context: CommandContext
-  private readonly options: Options
-  private readonly skip: number
-  private readonly toAttributes: ToAttributes
-  private readonly position: () => { readonly bytesRead: number; readonly total: number | undefined }
-  /** Sent, and not answered: the first is the next one to be. */
-  private readonly underWay: { readonly record: FileRecord; readonly number: number }[] = []
-  /** Of these, how many are answered: they are taken out together. */
-  private answered = 0
-  private readonly refused: { readonly record: FileRecord; readonly reason: string }[] = []
-  private seen = 0
-  /** Records of which it is known what became of them, those that were skipped included. */
-  private settled = 0
-  private rejected = 0
-  private rejects: FileHandle | undefined
-  /** What the file has failed with. */
-  private broken: { readonly error: unknown } | undefined
-
-  constructor(
-    context: CommandContext,
-    options: Options,
-    skip: number,
-    toAttributes: ToAttributes,
-    position: () => { readonly bytesRead: number; readonly total: number | undefined },
-  ) {
-    this.context = context
-    this.options = options
-    this.skip = skip
-    this.toAttributes = toAttributes
-    this.position = position
-    this.settled = skip
-  }
-
-  async run(records: AsyncIterable<FileRecord>): Promise<void> {
-    const { client, signal, output } = this.context
-    const { upsertOn, rejects, quiet } = this.options
-    if (rejects !== undefined) this.rejects = await open(rejects, 'w').catch(unwritable)
-    const progress = new Progress({ unit: 'bytes', isQuiet: quiet === true })
-    const replies = client.loadObjects(this.linesOf(records), {
-      signal,
-      onError: rejects === undefined ? 'stop' : 'skip',
-      ...(upsertOn !== undefined && { upsertOn }),
-    })
-    let summary = { created: 0, updated: 0 }
-    try {
-      for await (const reply of replies) {
-        if ('summary' in reply) summary = reply.summary
-        else {
-          const settled = this.settle(reply.error?.message)
-          if (settled !== undefined) await settled
-        }
-        progress.update(this.position().bytesRead, this.position().total)
-      }
-      await this.writeRefused()
-      if (this.broken !== undefined) throw this.broken.error
-    } catch (error) {
-      throw this.explained(error)
-    } finally {
-      progress.stop()
-      await this.rejects?.close()
-    }
-    const told = { created: summary.created, updated: summary.updated, rejected: this.rejected }
-    await output.result(told, () => [
-      `${numberText(told.created)} created, ${numberText(told.updated)} updated, ${numberText(told.rejected)} rejected${told.rejected === 0 ? '' : ` (see ${rejects})`}.`,
-    ])
-  }
-
-  /** Where the file fails, the lines before it are carried out all the same. */
-  private async *linesOf(records: AsyncIterable<FileRecord>): AsyncGenerator<BulkCreation> {
-    try {
-      yield* this.creations(records)
-    } catch (error) {
-      this.broken = { error }
-    }
-  }
-
-  private async *creations(records: AsyncIterable<FileRecord>): AsyncGenerator<BulkCreation> {
-    for await (const record of records) {
-      const number = ++this.seen
-      if (number <= this.skip) continue
-      if (record.fields === undefined) {
-        const reason = `The record ${record.problem ?? 'cannot be read'}.`
-        if (this.rejects === undefined) throw new UnreadableRecord(record, reason)
-        this.refused.push({ record, reason })
-        continue
-      }
-      this.underWay.push({ record, number })
-      yield { class: this.options.class, attributes: this.toAttributes(record.fields) }
-    }
-  }
-
-  /** At once where nothing was refused. */
-  private settle(reason: string | undefined): Promise<void> | undefined {
-    const answered = this.underWay[this.answered]
-    if (answered === undefined) return undefined
-    if (++this.answered === answeredMax) {
-      this.underWay.splice(0, answeredMax)
-      this.answered = 0
-    }
-    if (reason !== undefined && this.rejects === undefined) throw this.failure(answered.record, reason)
-    this.settled = answered.number
-    if (reason !== undefined) this.refused.push({ record: answered.record, reason })
-    return this.refused.length === 0 ? undefined : this.writeRefused()
-  }
-
-  private async writeRefused(): Promise<void> {
-    for (const { record, reason } of this.refused.splice(0)) await this.reject(record, reason)
-  }
-
-  private async reject({ line, fields }: FileRecord, reason: string): Promise<void> {
-    this.rejected++
-    await this.rejects?.write(`${stringifyExactly({ line, reason, ...(fields && { record: fields }) })}\n`)
-  }
-
-  private failure({ line }: FileRecord, reason: string): CommandError {
-    const hint = 'Correct the file, or have such records left out by --rejects <file>.'
-    return new CommandError(exitCodes.invalid, `Line ${line}: ${reason} ${hint} ${this.howToGoOn()}`)
-  }
-
-  /** What ends it before the last record says how to go on. */
-  private explained(error: unknown): unknown {
-    if (error instanceof UnreadableRecord) return this.failure(error.record, error.message)
-    if (error instanceof CommandError) return error
-    if (this.context.signal.aborted) {
-      return new CommandError(exitCodes.interrupted, `Stopped. ${this.howToGoOn()}`)
-    }
-    return error
-  }
-
-  private howToGoOn(): string {
-    const done = this.settled === 1 ? '1 record is' : `${numberText(this.settled)} records are`
-    return `${done} certainly done: go on with --skip ${this.settled}, and with --upsert-on <index> so that none is created twice.`
-  }
-}
-
-class UnreadableRecord extends Error {
-  readonly record: FileRecord
-
-  constructor(record: FileRecord, reason: string) {
-    super(reason)
-    this.record = record
-  }
-}
-
-function unwritable(error: NodeJS.ErrnoException): never {
-  throw new CommandError(exitCodes.usage, `The file for rejects cannot be written: ${error.message}`)
 }

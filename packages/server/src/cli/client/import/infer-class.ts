@@ -1,15 +1,16 @@
-/** What class records look like: an attribute a column, of the narrowest type that all values fit. */
+/** What classes records look like: an attribute a column, of the narrowest type that all values fit. */
 import type { AttributeDefinition, ClassDescription } from '@ashlar/client'
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
+import type { Definition, Fields } from './file-record.ts'
 import { attributeNameOf } from './mapping.ts'
-import type { Fields } from './records.ts'
-
-type Definition = Omit<AttributeDefinition, 'attributeName'>
 
 interface Kind {
   readonly definition: Definition
-  fits(value: unknown): boolean
+  /** A text that stands for it in a cell; where values have types of their own it is a text. */
+  readonly text?: (text: string) => boolean
+  /** A value of JSON. */
+  readonly value?: (value: unknown) => boolean
 }
 
 const digits = /^[+-]?(0|[1-9]\d{0,18})$/
@@ -25,57 +26,123 @@ function isInteger(value: unknown, max: bigint): boolean {
   return number >= -max && number < max
 }
 
+function matches(pattern: RegExp): (text: string) => boolean {
+  return (text) => pattern.test(text.trim())
+}
+
 function isText(pattern: RegExp): (value: unknown) => boolean {
   return (value) => typeof value === 'string' && pattern.test(value.trim())
 }
 
-/** The narrowest first. */
+function isNumber(value: unknown, fits: (value: unknown) => boolean): boolean {
+  return typeof value !== 'string' && fits(value)
+}
+
+const isB32 = (value: unknown): boolean => isInteger(value, b32Max)
+const isB64 = (value: unknown): boolean => isInteger(value, b64Max)
+const real = /^[+-]?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
+const zoned = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)? ?(Z|[+-]\d{2}:?\d{2})$/
+
+/** The narrowest first. Dates, times and GUIDs are texts in JSON, too. */
 const kinds: readonly Kind[] = [
   {
     definition: { logicalType: 'boolean' },
-    fits: (value) => typeof value === 'boolean' || isText(/^(true|false)$/i)(value),
+    text: matches(/^(true|false)$/i),
+    value: (value) => typeof value === 'boolean',
   },
-  { definition: { logicalType: 'integer' }, fits: (value) => isInteger(value, b32Max) },
-  { definition: { logicalType: 'integer', storage: 'b64' }, fits: (value) => isInteger(value, b64Max) },
+  { definition: { logicalType: 'integer' }, text: isB32, value: (value) => isNumber(value, isB32) },
+  {
+    definition: { logicalType: 'integer', storage: 'b64' },
+    text: isB64,
+    value: (value) => isNumber(value, isB64),
+  },
   {
     definition: { logicalType: 'real' },
-    fits: (value) =>
-      typeof value === 'number' ||
-      isText(/^[+-]?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/)(value) ||
-      isInteger(value, b64Max),
+    text: (text) => matches(real)(text) || isB64(text),
+    value: (value) => typeof value === 'number' || isNumber(value, isB64),
   },
-  { definition: { logicalType: 'date' }, fits: isText(/^\d{4}[-/]\d{2}[-/]\d{2}$/) },
-  {
-    definition: { logicalType: 'datetime', storage: 'datetimeoffset' },
-    fits: isText(/^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)? ?(Z|[+-]\d{2}:?\d{2})$/),
-  },
-  { definition: { logicalType: 'datetime' }, fits: isText(/^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$/) },
-  { definition: { logicalType: 'time' }, fits: isText(/^\d{2}:\d{2}(:\d{2}(\.\d+)?)?$/) },
-  { definition: { logicalType: 'guid' }, fits: isText(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i) },
+  { definition: { logicalType: 'date' }, value: isText(/^\d{4}[-/]\d{2}[-/]\d{2}$/) },
+  { definition: { logicalType: 'datetime', storage: 'datetimeoffset' }, value: isText(zoned) },
+  { definition: { logicalType: 'datetime' }, value: isText(/^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$/) },
+  { definition: { logicalType: 'time' }, value: isText(/^\d{2}:\d{2}(:\d{2}(\.\d+)?)?$/) },
+  { definition: { logicalType: 'guid' }, value: isText(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i) },
 ]
 
-const text: Definition = { logicalType: 'string' }
+const string: Definition = { logicalType: 'string' }
 
-/** Throws CommandError where two columns would be one attribute. */
-export function inferClass(className: string, records: readonly Fields[]): ClassDescription {
-  const columns = [...new Set(records.flatMap((fields) => Object.keys(fields)))].filter(
-    (name) => !name.startsWith('__'),
-  )
-  const attributes = columns.map((column) => {
+export interface Sample {
+  /** Attributes of objects. */
+  readonly records: readonly Fields[]
+  /** Whether all values are texts, as those of CSV are: then what looks like a number is one. */
+  readonly areTexts: boolean
+  /** Attributes whose types are known. */
+  readonly known: ReadonlyMap<string, Definition>
+}
+
+/**
+ * The class, behind those of its embedded objects, which are named after the class and the attribute: `OrderAddress`. Throws CommandError where two
+ * columns would be one attribute.
+ */
+export function inferClasses(className: string, sample: Sample): readonly ClassDescription[] {
+  const embedded: ClassDescription[] = []
+  const attributes = attributesOf(className, sample.records, sample, embedded)
+  return [...embedded, { className, isReferenceable: true, attributes }]
+}
+
+function attributesOf(
+  className: string,
+  records: readonly Fields[],
+  { areTexts, known }: Omit<Sample, 'records'>,
+  embedded: ClassDescription[],
+): AttributeDefinition[] {
+  const columns = new Set([...records.flatMap((fields) => Object.keys(fields)), ...known.keys()])
+  const attributes = [...columns].flatMap((column) => {
+    if (column.startsWith('__')) return []
     const values = records.map((fields) => fields[column]).filter((value) => value !== null && value !== undefined)
-    return { attributeName: attributeNameOf(column), ...definitionOf(values) }
+    const name = attributeNameOf(column)
+    return [
+      { attributeName: name, ...(known.get(column) ?? definitionOf(className, name, values, areTexts, embedded)) },
+    ]
   })
   const names = attributes.map(({ attributeName }) => attributeName)
   const twice = names.find((name, at) => names.indexOf(name) !== at)
-  if (twice === undefined) return { className, isReferenceable: true, attributes }
+  if (twice === undefined) return attributes
   throw new CommandError(
     exitCodes.usage,
     `Two columns would be the attribute ${twice}: name their attributes by --mapping.`,
   )
 }
 
-function definitionOf(values: readonly unknown[]): Definition {
-  if (values.length === 0) return text
-  if (values.every(Array.isArray)) return { logicalType: 'list', elementSpecification: definitionOf(values.flat()) }
-  return kinds.find(({ fits }) => values.every(fits))?.definition ?? text
+function definitionOf(
+  className: string,
+  attribute: string,
+  values: readonly unknown[],
+  areTexts: boolean,
+  embedded: ClassDescription[],
+): Definition {
+  if (values.length === 0) return string
+  if (values.every(Array.isArray)) {
+    const elements = values.flat().filter((value) => value !== null)
+    return {
+      logicalType: 'list',
+      elementSpecification: definitionOf(className, attribute, elements, areTexts, embedded),
+    }
+  }
+  if (values.every(isObject)) {
+    const name = `${className}${attribute.charAt(0).toUpperCase()}${attribute.slice(1)}`
+    // Behind those that are embedded in it.
+    const inner = attributesOf(name, values, { areTexts: false, known: new Map() }, embedded)
+    embedded.push({ className: name, isReferenceable: false, attributes: inner })
+    return { logicalType: 'object', class: name }
+  }
+  return kinds.find((kind) => values.every((value) => fits(kind, value, areTexts)))?.definition ?? string
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function fits({ text, value: ofJson }: Kind, value: unknown, areTexts: boolean): boolean {
+  if (areTexts && typeof value === 'string' && text !== undefined) return text(value)
+  return ofJson?.(value) === true
 }

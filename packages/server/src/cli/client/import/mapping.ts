@@ -1,20 +1,26 @@
-/** Which column of a file is which attribute, and how its texts become values. */
-import type { AttributeDefinition } from '@ashlar/client'
+/** The mapping file of an import: which column is which attribute, and what becomes of its values. */
 import { CommandError } from '../../command-error.ts'
-import { parseExactly } from '../../exact-json.ts'
 import { exitCodes } from '../../exit-codes.ts'
-import type { Fields } from './records.ts'
+import { checkFormat, type ToValue, valuesBy } from './column-values.ts'
+import type { Definition, Fields } from './file-record.ts'
+
+/** An object that is named by its key in a unique index. */
+export interface ReferenceRule {
+  readonly index: string
+  /** Attribute of the key → column; undefined where the column itself is the key of one attribute. */
+  readonly columns: ReadonlyMap<string, string> | undefined
+}
 
 /** What a mapping file says of a column. */
-interface ColumnMapping {
+export interface ColumnMapping {
   /** Dots lead into embedded objects; null leaves the column out. */
   readonly attribute: string | null
+  /** Where the class is made. */
+  readonly definition: Definition | undefined
   /** For records that have nothing there. */
   readonly default: unknown
-  /** Texts that stand for null. */
-  readonly nulls: ReadonlySet<string>
-  /** Texts that stand for other values. */
-  readonly values: ReadonlyMap<string, unknown>
+  readonly toValue: ToValue
+  readonly reference: ReferenceRule | undefined
 }
 
 export interface Mapping {
@@ -23,37 +29,94 @@ export interface Mapping {
 
 export const noMapping: Mapping = { columns: new Map() }
 
-const fields = new Set(['attribute', 'default', 'nulls', 'values'])
+const fields = new Set([
+  'attribute',
+  'type',
+  'default',
+  'nulls',
+  'values',
+  'format',
+  'zone',
+  'decimal',
+  'separator',
+  'reference',
+])
 
 /** `json`: of the mapping file. Throws CommandError. */
 export function readMapping(json: unknown): Mapping {
   const { columns, ...others } = objectOf(json, 'The mapping')
   refuse(Object.keys(others)[0], 'The mapping')
   const read = Object.entries(objectOf(columns, "'columns' of the mapping")).map(([column, given]) => {
-    const what = `Column ${column} of the mapping`
     if (typeof given === 'string' || given === null) return [column, columnOf({ attribute: given }, column)] as const
-    const object = objectOf(given, what)
+    const object = objectOf(given, `Column ${column} of the mapping`)
     refuse(
       Object.keys(object).find((name) => !fields.has(name)),
-      what,
+      `Column ${column} of the mapping`,
     )
     return [column, columnOf(object, column)] as const
   })
   return { columns: new Map(read) }
 }
 
-function columnOf({ attribute, default: usual, nulls, values }: Fields, column: string): ColumnMapping {
+function columnOf(given: Fields, column: string): ColumnMapping {
+  const { attribute, default: usual, nulls = [], values = {}, decimal } = given
+  const what = `Column ${column} of the mapping`
   const isNamed = attribute === undefined || attribute === null || typeof attribute === 'string'
-  const areTexts = nulls === undefined || (Array.isArray(nulls) && nulls.every((one) => typeof one === 'string'))
-  if (!isNamed || !areTexts) {
-    throw usage(`Column ${column} of the mapping: attribute is a name or null, nulls are texts.`)
+  if (!isNamed || !Array.isArray(nulls) || !nulls.every((one) => typeof one === 'string'))
+    throw usage(`${what}: attribute is a name or null, nulls are texts.`)
+  if (decimal !== undefined && decimal !== ',' && decimal !== '.') throw usage(`${what}: decimal is ',' or '.'.`)
+  const format = textOf(given, 'format', what)
+  const zone = textOf(given, 'zone', what)
+  if (format !== undefined && decimal !== undefined)
+    throw usage(`${what}: format is of dates and decimal of numbers, and a column has one of them.`)
+  try {
+    checkFormat(format, zone)
+  } catch (error) {
+    throw usage(`${what}: ${(error as Error).message}.`)
   }
   return {
     attribute: attribute === undefined ? attributeNameOf(column) : attribute,
+    definition: definitionOf(given.type, what),
     default: usual,
-    nulls: new Set((nulls as string[] | undefined) ?? []),
-    values: new Map(Object.entries(values === undefined ? {} : objectOf(values, `Values of column ${column}`))),
+    toValue: valuesBy(
+      {
+        nulls: new Set(nulls as string[]),
+        values: new Map(Object.entries(objectOf(values, `Values of column ${column}`))),
+        format,
+        zone,
+        decimal,
+        separator: textOf(given, 'separator', what),
+      },
+      column,
+    ),
+    reference: referenceOf(given.reference, what),
   }
+}
+
+function textOf(given: Fields, name: string, what: string): string | undefined {
+  const value = given[name]
+  if (value === undefined || (typeof value === 'string' && value !== '')) return value as string | undefined
+  throw usage(`${what}: ${name} is a text.`)
+}
+
+/** A logical type by its name, or as requests define an attribute. */
+function definitionOf(type: unknown, what: string): Definition | undefined {
+  if (type === undefined) return undefined
+  if (typeof type === 'string') return { logicalType: type }
+  const definition = objectOf(type, `type of ${what}`)
+  if (typeof definition.logicalType === 'string') return definition as unknown as Definition
+  throw usage(`${what}: type is a logical type, as "date", or {"logicalType": …} as requests define an attribute.`)
+}
+
+function referenceOf(reference: unknown, what: string): ReferenceRule | undefined {
+  if (reference === undefined) return undefined
+  if (typeof reference === 'string') return { index: reference, columns: undefined }
+  const { index, key, ...others } = objectOf(reference, `reference of ${what}`)
+  refuse(Object.keys(others)[0], `reference of ${what}`)
+  const columns = Object.entries(objectOf(key, `key of the reference of ${what}`))
+  if (typeof index !== 'string' || !columns.every(([, column]) => typeof column === 'string'))
+    throw usage(`${what}: reference is the name of a unique index, or {"index": …, "key": {attribute: column}}.`)
+  return { index, columns: new Map(columns as [string, string][]) }
 }
 
 function objectOf(json: unknown, what: string): Fields {
@@ -73,95 +136,4 @@ function usage(message: string): CommandError {
 export function attributeNameOf(column: string): string {
   const name = column.trim().replaceAll(/[^\p{L}\p{N}_]+/gu, '_')
   return /^(\p{N}|__|$)/u.test(name) ? `c${name}` : name
-}
-
-/** `home.city` is the column of an embedded object, where the class has one of that name. */
-function usualAttribute(column: string, types: ReadonlyMap<string, string>): string {
-  const [first = '', ...inner] = column.trim().split('.')
-  return inner.length > 0 && types.get(first) === 'object' ? column.trim() : attributeNameOf(column)
-}
-
-/** An object's attributes, of a record. */
-export type ToAttributes = (record: Fields) => Record<string, unknown>
-
-/** `attributes`: of the class, inherited ones included. What they do not have is left to the server to refuse. */
-export function attributesBy(mapping: Mapping, attributes: readonly AttributeDefinition[]): ToAttributes {
-  const types = new Map(attributes.map((attribute) => [attribute.attributeName, attribute.logicalType]))
-  const defaults = [...mapping.columns].filter(([, { default: usual }]) => usual !== undefined)
-  const targets = new Map<string, Target | undefined>()
-  const targetOf = (column: string): Target | undefined => {
-    if (column === '__class__' || column === '__identifier__') return undefined
-    const own = mapping.columns.get(column)
-    const name = own === undefined ? usualAttribute(column, types) : own.attribute
-    if (name === null) return undefined
-    const path = name.split('.')
-    return { own, path, type: types.get(path[0] as string), isInner: path.length > 1 }
-  }
-  return (record) => {
-    const result: Record<string, unknown> = {}
-    for (const column of Object.keys(record)) {
-      let target = targets.get(column)
-      if (target === undefined && !targets.has(column)) {
-        // Records of JSON may have any names.
-        if (targets.size >= columnsKnownMax) targets.clear()
-        target = targetOf(column)
-        targets.set(column, target)
-      }
-      if (target === undefined) continue
-      const value = mapped(record[column], target.own)
-      if (value !== undefined) setAt(result, target.path, valueFor(value, target))
-    }
-    for (const [column, { attribute, default: usual }] of defaults) {
-      if (attribute !== null && (record[column] === undefined || record[column] === null))
-        setAt(result, attribute.split('.'), usual)
-    }
-    return result
-  }
-}
-
-const columnsKnownMax = 10_000
-
-/** Where the values of a column go, as it is found once. */
-interface Target {
-  readonly own: ColumnMapping | undefined
-  /** Of the attribute, through embedded objects. */
-  readonly path: readonly string[]
-  /** Of the outermost attribute. */
-  readonly type: string | undefined
-  readonly isInner: boolean
-}
-
-function mapped(given: unknown, own: ColumnMapping | undefined): unknown {
-  if (own === undefined || typeof given !== 'string') return given
-  if (own.nulls.has(given)) return null
-  return own.values.has(given) ? own.values.get(given) : given
-}
-
-const containers = new Set(['list', 'set', 'map', 'object'])
-const trimmed = new Set(['integer', 'real', 'boolean', 'date', 'time', 'datetime', 'guid', 'interval', 'reference'])
-
-/** A cell is a text: what it stands for, its attribute tells. A list is JSON in it, as an export writes it. */
-function valueFor(value: unknown, { type, isInner }: Target): unknown {
-  if (typeof value === 'bigint') return value.toString()
-  if (typeof value !== 'string' || type === undefined) return value
-  if (containers.has(type) && !isInner) {
-    try {
-      return parseExactly(value)
-    } catch {
-      return value
-    }
-  }
-  if (type === 'boolean') return value.trim().toLowerCase()
-  return trimmed.has(type) ? value.trim() : value
-}
-
-/** `home.city`: the attribute of an embedded object. */
-function setAt(result: Record<string, unknown>, path: readonly string[], value: unknown): void {
-  let at = result
-  for (let step = 0; step < path.length - 1; step++) {
-    const name = path[step] as string
-    at[name] ??= {}
-    at = at[name] as Record<string, unknown>
-  }
-  at[path.at(-1) as string] = value
 }

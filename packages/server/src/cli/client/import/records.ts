@@ -1,4 +1,4 @@
-/** Records of a file, one after the other: CSV, TSV, JSON or NDJSON, decompressed where they are compressed. */
+/** Records of a file, one after the other: CSV, TSV, JSON, NDJSON or Parquet, decompressed where they are compressed. */
 import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import { Readable, Transform, type TransformCallback } from 'node:stream'
@@ -11,23 +11,16 @@ import { parseExactly } from '../../exact-json.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { checkedUtf8 } from './checked-utf8.ts'
 import { checkHeader, csvProblem } from './csv-faults.ts'
+import type { Fields, FileRecord, OpenFile } from './file-record.ts'
 
-export type FileFormat = 'csv' | 'tsv' | 'json' | 'ndjson'
-
-export type Fields = Readonly<Record<string, unknown>>
-
-export interface FileRecord {
-  /** Where it stands: the line on which it ends; of a JSON array its number, from 1. */
-  readonly line: number
-  /** Undefined of what is no record. */
-  readonly fields: Fields | undefined
-  /** Then why. */
-  readonly problem?: string
-}
+/** Parquet is compressed within. */
+type StreamFormat = 'csv' | 'tsv' | 'json' | 'ndjson'
+export type FileFormat = StreamFormat | 'parquet'
 
 /** By the ending of the name, without that of a compression. Throws CommandError. */
 export function formatOfName(file: string): FileFormat {
   const ending = /\.(csv|tsv|tab|json|ndjson|jsonl)(\.(gz|zst))?$/i.exec(basename(file))?.[1]?.toLowerCase()
+  if (/\.(parquet|pq)$/i.test(file)) return 'parquet'
   const known: Readonly<Record<string, FileFormat>> = {
     tab: 'tsv',
     jsonl: 'ndjson',
@@ -39,13 +32,7 @@ export function formatOfName(file: string): FileFormat {
   const format = known[ending ?? '']
   if (format !== undefined) return format
   const what = file === '-' ? 'Standard input has no name that tells' : `The name ${file} does not tell`
-  throw new CommandError(exitCodes.usage, `${what} the format: give --format csv, tsv, json or ndjson.`)
-}
-
-export interface OpenFile {
-  readonly records: AsyncIterable<FileRecord>
-  /** Bytes of the file that were read so far. */
-  readonly bytesRead: () => number
+  throw new CommandError(exitCodes.usage, `${what} the format: give --format csv, tsv, json, ndjson or parquet.`)
 }
 
 /** How CSV and TSV are read. */
@@ -56,8 +43,15 @@ export interface TableForm {
   readonly delimiter: string | undefined
 }
 
-/** `-`: standard input. What cannot be read is thrown by the iteration: CommandError. */
-export function openRecords(file: string, format: FileFormat, table: TableForm): OpenFile {
+/** `-`: standard input. What cannot be read is thrown by the iteration too: CommandError. */
+export async function openRecords(file: string, format: FileFormat, table: TableForm): Promise<OpenFile> {
+  if (format !== 'parquet') return openStream(file, format, table)
+  // Most imports have no need of it.
+  const { openParquet } = await import('./parquet.ts')
+  return await openParquet(file)
+}
+
+function openStream(file: string, format: StreamFormat, table: TableForm): OpenFile {
   const source = file === '-' ? process.stdin : createReadStream(file)
   let bytes = 0
   source.on('data', (chunk: Buffer | string) => {
@@ -76,7 +70,8 @@ export function openRecords(file: string, format: FileFormat, table: TableForm):
       source.destroy()
     }
   }
-  return { records: records(), bytesRead: () => bytes }
+  const areTexts = format === 'csv' || format === 'tsv'
+  return { records: records(), bytesRead: () => bytes, areTexts, definitions: new Map() }
 }
 
 const gzipMagic = Buffer.from([0x1f, 0x8b])
@@ -105,7 +100,7 @@ function piped(source: Readable, through: Transform): Readable {
 
 type Reader = (source: Readable, table: TableForm) => AsyncIterable<FileRecord>
 
-const readers: Readonly<Record<FileFormat, Reader>> = {
+const readers: Readonly<Record<StreamFormat, Reader>> = {
   csv: (source, table) => readTable(source, ',', table),
   tsv: (source, table) => readTable(source, '\t', table),
   ndjson: readLines,

@@ -1,0 +1,125 @@
+/** How the texts of a column become values: other texts for null, dates and numbers as they are written elsewhere, lists. */
+import { DateTime } from 'luxon'
+
+/** What a mapping file says of the values of a column. */
+export interface ValueRules {
+  /** Texts that stand for null. */
+  readonly nulls: ReadonlySet<string>
+  /** Texts that stand for other values. */
+  readonly values: ReadonlyMap<string, unknown>
+  /** Of dates and times: tokens of Luxon, `epoch-seconds` or `epoch-milliseconds`. */
+  readonly format: string | undefined
+  /** An IANA time zone, in which dates with a time are meant that have no offset. */
+  readonly zone: string | undefined
+  /** What stands before the fraction of a number: a comma or a dot. */
+  readonly decimal: ',' | '.' | undefined
+  /** What stands between the elements of a list. */
+  readonly separator: string | undefined
+}
+
+/** Why a record cannot become an object. */
+export class RecordProblem extends Error {}
+
+/** `type`: the logical type of the attribute, where it is known. Throws RecordProblem, which names the column. */
+export type ToValue = (given: unknown, type: string | undefined) => unknown
+
+/** `column`: its name, for messages. */
+export function valuesBy(rules: ValueRules, column: string): ToValue {
+  const { separator } = rules
+  const toElement = elementsBy(rules, column)
+  if (separator === undefined) return toElement
+  return (given, type) => {
+    if (typeof given !== 'string' || rules.nulls.has(given)) return toElement(given, type)
+    return given.split(separator).map((element) => toElement(element.trim(), undefined))
+  }
+}
+
+function elementsBy({ nulls, values, format, zone, decimal }: ValueRules, column: string): ToValue {
+  const toDate = format === undefined ? undefined : datesBy(format, zone)
+  const toNumber = decimal === undefined ? undefined : numbersBy(decimal)
+  return (given, type) => {
+    // A number of seconds is a text in CSV, and a number in JSON.
+    const value = typeof given === 'number' && toDate !== undefined ? String(given) : given
+    if (typeof value !== 'string') return value
+    if (nulls.has(value)) return null
+    if (values.has(value)) return values.get(value)
+    const read = toDate ?? toNumber
+    if (read === undefined) return value
+    const result = read(value.trim(), type)
+    if (result !== undefined) return result
+    const what =
+      toDate === undefined ? `no number with '${decimal}' before its fraction` : `not of the format ${format}`
+    throw new RecordProblem(`Column ${column}: '${value}' is ${what}.`)
+  }
+}
+
+/** Undefined: it is none. */
+type ReadText = (text: string, type: string | undefined) => string | undefined
+
+/** Groups of three digits may be parted by the other one of comma and dot, by blanks, or by apostrophes. */
+function numbersBy(decimal: ',' | '.'): ReadText {
+  const point = decimal === ',' ? ',' : '\\.'
+  const groups = `[${decimal === ',' ? '.' : ','}\\s'’]`
+  const shape = new RegExp(`^[+-]?(\\d{1,3}(${groups}\\d{3})+|\\d+)(${point}\\d+)?([eE][+-]?\\d+)?$`)
+  const grouping = new RegExp(groups, 'g')
+  // Zeros before a number are no part of one as JSON has it.
+  return (text) =>
+    shape.test(text)
+      ? text
+          .replaceAll(grouping, '')
+          .replace(decimal, '.')
+          .replace(/^([+-]?)0+(?=\d)/, '$1')
+      : undefined
+}
+
+type DateKind = 'date' | 'time' | 'datetime' | 'instant'
+
+const epochFormats: Readonly<Record<string, number>> = { 'epoch-seconds': 1_000, 'epoch-milliseconds': 1 }
+
+function datesBy(format: string, zone: string | undefined): ReadText {
+  const unit = epochFormats[format]
+  const kind = unit === undefined ? kindOf(format, zone) : 'instant'
+  const parser = unit === undefined ? DateTime.buildFormatParser(format) : undefined
+  return (text, type) => {
+    const parsed =
+      parser === undefined
+        ? epochDate(text, unit ?? 1)
+        : DateTime.fromFormatParser(text, parser, { zone: zone ?? 'utc' })
+    return parsed?.isValid === true ? dateText(parsed, kind, type) : undefined
+  }
+}
+
+function epochDate(text: string, unit: number): DateTime | undefined {
+  return /^-?\d+(\.\d+)?$/.test(text)
+    ? DateTime.fromMillis(Math.round(Number(text) * unit), { zone: 'utc' })
+    : undefined
+}
+
+/** As an attribute of this logical type takes it; where the type is not known, as the format has it. */
+function dateText(parsed: DateTime, kind: DateKind, type: string | undefined): string {
+  const wanted = type === 'date' || type === 'time' || type === 'datetime' ? type : undefined
+  if (wanted === 'date' || (wanted === undefined && kind === 'date')) return parsed.toFormat('yyyy-LL-dd')
+  if (wanted === 'time' || (wanted === undefined && kind === 'time')) return parsed.toFormat('HH:mm:ss.SSS')
+  return kind === 'instant'
+    ? parsed.toUTC().toFormat("yyyy-LL-dd'T'HH:mm:ss.SSS'Z'")
+    : parsed.toFormat("yyyy-LL-dd'T'HH:mm:ss.SSS")
+}
+
+function kindOf(format: string, zone: string | undefined): DateKind {
+  const tokens = format.replaceAll(/'[^']*'/g, '')
+  const hasTime = /[SuHhmstTfF]/.test(tokens)
+  if (!/[dLMyoWkDfF]/.test(tokens)) return 'time'
+  if (!hasTime) return 'date'
+  return zone !== undefined || /[Zz]/.test(tokens) ? 'instant' : 'datetime'
+}
+
+/** Throws RecordProblem where it is no format, or the zone none. */
+export function checkFormat(format: string | undefined, zone: string | undefined): void {
+  if (zone !== undefined && !DateTime.utc().setZone(zone).isValid) throw new RecordProblem(`'${zone}' is no time zone`)
+  if (format === undefined || epochFormats[format] !== undefined) return
+  // What it writes it has to be able to read.
+  const example = DateTime.utc(2001, 2, 3, 4, 5, 6)
+  const isFormat = /[a-zA-Z]/.test(format.replaceAll(/'[^']*'/g, ''))
+  if (!isFormat || !DateTime.fromFormat(example.toFormat(format), format, { zone: 'utc' }).isValid)
+    throw new RecordProblem(`'${format}' is no format of dates`)
+}

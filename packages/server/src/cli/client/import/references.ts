@@ -1,0 +1,211 @@
+/** Objects that the records of an import refer to by their keys in unique indexes. */
+import type { AshlarClient, AttributeDefinition, Oid } from '@ashlar/client'
+import { CommandError } from '../../command-error.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import { RecordProblem } from './column-values.ts'
+import type { Fields } from './file-record.ts'
+import type { ColumnMapping, Mapping } from './mapping.ts'
+
+/** Keys whose objects are remembered: some 30 MB. Beyond that all are forgotten, and looked up again where they come again. */
+const knownMax = 200_000
+/** Of one query. */
+const askedMax = 1_000
+
+/** Keys of strings are compared as they are; others are converted, where null equals nothing. */
+const types: Readonly<Record<string, string>> = {
+  boolean: 'Boolean',
+  integer: 'Integer',
+  real: 'Real',
+  date: 'Date',
+  time: 'Time',
+  datetime: 'DateTime',
+  guid: 'Guid',
+}
+
+/** The references of all columns that have one. */
+export class References {
+  private readonly columns: ReadonlyMap<string, ReferenceColumn>
+
+  private constructor(columns: ReadonlyMap<string, ReferenceColumn>) {
+    this.columns = columns
+  }
+
+  /** Undefined where the mapping has no reference. `attributesOf`: of a class. Throws CommandError, AshlarRequestError. */
+  static async open(
+    client: AshlarClient,
+    mapping: Mapping,
+    attributesOf: (className: string) => Promise<readonly AttributeDefinition[]>,
+  ): Promise<References | undefined> {
+    const lookups = new Map<string, KeyLookup>()
+    const columns = new Map<string, ReferenceColumn>()
+    for (const [column, rules] of mapping.columns) {
+      const { reference } = rules
+      if (reference === undefined || rules.attribute === null) continue
+      const lookup = lookups.get(reference.index) ?? (await openLookup(client, reference.index, attributesOf))
+      lookups.set(reference.index, lookup)
+      columns.set(column, { rules, lookup, parts: partsOf(column, rules, lookup) })
+    }
+    return columns.size === 0 ? undefined : new References(columns)
+  }
+
+  /** The classes of the objects that the columns refer to. */
+  classes(): ReadonlyMap<string, string> {
+    return new Map([...this.columns].map(([column, { lookup }]) => [column, lookup.className]))
+  }
+
+  /** Looks up what these records refer to, a batch of them. Throws AshlarRequestError. */
+  async find(records: readonly Fields[]): Promise<void> {
+    const lookups = new Set([...this.columns.values()].map(({ lookup }) => lookup))
+    for (const lookup of lookups) lookup.forget()
+    for (const [column, reference] of this.columns) {
+      for (const record of records) {
+        try {
+          for (const key of keysOf(column, reference, record)) if (key !== undefined) reference.lookup.want(key)
+        } catch (error) {
+          // Told of the record, once it is its turn.
+          if (!(error instanceof RecordProblem)) throw error
+        }
+      }
+    }
+    for (const lookup of lookups) await lookup.find()
+  }
+
+  /** The OID, a list of them where the column has a separator, or null where there is no key. Throws RecordProblem. */
+  of(column: string, record: Fields): Oid | null | readonly (Oid | null)[] {
+    const reference = this.columns.get(column) as ReferenceColumn
+    const keys = keysOf(column, reference, record)
+    const oids = keys.map((key) => (key === undefined ? null : oidOf(column, reference, key)))
+    return keys.isList ? oids : (oids[0] ?? null)
+  }
+}
+
+interface ReferenceColumn {
+  readonly rules: ColumnMapping
+  readonly lookup: KeyLookup
+  /** The columns of the key, in the order of its attributes. */
+  readonly parts: readonly string[]
+}
+
+type Key = readonly string[]
+
+function partsOf(column: string, { reference }: ColumnMapping, lookup: KeyLookup): readonly string[] {
+  const columns = reference?.columns ?? new Map([[lookup.attributes[0] ?? '', column]])
+  const missing = lookup.attributes.find((attribute) => !columns.has(attribute))
+  const unknown = [...columns.keys()].find((attribute) => !lookup.attributes.includes(attribute))
+  if (missing === undefined && unknown === undefined) return lookup.attributes.map((one) => columns.get(one) ?? '')
+  const problem = missing === undefined ? `'${unknown}' is no attribute of it` : `'${missing}' has no column`
+  const how = '{"index": …, "key": {attribute: column}}'
+  throw new CommandError(
+    exitCodes.usage,
+    `Column ${column} of the mapping refers by the index ${lookup.index}, whose key is ${lookup.attributes.join(', ')}: ${problem}. Give ${how}.`,
+  )
+}
+
+/** Undefined for a key of which a part is null. */
+function keysOf(
+  column: string,
+  { rules, parts }: ReferenceColumn,
+  record: Fields,
+): (Key | undefined)[] & { isList?: boolean } {
+  const own = rules.toValue(record[column], undefined)
+  if (parts.length === 1 && parts[0] === column) {
+    if (Array.isArray(own)) return Object.assign(own.map(keyOf), { isList: true })
+    return [keyOf(own)]
+  }
+  const key = parts.map((part) => textOf(part === column ? own : record[part]))
+  return [key.includes(undefined) ? undefined : (key as string[])]
+}
+
+function keyOf(value: unknown): Key | undefined {
+  const text = textOf(value)
+  return text === undefined ? undefined : [text]
+}
+
+function textOf(value: unknown): string | undefined {
+  return value === null || value === undefined || value === '' ? undefined : String(value)
+}
+
+function oidOf(column: string, { lookup }: ReferenceColumn, key: Key): Oid {
+  const oid = lookup.oidOf(key)
+  if (oid !== undefined) return oid
+  const named = lookup.attributes.map((attribute, i) => `${attribute} = '${key[i]}'`).join(', ')
+  throw new RecordProblem(`Column ${column}: there is no ${lookup.className} with ${named}.`)
+}
+
+async function openLookup(
+  client: AshlarClient,
+  index: string,
+  attributesOf: (className: string) => Promise<readonly AttributeDefinition[]>,
+): Promise<KeyLookup> {
+  const { indexedClass, isUnique, keyAttributes } = await client.getIndex(index)
+  const names = keyAttributes.map(({ attributeName }) => attributeName)
+  if (!isUnique)
+    throw new CommandError(
+      exitCodes.usage,
+      `The index ${index} is not unique: a reference by its key could mean several objects.`,
+    )
+  const logicalTypes = new Map((await attributesOf(indexedClass)).map((one) => [one.attributeName, one.logicalType]))
+  return new KeyLookup(client, index, indexedClass, names, logicalTypes)
+}
+
+class KeyLookup {
+  readonly index: string
+  readonly className: string
+  readonly attributes: readonly string[]
+  private readonly client: AshlarClient
+  private readonly query: string
+  /** By the key as JSON. What is not there is looked up again, since it may be made meanwhile. */
+  private readonly known = new Map<string, Oid>()
+  private readonly wanted = new Map<string, Key>()
+
+  constructor(
+    client: AshlarClient,
+    index: string,
+    className: string,
+    attributes: readonly string[],
+    logicalTypes: ReadonlyMap<string, string>,
+  ) {
+    this.client = client
+    this.index = index
+    this.className = className
+    this.attributes = attributes
+    const conditions = attributes.map((attribute, i) => {
+      const type = types[logicalTypes.get(attribute) ?? '']
+      const given = type === undefined ? `k.p${i}` : `CAST(k.p${i} AS ${type})`
+      return `o.${quoted(attribute)} = ${given}`
+    })
+    const from = `$keys AS k, ${quoted(className)} AS o`
+    this.query = `FROM ${from} WHERE ${conditions.join(' AND ')} RETURN k.at AS at, o AS oid`
+  }
+
+  /** Where much is known: only between batches, whose keys have to be known together. */
+  forget(): void {
+    if (this.known.size > knownMax) this.known.clear()
+  }
+
+  want(key: Key): void {
+    const text = JSON.stringify(key)
+    if (!this.known.has(text)) this.wanted.set(text, key)
+  }
+
+  async find(): Promise<void> {
+    const all = [...this.wanted]
+    this.wanted.clear()
+    for (let from = 0; from < all.length; from += askedMax) {
+      const asked = all.slice(from, from + askedMax)
+      const keys = asked.map(([, key], at) => ({ at, ...Object.fromEntries(key.map((part, i) => [`p${i}`, part])) }))
+      const rows = await this.client.query<{ readonly at: number; readonly oid: Oid }>(this.query, { keys })
+      for (const { at, oid } of rows) this.known.set((asked[at] as [string, Key])[0], oid)
+    }
+  }
+
+  oidOf(key: Key): Oid | undefined {
+    return this.known.get(JSON.stringify(key))
+  }
+}
+
+/** A class or an attribute, whatever its words; dots lead into namespaces and embedded objects. */
+function quoted(name: string): string {
+  const parts = name.split('.').map((part) => `\`${part}\``)
+  return parts.join('.')
+}

@@ -1,0 +1,217 @@
+/** An import under way: what is sent, what became of each record, and how to go on where it ends early. */
+import { type FileHandle, open } from 'node:fs/promises'
+import type { BulkCreation } from '@ashlar/client'
+import type { CommandContext } from '../../command-context.ts'
+import { CommandError } from '../../command-error.ts'
+import { stringifyExactly } from '../../exact-json.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import { Progress } from '../../progress.ts'
+import { numberText } from '../texts.ts'
+import { RecordProblem } from './column-values.ts'
+import type { FileRecord } from './file-record.ts'
+import type { References } from './references.ts'
+import type { ToAttributes } from './to-attributes.ts'
+
+/** Records that are answered, and still held. */
+const answeredMax = 1_000
+/** Records whose references are looked up together. */
+const referringRecords = 1_000
+
+export interface ImportWork {
+  readonly className: string
+  readonly toAttributes: ToAttributes
+  readonly references: References | undefined
+  /** Records at the beginning that are left out. */
+  readonly skip: number
+  readonly upsertOn: string | undefined
+  /** A file for what is refused; without it the first refusal ends the import. */
+  readonly rejects: string | undefined
+  readonly isQuiet: boolean
+  /** What it has made before, and stays where it fails: a sentence, or nothing. */
+  readonly made: string
+  /** In bytes. */
+  readonly position: () => { readonly bytesRead: number; readonly total: number | undefined }
+}
+
+export interface Imported {
+  readonly created: number
+  readonly updated: number
+  readonly rejected: number
+}
+
+/** Throws CommandError, AshlarRequestError. */
+export function importRecords(
+  context: Pick<CommandContext, 'client' | 'signal'>,
+  work: ImportWork,
+  records: AsyncIterable<FileRecord>,
+): Promise<Imported> {
+  return new Import(context, work).run(records)
+}
+
+class Import {
+  private readonly context: Pick<CommandContext, 'client' | 'signal'>
+  private readonly work: ImportWork
+  /** Sent, and not answered: the first is the next one to be. */
+  private readonly underWay: { readonly record: FileRecord; readonly number: number }[] = []
+  /** Of these, how many are answered: they are taken out together. */
+  private answered = 0
+  private readonly refused: { readonly record: FileRecord; readonly reason: string }[] = []
+  private seen = 0
+  /** Records of which it is known what became of them, those that were skipped included. */
+  private settled = 0
+  private rejected = 0
+  private rejects: FileHandle | undefined
+  /** What the file has failed with. */
+  private broken: { readonly error: unknown } | undefined
+
+  constructor(context: Pick<CommandContext, 'client' | 'signal'>, work: ImportWork) {
+    this.context = context
+    this.work = work
+    this.settled = work.skip
+  }
+
+  async run(records: AsyncIterable<FileRecord>): Promise<Imported> {
+    const { client, signal } = this.context
+    const { upsertOn, rejects, isQuiet, position } = this.work
+    if (rejects !== undefined) this.rejects = await open(rejects, 'w').catch(unwritable)
+    const progress = new Progress({ unit: 'bytes', isQuiet })
+    const replies = client.loadObjects(this.linesOf(records), {
+      signal,
+      onError: rejects === undefined ? 'stop' : 'skip',
+      ...(upsertOn !== undefined && { upsertOn }),
+    })
+    let summary = { created: 0, updated: 0 }
+    try {
+      for await (const reply of replies) {
+        if ('summary' in reply) summary = reply.summary
+        else {
+          const settled = this.settle(reply.error?.message)
+          if (settled !== undefined) await settled
+        }
+        const { bytesRead, total } = position()
+        progress.update(bytesRead, total)
+      }
+      await this.writeRefused()
+      if (this.broken !== undefined) throw this.broken.error
+    } catch (error) {
+      throw this.explained(error)
+    } finally {
+      progress.stop()
+      await this.rejects?.close()
+    }
+    return { created: summary.created, updated: summary.updated, rejected: this.rejected }
+  }
+
+  /** Where the file fails, the lines before it are carried out all the same. */
+  private async *linesOf(records: AsyncIterable<FileRecord>): AsyncGenerator<BulkCreation> {
+    try {
+      yield* this.creations(records)
+    } catch (error) {
+      this.broken = { error }
+    }
+  }
+
+  private async *creations(records: AsyncIterable<FileRecord>): AsyncGenerator<BulkCreation> {
+    for await (const record of this.withReferences(records)) {
+      const number = ++this.seen
+      if (number <= this.work.skip) continue
+      const line = this.lineOf(record)
+      if (typeof line === 'string') {
+        if (this.rejects === undefined) throw new UnreadableRecord(record, line)
+        this.refused.push({ record, reason: line })
+        continue
+      }
+      this.underWay.push({ record, number })
+      yield line
+    }
+  }
+
+  /** Or why there is none. */
+  private lineOf({ fields, problem }: FileRecord): BulkCreation | string {
+    if (fields === undefined) return `The record ${problem ?? 'cannot be read'}.`
+    try {
+      return { class: this.work.className, attributes: this.work.toAttributes(fields) }
+    } catch (error) {
+      if (error instanceof RecordProblem) return error.message
+      throw error
+    }
+  }
+
+  /** A batch of them at a time, where they refer to others. */
+  private async *withReferences(records: AsyncIterable<FileRecord>): AsyncGenerator<FileRecord> {
+    const { references, skip } = this.work
+    if (references === undefined) {
+      yield* records
+      return
+    }
+    let batch: FileRecord[] = []
+    const found = async (): Promise<FileRecord[]> => {
+      const all = batch
+      batch = []
+      // Those that were done before are not looked up.
+      const sent = all.slice(Math.max(0, skip - this.seen))
+      await references.find(sent.flatMap(({ fields }) => (fields === undefined ? [] : [fields])))
+      return all
+    }
+    for await (const record of records) {
+      if (batch.push(record) === referringRecords) yield* await found()
+    }
+    yield* await found()
+  }
+
+  /** At once where nothing was refused. */
+  private settle(reason: string | undefined): Promise<void> | undefined {
+    const answered = this.underWay[this.answered]
+    if (answered === undefined) return undefined
+    if (++this.answered === answeredMax) {
+      this.underWay.splice(0, answeredMax)
+      this.answered = 0
+    }
+    if (reason !== undefined && this.rejects === undefined) throw this.failure(answered.record, reason)
+    this.settled = answered.number
+    if (reason !== undefined) this.refused.push({ record: answered.record, reason })
+    return this.refused.length === 0 ? undefined : this.writeRefused()
+  }
+
+  private async writeRefused(): Promise<void> {
+    for (const { record, reason } of this.refused.splice(0)) await this.reject(record, reason)
+  }
+
+  private async reject({ line, fields }: FileRecord, reason: string): Promise<void> {
+    this.rejected++
+    await this.rejects?.write(`${stringifyExactly({ line, reason, ...(fields && { record: fields }) })}\n`)
+  }
+
+  private failure({ line }: FileRecord, reason: string): CommandError {
+    const hint = 'Correct the file, or have such records left out by --rejects <file>.'
+    return new CommandError(exitCodes.invalid, `Line ${line}: ${reason} ${hint} ${this.howToGoOn()}`)
+  }
+
+  /** What ends it before the last record says how to go on. */
+  private explained(error: unknown): unknown {
+    if (error instanceof UnreadableRecord) return this.failure(error.record, error.message)
+    if (error instanceof CommandError) return error
+    if (this.context.signal.aborted) {
+      return new CommandError(exitCodes.interrupted, `Stopped. ${this.howToGoOn()}`)
+    }
+    return error
+  }
+
+  private howToGoOn(): string {
+    const done = this.settled === 1 ? '1 record is' : `${numberText(this.settled)} records are`
+    return `${done} certainly done: go on with --skip ${this.settled}, and with --upsert-on <index> so that none is created twice.${this.work.made}`
+  }
+}
+
+class UnreadableRecord extends Error {
+  readonly record: FileRecord
+
+  constructor(record: FileRecord, reason: string) {
+    super(reason)
+    this.record = record
+  }
+}
+
+function unwritable(error: NodeJS.ErrnoException): never {
+  throw new CommandError(exitCodes.usage, `The file for rejects cannot be written: ${error.message}`)
+}

@@ -1,0 +1,190 @@
+/** `ashlar import --mapping`: references by unique keys, types, dates and numbers as others write them. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { exitCodes } from '../../src/cli/exit-codes.ts'
+import { type Ended, served } from './command-line.ts'
+import { temporaryDirectory } from './process.ts'
+
+const { run } = served()
+
+function done({ code, stdout, stderr }: Ended): string {
+  expect(code, stderr).toBe(0)
+  return stdout
+}
+
+const rows = async (query: string) => JSON.parse(done(await run(['query', query, '--json'])))
+
+async function imported(className: string, name: string, content: string, columns: object, words: string[] = []) {
+  const directory = temporaryDirectory()
+  writeFileSync(join(directory, name), content)
+  writeFileSync(join(directory, 'mapping.json'), JSON.stringify({ columns }))
+  return run(['import', name, '--class', className, '--mapping', 'mapping.json', ...words], { directory })
+}
+
+test('a class to refer to, with its unique key', async () => {
+  const schema = `UPDATE SCHEMA {
+    CREATE CLASS Port { code: String, flights: List{Element: Reference{Referenced: Flight, Inverse: origin}} }
+    CREATE CLASS Flight { carrier: String, number: Integer, day: Date, stops: List{Element: Reference{Referenced: Port}},
+      origin: Reference{Referenced: Port, Inverse: flights}, destination: Reference{Referenced: Port} } };
+    CREATE UNIQUE INDEX portByCode ON Port (code);
+    CREATE UNIQUE INDEX flightByNumber ON Flight (carrier, number, day)`
+  done(await run(['query', schema]))
+  done(await imported('Port', 'in.csv', 'code\nGUM\nHNL\nSFO\n', {}))
+})
+
+const flightColumns = {
+  From: { attribute: 'origin', reference: 'portByCode' },
+  To: { attribute: 'destination', nulls: ['-'], reference: 'portByCode' },
+  Via: { attribute: 'stops', separator: '|', reference: 'portByCode' },
+  Carrier: 'carrier',
+  No: 'number',
+  On: { attribute: 'day', format: 'dd/MM/yyyy' },
+}
+
+test('references by a unique key, lists of them, and dates of another format', async () => {
+  const lines = ['Carrier,No,On,From,To,Via', 'UA,1,31/12/2023,GUM,HNL,', 'UA,2,01/01/2024,HNL,-,SFO | GUM', '']
+  const told = done(await imported('Flight', 'in.csv', lines.join('\n'), flightColumns))
+  expect(told).toBe('2 created, 0 updated, 0 rejected.\n')
+  expect(
+    await rows(
+      'FROM Flight ORDER BY number RETURN number, day, origin.code AS o, destination.code AS d, stops{code} AS via',
+    ),
+  ).toEqual([
+    { number: 1, day: '2023-12-31', o: 'GUM', d: 'HNL', via: [] },
+    { number: 2, day: '2024-01-01', o: 'HNL', d: null, via: [{ code: 'SFO' }, { code: 'GUM' }] },
+  ])
+  expect(await rows("FROM Port WHERE code = 'GUM' RETURN COUNT(flights) AS n")).toEqual([{ n: 1 }])
+})
+
+test('a class that is made refers to the class of the index; keys of several attributes, of any type', async () => {
+  const columns = {
+    Flight: {
+      attribute: 'flight',
+      reference: { index: 'flightByNumber', key: { carrier: 'Airline', number: 'Flight', day: 'Day' } },
+    },
+    Airline: null,
+    Day: { attribute: null },
+    Paid: { attribute: 'price', decimal: ',' },
+    Code: { type: 'string' },
+  }
+  const lines = [
+    'Airline;Flight;Day;Paid;Code',
+    'UA;1;2023-12-31;1.234,5;7',
+    'UA;1;2024-01-01;1;8',
+    'UA;;2024-01-01;2,25;9',
+    'UA;2;2024-01-01;1.23,4;10',
+    '',
+  ]
+  const words = ['--delimiter', ';', '--rejects', 'bad.ndjson', '--json']
+  const ended = await imported('Booking', 'in.csv', lines.join('\n'), columns, words)
+  expect(JSON.parse(done(ended))).toEqual({ created: 2, updated: 0, rejected: 2 })
+  expect(await rows('FROM Booking ORDER BY price RETURN flight.number AS no, price, Code')).toEqual([
+    { no: null, price: 2.25, Code: '9' },
+    { no: 1, price: 1234.5, Code: '7' },
+  ])
+  const [attribute] = await rows('SHOW CLASS Booking')
+  expect(JSON.stringify(attribute)).toMatch(/"referencedClass":"Flight"/)
+})
+
+test('what is not there ends the import with its line, and nothing of it is lost', async () => {
+  const text = 'Carrier,No,On,From,To,Via\nUA,3,01/01/2024,GUM,-,\nUA,4,01/01/2024,XXX,-,\n'
+  const ended = await imported('Flight', 'in.csv', text, flightColumns)
+  expect(ended.code).toBe(exitCodes.invalid)
+  expect(ended.stderr).toMatch(
+    /^ashlar: Line 3: Column From: there is no Port with code = 'XXX'\. .* 1 record is certainly done/,
+  )
+  const date = await imported(
+    'Flight',
+    'in.csv',
+    text.replace('XXX', 'GUM').replaceAll('01/01', '31/02'),
+    flightColumns,
+  )
+  expect(date.stderr).toMatch(/^ashlar: Line 2: Column On: '31\/02\/2024' is not of the format dd\/MM\/yyyy\./)
+  const planned = await imported('Flight', 'in.csv', text, flightColumns, ['--dry-run', '--json'])
+  expect(JSON.parse(done(planned)).objects).toEqual([
+    {
+      carrier: 'UA',
+      number: '3',
+      day: '2024-01-01',
+      origin: expect.stringMatching(/^\d+-/),
+      destination: null,
+      stops: null,
+    },
+    { error: "Column From: there is no Port with code = 'XXX'." },
+  ])
+})
+
+test('instants: with an offset, in a time zone, and as seconds', async () => {
+  const columns = {
+    a: { format: 'dd LLL yyyy HH:mm ZZ' },
+    b: { format: 'M/d/yyyy h:mm a', zone: 'America/New_York' },
+    c: { format: 'epoch-seconds' },
+    d: { format: 'HHmm' },
+    e: { format: 'yyyyMMddHHmm' },
+  }
+  const line = '1,"03 Feb 2024 04:05 +02:00",2/3/2024 4:05 PM,1700000000.5,0930,202402030405'
+  done(await imported('Moment', 'in.csv', `k,a,b,c,d,e\n${line}\n`, columns))
+  expect(await rows('FROM Moment RETURN a, b, c, d, e')).toEqual([
+    {
+      a: '2024-02-03T02:05:00Z',
+      b: '2024-02-03T21:05:00Z',
+      c: '2023-11-14T22:13:20.5Z',
+      d: '09:30:00',
+      e: '2024-02-03T04:05:00',
+    },
+  ])
+})
+
+test.each([
+  [{ a: { format: 'zz?' } }, "Column a of the mapping: 'zz?' is no format of dates."],
+  [{ a: { format: 'HH:mm', zone: 'Mars' } }, "Column a of the mapping: 'Mars' is no time zone."],
+  [{ a: { format: 'HH:mm', decimal: ',' } }, 'Column a of the mapping: format is of dates and decimal of numbers'],
+  [{ a: { decimal: ';' } }, "Column a of the mapping: decimal is ',' or '.'."],
+  [{ a: { separator: '' } }, 'Column a of the mapping: separator is a text.'],
+  [{ a: { type: 7 } }, 'type of Column a of the mapping is no JSON object.'],
+  [{ a: { reference: { index: 'portByCode' } } }, 'key of the reference of Column a of the mapping is no JSON object.'],
+  [{ a: { reference: 'flightByNumber' } }, 'whose key is carrier, number, day: .number. has no column'],
+  [{ a: { reference: 'nope' } }, "There is no index 'nope'."],
+  [{ z: 'a' }, 'The mapping names the column z; the file has a.'],
+  [{ a: { kind: 'x' } }, 'Column a of the mapping has the field kind, which it cannot have.'],
+])('a mapping that cannot be: %j', async (columns, message) => {
+  const { code, stderr } = await imported('Nobody', 'in.csv', 'a\n1\n', columns)
+  expect(stderr).toContain('ashlar: ')
+  expect(stderr).toMatch(new RegExp(message.replaceAll(/[?.()]/g, '.')))
+  expect([exitCodes.usage, exitCodes.notFound]).toContain(code)
+  expect((await run(['export', 'Nobody'])).code).toBe(exitCodes.notFound)
+})
+
+test('records of JSON: what is missing, null at first, of several types, or nested', async () => {
+  const records = [
+    { id: 1, name: null, home: { city: 'X', at: { lat: 1 } }, tags: [] },
+    { id: 2.5, name: '007', more: true, lines: [{ n: 1 }, { n: 2, note: 'b' }], mixed: 1 },
+    { name: '8', home: null, tags: ['a'], mixed: 'x', big: 9007199254740993n },
+  ]
+  const text = records.map((one) =>
+    JSON.stringify(one, (_, value) => (typeof value === 'bigint' ? `#${value}#` : value)).replaceAll(/"#|#"/g, ''),
+  )
+  const directory = temporaryDirectory()
+  writeFileSync(join(directory, 'in.ndjson'), text.join('\n'))
+  done(await run(['import', 'in.ndjson', '--class', 'Mixed'], { directory }))
+  const line = done(await run(['query', 'FROM Mixed RETURN id, name, home, tags, more, lines, mixed, big', '--json']))
+  expect(line).toContain('9007199254740993')
+  expect(JSON.parse(line)).toEqual([
+    expect.objectContaining({ id: 1, name: null, tags: [], home: expect.objectContaining({ city: 'X' }) }),
+    expect.objectContaining({ id: 2.5, name: '007', more: true, mixed: '1' }),
+    expect.objectContaining({ id: 0, name: '8', tags: ['a'], mixed: 'x' }),
+  ])
+  expect(await rows('FROM Mixed WHERE name IS NULL RETURN home.at.lat AS lat, COUNT(lines) AS n')).toContainEqual({
+    lat: 1,
+    n: 0,
+  })
+})
+
+test('a class that was made stays where no record is taken, which is told', async () => {
+  const lines = Array.from({ length: 1_001 }, (_, i) => (i < 1_000 ? '1' : 'x'))
+  const directory = temporaryDirectory()
+  writeFileSync(join(directory, 'in.csv'), `n\n${lines.join('\n')}\n`)
+  const ended = await run(['import', 'in.csv', '--class', 'Left'], { directory })
+  expect(ended.stderr).toMatch(/Line 1002: .*The class Left, which this import has made, stays\.\n$/)
+})

@@ -1,0 +1,85 @@
+/** `ashlar import` of Parquet files: types as the file has them, and rows a part at a time. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type ColumnSource, parquetWriteBuffer } from 'hyparquet-writer'
+import { expect, test } from 'vitest'
+import { exitCodes } from '../../src/cli/exit-codes.ts'
+import { type Ended, served } from './command-line.ts'
+import { temporaryDirectory } from './process.ts'
+
+const { run } = served()
+
+function done({ code, stdout, stderr }: Ended): string {
+  expect(code, stderr).toBe(0)
+  return stdout
+}
+
+const rows = async (query: string) => JSON.parse(done(await run(['query', query, '--json'])))
+
+function fileOf(columnData: ColumnSource[], rowGroupSize?: number): string {
+  const directory = temporaryDirectory()
+  const bytes = parquetWriteBuffer({ columnData, ...(rowGroupSize !== undefined && { rowGroupSize }) })
+  writeFileSync(join(directory, 'in.parquet'), new Uint8Array(bytes))
+  return directory
+}
+
+test('each type becomes the one that it is, and values keep their digits', async () => {
+  const directory = fileOf([
+    { name: 'code', data: ['007', null, '12'], type: 'STRING' },
+    { name: 'ok', data: [true, false, null], type: 'BOOLEAN' },
+    { name: 'n', data: [1, -2, null], type: 'INT32' },
+    { name: 'big', data: [9007199254740993n, 0n, -1n], type: 'INT64' },
+    { name: 'x', data: [0.1, 1e300, -0.5], type: 'DOUBLE' },
+    { name: 'f', data: [0.1, 2, 3], type: 'FLOAT' },
+    { name: 'at', data: [new Date('2024-02-29T08:05:09.250Z'), null, new Date(0)], type: 'TIMESTAMP' },
+    { name: 'tags', data: [['a', 'b'], [], null] },
+    { name: 'home', data: [{ city: 'X', zip: 1 }, { city: 'Y', zip: 2 }, null] },
+  ] as ColumnSource[])
+  const plan = JSON.parse(
+    done(await run(['import', 'in.parquet', '--class', 'Typed', '--dry-run', '--json'], { directory })),
+  )
+  expect(plan.class.attributes.slice(0, 7)).toEqual([
+    { attributeName: 'code', logicalType: 'string' },
+    { attributeName: 'ok', logicalType: 'boolean' },
+    { attributeName: 'n', logicalType: 'integer' },
+    { attributeName: 'big', logicalType: 'integer', storage: 'b64' },
+    { attributeName: 'x', logicalType: 'real' },
+    { attributeName: 'f', logicalType: 'real', storage: 'b32' },
+    { attributeName: 'at', logicalType: 'datetime', storage: 'datetimeoffset' },
+  ])
+  expect(done(await run(['import', 'in.parquet', '--class', 'Typed'], { directory }))).toMatch(/^3 created/)
+  const text = done(await run(['query', 'FROM Typed RETURN code, ok, n, big, x, f, at', '--json']))
+  expect(text).toContain('9007199254740993')
+  expect(JSON.parse(text)).toEqual([
+    { code: '007', ok: true, n: 1, big: expect.anything(), x: 0.1, f: 0.1, at: '2024-02-29T08:05:09.25Z' },
+    { code: null, ok: false, n: -2, big: 0, x: 1e300, f: 2, at: null },
+    { code: '12', ok: null, n: null, big: -1, x: -0.5, f: 3, at: '1970-01-01T00:00:00Z' },
+  ])
+  expect(await rows('FROM Typed WHERE n = 1 RETURN tags, home.city AS city, home.zip AS zip')).toEqual([
+    { tags: ['a', 'b'], city: 'X', zip: 1 },
+  ])
+})
+
+test('row groups one after the other, gone on with where an import was stopped', async () => {
+  const numbers = Array.from({ length: 2_500 }, (_, i) => i)
+  const directory = fileOf([{ name: 'n', data: Int32Array.from(numbers), type: 'INT32' }] as ColumnSource[], 1_000)
+  expect(done(await run(['import', 'in.parquet', '--class', 'Many', '--skip', '100'], { directory }))).toMatch(/^2,400/)
+  expect(await rows('FROM Many RETURN COUNT(*) AS n, MIN(n) AS least, SUM(n) AS sum')).toEqual([
+    { n: 2_400, least: 100, sum: (2_499 * 2_500) / 2 - (99 * 100) / 2 },
+  ])
+})
+
+test('what is no Parquet, is cut off, or comes by standard input, is told', async () => {
+  const directory = fileOf([{ name: 'n', data: [1, 2], type: 'INT32' }] as ColumnSource[])
+  writeFileSync(join(directory, 'no.parquet'), 'n\n1\n')
+  const no = await run(['import', 'no.parquet', '--class', 'Nothing'], { directory })
+  expect([no.code, no.stderr]).toEqual([
+    exitCodes.usage,
+    expect.stringMatching(/^ashlar: no\.parquet cannot be read as Parquet: /),
+  ])
+  const missing = await run(['import', 'missing.parquet', '--class', 'Nothing'], { directory })
+  expect(missing.stderr).toMatch(/^ashlar: missing\.parquet cannot be read: /)
+  const piped = await run(['import', '-', '--format', 'parquet', '--class', 'Nothing'], { directory, input: 'x' })
+  expect(piped.stderr).toMatch(/Parquet is read from a file/)
+  expect((await run(['export', 'Nothing'])).code).toBe(exitCodes.notFound)
+})
