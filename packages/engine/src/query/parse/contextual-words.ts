@@ -7,6 +7,7 @@ import type { TokenCursor } from './token-cursor.ts'
 /** Words behind a value that are no operators by themselves. */
 const wordsAfterValue: readonly string[] = ['IS', 'LIKE', 'ILIKE', 'BETWEEN', 'AS', 'ASC', 'DESC', 'FROM']
 const wordsAfterNot: readonly string[] = ['IN', 'LIKE', 'ILIKE', 'BETWEEN']
+const wordsAfterUnion: readonly string[] = ['ALL', 'DISTINCT', 'FROM', 'SELECT', 'RETURN', 'MATCH']
 const prefixes: readonly string[] = ['(', '-', '+', '!', '~']
 
 /** Takes DISTINCT, where an expression follows it. */
@@ -25,6 +26,8 @@ function beginsExpression(cursor: TokenCursor, ahead: number): boolean {
   if (token.kind !== 'name') return token.kind !== 'end'
   if (token.isQuoted) return true
   const word = token.text.toUpperCase()
+  if (word === 'SET' && cursor.isSymbol('{', ahead + 1)) return true
+  if (word === 'UNION' && wordsAfterUnion.includes(cursor.wordAt(ahead + 1) ?? '')) return false
   if (word === 'NOT') return !wordsAfterNot.includes(cursor.wordAt(ahead + 1) ?? '')
   return !infixWords.has(word) && !wordsAfterValue.includes(word) && !isClauseAt(cursor, ahead)
 }

@@ -6,7 +6,21 @@ import type { TokenCursor } from './token-cursor.ts'
 type ParseStatement = (cursor: TokenCursor) => Statement
 
 /** Statements whose rows LET keeps; a value may begin with any other word. */
-const letStatements = ['FROM', 'SELECT', 'RETURN', 'MATCH', 'LOOKUP', 'UPSERT', 'IMPORT', 'UPDATE', 'DELETE', 'CREATE']
+const letStatements = [
+  'WITH',
+  'FROM',
+  'SELECT',
+  'RETURN',
+  'MATCH',
+  'LOOKUP',
+  'UPSERT',
+  'IMPORT',
+  'UPDATE',
+  'DELETE',
+  'CREATE',
+]
+/** With which what follows these words may begin. */
+const beginnings = ['*', '(', '-', '+', '!', '~']
 
 /** LET is taken. The variable may be written with or without `$`. */
 export function parseLet(cursor: TokenCursor, start: number, parseStatement: ParseStatement): LetStatement {
@@ -20,7 +34,7 @@ export function parseLet(cursor: TokenCursor, start: number, parseStatement: Par
 
 function beginsStatement(cursor: TokenCursor): boolean {
   const token = cursor.peek(1)
-  if (token.kind === 'symbol') return token.text === '*' || (token.text === '(' && cursor.isWord('MATCH'))
+  if (token.kind === 'symbol') return beginnings.includes(token.text)
   return token.kind !== 'end'
 }
 

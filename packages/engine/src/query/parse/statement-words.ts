@@ -34,19 +34,31 @@ export const statementBeginnings: readonly string[] = words
   .map((word) => (word === 'FOR' ? 'FOR EACH' : word === 'DROP' ? 'DROP INDEX' : word))
 
 /** Words with which a parenthesised statement begins. */
-const nestedWords: readonly string[] = ['LOOKUP', 'FROM', 'SELECT', 'MATCH', 'CREATE', 'UPSERT', 'WITH']
+const nestedWords: readonly string[] = ['LOOKUP', 'FROM', 'SELECT', 'RETURN', 'MATCH', 'CREATE', 'UPSERT', 'WITH']
 
-/** So many tokens ahead. `FROM` could be an attribute's name: a statement it is where a name or a parenthesis follows, not an operator. */
+/** So many tokens ahead. `FROM` could be an attribute's name: a statement it is where a name, a value or a parenthesis follows, not an operator. */
 export function isStatementAt(cursor: TokenCursor, ahead: number): boolean {
   const word = cursor.wordAt(ahead)
   if (word === undefined || !nestedWords.includes(word)) return false
   const token = cursor.peek(ahead + 1)
   if (word === 'MATCH' && isSelectionAt(cursor, ahead + 1)) return true
-  if (token.kind === 'name') return token.isQuoted || !infixWords.has(token.text.toUpperCase())
+  if (token.kind === 'name')
+    return token.isQuoted || !(infixWords.has(token.text.toUpperCase()) || isWordPredicateAt(cursor, ahead + 1))
   if (token.kind === 'variable' || token.kind === 'literal' || token.kind === 'system') return true
   if (token.kind !== 'symbol') return false
-  if (word === 'FROM' && token.text === '(') return isStatementAt(cursor, ahead + 2)
-  return (word === 'MATCH' && token.text === '(') || (word === 'SELECT' && token.text === '*')
+  // No function has the name of one of them.
+  if (token.text === '(') return ['FROM', 'LOOKUP', 'MATCH', 'SELECT', 'RETURN'].includes(word)
+  return token.text === '*' && (word === 'SELECT' || word === 'RETURN')
+}
+
+/** `from IS NULL`, `from LIKE 'a'`, `from NOT IN (1, 2)`: a class of such a name is followed by something else. */
+function isWordPredicateAt(cursor: TokenCursor, ahead: number): boolean {
+  const word = cursor.wordAt(ahead) ?? ''
+  const next = cursor.wordAt(ahead + 1)
+  if (word === 'IS') return next === 'NULL' || next === 'NOT'
+  if (word === 'NOT') return ['IN', 'LIKE', 'ILIKE', 'BETWEEN'].includes(next ?? '')
+  const { kind } = cursor.peek(ahead + 1)
+  return ['LIKE', 'ILIKE', 'BETWEEN'].includes(word) && (kind === 'literal' || kind === 'variable')
 }
 
 /** ANY or ALL of a pattern, and not `match ANY (predicate)` of an attribute of that name. */

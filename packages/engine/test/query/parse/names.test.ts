@@ -89,3 +89,45 @@ describe('class names', () => {
     expect((await db.failure('FROM Lot.Client RETURN UPER(name)')).message).toMatch(/Did you mean UPPER/)
   })
 })
+
+describe('what begins a statement', () => {
+  const clients = [schema, "CREATE Lot.Client {name: 'a', age: 1}; CREATE Lot.Client {name: 'b', age: 2}"]
+
+  queryTest('LET takes every statement of rows, from parentheses on', clients, async (db) => {
+    for (const statement of [
+      'FROM (FROM Lot.Client WHERE age > 1 RETURN age AS n) RETURN n, 1 AS k',
+      'SELECT -age * -1 AS n, 1 AS k FROM Lot.Client WHERE age > 1',
+      'WITH old AS (FROM Lot.Client WHERE age > 1 RETURN age AS n) FROM old RETURN n, 1 AS k',
+    ]) {
+      expect(await db.rows(`LET all = ${statement}; FROM $all RETURN n`)).toEqual([{ n: 2 }])
+    }
+    expect(
+      await db.rows('LET one = LOOKUP (FROM Lot.Client WHERE age > 1 RETURN $$ID) WHERE TRUE; SHOW $one.name'),
+    ).toEqual(['b'])
+  })
+
+  queryTest('in parentheses, also RETURN, and parentheses behind the word', clients, async (db) => {
+    const inner = ['RETURN age FROM Lot.Client WHERE age = 1', 'SELECT (age) FROM Lot.Client WHERE age = 1']
+    for (const statement of inner) {
+      expect(await db.rows(`FROM Lot.Client WHERE age IN (${statement}) RETURN name`)).toEqual([{ name: 'a' }])
+      expect(await db.rows(`FROM Lot.Client WHERE EXISTS(${statement}) RETURN COUNT() AS n`)).toEqual([{ n: 2 }])
+    }
+  })
+
+  queryTest('attributes called as the word, and what asks of them', [schema, 'CREATE Lot.Keyword {}'], async (db) => {
+    for (const predicate of [
+      '(from IS NOT NULL)',
+      '(create IS NULL) = FALSE',
+      '(from NOT IN (1, 2))',
+      '(lookup BETWEEN 0 AND 1)',
+    ]) {
+      expect(await db.rows(`FROM Lot.Keyword WHERE ${predicate} RETURN COUNT() AS n`)).toEqual([{ n: 1 }])
+    }
+  })
+
+  queryTest('DISTINCT before * and UNION, and before SET{…}', clients, async (db) => {
+    const rows = 'FROM Lot.Client RETURN DISTINCT *'
+    expect(await db.rows(`${rows} UNION ${rows}`)).toHaveLength(2)
+    expect(await db.rows('FROM Lot.Client RETURN DISTINCT SET{1, 2} = SET{1} AS x')).toEqual([{ x: false }])
+  })
+})
