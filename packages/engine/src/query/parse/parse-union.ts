@@ -41,7 +41,7 @@ export function parseUnion(cursor: TokenCursor, first: Part, parsePart: (cursor:
 }
 
 /** As the first statement names them. */
-function columnsOf(projections: Projections): Projections {
+export function columnsOf(projections: Projections): Projections {
   return projections?.map(({ name, start, end }) => ({
     expression: { kind: 'name', name, start, end },
     name,

@@ -28,6 +28,7 @@ import { parseForEach, parseIf, parseImport, parseLet, parseUse } from './parse-
 import { parseMatch } from './parse-match.ts'
 import { parseCreateIndex, parseDropIndex, parseSchemaUpdate } from './parse-schema.ts'
 import { parseUnion } from './parse-union.ts'
+import { withRandomOrder } from './random-order.ts'
 import { isStatementAt, statementBeginnings } from './statement-words.ts'
 import type { Token } from './token.ts'
 import { TokenCursor } from './token-cursor.ts'
@@ -94,8 +95,8 @@ function parseWord(cursor: TokenCursor, word: string, start: number): Statement 
   if (parser === undefined) return undefined
   cursor.next()
   const statement = parser(cursor, start)
-  const isUnion = cursor.isWord('UNION') && (statement.kind === 'select' || statement.kind === 'match')
-  return isUnion ? parseUnion(cursor, statement, parsePart) : statement
+  if (statement.kind !== 'select' && statement.kind !== 'match') return statement
+  return cursor.isWord('UNION') ? parseUnion(cursor, statement, parsePart) : withRandomOrder(statement, cursor.text)
 }
 
 /** A statement of a UNION. */
