@@ -65,6 +65,7 @@ export async function buildProgram(root, folder = join(root, 'packages/server/di
     inline(root, join(made, 'program.cjs'), 'packages/server/dist/cli/main.js', [ofEngine, ofServer]),
     inline(root, join(made, 'server.cjs'), serverEntry, [ofEngine]),
     inline(root, join(made, 'client.cjs'), 'packages/server/dist/cli/client-commands.js', [ofEngine, ofServer]),
+    inline(root, join(made, 'parquet-thread.cjs'), 'packages/server/dist/cli/client/import/parquet-thread.js', []),
   ])
   writeFileSync(join(made, 'NOTICES.txt'), `${noticesOf(root, inputs.flat())}\n${'-'.repeat(80)}\n\n${demoNotice}`)
   mkdirSync(join(made, 'demo'))

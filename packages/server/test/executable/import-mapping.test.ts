@@ -146,6 +146,8 @@ test.each([
   [{ a: { reference: { index: 'portByCode' } } }, 'key of the reference of Column a of the mapping is no JSON object.'],
   [{ a: { reference: 'flightByNumber' } }, 'whose key is carrier, number, day: .number. has no column'],
   [{ a: { reference: 'nope' } }, "There is no index 'nope'."],
+  [{ a: '__proto__.b' }, "Column a of the mapping: '__proto__.b' is no name of an attribute."],
+  [{ a: 'b..c' }, "'b..c' is no name of an attribute."],
   [{ z: 'a' }, 'The mapping names the column z; the file has a.'],
   [{ a: { kind: 'x' } }, 'Column a of the mapping has the field kind, which it cannot have.'],
 ])('a mapping that cannot be: %j', async (columns, message) => {
@@ -179,6 +181,19 @@ test('records of JSON: what is missing, null at first, of several types, or nest
     lat: 1,
     n: 0,
   })
+})
+
+test('columns that are called as what every object of JavaScript has', async () => {
+  const records = [{ id: 1 }, { id: 2, constructor: 'x', toString: 1 }, JSON.parse('{"id": 3, "__proto__": {"id": 4}}')]
+  const ended = await imported('Odd', 'in.ndjson', records.map((one) => JSON.stringify(one)).join('\n'), {
+    constructor: { default: 'none' },
+  })
+  done(ended)
+  expect(await rows('FROM Odd ORDER BY id RETURN id, constructor, toString')).toEqual([
+    { id: 1, constructor: 'none', toString: 0 },
+    { id: 2, constructor: 'x', toString: 1 },
+    { id: 3, constructor: 'none', toString: 0 },
+  ])
 })
 
 test('a class that was made stays where no record is taken, which is told', async () => {

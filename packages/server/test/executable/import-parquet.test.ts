@@ -1,11 +1,12 @@
 /** `ashlar import` of Parquet files: types as the file has them, and rows a part at a time. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type ColumnSource, parquetWriteBuffer } from 'hyparquet-writer'
 import { expect, test } from 'vitest'
 import { exitCodes } from '../../src/cli/exit-codes.ts'
 import { type Ended, served } from './command-line.ts'
-import { temporaryDirectory } from './process.ts'
+import { start, temporaryDirectory } from './process.ts'
 
 const { run } = served()
 
@@ -82,4 +83,36 @@ test('what is no Parquet, is cut off, or comes by standard input, is told', asyn
   const piped = await run(['import', '-', '--format', 'parquet', '--class', 'Nothing'], { directory, input: 'x' })
   expect(piped.stderr).toMatch(/Parquet is read from a file/)
   expect((await run(['export', 'Nothing'])).code).toBe(exitCodes.notFound)
+})
+
+/** In hundredths of a second. */
+function processorTime(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ')
+  return Number(fields[11]) + Number(fields[12])
+}
+
+test('a damaged file that has its reader loop for ever does not keep Ctrl-C from ending the import', async () => {
+  const directory = fileOf([{ name: 'n', data: [1, null, 2, null], type: 'INT32' }] as ColumnSource[])
+  const bytes = readFileSync(join(directory, 'in.parquet'))
+  // The length of a run: -2³¹ or so, which the reader counts down to 0.
+  bytes.set([0xfe, 0xff, 0xff, 0xff, 0x0f], 25)
+  writeFileSync(join(directory, 'in.parquet'), bytes)
+  const endless = start(['import', 'in.parquet', '--class', 'Endless', '--dry-run'], {}, directory)
+  // Several times what the command needs otherwise.
+  while (processorTime(endless.child.pid as number) < 200) await delay(50)
+  endless.child.kill('SIGINT')
+  expect((await endless.ended).code).toBe(exitCodes.interrupted)
+})
+
+test('a file that has fewer rows than it says', async () => {
+  const directory = fileOf([{ name: 'n', data: [1, 2], type: 'INT32' }] as ColumnSource[])
+  const bytes = readFileSync(join(directory, 'in.parquet'))
+  // In Thrift's compact protocol, a 2 of 64 bits in the next field: first the file's rows, last those of its only row group.
+  const two = Buffer.from([0x16, 0x04])
+  for (const at of [bytes.indexOf(two, bytes.indexOf('root')), bytes.lastIndexOf(two)]) bytes[at + 1] = 0x08
+  writeFileSync(join(directory, 'in.parquet'), bytes)
+  const { code, stderr } = await run(['import', 'in.parquet', '--class', 'Fewer'], { directory })
+  expect([code, stderr]).toEqual([exitCodes.usage, expect.stringContaining('fewer rows than it says')])
 })

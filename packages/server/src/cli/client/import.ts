@@ -45,7 +45,8 @@ export async function importFile(context: CommandContext, [file]: readonly [stri
       : readMapping(parseInput(readInputFile(options.mapping), `The file ${options.mapping}`))
   const columns = options.columns?.split(',').map((name) => name.trim())
   const { client, output } = context
-  const source = await openRecords(file, format, { columns, delimiter: delimiterOf(options.delimiter) })
+  const form = { columns, delimiter: delimiterOf(options.delimiter) }
+  const source = await openRecords(file, format, form, context.signal)
   const { sample, all } = await sampled(source.records)
   checkColumns(mapping, source, sample)
   const known = await attributesOf(client, options.class)

@@ -24,3 +24,8 @@ export interface OpenFile {
   /** Of columns whose types the file tells. */
   readonly definitions: ReadonlyMap<string, Definition>
 }
+
+/** Of its own: a record of JSON has no `constructor` unless it is there. */
+export function fieldOf(record: Fields, name: string): unknown {
+  return Object.hasOwn(record, name) ? record[name] : undefined
+}

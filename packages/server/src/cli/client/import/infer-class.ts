@@ -2,7 +2,7 @@
 import type { AttributeDefinition, ClassDescription } from '@ashlar/client'
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
-import type { Definition, Fields } from './file-record.ts'
+import { type Definition, type Fields, fieldOf } from './file-record.ts'
 import { attributeNameOf } from './mapping.ts'
 
 interface Kind {
@@ -98,7 +98,9 @@ function attributesOf(
   const columns = new Set([...records.flatMap((fields) => Object.keys(fields)), ...known.keys()])
   const attributes = [...columns].flatMap((column) => {
     if (column.startsWith('__')) return []
-    const values = records.map((fields) => fields[column]).filter((value) => value !== null && value !== undefined)
+    const values = records
+      .map((fields) => fieldOf(fields, column))
+      .filter((value) => value !== null && value !== undefined)
     const name = attributeNameOf(column)
     return [
       { attributeName: name, ...(known.get(column) ?? definitionOf(className, name, values, areTexts, embedded)) },

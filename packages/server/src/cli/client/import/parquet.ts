@@ -1,231 +1,116 @@
-/** Records of a Parquet file. */
-
-import { open } from 'node:fs/promises'
-import type { AsyncBuffer, FileMetaData, RowGroup, SchemaElement, SchemaTree } from 'hyparquet'
-import { parquetMetadataAsync, parquetReadObjects, parquetSchema } from 'hyparquet'
-import { compressors } from 'hyparquet-compressors'
-import { unreadableFile } from '../../../config/unreadable-file.ts'
+/** Records of a Parquet file, read beside in a thread, which is ended whatever it does: a damaged file can have its reader loop for ever. */
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
-import { RecordProblem } from './column-values.ts'
-import type { Definition, FileRecord, OpenFile } from './file-record.ts'
+import type { FileRecord, OpenFile } from './file-record.ts'
+import type { ThreadMessage } from './parquet-thread.ts'
 
-/** Rows that are held at once, where the file has an index of its pages; else those of a row group. */
-const rowsAtOnce = 20_000
-/** Of the values of a row group that has to be held as a whole, uncompressed. */
-const rowGroupBytesMax = 2 ** 30
+/** Beside this file, also where both are inlined in others. */
+const threadProgram = fileURLToPath(new URL(`./parquet-thread${extname(import.meta.url)}`, import.meta.url))
 
-/** Throws CommandError; so does the iteration. */
-export async function openParquet(file: string): Promise<OpenFile> {
+/** Of the heap of the thread. A row group of 1 GiB can be as many strings again. */
+const heapMegabytesMax = 8_192
+/** To read a row group of 1 GiB takes seconds. */
+const silenceMaxMilliseconds = 120_000
+
+/** Throws CommandError, and the signal's reason; so does the iteration. */
+export async function openParquet(file: string, signal?: AbortSignal): Promise<OpenFile> {
   if (file === '-')
     throw new CommandError(exitCodes.usage, 'Parquet is read from a file: its schema stands at the end.')
-  const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
-    throw new CommandError(exitCodes.usage, `${file} cannot be read: ${unreadableFile(error)}`)
-  })
-  try {
-    const size = (await handle.stat()).size
-    const buffer: AsyncBuffer = {
-      byteLength: size,
-      async slice(start, end = size) {
-        const bytes = new Uint8Array(Math.max(0, end - start))
-        await handle.read(bytes, 0, bytes.length, start)
-        return bytes.buffer
-      },
-    }
-    const metadata = await parquetMetadataAsync(buffer).catch((error: unknown) => {
-      throw unreadable(file, error)
-    })
-    const columns = parquetSchema(metadata).children
-    const rows = Number(metadata.num_rows)
-    let rowsDone = 0
-    const records = async function* (): AsyncGenerator<FileRecord> {
-      try {
-        for await (const record of recordsOf(file, buffer, metadata, columns)) {
+  const thread = new ParquetThread(file, signal)
+  const opened = await thread.next()
+  if (opened.kind !== 'opened') throw new Error(`Of ${file}, '${opened.kind}' came before what it is.`)
+  const { definitions, size, rows } = opened
+  let rowsDone = 0
+  const records = async function* (): AsyncGenerator<FileRecord> {
+    try {
+      for (let next = thread.ask(); ; ) {
+        const batch = await next
+        if (batch.length === 0) return
+        // Read while these are sent.
+        next = thread.ask()
+        next.catch(() => undefined)
+        for (const record of batch) {
           rowsDone = record.line
           yield record
         }
-      } finally {
-        await handle.close()
       }
+    } finally {
+      thread.end()
     }
-    return {
-      records: records(),
-      bytesRead: () => (rows === 0 ? size : Math.round((size * rowsDone) / rows)),
-      areTexts: false,
-      definitions: new Map(columns.flatMap((column) => definitionOf(column))),
+  }
+  return {
+    records: records(),
+    bytesRead: () => (rows === 0 ? size : Math.round((size * rowsDone) / rows)),
+    areTexts: false,
+    definitions: new Map(definitions),
+  }
+}
+
+type Message = Exclude<ThreadMessage, { readonly kind: 'failed' }>
+
+class ParquetThread {
+  private readonly file: string
+  private readonly signal: AbortSignal | undefined
+  private readonly worker: Worker
+
+  constructor(file: string, signal: AbortSignal | undefined) {
+    this.file = file
+    this.signal = signal
+    this.worker = new Worker(threadProgram, {
+      workerData: file,
+      resourceLimits: { maxOldGenerationSizeMb: heapMegabytesMax },
+    })
+    // What waits for its next message is told; nobody else has to be.
+    this.worker.on('error', () => undefined).unref()
+  }
+
+  end(): void {
+    void this.worker.terminate()
+  }
+
+  async ask(): Promise<readonly FileRecord[]> {
+    this.worker.postMessage('next')
+    const message = await this.next()
+    return message.kind === 'batch' ? message.records : []
+  }
+
+  /** Ends the thread where there is none. */
+  async next(): Promise<Message> {
+    try {
+      const message = await this.received()
+      if (message.kind === 'failed') throw new CommandError(message.exitCode, message.message)
+      return message
+    } catch (error) {
+      this.end()
+      throw error
     }
-  } catch (error) {
-    await handle.close()
-    throw error
   }
-}
 
-function unreadable(file: string, error: unknown): CommandError {
-  return new CommandError(exitCodes.usage, `${file} cannot be read as Parquet: ${(error as Error).message}`)
-}
-
-async function* recordsOf(
-  file: string,
-  buffer: AsyncBuffer,
-  metadata: FileMetaData,
-  columns: readonly SchemaTree[],
-): AsyncGenerator<FileRecord> {
-  let first = 0
-  for (const group of metadata.row_groups) {
-    const end = first + Number(group.num_rows)
-    const step = stepOf(file, group)
-    for (let from = first; from < end; from += step) {
-      const part = { rowStart: from, rowEnd: Math.min(from + step, end) }
-      const rows = await parquetReadObjects({ file: buffer, metadata, ...part, ...reading }).catch((error: unknown) => {
-        throw unreadable(file, error)
-      })
-      for (const [at, row] of rows.entries()) yield recordOf(row, columns, from + at + 1)
-    }
-    first = end
+  private received(): Promise<ThreadMessage> {
+    const { worker, signal, file } = this
+    return new Promise((resolve, reject) => {
+      const settle = (then: () => void): void => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', abort)
+        worker.off('message', message).off('error', fail).off('exit', exit)
+        then()
+      }
+      const unreadable = (why: string): void =>
+        settle(() => reject(new CommandError(exitCodes.usage, `${file} cannot be read as Parquet: ${why}.`)))
+      const abort = (): void => settle(() => reject(signal?.reason as Error))
+      const message = (received: ThreadMessage): void => settle(() => resolve(received))
+      // Its reader leaves rejections to nobody, where it fails in two columns at once.
+      const fail = ({ code, message: why }: NodeJS.ErrnoException): void =>
+        unreadable(code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'its reader ran out of memory' : why)
+      const exit = (): void => unreadable('its reader has ended')
+      const silent = `it is damaged, or its reader needs longer than ${silenceMaxMilliseconds / 1_000} seconds for a row group`
+      const timer = setTimeout(() => unreadable(silent), silenceMaxMilliseconds)
+      if (signal?.aborted === true) return abort()
+      signal?.addEventListener('abort', abort, { once: true })
+      worker.once('message', message).once('error', fail).once('exit', exit)
+    })
   }
-}
-
-/** Rows of one read: without an index of its pages, each read would decode the row group from its beginning. */
-function stepOf(file: string, { columns, num_rows: rows, total_byte_size: bytes }: RowGroup): number {
-  if (columns.every(({ offset_index_offset: index }) => index !== undefined)) return rowsAtOnce
-  if (bytes <= BigInt(rowGroupBytesMax)) return Math.max(Number(rows), 1)
-  throw new CommandError(
-    exitCodes.invalid,
-    `${file} has a row group of ${bytes} bytes without an index of its pages, and would have to be held as a whole: write it with row groups of at most ${rowGroupBytesMax} bytes.`,
-  )
-}
-
-function recordOf(row: Readonly<Record<string, unknown>>, columns: readonly SchemaTree[], line: number): FileRecord {
-  try {
-    const fields = columns.map((column) => [column.element.name, jsonOf(row[column.element.name], column)] as const)
-    return { line, fields: Object.fromEntries(fields) }
-  } catch (error) {
-    if (!(error instanceof RecordProblem)) throw error
-    return { line, fields: undefined, problem: error.message }
-  }
-}
-
-/** Digits as they are, whatever a Date would hold. */
-const reading = {
-  compressors,
-  utf8: false,
-  useOffsetIndex: true,
-  geoparquet: false,
-  parsers: {
-    timestampFromMilliseconds: (count: bigint) => instantText(BigInt(count), 1_000n),
-    timestampFromMicroseconds: (count: bigint) => instantText(BigInt(count), 1_000_000n),
-    timestampFromNanoseconds: (count: bigint) => instantText(BigInt(count), 1_000_000_000n),
-    dateFromDays: (days: number) => new Date(days * 86_400_000).toISOString().slice(0, -'T00:00:00.000Z'.length),
-  },
-}
-
-/** `count` units since 1970, `perSecond` of them a second; without an offset. */
-function instantText(count: bigint, perSecond: bigint): string {
-  const fraction = ((count % perSecond) + perSecond) % perSecond
-  const seconds = new Date(Number((count - fraction) / perSecond) * 1_000).toISOString().slice(0, -'.000Z'.length)
-  return `${seconds}${fractionText(fraction, perSecond)}`
-}
-
-function fractionText(fraction: bigint, perSecond: bigint): string {
-  if (fraction === 0n) return ''
-  const digits = String(perSecond).length - 1
-  return `.${String(fraction).padStart(digits, '0').replace(/0+$/, '')}`
-}
-
-/** Throws RecordProblem. */
-function jsonOf(value: unknown, node: SchemaTree): unknown {
-  if (value === null || value === undefined) return null
-  if (Array.isArray(value)) {
-    const element = elementOf(node)
-    return value.map((one) => jsonOf(one, element))
-  }
-  if (value instanceof Uint8Array) return textOf(value, node)
-  if (ArrayBuffer.isView(value))
-    return [...(value as unknown as readonly unknown[])].map((one) => leafOf(one, node.element))
-  if (typeof value === 'object') {
-    const inner = new Map(structOf(node).children.map((child) => [child.element.name, child]))
-    const entries = Object.entries(value).map(([name, one]) => [name, jsonOf(one, inner.get(name) ?? mapValueOf(node))])
-    return Object.fromEntries(entries) as unknown
-  }
-  return leafOf(value, node.element)
-}
-
-/** Of a list, in any of the forms that writers have for it. */
-function elementOf(node: SchemaTree): SchemaTree {
-  const [repeated] = node.children
-  if (repeated === undefined || node.element.repetition_type === 'REPEATED') return node
-  return repeated.children.length === 1 ? (repeated.children[0] as SchemaTree) : repeated
-}
-
-function isMap({ element }: SchemaTree): boolean {
-  return element.converted_type === 'MAP' || element.logical_type?.type === 'MAP'
-}
-
-/** A map is read as an object by key. */
-function structOf(node: SchemaTree): { readonly children: readonly SchemaTree[] } {
-  return isMap(node) ? { children: [] } : node
-}
-
-function mapValueOf(node: SchemaTree): SchemaTree {
-  return isMap(node) ? (node.children[0]?.children[1] ?? node) : node
-}
-
-function textOf(bytes: Uint8Array, { element, path }: SchemaTree): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    throw new RecordProblem(`has bytes in the column ${path.join('.') || element.name} that are no text in UTF-8`)
-  }
-}
-
-function leafOf(value: unknown, element: SchemaElement): unknown {
-  const { converted_type: converted, logical_type: logical, scale = 0 } = element
-  if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw new RecordProblem(`has ${value} in the column ${element.name}, which is no number of JSON`)
-  }
-  // The reader multiplies by a power of ten, which leaves digits behind those of the type.
-  if (converted === 'DECIMAL') return Number(Number(value).toFixed(Math.min(scale, 100)))
-  if (typeof value === 'string' && isInstant(element)) return `${value}Z`
-  if (converted === 'TIME_MILLIS' || converted === 'TIME_MICROS' || logical?.type === 'TIME') {
-    const units = { MILLIS: 1_000n, MICROS: 1_000_000n, NANOS: 1_000_000_000n }
-    const unit = logical?.type === 'TIME' ? logical.unit : converted === 'TIME_MICROS' ? 'MICROS' : 'MILLIS'
-    return instantText(BigInt(value as number | bigint), units[unit]).slice('1970-01-01T'.length)
-  }
-  return value
-}
-
-/** Whether a timestamp is one everywhere, not the time of a clock somewhere. */
-function isInstant({ type, converted_type: converted, logical_type: logical }: SchemaElement): boolean {
-  if (logical?.type === 'TIMESTAMP') return logical.isAdjustedToUTC
-  return type === 'INT96' || converted === 'TIMESTAMP_MILLIS' || converted === 'TIMESTAMP_MICROS'
-}
-
-/** Of a column; none of what is nested, whose types its values tell. */
-function definitionOf({ element, children }: SchemaTree): (readonly [string, Definition])[] {
-  const { name, type, converted_type: converted, logical_type: logical } = element
-  if (children.length > 0 || element.repetition_type === 'REPEATED') return []
-  if (converted === 'JSON' || logical?.type === 'JSON') return []
-  const definition = annotated(element) ?? plain[type ?? ''] ?? { logicalType: 'string' }
-  return [[name, definition]]
-}
-
-const plain: Readonly<Record<string, Definition>> = {
-  BOOLEAN: { logicalType: 'boolean' },
-  INT32: { logicalType: 'integer' },
-  INT64: { logicalType: 'integer', storage: 'b64' },
-  FLOAT: { logicalType: 'real', storage: 'b32' },
-  DOUBLE: { logicalType: 'real' },
-}
-
-function annotated(element: SchemaElement): Definition | undefined {
-  const { converted_type: converted, logical_type: logical, type } = element
-  if (converted === 'DECIMAL' || logical?.type === 'FLOAT16') return { logicalType: 'real' }
-  if (converted === 'DATE' || logical?.type === 'DATE') return { logicalType: 'date' }
-  if (converted?.startsWith('TIME_') === true || logical?.type === 'TIME') return { logicalType: 'time' }
-  if (isInstant(element)) return { logicalType: 'datetime', storage: 'datetimeoffset' }
-  if (logical?.type === 'TIMESTAMP') return { logicalType: 'datetime' }
-  if (logical?.type === 'UUID') return { logicalType: 'guid' }
-  if (converted === 'UINT_32') return { logicalType: 'integer', storage: 'b64' }
-  if (converted === 'UINT_64') return { logicalType: 'integer', encoding: 'unsigned', storage: 'b64' }
-  return type === 'BYTE_ARRAY' ? { logicalType: 'string' } : undefined
 }

@@ -43,12 +43,17 @@ export interface TableForm {
   readonly delimiter: string | undefined
 }
 
-/** `-`: standard input. What cannot be read is thrown by the iteration too: CommandError. */
-export async function openRecords(file: string, format: FileFormat, table: TableForm): Promise<OpenFile> {
+/** `-`: standard input. `signal`: ends the wait for records of Parquet, which are read in a thread. What cannot be read is thrown by the iteration too: CommandError. */
+export async function openRecords(
+  file: string,
+  format: FileFormat,
+  table: TableForm,
+  signal?: AbortSignal,
+): Promise<OpenFile> {
   if (format !== 'parquet') return openStream(file, format, table)
   // Most imports have no need of it.
   const { openParquet } = await import('./parquet.ts')
-  return await openParquet(file)
+  return await openParquet(file, signal)
 }
 
 function openStream(file: string, format: StreamFormat, table: TableForm): OpenFile {

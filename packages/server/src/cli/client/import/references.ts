@@ -3,7 +3,7 @@ import type { AshlarClient, AttributeDefinition, Oid } from '@ashlar/client'
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { RecordProblem } from './column-values.ts'
-import type { Fields } from './file-record.ts'
+import { type Fields, fieldOf } from './file-record.ts'
 import type { ColumnMapping, Mapping } from './mapping.ts'
 
 /** Keys whose objects are remembered: some 30 MB. Beyond that all are forgotten, and looked up again where they come again. */
@@ -107,12 +107,12 @@ function keysOf(
   { rules, parts }: ReferenceColumn,
   record: Fields,
 ): (Key | undefined)[] & { isList?: boolean } {
-  const own = rules.toValue(record[column], undefined)
+  const own = rules.toValue(fieldOf(record, column), undefined)
   if (parts.length === 1 && parts[0] === column) {
     if (Array.isArray(own)) return Object.assign(own.map(keyOf), { isList: true })
     return [keyOf(own)]
   }
-  const key = parts.map((part) => textOf(part === column ? own : record[part]))
+  const key = parts.map((part) => textOf(part === column ? own : fieldOf(record, part)))
   return [key.includes(undefined) ? undefined : (key as string[])]
 }
 

@@ -2,7 +2,7 @@
 import type { AttributeDefinition } from '@ashlar/client'
 import { parseExactly } from '../../exact-json.ts'
 import { RecordProblem } from './column-values.ts'
-import type { Fields } from './file-record.ts'
+import { type Fields, fieldOf } from './file-record.ts'
 import { attributeNameOf, type ColumnMapping, type Mapping } from './mapping.ts'
 import type { References } from './references.ts'
 
@@ -53,8 +53,8 @@ export function attributesBy(
       if (value !== undefined) setAt(result, target.path, valueFor(value, target))
     }
     for (const [column, { attribute, default: usual }] of defaults) {
-      if (attribute !== null && (record[column] === undefined || record[column] === null))
-        setAt(result, attribute.split('.'), usual)
+      const isMissing = (fieldOf(record, column) ?? null) === null
+      if (attribute !== null && isMissing) setAt(result, attribute.split('.'), usual)
     }
     return result
   }

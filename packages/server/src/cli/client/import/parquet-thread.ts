@@ -1,0 +1,48 @@
+/** Reads a Parquet file in a thread, a batch of records at a time, each when it is asked for. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { CommandError } from '../../command-error.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import type { Definition, FileRecord } from './file-record.ts'
+import { openParquetFile } from './parquet-records.ts'
+
+/** What the thread says: first what the file is, then a batch for each message it gets, the last one empty. */
+export type ThreadMessage =
+  | {
+      readonly kind: 'opened'
+      readonly definitions: readonly (readonly [string, Definition])[]
+      readonly size: number
+      readonly rows: number
+    }
+  | { readonly kind: 'batch'; readonly records: readonly FileRecord[] }
+  | { readonly kind: 'failed'; readonly exitCode: number; readonly message: string }
+
+const recordsAtOnce = 1_000
+
+function say(message: ThreadMessage): void {
+  parentPort?.postMessage(message)
+}
+
+function fail(error: unknown): void {
+  const exitCode = error instanceof CommandError ? error.exitCode : exitCodes.failed
+  say({ kind: 'failed', exitCode, message: (error as Error).message })
+}
+
+async function nextBatch(records: AsyncGenerator<FileRecord>): Promise<readonly FileRecord[]> {
+  const batch: FileRecord[] = []
+  while (batch.length < recordsAtOnce) {
+    const next = await records.next()
+    if (next.done === true) break
+    batch.push(next.value)
+  }
+  return batch
+}
+
+async function serve(file: string): Promise<void> {
+  const { definitions, size, rows, records } = await openParquetFile(file)
+  parentPort?.on('message', () => {
+    nextBatch(records).then((batch) => say({ kind: 'batch', records: batch }), fail)
+  })
+  say({ kind: 'opened', definitions, size, rows })
+}
+
+serve(String(workerData)).catch(fail)
