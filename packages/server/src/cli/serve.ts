@@ -68,11 +68,15 @@ async function supervise(
 ): Promise<void> {
   const log = openLog(config.logLevel, sharedLogBytes)
   const primary = new Primary(config, log.logger, { ...defaultServerLimits, ...config.limits }, workerProgram)
-  stopOnSignals(primary.stop)
+  const stopped = new AbortController()
+  stopOnSignals(async () => {
+    // Before requests are refused: who sends some is to know why.
+    stopped.abort()
+    await primary.stop()
+  })
   reloadOnSignal(config, primary.reload)
   const served = await primary.start()
   if (served !== undefined) process.stdout.write(startLine(served.url, served.stores, config))
-  const stopped = new AbortController()
   const ending = primary.stopped.finally(() => stopped.abort())
   try {
     if (served !== undefined) await onServed?.(served.url, stopped.signal)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { programOf } from '../../src/cli/program.ts'
-import { ashlar, type CommandOptions, type Ended, served } from './command-line.ts'
+import { ashlarHere as ashlar, type CommandOptions, type Ended, served } from './command-line.ts'
 import { temporaryDirectory } from './process.ts'
 
 const real = served()
@@ -100,7 +100,8 @@ function folder(): string {
 }
 
 /** With a statement for the prompt, which needs one by a pipe. */
-const options = (directory: string): CommandOptions => ({ directory, input: 'SHOW 1;\n' })
+const options = ({ words }: Leaf, directory: string): CommandOptions =>
+  words[0] === 'shell' ? { directory, input: 'SHOW 1;\n' } : { directory }
 
 /** A few at once: each is a process. All that is wrong is told together. */
 async function forEach(all: readonly Leaf[], check: (leaf: Leaf, line: string) => Promise<void>): Promise<void> {
@@ -144,7 +145,7 @@ it('an unknown option, and an operand that is missing, are told with exit code 2
 it('a server that is not there is exit code 6', async () => {
   const directory = folder()
   await forEach(clients, async (leaf, line) => {
-    const ended = await ashlar([...lineOf(leaf), '--url', 'http://127.0.0.1:9'], options(directory))
+    const ended = await ashlar([...lineOf(leaf), '--url', 'http://127.0.0.1:9'], options(leaf, directory))
     expectTold(line, ended, [6], '127.0.0.1:9')
   })
 })
@@ -157,7 +158,7 @@ it('a refusal is told by its status, and without the escape sequences of the ser
   await forEach(clients, async (leaf, line) => {
     // Each command has some of them, and each of them many commands.
     const status = statuses[nth++ % statuses.length] ?? 404
-    const ended = await ashlar([...lineOf(leaf), '--url', `${fakeUrl}/${status}`], options(directory))
+    const ended = await ashlar([...lineOf(leaf), '--url', `${fakeUrl}/${status}`], options(leaf, directory))
     // Where something else is asked first, such as whether the server is ready.
     expectTold(`${line} ${status}`, ended, [codes[status], 1], 'Refused \\x1b]0;owned')
   })
@@ -170,7 +171,7 @@ it('a reply that is not what was asked for is told, and not shown raw', async ()
   // What is handed on as it comes is the server's: rows of a query and files of an export.
   await forEach(clients, async (leaf, line) => {
     const kind = kinds[nth++ % kinds.length] ?? 'cut'
-    const ended = await ashlar([...lineOf(leaf), '--url', `${fakeUrl}/${kind}`], options(directory))
+    const ended = await ashlar([...lineOf(leaf), '--url', `${fakeUrl}/${kind}`], options(leaf, directory))
     if (line === 'export') return
     expectTold(`${line} ${kind}`, ended, [1, 6])
   })
@@ -180,7 +181,7 @@ it('a federated database that is not there is exit code 3, and those that are th
   const directory = folder()
   const some = clients.filter(({ command }) => command.options.some(({ long }) => long === '--fd'))
   await forEach(some, async (leaf, line) => {
-    const ended = await real.run([...lineOf(leaf), '--fd', 'nope'], options(directory))
+    const ended = await real.run([...lineOf(leaf), '--fd', 'nope'], options(leaf, directory))
     expectTold(line, ended, [3], "'nope'; there are default, other.")
   })
 })

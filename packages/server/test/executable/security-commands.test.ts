@@ -3,7 +3,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { rule } from '../contract/rule.ts'
-import { ashlar, type Ended } from './command-line.ts'
+import { ashlar, ashlarHere, type Ended } from './command-line.ts'
 import { start, temporaryDirectory } from './process.ts'
 
 const password = 'correct horse battery'
@@ -18,8 +18,12 @@ async function served(): Promise<{ readonly directory: string; readonly url: str
   return {
     directory,
     url,
-    there: (words, input = '') =>
-      ashlar([...words, '--url', url, '--user', 'admin'], { directory, environment, input }),
+    there: (words, input) =>
+      ashlarHere([...words, '--url', url, '--user', 'admin'], {
+        directory,
+        environment,
+        ...(input !== undefined && { input }),
+      }),
     // ASHLAR_URL says nothing where an option does.
     here: (words, input = '') =>
       ashlar([...words, '--data', 'data'], { directory, environment: { ASHLAR_URL: 'http://127.0.0.1:1' }, input }),
