@@ -221,8 +221,12 @@ export class AshlarClient {
    * it fails on the way, NDJSON has `{"error": …}` as its last line, and the bytes of other formats break off.
    */
   async *export(options: ExportOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
-    const { columns, signal, ...texts } = options
-    const parameters = { ...texts, ...(columns === undefined ? {} : { columns: columns.join(',') }) }
+    const { columns, escapeFormulas, signal, ...texts } = options
+    const parameters = {
+      ...texts,
+      ...(columns === undefined ? {} : { columns: columns.join(',') }),
+      ...(escapeFormulas === undefined ? {} : { escapeFormulas: String(escapeFormulas) }),
+    }
     const sending = { accept: '*/*', parameters, signal }
     const response = await this.respond('GET', '/v1/export', sending, async (streamed) => streamed)
     if (response.body !== null) yield* readBytes(response.body)

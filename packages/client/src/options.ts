@@ -27,6 +27,8 @@ export interface ExportOptions {
   readonly format?: 'ndjson' | 'csv' | 'archive'
   /** Of CSV; dots lead into embedded objects. */
   readonly columns?: readonly string[]
+  /** Of CSV that is opened in a spreadsheet: texts that it would take for a formula have an apostrophe before them. */
+  readonly escapeFormulas?: boolean
   /** Only objects behind this OID. */
   readonly after?: string
   readonly signal?: AbortSignal

@@ -40,5 +40,9 @@ export function addDataCommands(program: Command): void {
       new Option('--format <format>', 'by default ndjson, or archive for all').choices(['ndjson', 'csv', 'archive']),
     )
     .option('--columns <names>', 'of CSV: attributes with commas between them; dots lead into embedded objects')
+    .option(
+      '--escape-formulas',
+      'of CSV for spreadsheets: an apostrophe before texts that they would take for a formula',
+    )
     .option('--after <oid>', 'only objects behind this OID: to go on where an export broke off')
 }

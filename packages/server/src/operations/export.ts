@@ -1,10 +1,17 @@
 /** Objects on their way out: of a class, of a query, or the whole federated database (contract 2.2.25 to 2.2.28). */
 import { AshlarError, type RowChunk, type RowChunks } from '@ashlar/engine'
-import type { FdOperation, FdRequest, OperationReply, OperationRequest, ReplyType } from '../dispatch/operation.ts'
+import {
+  booleanParam,
+  type FdOperation,
+  type FdRequest,
+  type OperationReply,
+  type OperationRequest,
+  type ReplyType,
+} from '../dispatch/operation.ts'
 import { quoteNames } from '../errors/quote-names.ts'
 import { Type } from '../wire/json-schema.ts'
 import { archiveChunks } from './export/archive.ts'
-import { csvRows, withHeader } from './export/csv.ts'
+import { csvRows, csvWithHeader } from './export/csv.ts'
 
 type Format = 'ndjson' | 'csv' | 'archive'
 
@@ -18,6 +25,7 @@ interface Asked {
   readonly query: string | undefined
   readonly after: string | undefined
   readonly columns: readonly string[] | undefined
+  readonly isEscaping: boolean
 }
 
 /** What the URL asks for; undefined where that is not known. */
@@ -27,7 +35,8 @@ function formatOf({ format, class: className, query }: OperationRequest['query']
 }
 
 /** Throws MalformedValue, MalformedRequest. */
-function askedIn({ query: given }: OperationRequest): Asked {
+function askedIn(request: OperationRequest): Asked {
+  const { query: given } = request
   const texts: Partial<Record<(typeof parameters)[number], string>> = {}
   for (const name of parameters) {
     const value = given[name]
@@ -50,7 +59,9 @@ function askedIn({ query: given }: OperationRequest): Asked {
   if (format === 'csv' && className === undefined && query === undefined) {
     throw new AshlarError('MalformedRequest', 'CSV has the columns of one class, or of a query: name either.')
   }
-  return { format, class: className, query, after, columns: columns?.split(',').map((name) => name.trim()) }
+  const isEscaping = booleanParam(request, 'escapeFormulas')
+  if (isEscaping && format !== 'csv') throw contradiction([`format=${format}`, 'escapeFormulas'])
+  return { format, class: className, query, after, columns: columns?.split(',').map((name) => name.trim()), isEscaping }
 }
 
 function contradiction(names: readonly string[]): AshlarError {
@@ -86,15 +97,15 @@ async function rowsOf(asked: Asked, request: FdRequest): Promise<RowChunks> {
     }
     const { chunks } = await database.query(query)
     if (asked.format !== 'csv') return chunks
-    const rows = csvRows(chunks, asked.columns)
-    return streamed(asked.columns === undefined ? rows : withHeader(rows, asked.columns))
+    const { columns, isEscaping } = asked
+    return streamed(columns === undefined ? csvRows(chunks, asked) : csvWithHeader(chunks, { columns, isEscaping }))
   }
   const exported = await database.export({ class: asked.class, after: asked.after, signal, watch })
   if (asked.format === 'archive') return streamed(archiveChunks(exported, fd.alias))
   if (asked.format !== 'csv') return exported.objects
   if (asked.columns !== undefined) requireColumns(asked.columns, exported.allColumns, asked.class)
   const columns = asked.columns ?? [...identity, ...exported.columns]
-  return streamed(withHeader(csvRows(exported.objects, columns), columns))
+  return streamed(csvWithHeader(exported.objects, { columns, isEscaping: asked.isEscaping }))
 }
 
 const text = Type.String()
@@ -121,6 +132,10 @@ export const exportOperations: readonly FdOperation[] = [
       columns: {
         description: 'Of CSV: names with commas between them; dots lead into embedded objects.',
         schema: text,
+      },
+      escapeFormulas: {
+        description: 'Of CSV: texts that a spreadsheet would take for a formula have an apostrophe before them.',
+        schema: Type.Boolean(),
       },
     },
     status: 200,

@@ -121,6 +121,27 @@ rule('2.2.27', 'CSV has a header, and values by rule', async () => {
   expect((await get('&class=Car&after=65535-1-1-1&format=csv')).text).toBe('__class__,__identifier__,plate,owner\n')
 })
 
+rule('2.2.27', 'texts that a spreadsheet would calculate are escaped where that is asked for', async () => {
+  const texts = ['=1+1', '+49 731', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '＝1', "'=1", 'a=1', ' =1', '"=1', '']
+  for (const name of texts) await fd.create('Staff', { name, salary: -1.5, tags: ['=1'], home: { city: name } })
+  const query = encodeURIComponent('FROM Staff RETURN name AS "=name", home.city AS city, salary')
+  const kept = await get(`&class=Staff&format=csv&columns=name,home.city,salary,tags`)
+  const escaped = await get(`&class=Staff&format=csv&columns=name,home.city,salary,tags&escapeFormulas=true`)
+  const cell = (text: string): string => `"${text.replaceAll('"', '""')}"`
+  const plain = (text: string): string => (/^\s|^"|^$/.test(text) ? cell(text) : text)
+  const shown = (text: string): string => (/^[=+@＝\t\r\n-]/.test(text) ? cell(`'${text}`) : plain(text))
+  const csv = (head: string, cellOf: (text: string) => string, tail: string): string =>
+    `${[head, ...texts.map((text) => `${cellOf(text)},${cellOf(text)},-1.5${tail}`)].join('\n')}\n`
+  expect(kept.text).toBe(csv('name,home.city,salary,tags', plain, ',"[""=1""]"'))
+  expect(escaped.text).toBe(csv('name,home.city,salary,tags', shown, ',"[""=1""]"'))
+  expect((await get(`&format=csv&query=${query}&escapeFormulas=true`)).text).toBe(
+    csv('"\'=name",city,salary', shown, ''),
+  )
+  const named = encodeURIComponent('=name,city')
+  const chosen = await get(`&format=csv&query=${query}&columns=${named}&escapeFormulas=true`)
+  expect(chosen.text.split('\n')[0]).toBe('"\'=name",city')
+})
+
 rule('2.2.28', 'the whole federated database is an archive that tar and gzip open', async () => {
   const { people, cars } = await fill()
   const reply = await get('')
@@ -161,6 +182,8 @@ rule('2.2.25', 'what does not go together is refused', async () => {
     ['&class=Address', 422, 'ClassNotReferenceable'],
     ['&class=Person&format=csv&columns=name,nmae', 422, 'UnknownAttribute'],
     ['&class=Person&format=csv&columns=home.town', 422, 'UnknownAttribute'],
+    ['&class=Car&escapeFormulas=true', 400, 'MalformedRequest'],
+    ['&class=Car&format=csv&escapeFormulas=yes', 400, 'MalformedValue'],
     ['&classes=Car', 400, 'UnknownParameter'],
   ] as const) {
     expectProblem(await get(asked), status, type)

@@ -9,6 +9,7 @@ interface Options {
   readonly query?: string
   readonly format?: 'ndjson' | 'csv' | 'archive'
   readonly columns?: string
+  readonly escapeFormulas?: boolean
   readonly after?: string
   readonly quiet?: boolean
 }
@@ -16,7 +17,7 @@ interface Options {
 export async function exportData(
   { client, output, signal }: CommandContext,
   [className]: readonly (string | undefined)[],
-  { query, format, columns, after, quiet }: Options,
+  { query, format, columns, escapeFormulas, after, quiet }: Options,
 ): Promise<void> {
   const isArchive = format === 'archive' || (format === undefined && className === undefined && query === undefined)
   if (isArchive && output.terminal !== undefined) {
@@ -28,6 +29,7 @@ export async function exportData(
     ...(query !== undefined && { query }),
     ...(format !== undefined && { format }),
     ...(columns !== undefined && { columns: columns.split(',') }),
+    ...(escapeFormulas !== undefined && { escapeFormulas }),
     ...(after !== undefined && { after }),
   }
   const progress = new Progress({ unit: 'bytes', isQuiet: quiet === true || output.terminal !== undefined })

@@ -6,28 +6,42 @@ type Row = Readonly<Record<string, unknown>>
 
 const comma = 0x2c
 const special = /[",\r\n]|^\s|\s$/
+/** What spreadsheets calculate instead of showing it (OWASP, CSV injection). */
+const formula = /^[=+\-@\t\r\n]|^[＝＋－＠]/
 const newline = 0x0a
 
-/** `columns`: those of the header; without them, the fields of the first row. */
-export async function* csvRows(rows: RowChunks, columns: readonly string[] | undefined): AsyncGenerator<RowChunk> {
+export interface CsvForm {
+  /** Those of the header; without them, the fields of the first row. */
+  readonly columns: readonly string[] | undefined
+  /** Texts that a spreadsheet would take for a formula have an apostrophe before them. */
+  readonly isEscaping: boolean
+}
+
+export async function* csvRows(rows: RowChunks, { columns, isEscaping }: CsvForm): AsyncGenerator<RowChunk> {
+  const textCell = isEscaping ? shownCell : plainCell
   let header = columns
   for await (const chunk of rows) {
     const objects = rowsOf(chunk)
     const begun = header
     header ??= Object.keys(objects[0] ?? {})
     const paths = header.map((column) => ({ column, path: column.split('.') }))
-    const records = objects.map((row) => paths.map(({ column, path }) => cellOf(valueAt(row, column, path))).join(','))
-    yield chunkOf(begun === undefined ? [headerOf(header), ...records] : records)
+    const records = objects.map((row) =>
+      paths.map(({ column, path }) => cellOf(valueAt(row, column, path), textCell)).join(','),
+    )
+    yield chunkOf(begun === undefined ? [headerOf(header, textCell), ...records] : records)
   }
 }
 
 /** The header, before the rows: it is there without any. */
-export async function* withHeader(rows: AsyncIterable<RowChunk>, columns: readonly string[]): AsyncGenerator<RowChunk> {
-  yield chunkOf([headerOf(columns)])
-  yield* rows
+export async function* csvWithHeader(
+  rows: RowChunks,
+  form: CsvForm & { readonly columns: readonly string[] },
+): AsyncGenerator<RowChunk> {
+  yield chunkOf([headerOf(form.columns, form.isEscaping ? shownCell : plainCell)])
+  yield* csvRows(rows, form)
 }
 
-function headerOf(columns: readonly string[]): string {
+function headerOf(columns: readonly string[], textCell: (text: string) => string): string {
   return columns.map(textCell).join(',')
 }
 
@@ -62,15 +76,20 @@ function valueAt(row: Row, column: string, path: readonly string[]): unknown {
 }
 
 /** Nothing for null, and two quotes for an empty text. */
-function cellOf(value: unknown): string {
+function cellOf(value: unknown, textCell: (text: string) => string): string {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return textCell(value)
   if (typeof value === 'object') return textCell(jsonOf(value))
   return String(value)
 }
 
-function textCell(text: string): string {
+function plainCell(text: string): string {
   return text === '' || special.test(text) ? quoted(text) : text
+}
+
+/** Quotes alone do not help: they are gone when the spreadsheet looks at the cell. */
+function shownCell(text: string): string {
+  return formula.test(text) ? quoted(`'${text}`) : plainCell(text)
 }
 
 function quoted(text: string): string {
