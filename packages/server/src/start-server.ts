@@ -95,7 +95,7 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
     })
     // One worker listens itself: connections do not go through the primary.
     const { host, port, workers } = config
-    await app.listen({ host, port, exclusive: workers === 1, backlog: unacceptedConnectionsMax })
+    await app.listen({ host, port, exclusive: workers <= 1, backlog: unacceptedConnectionsMax })
   } catch (error) {
     tls?.files.close()
     await audit?.file.close()

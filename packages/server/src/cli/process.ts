@@ -11,7 +11,7 @@ export function startLine(
   { workers, auth }: Pick<Config, 'workers' | 'auth'>,
 ): string {
   const fds = stores.map(({ alias, kind, location }) => `${alias} (${kind} ${location})`)
-  const by = workers === 1 ? '' : ` · ${workers} workers`
+  const by = workers <= 1 ? '' : ` · ${workers} workers`
   return `Ashlar ${version} listening on ${url}${by} · FDs: ${fds.join(', ')} · reference: ${url}/docs\n${auth ? '' : openLine}`
 }
 

@@ -20,7 +20,8 @@ export function addServeCommand(program: Command): void {
 
 async function serve(options: Readonly<Record<string, unknown>>): Promise<void> {
   const config = await configOf(options)
-  const isSupervised = config.workers > 1 || lmdbStores(storesOf(config)).length > 0
+  const { workers } = config
+  const isSupervised = workers > 1 || (workers === 1 && lmdbStores(storesOf(config)).length > 0)
   return isSupervised ? supervise(config) : (await import('./serve-here.ts')).serveAlone(config)
 }
 

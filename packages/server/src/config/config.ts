@@ -54,7 +54,7 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly data: string
-  /** Processes that answer on the port, together. */
+  /** Processes that answer on the port, together; 0: the one that was started, which no other watches. */
   readonly workers: number
   /** Alias of the federated database that a request without fdAlias means. */
   readonly default: string | undefined

@@ -93,13 +93,13 @@ function check(config: Config): void {
 const ownAlias = '(users, tokens and roles)'
 
 function checkWorkers({ workers, federatedDatabases, auth, securityStore }: Config): void {
-  if (!Number.isInteger(workers) || workers < 1 || workers > workersMax)
-    throw new ConfigError(`'${workers}' is not a number of workers (1 to ${workersMax}).`)
+  if (!Number.isInteger(workers) || workers < 0 || workers > workersMax)
+    throw new ConfigError(`'${workers}' is not a number of workers (0 to ${workersMax}).`)
   const inMemory = federatedDatabases.find(({ store }) => store === 'memory:')
   if (workers > 1 && auth && securityStore === 'memory:') {
     throw new ConfigError(`Users and tokens are kept in memory, which ${workers} workers cannot share.`)
   }
-  if (workers === 1 || inMemory === undefined) return
+  if (workers <= 1 || inMemory === undefined) return
   throw new ConfigError(
     `The federated database ${inMemory.alias} is kept in memory, which ${workers} workers cannot share.`,
   )

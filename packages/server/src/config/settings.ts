@@ -111,7 +111,7 @@ export const settings: readonly Setting[] = [
   {
     field: 'workers',
     option: '--workers <number>',
-    help: 'processes that answer on the port, together',
+    help: 'processes that answer on the port, together; 0 = the process that is started answers, and none restarts it',
     default: '1',
     read: readWorkers,
   },

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { openStore } from '@ashlar/engine'
 import { expect } from 'vitest'
+import { childrenOf } from '../process-tree.ts'
 import { classOf, FdUnderTest } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
 import { rule } from './rule.ts'
@@ -237,6 +238,19 @@ rule('8.1.14', 'several workers answer on one port, and share what each has chan
   expect(await server.end()).toBe(0)
   const inMemory = await runToEnd(['serve', '--workers', '2', '--fd', 'fleet=memory:', '--port', '0'])
   expect(inMemory).toMatchObject({ code: 1, stderr: expect.stringMatching(/fleet is kept in memory.*\n$/) })
+  await server.remove()
+})
+
+rule('8.1.14', 'without workers the process that is started answers by itself, also from memory', async () => {
+  const server = await startServer({ words: ['--workers', '0', '--fd', 'fleet', '--fd', 'notes=memory:'] })
+  expect(server.startLine).not.toContain('workers')
+  expect(childrenOf(server.pid)).toEqual([])
+  for (const alias of ['fleet', 'notes']) {
+    const fd = new FdUnderTest(server, alias)
+    await fd.define(classOf('Car', { license: 'string' }))
+    expect((await fd.read(await fd.create('Car', { license: 'A' }))).license).toBe('A')
+  }
+  expect(await server.end()).toBe(0)
   await server.remove()
 })
 

@@ -70,6 +70,11 @@ export class ServerUnderTest {
     })
   }
 
+  /** Of the process that was started. */
+  get pid(): number {
+    return this.child.pid as number
+  }
+
   get(path: string): Promise<Reply> {
     return this.send('GET', path)
   }
@@ -90,7 +95,7 @@ export class ServerUnderTest {
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode
     const ended = once(this.child, 'exit')
-    if (signal === 'SIGKILL') killAll(this.child.pid as number)
+    if (signal === 'SIGKILL') killAll(this.pid)
     else this.child.kill(signal)
     return ((await ended) as [number | null])[0]
   }

@@ -222,6 +222,7 @@ describe('configFromEnvironment', () => {
     [{ ASHLAR_CORS: '*' }, /ASHLAR_CORS: '\*' is not an origin.*any page/],
     [{ ASHLAR_HOST_NAME: 'db.example.com:8185' }, /ASHLAR_HOST_NAME: 'db.example.com:8185' is not the name of a host/],
     [{ ASHLAR_WORKERS: 'all' }, /ASHLAR_WORKERS is a number of workers/],
+    [{ ASHLAR_WORKERS: '-1' }, /ASHLAR_WORKERS is a number of workers/],
   ])('refuses %j', (environment, words) => {
     expect(() => configFromEnvironment(environment)).toThrow(mistake(words))
   })
