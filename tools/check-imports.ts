@@ -160,7 +160,8 @@ const operatorRanks: Ranks = {
 
 const accessRanks: Ranks = {
   'entry-view.ts': -2,
-  'no-key-value.ts': -1,
+  'no-key-value.ts': -2,
+  'undone-calculation.ts': -1,
   // What an entry tells of its object depends on no way to it.
   'entry-filter.ts': -1,
   'sargable-predicates.ts': 0,

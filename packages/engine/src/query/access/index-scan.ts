@@ -397,11 +397,15 @@ export function conditionTexts(parts: IndexKeyFormat['parts'], { equal, lower, u
   })
   const next = parts[equal.length]?.name
   if (lower?.prefixOf !== undefined && lower.prefixOf === upper?.prefixOf && lower.text === upper.text) {
-    return [...conditions, `${next} ${lower.prefixOf} ${lower.text}`]
+    return [...conditions, lower.prefixOf === 'calculated' ? lower.text : `${next} ${lower.prefixOf} ${lower.text}`]
   }
-  if (lower !== undefined) conditions.push(`${next} ${lower.isInclusive ? '>=' : '>'} ${lower.text}`)
-  if (upper !== undefined) conditions.push(`${next} ${upper.isInclusive ? '<=' : '<'} ${upper.text}`)
+  if (lower !== undefined) conditions.push(endText(lower, next, '>'))
+  if (upper !== undefined) conditions.push(endText(upper, next, '<'))
   return conditions
+}
+
+function endText({ isInclusive, prefixOf, text }: KeyRangeEnd, name: string | undefined, sign: '<' | '>'): string {
+  return prefixOf === 'calculated' ? text : `${name} ${sign}${isInclusive ? '=' : ''} ${text}`
 }
 
 function byBeginning(one: KeyConditionRange, other: KeyConditionRange): number {

@@ -29,6 +29,7 @@ function fitted(evaluate: Evaluate, fit: (value: unknown) => unknown): Evaluate 
   return (evaluation) => {
     const value = evaluate(evaluation)
     if (value === null || value === undefined) return null
+    if (value === noKeyValue) return value
     return Array.isArray(value) ? value.map((element) => (element === null ? null : fit(element))) : fit(value)
   }
 }

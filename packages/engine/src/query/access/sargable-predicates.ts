@@ -4,8 +4,10 @@ import type { Bound, BoundAttribute } from '../bind/bound.ts'
 import { conjunctsOf, isConstant } from '../bind/bound.ts'
 import { literalPrefix } from '../functions/like-pattern.ts'
 import { beginningOfMatches } from '../functions/regular-expression.ts'
+import type { Span } from '../language/ast.ts'
 import { isNumeric, isReference, isText, type ValueType } from '../values/value-type.ts'
 import { noKeyValue } from './no-key-value.ts'
+import { undoneCalculation } from './undone-calculation.ts'
 
 /** A path from the source's object: over to-one references, then into embedded objects. */
 export interface AttributePath {
@@ -14,7 +16,8 @@ export interface AttributePath {
   readonly key: readonly BoundAttribute[]
 }
 
-type PrefixWord = 'LIKE' | 'STARTS_WITH' | '=~'
+/** `calculated`: the condition is not of this form, and is shown as a whole. */
+type PrefixWord = 'LIKE' | 'STARTS_WITH' | '=~' | 'calculated'
 
 export type Condition =
   | { readonly kind: 'equal'; readonly path: AttributePath; readonly value: Bound }
@@ -26,7 +29,7 @@ export type Condition =
       readonly path: AttributePath
       readonly value: Bound
       readonly isInclusive: boolean
-      /** Both ends of what begins with a text: the word by which that is asked, for EXPLAIN. */
+      /** Both ends of what begins with a text, and those that follow from a calculation: how that is asked, for EXPLAIN. */
       readonly prefixOf?: PrefixWord
     }
   /** One of several predicates. */
@@ -192,12 +195,51 @@ function comparisonConditions(bound: Extract<Bound, { kind: 'compare' }>, slot: 
   const isTurned = isConstant(bound.left)
   const [side, value] = isTurned ? [bound.right, bound.left] : [bound.left, bound.right]
   if (!isConstant(value)) return []
-  const path = pathOf(side, slot)
-  if (path === undefined || !isKeyType(side.type, value.type)) return []
   const actual = isTurned ? turned[operator] : operator
+  const path = pathOf(side, slot)
+  if (path === undefined) return calculatedConditions(side, actual, value, bound, slot)
+  if (!isKeyType(side.type, value.type)) return []
   if (actual === 'equal') return [{ kind: 'equal', path, value }]
   const isInclusive = actual === 'lessOrEqual' || actual === 'greaterOrEqual'
   return [{ kind: actual.startsWith('less') ? 'upper' : 'lower', path, value, isInclusive }]
+}
+
+/** Of `a + 1 = 32` and `SUBSTR(a, 0, 2) = 'LA'`: ranges, since what is asked by the calculation itself is only known when it runs. */
+function calculatedConditions(
+  side: Bound,
+  operator: keyof typeof turned,
+  value: Bound,
+  { start, end }: Bound,
+  slot: number,
+): Condition[] {
+  const word = 'calculated'
+  if (side.kind === 'call') return operator === 'equal' ? beginningConditions(side, value, { start, end }, slot) : []
+  const undone = undoneCalculation(side, value)
+  const path = undone && pathOf(undone.side, slot)
+  if (undone === undefined || path === undefined) return []
+  const asked: Bound = { ...undone.value, start, end }
+  const actual = undone.isTurned ? turned[operator] : operator
+  const isInclusive = actual !== 'less' && actual !== 'greater'
+  const conditions: Condition[] = []
+  if (!actual.startsWith('less')) conditions.push({ kind: 'lower', path, value: asked, isInclusive, prefixOf: word })
+  if (!actual.startsWith('greater')) conditions.push({ kind: 'upper', path, value: asked, isInclusive, prefixOf: word })
+  return conditions
+}
+
+/** A text whose beginning is another begins with it. */
+function beginningConditions(
+  { name, operands }: Extract<Bound, { kind: 'call' }>,
+  value: Bound,
+  span: Span,
+  slot: number,
+): Condition[] {
+  const [text, from] = operands
+  if (name !== 'SUBSTR' && name !== 'SUBSTRING') return []
+  if (text === undefined || from === undefined || !isConstant(from) || !isText(value.type)) return []
+  const calculate = (wanted: string, start: number | bigint): string => (Number(start) <= 0 ? wanted : '')
+  const { type } = value
+  const prefix: Bound = { kind: 'arithmetic', operator: 'plus', left: value, right: from, calculate, type, ...span }
+  return prefixConditions([text, prefix], 'calculated', (given) => given, slot)
 }
 
 /** The key bytes of the two types are the same for equal values, and ordered as the values are. */

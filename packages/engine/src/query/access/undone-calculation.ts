@@ -1,0 +1,53 @@
+/** `a + 1 < 32` asks the same as `a < 31`: what is calculated from an attribute, and compared, is taken over to the other side. */
+import type { Bound } from '../bind/bound.ts'
+import { isConstant } from '../bind/bound.ts'
+import { calculateWhole, type Whole } from '../values/whole-number.ts'
+import { noKeyValue } from './no-key-value.ts'
+
+export interface UndoneCalculation {
+  readonly side: Bound
+  /** `noKeyValue` where the calculation may fail for some object: then all of them are looked at, as they were. */
+  readonly value: Bound
+  /** Less is greater now. */
+  readonly isTurned: boolean
+}
+
+/** Beyond it, the sum of many with an attribute of 32 bits could be more than an integer holds, which is an error. */
+const addedMax = 2n ** 48n
+
+/** Of whole numbers, which are exact; undefined for all else. */
+export function undoneCalculation(side: Bound, value: Bound): UndoneCalculation | undefined {
+  const undone = undoneOnce(side, value)
+  if (undone === undefined || isSmallAttribute(undone.side)) return undone
+  const further = undoneCalculation(undone.side, undone.value)
+  return further && { ...further, isTurned: further.isTurned !== undone.isTurned }
+}
+
+function undoneOnce(side: Bound, value: Bound): UndoneCalculation | undefined {
+  if (side.kind !== 'arithmetic' || side.type.kind !== 'integer' || value.type.kind !== 'integer') return undefined
+  const { operator, left, right } = side
+  if (operator !== 'plus' && operator !== 'minus') return undefined
+  const isOfRight = isConstant(left)
+  const [attribute, added] = isOfRight ? [right, left] : [left, right]
+  if (!isConstant(added) || added.type.kind !== 'integer') return undefined
+  // `c - a`: what is greater than the value asks of the attribute to be less.
+  const isTurned = isOfRight && operator === 'minus'
+  const undo = operator === 'plus' || isTurned ? 'minus' : 'plus'
+  const calculate = (one: Whole, other: Whole): unknown => {
+    if ((one as unknown) === noKeyValue || isFar(other)) return noKeyValue
+    return (isTurned ? calculateWhole(undo, other, one) : calculateWhole(undo, one, other)) ?? noKeyValue
+  }
+  const undone: Bound = { ...side, left: value, right: added, calculate }
+  return { side: attribute, value: undone, isTurned }
+}
+
+/** It has room up to what an integer holds. */
+function isSmallAttribute(bound: Bound): boolean {
+  if (bound.kind !== 'attribute' && bound.kind !== 'follow') return false
+  const { spec } = bound.attribute
+  return spec.logicalType === 'integer' && spec.storage !== 'b64'
+}
+
+function isFar(added: Whole): boolean {
+  return BigInt(added) > addedMax || BigInt(added) < -addedMax
+}
