@@ -15,6 +15,7 @@ import type { Edge } from '../values/edge.ts'
 import { isLong } from '../values/type-rules.ts'
 import { aTypeName, isText, type ValueType } from '../values/value-type.ts'
 import { compileCollection } from './compile-collection.ts'
+import { compileComparedCount } from './compile-links.ts'
 import { compileComparison, compileLogical, compileMatches, compileQuantifier } from './compile-predicate.ts'
 import { compileShape, evaluateAll } from './compile-shape.ts'
 import { compileOwner } from './compile-target.ts'
@@ -118,7 +119,7 @@ function compileNode(bound: Exclude<Bound, { kind: 'given' }>, compiler: Compile
     case 'logical':
       return compileLogical(bound.operator, compiler.compileAll(bound.operands))
     case 'compare':
-      return compileComparison(bound, compiler.compile(bound.left), compiler.compile(bound.right), compiler)
+      return compileComparison(bound, ...comparedSides(bound, compiler), compiler)
     case 'matches':
       return inParts(compiler, compileMatches(bound, compiler.compile(bound.text), compiler.compile(bound.pattern)))
     case 'once':
@@ -140,6 +141,13 @@ function compileNode(bound: Exclude<Bound, { kind: 'given' }>, compiler: Compile
     default:
       return compileValue(bound, compiler)
   }
+}
+
+function comparedSides({ left, right }: Extract<Bound, { kind: 'compare' }>, compiler: Compiler): [Evaluate, Evaluate] {
+  return [
+    compileComparedCount(left, right, compiler) ?? compiler.compile(left),
+    compileComparedCount(right, left, compiler) ?? compiler.compile(right),
+  ]
 }
 
 function compileOnce({ slot, value, body }: Extract<Bound, { kind: 'once' }>, compiler: Compiler): Evaluate {

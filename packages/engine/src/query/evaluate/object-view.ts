@@ -87,8 +87,8 @@ export interface ObjectReader {
   links(view: ObjectView, attribute: BoundAttribute): readonly unknown[]
   /** Of a list or set, no more of them than are wanted: the others are not read. */
   endLinks(view: ObjectView, attribute: BoundAttribute, end: LinkEnd): readonly unknown[]
-  /** How many there are; of very many, none is held. */
-  linkCount(view: ObjectView, attribute: BoundAttribute): number
+  /** How many there are, or at least `max` where there are as many: none is held. */
+  linkCount(view: ObjectView, attribute: BoundAttribute, max?: number): number
   /** All of them as they are stored; `index`: position of the attribute in the object's class. */
   linkEntries(view: ObjectView, index: number): readonly Entry[]
 }

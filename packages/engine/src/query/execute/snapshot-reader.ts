@@ -41,6 +41,11 @@ const loadedAtOnce = 1_000
 const objectSteps = 100
 const byteStepsShift = 3
 const entrySteps = 50
+/** That an entry takes to be counted, and a list to be found. */
+const keySteps = 20
+const countSteps = 50
+/** Entries that are counted before others have their turn: a few milliseconds. */
+const countedAtOnceMax = 10_000
 
 const noRecord = Buffer.alloc(0)
 
@@ -48,6 +53,8 @@ const noRecord = Buffer.alloc(0)
 interface MissingLinks {
   readonly range: RangeRead
   readonly isCounted?: boolean
+  /** So many before the range are counted. */
+  readonly counted?: number
 }
 
 /** An object with the halves of its OID; undefined where it was asked for, after so many trips. */
@@ -99,7 +106,7 @@ export class SnapshotReader implements ObjectReader {
   private readonly sizes: PartSizes
   private readonly missingObjects = new Set<Oid>()
   private readonly missingLinks = new Map<string, MissingLinks>()
-  /** How many entries long lists have that were counted and not read. */
+  /** How many entries lists have that were counted and not read. */
   private readonly counts = new Map<string, number>()
   private readonly check: () => void
 
@@ -213,6 +220,7 @@ export class SnapshotReader implements ObjectReader {
     if (this.entriesKept <= this.keptEntriesMax) return
     this.memory.chargeStatement(-this.entriesKept * entryBytes)
     this.entries.clear()
+    this.counts.clear()
     this.entriesKept = 0
   }
 
@@ -246,16 +254,38 @@ export class SnapshotReader implements ObjectReader {
     throw needsFetch
   }
 
-  linkCount(view: ObjectView, { index }: BoundAttribute): number {
+  linkCount(view: ObjectView, bound: BoundAttribute, max = Number.POSITIVE_INFINITY): number {
+    const { index } = bound
     const attribute = view.format?.attributes[index] as AttributeFormat
     const name = nameOfLinks(view, attribute)
     const known = this.entries.get(name)?.length ?? this.counts.get(name)
     if (known !== undefined) return known
     const range = shownRange(view, attribute)
-    const entries = this.fewEntries(name, range)
-    if (entries !== undefined) return entries.length
-    this.missingLinks.set(name, { range, isCounted: true })
+    const { visit } = this.snapshot
+    if (visit === undefined) {
+      if (max < entriesAtOnce) return this.endLinks(view, bound, { isLast: false, max }).length
+      this.missingLinks.set(name, { range, isCounted: true })
+    } else {
+      let counted = 0
+      const end = Math.min(max, countedAtOnceMax)
+      const last = visit.call(this.snapshot, range, false, () => ++counted < end)
+      this.linksRead += counted
+      this.work.spend(countSteps + counted * keySteps)
+      if (counted === max) return counted
+      if (last === undefined) return this.keepCount(name, counted)
+      this.missingLinks.set(name, {
+        range: { ...range, from: Buffer.concat([last, Buffer.from([0])]) },
+        isCounted: true,
+        counted,
+      })
+    }
     throw needsFetch
+  }
+
+  private keepCount(name: string, count: number): number {
+    this.charge(1)
+    this.counts.set(name, count)
+    return count
   }
 
   /** Where the store answers at once and there are not many. */
@@ -284,9 +314,13 @@ export class SnapshotReader implements ObjectReader {
   /** Fetches all that was asked for in vain since the last time. */
   async fetchMissing(): Promise<void> {
     const oids = [...this.missingObjects]
-    const links = [...this.missingLinks]
+    const missing = [...this.missingLinks]
     this.missingObjects.clear()
     this.missingLinks.clear()
+    for (const [name, { range, counted }] of missing) {
+      if (counted !== undefined) this.keepCount(name, counted + (await this.countWhole(range)))
+    }
+    const links = missing.filter(([, { counted }]) => counted === undefined)
     if (oids.length + links.length === 0) return
     this.trips++
     const answer = await this.snapshot.read(
@@ -297,7 +331,9 @@ export class SnapshotReader implements ObjectReader {
     for (const [i, [name, { range, isCounted }]] of links.entries()) {
       const first = answer.ranges[i] ?? []
       if (isCounted === true && first.length === entriesAtOnce) {
-        this.counts.set(name, await this.countWhole(range, first))
+        const count = first.length + (await this.countWhole(restAfter(range, first)))
+        this.linksRead += first.length
+        this.keepCount(name, count)
         continue
       }
       this.charge(first.length + 1)
@@ -320,10 +356,10 @@ export class SnapshotReader implements ObjectReader {
   }
 
   /** Nothing of it is kept, so no memory is charged: as many as there are can be counted, while the statement may go on. */
-  private async countWhole(range: RangeRead, first: readonly Entry[]): Promise<number> {
-    let count = first.length
+  private async countWhole(range: KeyRange): Promise<number> {
+    let count = 0
     const options = { keysOnly: true, batch: entriesAtOnce }
-    for await (const batch of this.snapshot.scan(restAfter(range, first), () => undefined, options)) {
+    for await (const batch of this.snapshot.scan(range, () => undefined, options)) {
       count += batch.length
       this.check()
     }
