@@ -8,15 +8,19 @@ import { filterOperator } from '../operators/filter.ts'
 import type { OidAccess } from './access-path.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
 import { entriesAtOnce, fetchObjects, type ObjectScan } from './object-scan.ts'
-import type { SourcePlan } from './source-plan.ts'
+import { areRowsInOrder, type SourcePlan } from './source-plan.ts'
 
-/** Batches of qualifying objects. `wanted`: how many are taken in the order asked for; undefined = all of them. */
+/**
+ * Batches of qualifying objects. `wanted`: how many are taken in the order asked for; undefined = all of them. `skipped`: how many of these are
+ * skipped by their number.
+ */
 export function objectRows(
   plan: SourcePlan,
   chosen: Omit<ChosenAccessPath, 'estimated'> & { readonly estimated: number | undefined },
   evaluation: EvaluationContext,
   context: StatementContext,
   wanted: number | undefined,
+  skipped = 0,
 ): { readonly rows: AsyncGenerator<ObjectView[]>; readonly operator: ExplainNode } {
   const { access, considered } = chosen
   const { filter, classes } = plan
@@ -25,7 +29,10 @@ export function objectRows(
   if (considered !== undefined) source.candidates = considered.candidates(plan, access)
   const filtered = filterOperator(filter, source)
   const entries = 'oids' in access ? access.entries : undefined
-  const scan: ObjectScan = { classes, entries, filter, evaluation, context, source, filterOperator: filtered }
+  // Entries name also what a caller does not see.
+  const isPartial = context.script.capabilities.isPartial === true
+  const unseen = !isPartial && areRowsInOrder(plan, access) ? skipped : 0
+  const scan: ObjectScan = { classes, entries, filter, evaluation, context, source, filterOperator: filtered, unseen }
   const rows = 'oids' in access ? objectsOf(access, scan, wanted) : access.objects(scan, wanted)
   const operator = filtered ?? source
   if (considered?.isScanOfMany === true) {

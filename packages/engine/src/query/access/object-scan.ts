@@ -19,6 +19,8 @@ export interface ObjectScan {
   /** The access path, and the filter if there is one. */
   readonly source: ExplainNode
   readonly filterOperator: ExplainNode | undefined
+  /** So many of the first rows are skipped, whatever they are. */
+  readonly unseen?: number | undefined
 }
 
 /** The objects of OIDs that an access path gives; `mayRepeat`: some of them may come again. */

@@ -8,7 +8,7 @@ import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { BoundAttribute, BoundOrderItem } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
-import type { ObjectView } from '../evaluate/object-view.ts'
+import { ObjectView } from '../evaluate/object-view.ts'
 import { type OrderPlan, planOrder } from '../evaluate/sort-key.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
@@ -165,13 +165,20 @@ export class OrderedIndexScan implements ObjectAccess {
     const batch = entriesAtOnce(scan.filter, this.conjunctsAnswered, wanted)
     const ranges = await this.index.ranges(evaluation, context)
     const mayQualify = this.index.filter?.forRun(evaluation)
+    let unseen = this.isOfObjects ? 0 : (given.unseen ?? 0)
+    let left = unseen > 0 ? wanted : undefined
     for (const range of this.isReverse ? ranges.toReversed() : ranges) {
       let alike: { prefix: Buffer; oids: Oid[] } | undefined
-      for await (const entries of readIndexEntries(context.snapshot, range, this.isReverse, batch)) {
+      for await (const found of readIndexEntries(context.snapshot, range, this.isReverse, batch)) {
         context.check()
+        const entries = left === undefined ? found : found.slice(0, left)
+        if (left !== undefined) left -= entries.length
         source.examined += entries.length
         let plain: Oid[] = []
-        for (const entry of entries) {
+        const passed = entries.slice(0, unseen)
+        unseen -= passed.length
+        if (passed.length > 0) yield passed.map(({ oid }) => new ObjectView(oid, undefined, undefined, noRecord))
+        for (const entry of passed.length === 0 ? entries : entries.slice(passed.length)) {
           if (mayQualify?.(entry.key) === false) continue
           const prefix = this.prefixOf(entry)
           if (alike !== undefined && (prefix === undefined || !alike.prefix.equals(prefix))) {
@@ -205,3 +212,4 @@ export class OrderedIndexScan implements ObjectAccess {
 }
 
 const oidBytes = 64
+const noRecord = Buffer.alloc(0)

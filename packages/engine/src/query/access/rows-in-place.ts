@@ -21,7 +21,7 @@ import type { RowChunk, RowChunks } from '../query-request.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
 import { entriesAtOnce } from './object-scan.ts'
 import { OidBatch, type OidSource, restOf } from './oid-source.ts'
-import type { SourcePlan } from './source-plan.ts'
+import { areRowsInOrder, type SourcePlan } from './source-plan.ts'
 
 /** What the rows are made of. */
 export interface RowsPlan {
@@ -60,7 +60,7 @@ export function rowsInPlace(
   const source = found?.source?.(evaluation, context)
   if (found === undefined || source === undefined) return undefined
   const { entries } = found
-  const areRows = found === ordered && objects.filter.conjuncts === 0 && ordered.hasAllOf(objects.classes)
+  const areRows = areRowsInOrder(objects, access)
   const batch = new OidBatch(
     access === objects.exact ? 1 : entriesAtOnce(objects.filter, found.conjunctsAnswered, wanted),
   )

@@ -5,7 +5,7 @@ import type { IndexHint } from '../explain/explain-node.ts'
 import { type FilterPlan, planFilter } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
 import { accessesFor } from './access-kinds.ts'
-import { constantKey, type OidAccess } from './access-path.ts'
+import { type AccessPath, constantKey, type OidAccess } from './access-path.ts'
 import { ExtentScan } from './extent-scan.ts'
 import { hintOfConditions, hintOfOrder } from './index-hint.ts'
 import { type IndexOnlyScan, planIndexOnlyScans } from './index-only-scan.ts'
@@ -68,4 +68,9 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
     areFirst,
     areRows: areFirst && orderBy.length === 0,
   }
+}
+
+/** Each entry of the index names a row: those that are skipped need not be read. */
+export function areRowsInOrder({ ordered, filter, classes, areFirst }: SourcePlan, access: AccessPath): boolean {
+  return areFirst && access === ordered && filter.conjuncts === 0 && ordered.hasAllOf(classes)
 }

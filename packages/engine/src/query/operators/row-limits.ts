@@ -51,6 +51,21 @@ export function rowsWanted(
   })
 }
 
+/** How many of the first rows are not looked at; undefined where that is not known before. Throws QueryError. */
+export function rowsSkipped(
+  { skip }: RowLimits,
+  evaluation: EvaluationContext,
+  context: StatementContext,
+): Awaitable<number | undefined> {
+  return caught(
+    () => countOf(skip, evaluation, context),
+    (error) => {
+      if (error !== unknownValue) throw error
+      return undefined
+    },
+  )
+}
+
 /** Undefined without the clause, and where it is a predicate. Throws QueryError. */
 export function countOf(
   limit: LimitPlan | undefined,

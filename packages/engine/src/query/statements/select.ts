@@ -27,7 +27,7 @@ import { type ClausesPlan, planClauses, runClauses } from '../operators/clauses.
 import { isOfRecord } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
 import { objectWriter, returned, rowValues } from '../operators/project.ts'
-import { rowsWanted } from '../operators/row-limits.ts'
+import { rowsSkipped, rowsWanted } from '../operators/row-limits.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { PlanCache, Planned, PlanningContext } from '../plan-cache.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
@@ -219,7 +219,8 @@ async function pipelineOf(
     const counted = objects.extent.count(objects.className, clauses.countsOnly, context)
     return { evaluation, kind, pipeline: returned<ObjectView>(counted, clauses, context) }
   }
-  const source = objectRows(objects, chosen, evaluation, context, wanted)
+  const skipped = await rowsSkipped(clauses.limits, evaluation, context)
+  const source = objectRows(objects, chosen, evaluation, context, wanted, skipped)
   const isOrdered = isInOrder(objects, chosen.access)
   return { evaluation, kind, pipeline: await runClauses({ ...source, isOrdered }, clauses, kind, evaluation, context) }
 }
