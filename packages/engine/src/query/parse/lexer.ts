@@ -102,8 +102,7 @@ export class Lexer {
     if (character === '@' && /\bCREATE\s*$/i.test(text.slice(Math.max(0, start - 40), start)))
       throw this.classWithSign(start)
     const shown = String.fromCodePoint(text.codePointAt(start) as number)
-    const advice = /[‘’“”„«»]/.test(shown) ? `: texts stand in ' or "` : ''
-    throw syntaxError(text, { start, end: start + shown.length }, `'${shown}' means nothing here${advice}`)
+    throw syntaxError(text, { start, end: start + shown.length }, `'${shown}' means nothing here${signAdvice(shown)}`)
   }
 
   /** `CREATE @Order {number = 1}`, as some write it. */
@@ -224,4 +223,10 @@ export class Lexer {
       '`',
     ])
   }
+}
+
+function signAdvice(sign: string): string {
+  if (/[‘’“”„«»]/.test(sign)) return `: texts stand in ' or "`
+  if (sign === '@' || sign === '?') return ': a parameter is written $name'
+  return sign === '#' ? ': comments are written // … or /* … */' : ''
 }

@@ -105,6 +105,8 @@ function parseVertex(cursor: TokenCursor): VertexPattern {
   const name = cursor.isName() ? cursor.next().text : undefined
   const className = cursor.takeSymbol(':') ? cursor.expectQualifiedName('a class') : undefined
   const where = cursor.isSymbol('{') ? parseVertexPredicate(cursor) : undefined
+  if (cursor.isWord('WHERE'))
+    throw cursor.unexpected(["')'"], 'conditions on a vertex stand in braces, as in (a:C {b > 1})')
   cursor.expectSymbol(')')
   return { name, className, where, ...cursor.spanFrom(start) }
 }

@@ -11,7 +11,7 @@ import type {
   Statement,
 } from '../language/ast.ts'
 import { syntaxError, truncateForMessage } from '../language/query-error.ts'
-import { advice, lateClause } from './advice.ts'
+import { advice, columnAdvice, lateClause } from './advice.ts'
 import { tokenize } from './lexer.ts'
 import { parseCreate, parseDelete, parseUpdate, parseUpsert } from './parse-change.ts'
 import {
@@ -72,7 +72,7 @@ export function* parseInPieces(
     const beginning = cursor.wordAt() ?? ''
     statements.push(parseStatement(cursor))
     if (!cursor.isAtEnd() && !cursor.isSymbol(';')) {
-      throw cursor.unexpected(["';'", 'the end of the text'], lateClause(cursor, beginning) ?? advice(cursor))
+      throw cursor.unexpected(["';'", 'the end of the text'], lateClause(cursor, beginning) ?? columnAdvice(cursor))
     }
     while (cursor.takeSymbol(';'));
     yield
@@ -210,7 +210,8 @@ function adviceOnAlias({ alias }: Source, cursor: TokenCursor): string | undefin
 
 function parseReturnFirst(cursor: TokenCursor, start: number): SelectStatement {
   const returned = parseReturned(cursor)
-  cursor.expectWord('FROM')
+  if (!cursor.isWord('FROM')) throw cursor.unexpected(['FROM'], columnAdvice(cursor))
+  cursor.next()
   const source = parseSource(cursor)
   const others = parseOtherSources(cursor, true)
   const where = parseWhere(cursor)
