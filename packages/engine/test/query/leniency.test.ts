@@ -44,3 +44,23 @@ queryTest(
     expect(await db.rows('MATCH (t:T {at: 10:30}) RETURN t.at AS at')).toEqual([{ at: '10:30:00' }])
   },
 )
+
+queryTest(
+  'a column of distinct rows orders them by its name, where the attribute of that name is not returned',
+  [
+    `UPDATE SCHEMA { CREATE CLASS T {n: Integer, u: Reference{Referenced: U}} CREATE CLASS U {name: String} };
+     FOR EACH i IN LIST{'b', 'a', 'b'} => (CREATE T {n: LENGTH($i), u: CREATE U {name: $i}})`,
+  ],
+  async (db) => {
+    const named = [{ u: 'a' }, { u: 'b' }]
+    expect(await db.rows('SELECT DISTINCT u.name AS u FROM T ORDER BY u')).toEqual(named)
+    expect(await db.rows('FROM T RETURN DISTINCT u.name AS u ORDER BY u DESC')).toEqual(named.toReversed())
+    // As ever: the attribute, where it is returned.
+    expect(await db.rows("SELECT DISTINCT n AS m, CASE WHEN n = 1 THEN 'x' END AS n FROM T ORDER BY n")).toEqual([
+      { m: 1, n: 'x' },
+    ])
+    expect((await db.failure('SELECT DISTINCT u.name AS v FROM T ORDER BY u')).message).toContain(
+      'rows that are distinct',
+    )
+  },
+)

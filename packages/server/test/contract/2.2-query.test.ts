@@ -234,6 +234,25 @@ rule('2.2.17', 'format=text: plans as an indented tree', async () => {
   )
 })
 
+rule(['2.2.11', '2.2.16', '2.2.17'], 'plans tell the index that would help, in JSON and as text', async () => {
+  const made = await query({
+    query: 'UPDATE SCHEMA { CREATE CLASS Many {n: Integer} }; FOR EACH n IN $all => (CREATE Many {n: $n})',
+    parameters: { all: Array.from({ length: 1_000 }, (_, n) => n) },
+  })
+  expect(made.status).toBe(200)
+  const hint = 'CREATE INDEX manyN ON Many (n)'
+  for (const explain of ['true', 'analyze']) {
+    const at = `${fd.at('/v1/query')}&explain=${explain}`
+    const text = 'FROM Many WHERE n = 7 RETURN n'
+    expect((await server.post(at, { query: text })).text).toContain(`"hint":"${hint}"`)
+    expect((await server.post(`${at}&format=text`, { query: text })).text).toContain(`Hint: ${hint}\n`)
+  }
+  expect((await query({ query: hint })).status).toBe(200)
+  const plan = await server.post(`${fd.at('/v1/query')}&explain=analyze`, { query: 'FROM Many WHERE n = 7 RETURN n' })
+  expect(plan.text).not.toContain('"hint"')
+  expect(plan.json).toEqual([expect.objectContaining({ entriesCounted: 1, objectsRead: 1 })])
+})
+
 rule(['2.2.16', '2.2.17'], 'plans in a transaction are JSON, and of what reads where they are analyzed', async () => {
   const run = (parameters: string, text: string): Promise<Reply> => {
     const operation = { method: 'POST', uri: `/v1/query?${parameters}`, body: { query: text } }

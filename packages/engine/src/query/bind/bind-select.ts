@@ -182,11 +182,11 @@ export function bindClauses(clauses: Clauses & Returned, scope: Scope, binder: B
   if (bound !== undefined && clauses.ofUnion !== 'other') refuseSameNames(bound, projections ?? [], binder)
   const named: Scope = { ...rows, aliases: new Map(bound?.map(({ name, expression }) => [name, expression])) }
   const having = clauses.having === undefined ? undefined : bindHaving(clauses.having, named, binder)
-  const orderBy = clauses.orderBy.map(({ expression, isDescending }) => {
-    return bindOrderItem(expression, isDescending, named, binder)
-  })
   const distinct = isDistinct ? distinctKeys(bound, scope, binder, isWithAll) : undefined
-  if (distinct !== undefined) requireReturned(orderBy, distinct, binder)
+  const orderBy = clauses.orderBy.map(({ expression, isDescending }) => {
+    const item = bindOrderItem(expression, isDescending, named, binder)
+    return distinct === undefined ? item : returnedItem(item, expression, distinct, named, binder)
+  })
   const isGrouped = groupBy.length > 0 || aggregates.length > 0
   return {
     where,
@@ -292,14 +292,23 @@ export function refuseAttributeNames({ projections, isWithAll }: Returned, sourc
   }
 }
 
-function requireReturned(orderBy: readonly BoundOrderItem[], distinct: readonly Bound[], binder: Binder): void {
-  const returned = new Set(distinct.map((key) => boundKey(key, binder.text)))
-  for (const { expression } of orderBy) {
-    const isReturned = expression.isColumn === true || returned.has(boundKey(expression, binder.text))
-    if (expression.kind !== 'constant' && !isReturned) {
-      throw binder.error(expression, 'rows that are distinct are ordered by what RETURN has of them')
-    }
-  }
+/** Of rows that are distinct: an attribute that they do not have leaves its name to a column. Throws QueryError for anything else. */
+function returnedItem(
+  item: BoundOrderItem,
+  written: Expression,
+  distinct: readonly Bound[],
+  { aliases }: Scope,
+  binder: Binder,
+): BoundOrderItem {
+  const { expression } = item
+  if (expression.kind === 'constant' || expression.isColumn === true) return item
+  const key = boundKey(expression, binder.text)
+  if (distinct.some((column) => boundKey(column, binder.text) === key)) return item
+  const column = written.kind === 'name' ? aliases?.get(written.name) : undefined
+  if (column === undefined)
+    throw binder.error(expression, 'rows that are distinct are ordered by what RETURN has of them')
+  const { start, end } = expression
+  return { ...item, expression: { ...column, start, end, isColumn: true }, type: column.type }
 }
 
 export function refuseSameNames(
