@@ -1,23 +1,25 @@
 /**
- * Measures queries over HTTP on the built server: a stream of few and of many objects (memory, first row), and the questions of
- * `flights-questions.ts` on data that `npm run demo` has loaded.
+ * Measures queries over HTTP on the built server: a stream of few and of many objects (memory, first row), and with a folder of tables, as
+ * `npm run demo -- --from` takes them, questions to the flights: what they touch, and their CPU time beside that of SQLite.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ChildServer, startChild } from './child-server.ts'
-import { flightsQuestions } from './flights-questions.ts'
+import { printBesideSqlite, printTouched } from './flights/measure.ts'
+import { loadMonth } from './flights/month.ts'
+import { sqliteOf } from './flights/sqlite-flights.ts'
 import { fillItems } from './items.ts'
 import { programOf } from './program.ts'
 
 const many = Number(process.env.BENCH_OBJECTS ?? 1_000_000)
 const few = 1_000
-/** A folder that holds the flights data, as `npm run demo -- --data` was given it. */
-const flights = process.argv[2]
+/** The folder of tables, one where what is loaded is kept, and how many times the flights are loaded: 10.4 makes a month of them. */
+const [tables, kept, times = '1'] = process.argv.slice(2)
 
-if (flights === undefined) {
+if (tables === undefined) {
   for (const objects of [few, many]) await measureItems(objects)
-} else await measureFlights(flights)
+} else await measureFlights(tables, kept, Number(times))
 
 async function measureItems(objects: number): Promise<void> {
   const data = mkdtempSync(join(tmpdir(), 'ashlar-bench-'))
@@ -60,52 +62,24 @@ async function measureStream(server: ChildServer, objects: number): Promise<void
   )
 }
 
-interface AnalyzedPlan {
-  readonly objectsRead: number
-  readonly linksRead: number
-  readonly examined: number
-  readonly inputs?: readonly AnalyzedPlan[]
-}
-
-async function measureFlights(data: string): Promise<void> {
-  const server = await startChild([programOf(), ...['serve', '--port', '0', '--data', data, '--fd', 'flights']])
+async function measureFlights(from: string, kept: string | undefined, count: number): Promise<void> {
+  const folder = kept ?? mkdtempSync(join(tmpdir(), 'ashlar-bench-'))
+  mkdirSync(folder, { recursive: true })
+  const data = join(folder, `flights-${count}`)
   try {
-    const rows = []
-    for (const { question, text } of flightsQuestions) {
-      await ask(server, text)
-      const started = performance.now()
-      const answer = await ask(server, text)
-      const ms = performance.now() - started
-      const [plan] = (await ask(server, `EXPLAIN ANALYZE ${text}`)) as [AnalyzedPlan]
-      const examined = examinedBy(plan)
-      const first = JSON.stringify(answer[0])?.slice(0, 50)
-      rows.push({
-        question,
-        ms: Number(ms.toFixed(1)),
-        rows: answer.length,
-        examined,
-        objects: plan.objectsRead,
-        first,
-      })
+    if (!existsSync(data)) await loadMonth(from, data, count)
+    const server = await startChild([programOf(), ...['serve', '--port', '0', '--data', data, '--fd', 'flights']])
+    try {
+      const sqlite = await sqliteOf(server, join(folder, `flights-${count}.sqlite`))
+      if (process.env.BENCH_LOAD_ONLY !== undefined) return
+      await printTouched(server)
+      process.stdout.write('\n')
+      await printBesideSqlite(server, sqlite)
+      sqlite.close()
+    } finally {
+      await server.stop()
     }
-    console.table(rows)
   } finally {
-    await server.stop()
+    if (kept === undefined) rmSync(folder, { recursive: true })
   }
-}
-
-/** Objects, index entries and links that the operators at the leaves looked at, and edges that walks tried. */
-function examinedBy(plan: AnalyzedPlan): number {
-  return plan.examined + (plan.inputs ?? []).reduce((sum, input) => sum + examinedBy(input), 0)
-}
-
-async function ask({ url }: ChildServer, text: string): Promise<unknown[]> {
-  const reply = await fetch(`${url}/v1/query`, {
-    method: 'POST',
-    headers: { 'content-type': 'text/plain' },
-    body: text,
-  })
-  const body = (await reply.json()) as unknown[]
-  if (!reply.ok) throw new Error(`${text}: ${JSON.stringify(body)}`)
-  return body
 }
