@@ -58,6 +58,8 @@ async function fill(server: ChildServer, sqlite: Sqlite): Promise<void> {
         const isReference = typeof value === 'string' && (i === 0 || /^\d+-\d+-\d+-\d+$/.test(value))
         return isReference ? idOf(value) || null : value
       })
+      // A stream that fails ends with its error as a line.
+      if (values.length !== columns.length + 1) throw new Error(JSON.stringify(row))
       insert.run(...values)
     }
     sqlite.exec('COMMIT')

@@ -1,6 +1,6 @@
 /** What each kind of question about the flights touches of the data: no more than a plan has to with the indexes that are there. */
 import { describe, expect } from 'vitest'
-import type { QueryDatabase, ShownPlan } from '../query-database.ts'
+import { type QueryDatabase, queryTest, type ShownPlan } from '../query-database.ts'
 import { airports, days, type FlightValues, flights, flightsTests } from './flights.ts'
 
 const flightsTest = flightsTests()
@@ -201,6 +201,23 @@ describe('links', () => {
     expect((await db.rows(`${texts[1]} ORDER BY n DESC TAKE 1`))[0]?.n).toBe(most)
   })
 })
+
+queryTest(
+  'a very long list is counted in several turns, once',
+  [
+    'UPDATE SCHEMA { CREATE CLASS A {bs: List{Element: Reference{Referenced: B, Inverse: a}}} CREATE CLASS B {a: Reference{Referenced: A, Inverse: bs}} }',
+  ],
+  async (db) => {
+    const links = 10_500
+    const [a] = await db.fd.createObjects([{ class: 'A', attributes: {} }])
+    await db.fd.createObjects(Array.from({ length: links }, () => ({ class: 'B', attributes: { a } })))
+    const text = 'FROM A ORDER BY COUNT(bs) DESC TAKE 5 RETURN COUNT(bs) AS n'
+    expect(await db.rows(text)).toEqual([{ n: links }])
+    expect((await touchedBy(db, text)).links).toBe(links)
+    const many = await touchedBy(db, `FROM A WHERE COUNT(bs) > ${links - 1} RETURN COUNT(bs) AS n`)
+    expect([many.links, many.rows]).toEqual([links, 1])
+  },
+)
 
 describe('conditions', () => {
   flightsTest('on the second attribute of an index are checked on its entries', async (db) => {
