@@ -43,10 +43,22 @@ function wordsTest(name: string, test: (db: QueryDatabase) => Promise<void>): vo
   })
 }
 
+/** What a class has of them at once: a write and a read of an object take as long as it has attributes. */
+const attributesOfClass = 40
+const groups = Array.from({ length: Math.ceil(words.length / attributesOfClass) }, (_, i) =>
+  words.slice(i * attributesOfClass, (i + 1) * attributesOfClass),
+)
+
 wordsTest('each word is the name of an attribute and of a column', async (db) => {
-  await db.rows(
-    `UPDATE SCHEMA { CREATE CLASS T {${words.map((word) => `\`${word}\`: Integer`).join(', ')}} }; CREATE T {}`,
-  )
+  const refused: string[] = []
+  for (const [i, group] of groups.entries()) refused.push(...(await refusedAsNames(db, `T${i}`, group)))
+  expect(refused).toEqual([])
+})
+
+/** Statements about a class whose attributes are these that do not give what they should. */
+async function refusedAsNames(db: QueryDatabase, type: string, attributes: readonly string[]): Promise<string[]> {
+  const definitions = attributes.map((word) => `\`${word}\`: Integer`)
+  await db.rows(`UPDATE SCHEMA { CREATE CLASS ${type} {${definitions.join(', ')}} }; CREATE ${type} {}`)
   const refused: string[] = []
   const check = async (text: string, wanted: unknown): Promise<void> => {
     try {
@@ -55,29 +67,31 @@ wordsTest('each word is the name of an attribute and of a column', async (db) =>
       refused.push(`${text}: ${(error as Error).message.slice(0, 200)}`)
     }
   }
-  for (const [i, word] of words.entries()) {
+  for (const [i, word] of attributes.entries()) {
     const quoted = `\`${word}\``
     for (const name of [quoted, ...(isValue(word) ? [] : [word])]) {
-      await check(`UPDATE T SET ${name} TO ${i} RETURN COUNT() AS c`, [{ c: 1 }])
+      await check(`UPDATE ${type} SET ${name} TO ${i} RETURN COUNT() AS c`, [{ c: 1 }])
       await check(
-        `FROM T WHERE ${name} = ${i} AND ${name} + 0 >= ${i} ORDER BY ${name} DESC RETURN $$ID.${name} AS ${name}`,
+        `FROM ${type} WHERE ${name} = ${i} AND ${name} + 0 >= ${i} ORDER BY ${name} DESC RETURN $$ID.${name} AS ${name}`,
         [{ [word]: i }],
       )
-      await check(`FROM T t RETURN t.${name} AS x, COALESCE(${name}, 1) AS y, ${name} AS z`, [{ x: i, y: i, z: i }])
-      await check(`FROM T GROUP BY ${name} RETURN ${name} AS x`, [{ x: i }])
-      await check(`FROM T AS ${name} RETURN 1 AS ${name}`, [{ [word]: 1 }])
-      await check(`SELECT ${name} FROM T`, [{ [name]: i }])
+      await check(`FROM ${type} t RETURN t.${name} AS x, COALESCE(${name}, 1) AS y, ${name} AS z`, [
+        { x: i, y: i, z: i },
+      ])
+      await check(`FROM ${type} GROUP BY ${name} RETURN ${name} AS x`, [{ x: i }])
+      await check(`FROM ${type} AS ${name} RETURN 1 AS ${name}`, [{ [word]: 1 }])
+      await check(`SELECT ${name} FROM ${type}`, [{ [name]: i }])
       if (name === quoted || !behindValue.includes(word.toUpperCase())) {
-        await check(`FROM T RETURN DISTINCT ${name} AS x`, [{ x: i }])
+        await check(`FROM ${type} RETURN DISTINCT ${name} AS x`, [{ x: i }])
       }
       await check(
-        `FROM T WHERE ${name} IS NOT NULL AND ${name} IN (${i}, -1) RETURN CASE WHEN ${name} = ${i} THEN 1 END AS x`,
+        `FROM ${type} WHERE ${name} IS NOT NULL AND ${name} IN (${i}, -1) RETURN CASE WHEN ${name} = ${i} THEN 1 END AS x`,
         [{ x: 1 }],
       )
     }
   }
-  expect(refused).toEqual([])
-})
+  return refused
+}
 
 wordsTest('each word is the name of a class', async (db) => {
   const classes = [...new Set(words.map((word) => word.toUpperCase()))]
