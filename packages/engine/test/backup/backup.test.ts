@@ -360,8 +360,9 @@ it('with one bit that is another is found, in each of its files', async () => {
   for (const file of files) {
     const path = join(directory, file)
     const whole = readFileSync(path)
-    // Of manifests every third bit: they are read as text, of which much means nothing.
-    const step = file.endsWith('.json') ? 3 : Math.ceil((8 * whole.length) / 400)
+    // Of manifests every third bit, or seventh: they are read as text, of which much means nothing. Odd steps reach all bits of a byte.
+    const [ofManifest, flips] = Number(process.env.ASHLAR_RUNS ?? 1) < 1 ? [7, 200] : [3, 400]
+    const step = file.endsWith('.json') ? ofManifest : Math.ceil((8 * whole.length) / flips)
     for (let bit = 0; bit < 8 * whole.length; bit += step) {
       const damaged = Buffer.from(whole)
       damaged[bit >> 3] = (damaged[bit >> 3] as number) ^ (1 << (bit & 7))

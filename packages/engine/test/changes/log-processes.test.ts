@@ -14,7 +14,7 @@ const script = new URL('./children/write.ts', import.meta.url)
 const processes = 4
 const writersOfEach = 16
 const linesUntilKill = 250
-const kills = 3 * scale
+const kills = Math.ceil(3 * scale)
 const readers = 5
 
 /** JSON whose shape a test knows and the compiler does not. */
@@ -63,7 +63,7 @@ function replayed(told: readonly Loose[]): Map<string, Loose> {
 it.each([
   ['LMDB', async () => `lmdb:${await temporaryDirectory()}`],
   ['PostgreSQL', async () => freshAddress()],
-] as const)('on %s', { timeout: 300_000 * scale }, async (_, addressOf) => {
+] as const)('on %s', { timeout: 300_000 * Math.max(1, scale) }, async (_, addressOf) => {
   const address = await addressOf()
   const random = seededRandom(Number(process.env.ASHLAR_SEED ?? 5))
   const fd = await FederatedDatabase.open({ alias: 'test', store: await openStore(address), changeLog: 'on' })

@@ -10,6 +10,8 @@ import { readTar } from '../tar-files.ts'
 import { ashlar, type Ended } from './command-line.ts'
 import { start, temporaryDirectory } from './process.ts'
 
+const kills = Math.max(2, Math.ceil(4 * Number(process.env.ASHLAR_RUNS ?? 1)))
+
 const list = (referencedClass: string, inverseAttribute: string) => ({
   logicalType: 'list',
   elementSpecification: { logicalType: 'reference', referencedClass, inverseAttribute },
@@ -161,9 +163,9 @@ test('killed at any moment, it is run again: nothing is doubled, and half of it 
   const begun = performance.now()
   done(await ashlar(['copy', `archive:${file}`, `lmdb:${join(directory, 'whole')}`]))
   const usual = performance.now() - begun
-  for (let kill = 1; kill <= 4; kill++) {
+  for (let kill = 1; kill <= kills; kill++) {
     const { child, ended } = start(words, {}, directory)
-    const timer = setTimeout(() => child.kill('SIGKILL'), (usual * kill) / 4.5)
+    const timer = setTimeout(() => child.kill('SIGKILL'), (usual * kill) / (kills + 0.5))
     await ended
     clearTimeout(timer)
     if (!existsSync(target)) continue

@@ -9,6 +9,8 @@ import { rule } from '../contract/rule.ts'
 import { ashlar } from './command-line.ts'
 import { temporaryDirectory } from './process.ts'
 
+const kills = Math.max(3, Math.ceil(10 * Number(process.env.ASHLAR_RUNS ?? 1)))
+
 const drill = readFileSync(new URL('../../../../docs/backup.md', import.meta.url), 'utf8')
 
 async function withPorts(
@@ -117,8 +119,8 @@ describe('ashlar backup and ashlar restore', () => {
         expect(damaged).toEqual([])
         return all.length
       }
-      for (let nth = 0; nth < 10; nth++) {
-        await killedAfter(400 + 80 * nth, ['backup', 'lmdb:data/default', 'backups'], directory)
+      for (let nth = 0; nth < kills; nth++) {
+        await killedAfter(400 + (800 * nth) / kills, ['backup', 'lmdb:data/default', 'backups'], directory)
         expect(await whole()).toBeGreaterThan(0)
       }
       const before = await whole()
@@ -127,8 +129,8 @@ describe('ashlar backup and ashlar restore', () => {
       // Lock, and two files each.
       expect(readdirSync(path).length).toBe(1 + 2 * (before + 1))
       const address = `lmdb:${join(directory, 'restored')}`
-      for (let nth = 0; nth < 10; nth++) {
-        await killedAfter(400 + 120 * nth, ['restore', 'backups', 'lmdb:restored'], directory)
+      for (let nth = 0; nth < kills; nth++) {
+        await killedAfter(400 + (1_200 * nth) / kills, ['restore', 'backups', 'lmdb:restored'], directory)
         if (!existsSync(join(directory, 'restored', 'data.mdb'))) continue
         const store = await openStore(address)
         const copied = copyStore(store, await openStore('memory:'))
