@@ -12,13 +12,13 @@ import {
   targetOfKey,
 } from '../records/link-keys.ts'
 import { objectKey } from '../records/object-key.ts'
-import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Bytes } from '../store/store.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import { mustExist, mustHold, type Probe, type VerifyContext } from './probe.ts'
+import { verdictOn } from './verdict-on.ts'
 
 interface LinkEntry {
   readonly owner: Oid
@@ -77,17 +77,17 @@ function hasItsOtherKey({ owner, number, kind, target, position }: LinkEntry, na
 function answersToOne(context: VerifyContext, entry: LinkEntry, inverse: AttributeNumber, problem: string): Probe {
   return {
     key: objectKey(entry.target),
-    evaluate: (record) => {
-      if (record === undefined) return problem
-      const format = recordFormats(context.catalog).ofShape(shapeNumberOf(record))
-      const content = decodeRecord(format, record)
-      const { index } = format.attribute(inverse)
-      if (content.values[index] !== entry.owner) return problem
-      const position = content.positions[index]
-      const isSamePlace =
-        entry.position === undefined || (position !== undefined && entry.position.equals(position as Buffer))
-      return isSamePlace ? undefined : `object ${entry.target} has another place in ${entry.owner} than it knows`
-    },
+    evaluate: (record) =>
+      record === undefined
+        ? problem
+        : verdictOn(context, record, (format, content) => {
+            const { index } = format.attribute(inverse)
+            if (content.values[index] !== entry.owner) return problem
+            const position = content.positions[index]
+            const isSamePlace =
+              entry.position === undefined || (position !== undefined && entry.position.equals(position as Buffer))
+            return isSamePlace ? undefined : `object ${entry.target} has another place in ${entry.owner} than it knows`
+          }),
   }
 }
 

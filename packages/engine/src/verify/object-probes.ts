@@ -5,18 +5,28 @@ import { indexFormatsOf } from '../indexes/maintain.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { positionKey, targetKey } from '../records/link-keys.ts'
 import { containerKey, objectKey, oidOfObjectKey } from '../records/object-key.ts'
-import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
+import { decodeRecord, decodeRecordInPieces, isLongRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { RecordValues } from '../records/record-values.ts'
 import type { Bytes } from '../store/store.ts'
+import type { Pieces } from '../types/logical-type.ts'
 import { noOid, type Oid, oidBytes } from '../types/oid.ts'
 import { mustExist, mustHold, type Probe, type VerifyContext } from './probe.ts'
+import { verdictOn } from './verdict-on.ts'
 
-export function probeObject(context: VerifyContext, key: Bytes, record: Bytes): Probe[] {
+/** In pieces where the record is long. */
+export function probeObject(context: VerifyContext, key: Bytes, record: Bytes): Probe[] | Pieces<Probe[]> {
   const oid = oidOfObjectKey(key)
-  const formats = recordFormats(context.catalog)
-  const format = formats.ofShape(shapeNumberOf(record))
-  const content = decodeRecord(format, record)
+  const format = recordFormats(context.catalog).ofShape(shapeNumberOf(record))
+  if (!isLongRecord(record)) return probesOfValues(context, oid, format, decodeRecord(format, record))
+  return probeLongObject(context, oid, format, record)
+}
+
+function* probeLongObject(context: VerifyContext, oid: Oid, format: ClassFormat, record: Bytes): Pieces<Probe[]> {
+  return probesOfValues(context, oid, format, yield* decodeRecordInPieces(format, record))
+}
+
+function probesOfValues(context: VerifyContext, oid: Oid, format: ClassFormat, content: RecordValues): Probe[] {
   const [database, container] = oid.split('-').map(Number) as [number, number]
   const probes: Probe[] = [
     {
@@ -65,11 +75,11 @@ function probeToOne(
   }
   return {
     key: objectKey(partner),
-    evaluate: (record) => {
-      if (record === undefined) return problem
-      const partnerFormat = recordFormats(context.catalog).ofShape(shapeNumberOf(record))
-      const answer = decodeRecord(partnerFormat, record).values[partnerFormat.attribute(inverse).index]
-      return answer === oid ? undefined : problem
-    },
+    evaluate: (record) =>
+      record === undefined
+        ? problem
+        : verdictOn(context, record, (format, { values }) =>
+            values[format.attribute(inverse).index] === oid ? undefined : problem,
+          ),
   }
 }

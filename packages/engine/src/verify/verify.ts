@@ -12,12 +12,13 @@ import { PartSizes } from '../records/part-sizes.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { DamagedEntry } from '../store/damaged-entry.ts'
 import { ReadSkew } from '../store/read-skew.ts'
-import type { Bytes, Entry, KeyRange, Snapshot } from '../store/store.ts'
-import { openTimeSlice } from '../store/time-slice.ts'
+import type { Awaitable, Bytes, Entry, KeyRange, Snapshot } from '../store/store.ts'
+import { inTurns, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
+import type { Pieces } from '../types/logical-type.ts'
 import { probeIndexEntry } from './index-probes.ts'
 import { probeLinkEntry } from './link-probes.ts'
 import { probeObject } from './object-probes.ts'
-import type { Probe, VerifyContext } from './probe.ts'
+import type { Probe, Verdict, VerifyContext } from './probe.ts'
 import { damaged, ProbeReader } from './read-probes.ts'
 import { probeReceipt } from './receipt-probes.ts'
 
@@ -84,12 +85,14 @@ function spaceRange(space: number): { from: Buffer; to: Buffer } {
   return { from, to: prefixEnd(from) }
 }
 
+type ProbeEntry = (context: VerifyContext, key: Bytes, value: Bytes) => Probe[] | Pieces<Probe[]>
+
 /** Gathers what each entry of the range asks of other keys, and reads those batch by batch. Returns how many there are. */
 async function probeRange(
   snapshot: Snapshot,
   context: VerifyContext,
   range: KeyRange,
-  probe: (context: VerifyContext, key: Bytes, value: Bytes) => Probe[],
+  probe: ProbeEntry,
   step: (entries: number) => void,
 ): Promise<number> {
   let count = 0
@@ -107,12 +110,18 @@ async function probeRange(
     count += batch.length
     step(batch.length)
     for (const part of sizes.parts(batch)) {
-      const byEntry = part.map((entry) => probesOf(context, probe, entry))
+      const byEntry: Probe[][] = []
+      for (const entry of part) {
+        const probes = probesOf(context, probe, entry, slice)
+        byEntry.push(probes instanceof Promise ? await probes : probes)
+      }
       const probes = byEntry.flat()
       const values = await reader.read(byEntry)
       sizes.note(recordsIn(values), part.length)
       for (const [position, value] of values.entries()) {
-        const problem = value === damaged ? undefined : verdictOf(probes[position]!, value)
+        if (value === damaged) continue
+        const verdict = verdictOf(probes[position]!, value, slice)
+        const problem = verdict instanceof Promise ? await verdict : verdict
         if (problem !== undefined) tell(context, problem)
       }
       const pause = slice.yieldIfDue()
@@ -134,23 +143,41 @@ function tell(context: VerifyContext, problem: string): void {
 /** Bytes that cannot be understood are a problem of their entry, and no reason to stop. */
 function probesOf(
   context: VerifyContext,
-  probe: (context: VerifyContext, key: Bytes, value: Bytes) => Probe[],
+  probe: ProbeEntry,
   { key, value }: Entry,
-): Probe[] {
-  try {
-    return probe(context, key, value)
-  } catch (error) {
+  slice: TimeSlice,
+): Awaitable<Probe[]> {
+  const onError = (error: unknown): Probe[] => {
     tell(context, notUnderstood(key, error))
     return []
   }
+  return inTurnsIfPieces(() => probe(context, key, value), slice, onError)
 }
 
-function verdictOf(probe: Probe, value: Bytes | undefined): string | undefined {
+function verdictOf(probe: Probe, value: Bytes | undefined, slice: TimeSlice): Awaitable<Verdict> {
+  return inTurnsIfPieces(
+    () => probe.evaluate(value),
+    slice,
+    (error) => notUnderstood(probe.key, error),
+  )
+}
+
+/** What the work gives, or what is made of its error: at once, unless it is in pieces. */
+function inTurnsIfPieces<T extends Probe[] | Verdict>(
+  work: () => T | Pieces<T>,
+  slice: TimeSlice,
+  onError: (error: unknown) => T,
+): Awaitable<T> {
   try {
-    return probe.evaluate(value)
+    const made = work()
+    return isInPieces(made) ? inTurns(made, slice).catch(onError) : made
   } catch (error) {
-    return notUnderstood(probe.key, error)
+    return onError(error)
   }
+}
+
+function isInPieces<T extends Probe[] | Verdict>(made: T | Pieces<T>): made is Pieces<T> {
+  return typeof made === 'object' && !Array.isArray(made)
 }
 
 function notUnderstood(key: Bytes, error: unknown): string {
