@@ -14,18 +14,27 @@ interface Keys {
 
 type Read = () => Promise<string>
 
-/** After which keys are read again, how soon for one that is not among them, and how long they go on where they cannot be read. */
+/**
+ * After which keys are read again, how soon for one that is not among them, how long they go on where they cannot be read, and how long an issuer may
+ * take for them.
+ */
 export interface KeyTimes {
   readonly freshMs: number
   readonly repeatMs: number
   readonly staleMsMax: number
+  readonly fetchMsMax: number
 }
 
-const usualTimes: KeyTimes = { freshMs: jwksFreshMs, repeatMs: jwksRepeatMs, staleMsMax: jwksStaleMsMax }
+const usualTimes: KeyTimes = {
+  freshMs: jwksFreshMs,
+  repeatMs: jwksRepeatMs,
+  staleMsMax: jwksStaleMsMax,
+  fetchMsMax: jwksFetchMsMax,
+}
 
 /** `jwks`: an address by https, or a file. `times`: others in tests. */
 export function keysOf(jwks: string, logger: Logger, times = usualTimes): KeySource {
-  const read = isAddress(jwks) ? () => fetchKeys(jwks) : () => readKeys(jwks)
+  const read = isAddress(jwks) ? () => fetchKeys(jwks, times.fetchMsMax) : () => readKeys(jwks)
   const source = new IssuerKeys(read, jwks, logger, times)
   return (header, token) => source.find(header, token)
 }
@@ -106,8 +115,8 @@ async function readKeys(file: string): ReturnType<Read> {
 }
 
 /** Redirections are not followed: they could lead away from https. */
-async function fetchKeys(address: string): ReturnType<Read> {
-  const signal = AbortSignal.timeout(jwksFetchMsMax)
+async function fetchKeys(address: string, msMax: number): ReturnType<Read> {
+  const signal = AbortSignal.timeout(msMax)
   const response = await fetch(address, { redirect: 'error', signal, headers: { accept: 'application/json' } })
   if (response.status !== 200 || response.body === null) throw new Error(`the answer has the status ${response.status}`)
   const chunks: Uint8Array[] = []

@@ -1,95 +1,36 @@
 /** Tokens of another issuer: which are taken, what their claims mean, and what becomes of them when its keys change or are not at hand. */
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose'
-import { pino } from 'pino'
-import { expect, onTestFinished } from 'vitest'
+import { exportSPKI, SignJWT } from 'jose'
+import { expect } from 'vitest'
 import { configFromJson } from '../../src/config/config-file.ts'
 import { mergeConfig } from '../../src/config/merge-config.ts'
 import { Authenticator } from '../../src/security/authenticator.ts'
 import { makeCaller } from '../../src/security/caller.ts'
-import { JwtScheme, type JwtSettings } from '../../src/security/jwt.ts'
+import { JwtScheme } from '../../src/security/jwt.ts'
 import { keysOf } from '../../src/security/jwt-keys.ts'
 import { addRole, changeRole } from '../../src/security/own-roles.ts'
-import { noOwnRoles } from '../../src/security/roles.ts'
+import {
+  arrived,
+  audience,
+  clerk,
+  issuer,
+  jwksOf,
+  longAfter,
+  newKey,
+  openIssuer,
+  openWith,
+  part,
+  secondsFromNow,
+  settings,
+  sign,
+  silent,
+  times,
+  usual,
+  whose,
+  withoutRoles,
+} from '../unit/jwt-issuer.ts'
 import { openSecureServer } from '../unit/open-secure-server.ts'
 import { openServer } from '../unit/open-server.ts'
 import { rule } from './rule.ts'
-
-const issuer = 'https://id.example.com/'
-const audience = 'ashlar'
-const clerk = [{ role: 'writer', aliases: ['default'] }]
-const auditor = [{ role: 'operator', aliases: undefined }]
-
-const settings: JwtSettings = {
-  issuer,
-  audience,
-  algorithms: ['ES256'],
-  clockToleranceSeconds: 0,
-  nameClaim: 'email',
-  rolesClaim: 'realm_access.roles',
-  roles: { clerks: clerk, auditors: auditor },
-  claims: ['team', 'level', 'absent'],
-}
-
-type Key = Awaited<ReturnType<typeof newKey>>
-
-async function newKey(kid: string) {
-  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
-  return { kid, publicKey, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256' } }
-}
-
-/** `asked`: how often its keys were asked for. */
-async function openIssuer(...keys: Key[]) {
-  const made = { url: '', asked: 0, body: jwksOf(...keys), status: 200 }
-  const server = createServer((_request, response) => {
-    made.asked++
-    response.statusCode = made.status
-    response.end(made.body)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  made.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`
-  return made
-}
-
-function jwksOf(...keys: Key[]): string {
-  return JSON.stringify({ keys: keys.map(({ jwk }) => jwk) })
-}
-
-const usual = { email: 'ann@example.com', realm_access: { roles: ['clerks', 'others'] }, team: 'north', level: 3 }
-const whose = { sub: 'u-1', iss: issuer, aud: audience }
-const longAfter = 4_000_000_000
-
-function sign({ kid, privateKey }: Key, claims: object = {}, expires: string | number = '1h'): Promise<string> {
-  return new SignJWT({ ...whose, ...usual, ...claims })
-    .setProtectedHeader({ alg: 'ES256', kid })
-    .setExpirationTime(expires)
-    .sign(privateKey)
-}
-
-function secondsFromNow(seconds: number): number {
-  return Math.floor(Date.now() / 1_000) + seconds
-}
-
-const silent = pino({ level: 'silent' })
-const withoutRoles = { epoch: 0, roles: async () => noOwnRoles, checkReadable: () => undefined }
-const times = { freshMs: 60_000, repeatMs: 0, staleMsMax: 60_000 }
-
-function arrived(token: string) {
-  return { headers: { authorization: `Bearer ${token}` }, socket: undefined as never }
-}
-
-async function openWith(url: string, keyTimes = times) {
-  const scheme = new JwtScheme(settings, keysOf(url, silent, keyTimes), withoutRoles)
-  const { app } = await openServer({ authenticator: new Authenticator([scheme]) })
-  const get = (token: string, path = '/v1/schema/namespace') =>
-    app.inject({ method: 'GET', url: path, headers: { authorization: `Bearer ${token}` } })
-  return { scheme, get }
-}
 
 rule('9.1.8', 'a token of the issuer is its caller, with the roles that its claims stand for', async () => {
   const key = await newKey('k1')
@@ -115,7 +56,6 @@ rule('9.1.8', 'tokens that are not valid are 401, and the reply does not repeat 
   const [key, other] = [await newKey('k1'), await newKey('k1')]
   const { url } = await openIssuer(key)
   const { get } = await openWith(url)
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const claims = part({ ...whose, ...usual, exp: longAfter })
   const byPublicKey = await new SignJWT({ ...whose, ...usual })
     .setProtectedHeader({ alg: 'HS256', kid: 'k1' })
@@ -227,7 +167,7 @@ rule('9.1.8', 'keys that are exchanged are found, and those that were read go on
 rule('9.1.8', 'an issuer whose keys were never read, or not for too long, is 503', async () => {
   const key = await newKey('k1')
   const issuing = await openIssuer(key)
-  const stale = await openWith(issuing.url, { freshMs: 0, repeatMs: 0, staleMsMax: -1 })
+  const stale = await openWith(issuing.url, { ...times, freshMs: 0, staleMsMax: -1 })
   expect((await stale.get(await sign(key))).json()).toMatchObject({ status: 503, type: 'IssuerUnavailable' })
   for (const broken of ['no JSON', '{"keys":1}', JSON.stringify({ keys: [], more: 'x'.repeat(2_000_000) })]) {
     issuing.body = broken
