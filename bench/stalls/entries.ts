@@ -129,6 +129,14 @@ async function holder(url: string, logicalType: 'set' | 'map'): Promise<Prepared
   return [await created(url, 'Holder', {}), ...oids]
 }
 
+async function longTexts(url: string, count: number): Promise<Prepared> {
+  const attributes = [{ attributeName: 'text', logicalType: 'string' }]
+  await define(url, { className: 'Long', isReferenceable: true, attributes })
+  const oids: string[] = []
+  for (let i = 0; i < count; i++) oids.push(await created(url, 'Long', { text: `${'z'.repeat(8 * 2 ** 20)}${i}` }))
+  return oids
+}
+
 function shuffled(oids: readonly string[]): string[] {
   return oids.map((_, i) => oids[(i * 7_919) % oids.length] as string)
 }
@@ -330,6 +338,31 @@ export const entries: readonly Entry[] = [
     prepare: (url) => items(url, 20_000),
     run: (url) =>
       Promise.all(Array.from({ length: 1_000 }, () => query(url, 'FROM Item ORDER BY code DESC TAKE 10 RETURN code'))),
+  },
+  {
+    name: 'sort-texts',
+    what: 'ORDER BY of 8 texts of 8 MiB that differ at their ends',
+    prepare: (url) => longTexts(url, 8),
+    run: (url) => oneOf(query(url, 'FROM Long ORDER BY text DESC TAKE 1 RETURN $$ID')),
+  },
+  {
+    name: 'read-texts',
+    what: 'GET of an object of 8 MiB, 25 at once',
+    prepare: (url) => longTexts(url, 1),
+    run: (url, [oid]) => Promise.all(Array.from({ length: 25 }, () => exchange(url, 'GET', `/v1/object/${oid}`))),
+  },
+  {
+    name: 'zipped-text',
+    what: 'a gzip body of one text of 63 MiB',
+    async prepare(url) {
+      await items(url, 1)
+      return []
+    },
+    run(url) {
+      const text = Buffer.alloc(63 * 2 ** 20, ' ')
+      const body = gzipSync(Buffer.concat([Buffer.from('{"query":"SHOW 1'), text, Buffer.from('"}')]))
+      return oneOf(exchange(url, 'POST', '/v1/query', body, { 'content-encoding': 'gzip' }))
+    },
   },
   {
     name: 'update-beside',

@@ -1,7 +1,7 @@
 /** What one catalog is for callers with the same grants: its classes, its rules and its restricted form, each made when it is first needed. */
 import { accessSampleBytesMax } from '../limits.ts'
 import { recordFormats } from '../records/record-formats.ts'
-import type { Catalog } from '../schema/catalog.ts'
+import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Awaitable, Bytes, Entry } from '../store/store.ts'
 import { atOnce, inTurns } from '../store/time-slice.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber } from '../types/type-spec.ts'
@@ -28,15 +28,26 @@ const [classBytes, attributeBytes, shapeBytes] = [1_500, 250, 500]
 
 const measured = new WeakMap<Catalog, number>()
 
-/** Counted once: a catalog does not change. */
+/** Counted once: a catalog does not change. By definitions: the attributes of a class are made when they are asked for, and of thousands of classes they are much. */
 function bytesOf(catalog: Catalog): number {
   let bytes = measured.get(catalog)
   if (bytes === undefined) {
+    const counts = new Map<ClassNumber, number>()
     bytes = catalog.classes.length * classBytes
-    for (const { attributes } of catalog.classes) bytes += attributes.length * attributeBytes
+    for (const cls of catalog.classes) bytes += attributeCount(cls, counts) * attributeBytes
     measured.set(catalog, bytes)
   }
   return bytes
+}
+
+/** `counts`: of classes that were counted before. */
+function attributeCount({ number, definition, superClass }: SchemaClass, counts: Map<ClassNumber, number>): number {
+  let count = counts.get(number)
+  if (count === undefined) {
+    count = definition.attributes.length + (superClass === null ? 0 : attributeCount(superClass, counts))
+    counts.set(number, count)
+  }
+  return count
 }
 
 /** Told what becomes of one that is kept. */

@@ -31,4 +31,12 @@ describe('what is kept for callers', () => {
     // Whoever has one that is forgotten goes on with it.
     expect(made[0]?.restricted.classes).toHaveLength(40)
   })
+
+  it('is measured without making the attributes of each class, which nobody has asked for', async () => {
+    const kept = new KeptAccesses()
+    const { restricted } = await new CatalogAccesses(hiding('a'), 1_000, kept).of(catalogOf(40)).prepared()
+    expect(kept.bytes).toBeGreaterThan(40_000)
+    const made = restricted.classes.filter((cls) => (cls as unknown as { readonly all: unknown }).all !== undefined)
+    expect(made).toEqual([])
+  })
 })

@@ -47,11 +47,23 @@ function checkOf(schema: Schema): Check {
   return check
 }
 
-/** Ajv takes a while to load. A body is checked as it is: nothing is converted, left out or filled in. */
+/**
+ * A body is checked as it is: nothing is converted, left out or filled in. Texts have a length of 1 at least, if any: were they counted by characters, which Ajv warns that
+ * they are not (`unicode`), one of 63 MiB would be gone through in one piece.
+ */
+const options = {
+  coerceTypes: false,
+  removeAdditional: false,
+  useDefaults: false,
+  unicode: false,
+  logger: false,
+} as const
+
+/** Ajv takes a while to load. */
 function loadCompiler(): Compile {
   const { AjvCompiler } = createRequire(import.meta.url)('@fastify/ajv-compiler')
   const build = AjvCompiler() as BuildCompilerFromPool
-  return build({}, { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } })
+  return build({}, { customOptions: options })
 }
 
 interface AjvError {
