@@ -31,6 +31,9 @@ const writer = new JsonWriter()
 /** What an entry of a link takes in memory, about, where many are held together. */
 const heldEntryBytes = 300
 
+/** Of attributes, beside their values, in the text of a long record. */
+const roomForNames = 4_096
+
 /** Gives `use` an account for what an object of very many links takes in memory until `use` is done. */
 export interface MemorySource {
   withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T>
@@ -108,7 +111,8 @@ function shortObjectJson(format: ClassFormat, oid: Oid, record: Bytes, links: Li
 }
 
 function* longObjectJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Pieces<Buffer> {
-  const own = new JsonWriter()
+  // Room for all that takes no more than in its record: a buffer that doubles would be copied over and over.
+  const own = new JsonWriter(undefined, record.length + roomForNames)
   yield* writeObjectJsonInPieces(own, format, oid, record, links)
   return own.to.written()
 }
