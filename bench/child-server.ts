@@ -87,7 +87,7 @@ function endEarly(): void {
 
 async function printedUrl(child: ChildProcess, log: string): Promise<string> {
   for (;;) {
-    const url = /http:\/\/[\w.:[\]]+/.exec(readFileSync(log, 'utf8'))?.[0]
+    const url = /https?:\/\/[\w.:[\]]+/.exec(readFileSync(log, 'utf8'))?.[0]
     if (url !== undefined) return url
     if (child.exitCode !== null || child.signalCode !== null)
       throw new Error(`it ended before it listened: ${reasonIn(log)}`)

@@ -6,17 +6,8 @@ import { connect as connectTls } from 'node:tls'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { expect, onTestFinished, vi } from 'vitest'
 import { otherPair, serverPair } from '../certificates.ts'
-import {
-  ask,
-  endHeaders,
-  frame,
-  frameTypes,
-  openSecure,
-  postText,
-  rawSession,
-  replyOf,
-  type Secure,
-} from '../unit/open-secure.ts'
+import { endHeaders, frame, frameTypes, postText } from '../http2-frames.ts'
+import { ask, openSecure, rawSession, replyOf, type Secure } from '../unit/open-secure.ts'
 import { defineGadget } from '../unit/open-server.ts'
 import { rule } from './rule.ts'
 

@@ -3,16 +3,8 @@ import { connect } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { expect, vi } from 'vitest'
 import { rule } from '../contract/rule.ts'
-import {
-  ask,
-  endHeaders,
-  frame,
-  frameTypes,
-  getHeaders,
-  openSecure,
-  rawSession,
-  type Secure,
-} from '../unit/open-secure.ts'
+import { endHeaders, frame, frameTypes, getHeaders } from '../http2-frames.ts'
+import { ask, openSecure, rawSession, type Secure } from '../unit/open-secure.ts'
 
 const endStream = 0x1
 const manyFrames = 100_000
