@@ -1,14 +1,17 @@
 /**
- * Two checkouts side by side: `node --import tsx bench/compare.ts <other checkout> [rounds] [row,…]`, both built. Each operation is sent to the
- * one and the other by turns, so that both meet the same moments of the machine; what counts is the median of the rounds' ratios of CPU time.
+ * Two checkouts side by side: `node --import tsx bench/compare.ts <other checkout> [rounds] [row,…] [--postgres]`, both built. Each operation is sent
+ * to the one and the other by turns, so that both meet the same moments of the machine; what counts is the median of the rounds' ratios of CPU time.
  */
 import { resolve } from 'node:path'
-import { ashlar } from './contenders/ashlar.ts'
-import type { Contender } from './contenders/contender.ts'
+import { parseArgs } from 'node:util'
+import type { RunningPostgres } from '../tools/temporary-postgres.ts'
+import { ashlar, ashlarOn } from './contenders/ashlar.ts'
+import type { Contender, ContenderKind } from './contenders/contender.ts'
 import { openSocketGenerator } from './load/generators.ts'
 import type { BenchRequest } from './load/load.ts'
 import { takeCores } from './machine.ts'
 import { discard, fill } from './parts/fill.ts'
+import { withDatabase } from './parts/postgres.ts'
 import { type Figures, median } from './rows/figures.ts'
 import { type Bench, measure } from './rows/measure.ts'
 import { nextVehicles, rows } from './rows/rows.ts'
@@ -25,39 +28,52 @@ const requests: Record<string, number> = {
 const requestsOtherwise = 10_000
 /** A hundred creations as one commit, by so many clients. */
 const bulk = { objects: 100, connections: 8 }
+/** Only where it is asked for: fresh stores are filled by new processes, as `npm run bench` does for its row of bulk; of objects. */
+const filling = 'fill'
 const secondsMax = 300
 const objects = Number(process.env.BENCH_OBJECTS ?? 20_000)
 /** Of the requests of each round: on a machine where others work, many short rounds tell more than few long ones. */
 const share = Number(process.env.BENCH_SHARE ?? 1)
 /** Rounds that warm both up. */
 const warmUps = Math.ceil(1 / share)
-const [other, rounds = '10', only] = process.argv.slice(2)
+const { values: flags, positionals } = parseArgs({ options: { postgres: { type: 'boolean' } }, allowPositionals: true })
+const [other, rounds = '10', only] = positionals
 
 type Pair = readonly [Figures, Figures]
 
-if (other === undefined) throw new Error('usage: node --import tsx bench/compare.ts <other checkout> [rounds] [row,…]')
+if (other === undefined) {
+  throw new Error('usage: node --import tsx bench/compare.ts <other checkout> [rounds] [row,…] [--postgres]')
+}
 const bench: Bench = { cores: takeCores(), generator: openSocketGenerator() }
 const sides: Contender[] = []
+const databases: RunningPostgres[] = []
 const peaks: number[] = []
 try {
   for (const checkout of [resolve(other), process.cwd()]) {
-    sides.push((await fill(bench, ashlar({ checkout }), objects)).contender)
+    sides.push((await fill(bench, await kindOf(checkout), objects)).contender)
   }
   const measured = await compare()
   peaks.push(...sides.map(({ server }) => server.memory().peak))
   print(measured)
 } finally {
   for (const side of sides) await discard(side)
+  for (const database of databases) await database.stop()
   await bench.generator.close()
+}
+
+async function kindOf(checkout: string): Promise<ContenderKind> {
+  if (flags.postgres !== true) return ashlar({ checkout })
+  return withDatabase(bench, databases, (places, beside) => ashlarOn(places, beside, checkout))
 }
 
 /** By operation: what each round measured of the other checkout and of this one. */
 async function compare(): Promise<Map<string, Pair[]>> {
   const measured = new Map<string, Pair[]>()
-  const names = [...rows.map(({ name }) => name), 'bulk'].filter(
-    (name) => only === undefined || only.split(',').includes(name),
-  )
-  for (let round = 0; round < Number(rounds) + warmUps; round++) {
+  const all = [...rows.map(({ name }) => name), 'bulk', filling]
+  const names = all.filter((name) => (only === undefined ? name !== filling : only.split(',').includes(name)))
+  // What is new in each round has nothing to warm up.
+  const before = names.every((name) => name === filling) ? 0 : warmUps
+  for (let round = 0; round < Number(rounds) + before; round++) {
     for (const name of names) {
       // Each goes first as often as the other.
       const order = round % 2 === 0 ? [0, 1] : [1, 0]
@@ -66,7 +82,7 @@ async function compare(): Promise<Map<string, Pair[]>> {
         pair[side] = await measureOnce(name, sides[side] as Contender)
         process.stderr.write('.')
       }
-      if (round >= warmUps) measured.set(name, [...(measured.get(name) ?? []), pair as unknown as Pair])
+      if (round >= before) measured.set(name, [...(measured.get(name) ?? []), pair as unknown as Pair])
     }
   }
   return measured
@@ -74,6 +90,11 @@ async function compare(): Promise<Map<string, Pair[]>> {
 
 async function measureOnce(name: string, side: Contender): Promise<Figures> {
   const count = Math.ceil((requests[name] ?? requestsOtherwise) * share)
+  if (name === filling) {
+    const filled = await fill(bench, side.kind, objects)
+    await discard(filled.contender)
+    return filled.bulk
+  }
   if (name === 'bulk') {
     const list = Array.from({ length: count }, () => side.forms.createMany(nextVehicles(side, bulk.objects)))
     return measure(bench, side.server, { ...once(list), connections: bulk.connections })

@@ -27,13 +27,17 @@ export function ashlar({ name = 'Ashlar', checkout = '.', hasLog = false }: Ashl
   }
 }
 
-export function ashlarOn(places: Pick<ContenderKind, 'freshPlace'>, beside: readonly number[]): ContenderKind {
+export function ashlarOn(
+  places: Pick<ContenderKind, 'freshPlace'>,
+  beside: readonly number[],
+  checkout = '.',
+): ContenderKind {
   return {
     name: 'Ashlar on PostgreSQL',
     ...places,
     start: ({ address }, core) => {
       const words = ['serve', '--port', '0', '--fd', `bench=${address}`, '--log-level', 'warn']
-      return startChild([programOf(), ...words, ...withoutChangeLog('bench')], { core, beside })
+      return startChild([programOf(checkout), ...words, ...withoutChangeLog('bench', checkout)], { core, beside })
     },
     setUp: setUpAshlar,
   }
