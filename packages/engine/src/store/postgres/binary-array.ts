@@ -26,7 +26,7 @@ export function textArray(values: readonly string[]): Buffer {
 const headerBytes = 20
 
 function integers(values: readonly number[], type: 'int2' | 'int4', width: 2 | 4): Buffer {
-  const array = begun(values.length, type, values.length * (4 + width))
+  const array = begunArray(values.length, type, values.length * (4 + width))
   setIntegers(array, headerBytes, values, width)
   return array
 }
@@ -45,7 +45,8 @@ function setIntegers(array: Buffer, start: number, values: readonly number[], wi
   return at
 }
 
-function setInt32(array: Buffer, value: number, at: number): number {
+/** Returns where the next one follows. */
+export function setInt32(array: Buffer, value: number, at: number): number {
   array[at] = value >> 24
   array[at + 1] = value >> 16
   array[at + 2] = value >> 8
@@ -57,7 +58,7 @@ function setInt32(array: Buffer, value: number, at: number): number {
 const fewBytes = 32
 
 function elements(values: readonly (Bytes | null)[], type: 'bytea' | 'text'): Buffer {
-  const array = begun(values.length, type, bytesOf(values, 0, values.length, itself))
+  const array = begunArray(values.length, type, bytesOf(values, 0, values.length, itself))
   setElements(array, headerBytes, values, 0, values.length, itself)
   return array
 }
@@ -75,7 +76,7 @@ export function* int4ArrayInPieces<T>(
   all: readonly T[],
   numberOf: (one: T) => number,
 ): Generator<undefined, Buffer, undefined> {
-  const array = begun(all.length, 'int4', all.length * 8)
+  const array = begunArray(all.length, 'int4', all.length * 8)
   let at = headerBytes
   for (let from = 0; from < all.length; from += pieceElements) {
     if (from > 0) yield
@@ -95,7 +96,7 @@ export function* byteaArrayInPieces<T>(
     if (from > 0) yield
     bytes += bytesOf(all, from, Math.min(all.length, from + pieceElements), bytesIn)
   }
-  const array = begun(all.length, 'bytea', bytes)
+  const array = begunArray(all.length, 'bytea', bytes)
   const isLong = all.length > pieceElements || bytes > pieceBytes
   let at = headerBytes
   for (let from = 0; from < all.length; ) {
@@ -135,18 +136,22 @@ function setElements<T>(
   let at = start
   for (let i = from; i < to; i++) {
     const value = bytesIn(all[i] as T)
-    at = setInt32(array, value?.length ?? -1, at)
-    if (value === null) continue
-    const { length } = value
-    if (length > fewBytes) array.set(value, at)
-    else for (let byte = 0; byte < length; byte++) array[at + byte] = value[byte] as number
-    at += length
+    at = value === null ? setInt32(array, -1, at) : setBytes(array, at, value)
   }
   return at
 }
 
+/** An element. Returns where the next one follows. */
+export function setBytes(array: Buffer, start: number, value: Bytes): number {
+  const { length } = value
+  const at = setInt32(array, length, start)
+  if (length > fewBytes) array.set(value, at)
+  else for (let byte = 0; byte < length; byte++) array[at + byte] = value[byte] as number
+  return at + length
+}
+
 /** One dimension, counted from 1; none at all where there is nothing. Absent values are told by their lengths. */
-function begun(length: number, type: keyof typeof elementType, bytes: number): Buffer {
+export function begunArray(length: number, type: keyof typeof elementType, bytes: number): Buffer {
   const array = Buffer.allocUnsafe(length === 0 ? 12 : headerBytes + bytes)
   array.writeInt32BE(length === 0 ? 0 : 1, 0)
   array.writeInt32BE(1, 4)

@@ -18,6 +18,7 @@ import {
 import { inLockOrder, lockStep } from './commit-group.ts'
 import { addPrecondition, isSame, type KeyLock, type RequiredKey, textOf } from './commit-locks.ts'
 import { preconditionKind, procedureFlags } from './commit-parameters.ts'
+import { rowArrays } from './row-arrays.ts'
 import { isUnnumbered } from './unnumbered.ts'
 
 type Put = Extract<Change, { kind: 'put' }>
@@ -184,8 +185,11 @@ export class BulkCall {
       int4Array(locked.map(({ prefixBytes }) => prefixBytes)),
       byteaArray(locked.map(() => null)),
       int4Array(locked.map(() => 0)),
-      ...(yield* rowParameters(buckets, 'added')),
-      ...(yield* rowParameters(buckets, 'blind')),
+      // Without their owners, as there is one.
+      ...(yield* rowArrays(buckets.map(({ placement, added }) => ({ placement, puts: added })))),
+      noNumbers,
+      ...(yield* rowArrays(buckets.map(({ placement, blind }) => ({ placement, puts: blind })))),
+      noNumbers,
       ...(yield* preconditionParameters(expected)),
       ...noRanges,
     ]
@@ -206,24 +210,6 @@ export class BulkCall {
     const put = buckets.flatMap(({ added }) => added)[position - expected.length - 1]
     return absent.find((one) => one.kind === 'absent' && one.key === put?.key) as Precondition
   }
-}
-
-/** Without their owners, as there is one. */
-function* rowParameters(
-  buckets: readonly Bucket[],
-  which: 'added' | 'blind',
-): Generator<undefined, Buffer[], undefined> {
-  const puts: Put[] = []
-  const placements: number[] = []
-  for (const bucket of buckets) {
-    for (const put of bucket[which]) {
-      placements.push(bucket.placement)
-      if (puts.push(put) % pieceSteps === 0) yield
-    }
-  }
-  const ofPlacements = yield* int4ArrayInPieces(placements, (placement) => placement)
-  const ofKeys = yield* byteaArrayInPieces(puts, ({ key }) => key)
-  return [ofPlacements, ofKeys, yield* byteaArrayInPieces(puts, ({ value }) => value), noNumbers]
 }
 
 /** Of what is locked alone: that what is added is to be absent goes without saying. */

@@ -12,7 +12,7 @@ export const fencedSqlState = 'ASH01'
  * The parameters, what is locked and in which order, and what is noted stay as they are within a version of the tables, so that servers which know
  * different versions use whichever is there, at the same time.
  */
-export const commitFunctionVersion = 4
+export const commitFunctionVersion = 5
 
 /** From this version on, the function appends. */
 export const appendingFunctionVersion = 3
@@ -189,9 +189,14 @@ function insertAsNew(keys: string, insert: string, otherwise: string): string {
         END IF;`
 }
 
+/** As rows of a statement, which has them one by one: those of `unnest` of several arrays as a table are all put into a table of the server's own first. */
+function sideBySide(...arrays: readonly string[]): string {
+  return `(SELECT ${arrays.map((array) => `unnest(${array})`).join(', ')})`
+}
+
 function insertNew(schema: string): string {
   const insert = `INSERT INTO ${schema}.kv SELECT p, k, coalesce(x, ''::bytea)
-            FROM unnest(p_new_placements, p_new_keys, p_new_values) AS u(p, k, x)`
+            FROM ${sideBySide('p_new_placements', 'p_new_keys', 'p_new_values')} AS u(p, k, x)`
   const insertSome = `
           WITH inserted AS (
             ${insert} ON CONFLICT DO NOTHING RETURNING key
@@ -301,7 +306,8 @@ function undoInserted(tables: Tables): string {
 function makeChanges(tables: Tables): string {
   const { schema } = tables
   const blindPut = `INSERT INTO ${schema}.kv
-            SELECT p, k, x FROM unnest(p_blind_placements, p_blind_keys, p_blind_values, p_blind_owners) AS u(p, k, x, c)
+            SELECT p, k, x
+            FROM ${sideBySide('p_blind_placements', 'p_blind_keys', 'p_blind_values', 'p_blind_owners')} AS u(p, k, x, c)
             WHERE x IS NOT NULL AND NOT c = ANY (losers) AND NOT ${isUnnumbered(tables)}`
   return `
       IF p_steps & ${procedureFlags.byPlacement} <> 0 THEN
