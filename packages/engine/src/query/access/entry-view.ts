@@ -73,6 +73,11 @@ class EntryView extends ObjectView {
     return this.values[index]
   }
 
+  /** Nothing of it is lent. */
+  override copy(): ObjectView {
+    return this
+  }
+
   override writeShortJson(): boolean {
     return false
   }

@@ -1,10 +1,12 @@
 /** All objects of the classes, container by container; and how many there are, where nothing else is asked of them. */
+import { unreachable } from '../../errors.ts'
 import { containerExtent } from '../../records/object-key.ts'
 import type { ClassSet } from '../../schema/class-set.ts'
-import type { KeyRange } from '../../store/store.ts'
+import type { Bytes, KeyRange } from '../../store/store.ts'
 import { oidFromBytes } from '../../types/oid.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
+import type { LendRows } from '../execute/lent-rows.ts'
 import type { OutputRow } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
@@ -12,6 +14,7 @@ import { Work } from '../functions/work.ts'
 import { decideAtOnce, qualified } from '../operators/filter.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { ObjectAccess } from './access-path.ts'
+import { lendObjects } from './lend-objects.ts'
 import { filterRest, type ObjectScan } from './object-scan.ts'
 
 const countedAtOnce = 4_096
@@ -87,6 +90,19 @@ export class ExtentScan implements ObjectAccess {
       const rows = await filterRest(scan, views, batch.length)
       if (rows.length > 0) yield rows
     }
+  }
+
+  lent(scan: ObjectScan): LendRows<ObjectView> | undefined {
+    const { context } = scan
+    return lendObjects(
+      scan,
+      () => this.extents(context),
+      true,
+      () => {
+        const read = (key: Bytes, record: Bytes): ObjectView => context.reader.view(undefined, key, record)
+        return { read, later: () => unreachable('an object is read at once') }
+      },
+    )
   }
 
   /** One row that says it so many times: the keys of the objects tell. */

@@ -9,6 +9,7 @@ import { type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { BoundAggregate, BoundClauses } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
+import type { LendRows } from '../execute/lent-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import { qualified } from '../operators/filter.ts'
@@ -16,6 +17,7 @@ import type { Planning } from '../operators/planning.ts'
 import type { AccessPath, ObjectAccess } from './access-path.ts'
 import { attributesReadBy, entryView, type PartRead, partsRead } from './entry-view.ts'
 import { IndexScan, planIndexScan } from './index-scan.ts'
+import { lendObjects } from './lend-objects.ts'
 import { filterRest, type ObjectScan } from './object-scan.ts'
 import { type Condition, ownConditions } from './sargable-predicates.ts'
 
@@ -128,6 +130,20 @@ export class IndexOnlyScan implements ObjectAccess {
       if (extreme.isLeast) yield* this.firstOf(scan, range, false)
       if (extreme.isGreatest) yield* this.firstOf(scan, range, true)
     }
+  }
+
+  lent(scan: ObjectScan): LendRows<ObjectView> | undefined {
+    if (this.extreme !== undefined) return undefined
+    const { evaluation, context } = scan
+    return lendObjects(
+      scan,
+      () => this.scan.ranges(evaluation, context),
+      false,
+      () => ({
+        read: (key) => entryView(this.parts, key),
+        later: async (value) => (await this.whole(scan, [oidFromBytes(value, 0)]))[0] as ObjectView,
+      }),
+    )
   }
 
   /** The first that has a value. */

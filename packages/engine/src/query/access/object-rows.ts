@@ -2,6 +2,7 @@
 
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
+import type { LendRows } from '../execute/lent-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import { filterOperator } from '../operators/filter.ts'
@@ -9,6 +10,13 @@ import type { OidAccess } from './access-path.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
 import { entriesAtOnce, fetchObjects, type ObjectScan } from './object-scan.ts'
 import { areRowsInOrder, type SourcePlan } from './source-plan.ts'
+
+interface ObjectRows {
+  readonly rows: AsyncGenerator<ObjectView[]>
+  /** The same lent one by one, where that can be: either these are taken or `rows`. */
+  readonly lent: LendRows<ObjectView> | undefined
+  readonly operator: ExplainNode
+}
 
 /**
  * Batches of qualifying objects. `wanted`: how many are taken in the order asked for; undefined = all of them. `skipped`: how many of these are
@@ -21,7 +29,7 @@ export function objectRows(
   context: StatementContext,
   wanted: number | undefined,
   skipped = 0,
-): { readonly rows: AsyncGenerator<ObjectView[]>; readonly operator: ExplainNode } {
+): ObjectRows {
   const { access, considered } = chosen
   const { filter, classes } = plan
   const source = access.describe(plan.className)
@@ -34,12 +42,13 @@ export function objectRows(
   const unseen = !isPartial && areRowsInOrder(plan, access) ? skipped : 0
   const scan: ObjectScan = { classes, entries, filter, evaluation, context, source, filterOperator: filtered, unseen }
   const rows = 'oids' in access ? objectsOf(access, scan, wanted) : access.objects(scan, wanted)
+  const lent = 'oids' in access ? undefined : access.lent?.(scan)
   const operator = filtered ?? source
   if (considered?.isScanOfMany === true) {
     const hint = plan.hint(wanted)
     if (hint !== undefined) operator.hint = hint
   }
-  return { rows: context.measured(rows, operator), operator }
+  return { rows: context.measured(rows, operator), lent, operator }
 }
 
 function objectsOf(access: OidAccess, scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {

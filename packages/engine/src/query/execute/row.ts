@@ -6,6 +6,8 @@ import type { ObjectView } from '../evaluate/object-view.ts'
 export interface RowKind<R> {
   /** Makes the row the one that expressions see; undefined = no row at all, as for aggregates over nothing. */
   enter(evaluation: EvaluationContext, row: R | undefined): void
+  /** One that stays valid where the row is lent. */
+  kept(row: R): R
   /** About how many bytes a kept row takes. */
   bytesOf(row: R): number
 }
@@ -37,6 +39,7 @@ export function objectRowKind(slot: number): RowKind<ObjectView> {
     enter(evaluation, row) {
       evaluation.slots[slot] = row
     },
+    kept: (row) => row.copy(),
     bytesOf: ({ record }) => record.length + 100,
   }
 }

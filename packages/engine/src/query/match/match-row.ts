@@ -22,6 +22,7 @@ export const matchRowKind: RowKind<MatchRow> = {
     const slots = row?.slots
     for (let i = 0; i < evaluation.slots.length; i++) evaluation.slots[i] = slots?.[i]
   },
+  kept: (row) => row,
   bytesOf({ slots }) {
     let bytes = slots.length * slotBytes
     for (const held of slots) {

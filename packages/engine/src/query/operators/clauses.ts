@@ -1,6 +1,7 @@
 /** The operators that a statement's clauses ask for, in the order in which rows pass them. */
 import type { BoundClauses } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import type { LendRows } from '../execute/lent-rows.ts'
 import type { OutputRow, RowBatches, RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
@@ -53,6 +54,7 @@ export async function runClauses<R>(
 
 interface Input<R> {
   readonly rows: RowBatches<R>
+  readonly lent?: LendRows<R> | undefined
   readonly operator: ExplainNode
   readonly isOrdered: boolean
 }

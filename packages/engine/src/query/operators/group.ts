@@ -7,15 +7,19 @@ import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context
 import { elementBytes, textBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { groupKey, keyWriter, type WriteKey } from '../evaluate/value-key.ts'
 import { evaluateConstant, evaluateRows } from '../execute/evaluate-rows.ts'
-import { enterOutput, type OutputRow, type RowBatches, type RowKind } from '../execute/row.ts'
+import type { RowTaker } from '../execute/lent-rows.ts'
+import { enterOutput, type OutputRow, type RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { rowOperatorPlan } from '../explain/explain-node.ts'
+import { turnDue } from '../functions/work.ts'
 import { queryError } from '../language/query-error.ts'
 import { isNullOf } from '../values/compare.ts'
 import type { ValueType } from '../values/value-type.ts'
+import { isOfRecord } from './filter.ts'
+import { GroupsByValues } from './groups-by-values.ts'
 import { inTurns } from './pieces-in-turns.ts'
 import type { Planning } from './planning.ts'
-import { later, type PlanOperator, pipeline } from './row-operator.ts'
+import { later, type Pipeline, type PlanOperator, pipeline } from './row-operator.ts'
 
 interface AggregatePlan {
   readonly function: AggregateName
@@ -31,6 +35,8 @@ interface GroupPlan {
   readonly keys: readonly { readonly evaluate: Evaluate; readonly write: WriteKey }[]
   readonly aggregates: readonly AggregatePlan[]
   readonly having: Evaluate | undefined
+  /** Keys and operands are of the rows' records alone: nothing has to be waited for. */
+  readonly areOfRecords: boolean
 }
 
 /** Always the first operator, since it takes the rows of the source as they are. */
@@ -42,7 +48,7 @@ export const planGroup: PlanOperator = (clauses, planning) => {
   return {
     run(input, { kind, evaluation, context }) {
       const operator = rowOperatorPlan('group', details, [input.operator])
-      const groups = later(() => groupRows(input.source, plan, kind, evaluation, context))
+      const groups = later(() => groupRows(input, plan, kind, evaluation, context))
       return pipeline(groups, operator, input, context)
     },
   }
@@ -62,6 +68,9 @@ function planGroups({ groupBy, aggregates, having }: BoundClauses, { compiler }:
       span: { start, end },
     })),
     having: having === undefined ? undefined : compiler.compile(having),
+    areOfRecords: [...groupBy, ...aggregates.map(({ operand }) => operand)].every(
+      (bound) => !bound || isOfRecord(bound),
+    ),
   }
 }
 
@@ -91,18 +100,70 @@ const groupBytes = 200
 const rowsBetweenLooks = 7
 
 async function groupRows<R>(
-  batches: RowBatches<R>,
+  { source, lent }: Pipeline<R>,
   plan: GroupPlan,
   kind: RowKind<R>,
   evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<OutputRow<R>[]> {
-  const { keys, aggregates } = plan
-  const { memory } = evaluation
-  const writers = keys.map(({ write }) => write)
-  const groups: Group<R>[] = []
-  const byKey = new SteadyMap<string, Group<R>>()
-  for await (const rows of batches) {
+  const groups = new Groups(plan, kind, evaluation, context)
+  if (lent !== undefined && plan.areOfRecords) await lent(groups)
+  else for await (const rows of source) await groups.takeAll(rows)
+  const rows = await rowsOfGroups(groups.all(), plan, evaluation, context)
+  return plan.having === undefined ? rows : having(rows, plan.having, kind, evaluation, context)
+}
+
+/** Groups by their keys, and those that rows were added to by the values of the keys. */
+class Groups<R> implements RowTaker<R> {
+  private readonly plan: GroupPlan
+  private readonly kind: RowKind<R>
+  private readonly evaluation: EvaluationContext
+  private readonly context: StatementContext
+  private readonly writers: readonly WriteKey[]
+  private readonly groups: Group<R>[] = []
+  private readonly byKey = new SteadyMap<string, Group<R>>()
+  private readonly byValues: GroupsByValues<Group<R>>
+  /** Of the row at hand. */
+  private readonly values: unknown[]
+  private readonly operands: unknown[]
+
+  constructor(plan: GroupPlan, kind: RowKind<R>, evaluation: EvaluationContext, context: StatementContext) {
+    this.plan = plan
+    this.kind = kind
+    this.evaluation = evaluation
+    this.context = context
+    this.writers = plan.keys.map(({ write }) => write)
+    this.byValues = new GroupsByValues((bytes) => context.hold(0, bytes))
+    this.values = plan.keys.map(() => null)
+    this.operands = plan.aggregates.map(() => undefined)
+  }
+
+  take(row: R): boolean {
+    const { plan, evaluation, values, operands } = this
+    this.kind.enter(evaluation, row)
+    try {
+      const { keys, aggregates } = plan
+      for (let i = 0; i < keys.length; i++) values[i] = keys[i]?.evaluate(evaluation)
+      for (let i = 0; i < aggregates.length; i++) operands[i] = aggregates[i]?.operand?.(evaluation)
+    } catch (error) {
+      if (error !== turnDue) throw error
+      return false
+    }
+    const known = this.byValues.find(values)
+    const group = known ?? this.groupOf(groupKey(this.writers, values), row)
+    if (known === undefined) this.byValues.add(values, group)
+    accumulate(group, plan.aggregates, operands, evaluation, this.context)
+    return true
+  }
+
+  takeLater(row: R): Promise<void> {
+    return this.takeAll([row])
+  }
+
+  async takeAll(rows: readonly R[]): Promise<void> {
+    const { plan, kind, evaluation, context, writers } = this
+    const { keys, aggregates } = plan
+    const { memory } = evaluation
     let bytes = 0
     const hold = (value: unknown): void => {
       const more = valueBytes(value)
@@ -120,23 +181,29 @@ async function groupRows<R>(
     const evaluated = seen instanceof Promise ? await seen : seen
     memory.chargeStatement(-bytes)
     for (const [i, { key, operands }] of evaluated.entries()) {
-      let group = byKey.get(key)
-      if (group === undefined) {
-        group = newGroup<R>(plan, rows[i] as R)
-        context.hold(1, groupBytes + textBytes(key.length) + kind.bytesOf(rows[i] as R))
-        groups.push(group)
-        byKey.set(key, group)
-      }
-      accumulate(group, aggregates, operands, evaluation, context)
+      accumulate(this.groupOf(key, rows[i] as R), aggregates, operands, evaluation, context)
       if ((i & rowsBetweenLooks) === rowsBetweenLooks && context.isTurnDue) await context.turn()
     }
     const pause = context.yieldIfDue()
     if (pause !== undefined) await pause
   }
-  // Aggregates over nothing are still a row; groups of nothing are none.
-  if (groups.length === 0 && keys.length === 0) groups.push(newGroup<R>(plan, undefined))
-  const rows = await rowsOfGroups(groups, plan, evaluation, context)
-  return plan.having === undefined ? rows : having(rows, plan.having, kind, evaluation, context)
+
+  all(): readonly Group<R>[] {
+    const { groups, plan } = this
+    // Aggregates over nothing are still a row; groups of nothing are none.
+    return groups.length === 0 && plan.keys.length === 0 ? [newGroup<R>(plan, undefined)] : groups
+  }
+
+  private groupOf(key: string, row: R): Group<R> {
+    const found = this.byKey.get(key)
+    if (found !== undefined) return found
+    const { plan, kind } = this
+    const group = newGroup<R>(plan, kind.kept(row))
+    this.context.hold(1, groupBytes + textBytes(key.length) + kind.bytesOf(row))
+    this.groups.push(group)
+    this.byKey.set(key, group)
+    return group
+  }
 }
 
 async function rowsOfGroups<R>(
@@ -183,7 +250,8 @@ function accumulate<R>(
   evaluation: EvaluationContext,
   context: StatementContext,
 ): void {
-  for (const [i, accumulator] of accumulators.entries()) {
+  for (let i = 0; i < accumulators.length; i++) {
+    const accumulator = accumulators[i] as Accumulator
     const plan = aggregates[i] as AggregatePlan
     const value = operands[i]
     if (plan.operandType !== undefined && isNullOf(plan.operandType, value)) continue

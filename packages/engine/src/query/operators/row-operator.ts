@@ -1,6 +1,7 @@
 /** What an operator on rows is: planned with the clauses of a statement, shown by EXPLAIN, and run on the rows as they come. */
 import type { BoundClauses } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import type { LendRows } from '../execute/lent-rows.ts'
 import type { OutputRow, RowBatches, RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
@@ -21,6 +22,8 @@ export interface Pipeline<R> {
   readonly operator: ExplainNode
   /** The rows of the source, for the first operator: either these or `rows` are taken. */
   readonly source: RowBatches<R>
+  /** The same lent one by one, where the source can do that. */
+  readonly lent?: LendRows<R> | undefined
   /** The rows come in the order asked for. */
   readonly isOrdered: boolean
 }
