@@ -20,7 +20,7 @@ interface DemoOptions {
 
 const command = new Command('demo')
   .description('Start a server with a federated database `flights`, loaded with real data when it is empty.')
-  .option('--data <dir>', 'where the data is kept', './data/demo')
+  .option('--data <dir>', 'data directory', './data/demo')
   .option('--from <dir>', 'load airlines.csv, airports.csv, routes.csv and flights*.csv[.gz] from this folder')
   .option('--port <number>', 'port to listen on; 0 = any free one', '8185')
   .option('--no-load', 'serve only')

@@ -85,10 +85,10 @@ export function commandTable(): string[][] {
     const own = words === 'ashlar serve' ? [] : ownOptions(command)
     const options = own.map((option) => `${code(option.flags)} ${escaped(textOf(option))}`).join('<br>')
     const groups = new Set(optionsOf(command).map(({ helpGroupHeading }) => helpGroupHeading))
-    const where = groups.has(machineGroup) ? 'yes, or here' : groups.has('Connection:') ? 'yes' : ''
+    const where = groups.has(machineGroup) ? 'yes, or locally' : groups.has('Connection:') ? 'yes' : ''
     return [code(usageOf(words, command)), escaped(command.description()), where, options]
   })
-  return [['Command', 'Does', 'Of a server', 'Options of its own'], ...rows]
+  return [['Command', 'Description', 'Uses a server', 'Options'], ...rows]
 }
 
 function code(text: string): string {

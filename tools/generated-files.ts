@@ -74,11 +74,11 @@ function errorTable(): string[][] {
     const { status, title, isRepeatable } = problemEntry(type)
     return [`\`${type}\``, String(status), isRepeatable ? 'yes' : '', title]
   })
-  return [['Type', 'Status', 'May be repeated', 'Title'], ...rows]
+  return [['Type', 'Status', 'May be retried', 'Title'], ...rows]
 }
 
 function settingsTable(): string[][] {
-  const code = (text: string): string => (text === '' ? '' : `\`${text}\``)
+  const code = (text: string): string => (text === '' ? '' : `\`${text.replaceAll('|', '\\|')}\``)
   const rows = settings.map((setting) => {
     const { field, option = '', isRepeatable, help, inFile = field } = setting
     const variable = option === '' ? '' : `${code(variableOf(option))}${isRepeatable === true ? ' (commas)' : ''}`

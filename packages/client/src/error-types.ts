@@ -9,11 +9,11 @@ export const errorTypes = {
   MalformedRequest: { status: 400, isRepeatable: false },
   /** A value has the wrong JSON type. */
   MalformedValue: { status: 400, isRepeatable: false },
-  /** The OID is not well formed. */
+  /** The OID is malformed. */
   MalformedOid: { status: 400, isRepeatable: false },
   /** The body has a field that the operation does not know. */
   UnknownField: { status: 400, isRepeatable: false },
-  /** The query is not well formed. */
+  /** The query has a syntax error. */
   QuerySyntaxError: { status: 400, isRepeatable: false },
   /** The class does not exist. */
   ClassNotFound: { status: 404, isRepeatable: false },
@@ -23,7 +23,7 @@ export const errorTypes = {
   ObjectNotFound: { status: 404, isRepeatable: false },
   /** The index does not exist. */
   IndexNotFound: { status: 404, isRepeatable: false },
-  /** The caller may not do this. */
+  /** The caller is not permitted to do this. */
   Forbidden: { status: 403, isRepeatable: false },
   /** A unique index already holds these key values. */
   UniqueViolation: { status: 409, isRepeatable: false },
@@ -35,7 +35,7 @@ export const errorTypes = {
   SuperClassMismatch: { status: 409, isRepeatable: false },
   /** The attribute is used by an index or a link. */
   AttributeInUse: { status: 409, isRepeatable: false },
-  /** The class is still used. */
+  /** The class is still in use. */
   ClassInUse: { status: 409, isRepeatable: false },
   /** Stored values do not fit the changed attribute. */
   ValuesWouldBeLost: { status: 409, isRepeatable: false },
@@ -45,15 +45,15 @@ export const errorTypes = {
   ClassIsReferenceable: { status: 409, isRepeatable: false },
   /** The index already exists. */
   IndexExists: { status: 409, isRepeatable: false },
-  /** The same request is still under way. */
+  /** The same request is still in progress. */
   RequestInProgress: { status: 409, isRepeatable: true },
-  /** The request was carried out before, and its reply is not kept. */
+  /** The request was already executed, and its reply was not kept. */
   ReplyNotKept: { status: 409, isRepeatable: false },
   /** The statement was stopped. */
   StatementStopped: { status: 409, isRepeatable: false },
   /** The federated database has no change log. */
   ChangeLogOff: { status: 409, isRepeatable: false },
-  /** The changes behind the position are no longer kept. */
+  /** The changes after this position are no longer kept. */
   ChangesGone: { status: 410, isRepeatable: false },
   /** The object does not meet the condition of the request. */
   PreconditionFailed: { status: 412, isRepeatable: false },
@@ -65,7 +65,7 @@ export const errorTypes = {
   AmbiguousAttribute: { status: 422, isRepeatable: false },
   /** The name is not allowed. */
   InvalidName: { status: 422, isRepeatable: false },
-  /** The definition is not possible. */
+  /** The definition is not valid. */
   InvalidDefinition: { status: 422, isRepeatable: false },
   /** The class is the root of all classes. */
   ClassIsInternal: { status: 422, isRepeatable: false },
@@ -73,19 +73,19 @@ export const errorTypes = {
   ClassNotReferenceable: { status: 422, isRepeatable: false },
   /** The attribute cannot be a key attribute. */
   AttributeNotIndexable: { status: 422, isRepeatable: false },
-  /** The value is not possible for the attribute. */
+  /** The attribute does not allow this value. */
   ValueNotAllowed: { status: 422, isRepeatable: false },
-  /** The reference does not name a fitting object. */
+  /** The reference does not name a suitable object. */
   InvalidReference: { status: 422, isRepeatable: false },
-  /** The query cannot be carried out. */
+  /** The query cannot be executed. */
   QueryError: { status: 422, isRepeatable: false },
-  /** The Idempotency-Key belongs to another request. */
+  /** The Idempotency-Key was used for another request. */
   IdempotencyKeyReused: { status: 422, isRepeatable: false },
   /** A limit of the server is exceeded. */
   LimitExceeded: { status: 422, isRepeatable: false },
-  /** The client follows the changes too often at once. */
+  /** The client has too many change streams open. */
   TooManyFollowers: { status: 429, isRepeatable: true },
-  /** The client has too many statements under way. */
+  /** The client has too many statements running. */
   TooManyStatements: { status: 429, isRepeatable: true },
   /** Too many concurrent changes. */
   TransactionContention: { status: 503, isRepeatable: true },
@@ -111,11 +111,11 @@ export const errorTypes = {
   UnknownParameter: { status: 400, isRepeatable: false },
   /** The URL is malformed. */
   MalformedUrl: { status: 400, isRepeatable: false },
-  /** The server has to know who asks. */
+  /** Authentication is required. */
   Unauthenticated: { status: 401, isRepeatable: false },
-  /** The server was started without shutdown allowed. */
+  /** The server was started without --allow-shutdown. */
   ShutdownNotAllowed: { status: 403, isRepeatable: false },
-  /** Pages of other origins may not use the server. */
+  /** Web pages of other origins may not use the server. */
   ForbiddenOrigin: { status: 403, isRepeatable: false },
   /** There is no such user. */
   UserNotFound: { status: 404, isRepeatable: false },
@@ -125,41 +125,41 @@ export const errorTypes = {
   RoleNotFound: { status: 404, isRepeatable: false },
   /** The federated database does not exist. */
   FederatedDatabaseNotFound: { status: 404, isRepeatable: false },
-  /** The server keeps no audit log. */
+  /** The server has no audit log. */
   AuditLogNotConfigured: { status: 404, isRepeatable: false },
   /** There is no such webhook. */
   WebhookNotFound: { status: 404, isRepeatable: false },
   /** There is no such dead letter. */
   DeadLetterNotFound: { status: 404, isRepeatable: false },
-  /** There is no such statement under way. */
+  /** No such statement is running. */
   StatementNotFound: { status: 404, isRepeatable: false },
   /** The path does not exist. */
   ResourceNotFound: { status: 404, isRepeatable: false },
-  /** The path does not have this method. */
+  /** The path does not support this method. */
   MethodNotAllowed: { status: 405, isRepeatable: false },
   /** The operation cannot produce what Accept asks for. */
   NotAcceptable: { status: 406, isRepeatable: false },
   /** The request did not arrive in time. */
   RequestTimeout: { status: 408, isRepeatable: false },
-  /** There is such a user already. */
+  /** The user already exists. */
   UserExists: { status: 409, isRepeatable: false },
-  /** There is such a role already. */
+  /** The role already exists. */
   RoleExists: { status: 409, isRepeatable: false },
-  /** The role is granted to somebody. */
+  /** The role is still assigned to somebody. */
   RoleInUse: { status: 409, isRepeatable: false },
   /** No administrator would be left. */
   LastAdministrator: { status: 409, isRepeatable: false },
   /** The server was started without authentication. */
   AuthenticationOff: { status: 409, isRepeatable: false },
-  /** The receiver of a webhook has not taken it. */
+  /** The webhook receiver did not accept the delivery. */
   DeliveryFailed: { status: 409, isRepeatable: false },
-  /** The name of a user is not one. */
+  /** The user name is not valid. */
   InvalidUserName: { status: 422, isRepeatable: false },
-  /** A role cannot be granted so. */
+  /** The roles cannot be assigned. */
   InvalidGrant: { status: 422, isRepeatable: false },
-  /** The role cannot be so. */
+  /** The role is not valid. */
   InvalidRole: { status: 422, isRepeatable: false },
-  /** The token cannot be so. */
+  /** The token settings are not valid. */
   InvalidToken: { status: 422, isRepeatable: false },
   /** The password is too short or too long. */
   WeakPassword: { status: 422, isRepeatable: false },
@@ -175,11 +175,11 @@ export const errorTypes = {
   UnknownHost: { status: 421, isRepeatable: false },
   /** The headers of the request are too large. */
   HeadersTooLarge: { status: 431, isRepeatable: false },
-  /** The keys of the issuer of a token are not at hand. */
+  /** The signing keys of the token issuer are not available. */
   IssuerUnavailable: { status: 503, isRepeatable: true },
   /** The audit log cannot be written. */
   AuditLogUnavailable: { status: 503, isRepeatable: true },
-  /** The body is of a type that the operation does not take. */
+  /** The operation does not accept a body of this media type. */
   UnsupportedMediaType: { status: 415, isRepeatable: false },
 } as const
 

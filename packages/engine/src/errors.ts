@@ -32,9 +32,9 @@ export const errorCatalogue = {
   // What the request says cannot be understood.
   MalformedRequest: { kind: 'malformed', title: 'The request cannot be understood' },
   MalformedValue: { kind: 'malformed', title: 'A value has the wrong JSON type' },
-  MalformedOid: { kind: 'malformed', title: 'The OID is not well formed' },
+  MalformedOid: { kind: 'malformed', title: 'The OID is malformed' },
   UnknownField: { kind: 'malformed', title: 'The body has a field that the operation does not know' },
-  QuerySyntaxError: { kind: 'malformed', title: 'The query is not well formed' },
+  QuerySyntaxError: { kind: 'malformed', title: 'The query has a syntax error' },
 
   // What the URL addresses does not exist.
   ClassNotFound: { kind: 'notFound', title: 'The class does not exist' },
@@ -43,7 +43,7 @@ export const errorCatalogue = {
   IndexNotFound: { kind: 'notFound', title: 'The index does not exist' },
 
   // The request is understood, and whoever sends it may not do that.
-  Forbidden: { kind: 'forbidden', title: 'The caller may not do this' },
+  Forbidden: { kind: 'forbidden', title: 'The caller is not permitted to do this' },
 
   // The request conflicts with what is stored.
   UniqueViolation: { kind: 'conflict', title: 'A unique index already holds these key values' },
@@ -51,22 +51,22 @@ export const errorCatalogue = {
   AttributeExists: { kind: 'conflict', title: 'The attribute already exists with another definition' },
   SuperClassMismatch: { kind: 'conflict', title: 'The class has another superclass' },
   AttributeInUse: { kind: 'conflict', title: 'The attribute is used by an index or a link' },
-  ClassInUse: { kind: 'conflict', title: 'The class is still used' },
+  ClassInUse: { kind: 'conflict', title: 'The class is still in use' },
   ValuesWouldBeLost: { kind: 'conflict', title: 'Stored values do not fit the changed attribute' },
   ClassIsEmbedded: { kind: 'conflict', title: 'The class is used as an embedded attribute type' },
   ClassIsReferenceable: { kind: 'conflict', title: 'A referenceable class cannot become embeddable' },
   IndexExists: { kind: 'conflict', title: 'The index already exists' },
 
   // The request was sent before, with the same Idempotency-Key.
-  RequestInProgress: { kind: 'conflict', title: 'The same request is still under way', isRepeatable: true },
-  ReplyNotKept: { kind: 'conflict', title: 'The request was carried out before, and its reply is not kept' },
+  RequestInProgress: { kind: 'conflict', title: 'The same request is still in progress', isRepeatable: true },
+  ReplyNotKept: { kind: 'conflict', title: 'The request was already executed, and its reply was not kept' },
 
   // Somebody else ended what the request began.
   StatementStopped: { kind: 'conflict', title: 'The statement was stopped' },
 
   // What was changed is told from a position on.
   ChangeLogOff: { kind: 'conflict', title: 'The federated database has no change log' },
-  ChangesGone: { kind: 'gone', title: 'The changes behind the position are no longer kept' },
+  ChangesGone: { kind: 'gone', title: 'The changes after this position are no longer kept' },
 
   // The request names a version that is not the present one.
   PreconditionFailed: { kind: 'precondition', title: 'The object does not meet the condition of the request' },
@@ -76,19 +76,19 @@ export const errorCatalogue = {
   UnknownAttribute: { kind: 'unprocessable', title: 'The body names an attribute that does not exist' },
   AmbiguousAttribute: { kind: 'unprocessable', title: 'The attribute name is ambiguous' },
   InvalidName: { kind: 'unprocessable', title: 'The name is not allowed' },
-  InvalidDefinition: { kind: 'unprocessable', title: 'The definition is not possible' },
+  InvalidDefinition: { kind: 'unprocessable', title: 'The definition is not valid' },
   ClassIsInternal: { kind: 'unprocessable', title: 'The class is the root of all classes' },
   ClassNotReferenceable: { kind: 'unprocessable', title: 'The class is not referenceable' },
   AttributeNotIndexable: { kind: 'unprocessable', title: 'The attribute cannot be a key attribute' },
-  ValueNotAllowed: { kind: 'unprocessable', title: 'The value is not possible for the attribute' },
-  InvalidReference: { kind: 'unprocessable', title: 'The reference does not name a fitting object' },
-  QueryError: { kind: 'unprocessable', title: 'The query cannot be carried out' },
-  IdempotencyKeyReused: { kind: 'unprocessable', title: 'The Idempotency-Key belongs to another request' },
+  ValueNotAllowed: { kind: 'unprocessable', title: 'The attribute does not allow this value' },
+  InvalidReference: { kind: 'unprocessable', title: 'The reference does not name a suitable object' },
+  QueryError: { kind: 'unprocessable', title: 'The query cannot be executed' },
+  IdempotencyKeyReused: { kind: 'unprocessable', title: 'The Idempotency-Key was used for another request' },
   LimitExceeded: { kind: 'unprocessable', title: 'A limit of the server is exceeded' },
 
   // The client has more under way than it may.
-  TooManyFollowers: { kind: 'tooMany', title: 'The client follows the changes too often at once', isRepeatable: true },
-  TooManyStatements: { kind: 'tooMany', title: 'The client has too many statements under way', isRepeatable: true },
+  TooManyFollowers: { kind: 'tooMany', title: 'The client has too many change streams open', isRepeatable: true },
+  TooManyStatements: { kind: 'tooMany', title: 'The client has too many statements running', isRepeatable: true },
 
   // Nothing was done: try again.
   TransactionContention: { kind: 'unavailable', title: 'Too many concurrent changes', isRepeatable: true },
@@ -174,7 +174,7 @@ export function fatalFailure(message: string): AshlarError {
  */
 export function withoutEffect(error: unknown): unknown {
   if (!(error instanceof AshlarError) || error.type !== 'OutcomeUnknown') return error
-  return new AshlarError('StoreUnavailable', `${error.message} It only prepared the change, of which nothing was made.`)
+  return new AshlarError('StoreUnavailable', `${error.message} It only prepared the change; nothing was changed.`)
 }
 
 /** Whether the store could not be reached, before a commit was sent or after. */

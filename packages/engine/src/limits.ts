@@ -2,76 +2,76 @@
 import { assert } from './errors.ts'
 
 export interface EngineLimits {
-  /** Attributes a class may have, inherited ones included. */
+  /** Attributes per class, including inherited ones. */
   readonly classAttributesMax: number
-  /** Key attributes an index may have. */
+  /** Key attributes per index. */
   readonly indexKeyAttributesMax: number
-  /** How often a transaction is tried again after a conflict, before the client is told to. */
+  /** Attempts at a transaction after conflicts, before the client is asked to retry. */
   readonly transactionAttemptsMax: number
-  /** Objects that an index build reads and commits at a time. */
+  /** Batch size of an index build: objects that are read and committed together. */
   readonly indexBuildBatchObjects: number
-  /** How often a process that builds an index or changes a type shows that it lives; unchanged thrice, it is taken for gone. */
+  /** Heartbeat interval of a process that builds an index or changes a type; after three missed heartbeats it is considered dead. */
   readonly heartbeatIntervalMs: number
-  /** How long a snapshot may be held: the data file grows by what is written meanwhile. */
+  /** Maximum age of a snapshot; while it is open, the data file grows by all that is written. */
   readonly snapshotMsMax: number
-  /** The same for work of operators: Verify, Statistics, changes of the schema that look at all objects. */
+  /** The same for administrative work: Verify, Statistics, and schema changes that read all objects. */
   readonly longSnapshotMsMax: number
-  /** How long the server may work on a text of statements, or on each transaction of one; waiting for a reader of the reply, or for its turn beside others, does not count. */
+  /** Time limit for running the statements of a query, or each of its transactions; time spent waiting for the client to read, or yielding to other requests, does not count. */
   readonly statementMsMax: number
-  /** Characters of a text of statements. */
+  /** Length of the text of a query. */
   readonly queryCharactersMax: number
-  /** Words, values and symbols of one statement: it is parsed and planned at once. */
+  /** Tokens (words, values and symbols) in one statement, which is parsed and planned without yielding. */
   readonly statementTokensMax: number
-  /** Rows that a statement sorts or groups in memory. */
+  /** Rows that one statement may sort or group in memory. */
   readonly sortedRowsMax: number
   /**
-   * What one request holds in memory for its statements: variables, texts and lists that are built, rows that are sorted, grouped or
-   * collected, and the reply to a change.
+   * Memory of one request for its statements: variables, strings and lists being built, rows being sorted, grouped or collected, and the
+   * reply to a change.
    */
   readonly statementBytesMax: number
-  /** What one transaction holds in memory until its commit: objects that it changes, records and index entries. */
+  /** Memory of one transaction until its commit: changed objects, records and index entries. */
   readonly transactionBytesMax: number
-  /** Both, of all requests of a process together; up to 1 MiB of each does not count. */
+  /** `statementBytesMax` and `transactionBytesMax` together, for all requests of a process; up to 1 MiB of each request does not count. */
   readonly statementsBytesMax: number
-  /** UTF-16 units of a text that an expression gives: no longer one could be stored. */
+  /** Length, in UTF-16 code units, of a string that an expression returns; longer strings could not be stored. */
   readonly textCharactersMax: number
-  /** The reply to a text that changes something: it is held until the commit. */
+  /** Size of the reply to a query that changes data, which is held in memory until the commit. */
   readonly changeReplyBytesMax: number
-  /** Objects that one transaction of a text, of a batch or of an array of creations creates, changes or deletes. */
+  /** Objects that one transaction (of a query, a batch, or an array of objects to create) creates, changes or deletes. */
   readonly changedObjectsMax: number
-  /** Entries of the store (objects, index entries, links) that one change writes in one transaction: other writers wait for it meanwhile. */
+  /** Store entries (objects, index entries, links) written by one transaction; other writers wait while it commits. */
   readonly commitEntriesMax: number
-  /** What it writes, keys and values, what it overwrites itself included. */
+  /** Bytes (keys and values) written by one transaction, including values that it overwrites itself. */
   readonly commitBytesMax: number
-  /** Edges that the walks of one statement may try. */
+  /** Edges that the path searches of one statement may try. */
   readonly pathExpansionsMax: number
-  /** The largest bound that a walk of variable length may be given. */
+  /** Largest bound that can be given for a variable-length path. */
   readonly walkEdgesMax: number
-  /** Operations of one batch. */
+  /** Operations in one batch. */
   readonly transactionOperationsMax: number
-  /** How long the operations of one batch, or the creations of one array, may run, all attempts together; looked at between them. */
+  /** Time limit for the operations of one batch, or for creating an array of objects, over all attempts; checked between operations. */
   readonly transactionMsMax: number
-  /** Objects over which an index can be built as part of a transaction. */
+  /** Largest number of objects for which an index can be built within a transaction. */
   readonly transactionIndexObjectsMax: number
-  /** Builds of indexes that go on in the background in one process; those that a process takes over from another are not refused. */
+  /** Index builds running in the background, per process; builds taken over from another process are not refused. */
   readonly backgroundBuildsMax: number
-  /** How long it is known at least that a request with an Idempotency-Key has been carried out. */
+  /** How long, at least, the receipt of a request with an Idempotency-Key is kept. */
   readonly receiptMs: number
-  /** The reply that is kept of such a request; of a larger one it is only known that there was one. */
+  /** Largest reply that is kept with a receipt; of a larger reply, only its existence is recorded. */
   readonly receiptReplyBytesMax: number
-  /** What one process keeps in all of replies over 4 KiB at once, and again in each `receiptMs`; of further ones it is only known that there were. */
+  /** Total size of replies over 4 KiB that one process keeps with receipts at once, and again in each `receiptMs`; of further replies, only their existence is recorded. */
   readonly receiptRepliesBytesMax: number
-  /** How often what is no longer to be kept is removed, half as much more or less, so that processes do not do so at once. */
+  /** Interval at which expired receipts are removed, varied by up to half so that processes do not do it simultaneously. */
   readonly receiptRemovalMs: number
-  /** For how long what was changed is kept in the change log at least, unless that is larger than it may be. */
+  /** Retention of the change log: commits are kept at least this long, unless the log exceeds `changeLogBytesMax`. */
   readonly changeLogMs: number
-  /** What the change log takes at most; the oldest commits are removed first, the latest one never. */
+  /** Maximum size of the change log; the oldest commits are removed first, the latest one never. */
   readonly changeLogBytesMax: number
-  /** How often what is no longer to be kept of the change log is removed, half as much more or less. */
+  /** Interval at which expired commits are removed from the change log, varied by up to half. */
   readonly changeLogRemovalMs: number
-  /** How often a process looks for the commits of others, while somebody follows the changes. */
+  /** Interval at which a process polls for commits of other processes while a client follows changes. */
   readonly changeLookMs: number
-  /** Rows of a live query. */
+  /** Rows in the result of a live query. */
   readonly liveRowsMax: number
 }
 

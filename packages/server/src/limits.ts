@@ -2,77 +2,77 @@
 import type { EngineLimits } from '@ashlar/engine'
 
 export interface ServerLimits {
-  /** A request body, after decompression. */
+  /** Size of a request body, after decompression. */
   readonly bodyBytesMax: number
-  /** How deep arrays and objects of a body may be nested. */
+  /** Nesting depth of arrays and objects in a JSON body. */
   readonly jsonDepthMax: number
-  /** Values of a JSON body: numbers, texts, literals, arrays, objects, and names of fields. */
+  /** Values in a JSON body: numbers, strings, literals, arrays, objects, and field names. */
   readonly bodyValuesMax: number
-  /** Those of a body that is one object to be created or changed, and of each object of an array of them. */
+  /** The same for a body that is one object to create or change, and for each object in an array of them. */
   readonly objectValuesMax: number
-  /** A line of a body of lines (application/x-ndjson), after decompression. */
+  /** Length of one line of an NDJSON body (application/x-ndjson), after decompression. */
   readonly lineBytesMax: number
-  /** Lines of one load that have an `id`. */
+  /** Lines with an `id` in one bulk load. */
   readonly bulkNamesMax: number
-  /** The line of a request and its headers together. */
+  /** Size of the request line and headers together. */
   readonly requestHeaderBytesMax: number
-  /** What the bodies of all requests under way take together, in one process, after decompression. */
+  /** Total size of the bodies of all requests in progress, per process, after decompression. */
   readonly bodiesBytesMax: number
-  /** What the JSON bodies of all requests under way have in values together, in one process. */
+  /** Total number of values in the JSON bodies of all requests in progress, per process. */
   readonly bodiesValuesMax: number
-  /** How long a body waits for room among them. */
+  /** How long a body waits for room within `bodiesBytesMax` and `bodiesValuesMax`. */
   readonly bodyTurnMsMax: number
-  /** How long the headers of a request may take to arrive. */
+  /** Time allowed for the headers of a request to arrive. */
   readonly headersMsMax: number
-  /** How long a request may take to arrive, body included; a body of lines any time, but so long without a line. */
+  /** Time allowed for a request to arrive, including its body. For an NDJSON body it is the time between two lines; its total time is not limited. */
   readonly requestMsMax: number
-  /** Connections to one process. */
+  /** Open connections per process. */
   readonly connectionsMax: number
-  /** Connections to one process from one address. */
+  /** Open connections per process from one client address. */
   readonly connectionsPerAddressMax: number
-  /** Requests of one caller within a second, in one process: of who it is, or of its address where that is not known; 0 = any number. */
+  /** Rate limit: requests per second from one caller, per process. A caller is identified by its authentication, or else by its address; 0 = no limit. */
   readonly callerRequestsPerSecondMax: number
-  /** How long a reader may take no bytes of a reply that waits for it. */
+  /** How long a client may read nothing of a reply that waits for it, before the reply is aborted. */
   readonly replyStallMsMax: number
-  /** By how much data files may grow while a reader takes nothing; it loses its reply then after a sixth of `replyStallMsMax`. */
+  /** If the data files grow by this much while a client reads nothing, its reply is aborted after a sixth of `replyStallMsMax`. */
   readonly replyStallBytesMax: number
-  /** Statements that work at once in one process, or whose replies are being taken. */
+  /** Statements that run concurrently, or whose replies are being read, per process. */
   readonly statementsMax: number
-  /** Those of one address. */
+  /** The same for one client address. */
   readonly statementsPerAddressMax: number
-  /** Statements that wait to begin in one process, and as many that have begun and wait to go on. */
+  /** Statements queued to start, per process; and as many that have started and are queued to continue. */
   readonly queuedStatementsMax: number
-  /** Those of one address. */
+  /** The same for one client address. */
   readonly queuedStatementsPerAddressMax: number
-  /** Requests in one process that follow changes, or wait for one. */
+  /** Requests that follow changes or wait for one, per process. */
   readonly changeFollowersMax: number
-  /** Those of one address. */
+  /** The same for one client address. */
   readonly changeFollowersPerAddressMax: number
-  /** How long nothing may be sent to who follows the changes, before a heartbeat. */
+  /** Idle time on a change stream after which a heartbeat is sent. */
   readonly changeHeartbeatMs: number
-  /** How long the receiver of a webhook has for its reply. */
+  /** Timeout for the reply of a webhook receiver. */
   readonly webhookTimeoutMs: number
-  /** When a delivery of a webhook that has failed is tried again first; each time after three times as long. */
+  /** Delay before the first retry of a failed webhook delivery; each further delay is three times as long. */
   readonly webhookRetryMsMin: number
-  /** After how long it is tried again at the latest. */
+  /** Longest delay between two retries of a webhook delivery. */
   readonly webhookRetryMsMax: number
-  /** Runs of tools in one process that go on after their replies. */
+  /** Tool runs that continue in the background after their reply, per process. */
   readonly backgroundRunsMax: number
-  /** How long a statement waits for a place among those that work. */
+  /** How long a statement is queued for one of the `statementsMax` places. */
   readonly statementQueueMsMax: number
-  /** How long a query may take before it has a line in the log, with its plan; 0 = however long. */
+  /** Duration from which a query is written to the slow-query log, with its plan; 0 = never. */
   readonly slowQueryMs: number
-  /** How long requests under way may take to end, once the server is asked to stop. */
+  /** Time allowed for requests in progress to finish when the server shuts down. */
   readonly stopMsMax: number
-  /** How long bodies that have not wholly arrived may take then; their requests are refused afterwards. */
+  /** Time allowed during shutdown for incomplete request bodies to arrive; after it their requests are refused. */
   readonly stopBodyMsMax: number
-  /** Of a file of the audit log; then another is begun. */
+  /** Size of an audit log file at which a new one is started. */
   readonly auditFileBytesMax: number
-  /** Files of the audit log that are kept. */
+  /** Number of audit log files that are kept. */
   readonly auditFilesMax: number
-  /** So many crashes of worker processes by native code within `workerCrashWindowMs` end the server. */
+  /** Crashes of worker processes in native code within `workerCrashWindowMs` after which the server exits. */
   readonly workerCrashesMax: number
-  /** The time within which so many crashes are too many. */
+  /** Period over which `workerCrashesMax` counts crashes. */
   readonly workerCrashWindowMs: number
 }
 

@@ -24,19 +24,23 @@ interface RestoreOptions {
 export function addBackupCommand(program: Command): void {
   program
     .command('backup <store> <path>')
-    .summary('Make a backup of a store, also while it is served.')
+    .summary('Back up a store, even while it is being served.')
     .description(
-      'Make a backup of a store, lmdb:<dir> or postgres://<host>/<database>, also while it is served: of one moment, read again and compared. ' +
-        'The path is a directory of backups, or a file ending in .entries for a single one.',
+      'Back up a store, lmdb:<dir> or postgres://<host>/<database>, even while it is being served. A backup is a consistent snapshot, and is read back and verified. ' +
+        'The path is a directory of backups, or a file ending in .entries for a single backup.',
     )
-    .option('--incremental', 'only what was changed since the latest backup in the directory, by the change log')
-    .option('--keep <time>', 'then remove backups that are older, such as 7d, unless kept ones need them', durationOf)
-    .addOption(new Option('--json', 'print what was made as JSON'))
-    .addOption(new Option('-q, --quiet', 'no progress, and nothing where all is well'))
+    .option('--incremental', 'back up only changes since the latest backup in the directory, from the change log')
+    .option(
+      '--keep <time>',
+      'then remove backups older than this, such as 7d, unless backups that are kept depend on them',
+      durationOf,
+    )
+    .addOption(new Option('--json', 'print the result as JSON'))
+    .addOption(new Option('-q, --quiet', 'print nothing unless there is a problem'))
     .action((store: string, path: string, options: BackupOptions, command: Command) => {
       if (!store.includes(':'))
         command.error(
-          `error: '${store}' is no address of a store, lmdb:<dir> or postgres://<host>/<database>; of a server that runs: ashlar tool run Backup --fd ${store}`,
+          `error: '${store}' is not a store address (lmdb:<dir> or postgres://<host>/<database>); to back up through a running server: ashlar tool run Backup --fd ${store}`,
         )
       const guarded = { work: 'backup', addresses: [store], lostExitCode: 1 } as const
       return inChild(guarded, (signal) => backUp(store, path, options, signal))
@@ -48,19 +52,16 @@ export function addRestoreCommand(program: Command): void {
     .command('restore <backup> [store]')
     .summary('Restore a backup into an empty store.')
     .description(
-      'Restore a backup, a directory of backups or a file of one, into an empty store, lmdb:<dir> or postgres://<host>/<database>. ' +
-        'Run again after a stop, it goes on; until it is done the store cannot be opened.',
+      'Restore a backup (a directory of backups, or a single file) into an empty store, lmdb:<dir> or postgres://<host>/<database>. ' +
+        'If interrupted, run the same command again to resume. The store cannot be opened until the restore is complete.',
     )
-    .option(
-      '--until <moment>',
-      'nothing that was committed later: a time with its zone, or a position of the change log',
-    )
-    .option('--check', 'restore nothing: only read all that would be, and say whether it is whole')
-    .addOption(new Option('--json', 'print what was restored as JSON'))
-    .addOption(new Option('-q, --quiet', 'no progress, and nothing where all is well'))
+    .option('--until <moment>', 'point-in-time restore: up to a time with its zone, or a position of the change log')
+    .option('--check', 'restore nothing: only read the backups and check that they are intact')
+    .addOption(new Option('--json', 'print the result as JSON'))
+    .addOption(new Option('-q, --quiet', 'print nothing unless there is a problem'))
     .action((path: string, store: string | undefined, options: RestoreOptions, command: Command) => {
       if (options.check === true) return inChild(guardedRestore([]), (signal) => check(path, options, signal))
-      if (store === undefined) command.error("error: missing required argument 'store'; or say --check")
+      if (store === undefined) command.error("error: missing required argument 'store' (not needed with --check)")
       const address = store as string
       return inChild(guardedRestore([address]), (signal) => restore(path, address, options, signal))
     })
@@ -93,7 +94,7 @@ async function backUp(
     progress.stop()
     tell(report, json, quiet, () => backupLines(report))
   } catch (error) {
-    if (signal.aborted) throw new Error('The backup was stopped; there is none, and nothing is left of it.')
+    if (signal.aborted) throw new Error('The backup was stopped; nothing of it was kept.')
     throw error
   } finally {
     progress.stop()
@@ -131,7 +132,7 @@ async function check(path: string, { until, json, quiet }: RestoreOptions, signa
   } finally {
     progress.stop()
   }
-  tell(plan, json, quiet, () => [...plan.chain.map(backupLine), 'All of it is as it was written.'])
+  tell(plan, json, quiet, () => [...plan.chain.map(backupLine), 'All backups are intact.'])
 }
 
 function tell(report: unknown, json: true | undefined, quiet: true | undefined, lines: () => readonly string[]): void {

@@ -6,28 +6,37 @@ export function addChangesCommand(program: Command): void {
   addClientCommand(
     program,
     'changes',
-    'Show what was changed, a line a change, and the position to go on from.',
+    'Show the change feed (change data capture), one change per line, and the position to continue from.',
     'listChanges',
   )
-    .option('--since <position>', 'behind this position; first: the oldest that is kept; now: those that come', 'first')
-    .option('--class <name>', 'of objects of this class and its subclasses')
-    .option('--attributes <names>', 'of these attributes of the class alone, parted by commas')
-    .option('--where <predicate>', 'of objects for which this predicate of DO holds before or after')
-    .option('--keys', 'without values: which object, and the names of the attributes')
-    .option('--follow', 'wait for those that come, until Ctrl-C')
+    .option(
+      '--since <position>',
+      'start after this position; first: at the oldest change kept; now: at future changes',
+      'first',
+    )
+    .option('--class <name>', 'only objects of this class and its subclasses')
+    .option('--attributes <names>', 'only these attributes of the class, separated by commas')
+    .option('--where <predicate>', 'only objects that match this DO predicate before or after the change')
+    .option('--keys', 'omit values: show only OIDs and attribute names')
+    .option('--follow', 'keep waiting for new changes, until Ctrl-C')
 }
 
 export function addWebhookCommand(program: Command): void {
-  const hooks = program.command('webhook').description('The webhooks of a federated database, and their deliveries.')
-  addClientCommand(hooks, 'list', 'List the webhooks, and how their deliveries get on.', 'listWebhooks')
+  const hooks = program.command('webhook').description('Manage webhooks and their deliveries.')
+  addClientCommand(hooks, 'list', 'List the webhooks and the state of their deliveries.', 'listWebhooks')
   addClientCommand(
     hooks,
     'resume <name>',
-    'Let one deliver again that was disabled, or try at once what has failed.',
+    'Re-enable a disabled webhook, or retry failed deliveries now.',
     'resumeWebhook',
   )
-  addClientCommand(hooks, 'dead-letters <name>', 'List the deliveries that were given up.', 'listDeadLetters')
-  addClientCommand(hooks, 'show <name> <number>', 'Show what such a delivery has told.', 'showDeadLetter')
-  addClientCommand(hooks, 'redeliver <name> <number>', 'Send such a delivery once more, now.', 'redeliverDeadLetter')
-  addClientCommand(hooks, 'drop <name> <number>', 'Drop such a delivery.', 'dropDeadLetter')
+  addClientCommand(
+    hooks,
+    'dead-letters <name>',
+    'List the dead letters of a webhook: deliveries that were given up.',
+    'listDeadLetters',
+  )
+  addClientCommand(hooks, 'show <name> <number>', 'Show the content of a dead letter.', 'showDeadLetter')
+  addClientCommand(hooks, 'redeliver <name> <number>', 'Send a dead letter again now.', 'redeliverDeadLetter')
+  addClientCommand(hooks, 'drop <name> <number>', 'Delete a dead letter.', 'dropDeadLetter')
 }

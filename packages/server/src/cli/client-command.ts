@@ -35,24 +35,27 @@ export function firstSentence(text: string): string {
 export function addConnectionOptions(command: Command, { isOfServer }: ClientCommandOptions): void {
   const { url, fd, token, tokenFile, user, password, ca, profile } = clientVariables
   const all: readonly (readonly [string, string])[] = [
-    ['--url <url>', `the server (${url}; default: http://127.0.0.1:8185)`],
+    ['--url <url>', `URL of the server (${url}; default: http://127.0.0.1:8185)`],
     ...(isOfServer === true
       ? []
-      : ([['--fd <alias>', `the federated database (${fd}; default: that of the server)`]] as const)),
-    ['--token <token>', `a token of the caller; others see it in the list of processes, but not in ${token}`],
-    ['--token-file <file>', `a file with the token (${tokenFile})`],
-    ['--user <name>', `a user (${user}), whose password is in ${password}`],
-    ['--ca <file>', `certificates of the authorities that are trusted, a PEM file (${ca})`],
-    ['--profile <name>', `settings of the profile file (${profile})`],
+      : ([['--fd <alias>', `the federated database (${fd}; default: the server's default)`]] as const)),
+    [
+      '--token <token>',
+      `authenticate with this token; ${token} is safer, since the process list shows options to other users`,
+    ],
+    ['--token-file <file>', `file that contains the token (${tokenFile})`],
+    ['--user <name>', `authenticate as this user (${user}), with the password in ${password}`],
+    ['--ca <file>', `trusted certificate authorities, a PEM file (${ca})`],
+    ['--profile <name>', `use this profile of the profile file (${profile})`],
   ]
   for (const [flags, text] of all) command.addOption(new Option(flags, text).helpGroup('Connection:'))
 }
 
 export function addOutputOptions(command: Command): void {
   const all: readonly (readonly [string, string])[] = [
-    ['--json', 'print JSON, also of errors'],
-    ['-q, --quiet', 'print data alone: no headings, no notes, no progress'],
-    ['-o, --output <file>', 'write to a file, which is there once it is complete'],
+    ['--json', 'print JSON, for errors too'],
+    ['-q, --quiet', 'print only data: no headings, notes or progress'],
+    ['-o, --output <file>', 'write to a file, which appears only once it is complete'],
   ]
   for (const [flags, text] of all) command.addOption(new Option(flags, text).helpGroup('Output:'))
 }

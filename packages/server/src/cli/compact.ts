@@ -7,7 +7,7 @@ import { inChild } from './in-child.ts'
 export function addCompactCommand(program: Command): void {
   program
     .command('compact <store>')
-    .description('Compact a store, lmdb:<dir>, also while servers use it.')
+    .description('Compact the file of a store, lmdb:<dir>, even while it is being served.')
     .action((store: string) => {
       const guarded = { work: 'compact', addresses: [store], lostExitCode: 1 } as const
       return inChild(guarded, (signal) => compact(store, signal))

@@ -8,12 +8,12 @@ export type Shell = (typeof shells)[number]
 export function addCompletionCommand(program: Command): void {
   program
     .command('completion')
-    .summary('Print a script that completes commands in a shell.')
+    .summary('Print a shell completion script.')
     .description(
-      'Print a script that completes commands, options and their values. For bash: source <(ashlar completion bash) in ~/.bashrc; ' +
+      'Print a shell completion script for commands, options and their values. For bash: source <(ashlar completion bash) in ~/.bashrc; ' +
         'for zsh: source <(ashlar completion zsh) in ~/.zshrc, after compinit; for fish: ashlar completion fish > ~/.config/fish/completions/ashlar.fish.',
     )
-    .addArgument(new Argument('<shell>', 'of the user').choices(shells))
+    .addArgument(new Argument('<shell>', 'your shell').choices(shells))
     .action((shell: Shell) => void process.stdout.write(scripts[shell]))
   program
     .command('complete', { hidden: true })

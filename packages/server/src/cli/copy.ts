@@ -11,7 +11,7 @@ export function addCopyCommand(program: Command): void {
   program
     .command('copy <from> <to>')
     .description(
-      'Copy a federated database into an empty store: lmdb:<dir> or postgres://<host>/<database>. From another one, or from archive:<file> of ashlar export.',
+      'Copy a federated database into an empty store. Stores are lmdb:<dir> or postgres://<host>/<database>; <from> can also be archive:<file>, an archive of ashlar export.',
     )
     .action((from: string, to: string) => {
       const archive = /^archive:(.+)$/.exec(from)?.[1]

@@ -6,12 +6,12 @@ export function addDataCommands(program: Command): void {
   addClientCommand(
     program,
     'import <file>',
-    'Load records of a file into a class: CSV, TSV, JSON, NDJSON or Parquet, maybe compressed; - reads standard input. A class that is not there is made of what the first records look like.',
+    'Import a CSV, TSV, JSON, NDJSON or Parquet file, optionally compressed, into a class. - reads standard input. If the class does not exist, it is created from the first records.',
     'importFile',
   )
-    .requiredOption('--class <name>', 'the class of the objects')
+    .requiredOption('--class <name>', 'class of the imported objects')
     .addOption(
-      new Option('--format <format>', 'of the file; by default its name tells').choices([
+      new Option('--format <format>', 'format of the file (default: by its name)').choices([
         'csv',
         'tsv',
         'json',
@@ -19,30 +19,31 @@ export function addDataCommands(program: Command): void {
         'parquet',
       ]),
     )
-    .option('--columns <names>', 'the columns of CSV and TSV without a header, with commas between them')
-    .option(
-      '--delimiter <character>',
-      "what separates the values of a line, as ';' or tab (default: a comma, in TSV a tab)",
-    )
-    .option('--mapping <file>', 'which column is which attribute, as JSON (docs/import.md)')
-    .option('--upsert-on <index>', 'a unique index: objects that have the key already are changed')
-    .option('--rejects <file>', 'leave out the records that are refused, and write them to this file, with the reasons')
-    .option('--skip <records>', 'leave out so many records at the beginning: to go on where an import was ended')
-    .option('--dry-run', 'show the class and the first objects; nothing is made')
+    .option('--columns <names>', 'column names of CSV or TSV without a header, separated by commas')
+    .option('--delimiter <character>', "field delimiter, such as ';' or tab (default: a comma; in TSV a tab)")
+    .option('--mapping <file>', 'JSON file that maps columns to attributes (docs/import.md)')
+    .option('--upsert-on <index>', 'a unique index: update objects whose key exists already')
+    .option('--rejects <file>', 'skip invalid records, and write them to this file with the reasons')
+    .option('--skip <records>', 'skip this many records at the beginning, to resume an interrupted import')
+    .option('--dry-run', 'show the class and the first objects without changing anything')
   addClientCommand(
     program,
     'export [class]',
-    'Write the objects of a class, or the rows of a query: as NDJSON or CSV; without either the whole federated database as an archive. As one snapshot has them.',
+    'Export the objects of a class or the rows of a query as NDJSON or CSV, or the whole federated database as an archive. An export is one consistent snapshot.',
     'exportData',
   )
-    .option('--query <statements>', 'the rows of a query instead of a class')
+    .option('--query <statements>', 'export the rows of a query instead of a class')
     .addOption(
-      new Option('--format <format>', 'by default ndjson, or archive for all').choices(['ndjson', 'csv', 'archive']),
+      new Option('--format <format>', 'output format (default: ndjson; archive for a whole database)').choices([
+        'ndjson',
+        'csv',
+        'archive',
+      ]),
     )
-    .option('--columns <names>', 'of CSV: attributes with commas between them; dots lead into embedded objects')
+    .option('--columns <names>', 'columns of CSV: attributes separated by commas; dots lead into embedded objects')
     .option(
       '--escape-formulas',
-      'of CSV for spreadsheets: an apostrophe before texts that they would take for a formula',
+      'in CSV for spreadsheets, put an apostrophe before texts that would be taken for a formula',
     )
-    .option('--after <oid>', 'only objects behind this OID: to go on where an export broke off')
+    .option('--after <oid>', 'only objects after this OID, to resume an interrupted export')
 }

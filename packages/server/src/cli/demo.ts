@@ -9,11 +9,11 @@ const alias = 'demo'
 export function addDemoCommand(program: Command): void {
   program
     .command('demo')
-    .summary('Serve a federated database with data to try things on.')
+    .summary('Serve a demo database with sample data.')
     .description(
-      'Serve a federated database `demo` with airports, flights and routes of the US (US Bureau of Transportation Statistics and Data.gov, public domain), loaded at the first start. Stopped amid that, it goes on where it was.',
+      'Serve a federated database `demo` with airports, flights and routes of the US (US Bureau of Transportation Statistics and Data.gov, public domain). The data is loaded at the first start; an interrupted load is resumed at the next.',
     )
-    .option('--data <dir>', 'where the data is kept', join('.', 'data', 'demo'))
+    .option('--data <dir>', 'data directory', join('.', 'data', 'demo'))
     .option('--port <number>', 'port to listen on; 0 = any free one', '8185')
     .action(({ data, port }: { readonly data: string; readonly port: string }) => {
       const source = {
@@ -26,7 +26,7 @@ export function addDemoCommand(program: Command): void {
         const { loadDemo } = await import('./client-commands.ts')
         await loadDemo(url, alias, signal).catch((error: unknown) => {
           if (!signal.aborted) throw error
-          process.stderr.write('Loading was stopped: the next start goes on where it was.\n')
+          process.stderr.write('Loading was interrupted; the next start resumes it.\n')
         })
       })
     })

@@ -15,16 +15,17 @@ export const exitCodes = {
 
 /** For people, in the reference. */
 export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> = {
-  done: 'done',
-  failed: 'failed, by a fault of the server or of this machine',
-  usage: 'the command line, a profile or a file of settings is wrong; nothing was sent',
-  notFound: 'what was named is not there (404)',
-  refused: 'not authenticated, or not allowed (401, 403)',
-  conflict: 'contradicts what is stored, or what others do at the same time (409, 412)',
-  unavailable: 'the server cannot be reached, is overloaded or stops (429, 502, 503, 504); trying again may help',
-  invalid: 'the data or the statement is wrong: what is said names the place (400, 413, 415, 422)',
-  different: 'the schema is not that of the files (`schema check`, `schema diff`)',
-  interrupted: 'ended by Ctrl-C',
+  done: 'success',
+  failed: 'internal error of the server, or a problem of this machine',
+  usage: 'invalid command line, profile or configuration file; nothing was sent',
+  notFound: 'not found (404)',
+  refused: 'not authenticated, or not permitted (401, 403)',
+  conflict: 'conflict with stored data, or with a concurrent change (409, 412)',
+  unavailable:
+    'the server cannot be reached, is overloaded or is shutting down (429, 502, 503, 504); retrying may help',
+  invalid: 'invalid data or statement; the message names the place (400, 413, 415, 422)',
+  different: 'the schema differs from the files (`schema check`, `schema diff`)',
+  interrupted: 'interrupted by Ctrl-C',
 }
 
 const ofStatus: Readonly<Record<number, number>> = {

@@ -111,7 +111,7 @@ const unreachable = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', '
 function failureOf(error: NodeJS.ErrnoException, { origin, protocol, hostname }: URL): Error {
   const { code = '' } = error
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return new CommandError(exitCodes.unavailable, `There is no host ${hostname}: check --url.`)
+    return new CommandError(exitCodes.unavailable, `The host ${hostname} cannot be found: check --url.`)
   }
   if (unreachable.includes(code)) {
     return new CommandError(

@@ -33,7 +33,7 @@ export async function writeInitFile(file: string, options: InitOptions): Promise
     writeFileSync(file, text, { flag: options.force === true ? 'w' : 'wx' })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') throw new CommandError(exitCodes.conflict, `${file} is there already: --force replaces it.`)
+    if (code === 'EEXIST') throw new CommandError(exitCodes.conflict, `${file} already exists; --force overwrites it.`)
     throw new CommandError(exitCodes.failed, `${file} cannot be written: ${message}`)
   }
   process.stdout.write(`Wrote ${file}. Start the server by: ashlar serve --config ${file}\n`)

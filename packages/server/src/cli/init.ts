@@ -8,14 +8,14 @@ export function addInitCommand(program: Command): void {
     .command('init [file]')
     .summary('Write a configuration file.')
     .description(
-      'Write a configuration file (default: ashlar.json) in which comments tell of every setting. On a terminal it asks for what is not given. Start the server by ashlar serve --config ashlar.json.',
+      'Write a configuration file (default: ashlar.json) with comments that explain every setting. On a terminal, asks for settings that are not given. Start the server with ashlar serve --config ashlar.json.',
     )
     .option('--port <number>', 'port to listen on')
-    .option('--data <dir>', 'directory below which federated databases are kept')
-    .option('--fd <alias>', 'a federated database (repeatable)', collect)
-    .option('--auth', 'callers have to authenticate')
-    .option('-y, --yes', 'ask nothing: what is not given has its default')
-    .option('--force', 'replace a file that is there')
+    .option('--data <dir>', 'directory in which federated databases are stored')
+    .option('--fd <alias>', 'a federated database to serve (repeatable)', collect)
+    .option('--auth', 'require authentication')
+    .option('-y, --yes', 'do not ask; use defaults for settings that are not given')
+    .option('--force', 'overwrite an existing file')
     .action(async (file: string | undefined, options: InitOptions) => {
       const { writeInitFile } = await import('./init-file.ts')
       await writeInitFile(file ?? 'ashlar.json', options)

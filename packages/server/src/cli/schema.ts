@@ -2,27 +2,27 @@
 import { type Command, Option } from 'commander'
 import { addClientCommand, collect } from './client-command.ts'
 
-const placeHelp = 'The files are one file, a folder of files that end in .do, or - for standard input.'
+const placeHelp = '<files> is a file, a folder of .do files, or - for standard input.'
 
 export function addSchemaCommand(program: Command): void {
-  const schema = program.command('schema').description('The schema of a federated database as files of DO.')
+  const schema = program.command('schema').description('Manage the schema as files in the query language DO.')
   addClientCommand(
     schema,
     'pull [folder]',
-    'Print the schema as a text of DO, or write it into a folder: a file a namespace, in place of the .do files there.',
+    'Print the schema in DO, or write it to a folder, one file per namespace, replacing the .do files there.',
     'pullSchema',
   )
   addClientCommand(
     schema,
     'diff <files>',
-    `Show what of the schema differs from the files: - is in the database alone, + in the files. Exit code 8 where anything does. ${placeHelp}`,
+    `Compare the schema with files: - marks what is only in the database, + what is only in the files. Exit code 8 if they differ. ${placeHelp}`,
     'diffSchema',
   )
   addPlanOptions(
     addClientCommand(
       schema,
       'plan <files>',
-      `Show the steps that make the schema that of the files, and what would be lost (!). The server tries them out, and keeps nothing. ${placeHelp}`,
+      `Show the steps that would change the schema to match the files, and what would be lost (!). The server runs them and rolls back. ${placeHelp}`,
       'planSchema',
     ),
   )
@@ -30,40 +30,40 @@ export function addSchemaCommand(program: Command): void {
     addClientCommand(
       schema,
       'apply <files>',
-      `Make the schema that of the files, in one transaction, and note it in the log. ${placeHelp}`,
+      `Change the schema to match the files, in one transaction, and record the new version in the schema log. ${placeHelp}`,
       'applySchema',
     ),
   )
     .option(
       '--stepwise',
-      'each step by itself, beside the work of others, for changes that are more than one transaction can be; stopped, the same command goes on',
+      'run each step as an online change of its own, for changes too large for one transaction; if interrupted, run the same command again to resume',
     )
-    .option('--allow-loss', 'also where attributes, classes or values go')
-    .option('-m, --message <text>', 'what the log says of it')
+    .option('--allow-loss', 'allow steps that lose attributes, classes or values')
+    .option('-m, --message <text>', 'message for the schema log')
   addClientCommand(
     schema,
     'check <files>',
-    `Tell by the exit code whether the schema is that of the files: 0, or 8. ${placeHelp}`,
+    `Check whether the schema matches the files: exit code 0 if so, 8 if not. ${placeHelp}`,
     'checkSchema',
   )
   addClientCommand(
     schema,
     'log [version]',
-    'List the versions that were applied, or print the schema as a version left it.',
+    'List the applied schema versions, or print the schema of one version.',
     'showSchemaLog',
   )
   addClientCommand(
     schema,
     'diagram [files]',
-    `Draw the schema of the database, or of the files. ${placeHelp}`,
+    `Draw a diagram of the schema of the database, or of files. ${placeHelp}`,
     'drawSchema',
-  ).addOption(new Option('--format <format>', 'of the drawing (default: mermaid)').choices(['mermaid', 'svg']))
+  ).addOption(new Option('--format <format>', 'diagram format (default: mermaid)').choices(['mermaid', 'svg']))
 }
 
 function addPlanOptions(command: Command): Command {
   return command.option(
     '--rename <old=new>',
-    'a class that has another name in the files, as Fleet.Car=Fleet.Vehicle, or an attribute, as Fleet.Vehicle.km=mileage (repeatable); else it is one that goes and one that comes',
+    'a class or attribute that the files rename, such as Fleet.Car=Fleet.Vehicle or Fleet.Vehicle.km=mileage (repeatable); otherwise the old one is deleted and a new one created',
     collect,
   )
 }

@@ -4,57 +4,67 @@ import { addConnectionOptions, addOutputOptions, collect, firstSentence } from '
 import type { SecurityCommandName } from './security/run-security-command.ts'
 
 export function addUserCommand(program: Command): void {
-  const users = program.command('user').description('Users of a server with authentication (ashlar serve --auth).')
+  const users = program
+    .command('user')
+    .description('Manage users of a server with authentication (ashlar serve --auth).')
   add(users, 'add <name>', 'Add a user.', 'addUser')
-    .option('--role <role>', 'a role: reader, or writer@orders,shop for some federated databases (repeatable)', collect)
+    .option(
+      '--role <role>',
+      'role of the user: reader, or writer@orders,shop for some federated databases only (repeatable)',
+      collect,
+    )
     .option('--password-file <file>', passwordHelp)
-    .option('--no-password', 'a user who has tokens and cannot sign in')
+    .option('--no-password', 'create a user who cannot sign in and only has tokens')
   add(users, 'list', 'List the users.', 'listUsers')
-  add(users, 'password <name>', 'Give a user another password; sessions end.', 'setPassword').option(
+  add(users, 'password <name>', 'Change the password of a user and end the sessions.', 'setPassword').option(
     '--password-file <file>',
     passwordHelp,
   )
-  add(users, 'roles <name> [role...]', 'Give a user these roles in place of others.', 'setRoles')
-  add(users, 'disable <name>', 'Refuse a user and the tokens of the user.', 'disableUser')
-  add(users, 'enable <name>', 'Let a user in again.', 'enableUser')
-  add(users, 'remove <name>', 'Remove a user, with its tokens and sessions.', 'removeUser')
+  add(users, 'roles <name> [role...]', 'Replace the roles of a user.', 'setRoles')
+  add(users, 'disable <name>', 'Disable a user and the tokens of the user.', 'disableUser')
+  add(users, 'enable <name>', 'Enable a disabled user.', 'enableUser')
+  add(users, 'remove <name>', 'Remove a user, with all tokens and sessions.', 'removeUser')
 }
 
 export function addTokenCommand(program: Command): void {
-  const tokens = program.command('token').description('Tokens of a server with authentication (ashlar serve --auth).')
-  add(tokens, 'create', 'Create a token; its text is shown once.', 'createToken')
-    .requiredOption('--name <name>', 'what it is for')
-    .option('--owner <user>', 'the user whose it is, beyond whose roles it allows nothing')
+  const tokens = program
+    .command('token')
+    .description('Manage tokens of a server with authentication (ashlar serve --auth).')
+  add(tokens, 'create', 'Create a token; it is shown only once.', 'createToken')
+    .requiredOption('--name <name>', 'purpose of the token')
+    .option('--owner <user>', 'user that owns the token; the token never allows more than the roles of its owner')
     .option(
       '--role <role>',
-      'a role: reader, or writer@orders,shop (repeatable; without one, those of the owner)',
+      'role of the token: reader, or writer@orders,shop (repeatable; default: the roles of the owner)',
       collect,
     )
-    .option('--expires <when>', 'as 90d, 12h, or 2030-01-31T12:00:00Z; without it, it does not expire')
+    .option('--expires <when>', 'expiry, such as 90d, 12h or 2030-01-31T12:00:00Z (default: never)')
   add(tokens, 'list', 'List the tokens, without their secrets.', 'listTokens')
-  const revoked = 'Revoke a token, by its id or its text: servers refuse it within a second.'
+  const revoked = 'Revoke a token, given by its id or text. All servers reject it within a second.'
   add(tokens, 'revoke <id>', revoked, 'revokeToken')
 }
 
 export function addRoleCommand(program: Command): void {
-  const roles = program.command('role').description('Roles of a server with authentication (ashlar serve --auth).')
-  add(roles, 'list', 'List the roles, with those that are built in.', 'listRoles')
-  add(roles, 'show <name>', 'Show a role, with its grants as JSON.', 'showRole')
+  const roles = program
+    .command('role')
+    .description('Manage roles of a server with authentication (ashlar serve --auth).')
+  add(roles, 'list', 'List the roles, including the built-in ones.', 'listRoles')
+  add(roles, 'show <name>', 'Show a role and its grants, as JSON.', 'showRole')
   add(
     roles,
     'add <name> [action...]',
-    'Add a role: some of read, write, define, operate, administer, and grants on parts of federated databases.',
+    'Add a role with actions (read, write, define, operate, administer) and grants on parts of federated databases.',
     'addRole',
   ).option('--grants-file <file>', grantsHelp)
-  add(roles, 'set <name> [action...]', 'Change a role; actions or grants that are not given stay.', 'setRole')
+  add(roles, 'set <name> [action...]', 'Change a role. Actions or grants that are not given stay unchanged.', 'setRole')
     .option('--grants-file <file>', grantsHelp)
-    .option('--no-actions', 'take its actions away')
-    .option('--no-grants', 'take its grants away')
-  add(roles, 'remove <name>', 'Remove a role that nobody has.', 'removeRole')
+    .option('--no-actions', 'remove all its actions')
+    .option('--no-grants', 'remove all its grants')
+  add(roles, 'remove <name>', 'Remove a role that is not assigned to anybody.', 'removeRole')
 }
 
-const passwordHelp = 'a file with the password, - for standard input; without one it is made and shown once'
-const grantsHelp = 'a file with grants as JSON, - for standard input: an array, or a role as role show prints it'
+const passwordHelp = 'file with the password, or - for standard input (default: a generated password, shown once)'
+const grantsHelp = 'JSON file with grants, or - for standard input: an array, or a role as printed by role show'
 
 /** `name`: of its work in `security/run-security-command.ts`. */
 function add(parent: Command, usage: string, description: string, name: SecurityCommandName): Command {
@@ -72,9 +82,9 @@ function add(parent: Command, usage: string, description: string, name: Security
 function addMachineOptions(command: Command): void {
   const all: readonly (readonly [string, string])[] = [
     ['--data <dir>', 'data directory of the server'],
-    ['--security-store <store>', 'store of users, tokens and roles, where the server has one of its own'],
+    ['--security-store <store>', 'security store of the server, if it is not in the data directory'],
     ['--config <file>', 'configuration file of the server'],
-    ['--audit-log <file>', 'audit log of the server, to which changes add a line'],
+    ['--audit-log <file>', 'audit log of the server, in which changes are recorded'],
   ]
   for (const [flags, text] of all) command.addOption(new Option(flags, text).helpGroup(machineGroup))
 }

@@ -49,15 +49,15 @@ async function configOf(options: Readonly<Record<string, unknown>>): Promise<Con
 }
 
 const readableNote =
-  'Passwords and tokens are readable on the way to this server: give it a certificate by --tls-cert and --tls-key, or have a proxy before it end TLS.'
+  'Passwords and tokens are sent to this server unencrypted: configure a certificate with --tls-cert and --tls-key, or terminate TLS at a proxy in front of it.'
 
 const insecureNote =
-  'WARNING: authentication is off, and the server listens beyond this machine: whoever reaches it may read, change and delete everything ' +
-  '(--insecure). Turn authentication on by --auth.'
+  'WARNING: authentication is off, and the server is reachable from other machines: anybody who can reach it may read, change and delete ' +
+  'everything (--insecure). Turn authentication on with --auth.'
 
 const anyHostNote =
-  'Requests are taken whatever name of this server they ask for, also one that a web page points here to read and change everything ' +
-  "through somebody's browser (DNS rebinding): give its names by --host-name, or * if any is meant."
+  'Requests are accepted for any host name, so a malicious web page could read and change everything through the browser of a user ' +
+  '(DNS rebinding): list the names of this server with --host-name, or use * to accept any.'
 
 /** Beside this file, also where both are inlined in others. */
 const workerProgram = fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url))

@@ -6,12 +6,12 @@ export function addShellCommand(program: Command): void {
   addClientCommand(
     program,
     'shell',
-    'Run statements of DO as they are typed, with history, completion and help. From a pipe, run those of standard input up to the first that fails.',
+    'Start an interactive shell for queries, with history, completion and help. If standard input is a pipe, run its statements and stop at the first error.',
     'runShell',
   )
-    .option('-p, --param <name=value>', 'a parameter $name: name=text, or name:=JSON (repeatable)', collect)
+    .option('-p, --param <name=value>', 'value of the parameter $name: name=text or name:=JSON (repeatable)', collect)
     .addOption(
-      new Option('--format <format>', 'how rows are printed; --json is the same as json').choices([
+      new Option('--format <format>', 'output format of rows; --json is short for json').choices([
         'table',
         'json',
         'ndjson',

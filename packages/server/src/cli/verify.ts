@@ -9,10 +9,10 @@ const exitCode = { hasProblems: 1, isNotChecked: 2 } as const
 export function addVerifyCommand(program: Command): void {
   program
     .command('verify <store>')
-    .summary('Check a store for damage and contradictions.')
+    .summary('Check a store for damage and inconsistencies.')
     .description(
-      'Check a store, lmdb:<dir> or postgres://<host>/<database>, for damage and contradictions. Changes nothing. ' +
-        'Exit code 0: all is well; 1: problems were found; 2: the store could not be checked.',
+      'Check a store, lmdb:<dir> or postgres://<host>/<database>, for damage and inconsistencies, without changing anything. ' +
+        'Exit codes: 0 no problems, 1 problems found, 2 the store could not be checked.',
     )
     .action((store: string) => {
       const guarded = { work: 'verify', addresses: [store], lostExitCode: exitCode.isNotChecked } as const

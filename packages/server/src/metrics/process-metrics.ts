@@ -40,7 +40,7 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
   {
     name: 'ashlar_requests_total',
     type: 'counter',
-    help: 'Requests that have ended, by operation and status; 499 where the client went away before a reply.',
+    help: 'Completed requests, by operation and status; status 499 if the client disconnected before the reply.',
     labels: ['operation', 'status'],
     together: 'sum',
     read: ({ requests }) =>
@@ -51,7 +51,7 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
   {
     name: requestDuration,
     type: 'histogram',
-    help: 'From the headers of a request to the end of its reply, which its client takes as it can.',
+    help: 'Request duration, from the headers of the request to the end of the reply, including the time the client takes to read it.',
     labels: ['operation', 'le'],
     together: 'sum',
     read: ({ requests }) =>
@@ -62,7 +62,7 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
   {
     name: 'ashlar_errors_total',
     type: 'counter',
-    help: 'Error replies by their type: ServerBusy and TooManyStatements for what was refused under load, Unauthenticated for callers who are not known.',
+    help: 'Error replies by type, such as ServerBusy and TooManyStatements (refused under load) or Unauthenticated.',
     labels: ['type'],
     together: 'sum',
     read: ({ requests }) => [...requests.errors].map(([type, value]) => ({ labels: { type }, value })),
@@ -70,21 +70,21 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
   {
     name: 'ashlar_requests_in_progress',
     type: 'gauge',
-    help: 'Requests that have begun and not ended, replies that go on included.',
+    help: 'Requests in progress, including replies that are still being sent.',
     together: 'sum',
     read: ({ requestsInProgress }) => one(requestsInProgress),
   },
   {
     name: 'ashlar_connections',
     type: 'gauge',
-    help: 'Connections of clients; what counts as one beside, further requests at the same time on one of HTTP/2.',
+    help: 'Client connections. On an HTTP/2 connection, each further concurrent request counts as one more.',
     together: 'sum',
     read: ({ connections }) => one(connections),
   },
   {
     name: 'ashlar_statements',
     type: 'gauge',
-    help: 'Statements under way by state: queued, running or sending. Short ones end before they are counted.',
+    help: 'Current statements by state: queued, running or sending. Short statements end before they are counted.',
     labels: ['state'],
     together: 'sum',
     read: ({ statements }) => Object.entries(statements).map(([state, value]) => ({ labels: { state }, value })),
@@ -92,21 +92,21 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
   {
     name: 'ashlar_replies_broken_off_total',
     type: 'counter',
-    help: 'Replies that were broken off because of their readers: they took nothing, or held a snapshot for too long.',
+    help: 'Replies aborted because the client stopped reading or held a snapshot for too long.',
     together: 'sum',
     read: ({ repliesBrokenOff }) => one(repliesBrokenOff),
   },
   {
     name: 'ashlar_change_followers',
     type: 'gauge',
-    help: 'Requests that follow the changes of a federated database, or wait for one.',
+    help: 'Requests that follow the change feed of a federated database, or wait for a change.',
     together: 'sum',
     read: ({ changeFollowers }) => one(changeFollowers),
   },
   {
     name: 'ashlar_change_follower_lag_seconds',
     type: 'gauge',
-    help: 'For how long the follower of changes that is furthest behind has not had all of them; 0 where each has.',
+    help: 'Lag of the slowest follower of the change feed; 0 if all are up to date.',
     labels: ['fd'],
     together: 'max',
     read: ({ databases, followerLagMs }) =>
@@ -115,21 +115,21 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
   {
     name: 'ashlar_body_bytes',
     type: 'gauge',
-    help: 'What the bodies of requests under way hold, those of 64 KiB at most left out (bound: bodiesBytesMax).',
+    help: 'Memory held by the bodies of requests in progress, except bodies of up to 64 KiB (limit: bodiesBytesMax).',
     together: 'sum',
     read: ({ bodyBytes }) => one(bodyBytes),
   },
   {
     name: 'ashlar_held_bytes',
     type: 'gauge',
-    help: 'What statements and transactions under way are charged with in memory (bound: statementsBytesMax).',
+    help: 'Memory accounted to statements and transactions in progress (limit: statementsBytesMax).',
     together: 'sum',
     read: ({ databases }) => one(Math.max(0, ...[...databases.values()].map(({ heldBytes }) => heldBytes))),
   },
   {
     name: 'ashlar_commits_total',
     type: 'counter',
-    help: 'Commits to the store that were made.',
+    help: 'Successful commits to the store.',
     labels: ['fd'],
     together: 'sum',
     read: ofEach(({ commits }) => commits.commits),
@@ -137,7 +137,7 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
   {
     name: 'ashlar_commit_conflicts_total',
     type: 'counter',
-    help: 'Commits that were refused because of changes by others; nearly all are tried again.',
+    help: 'Commits that failed because of concurrent changes; nearly all are retried.',
     labels: ['fd'],
     together: 'sum',
     read: ofEach(({ commits }) => commits.conflicts),
@@ -145,7 +145,7 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
   {
     name: 'ashlar_commit_retries_total',
     type: 'counter',
-    help: 'Attempts of transactions after the first.',
+    help: 'Transaction retries: attempts after the first.',
     labels: ['fd'],
     together: 'sum',
     read: ofEach(({ commits }) => commits.retries),
@@ -153,7 +153,7 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
   {
     name: groupSize,
     type: 'histogram',
-    help: 'Commits that one transaction of the store carries out together.',
+    help: 'Group commit size: commits written by one transaction of the store.',
     labels: ['fd', 'le'],
     together: 'sum',
     read: ({ databases }) =>
@@ -164,7 +164,7 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
   {
     name: 'ashlar_rows_returned_total',
     type: 'counter',
-    help: 'Rows that queries and exports have written for their replies.',
+    help: 'Rows returned by queries and exports.',
     labels: ['fd'],
     together: 'sum',
     read: ofEach(({ queries }) => queries.rows),
@@ -172,7 +172,7 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
   {
     name: 'ashlar_rows_touched_total',
     type: 'counter',
-    help: 'Objects that queries have looked at to find rows; many for each row that is returned ask for an index.',
+    help: 'Objects examined by queries; many of them per returned row suggest a missing index.',
     labels: ['fd'],
     together: 'sum',
     read: ofEach(({ queries }) => queries.touched),
@@ -180,7 +180,7 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
   {
     name: 'ashlar_plan_cache_hits_total',
     type: 'counter',
-    help: 'Plans of statements and expressions that were there already.',
+    help: 'Plan cache hits, for statements and expressions.',
     labels: ['fd'],
     together: 'sum',
     read: ofEach(({ plansReused }) => plansReused),
@@ -188,7 +188,7 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
   {
     name: 'ashlar_plan_cache_misses_total',
     type: 'counter',
-    help: 'Plans that had to be made.',
+    help: 'Plan cache misses.',
     labels: ['fd'],
     together: 'sum',
     read: ofEach(({ plansMade }) => plansMade),
@@ -204,7 +204,7 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
   {
     name: 'ashlar_oldest_snapshot_seconds',
     type: 'gauge',
-    help: 'Age of the oldest snapshot: while it is held, files grow by all that is written.',
+    help: 'Age of the oldest open snapshot; while it is open, data files grow by all that is written.',
     labels: ['fd'],
     together: 'max',
     read: ofEach(({ oldestSnapshotMs }) => oldestSnapshotMs / 1_000),
@@ -212,14 +212,14 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
   {
     name: 'ashlar_audit_lines_total',
     type: 'counter',
-    help: 'Lines for the audit log; without an audit log, none.',
+    help: 'Audit log lines; absent without an audit log.',
     together: 'sum',
     read: ({ audit }) => (audit === undefined ? [] : one(audit.appended)),
   },
   {
     name: 'ashlar_audit_lines_lost_total',
     type: 'counter',
-    help: 'Lines of the audit log that found no room while it could not be written.',
+    help: 'Audit log lines lost because the log could not be written and its buffer was full.',
     together: 'sum',
     read: ({ audit }) => (audit === undefined ? [] : one(audit.lost)),
   },
@@ -233,14 +233,14 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
   {
     name: 'ashlar_event_loop_utilization',
     type: 'gauge',
-    help: 'Share of the time in which the busiest process worked, since the scrape before; at 1 it is the bottleneck.',
+    help: 'Event loop utilization of the busiest process since the previous scrape; at 1 it is the bottleneck.',
     together: 'max',
     read: ({ loop }) => one(loop.utilization),
   },
   {
     name: 'ashlar_event_loop_delay_seconds',
     type: 'gauge',
-    help: 'How late timers were since the scrape before, by quantile; 1 is the longest. Measured from the first scrape on.',
+    help: 'Event loop delay since the previous scrape, by quantile; 1 is the maximum. Measured from the first scrape on.',
     labels: ['quantile'],
     together: 'max',
     read: ({ loop: { delay } }) => [
@@ -252,42 +252,42 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
   {
     name: 'process_cpu_seconds_total',
     type: 'counter',
-    help: 'CPU time, of user and system.',
+    help: 'CPU time, user and system.',
     together: 'sum',
     read: ({ cpuSeconds }) => one(cpuSeconds),
   },
   {
     name: 'process_resident_memory_bytes',
     type: 'gauge',
-    help: 'Memory of the processes. Pages of a data file that they share are counted by each.',
+    help: 'Resident memory. Pages of a data file shared by several processes count once for each.',
     together: 'sum',
     read: ({ memory }) => one(memory.rss),
   },
   {
     name: 'nodejs_heap_used_bytes',
     type: 'gauge',
-    help: 'Of the heaps of JavaScript.',
+    help: 'Used JavaScript heap.',
     together: 'sum',
     read: ({ memory }) => one(memory.heapUsed),
   },
   {
     name: 'nodejs_external_memory_bytes',
     type: 'gauge',
-    help: 'Buffers and the like outside of the heaps.',
+    help: 'Memory outside the JavaScript heap, such as buffers.',
     together: 'sum',
     read: ({ memory }) => one(memory.external),
   },
   {
     name: 'ashlar_processes',
     type: 'gauge',
-    help: 'Processes that have answered, of which these numbers are the sum: where it falls, counters fall as well.',
+    help: 'Processes included in these numbers; if it falls, counters fall as well.',
     together: 'sum',
     read: () => one(1),
   },
   {
     name: 'ashlar_uptime_seconds',
     type: 'gauge',
-    help: 'Since the server was started.',
+    help: 'Time since the server was started.',
     together: 'max',
     read: ({ upSeconds }) => one(upSeconds),
   },

@@ -83,7 +83,7 @@ export const storeMetrics: readonly Metric<readonly StoreState[]>[] = [
   {
     name: 'ashlar_store_up',
     type: 'gauge',
-    help: '1 where the store has answered within a second; the other numbers of a store are left out where it has not.',
+    help: '1 if the store answered within a second; if not, the other metrics of the store are omitted.',
     labels: ['fd'],
     together: 'max',
     read: ofEach(({ statistics }) => (statistics === undefined ? 0 : 1)),
@@ -91,7 +91,7 @@ export const storeMetrics: readonly Metric<readonly StoreState[]>[] = [
   {
     name: 'ashlar_store_bytes',
     type: 'gauge',
-    help: 'What the data takes: on LMDB its file, on PostgreSQL the table with its indexes.',
+    help: 'Size of the data: the file on LMDB, the table with its indexes on PostgreSQL.',
     labels: ['fd'],
     together: 'max',
     read: ofEach(({ statistics }) => statistics?.storeBytes),
@@ -99,7 +99,7 @@ export const storeMetrics: readonly Metric<readonly StoreState[]>[] = [
   {
     name: 'ashlar_store_entries',
     type: 'gauge',
-    help: 'Entries of the store: objects, links, index entries and others; on PostgreSQL an estimate.',
+    help: 'Entries in the store: objects, links, index entries and others; an estimate on PostgreSQL.',
     labels: ['fd'],
     together: 'max',
     read: ofEach(({ statistics }) => statistics?.storeEntries),
@@ -107,7 +107,7 @@ export const storeMetrics: readonly Metric<readonly StoreState[]>[] = [
   {
     name: 'ashlar_store_free_bytes',
     type: 'gauge',
-    help: 'Free space of the file system on which the data file lies; only of LMDB.',
+    help: 'Free space of the file system that holds the data file (LMDB only).',
     labels: ['fd'],
     together: 'max',
     read: ofEach(({ freeBytes }) => freeBytes),
@@ -115,7 +115,7 @@ export const storeMetrics: readonly Metric<readonly StoreState[]>[] = [
   {
     name: 'ashlar_backup_age_seconds',
     type: 'gauge',
-    help: 'Since the latest backup in the directory of backups, as it was last looked at; only where one is configured and there is a backup.',
+    help: 'Age of the latest backup in the backup directory when it was last checked; only if a directory is configured and holds a backup.',
     labels: ['fd'],
     together: 'max',
     read: ofEach(({ backupAt }) => backupAt && Math.max(0, Date.now() - backupAt) / 1_000),
@@ -123,7 +123,7 @@ export const storeMetrics: readonly Metric<readonly StoreState[]>[] = [
   {
     name: 'ashlar_webhook_deliveries_total',
     type: 'counter',
-    help: 'Deliveries that the receiver of a webhook has taken.',
+    help: 'Deliveries accepted by the webhook receiver.',
     labels: ['fd', 'webhook'],
     together: 'max',
     read: ofHooks(({ deliveries }) => deliveries),
@@ -131,7 +131,7 @@ export const storeMetrics: readonly Metric<readonly StoreState[]>[] = [
   {
     name: 'ashlar_webhook_failures_total',
     type: 'counter',
-    help: 'Attempts to deliver that have failed.',
+    help: 'Failed delivery attempts.',
     labels: ['fd', 'webhook'],
     together: 'max',
     read: ofHooks(({ failures }) => failures),
@@ -139,7 +139,7 @@ export const storeMetrics: readonly Metric<readonly StoreState[]>[] = [
   {
     name: 'ashlar_webhook_failing_seconds',
     type: 'gauge',
-    help: 'Since the delivery that is due was first tried; 0 where none has failed.',
+    help: 'Time since the first attempt at the delivery that is due; 0 if none has failed.',
     labels: ['fd', 'webhook'],
     together: 'max',
     read: ofHooks(({ failingSince }) => (failingSince === undefined ? 0 : secondsSince(failingSince))),
@@ -147,7 +147,7 @@ export const storeMetrics: readonly Metric<readonly StoreState[]>[] = [
   {
     name: 'ashlar_webhook_dead_letters',
     type: 'gauge',
-    help: 'Deliveries that were given up, and are kept until somebody sends them again or drops them.',
+    help: 'Dead letters: deliveries that were given up, kept until they are redelivered or dropped.',
     labels: ['fd', 'webhook'],
     together: 'max',
     read: ofHooks(({ deadLetters }) => deadLetters),
@@ -155,7 +155,7 @@ export const storeMetrics: readonly Metric<readonly StoreState[]>[] = [
   {
     name: 'ashlar_webhook_disabled',
     type: 'gauge',
-    help: '1 where a webhook delivers nothing until it is resumed.',
+    help: '1 if the webhook is disabled until it is resumed.',
     labels: ['fd', 'webhook'],
     together: 'max',
     read: ofHooks(({ disabled }) => (disabled === undefined ? 0 : 1)),

@@ -22,10 +22,10 @@ describe('ashlar init', () => {
       auth: false,
     })
     const text = readFileSync(file, 'utf8')
-    expect(text).toMatch(/\/\/ processes that answer on the port, together \(default: 1\)\n {2}\/\/ "workers": …/)
+    expect(text).toMatch(/\/\/ worker processes that share the port; [^\n]* \(default: 1\)\n {2}\/\/ "workers": …/)
     expect(await run()).toMatchObject({
       code: 5,
-      stderr: 'ashlar: ashlar.json is there already: --force replaces it.\n',
+      stderr: 'ashlar: ashlar.json already exists; --force overwrites it.\n',
     })
     expect(readFileSync(file, 'utf8')).toBe(text)
     expect(await run('--force')).toMatchObject({ code: 0 })

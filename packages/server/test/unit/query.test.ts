@@ -252,7 +252,7 @@ describe('the reply to a query', () => {
       expect(Object.entries(reply.json())).toEqual(
         Object.entries({
           type: 'QuerySyntaxError',
-          title: 'The query is not well formed',
+          title: 'The query has a syntax error',
           status: 400,
           message: 'Line 2.',
           errors: [{ pointer: '/query', message: 'm' }],
