@@ -216,7 +216,7 @@ function named(attributes: Attributes): Named {
 function classOf(catalog: Catalog, oid: Oid, className: string): SchemaClass {
   const cls = catalog.findClass(className)
   if (cls?.isReferenceable === true && cls.name === className) return cls
-  throw malformed(`Object ${oid} is of '${truncateForMessage(className)}', which is no referenceable class.`)
+  throw malformed(`Object ${oid} is of '${truncateForMessage(className)}', which is not a referenceable class.`)
 }
 
 function noteOid(used: Map<number, UsedPage>, oid: Oid, { number, name }: SchemaClass): void {

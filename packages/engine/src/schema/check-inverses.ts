@@ -38,7 +38,7 @@ function whatIsWrong(
   if (partner === undefined) return 'its inverse is deleted'
   const there = `its inverse, attribute ${partner.attribute.name} of class ${partner.owner.name},`
   const back = referenceIn(partner.attribute.spec)
-  if (back === undefined) return `${there} is no reference, list or set of references`
+  if (back === undefined) return `${there} is not a reference, list or set of references`
   if (back.inverseAttribute !== attribute.number) return `${there} does not name it as inverse in turn`
   if (spec.referencedClass !== partner.owner.number) {
     return `it refers to ${builder.get(spec.referencedClass).name}, but ${there} is declared by a superclass; the two must be the same class`

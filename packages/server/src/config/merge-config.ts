@@ -107,7 +107,7 @@ function checkWorkers({ workers, federatedDatabases, auth, securityStore }: Conf
 
 function checkImportDir(importDir: string | undefined): void {
   if (importDir === undefined || isDirectory(importDir)) return
-  throw new ConfigError(`The import directory ${importDir} is no directory that exists.`)
+  throw new ConfigError(`The import directory ${importDir} is not an existing directory.`)
 }
 
 function checkTls({ tlsCert, tlsKey, tlsClientCa, tlsClientCerts, auth }: Config): void {

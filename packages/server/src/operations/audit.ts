@@ -15,9 +15,9 @@ export const auditOperations: readonly ServiceOperation[] = [
     method: 'GET',
     path: '/v1/security/audit',
     needs: 'operate',
-    summary: 'The audit log, the newest entries first',
+    summary: 'The audit log, newest entries first',
     description:
-      'Who has changed what, and what was refused, of all processes that write to the log; `next` of a page, given as `before`, leads to older entries.',
+      'Who changed what, and what was refused, from all processes that write to the log. For older entries, pass the `next` of a page as `before`.',
     tag: 'Service',
     queryParameters: {
       limit: {

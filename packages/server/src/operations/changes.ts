@@ -19,28 +19,28 @@ export const changeOperations: readonly FdOperation[] = [
     method: 'GET',
     path: '/v1/changes',
     needs: 'read',
-    summary: 'What was changed, from a position on',
+    summary: 'Change data capture: the changes after a position',
     description:
-      'Every change of every commit once, in the order of the commits: a page of JSON; lines (NDJSON), which wait for a change, the last line being the position; or events without an end (`Accept: text/event-stream`), whose ids are positions and which go on behind `Last-Event-ID`. Requires the change log, which the operator turns on and off. Callers with grants are told of what they see.',
+      'Every change of every commit exactly once, in commit order: as a page of JSON; as lines (NDJSON), which can wait for a change and end with the position; or as an endless stream of events (`Accept: text/event-stream`), whose ids are positions and which resumes after `Last-Event-ID`. Requires the change log, which the operator turns on and off. Callers with grants are told of what they see.',
     tag: 'Changes',
     queryParameters: {
       since: {
         description:
-          'Changes behind this position, which was told before; `first`: from the oldest that is kept; `now`: those that come. `first` without it.',
+          'Start after this position, taken from an earlier reply; `first` (the default): at the oldest change kept; `now`: at future changes.',
         schema: Type.String(),
       },
       class: {
-        description: 'Changes of objects of this class and its subclasses alone, and of the schema: a name or number.',
+        description: 'Only changes of objects of this class (name or number) and its subclasses, and of the schema.',
         schema: Type.String(),
       },
       where: {
         description:
-          'With `class`: of objects for which this predicate of DO holds before or after the change (`matched` says when). It asks for values that the object itself holds. Links and the schema are not told then.',
+          'With `class`: only objects that match this DO predicate before or after the change (`matched` says when). It asks for values that the object itself holds. Links and the schema are not told then.',
         schema: Type.String(),
       },
       attributes: {
         description:
-          'With `class`: of these attributes alone, parted by commas; changes of others are not told. Callers with grants choose those that can be told by it.',
+          'With `class`: only changes of these attributes, separated by commas. Callers with grants can use it to select attributes whose changes they may see.',
         schema: Type.String(),
       },
       include: {

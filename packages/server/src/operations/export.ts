@@ -118,23 +118,26 @@ export const exportOperations: readonly FdOperation[] = [
     needs: 'read',
     summary: 'Export objects of a class, rows of a query, or the whole federated database',
     description:
-      'One snapshot, sent as it is read, in the order of OIDs. Without class and query an archive (gzip, tar) of schema, indexes and all objects that the caller sees.',
+      'Streams one snapshot, in the order of OIDs. Without class and query: an archive (gzipped tar) of the schema, the indexes and all objects that the caller can see.',
     tag: 'Queries',
     isTransactional: false,
     queryParameters: {
-      class: { description: 'Full name or class number: its objects, and those of its subclasses.', schema: text },
-      query: { description: 'Statements of DO that only read: the rows of the last one.', schema: text },
-      after: { description: 'An OID: only objects behind it, as an export that broke off goes on.', schema: text },
+      class: {
+        description: 'Full name or number of a class: exports its objects and those of its subclasses.',
+        schema: text,
+      },
+      query: { description: 'A read-only query: exports the rows of its last statement.', schema: text },
+      after: { description: 'An OID: only objects after it, to resume an interrupted export.', schema: text },
       format: {
         description: 'ndjson (the default with class or query), csv, or archive (the default without).',
         schema: Type.Union([Type.Literal('ndjson'), Type.Literal('csv'), Type.Literal('archive')]),
       },
       columns: {
-        description: 'Of CSV: names with commas between them; dots lead into embedded objects.',
+        description: 'CSV only: columns, separated by commas; dots lead into embedded objects.',
         schema: text,
       },
       escapeFormulas: {
-        description: 'Of CSV: texts that a spreadsheet would take for a formula have an apostrophe before them.',
+        description: 'CSV only: puts an apostrophe before texts that a spreadsheet would treat as a formula.',
         schema: Type.Boolean(),
       },
     },

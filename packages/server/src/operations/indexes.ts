@@ -37,7 +37,7 @@ export const indexOperations: readonly FdOperation[] = [
     needs: 'define',
     summary: 'Create an index',
     description:
-      'Objects that exist are indexed before the reply. A client that goes away leaves no index. With `Prefer: respond-async` the build goes on after the reply, and after a restart; the record tells how far it has come, or why it failed.',
+      'Existing objects are indexed before the reply; if the client disconnects, no index is created. With `Prefer: respond-async` the build continues in the background, even after a restart; the index shows its progress, or why it failed.',
     tag: 'Indexes',
     status: 201,
     keepsReply: true,

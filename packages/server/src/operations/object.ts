@@ -65,7 +65,7 @@ export const objectOperations: readonly FdOperation[] = [
     method: 'POST',
     path: '/v1/object',
     needs: 'write',
-    summary: 'Create an object, several as one commit, or load many',
+    summary: 'Create an object, an array of objects, or load many',
     description:
       'An array creates all of its objects, or none: places of errors begin with the position in it. Its reply is an array in the same order, without Location. ' +
       'As application/x-ndjson each line creates, changes or deletes an object; lines are committed in batches, and the reply (200) has a line for each as soon as it is.',
@@ -87,7 +87,7 @@ export const objectOperations: readonly FdOperation[] = [
     queryParameters: bulkQueryParameters,
     takesLines: true,
     otherReplies: {
-      200: { description: 'Of lines: one reply a line, BulkReply, and last BulkSummary, as application/x-ndjson' },
+      200: { description: 'For NDJSON: one BulkReply per line, then a BulkSummary, as application/x-ndjson' },
     },
     async run(database, request) {
       if (request.body instanceof BodyLines) {
@@ -111,8 +111,8 @@ export const objectOperations: readonly FdOperation[] = [
     params: oidParam,
     status: 200,
     reply: ObjectRepresentation,
-    description: 'With an ETag. If-None-Match: 304 where the object is as the client has it.',
-    otherReplies: { 304: { description: 'The object is as the client has it' } },
+    description: 'Returns an ETag. With If-None-Match: 304 if the object is unchanged.',
+    otherReplies: { 304: { description: 'The object is unchanged' } },
     errors: ['MalformedOid', 'ObjectNotFound', 'PreconditionFailed'],
     run(database, request) {
       const found = database.readObject(param(request, 'oid'), matchOf(request.headers))
@@ -125,7 +125,7 @@ export const objectOperations: readonly FdOperation[] = [
     path: '/v1/object/:oid',
     needs: 'write',
     summary: 'Update an object',
-    description: 'Attributes left out stay as they are. If-Match: 412 where the object is not as the client has it.',
+    description: 'Omitted attributes stay unchanged. With If-Match: 412 if the object has changed.',
     tag: 'Objects',
     params: oidParam,
     status: 204,
@@ -143,11 +143,11 @@ export const objectOperations: readonly FdOperation[] = [
     method: 'DELETE',
     path: '/v1/object/:oid',
     needs: 'write',
-    summary: 'Delete an object for good',
+    summary: 'Delete an object',
     tag: 'Objects',
     params: oidParam,
     status: 204,
-    description: 'If-Match: 412 where the object is not as the client has it.',
+    description: 'With If-Match: 412 if the object has changed.',
     errors: ['MalformedOid', 'ObjectNotFound', 'PreconditionFailed', 'LimitExceeded', 'TransactionContention'],
     async run(database, request) {
       await database.deleteObject(param(request, 'oid'), conditionOf(request.headers), request)

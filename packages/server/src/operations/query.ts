@@ -23,7 +23,7 @@ import { followQuery } from './live-query.ts'
 type QueryFields = Static<typeof QueryBody>
 
 const Row = Type.Unknown({
-  description: 'An object representation, an object with a field a projection, or the value of SHOW.',
+  description: 'An object, an object with one field per column, or the value of SHOW.',
 })
 
 export const queryOperations: readonly FdOperation[] = [
@@ -43,11 +43,11 @@ export const queryOperations: readonly FdOperation[] = [
     queryParameters: {
       explain: {
         description:
-          'Instead of rows, the plan of each statement. true: how it would be carried out; nothing is. analyze: how it was carried out, operator by operator; its rows are made and not sent, and what it changes is undone.',
+          'Returns the plan of each statement instead of rows. true: the plan, without running anything. analyze: runs the statements, discards their rows, rolls back their changes, and returns the plans with measurements by operator.',
         schema: Type.Union([Type.Boolean(), Type.Literal('analyze')], { default: false }),
       },
       format: {
-        description: 'With explain: json, or text for an indented tree, which is text/plain.',
+        description: 'With explain: json, or text for an indented tree (text/plain).',
         schema: Type.Union([Type.Literal('json'), Type.Literal('text')], { default: 'json' }),
       },
       dialect: {

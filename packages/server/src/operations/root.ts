@@ -19,7 +19,7 @@ const shutdown: Omit<ServiceOperation, 'path'> = {
   method: 'POST',
   needs: 'operate',
   summary: 'Stop the server',
-  description: 'Requests under way are finished. Only where the server was started with shutdown allowed.',
+  description: 'Requests in progress are finished. Requires the setting `allowShutdown`.',
   tag: 'Service',
   status: 204,
   isTransactional: false,

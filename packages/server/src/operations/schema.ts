@@ -80,7 +80,7 @@ export const schemaOperations: readonly FdOperation[] = [
     path: '/v1/schema',
     needs: 'define',
     summary: 'Create classes',
-    description: 'Every class must be new. All are created, or none.',
+    description: 'Every class must be new. They are created atomically.',
     tag: 'Schema',
     status: 201,
     body: Type.Array(ClassDescription),
@@ -97,7 +97,8 @@ export const schemaOperations: readonly FdOperation[] = [
     path: '/v1/schema',
     needs: 'define',
     summary: 'Create classes, or add attributes to them',
-    description: 'Classes that do not exist are created; those that do get the listed attributes. All, or none.',
+    description:
+      'Classes that do not exist are created; existing classes get the listed attributes. The change is atomic.',
     tag: 'Schema',
     status: 201,
     body: Type.Array(ClassDescription),
@@ -157,7 +158,7 @@ export const schemaOperations: readonly FdOperation[] = [
     needs: 'define',
     summary: 'Change a class',
     description:
-      'Either `classRename`, or any of the others, in the order attributesToDelete, attributesToRename, attributesToChange, attributesToAdd. Stored objects follow when they are read; a change costs the same however many there are, unless values have to be checked or indexes rebuilt.',
+      'Either `classRename`, or any of the others, in the order attributesToDelete, attributesToRename, attributesToChange, attributesToAdd. Stored objects are converted when they are read, so the cost of a change does not depend on their number, unless values must be checked or indexes rebuilt.',
     tag: 'Schema',
     params: { class: 'Full name or class number.' },
     queryParameters: {
@@ -208,7 +209,7 @@ export const schemaOperations: readonly FdOperation[] = [
     needs: 'define',
     summary: 'Delete a class',
     description:
-      'Its indexes, and attributes of other classes that reference it, go with it. Its number still answers, with isDeleted true; its name is free.',
+      'Its indexes, and attributes of other classes that reference it, are deleted too. It can still be read by its number, with isDeleted true; its name can be reused.',
     tag: 'Schema',
     params: { class: 'Full name or class number.' },
     queryParameters: dryRun,

@@ -22,9 +22,9 @@ export const statementOperations: readonly ServiceOperation[] = [
     method: 'GET',
     path: '/v1/statement',
     needs: 'identify',
-    summary: 'The statements under way',
+    summary: 'List running statements',
     description:
-      'Queries, transactions and runs of tools that a client waits for, of all federated databases; for callers who may not operate the server, their own.',
+      'Queries, transactions and tool runs that a client waits for, in all federated databases; callers without the right to operate the server see only their own.',
     tag: 'Statements',
     status: 200,
     reply: Type.Array(StatementRecord),
@@ -45,7 +45,7 @@ export const statementOperations: readonly ServiceOperation[] = [
     needs: 'identify',
     summary: 'Stop a statement',
     description:
-      'One of the own, or any for callers who may operate the server. It ends soon, and nothing that it has not committed is done. Its client gets 409 StatementStopped; where the reply has begun, that is broken off (JSON), or its last line is the error (NDJSON).',
+      'Your own, or any with the right to operate the server. It ends soon, and uncommitted changes are discarded. Its client gets 409 StatementStopped; if the reply has begun, it is aborted (JSON), or its last line is the error (NDJSON).',
     tag: 'Statements',
     params: { id: 'The Statement-Id of its reply, or the id of GET /v1/statement.' },
     status: 204,

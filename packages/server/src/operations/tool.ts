@@ -65,7 +65,7 @@ export const toolOperations: readonly FdOperation[] = [
     isOfWhole: true,
     summary: 'Run an administrative tool',
     description:
-      'What the tool cannot do is told by a returnCode that is not 0. A client that goes away ends the run. With `Prefer: respond-async` it goes on: GET /v1/tool tells how far it has come.',
+      'If the tool fails, returnCode is not 0. The run ends if the client disconnects. With `Prefer: respond-async` it continues in the background: GET /v1/tool shows its progress.',
     tag: 'Tools',
     status: 200,
     body: ToolBody,

@@ -19,9 +19,9 @@ export function transactionOperation(others: readonly Operation[]): FdOperation 
     path: '/v1/transaction',
     // Each of its operations is asked what it needs itself.
     needs: 'read',
-    summary: 'Carry out several operations as one transaction',
+    summary: 'Run several operations as one transaction',
     description:
-      'All are committed together, or none is. Each sees what those before it did. A failure has the status and type of the operation that failed.',
+      'The transaction is atomic, and each operation sees the changes of those before it. An error has the status and type of the operation that failed.',
     tag: 'Transactions',
     status: 200,
     body: Type.Array(TransactionOperation),

@@ -70,7 +70,7 @@ export function readGrant(text: string): Grant {
   const [role = '', ...rest] = text.trim().split('@')
   const aliases = rest.length === 0 ? undefined : rest.join('@').split(',')
   if (!roleForm.test(role))
-    return refuse(text, 'is no role: write reader, or writer@orders,shop for some federated databases')
+    return refuse(text, 'is not a role: write reader, or writer@orders,shop for some federated databases')
   if (aliases !== undefined && (aliases.length > grantsMax || !aliases.every((alias) => aliasForm.test(alias)))) {
     return refuse(text, 'names federated databases that cannot be: write writer@orders,shop')
   }

@@ -137,8 +137,8 @@ test('instants: with an offset, in a time zone, and as seconds', async () => {
 })
 
 test.each([
-  [{ a: { format: 'zz?' } }, "Column a of the mapping: 'zz?' is no format of dates."],
-  [{ a: { format: 'HH:mm', zone: 'Mars' } }, "Column a of the mapping: 'Mars' is no time zone."],
+  [{ a: { format: 'zz?' } }, "Column a of the mapping: 'zz?' is not a date format."],
+  [{ a: { format: 'HH:mm', zone: 'Mars' } }, "Column a of the mapping: 'Mars' is not a time zone."],
   [{ a: { format: 'HH:mm', decimal: ',' } }, 'Column a of the mapping: format is of dates and decimal of numbers'],
   [{ a: { decimal: ';' } }, "Column a of the mapping: decimal is ',' or '.'."],
   [{ a: { separator: '' } }, 'Column a of the mapping: separator is a text.'],
@@ -146,8 +146,8 @@ test.each([
   [{ a: { reference: { index: 'portByCode' } } }, 'key of the reference of Column a of the mapping is no JSON object.'],
   [{ a: { reference: 'flightByNumber' } }, 'whose key is carrier, number, day: .number. has no column'],
   [{ a: { reference: 'nope' } }, "There is no index 'nope'."],
-  [{ a: '__proto__.b' }, "Column a of the mapping: '__proto__.b' is no name of an attribute."],
-  [{ a: 'b..c' }, "'b..c' is no name of an attribute."],
+  [{ a: '__proto__.b' }, "Column a of the mapping: '__proto__.b' is not an attribute name."],
+  [{ a: 'b..c' }, "'b..c' is not an attribute name."],
   [{ z: 'a' }, 'The mapping names the column z; the file has a.'],
   [{ a: { kind: 'x' } }, 'Column a of the mapping has the field kind, which it cannot have.'],
 ])('a mapping that cannot be: %j', async (columns, message) => {

@@ -53,7 +53,7 @@ describe('a schema as files', () => {
     })
     expect(await run('check', 'fleet.do')).toMatchObject({
       code: 0,
-      stdout: 'The schema is that of fleet.do: 2 classes and 1 index.\n',
+      stdout: 'The schema matches fleet.do: 2 classes and 1 index.\n',
     })
     expect((await run('pull')).stdout).toBe(fleet)
     await client.createObject('Fleet.Vehicle', { license: 'A', mileage: 7 })
@@ -63,7 +63,7 @@ describe('a schema as files', () => {
       .replace('license: String', 'license: Integer')
     write('fleet.do', next)
     const diff = await run('diff', 'fleet.do')
-    expect(diff).toMatchObject({ code: 8, stderr: 'ashlar: The schema is not that of fleet.do.\n' })
+    expect(diff).toMatchObject({ code: 8, stderr: 'ashlar: The schema differs from fleet.do.\n' })
     expect(diff.stdout).toBe(
       '  CREATE CLASS Fleet.Vehicle {\n-   license: String\n-   mileage: Integer\n+   color: String\n+   distance: Integer\n+   license: Integer\n',
     )
@@ -147,7 +147,7 @@ describe('a schema as files', () => {
       [3, ['log', '9'], /no version 9/],
       [7, ['plan', 'x.do'], /superclass of B\.All cannot be changed/, 'UPDATE SCHEMA {CREATE CLASS B.All {}}'],
       [7, ['plan', 'x.do'], /B\.Part is embeddable/, 'UPDATE SCHEMA {CREATE CLASS B.Part {z: String}}'],
-      [2, ['plan', 'x.do', '--rename', 'A'], /A is no rename/, 'UPDATE SCHEMA {}'],
+      [2, ['plan', 'x.do', '--rename', 'A'], /A is not a rename/, 'UPDATE SCHEMA {}'],
       [
         2,
         ['plan', 'x.do', '--rename', 'A.Base.nothing=x'],

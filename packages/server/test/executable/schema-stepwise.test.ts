@@ -111,7 +111,7 @@ it('stops where the server refuses a step, and goes on once that is mended', asy
     error: {
       exitCode: 5,
       message: expect.stringMatching(/^Step 6 of 7: Index byLicense cannot be built: /),
-      details: ['What was done before stays: the same command goes on from there.'],
+      details: ['Completed steps remain; run the same command again to resume.'],
     },
   })
   expect(await run('check', 'after.do')).toMatchObject({ code: 8 })

@@ -115,7 +115,7 @@ describe('the import directory', () => {
   it('must exist and be a directory', () => {
     const file = fileURLToPath(import.meta.url)
     for (const importDir of [join(here, 'nowhere'), file, join(file, 'within')]) {
-      expect(() => mergeConfig([{ importDir }])).toThrow(mistake(/is no directory that exists/))
+      expect(() => mergeConfig([{ importDir }])).toThrow(mistake(/is not an existing directory/))
     }
   })
 })

@@ -45,7 +45,7 @@ function nameOf({ call }: WindowExpression, binder: Binder): WindowName {
   const known = [...windowNames, ...aggregateNames]
   if (known.includes(call.name)) return call.name as WindowName
   const advice = hint(call.name, known)
-  throw binder.error(call, `${truncateForMessage(call.name)} is no function of a window${advice}`)
+  throw binder.error(call, `${truncateForMessage(call.name)} is not a window function${advice}`)
 }
 
 function isRanking(name: WindowName): boolean {

@@ -60,7 +60,7 @@ queryTest('window functions', [schema], async (db) => {
     'stands in RETURN and ORDER BY only',
   )
   expect((await db.failure('FROM T RETURN RANK()')).message).toContain('RANK is followed by OVER (…)')
-  expect((await db.failure('FROM T RETURN UPPER(g) OVER ()')).message).toContain('UPPER is no function of a window')
+  expect((await db.failure('FROM T RETURN UPPER(g) OVER ()')).message).toContain('UPPER is not a window function')
   expect((await db.failure('FROM T RETURN LAG(n, -1) OVER ()')).message).toContain('0 or more, not -1')
 })
 

@@ -134,7 +134,7 @@ async function* objectsOf(path: string, signal: AbortSignal): AsyncGenerator<Jso
 function objectIn(line: Buffer): Json {
   const value = parseExactly(line.toString())
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json
-  throw new Error(`The archive has a line that is no object: ${line.toString('utf8', 0, 60)}`)
+  throw new Error(`The archive has a line that is not an object: ${line.toString('utf8', 0, 60)}`)
 }
 
 async function* linesOf(path: string, signal: AbortSignal): AsyncGenerator<Buffer> {

@@ -131,5 +131,5 @@ function damaged(path: string, how: string): Error {
 }
 
 function notOne(path: string): Error {
-  return new Error(`The file ${path} is no archive of ashlar export.`)
+  return new Error(`The file ${path} is not an archive of ashlar export.`)
 }

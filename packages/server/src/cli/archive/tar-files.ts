@@ -30,7 +30,7 @@ function readHeader(header: Buffer): { readonly name: string; readonly size: num
   const sum = header.reduce((all, byte, at) => all + (at >= sumAt && at < sumEnd ? 0x20 : byte), 0)
   const size = octalAt(header, sizeAt)
   if (header.toString('latin1', magicAt, magicAt + 5) !== 'ustar' || octalAt(header, sumAt) !== sum || !(size >= 0)) {
-    throw new Error('The file is no tar archive, or damaged: a header of it is not right.')
+    throw new Error('The file is not a tar archive, or is damaged: one of its headers is invalid.')
   }
   const nameEnd = header.indexOf(0)
   return { name: header.toString('latin1', 0, nameEnd < 0 ? nameBytes : Math.min(nameEnd, nameBytes)), size }

@@ -49,7 +49,7 @@ export function parametersOf(words: readonly string[]): Record<string, unknown> 
   if (words.length === 0) return undefined
   const pairs = words.map((word) => {
     const [, name = '', colon, value = ''] = /^\$?([^=:]+)(:?)=(.*)$/s.exec(word) ?? []
-    if (name === '') throw new CommandError(exitCodes.usage, `${word} is none of name=text and name:=JSON.`)
+    if (name === '') throw new CommandError(exitCodes.usage, `${word} is neither name=text nor name:=JSON.`)
     return [name, colon === ':' ? parseInput(value, `The value of ${name}`) : value] as const
   })
   return Object.fromEntries(pairs)

@@ -65,7 +65,7 @@ export async function diffSchema({ client, output }: CommandContext, [place]: re
   const current = await currentSchema(client)
   const differences = differencesOf(current, wanted)
   await output.data({ isSame: differences.length === 0, differences }, () => differences)
-  if (differences.length > 0) throw new CommandError(exitCodes.different, `The schema is not that of ${place}.`)
+  if (differences.length > 0) throw new CommandError(exitCodes.different, `The schema differs from ${place}.`)
 }
 
 /** Says no more than whether there is one. */
@@ -74,9 +74,8 @@ export async function checkSchema({ client, output }: CommandContext, [place]: r
   const current = await currentSchema(client)
   const isSame = isSameSchema(current, wanted)
   const counts = `${counted(wanted.classes.length, 'class', 'es')} and ${counted(wanted.indexes.length, 'index', 'es')}`
-  await output.result({ isSame }, () => (isSame ? [`The schema is that of ${place}: ${counts}.`] : []))
-  if (!isSame)
-    throw new CommandError(exitCodes.different, `The schema is not that of ${place}: see ashlar schema diff.`)
+  await output.result({ isSame }, () => (isSame ? [`The schema matches ${place}: ${counts}.`] : []))
+  if (!isSame) throw new CommandError(exitCodes.different, `The schema differs from ${place}: see ashlar schema diff.`)
 }
 
 /** What would be done, and what would be lost. The server carries it out and keeps nothing of it. */
@@ -207,7 +206,7 @@ interface Rehearsed {
 /** The server refuses to do all of it as one transaction. */
 class TooMuchForOne extends CommandError {
   constructor({ message }: Error) {
-    const advice = 'It can be done step by step, each beside the work of others: add --stepwise to apply.'
+    const advice = 'It can be done step by step, online: add --stepwise to apply.'
     super(exitCodes.invalid, message, [advice])
   }
 }

@@ -221,7 +221,7 @@ function plan(session: Session, operand: string, signal: AbortSignal): Promise<v
 
 async function watch(session: Session, operand: string, signal: AbortSignal): Promise<void> {
   const seconds = operand === '' ? 2 : Number(operand)
-  if (!(seconds >= 0.1 && seconds <= 86_400)) throw mistake(`${operand} is no number of seconds from 0.1 to 86400.`)
+  if (!(seconds >= 0.1 && seconds <= 86_400)) throw mistake(`${operand} is not a number of seconds from 0.1 to 86400.`)
   if (session.transaction !== undefined) throw mistake('What \\begin keeps is sent once, by \\commit.')
   const text = textOf(session)
   for (;;) {
@@ -258,7 +258,7 @@ async function set(session: Session, operand: string): Promise<void> {
     const lines = [...session.parameters].map(([known, held]) => printable(`${known} = ${stringifyExactly(held)}`))
     return session.tell(lines.length === 0 ? ['No parameters are set.'] : lines)
   }
-  if (!/^[A-Za-z_]\w*$/.test(name)) throw mistake(`${name} is no name of a parameter: it has letters, digits and _.`)
+  if (!/^[A-Za-z_]\w*$/.test(name)) throw mistake(`${name} is not a parameter name, which has letters, digits and _.`)
   if (value !== '') session.parameters.set(name, readValue(value))
   else if (session.parameters.has(name)) await session.tell([printable(stringifyExactly(session.parameters.get(name)))])
   else throw mistake(`$${name} is not set.`)
@@ -298,7 +298,7 @@ function time(session: Session, operand: string): void {
 
 function page(session: Session, operand: string): void {
   const { paging, note } = session.screen
-  if (paging === undefined) throw mistake('There is no paging where there is no terminal.')
+  if (paging === undefined) throw mistake('Paging needs a terminal.')
   paging.isOn = switched(operand, paging.isOn, 'pager')
   note(`Paging is ${paging.isOn ? 'on' : 'off'}.`)
 }

@@ -10,13 +10,12 @@ export interface BulkParameters extends BulkSettings {
 
 export const bulkQueryParameters = {
   onError: {
-    description: 'Of lines: `stop` (the default) ends with the first that fails, `skip` leaves those out that fail.',
+    description: 'For NDJSON: `stop` (the default) ends at the first failing line, `skip` skips failing lines.',
     schema: Type.Union([Type.Literal('stop'), Type.Literal('skip')]),
   },
-  atomic: { description: 'Of lines: all are one commit, or nothing is done.', schema: Type.Boolean() },
+  atomic: { description: 'For NDJSON: all lines are one atomic commit.', schema: Type.Boolean() },
   upsertOn: {
-    description:
-      'Of lines: a unique index; what would be created updates the object that has its key, where there is one.',
+    description: 'For NDJSON: a unique index; an object whose key exists already is updated instead of created.',
     schema: Type.String(),
   },
 } as const

@@ -30,7 +30,7 @@ function creation(
     throw malformed("needs 'class', a full name or a class number", [...at, 'class'])
   const given = attributes === undefined ? {} : fieldsOf(attributes, [...at, 'attributes'])
   if (id !== undefined && (typeof id !== 'string' || !idPattern.test(id))) {
-    throw malformed("has an 'id' that is no name of letters, digits, _ and -, at most 64 of them", ['id'])
+    throw malformed("has an 'id' that is not a name of at most 64 letters, digits, _ and -", ['id'])
   }
   const refersTo = hasNames ? referredIn(given) : undefined
   return { kind: 'create', line, at, class: className, attributes: given, id, refersTo }
@@ -57,7 +57,7 @@ function readOperation(fields: Fields, line: number, hasNames: boolean): BulkCom
   refuseOthers(changed, bodyFields, ['body'])
   const { class: className } = changed
   if (className !== undefined && typeof className !== 'string')
-    throw malformed("has a 'class' that is no text", ['body', 'class'])
+    throw malformed("has a 'class' that is not a string", ['body', 'class'])
   const attributes = fieldsOf(changed.attributes, ['body', 'attributes'])
   const refersTo = hasNames ? referredIn([target, attributes]) : undefined
   return { kind: 'update', line, at: ['body'], target, class: className, attributes, refersTo }

@@ -37,7 +37,7 @@ export const roleOperations: readonly ServiceOperation[] = [
     method: 'GET',
     path: '/v1/security/role',
     needs: 'administer',
-    summary: 'The roles, with those that are built in',
+    summary: 'List the roles, including the built-in ones',
     status: 200,
     reply: Type.Array(SecurityRole),
     errors: [],
@@ -49,7 +49,7 @@ export const roleOperations: readonly ServiceOperation[] = [
     needs: 'administer',
     summary: 'Add a role: actions on whole federated databases, grants for parts of them, or both',
     description:
-      'What of the grants does not agree with the classes of the federated databases that are served is told by `problems`, and holds for nothing.',
+      '`problems` lists grants that do not match the classes of the federated databases served; they have no effect.',
     status: 201,
     body: CreateRoleBody,
     isBodyCheckedByEngine: true,
@@ -68,7 +68,7 @@ export const roleOperations: readonly ServiceOperation[] = [
     params: nameParam,
     status: 200,
     description:
-      'With its `problems` by the classes that there are now: these may have changed since the role was made.',
+      'With its `problems` according to the current classes, which may have changed since the role was created.',
     reply: SecurityRoleChanged,
     errors: ['RoleNotFound'],
     async run({ database }, request) {
@@ -82,7 +82,7 @@ export const roleOperations: readonly ServiceOperation[] = [
     needs: 'administer',
     summary: 'Change a role',
     description:
-      'What is left out stays; the reply to GET can be sent back. It holds within a second, on all processes: statements of callers who have lost something by it end. `problems` as of a new role.',
+      'Omitted fields stay unchanged; the reply to GET can be sent back. Takes effect within a second on all processes; statements of callers who lose rights are ended. `problems` is as for a new role.',
     params: nameParam,
     status: 200,
     body: ChangeRoleBody,
@@ -99,7 +99,7 @@ export const roleOperations: readonly ServiceOperation[] = [
     method: 'DELETE',
     path: '/v1/security/role/:name',
     needs: 'administer',
-    summary: 'Remove a role that nobody has',
+    summary: 'Remove a role that is not assigned to anybody',
     params: nameParam,
     status: 204,
     errors: ['InvalidRole', 'RoleNotFound', 'RoleInUse'],

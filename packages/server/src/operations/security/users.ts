@@ -44,7 +44,7 @@ export const userOperations: readonly ServiceOperation[] = [
     errors: ['UserNotFound'],
     async run({ database }, request) {
       const user = await findUser(database, param(request, 'name'))
-      if (user === undefined) throw new ServerError('UserNotFound', 'There is no user of this name.')
+      if (user === undefined) throw new ServerError('UserNotFound', 'There is no user with this name.')
       return { body: userRecord(user) }
     },
   }),
@@ -53,7 +53,7 @@ export const userOperations: readonly ServiceOperation[] = [
     path: '/v1/security/user/:name',
     needs: 'administer',
     summary: 'Change a user',
-    description: 'What is left out stays. What the user has lost ends within a second, on all processes.',
+    description: 'Omitted fields stay unchanged. Revoked rights take effect within a second, on all processes.',
     params: { name: 'The name of the user.' },
     status: 200,
     body: UpdateUserBody,

@@ -115,11 +115,12 @@ function kindOf(format: string, zone: string | undefined): DateKind {
 
 /** Throws RecordProblem where it is no format, or the zone none. */
 export function checkFormat(format: string | undefined, zone: string | undefined): void {
-  if (zone !== undefined && !DateTime.utc().setZone(zone).isValid) throw new RecordProblem(`'${zone}' is no time zone`)
+  if (zone !== undefined && !DateTime.utc().setZone(zone).isValid)
+    throw new RecordProblem(`'${zone}' is not a time zone`)
   if (format === undefined || epochFormats[format] !== undefined) return
   // What it writes it has to be able to read.
   const example = DateTime.utc(2001, 2, 3, 4, 5, 6)
   const isFormat = /[a-zA-Z]/.test(format.replaceAll(/'[^']*'/g, ''))
   if (!isFormat || !DateTime.fromFormat(example.toFormat(format), format, { zone: 'utc' }).isValid)
-    throw new RecordProblem(`'${format}' is no format of dates`)
+    throw new RecordProblem(`'${format}' is not a date format`)
 }

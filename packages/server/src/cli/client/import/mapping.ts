@@ -65,7 +65,7 @@ function columnOf(given: Fields, column: string): ColumnMapping {
   if (!isNamed || !Array.isArray(nulls) || !nulls.every((one) => typeof one === 'string'))
     throw usage(`${what}: attribute is a name or null, nulls are texts.`)
   if (typeof attribute === 'string' && /(^|\.)(__|\.|$)/.test(attribute))
-    throw usage(`${what}: '${attribute}' is no name of an attribute.`)
+    throw usage(`${what}: '${attribute}' is not an attribute name.`)
   if (decimal !== undefined && decimal !== ',' && decimal !== '.') throw usage(`${what}: decimal is ',' or '.'.`)
   const format = textOf(given, 'format', what)
   const zone = textOf(given, 'zone', what)

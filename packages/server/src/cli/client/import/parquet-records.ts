@@ -184,14 +184,14 @@ function textOf(bytes: Uint8Array, { element, path }: SchemaTree): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new RecordProblem(`has bytes in the column ${path.join('.') || element.name} that are no text in UTF-8`)
+    throw new RecordProblem(`has bytes in the column ${path.join('.') || element.name} that are not UTF-8 text`)
   }
 }
 
 function leafOf(value: unknown, element: SchemaElement): unknown {
   const { converted_type: converted, logical_type: logical, scale = 0 } = element
   if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw new RecordProblem(`has ${value} in the column ${element.name}, which is no number of JSON`)
+    throw new RecordProblem(`has ${value} in the column ${element.name}, which is not a JSON number`)
   }
   // The reader multiplies by a power of ten, which leaves digits behind those of the type.
   if (converted === 'DECIMAL') return Number(Number(value).toFixed(Math.min(scale, 100)))

@@ -93,7 +93,7 @@ function partsOf(column: string, { reference }: ColumnMapping, lookup: KeyLookup
   const missing = lookup.attributes.find((attribute) => !columns.has(attribute))
   const unknown = [...columns.keys()].find((attribute) => !lookup.attributes.includes(attribute))
   if (missing === undefined && unknown === undefined) return lookup.attributes.map((one) => columns.get(one) ?? '')
-  const problem = missing === undefined ? `'${unknown}' is no attribute of it` : `'${missing}' has no column`
+  const problem = missing === undefined ? `'${unknown}' is not one of its attributes` : `'${missing}' has no column`
   const how = '{"index": …, "key": {attribute: column}}'
   throw new CommandError(
     exitCodes.usage,

@@ -38,7 +38,7 @@ export function applyRenames(schema: SchemaState, renames: Renames): RenamedSche
       const has = (name: string): boolean =>
         cls?.attributes.some(({ attributeName }) => attributeName === name) === true
       if (has(attribute)) return [{ className, from: attribute, to }]
-      if (!has(to)) throw wrong(`There is no class and no attribute ${from} to be renamed.`)
+      if (!has(to)) throw wrong(`There is no class or attribute ${from} to rename.`)
       done.push(`${from} is ${className}.${to} already.`)
       return []
     })
@@ -65,7 +65,7 @@ interface Pair {
 
 function pairOf(rename: string): Pair {
   const [from = '', to = '', ...others] = rename.split('=')
-  if (from === '' || to === '' || others.length > 0) throw wrong(`${rename} is no rename: one is old=new.`)
+  if (from === '' || to === '' || others.length > 0) throw wrong(`${rename} is not a rename, which is written old=new.`)
   return { from, to }
 }
 

@@ -66,7 +66,7 @@ async function carryOut(context: CommandContext, part: PlanPart, options: StepOp
   }
 }
 
-const howToGoOn = 'What was done before stays: the same command goes on from there.'
+const howToGoOn = 'Completed steps remain; run the same command again to resume.'
 
 function stoppedAt(error: unknown, place: string, signal: AbortSignal): unknown {
   if (error instanceof CommandError) return new CommandError(error.exitCode, `${place}: ${error.message}`, [howToGoOn])
