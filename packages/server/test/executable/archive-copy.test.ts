@@ -134,7 +134,7 @@ test('an archive that is damaged, cut, or none is refused, and so is a store tha
     [wrong(flipped), /damaged or not whole: .*SHA-256/],
     [wrong((bytes) => bytes.subarray(0, bytes.indexOf('end.json'))), /ends before end\.json/],
     [archive.subarray(0, archive.length - 40), /damaged or not whole/],
-    [gzipSync(Buffer.from('a,b\n1,2\n')), /no tar archive|no archive/],
+    [gzipSync(Buffer.from('a,b\n1,2\n')), /not a tar archive|not an archive/],
     [Buffer.from('a,b\n1,2\n'), /damaged or not whole: gzip/],
   ]
   for (const [bytes, message] of bad) {
