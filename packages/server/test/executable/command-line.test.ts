@@ -202,7 +202,7 @@ describe('bad input', () => {
     [2, ['query', ' '], /no statement/],
     [2, ['query', 'SHOW 1', '--file', 'x'], /not both/],
     [2, ['query', 'SHOW 1', '--format', 'xml'], /Allowed choices are table, json, ndjson, csv/],
-    [2, ['query', 'SHOW $x', '--param', 'x'], /none of name=text/],
+    [2, ['query', 'SHOW $x', '--param', 'x'], /neither name=text/],
     [3, ['index', 'drop', 'none'], /none/],
     [3, ['tool', 'run', 'Verifi'], /Did you mean Verify\?/],
     [2, ['tool', 'run', 'Verify', 'speed=1'], /no flag speed/],

@@ -151,7 +151,7 @@ describe('a schema as files', () => {
       [
         2,
         ['plan', 'x.do', '--rename', 'A.Base.nothing=x'],
-        /no class and no attribute A\.Base\.nothing/,
+        /no class or attribute A\.Base\.nothing/,
         'UPDATE SCHEMA {}',
       ],
       [7, ['apply', 'x.do'], /x\.do:1/, 'UPDATE SCHEMA {CREATE CLASS X {a: List}}'],
