@@ -13,7 +13,7 @@ import { openServer } from './open-server.ts'
 export const issuer = 'https://id.example.com/'
 export const audience = 'ashlar'
 export const clerk = [{ role: 'writer', aliases: ['default'] }]
-export const auditor = [{ role: 'operator', aliases: undefined }]
+const auditor = [{ role: 'operator', aliases: undefined }]
 
 export const settings: JwtSettings = {
   issuer,

@@ -4,8 +4,8 @@ import { type IndexKeyFormat, indexKeyHeaderBytes, keyCodecOf } from '../../inde
 import type { Bytes } from '../../store/store.ts'
 import type { KeyCodec } from '../../types/logical-type.ts'
 import { type Bound, partsOf } from '../bind/bound.ts'
+import { isOfRecord } from '../bind/of-record.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
-import { isOfRecord } from '../operators/filter.ts'
 
 /** Which attributes the expressions read, by their positions in the class; undefined where they read anything else of an object. */
 export function attributesReadBy(

@@ -26,15 +26,15 @@ export function lendObjects(
   const { context, filter } = scan
   if (context.snapshot.visit === undefined || filter.rest !== undefined || context.probe !== undefined) return undefined
   return async (taker) => {
-    const lender = new Lender(scan, areObjects, newReader(), taker)
-    for (const range of await ranges()) await lender.lend(range)
+    const scanned = new LentObjects(scan, areObjects, newReader(), taker)
+    for (const range of await ranges()) await scanned.lend(range)
   }
 }
 
 /** Rows that are lent before the next look at the clock, less one; all its bits are ones. */
 const rowsBetweenLooks = 31
 
-class Lender {
+class LentObjects {
   private readonly scan: ObjectScan
   private readonly areObjects: boolean
   private readonly reader: EntryReader

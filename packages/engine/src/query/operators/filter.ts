@@ -1,14 +1,14 @@
 /** WHERE over objects: what the record alone decides is decided before anything else is read, or even copied. */
 import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
-import { type Bound, conjunctsOf, partsOf } from '../bind/bound.ts'
+import { type Bound, conjunctsOf } from '../bind/bound.ts'
+import { isOfRecord } from '../bind/of-record.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import { turnDue } from '../functions/work.ts'
-import { isMany, isReference, type ValueType } from '../values/value-type.ts'
 import type { Planning } from './planning.ts'
 
 export interface FilterPlan {
@@ -41,36 +41,6 @@ function conjunctionOf(conjuncts: readonly Bound[], { compiler }: Planning): Eva
   if (first === undefined) return undefined
   if (evaluates.length === 1) return (evaluation) => first(evaluation) === true
   return (evaluation) => evaluates.every((evaluate) => evaluate(evaluation) === true)
-}
-
-/** True where nothing but the record of the object at hand has to be read. */
-export function isOfRecord(bound: Bound): boolean {
-  switch (bound.kind) {
-    case 'follow':
-    case 'isValid':
-    case 'instanceOf':
-    case 'inner':
-      return false
-    case 'attribute':
-      return bound.attribute.linkStorage === undefined
-    case 'shape': {
-      const element = elementOf(bound.object.type)
-      return !isReference(element) && partsOf(bound).every(isOfRecord)
-    }
-    case 'each':
-    case 'choose':
-    case 'quantifier': {
-      const element = elementOf(bound.collection.type)
-      const isFollowed = isReference(element) && !(bound.kind === 'quantifier' && bound.test.kind === 'equal')
-      return !isFollowed && partsOf(bound).every(isOfRecord)
-    }
-    default:
-      return partsOf(bound).every(isOfRecord)
-  }
-}
-
-function elementOf(type: ValueType): ValueType {
-  return isMany(type) ? type.element : type
 }
 
 /** Undefined without a predicate. */

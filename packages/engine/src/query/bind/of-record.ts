@@ -1,0 +1,33 @@
+/** Which expressions need nothing but the record of the object at hand. */
+import { isMany, isReference, type ValueType } from '../values/value-type.ts'
+import { type Bound, partsOf } from './bound.ts'
+
+/** True where nothing but the record of the object at hand has to be read. */
+export function isOfRecord(bound: Bound): boolean {
+  switch (bound.kind) {
+    case 'follow':
+    case 'isValid':
+    case 'instanceOf':
+    case 'inner':
+      return false
+    case 'attribute':
+      return bound.attribute.linkStorage === undefined
+    case 'shape': {
+      const element = elementOf(bound.object.type)
+      return !isReference(element) && partsOf(bound).every(isOfRecord)
+    }
+    case 'each':
+    case 'choose':
+    case 'quantifier': {
+      const element = elementOf(bound.collection.type)
+      const isFollowed = isReference(element) && !(bound.kind === 'quantifier' && bound.test.kind === 'equal')
+      return !isFollowed && partsOf(bound).every(isOfRecord)
+    }
+    default:
+      return partsOf(bound).every(isOfRecord)
+  }
+}
+
+function elementOf(type: ValueType): ValueType {
+  return isMany(type) ? type.element : type
+}
