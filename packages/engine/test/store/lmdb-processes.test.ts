@@ -135,7 +135,10 @@ describe('errors of the storage', () => {
     const end = await child.ended
     expect(end, end.errors).toMatchObject({ code: 0 })
     const told = JSON.parse(value)
-    expect(told).toMatchObject({ small: true, failed: null, last: 50_000, kept: 10 })
+    expect(told).toMatchObject({ small: true, last: 50_000, kept: 10 })
+    // What was refused is not there, and what was acknowledged is.
+    expect(told.there).toEqual(told.answers)
+    expect(told.answers).toContain(false)
     expect(told.acknowledged).toBeGreaterThan(3)
     expect(told.failure).toMatch(/^AshlarError: The storage of .* failed to commit: .*(disk full|large)/)
     const store = await openLmdbStore(directory)

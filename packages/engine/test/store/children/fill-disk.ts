@@ -11,19 +11,25 @@ async function commit(name: string, bytes: number): Promise<boolean> {
 
 let acknowledged = 0
 let failure = ''
+/** Of the last eight: whether each was acknowledged. A busy machine divides them into several groups, of which one fails. */
+let answers: boolean[] = []
 while (failure === '') {
   const group = Array.from({ length: 8 }, (_, member) => commit(`${acknowledged}/${member}`, 50_000))
   const settled = await Promise.allSettled(group)
   const rejected = settled.find((one) => one.status === 'rejected')
+  answers = settled.map(({ status }) => status === 'fulfilled')
   if (rejected === undefined) acknowledged += 1
   else failure = String(rejected.reason)
-  if (rejected !== undefined && settled.some((one) => one.status === 'fulfilled')) failure = 'half a group failed'
 }
 const small = await commit('small', 10)
 const snapshot = await store.snapshot()
-const failed = await snapshot.view(Buffer.from(`${acknowledged}/0`), (value) => value.length)
+const there: boolean[] = []
+for (const member of answers.keys()) {
+  const length = await snapshot.view(Buffer.from(`${acknowledged}/${member}`), (value) => value.length)
+  there.push(length === 50_000)
+}
 const last = await snapshot.view(Buffer.from(`${acknowledged - 1}/7`), (value) => value.length)
 const kept = await snapshot.view(Buffer.from('small'), (value) => value.length)
 snapshot.release()
 await store.close()
-process.stdout.write(`${JSON.stringify({ acknowledged, failure, small, failed: failed ?? null, last, kept })}\n`)
+process.stdout.write(`${JSON.stringify({ acknowledged, failure, small, answers, there, last, kept })}\n`)
