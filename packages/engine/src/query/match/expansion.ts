@@ -120,6 +120,13 @@ export function isBoundEnd({ isToBound, to }: Expansion, row: MatchRow, oid: Oid
   return isToBound && (row.slots[to.slot] as ObjectView).oid === oid
 }
 
+/** Whether the object is the one at which walks are to end, or of the class of such. */
+export function mayBeEnd(expansion: Expansion, row: MatchRow, oid: Oid, { format }: ObjectView): boolean {
+  const { isToBound, to } = expansion
+  if (isToBound) return isBoundEnd(expansion, row, oid)
+  return to.cls === null || format?.cls.isOrInherits(to.cls.number) === true
+}
+
 /** The row with the walk, where it may end at that object: one or none. */
 export function arrive(
   expansion: Expansion,

@@ -86,20 +86,22 @@ export class Neighbours {
     const steps: Step[] = []
     for (const { format, reference } of this.outgoing(view, cls)) {
       const { outputName, number } = format.attribute
-      const from = { from: view.oid, fromClass: cls.name, attribute: outputName, attributeNumber: number }
+      const edgeTo = (to: Oid): Edge => {
+        return { from: view.oid, fromClass: cls.name, attribute: outputName, attributeNumber: number, to, toClass: '' }
+      }
       const isSplit = endsAtEdgeObject(reference, this.labels.end)
       const targets = await this.targets(view, format)
       if (reference.edge === undefined || (isSplit && mayBeLast)) {
         const place = isSplit ? 'last' : undefined
-        for (const neighbour of targets) steps.push({ neighbour, place, edge: { ...from, to: neighbour, toClass: '' } })
+        for (const neighbour of targets) steps.push({ edge: edgeTo(neighbour), neighbour, place })
       }
       if (reference.edge === undefined || (isSplit && mustBeLast)) continue
       for await (const object of this.edgeObjects(targets, reference.edge)) {
         const { leading } = reference.edge
         const neighbour = object.value(object.format.attribute(leading.attribute.number).index) as Oid | null
         if (neighbour === null || neighbour === noOid) continue
-        const edge = { ...from, to: neighbour, toClass: '', ...edgeDataOf(object) }
-        steps.push({ neighbour, place: isSplit ? 'inner' : undefined, edge })
+        const edge = { ...edgeTo(neighbour), ...edgeDataOf(object) }
+        steps.push({ edge, neighbour, place: isSplit ? 'inner' : undefined })
       }
     }
     return steps

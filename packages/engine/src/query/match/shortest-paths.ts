@@ -9,7 +9,7 @@ import { endsAtEdgeObject } from '../bind/reference-attributes.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { elementBytes } from '../evaluate/value-bytes.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
-import { arrive, type EdgeStep, type Expansion, expansionOf, isBoundEnd, stepsOf, type Taken } from './expansion.ts'
+import { arrive, type EdgeStep, type Expansion, expansionOf, mayBeEnd, stepsOf, type Taken } from './expansion.ts'
 import type { MatchFlow, MatchOperator } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
 import type { Step } from './neighbours.ts'
@@ -177,7 +177,8 @@ async function* pathsTo(expansion: Expansion, row: MatchRow, ends: readonly Reac
   for (const [i, end] of ends.entries()) {
     const turn = i % rowsAtOnce === 0 ? context.yieldIfDue() : undefined
     if (turn !== undefined) await turn
-    if (expansion.isToBound && !isBoundEnd(expansion, row, end.oid)) continue
+    // Before its walks are made: most objects on the way are of another class than the end.
+    if (!mayBeEnd(expansion, row, end.oid, end.view as ObjectView)) continue
     for (const walk of walksTo(end)) {
       const arrived = arrive(expansion, row, been, walk, end.view as ObjectView)
       // No other path to it does then.
@@ -193,14 +194,23 @@ async function* pathsTo(expansion: Expansion, row: MatchRow, ends: readonly Reac
   if (rows.length > 0) yield rows
 }
 
-/** From the beginning, each by other edges. */
-function* walksTo(end: Reached): Generator<Taken[]> {
+/** The edges of a walk from one of its vertices on. */
+interface RestOfWalk {
+  readonly first: Taken
+  readonly others: RestOfWalk | undefined
+}
+
+/** From the beginning, each by other edges; `rest`: from `end` on. */
+function* walksTo(end: Reached, rest?: RestOfWalk): Generator<Taken[]> {
   if (end.length === 0) {
-    yield []
+    const walk: Taken[] = []
+    for (let at = rest; at !== undefined; at = at.others) walk.push(at.first)
+    yield walk
     return
   }
+  const neighbourClass = end.view?.format?.cls.name ?? ''
   for (const { before, step } of end.by) {
-    const taken: Taken = { ...step, neighbourClass: end.view?.format?.cls.name ?? '', edgeObject: undefined }
-    for (const walk of walksTo(before)) yield [...walk, taken]
+    const { edge, neighbour, place } = step
+    yield* walksTo(before, { first: { edge, neighbour, place, neighbourClass, edgeObject: undefined }, others: rest })
   }
 }
