@@ -114,17 +114,54 @@ async function readKeys(file: string): ReturnType<Read> {
   return readFile(file, 'utf8')
 }
 
-/** Redirections are not followed: they could lead away from https. */
+/** Throws where the whole answer is not there within `msMax`. */
 async function fetchKeys(address: string, msMax: number): ReturnType<Read> {
-  const signal = AbortSignal.timeout(msMax)
-  const response = await fetch(address, { redirect: 'error', signal, headers: { accept: 'application/json' } })
-  if (response.status !== 200 || response.body === null) throw new Error(`the answer has the status ${response.status}`)
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-    bytes += chunk.length
-    if (bytes > jwksBytesMax) throw new Error(`the answer has more than ${jwksBytesMax} bytes`)
-    chunks.push(chunk)
+  const answer = new KeysAnswer()
+  let timer: NodeJS.Timeout | undefined
+  // It does not rely on the signal alone, which `fetch` holds weakly once the headers of a reply have come.
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      answer.giveUp()
+      reject(new Error(`the answer was not complete within ${msMax} ms`))
+    }, msMax)
+  })
+  try {
+    return await Promise.race([answer.read(address), late])
+  } finally {
+    clearTimeout(timer)
   }
-  return Buffer.concat(chunks).toString('utf8')
+}
+
+class KeysAnswer {
+  private readonly controller = new AbortController()
+  private reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+
+  /** Redirections are not followed: they could lead away from https. */
+  async read(address: string): Promise<string> {
+    const { signal } = this.controller
+    const response = await fetch(address, { redirect: 'error', signal, headers: { accept: 'application/json' } })
+    if (response.status !== 200 || response.body === null) {
+      this.giveUp()
+      throw new Error(`the answer has the status ${response.status}`)
+    }
+    this.reader = response.body.getReader() as ReadableStreamDefaultReader<Uint8Array>
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    for (;;) {
+      const { done, value } = await this.reader.read()
+      if (done || value === undefined) return Buffer.concat(chunks).toString('utf8')
+      bytes += value.length
+      if (bytes > jwksBytesMax) {
+        this.giveUp()
+        throw new Error(`the answer has more than ${jwksBytesMax} bytes`)
+      }
+      chunks.push(value)
+    }
+  }
+
+  giveUp(): void {
+    this.controller.abort()
+    // One that the signal has ended already rejects.
+    this.reader?.cancel().catch(() => undefined)
+  }
 }

@@ -85,6 +85,8 @@ describe.skipIf(noTerminal !== undefined)(
       terminal.type('\x04')
       expect(await terminal.ended).toBe(0)
       const text = readFileSync(page, 'utf8')
+      // What the terminal echoes of a typed line ends with the carriage return that was typed.
+      recorded = recorded.replaceAll('\r', '')
       const session = `<!-- recorded -->\n\n\`\`\`text\n${recorded}\n\`\`\`\n`
       const commands = `<!-- commands -->\n\n\`\`\`text\n${commandLines().join('\n')}\n\`\`\`\n`
       const expected = text
