@@ -193,7 +193,8 @@ const accessRanks: Ranks = {
 const matchRanks: Ranks = {
   'match-row.ts': 0,
   'match-operator.ts': 1,
-  'neighbours.ts': 2,
+  'narrowed-edges.ts': 2,
+  'neighbours.ts': 3,
   'path-modes.ts': 2,
   'predicates.ts': 2,
   'source-rows.ts': 2,
@@ -201,6 +202,7 @@ const matchRanks: Ranks = {
   // What is a vertex is part of what every other operator is told.
   'vertices.ts': 3,
   'expansion.ts': 4,
+  'patterns-plan.ts': 4,
   [each]: 5,
   'search-order.ts': 6,
   'join-order.ts': 6,

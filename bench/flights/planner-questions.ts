@@ -61,6 +61,16 @@ export const plannerQuestions: readonly PlannerQuestion[] = [
     least: [...allAirports, counted("origin.country = 'Guam'")],
   },
   {
+    question: 'the end of a pattern with few edges',
+    text: "MATCH (a:Airport {iata = 'HNL'})<-[:destination]-(f:Flight)<-[:departures]-(b:Airport {iata = 'GUM'}) RETURN f.rowId",
+    least: [counted("origin.iata = 'GUM'")],
+  },
+  {
+    question: 'the same, written the other way round',
+    text: "MATCH (b:Airport {iata = 'GUM'})-[:departures]->(f:Flight)-[:destination]->(a:Airport {iata = 'HNL'}) RETURN f.rowId",
+    least: [counted("origin.iata = 'GUM'")],
+  },
+  {
     question: 'a join by value, by MATCH',
     text: 'MATCH (f:Flight {rowId = 7}), (g:Flight) WHERE g.distance = f.distance RETURN g.rowId',
     least: [counted('distance = (LOOKUP Flight WHERE rowId = 7).distance')],

@@ -11,7 +11,7 @@ import { qualified } from './predicates.ts'
 export function expand(step: EdgeStep): MatchOperator {
   return {
     run(input, flow) {
-      const expansion = expansionOf(step, 'expand', input, flow.context)
+      const expansion = expansionOf(step, 'expand', input, flow)
       const { operator } = expansion
       return { rows: flow.context.measured(walked(expansion, input.rows, flow), operator), operator }
     },

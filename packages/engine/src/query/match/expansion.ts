@@ -6,8 +6,9 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { PathSelection } from '../language/ast.ts'
 import type { Edge } from '../values/edge.ts'
-import { inputsOf, type MatchPipeline } from './match-operator.ts'
+import { inputsOf, type MatchFlow, type MatchPipeline } from './match-operator.ts'
 import type { MatchRow } from './match-row.ts'
+import { NarrowedEdges } from './narrowed-edges.ts'
 import { Neighbours, type Step } from './neighbours.ts'
 import { mayBeMetAgain, withVertex } from './path-modes.ts'
 import { type PredicatePlan, predicateTexts } from './predicates.ts'
@@ -38,6 +39,9 @@ export function selectionText(selection: PathSelection): string {
   return selection.kind === 'any' ? 'ANY' : selection.kind === 'anyShortest' ? 'ANY SHORTEST' : 'ALL SHORTEST'
 }
 
+/** What tells which edges are followed. */
+type EdgeEnds = Pick<EdgeStep, 'edge' | 'to' | 'isRightward'>
+
 type Direction = 'forward' | 'backward' | 'either'
 
 /** Of one run. */
@@ -49,24 +53,35 @@ export interface Expansion extends EdgeStep {
 }
 
 /** What an operator of the name goes by: of one run. */
-export function expansionOf(step: EdgeStep, name: string, input: MatchPipeline, context: StatementContext): Expansion {
+export function expansionOf(step: EdgeStep, name: string, input: MatchPipeline, flow: MatchFlow): Expansion {
   const direction = directionOf(step)
-  const neighbours = neighboursOf(step, context)
+  const neighbours = neighboursOf(step, flow)
   const operator = explainNode(name, detailsOf(step, direction, neighbours), inputsOf(input.operator))
-  return { ...step, context, neighbours, direction, operator }
+  return { ...step, context: flow.context, neighbours, direction, operator }
 }
 
 /** As seen from the vertex that has an object. */
-function directionOf({ edge, isRightward }: EdgeStep): Direction {
+function directionOf({ edge, isRightward }: EdgeEnds): Direction {
   if (edge.direction === 'either') return 'either'
   return (edge.direction === 'forward') === isRightward ? 'forward' : 'backward'
 }
 
-function neighboursOf({ edge, to, isRightward }: EdgeStep, context: StatementContext): Neighbours {
+function neighboursOf({ edge, to, isRightward }: EdgeEnds, flow: MatchFlow): Neighbours {
   const { leftLabel, rightLabel } = edge
   const labels = isRightward ? { begin: leftLabel, end: rightLabel } : { begin: rightLabel, end: leftLabel }
-  const neighbourClass = edge.max === 1 ? (to.cls ?? undefined) : undefined
-  return new Neighbours(context, edge.attributes, labels, neighbourClass)
+  if (edge.max > 1) return new Neighbours(flow.context, edge.attributes, labels, undefined, undefined)
+  // Within a walk of several edges there are other objects than those of the vertex.
+  const narrowed = to.narrowed.length === 0 ? undefined : new NarrowedEdges(to.narrowed, flow)
+  return new Neighbours(flow.context, edge.attributes, labels, to.cls ?? undefined, narrowed)
+}
+
+/** Tells how many edges of the pattern there are at an object, counted up to `max`. */
+export type EdgeCounter = (view: ObjectView, max: number) => Promise<number>
+
+export function edgeCounter(ends: EdgeEnds, flow: MatchFlow): EdgeCounter {
+  const neighbours = neighboursOf(ends, flow)
+  const direction = directionOf(ends)
+  return (view, max) => neighbours.countAt(view, direction, max)
 }
 
 const namesShownMax = 8

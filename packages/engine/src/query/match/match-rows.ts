@@ -3,7 +3,8 @@ import { assert } from '../../errors.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import type { MatchFlow, MatchPipeline } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
-import { operatorsInOrder, type PatternsPlan } from './search-order.ts'
+import type { PatternsPlan } from './patterns-plan.ts'
+import { operatorsInOrder } from './search-order.ts'
 
 export async function matchRows(
   plan: PatternsPlan,

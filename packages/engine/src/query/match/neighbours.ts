@@ -2,14 +2,18 @@
 
 import { SteadyMap } from '../../budget/steady-map.ts'
 import { indexKeyFormat } from '../../indexes/index-key.ts'
-import { readIndexOids } from '../../indexes/lookup.ts'
+import { countLimited, readIndexOids } from '../../indexes/lookup.ts'
 import type { AttributeFormat, ClassFormat } from '../../records/class-format.ts'
+import { linkKind, linkRange } from '../../records/link-keys.ts'
 import { containerExtent } from '../../records/object-key.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
+import type { IndexDefinition } from '../../schema/class-definition.ts'
 import { withSubclasses } from '../../schema/class-set.ts'
+import type { KeyRange } from '../../store/store.ts'
 import type { MapPair } from '../../types/map.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../../types/type-spec.ts'
+import { entriesOf } from '../access/index-scan.ts'
 import { referringRange } from '../access/reverse-navigation.ts'
 import { isSamePath } from '../access/sargable-predicates.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
@@ -17,8 +21,10 @@ import { type EdgeObjects, endsAtEdgeObject, headClass, type ReferenceAttribute 
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
+import { explainNode } from '../explain/explain-node.ts'
 import type { Edge } from '../values/edge.ts'
 import { typeOfSpec } from '../values/value-type.ts'
+import { type NarrowedEdge, type NarrowedEdges, narrowedText } from './narrowed-edges.ts'
 
 export interface Step {
   readonly edge: Edge
@@ -47,12 +53,23 @@ interface Outgoing {
 
 /** So many edge objects are read in one trip. */
 const objectsAtOnce = 256
+/** About what an OID takes in a list. */
+const oidBytes = 64
 
 type EdgeObjectView = ObjectView & { readonly format: ClassFormat }
 type EdgeData = Required<Pick<Edge, 'edgeData' | 'edgeDataClass'>>
 
 function edgeDataOf({ oid, format }: EdgeObjectView): EdgeData {
   return { edgeData: oid, edgeDataClass: format.cls.name }
+}
+
+/** An index by which it is found who refers to an object. */
+function indexOn({ attribute, declaringClass }: ReferenceAttribute): IndexDefinition | undefined {
+  if (attribute.spec.logicalType !== 'reference') return undefined
+  const own = [{ number: attribute.number } as BoundAttribute]
+  return declaringClass.indexes.find(({ keyAttributes, state }) => {
+    return state === 'ready' && isSamePath(own, keyAttributes[0]?.path ?? [])
+  })
 }
 
 /** Finds the edges of one edge pattern; what it works out about classes and scans is kept for the statement. */
@@ -67,13 +84,17 @@ export class Neighbours {
   private readonly forwardOf = new Map<ClassNumber, readonly Outgoing[]>()
   private readonly backwardOf = new Map<string, readonly ReferenceAttribute[]>()
   private readonly scanned = new Map<AttributeNumber, SteadyMap<Oid, Oid[]>>()
+  /** What is asked of the neighbours beyond their class, where an index on the edge tells it. */
+  private readonly narrowed: NarrowedEdges | undefined
 
   constructor(
     context: StatementContext,
     attributes: readonly ReferenceAttribute[],
     labels: Labels,
     neighbourClass: SchemaClass | undefined,
+    narrowed: NarrowedEdges | undefined,
   ) {
+    this.narrowed = narrowed
     this.labels = labels
     this.context = context
     this.attributes = attributes
@@ -90,7 +111,8 @@ export class Neighbours {
         return { from: view.oid, fromClass: cls.name, attribute: outputName, attributeNumber: number, to, toClass: '' }
       }
       const isSplit = endsAtEdgeObject(reference, this.labels.end)
-      const targets = await this.targets(view, format)
+      const back = this.narrowedForward(reference)
+      const targets = back === undefined ? await this.targets(view, format) : await this.byIndex(view, back)
       if (reference.edge === undefined || (isSplit && mayBeLast)) {
         const place = isSplit ? 'last' : undefined
         for (const neighbour of targets) steps.push({ edge: edgeTo(neighbour), neighbour, place })
@@ -119,7 +141,9 @@ export class Neighbours {
         steps.push({ neighbour, place: undefined, edge: { from: neighbour, fromClass: '', ...to, ...more } })
       }
       if (reference.edge === undefined || endsAtEdgeObject(reference, label)) {
-        for (const neighbour of await this.owners(view, reference)) add(neighbour)
+        const back = this.narrowed?.of(number)
+        const owners = back === undefined ? await this.owners(view, reference) : await this.byIndex(view, back)
+        for (const neighbour of owners) add(neighbour)
         continue
       }
       const leading = await this.owners(view, reference.edge.leading)
@@ -208,12 +232,8 @@ export class Neighbours {
       this.ways.add(`${attribute.name}: inverse ${neighbour?.attribute.name}`)
       return neighbour === undefined ? [] : this.targets(view, neighbour)
     }
-    const index = declaringClass.indexes.find(({ keyAttributes, state }) => {
-      return (
-        state === 'ready' && isSamePath([{ number: attribute.number } as BoundAttribute], keyAttributes[0]?.path ?? [])
-      )
-    })
-    if (index !== undefined && attribute.spec.logicalType === 'reference') {
+    const index = indexOn(reference)
+    if (index !== undefined) {
       this.ways.add(`${attribute.name}: index ${index.name}`)
       const format = indexKeyFormat(index, this.context.reader.formats.of(declaringClass))
       const oids: Oid[] = []
@@ -223,6 +243,78 @@ export class Neighbours {
     }
     this.ways.add(`${attribute.name}: scan of ${declaringClass.name}`)
     return (await this.scan(reference)).get(view.oid) ?? []
+  }
+
+  /** Where an attribute has an inverse, what it leads to refers back: an index may tell who of them qualifies. */
+  private narrowedForward({ inverse, edge }: ReferenceAttribute): NarrowedEdge | undefined {
+    return inverse === null || edge !== undefined ? undefined : this.narrowed?.of(inverse)
+  }
+
+  /** Those of the neighbours that refer to the object of which the index does not tell that they do not qualify. */
+  private async byIndex(view: ObjectView, back: NarrowedEdge): Promise<readonly Oid[]> {
+    const { context } = this
+    const { memory } = context.script
+    this.ways.add(narrowedText(back))
+    const range = await this.narrowed?.rangeOf(back, view.oid)
+    if (range === undefined) return []
+    const oids: Oid[] = []
+    for await (const batch of entriesOf(range, context, explainNode('entries'))) {
+      memory.chargeStatement(batch.length * oidBytes)
+      for (const oid of batch) oids.push(oid)
+    }
+    memory.chargeStatement(-oids.length * oidBytes)
+    return oids
+  }
+
+  /** How many edges there are at an object, counted up to `max`. */
+  async countAt(view: ObjectView, direction: 'forward' | 'backward' | 'either', max: number): Promise<number> {
+    const cls = view.format?.cls
+    if (cls === undefined) return 0
+    let count = 0
+    for (const { format, reference } of direction === 'backward' ? [] : this.outgoing(view, cls)) {
+      if (count >= max) return max
+      const back = this.narrowedForward(reference)
+      const most = max - count
+      count += await (back === undefined
+        ? this.countTargets(view, format, most)
+        : this.counted(await this.narrowed?.rangeOf(back, view.oid), most))
+    }
+    for (const reference of direction === 'forward' ? [] : this.incoming(cls, this.labels.begin)) {
+      if (count >= max) return max
+      count += await this.countOwners(view, reference, max - count)
+    }
+    return Math.min(max, count)
+  }
+
+  private async counted(range: KeyRange | undefined, max: number): Promise<number> {
+    if (range === undefined) return 0
+    const { context } = this
+    context.check()
+    const count = await countLimited(context.snapshot, range, max)
+    context.entriesCounted += count
+    return count
+  }
+
+  private async countTargets(view: ObjectView, attribute: AttributeFormat, max: number): Promise<number> {
+    const { linkStorage } = attribute
+    if (linkStorage === undefined) return (await this.targets(view, attribute)).length
+    const kind = linkStorage === 'set' ? linkKind.target : linkStorage === 'map' ? linkKind.name : linkKind.position
+    return this.counted(linkRange(view.oid, attribute.attribute.number, kind), max)
+  }
+
+  private async countOwners(view: ObjectView, reference: ReferenceAttribute, max: number): Promise<number> {
+    const { attribute, declaringClass, inverse } = reference
+    const back = this.narrowed?.of(attribute.number)
+    if (back !== undefined) return this.counted(await this.narrowed?.rangeOf(back, view.oid), max)
+    if (inverse !== null) {
+      const partner = view.format?.attribute(inverse)
+      return partner === undefined ? 0 : this.countTargets(view, partner, max)
+    }
+    const index = indexOn(reference)
+    // All who could refer to it are read.
+    if (index === undefined) return max
+    const format = indexKeyFormat(index, this.context.reader.formats.of(declaringClass))
+    return this.counted(referringRange(format, view.oid), max)
   }
 
   /** Once a statement: everybody who refers to anybody by the attribute. */

@@ -6,8 +6,8 @@ import { Compiler } from '../evaluate/compile-expression.ts'
 import { type ClausesPlan, planClauses } from '../operators/clauses.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { ValueType } from '../values/value-type.ts'
+import type { PatternsPlan } from './patterns-plan.ts'
 import { type PredicatePlan, planPredicates } from './predicates.ts'
-import type { PatternsPlan } from './search-order.ts'
 import { planVertex } from './vertices.ts'
 
 export interface MatchPlan extends PatternsPlan {

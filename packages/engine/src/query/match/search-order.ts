@@ -1,34 +1,16 @@
 /** In which order a MATCH is searched: from the vertex with the fewest candidates along the edges; told when the data is there. */
-import { assert } from '../../errors.ts'
-import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
+import { chooseAccess } from '../access/choose-access.ts'
 import { type BoundEdge, type BoundPattern, innerVertices } from '../bind/bind-match.ts'
 import { expand } from './expand.ts'
 import type { MatchFlow, MatchOperator } from './match-operator.ts'
 import { optionalMatch } from './optional-match.ts'
+import { type EdgePlace, endsOf, type OptionalPlan, type PatternsPlan } from './patterns-plan.ts'
 import { isOfSlot, type PredicatePlan } from './predicates.ts'
 import { selectPaths } from './select-paths.ts'
 import { isBreadthFirst, shortestPaths } from './shortest-paths.ts'
+import { type ChosenVertex, startVertex } from './start-vertex.ts'
 import { type VertexPlan, vertices } from './vertices.ts'
 import { walks } from './walks.ts'
-
-/** What is searched for. */
-export interface PatternsPlan {
-  readonly vertices: readonly VertexPlan[]
-  readonly patterns: readonly BoundPattern[]
-  /** Of MATCH itself. */
-  readonly predicates: readonly PredicatePlan[]
-  readonly optional: readonly OptionalPlan[]
-  readonly slots: number
-}
-
-/** An OPTIONAL MATCH: its patterns and vertices go on to those of the next one. */
-export interface OptionalPlan {
-  readonly firstPattern: number
-  readonly firstVertex: number
-  readonly predicates: readonly PredicatePlan[]
-  /** Where a row says which one of those before it is. */
-  readonly ordinalSlot: number
-}
 
 /** MATCH, or an OPTIONAL MATCH: numbers of its patterns, and positions of the vertices that are new in it. */
 interface Part {
@@ -46,17 +28,6 @@ interface Progress {
   readonly predicatesLeft: Set<PredicatePlan>
   /** Numbers of the patterns whose paths are still to be chosen. */
   readonly choosing: Set<number>
-}
-
-interface EdgePlace {
-  readonly patternNumber: number
-  readonly edgeNumber: number
-}
-
-/** A vertex that has its turn, with the access path to its objects. */
-interface ChosenVertex {
-  readonly position: number
-  readonly chosen: ChosenAccessPath
 }
 
 export async function operatorsInOrder(plan: PatternsPlan, flow: MatchFlow): Promise<MatchOperator[]> {
@@ -118,7 +89,8 @@ async function operatorsOf(
   while (left.size > 0 || part.vertices.some((position) => !progress.bound.has(position))) {
     const next = [...left].find((place) => endsOf(plan, place).some((vertex) => progress.bound.has(vertex)))
     if (next === undefined) {
-      operators.push(vertexOperator(plan, part, progress, await cheapestVertex(plan, part, progress, flow)))
+      const unbound = part.vertices.filter((position) => !progress.bound.has(position))
+      operators.push(vertexOperator(plan, part, progress, await startVertex(plan, unbound, left, flow)))
       continue
     }
     const other = await otherEnd(plan, progress, next, flow)
@@ -172,12 +144,6 @@ function edgeOperator(plan: PatternsPlan, part: Part, progress: Progress, place:
   if (operator === shortestPaths) progress.choosing.delete(place.patternNumber)
   const predicates = decidable(plan, progress)
   return operator({ ...place, patterns, pattern, edge, from, to, toPosition, isToBound, isRightward, predicates })
-}
-
-/** Positions of the vertices at its left and its right. */
-function endsOf({ patterns }: PatternsPlan, { patternNumber, edgeNumber }: EdgePlace): [number, number] {
-  const { vertices: positions } = patterns[patternNumber] as BoundPattern
-  return [positions[edgeNumber] as number, positions[edgeNumber + 1] as number]
 }
 
 /** Those of the predicates that can be decided now and could not before. */
@@ -236,22 +202,4 @@ async function otherEnd(
   if (objects.accesses.length === 0) return undefined
   const chosen = await chooseAccess(objects, evaluation, context, undefined)
   return chosen.estimated <= fewEnds && chosen.access !== objects.extent ? { position, chosen } : undefined
-}
-
-/** Of the vertices that have no objects yet. */
-async function cheapestVertex(
-  plan: PatternsPlan,
-  part: Part,
-  { bound }: Progress,
-  { evaluation, context }: MatchFlow,
-): Promise<ChosenVertex> {
-  let best: ChosenVertex | undefined
-  for (const position of part.vertices) {
-    if (bound.has(position)) continue
-    const { objects } = plan.vertices[position] as VertexPlan
-    const chosen = await chooseAccess(objects, evaluation, context, undefined)
-    if (best === undefined || chosen.estimated < best.chosen.estimated) best = { position, chosen }
-  }
-  assert(best !== undefined, 'a pattern without edges left has a vertex left')
-  return best
 }

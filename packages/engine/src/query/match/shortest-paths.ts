@@ -44,7 +44,7 @@ function isSplit({ attributes, leftLabel, rightLabel }: BoundEdge): boolean {
 export function shortestPaths(step: EdgeStep): MatchOperator {
   return {
     run(input, flow) {
-      const expansion = expansionOf(step, 'shortestPaths', input, flow.context)
+      const expansion = expansionOf(step, 'shortestPaths', input, flow)
       const { operator } = expansion
       return { rows: flow.context.measured(found(expansion, input.rows, flow), operator), operator }
     },

@@ -11,6 +11,7 @@ import { addCounts, type ExplainNode, rowOperatorPlan } from '../explain/explain
 import type { Planning } from '../operators/planning.ts'
 import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
+import { type NarrowedEdge, planNarrowedEdges } from './narrowed-edges.ts'
 import { withVertex } from './path-modes.ts'
 import { conjunction, isOfSlot, type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
 
@@ -20,6 +21,8 @@ export interface VertexPlan {
   readonly cls: SchemaClass | null
   /** Its objects, where the search does not come to it by an edge. */
   readonly objects: SourcePlan
+  /** By which indexes edges lead to those of its objects alone that fulfil conditions. */
+  readonly narrowed: readonly NarrowedEdge[]
 }
 
 /** `predicates`: of the whole MATCH; those of the vertex alone are conditions of its access paths. */
@@ -28,14 +31,15 @@ export function planVertex(vertex: BoundVertex, predicates: readonly PredicatePl
   const where = conjunction(predicates.filter((predicate) => isOfSlot(predicate, slot)).map(({ bound }) => bound))
   if (cls !== null) {
     const source = { kind: 'class', cls, classes: withSubclasses(cls) } as const
-    return { slot, name, cls, objects: planObjects(source, slot, { ...noClauses, where }, planning) }
+    const objects = planObjects(source, slot, { ...noClauses, where }, planning)
+    return { slot, name, cls, objects, narrowed: planNarrowedEdges(vertex, where, planning) }
   }
   const classes = referenceableClasses(planning.formats.catalog)
   const [first] = classes.classes
   assert(first !== undefined, 'a pattern with edges is over classes')
   const source = { kind: 'class', cls: first, classes } as const
   const objects = planObjects(source, slot, { ...noClauses, where }, planning)
-  return { slot, name, cls, objects: { ...objects, className: 'any', accesses: [] } }
+  return { slot, name, cls, objects: { ...objects, className: 'any', accesses: [] }, narrowed: [] }
 }
 
 /** A vertex whose turn it is, and by which access path. */

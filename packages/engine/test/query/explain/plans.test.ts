@@ -81,20 +81,21 @@ describe('the plan as text', () => {
       Return
         Columns: o.no
         ->  Expand
-              From: c
-              To: o
-              Direction: forward
+              From: o
+              To: c
+              Direction: backward
               Attributes: orders
               Mode: acyclic
-              Predicates: o.no > 1
+              Predicates: age = 30
               ->  Vertices
-                    Name: c
+                    Name: o
                     ->  Filter
-                          Predicate: age = 30
-                          ->  Index scan on Client using clientAge  (estimated rows=1)
-                                Conditions: age = 30
-                                Candidate: Index scan on Client using clientAge (age = 30)  (estimated rows=1), chosen
-      Entries counted for estimates: 2
+                          Predicate: o.no > 1
+                          ->  Index scan on Order using orderNo  (estimated rows=1)
+                                Unique: yes
+                                Conditions: no > 1
+                                Candidate: Index scan on Order using orderNo (no > 1)  (estimated rows=1), chosen
+      Entries counted for estimates: 4
       `),
     )
   })

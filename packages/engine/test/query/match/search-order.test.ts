@@ -1,5 +1,6 @@
 /** From where a MATCH is searched, told by EXPLAIN. */
 import { describe, expect } from 'vitest'
+import { find, touched } from '../plans.ts'
 import { queryTest, type ShownPlan } from '../query-database.ts'
 import { network } from './network.ts'
 
@@ -21,5 +22,71 @@ describe('the plan of a pattern', () => {
   queryTest('says that an edge without an inverse is found by a scan', network, async (db) => {
     const plan = await db.analyze("MATCH (p:Place {name: 'e'})<-[:twins]-(q) RETURN q.name")
     expect(JSON.stringify(plan)).toMatch(/scan/)
+  })
+})
+
+/** A hub with many departures and a small airport with few, and one flight between them. */
+const airline = [
+  `UPDATE SCHEMA {
+    CREATE CLASS Air.Port {code: String, out: List{Element: Reference{Referenced: Air.Flight, Inverse: origin}},
+      arriving: List{Element: Reference{Referenced: Air.Flight, Inverse: destination}}}
+    CREATE CLASS Air.Flight {number: Integer, day: Integer, origin: Reference{Referenced: Air.Port, Inverse: out},
+      destination: Reference{Referenced: Air.Port, Inverse: arriving}}
+  }`,
+  'CREATE UNIQUE INDEX portCode ON Port (code)',
+  "CREATE Port {code: 'hub'}; CREATE Port {code: 'small'}; CREATE Port {code: 'none'}",
+  `LET hub = (LOOKUP Port WHERE code = 'hub'); LET small = (LOOKUP Port WHERE code = 'small');
+   FOR EACH n IN LIST{${Array.from({ length: 200 }, (_, n) => n).join(', ')}} =>
+     (CREATE Flight {number: $n, day: $n % 20, origin: $hub, destination: $hub});
+   CREATE Flight {number: 900, day: 3, origin: $small, destination: $hub};
+   CREATE Flight {number: 901, day: 4, origin: $hub, destination: $small}`,
+]
+
+describe('what a pattern touches', () => {
+  for (const text of [
+    "MATCH (h:Port {code = 'hub'})<-[:destination]-(f:Flight)<-[:out]-(s:Port {code = 'small'}) RETURN f.number",
+    "MATCH (s:Port {code = 'small'})-[:out]->(f:Flight)-[:destination]->(h:Port {code = 'hub'}) RETURN f.number",
+  ]) {
+    queryTest(`begins at the end with fewer edges: ${text}`, airline, async (db) => {
+      expect(await db.rows(text)).toEqual([{ 'f.number': 900 }])
+      const plan = await db.analyze(text)
+      expect(touched(plan)).toBeLessThanOrEqual(2)
+      // Of the 201 edges at the hub no more are counted than tell at which end there are fewer.
+      expect(plan).toMatchObject({ entriesCounted: expect.toSatisfy((count: number) => count > 0 && count <= 64) })
+    })
+  }
+
+  queryTest(
+    'follows an index that begins with the edge and goes on with what is asked of the vertex behind it',
+    [...airline, 'CREATE INDEX flightOfDay ON Flight (origin, day)'],
+    async (db) => {
+      for (const pattern of ['-[:out]->(f:Flight {day = 4})', '<-[:origin]-(f:Flight {day = 4})']) {
+        const text = `MATCH (h:Port {code = 'hub'})${pattern} RETURN f.number ORDER BY f.number`
+        const plan = await db.analyze(text)
+        expect((await db.rows(text)).length).toBe(11)
+        expect(find(plan, 'expand')).toMatchObject({
+          examined: 11,
+          backwardBy: ['origin: index flightOfDay (day = 4)'],
+        })
+      }
+    },
+  )
+
+  queryTest(
+    'is explained also where values are not known yet',
+    [...airline, 'CREATE INDEX flightOfDay ON Flight (origin, day)'],
+    async (db) => {
+      const day = '(FROM Flight WHERE number = 900 RETURN day)'
+      const [plan] = await db.rows(
+        `EXPLAIN MATCH (h:Port {code = 'hub'})-[:out]->(f:Flight {day = ${day}})-[:destination]->(s:Port {code = 'small'}) RETURN f.number`,
+      )
+      expect(JSON.stringify(plan)).toContain('expand')
+    },
+  )
+
+  queryTest('ends at once where a vertex has no objects', airline, async (db) => {
+    const text = "MATCH (a:Port)-[:out]->(f:Flight)-[:destination]->(b:Port {code = 'nowhere'}) RETURN f.number"
+    expect(await db.rows(text)).toEqual([])
+    expect(touched(await db.analyze(text))).toBe(0)
   })
 })

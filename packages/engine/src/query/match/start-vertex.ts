@@ -1,0 +1,126 @@
+/** At which vertex the search of a MATCH begins: where there are the fewest objects, and edges at them. */
+import { assert } from '../../errors.ts'
+import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
+import { objectRows } from '../access/object-rows.ts'
+import type { BoundEdge, BoundPattern } from '../bind/bind-match.ts'
+import { unknownValue } from '../evaluate/evaluation-context.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import { type EdgeCounter, edgeCounter } from './expansion.ts'
+import type { MatchFlow } from './match-operator.ts'
+import { type EdgePlace, endsOf, type PatternsPlan } from './patterns-plan.ts'
+import type { VertexPlan } from './vertices.ts'
+
+/** A vertex that has its turn, with the access path to its objects. */
+export interface ChosenVertex {
+  readonly position: number
+  readonly chosen: ChosenAccessPath
+}
+
+/** More objects than these are not looked at to choose where to begin. */
+const comparedObjectsMax = 1_000
+/** Objects of a vertex whose edges are counted, as a sample of all. */
+const sampledObjects = 16
+/** Edges are counted up to bounds that grow by steps: so the cheapest vertex tells what the choice costs. */
+const fewEdges = 64
+const edgesStep = 4
+const comparedEdgesMax = fewEdges * edgesStep ** 5
+
+/** `unbound`: positions of the vertices that have no objects yet; `left`: the edges that are still to be followed. */
+export async function startVertex(
+  plan: PatternsPlan,
+  unbound: readonly number[],
+  left: ReadonlySet<EdgePlace>,
+  flow: MatchFlow,
+): Promise<ChosenVertex> {
+  let best: ChosenVertex | undefined
+  const rivals: ChosenVertex[] = []
+  for (const position of unbound) {
+    const { objects } = plan.vertices[position] as VertexPlan
+    const chosen = await chooseAccess(objects, flow.evaluation, flow.context, undefined)
+    const vertex = { position, chosen }
+    // Nothing comes out of the whole search.
+    if (chosen.estimated === 0) return vertex
+    if (best === undefined || chosen.estimated < best.chosen.estimated) best = vertex
+    if (chosen.access !== objects.extent && chosen.estimated <= comparedObjectsMax) rivals.push(vertex)
+  }
+  assert(best !== undefined, 'a pattern without edges left has a vertex left')
+  if (rivals.length < 2 || !rivals.includes(best)) return best
+  rivals.sort((one, other) => one.chosen.estimated - other.chosen.estimated)
+  try {
+    return (await fewestEdges(plan, rivals, left, flow)) ?? best
+  } catch (error) {
+    // While the statement is only explained.
+    if (error !== unknownValue) throw error
+    return best
+  }
+}
+
+/** The one whose objects are fewest together with their edges of the pattern that is followed first; undefined where all have many. */
+async function fewestEdges(
+  plan: PatternsPlan,
+  rivals: readonly ChosenVertex[],
+  left: ReadonlySet<EdgePlace>,
+  flow: MatchFlow,
+): Promise<ChosenVertex | undefined> {
+  const samples = new Map<ChosenVertex, EdgeSample | undefined>()
+  for (let max = fewEdges; max <= comparedEdgesMax; max *= edgesStep) {
+    let cheapest: ChosenVertex | undefined
+    let least = max
+    for (const rival of rivals) {
+      const { estimated } = rival.chosen
+      if (estimated >= least) continue
+      if (!samples.has(rival)) samples.set(rival, await sampleOf(plan, rival, left, flow))
+      const sample = samples.get(rival)
+      const cost = estimated + (sample === undefined ? 0 : await edgesOf(sample, estimated, least - estimated, flow))
+      if (cost < least) [least, cheapest] = [cost, rival]
+    }
+    if (cheapest !== undefined) return cheapest
+  }
+  return undefined
+}
+
+interface EdgeSample {
+  readonly counter: EdgeCounter
+  readonly views: readonly ObjectView[]
+}
+
+/** Undefined for a vertex without edges. */
+async function sampleOf(
+  plan: PatternsPlan,
+  { position, chosen }: ChosenVertex,
+  left: ReadonlySet<EdgePlace>,
+  flow: MatchFlow,
+): Promise<EdgeSample | undefined> {
+  const place = [...left].find((one) => endsOf(plan, one).includes(position))
+  if (place === undefined) return undefined
+  const edge = (plan.patterns[place.patternNumber] as BoundPattern).edges[place.edgeNumber] as BoundEdge
+  const [leftEnd, rightEnd] = endsOf(plan, place)
+  const isRightward = leftEnd === position
+  const to = plan.vertices[isRightward ? rightEnd : leftEnd] as VertexPlan
+  const { objects } = plan.vertices[position] as VertexPlan
+  const views: ObjectView[] = []
+  for await (const batch of objectRows(objects, chosen, flow.evaluation, flow.context, sampledObjects).rows) {
+    views.push(...batch.slice(0, sampledObjects - views.length))
+    if (views.length >= sampledObjects) break
+  }
+  return { counter: edgeCounter({ edge, to, isRightward }, flow), views }
+}
+
+/** As many as all objects would have, if they have as many as those of the sample; `max` where there are more. */
+async function edgesOf(
+  { counter, views }: EdgeSample,
+  objects: number,
+  max: number,
+  { context }: MatchFlow,
+): Promise<number> {
+  const scale = views.length < sampledObjects ? 1 : Math.max(1, objects / views.length)
+  const countedMax = Math.ceil(max / scale)
+  let edges = 0
+  for (const view of views) {
+    edges += await counter(view, countedMax - edges)
+    if (edges >= countedMax) return max
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
+  return edges * scale
+}
