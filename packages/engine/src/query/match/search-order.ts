@@ -5,7 +5,7 @@ import { expand } from './expand.ts'
 import type { MatchFlow, MatchOperator } from './match-operator.ts'
 import { optionalMatch } from './optional-match.ts'
 import { type EdgePlace, endsOf, type OptionalPlan, type PatternsPlan } from './patterns-plan.ts'
-import { isOfSlot, type PredicatePlan } from './predicates.ts'
+import type { PredicatePlan } from './predicates.ts'
 import { selectPaths } from './select-paths.ts'
 import { isBreadthFirst, shortestPaths } from './shortest-paths.ts'
 import { type ChosenVertex, startVertex } from './start-vertex.ts'
@@ -121,7 +121,7 @@ function vertexOperator(
   const { bound, filled, predicatesLeft } = progress
   const vertex = plan.vertices[position] as VertexPlan
   bound.add(position)
-  for (const predicate of predicatesLeft) if (isOfSlot(predicate, vertex.slot)) predicatesLeft.delete(predicate)
+  for (const predicate of vertex.checked) predicatesLeft.delete(predicate)
   filled.add(vertex.slot)
   return vertices({ vertex, position, patterns: patternsOf(plan, part), chosen, predicates: decidable(plan, progress) })
 }

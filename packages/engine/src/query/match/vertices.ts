@@ -21,25 +21,28 @@ export interface VertexPlan {
   readonly cls: SchemaClass | null
   /** Its objects, where the search does not come to it by an edge. */
   readonly objects: SourcePlan
+  /** What is asked of them in any case, whether or not an index answers it. */
+  readonly checked: ReadonlySet<PredicatePlan>
   /** By which indexes edges lead to those of its objects alone that fulfil conditions. */
   readonly narrowed: readonly NarrowedEdge[]
 }
 
-/** `predicates`: of the whole MATCH; those of the vertex alone are conditions of its access paths. */
+/** `predicates`: what is known to be asked before paths are chosen; of it, that of the vertex alone are conditions of its access paths. */
 export function planVertex(vertex: BoundVertex, predicates: readonly PredicatePlan[], planning: Planning): VertexPlan {
   const { slot, name, cls } = vertex
-  const where = conjunction(predicates.filter((predicate) => isOfSlot(predicate, slot)).map(({ bound }) => bound))
+  const checked = new Set(predicates.filter((predicate) => isOfSlot(predicate, slot)))
+  const where = conjunction([...checked].map(({ bound }) => bound))
   if (cls !== null) {
     const source = { kind: 'class', cls, classes: withSubclasses(cls) } as const
     const objects = planObjects(source, slot, { ...noClauses, where }, planning)
-    return { slot, name, cls, objects, narrowed: planNarrowedEdges(vertex, where, planning) }
+    return { slot, name, cls, objects, checked, narrowed: planNarrowedEdges(vertex, where, planning) }
   }
   const classes = referenceableClasses(planning.formats.catalog)
   const [first] = classes.classes
   assert(first !== undefined, 'a pattern with edges is over classes')
   const source = { kind: 'class', cls: first, classes } as const
   const objects = planObjects(source, slot, { ...noClauses, where }, planning)
-  return { slot, name, cls, objects: { ...objects, className: 'any', accesses: [] }, narrowed: [] }
+  return { slot, name, cls, objects: { ...objects, className: 'any', accesses: [] }, checked, narrowed: [] }
 }
 
 /** A vertex whose turn it is, and by which access path. */
