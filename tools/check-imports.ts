@@ -198,6 +198,7 @@ const matchRanks: Ranks = {
   'path-modes.ts': 2,
   'predicates.ts': 2,
   'source-rows.ts': 2,
+  'lookup-plan.ts': 3,
   'first-source.ts': 3,
   // What is a vertex is part of what every other operator is told.
   'vertices.ts': 3,

@@ -4,13 +4,9 @@
  */
 
 import { assert } from '../../errors.ts'
-import { bestOf } from '../access/access-path.ts'
 import { chooseAccess } from '../access/choose-access.ts'
-import { planObjects, type SourcePlan } from '../access/source-plan.ts'
-import { noClauses } from '../bind/bind-select.ts'
+import type { SourcePlan } from '../access/source-plan.ts'
 import type { Bound, BoundSource } from '../bind/bound.ts'
-import { isConstant, partsOf } from '../bind/bound.ts'
-import { Compiler } from '../evaluate/compile-expression.ts'
 import { type Evaluate, unknownValue } from '../evaluate/evaluation-context.ts'
 import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
@@ -19,9 +15,10 @@ import { isNumeric, isReference, isText, type ValueType } from '../values/value-
 import { firstSource } from './first-source.ts'
 import { hashJoin } from './hash-join.ts'
 import { lookupJoin } from './lookup-join.ts'
+import { asks, planLookup, planningOfRun } from './lookup-plan.ts'
 import type { MatchFlow, MatchOperator, MatchPipeline } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
-import { conjunction, isOfSlot, type PredicatePlan } from './predicates.ts'
+import type { PredicatePlan } from './predicates.ts'
 import type { JoinKey, LookupPlan, SourceRows } from './source-rows.ts'
 
 export type JoinSource = { readonly slot: number; readonly name: string } & (
@@ -58,11 +55,7 @@ async function* once({ slots }: JoinedPlan): AsyncGenerator<readonly MatchRow[]>
 }
 
 async function operatorsInOrder(planned: JoinedPlan, flow: MatchFlow): Promise<MatchOperator[]> {
-  // What is compiled for this run alone takes places behind those of the plan.
-  const compiler = new Compiler(planned.planning.formats)
-  compiler.constants = planned.planning.compiler.constants
-  compiler.places = planned.planning.compiler.places
-  const plan: JoinedPlan = { ...planned, planning: { ...planned.planning, compiler } }
+  const plan: JoinedPlan = { ...planned, planning: planningOfRun(planned.planning) }
   const left: Candidate[] = []
   for (const source of plan.sources) left.push(await candidate(source, flow))
   left.sort((one, other) => one.estimated - other.estimated)
@@ -102,7 +95,7 @@ function cheapestFirst(plan: JoinedPlan, candidates: readonly Candidate[]): Cand
     for (const other of candidates) {
       if (other === candidate) continue
       const lookups = estimated * rowsOfLookup
-      const isLookedUp = lookups < other.estimated && lookupOf(plan, other.source, filled) !== undefined
+      const isLookedUp = lookups < other.estimated && lookupPlanOf(plan, other.source, filled) !== undefined
       cost += isLookedUp ? lookups : other.estimated
     }
     if (best === undefined || cost <= best.cost) best = { candidate, cost }
@@ -131,7 +124,7 @@ function nextOf(
   const all = left.map((one): Next => {
     const keys = keysOf(plan, one.source, filled)
     const isWorthIt = rowsBefore * rowsOfLookup < one.estimated && (!isRemote || rowsBefore <= fewRows)
-    const lookup = isWorthIt || keys.length === 0 ? lookupOf(plan, one.source, filled) : undefined
+    const lookup = isWorthIt || keys.length === 0 ? lookupPlanOf(plan, one.source, filled) : undefined
     return { candidate: one, lookup, keys }
   })
   const next = all.find(({ lookup }) => lookup !== undefined) ?? all.find(({ keys }) => keys.length > 0) ?? all[0]
@@ -162,47 +155,8 @@ function decidable(left: Set<PredicatePlan>, filled: ReadonlySet<number>): Predi
   return now
 }
 
-/** Access paths to the source's objects by what is known of a row; those for equality where there are any. */
-function lookupOf(plan: JoinedPlan, source: JoinSource, filled: ReadonlySet<number>): LookupPlan | undefined {
-  if (source.kind !== 'objects' || source.source.kind !== 'class') return undefined
-  const { slot } = source
-  const joining = plan.predicates.filter(({ needs }) => {
-    return needs.size > 1 && needs.has(slot) && [...needs].every((one) => one === slot || filled.has(one))
-  })
-  const equal = joining.filter(({ bound }) => bound.kind === 'compare' && bound.operator === 'equal')
-  const bound = equal.length > 0 ? equal : joining
-  if (bound.length === 0) return undefined
-  const asked = conjunction(bound.map((predicate) => withGiven(predicate.bound, slot)))
-  const { compiler } = plan.planning
-  const start = compiler.constants
-  // Of what the source asks by itself, the entries would be the same for each row.
-  const alone = planObjects(source.source, slot, { ...noClauses, where: asked }, plan.planning)
-  const best = alone.exact ?? bestOf(alone.accesses)
-  if (best === undefined) return undefined
-  const own = plan.predicates.filter((predicate) => isOfSlot(predicate, slot)).map((predicate) => predicate.bound)
-  const where = conjunction([...bound.map((predicate) => withGiven(predicate.bound, slot)), ...own])
-  const objects = planObjects(source.source, slot, { ...noClauses, where }, plan.planning)
-  return { objects: { ...objects, accesses: [best] }, start, end: compiler.constants }
-}
-
-/** The predicate with what other rows decide as values that are known by then. */
-function withGiven(bound: Bound, slot: number): Bound {
-  if (bound.kind === 'compare') return { ...bound, left: given(bound.left, slot), right: given(bound.right, slot) }
-  if (bound.kind === 'quantifier' && bound.test.kind === 'equal') {
-    const test = { ...bound.test, value: given(bound.test.value, slot) }
-    return { ...bound, collection: given(bound.collection, slot), test }
-  }
-  return bound
-}
-
-function given(bound: Bound, slot: number): Bound {
-  if (isConstant(bound) || asks(bound, slot)) return bound
-  const { type, start, end } = bound
-  return { kind: 'given', operand: bound, type, start, end }
-}
-
-function asks(bound: Bound, slot: number): boolean {
-  return ('slot' in bound && bound.slot === slot) || partsOf(bound).some((part) => asks(part, slot))
+function lookupPlanOf(plan: JoinedPlan, source: JoinSource, filled: ReadonlySet<number>): LookupPlan | undefined {
+  return source.kind === 'objects' ? planLookup(plan, source, filled) : undefined
 }
 
 /** Equalities between the source and rows that are known. */

@@ -16,21 +16,28 @@ interface Lookup {
   readonly slot: number
   readonly plan: LookupPlan
   readonly predicates: readonly PredicatePlan[]
+  readonly withObject: WithObject
 }
+
+/** The row with an object in the slot; undefined where it may not be that one. */
+export type WithObject = (row: MatchRow, slot: number, view: ObjectView) => MatchRow | undefined
+
+const withAny: WithObject = (row, slot, view) => ({ ...row, slots: row.slots.with(slot, view) })
 
 /** The first access of the plan is taken. */
 export function lookupJoin(
-  { slot, name }: { readonly slot: number; readonly name: string },
+  { slot, name }: { readonly slot: number; readonly name: string | undefined },
   plan: LookupPlan,
   predicates: readonly PredicatePlan[],
+  withObject: WithObject = withAny,
 ): MatchOperator {
   return {
     run(input, flow) {
-      const lookup: Lookup = { slot, plan, predicates }
+      const lookup: Lookup = { slot, plan, predicates, withObject }
       const first = rowsOf(lookup, flow)
       const operator = rowOperatorPlan(
         'lookupJoin',
-        { name, ...predicateTexts(predicates) },
+        { name: name ?? null, ...predicateTexts(predicates) },
         inputsOf(input.operator, first.operator),
       )
       const rows = joined(lookup, input.rows, first.operator, operator, flow)
@@ -59,7 +66,10 @@ async function* joined(
   for await (const batch of input) {
     for (const row of batch) {
       for await (const views of viewsFor(lookup, row, shown, flow)) {
-        for (const view of views) found.push({ ...row, slots: row.slots.with(lookup.slot, view) })
+        for (const view of views) {
+          const next = lookup.withObject(row, lookup.slot, view)
+          if (next !== undefined) found.push(next)
+        }
         if (found.length < batchRows) continue
         const kept = await qualified(predicates, found, flow)
         found = []

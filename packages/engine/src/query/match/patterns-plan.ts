@@ -1,5 +1,6 @@
 /** The patterns of a MATCH as they are planned, and where their edges are. */
 import type { BoundPattern } from '../bind/bind-match.ts'
+import type { Planning } from '../operators/planning.ts'
 import type { PredicatePlan } from './predicates.ts'
 import type { VertexPlan } from './vertices.ts'
 
@@ -11,6 +12,8 @@ export interface PatternsPlan {
   readonly predicates: readonly PredicatePlan[]
   readonly optional: readonly OptionalPlan[]
   readonly slots: number
+  /** For what is planned when the data is there. */
+  readonly planning: Planning
 }
 
 /** An OPTIONAL MATCH: its patterns and vertices go on to those of the next one. */

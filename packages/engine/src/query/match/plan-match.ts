@@ -57,6 +57,7 @@ export function planMatch(bound: BoundMatch, slots: number, formats: RecordForma
     predicates: own,
     optional,
     slots: all,
+    planning,
     clauses: clausesPlan,
     constants,
     rowType,

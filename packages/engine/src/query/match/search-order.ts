@@ -2,8 +2,11 @@
 import { chooseAccess } from '../access/choose-access.ts'
 import { type BoundEdge, type BoundPattern, innerVertices } from '../bind/bind-match.ts'
 import { expand } from './expand.ts'
+import { lookupJoin } from './lookup-join.ts'
+import { planLookup, planningOfRun } from './lookup-plan.ts'
 import type { MatchFlow, MatchOperator } from './match-operator.ts'
 import { optionalMatch } from './optional-match.ts'
+import { withVertex } from './path-modes.ts'
 import { type EdgePlace, endsOf, type OptionalPlan, type PatternsPlan } from './patterns-plan.ts'
 import type { PredicatePlan } from './predicates.ts'
 import { selectPaths } from './select-paths.ts'
@@ -30,7 +33,8 @@ interface Progress {
   readonly choosing: Set<number>
 }
 
-export async function operatorsInOrder(plan: PatternsPlan, flow: MatchFlow): Promise<MatchOperator[]> {
+export async function operatorsInOrder(planned: PatternsPlan, flow: MatchFlow): Promise<MatchOperator[]> {
+  const plan: PatternsPlan = { ...planned, planning: planningOfRun(planned.planning) }
   const { patterns, vertices: all, optional } = plan
   const bound = new Set<number>()
   const filled = new Set<number>()
@@ -90,7 +94,10 @@ async function operatorsOf(
     const next = [...left].find((place) => endsOf(plan, place).some((vertex) => progress.bound.has(vertex)))
     if (next === undefined) {
       const unbound = part.vertices.filter((position) => !progress.bound.has(position))
-      operators.push(vertexOperator(plan, part, progress, await startVertex(plan, unbound, left, flow)))
+      const start = await startVertex(plan, unbound, left, flow)
+      const isOfAll = start.chosen.access === (plan.vertices[start.position] as VertexPlan).objects.extent
+      const lookup = isOfAll ? lookupOperator(plan, part, progress, unbound) : undefined
+      operators.push(lookup ?? vertexOperator(plan, part, progress, start))
       continue
     }
     const other = await otherEnd(plan, progress, next, flow)
@@ -124,6 +131,36 @@ function vertexOperator(
   for (const predicate of vertex.checked) predicatesLeft.delete(predicate)
   filled.add(vertex.slot)
   return vertices({ vertex, position, patterns: patternsOf(plan, part), chosen, predicates: decidable(plan, progress) })
+}
+
+/** Of a vertex of which values are asked that the rows have by then, instead of going through all its objects for each row. */
+function lookupOperator(
+  plan: PatternsPlan,
+  part: Part,
+  progress: Progress,
+  unbound: readonly number[],
+): MatchOperator | undefined {
+  const { bound, filled, predicatesLeft } = progress
+  for (const position of unbound) {
+    const vertex = plan.vertices[position] as VertexPlan
+    const { slot, source, checked } = vertex
+    const equal = [...predicatesLeft].filter((predicate) => {
+      const { kind } = predicate.bound
+      const isEqual = kind === 'compare' && predicate.bound.operator === 'equal'
+      return isEqual && predicate.needs.size > 1 && !isAskedOfChosen(predicate, plan, progress)
+    })
+    const predicates = [...equal, ...checked]
+    const lookup = source && planLookup({ predicates, planning: plan.planning }, { source, slot }, filled)
+    if (lookup === undefined) continue
+    bound.add(position)
+    filled.add(slot)
+    for (const predicate of checked) predicatesLeft.delete(predicate)
+    const patterns = patternsOf(plan, part)
+    return lookupJoin(vertex, lookup, decidable(plan, progress), (row, at, view) => {
+      return withVertex(patterns, row, position, at, view)
+    })
+  }
+  return undefined
 }
 
 function edgeOperator(plan: PatternsPlan, part: Part, progress: Progress, place: EdgePlace): MatchOperator {

@@ -7,6 +7,7 @@ import { objectRows } from '../access/object-rows.ts'
 import { planObjects, type SourcePlan } from '../access/source-plan.ts'
 import type { BoundPattern, BoundVertex } from '../bind/bind-match.ts'
 import { noClauses } from '../bind/bind-select.ts'
+import type { BoundSource } from '../bind/bound.ts'
 import { addCounts, type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
 import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.ts'
@@ -19,6 +20,8 @@ export interface VertexPlan {
   readonly slot: number
   readonly name: string | undefined
   readonly cls: SchemaClass | null
+  /** Undefined where they may be of any class. */
+  readonly source: BoundSource | undefined
   /** Its objects, where the search does not come to it by an edge. */
   readonly objects: SourcePlan
   /** What is asked of them in any case, whether or not an index answers it. */
@@ -35,14 +38,15 @@ export function planVertex(vertex: BoundVertex, predicates: readonly PredicatePl
   if (cls !== null) {
     const source = { kind: 'class', cls, classes: withSubclasses(cls) } as const
     const objects = planObjects(source, slot, { ...noClauses, where }, planning)
-    return { slot, name, cls, objects, checked, narrowed: planNarrowedEdges(vertex, where, planning) }
+    return { slot, name, cls, source, objects, checked, narrowed: planNarrowedEdges(vertex, where, planning) }
   }
   const classes = referenceableClasses(planning.formats.catalog)
   const [first] = classes.classes
   assert(first !== undefined, 'a pattern with edges is over classes')
   const source = { kind: 'class', cls: first, classes } as const
   const objects = planObjects(source, slot, { ...noClauses, where }, planning)
-  return { slot, name, cls, objects: { ...objects, className: 'any', accesses: [] }, checked, narrowed: [] }
+  const ofAny = { ...objects, className: 'any', accesses: [] }
+  return { slot, name, cls, source: undefined, objects: ofAny, checked, narrowed: [] }
 }
 
 /** A vertex whose turn it is, and by which access path. */

@@ -89,4 +89,26 @@ describe('what a pattern touches', () => {
     expect(await db.rows(text)).toEqual([])
     expect(touched(await db.analyze(text))).toBe(0)
   })
+
+  const byValue = [...airline, 'CREATE INDEX flightByDay ON Flight (day)']
+
+  queryTest('looks up by an index what is equal to a value of another vertex', byValue, async (db) => {
+    const text =
+      'MATCH (f:Flight {number = 900}), (g:Flight) WHERE g.day = f.day AND g.number > 100 RETURN g.number AS n'
+    const plan = await db.analyze(text)
+    expect((await db.rows(text)).map(({ n }) => n)).toEqual(expect.arrayContaining([103, 123, 143, 163, 183, 900]))
+    expect(await db.rows(text)).toHaveLength(6)
+    expect(find(plan, 'lookupJoin')).toMatchObject({ name: 'g', returned: 6 })
+    expect(find(plan, 'indexScan')).toMatchObject({ index: 'flightByDay', examined: 11 })
+  })
+
+  queryTest('goes on from what it has looked up, and asks what the modes ask', byValue, async (db) => {
+    const text = `MATCH (s:Port {code = 'small'})-[:out]->(f:Flight), (g:Flight)-[:destination]->(p:Port)
+      WHERE g.day = f.day AND p.code = 'small' RETURN g.number AS n`
+    expect(await db.rows(text)).toEqual([])
+    expect(await db.rows(text.replace("p.code = 'small'", "p.code = 'hub'"))).toHaveLength(11)
+    const optional = `MATCH (f:Flight {number = 901}) OPTIONAL MATCH (g:Flight) WHERE g.day = f.day AND g.number = 900 RETURN g.number AS n`
+    expect(await db.rows(optional)).toEqual([{ n: null }])
+    expect(await db.rows(optional.replace('number = 900', 'number = 4'))).toEqual([{ n: 4 }])
+  })
 })
