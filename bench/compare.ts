@@ -10,7 +10,7 @@ import type { Contender, ContenderKind } from './contenders/contender.ts'
 import { openSocketGenerator } from './load/generators.ts'
 import type { BenchRequest } from './load/load.ts'
 import { takeCores } from './machine.ts'
-import { discard, fill } from './parts/fill.ts'
+import { discard, fill, fillByLines } from './parts/fill.ts'
 import { withDatabase } from './parts/postgres.ts'
 import { type Figures, median } from './rows/figures.ts'
 import { type Bench, measure } from './rows/measure.ts'
@@ -28,8 +28,8 @@ const requests: Record<string, number> = {
 const requestsOtherwise = 10_000
 /** A hundred creations as one commit, by so many clients. */
 const bulk = { objects: 100, connections: 8 }
-/** Only where it is asked for: fresh stores are filled by new processes, as `npm run bench` does for its row of bulk; of objects. */
-const filling = 'fill'
+/** Only where they are asked for: fresh stores are filled by new processes, as `npm run bench` does for its rows of bulk; of objects. */
+const fillings = ['fill', 'bulk-ndjson']
 const secondsMax = 300
 const objects = Number(process.env.BENCH_OBJECTS ?? 20_000)
 /** Of the requests of each round: on a machine where others work, many short rounds tell more than few long ones. */
@@ -69,10 +69,10 @@ async function kindOf(checkout: string): Promise<ContenderKind> {
 /** By operation: what each round measured of the other checkout and of this one. */
 async function compare(): Promise<Map<string, Pair[]>> {
   const measured = new Map<string, Pair[]>()
-  const all = [...rows.map(({ name }) => name), 'bulk', filling]
-  const names = all.filter((name) => (only === undefined ? name !== filling : only.split(',').includes(name)))
+  const all = [...rows.map(({ name }) => name), 'bulk', ...fillings]
+  const names = all.filter((name) => (only === undefined ? !fillings.includes(name) : only.split(',').includes(name)))
   // What is new in each round has nothing to warm up.
-  const before = names.every((name) => name === filling) ? 0 : warmUps
+  const before = names.every((name) => fillings.includes(name)) ? 0 : warmUps
   for (let round = 0; round < Number(rounds) + before; round++) {
     for (const name of names) {
       // Each goes first as often as the other.
@@ -90,10 +90,15 @@ async function compare(): Promise<Map<string, Pair[]>> {
 
 async function measureOnce(name: string, side: Contender): Promise<Figures> {
   const count = Math.ceil((requests[name] ?? requestsOtherwise) * share)
-  if (name === filling) {
+  if (name === 'fill') {
     const filled = await fill(bench, side.kind, objects)
     await discard(filled.contender)
     return filled.bulk
+  }
+  if (name === 'bulk-ndjson') {
+    const filled = await fillByLines(bench, side.kind, objects)
+    if (filled === undefined) throw new Error(`${side.kind.name} takes no lines`)
+    return filled
   }
   if (name === 'bulk') {
     const list = Array.from({ length: count }, () => side.forms.createMany(nextVehicles(side, bulk.objects)))

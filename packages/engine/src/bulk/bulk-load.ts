@@ -43,10 +43,14 @@ export interface BulkSettings {
 interface Entry {
   readonly line: number
   readonly command: BulkCommand
+  /** What became of it, once that is known: one of the two. */
+  done: BulkDone | undefined
+  error: AshlarError | undefined
 }
 
 interface Refused {
   readonly line: number
+  readonly command?: undefined
   readonly error: unknown
 }
 
@@ -99,7 +103,7 @@ export class BulkLoad {
 
   /** `bytes`: of its line. Throws LimitExceeded and ServerBusy where all lines are one commit. */
   add(command: BulkCommand, bytes: number): void {
-    const { line, refersTo = [] } = command
+    const { line, refersTo } = command
     this.gathered?.add(this.pending.length + 1, bytes)
     if (command.kind === 'create' && command.id !== undefined) {
       if (this.names.has(command.id)) {
@@ -109,11 +113,11 @@ export class BulkLoad {
       this.names.set(command.id, undefined)
       this.open.delete(command.id)
     }
-    for (const id of refersTo) if (!this.names.has(id)) this.open.add(id)
+    for (const id of refersTo ?? []) if (!this.names.has(id)) this.open.add(id)
     const index = indexOf(command, this.settings)
     if (index === undefined || mayChangeKeys(command)) this.changesKeys = true
     this.keyIndex ??= index
-    this.pending.push({ line, command })
+    this.pending.push({ line, command, done: undefined, error: undefined })
   }
 
   /** A line that could not be read. */
@@ -147,17 +151,17 @@ export class BulkLoad {
   private async carryOut(lines: readonly (Entry | Refused)[]): Promise<readonly LineOutcome[]> {
     if (this.isStopped) return []
     if (this.settings.isAtomic === true) return this.carryOutAtOnce(lines)
-    const refused = lines.findIndex((one) => 'error' in one)
+    const refused = lines.findIndex(isRefused)
     const isEnd = refused >= 0 && this.settings.onError === 'stop'
     const taken = isEnd ? lines.slice(0, refused + 1) : lines
-    const batch = new Batch(this.commit, this.names, this.settings.onError, taken.filter(isEntry))
-    await batch.run()
+    const entries = refused < 0 ? (taken as readonly Entry[]) : taken.filter(isEntry)
+    await new Batch(this.commit, this.names, this.settings.onError, entries).run()
     const outcomes: LineOutcome[] = []
     for (const one of taken) {
-      const outcome = 'error' in one ? one : batch.outcomes.get(one.line)
+      const outcome = outcomeOf(one)
       // A line before it has failed.
       if (outcome === undefined) continue
-      this.note(one, outcome, batch.done.get(one.line))
+      this.note(one)
       outcomes.push(outcome)
       if ('error' in outcome && this.settings.onError === 'stop') {
         this.isStopped = true
@@ -169,7 +173,7 @@ export class BulkLoad {
 
   /** Throws an error whose message and `line` tell which line has failed. */
   private async carryOutAtOnce(lines: readonly (Entry | Refused)[]): Promise<readonly LineOutcome[]> {
-    const refused = lines.find((one) => 'error' in one)
+    const refused = lines.find(isRefused)
     if (refused !== undefined) throw refused.error
     const entries = lines.filter(isEntry)
     let done: readonly BulkDone[]
@@ -190,12 +194,14 @@ export class BulkLoad {
     })
   }
 
-  private note(one: Entry | Refused, outcome: LineOutcome, done: BulkDone | undefined): void {
-    const id = isEntry(one) && one.command.kind === 'create' ? one.command.id : undefined
-    if ('error' in outcome) {
-      this.counts.failed++
-      if (id !== undefined) this.names.delete(id)
-    } else if (done !== undefined) this.counts[done.change]++
+  private note(one: Entry | Refused): void {
+    if (isEntry(one) && one.done !== undefined) {
+      this.counts[one.done.change]++
+      return
+    }
+    this.counts.failed++
+    const { command } = one
+    if (command?.kind === 'create' && command.id !== undefined) this.names.delete(command.id)
   }
 }
 
@@ -207,8 +213,6 @@ interface Part {
 
 /** The lines of a batch, in as few commits as there can be. */
 class Batch {
-  readonly outcomes = new Map<number, LineOutcome>()
-  readonly done = new Map<number, BulkDone>()
   private readonly commit: CommitBatch
   private readonly names: Map<string, Oid | undefined>
   private readonly onError: BulkSettings['onError']
@@ -256,11 +260,12 @@ class Batch {
     }
     // One good line among many that fail does not show that more of them would do together.
     if (entries.length >= this.linesMax) this.linesMax *= 2
-    for (const [i, { line, command }] of entries.entries()) {
-      const { oid } = done[i] as BulkDone
-      this.done.set(line, done[i] as BulkDone)
-      this.outcomes.set(line, { line, oid })
-      if (command.kind === 'create' && command.id !== undefined) this.names.set(command.id, oid)
+    for (let position = 0; position < entries.length; position++) {
+      const entry = entries[position] as Entry
+      const { command } = entry
+      const one = done[position] as BulkDone
+      entry.done = one
+      if (command.kind === 'create' && command.id !== undefined) this.names.set(command.id, one.oid)
     }
   }
 
@@ -304,8 +309,8 @@ class Batch {
     if (this.onError === 'stop') this.parts.length = 0
   }
 
-  private fail({ line }: Entry, error: AshlarError): void {
-    this.outcomes.set(line, { line, error })
+  private fail(entry: Entry, error: AshlarError): void {
+    entry.error = error
   }
 
   private push(attempts: number, ...parts: readonly (readonly Entry[])[]): void {
@@ -314,7 +319,18 @@ class Batch {
 }
 
 function isEntry(one: Entry | Refused): one is Entry {
-  return 'command' in one
+  return one.command !== undefined
+}
+
+function isRefused(one: Entry | Refused): one is Refused {
+  return one.command === undefined
+}
+
+/** Undefined of a line that was left alone. */
+function outcomeOf(one: Entry | Refused): LineOutcome | undefined {
+  const { line, error } = one
+  if (error !== undefined || !isEntry(one)) return { line, error }
+  return one.done === undefined ? undefined : { line, oid: one.done.oid }
 }
 
 /** Up to `most` lines of which none refers to one behind them; 0 where there is no such cut before. All of them where there is one line. */

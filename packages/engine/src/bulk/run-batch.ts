@@ -175,7 +175,8 @@ class Batch {
   private async loadTargets(): Promise<void> {
     if (this.unit.guard !== undefined) return
     const oids: Oid[] = []
-    for (const [position, command] of this.commands.entries()) {
+    for (let position = 0; position < this.commands.length; position++) {
+      const command = this.commands[position] as BulkCommand
       const target = this.resolved[position]?.target
       if (target !== undefined) oids.push(target)
       else if (command.kind !== 'create' && 'oid' in command.target && command.refersTo === undefined) {

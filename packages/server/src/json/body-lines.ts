@@ -2,17 +2,12 @@
 import type { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-export interface Line {
-  /** From 1; lines that are blank count too. */
-  readonly number: number
-  /** Undefined of a line that is longer than any may be: its bytes are let go of. */
-  readonly bytes: Buffer | undefined
-}
+/** Whole lines that follow each other, with a line feed between two. Undefined is a line that is longer than any may be: its bytes are let go of. */
+export type Lines = Buffer | undefined
 
 const newline = 0x0a
-const blank = /^[ \t\r]*$/
-/** A line that is longer is no blank one that anybody means. */
-const blankBytesMax = 100
+/** Of lines that are given out together, unless one is longer: what is parsed at once is to take a fraction of a millisecond. */
+const linesBytesMax = 65_536
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
 /** What has come with fewer bytes is asked for again in the next turn of the event loop: a client may send each byte as a chunk of its own. */
 const smallBytes = 1_024
@@ -21,7 +16,7 @@ export class BodyLines {
   private readonly chunks: AsyncIterator<Buffer>
   private readonly source: Readable
   private readonly lineBytesMax: number
-  private number = 0
+  private isAtStart = true
   /** The beginning of a line whose end has not come. */
   private begun: Buffer | undefined
   private begunBytes = 0
@@ -41,29 +36,47 @@ export class BodyLines {
     return this.source.readableEnded
   }
 
-  /** Those that the next bytes complete, blank ones left out; undefined at the end. Throws what the source fails with. */
-  async next(): Promise<readonly Line[] | undefined> {
+  /** Those that the next bytes complete; undefined at the end. Throws what the source fails with. */
+  async next(): Promise<readonly Lines[] | undefined> {
     if (this.wasSmall) await nextTurn()
     const { done, value } = await this.chunks.next()
-    const lines: Line[] = []
+    const lines: Lines[] = []
     if (done !== true) {
       this.wasSmall = value.length < smallBytes
       this.divide(value, lines)
       return lines
     }
-    if (this.begunBytes === 0 && !this.isTooLong) return undefined
-    this.end(undefined, lines)
+    if (!this.hasBegun) return undefined
+    this.end(lines)
     return lines
   }
 
-  private divide(chunk: Buffer, lines: Line[]): void {
-    let from = 0
-    if (this.number === 0 && this.begunBytes === 0 && chunk.subarray(0, 3).equals(byteOrderMark)) from = 3
-    for (let to = chunk.indexOf(newline, from); to >= 0; to = chunk.indexOf(newline, from)) {
-      this.end(chunk.subarray(from, to), lines)
+  private get hasBegun(): boolean {
+    return this.begunBytes > 0 || this.isTooLong
+  }
+
+  private divide(chunk: Buffer, lines: Lines[]): void {
+    let from = this.isAtStart && chunk.subarray(0, 3).equals(byteOrderMark) ? 3 : 0
+    this.isAtStart = false
+    if (this.hasBegun) {
+      const to = chunk.indexOf(newline)
+      this.keep(to < 0 ? chunk : chunk.subarray(0, to))
+      if (to < 0) return
+      this.end(lines)
+      from = to + 1
+    }
+    for (let to = this.endFrom(chunk, from); to >= 0; to = this.endFrom(chunk, from)) {
+      lines.push(to - from > this.lineBytesMax ? undefined : chunk.subarray(from, to))
       from = to + 1
     }
     if (from < chunk.length) this.keep(chunk.subarray(from))
+  }
+
+  /** Where the last line ends of those that are given out together; below 0 where none does. More bytes than a line may have are no more than one. */
+  private endFrom(chunk: Buffer, from: number): number {
+    const most = Math.min(linesBytesMax, this.lineBytesMax) + 1
+    const last = chunk.subarray(from, from + most).lastIndexOf(newline)
+    return last < 0 ? chunk.indexOf(newline, from + most) : from + last
   }
 
   /** A line that comes in many parts is copied to room that doubles: a list of parts may take a hundred times as much as their bytes. */
@@ -86,19 +99,10 @@ export class BodyLines {
     }
   }
 
-  private end(last: Buffer | undefined, lines: Line[]): void {
-    const isWhole = this.begun === undefined && !this.isTooLong && (last?.length ?? 0) <= this.lineBytesMax
-    if (last !== undefined && !isWhole) this.keep(last)
-    const bytes = isWhole ? last : this.begun?.subarray(0, this.begunBytes)
-    const number = ++this.number
-    if (this.isTooLong) lines.push({ number, bytes: undefined })
-    else if (bytes !== undefined && !isBlank(bytes)) lines.push({ number, bytes })
+  private end(lines: Lines[]): void {
+    lines.push(this.isTooLong ? undefined : this.begun?.subarray(0, this.begunBytes))
     this.begun = undefined
     this.begunBytes = 0
     this.isTooLong = false
   }
-}
-
-function isBlank(bytes: Buffer): boolean {
-  return bytes.length < blankBytesMax && blank.test(bytes.toString('latin1'))
 }

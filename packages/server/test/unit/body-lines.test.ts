@@ -18,7 +18,9 @@ async function readAll(source: Readable, lineBytesMax: number) {
   let calls = 0
   for (let some = await body.next(); some !== undefined; some = await body.next()) {
     calls++
-    for (const { number, bytes } of some) lines.push([number, bytes?.toString()])
+    for (const several of some) {
+      for (const line of several?.toString().split('\n') ?? [undefined]) lines.push([lines.length + 1, line])
+    }
   }
   return { lines, calls }
 }
@@ -59,6 +61,8 @@ describe('Contract 2.2.9: lines of a body', () => {
     const isMarkKnown = piece >= 3
     expect(lines.map(([number, line]) => [number, number === 1 && !isMarkKnown ? line?.slice(1) : line])).toEqual([
       [1, 'one'],
+      [2, ''],
+      [3, ' \r'],
       [4, 'two is \u00fc'],
       [5, undefined],
       [6, '1234567890'],

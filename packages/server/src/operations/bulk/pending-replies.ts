@@ -11,6 +11,11 @@ interface Lines {
 /** Of a reply that is written at a time. */
 const pieceBytes = 65_536
 const newline = 0x0a
+const beforeNumber = Buffer.from('{"line":')
+const beforeOid = Buffer.from(',"__identifier__":"')
+const behindOid = Buffer.from('"}\n')
+/** Of a reply, with a number and an OID as long as any. */
+const lineBytesMax = 100
 
 /** First in, first out. */
 export class PendingReplies {
@@ -103,12 +108,29 @@ function sizeOf(one: Lines | string): number {
 function* piecesOf({ first, oids }: Lines): Generator<Buffer> {
   let line = first
   for (let from = 0; from < oids.length; ) {
-    let text = ''
-    while (from < oids.length && text.length < pieceBytes) {
+    const piece = Buffer.allocUnsafeSlow(pieceBytes)
+    let length = 0
+    while (from < oids.length && length < pieceBytes - lineBytesMax) {
       const to = oids.indexOf(newline, from)
-      text += `{"line":${line++},"__identifier__":"${oids.toString('latin1', from, to)}"}\n`
-      from = to + 1
+      length = put(beforeNumber, piece, length)
+      length = putNumber(line++, piece, length)
+      length = put(beforeOid, piece, length)
+      for (; from < to; from++) piece[length++] = oids[from] as number
+      length = put(behindOid, piece, length)
+      from++
     }
-    yield Buffer.from(text, 'latin1')
+    yield piece.subarray(0, length)
   }
+}
+
+/** What comes behind it. */
+function put(part: Uint8Array, piece: Uint8Array, from: number): number {
+  for (let i = 0; i < part.length; i++) piece[from + i] = part[i] as number
+  return from + part.length
+}
+
+function putNumber(number: number, piece: Uint8Array, from: number): number {
+  const digits = String(number)
+  for (let i = 0; i < digits.length; i++) piece[from + i] = digits.charCodeAt(i)
+  return from + digits.length
 }

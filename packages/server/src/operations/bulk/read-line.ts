@@ -9,14 +9,15 @@ const objectUri = /^\/v1\/object(?:\/([^/?#]+))?\/?$/
 
 const creationFields = new Set(['class', 'attributes', 'id'])
 const operationFields = new Set(['method', 'uri', 'index', 'key', 'body', 'id'])
+const noPlace: ErrorDetail['place'] = []
 const bodyFields = new Set(['class', 'attributes'])
 
 /** `hasNames`: whether it may refer to objects of other lines. Throws MalformedRequest, UnknownField, MalformedOid. */
 export function readLine(json: unknown, line: number, hasNames: boolean): BulkCommand {
-  const fields = fieldsOf(json, [])
+  const fields = fieldsOf(json, noPlace)
   if ('method' in fields) return readOperation(fields, line, hasNames)
-  refuseOthers(fields, creationFields, [])
-  return creation(fields, fields.id, line, hasNames, [])
+  refuseOthers(fields, creationFields, noPlace)
+  return creation(fields, fields.id, line, hasNames, noPlace)
 }
 
 function creation(
@@ -28,7 +29,7 @@ function creation(
 ): BulkCommand {
   if (typeof className !== 'string' || className === '')
     throw malformed("needs 'class', a full name or a class number", [...at, 'class'])
-  const given = attributes === undefined ? {} : fieldsOf(attributes, [...at, 'attributes'])
+  const given = attributes === undefined ? {} : fieldsOf(attributes, at, 'attributes')
   if (id !== undefined && (typeof id !== 'string' || !idPattern.test(id))) {
     throw malformed("has an 'id' that is not a name of at most 64 letters, digits, _ and -", ['id'])
   }
@@ -42,7 +43,7 @@ function readOperation(fields: Fields, line: number, hasNames: boolean): BulkCom
   const action = typeof method === 'string' ? method.toLowerCase() : ''
   if (action === 'post') {
     if (typeof uri !== 'string' || objectUri.exec(uri)?.[1] !== undefined || !objectUri.test(uri)) throw wrongUri()
-    const created = fieldsOf(body, ['body'])
+    const created = fieldsOf(body, noPlace, 'body')
     refuseOthers(created, bodyFields, ['body'])
     return creation(created, id, line, hasNames, ['body'])
   }
@@ -53,12 +54,12 @@ function readOperation(fields: Fields, line: number, hasNames: boolean): BulkCom
     return { kind: 'delete', line, at: [], target, refersTo: hasNames ? referredIn(target) : undefined }
   }
   if (action !== 'put') throw malformed("needs 'method': post, put or delete", ['method'])
-  const changed = fieldsOf(body, ['body'])
+  const changed = fieldsOf(body, noPlace, 'body')
   refuseOthers(changed, bodyFields, ['body'])
   const { class: className } = changed
   if (className !== undefined && typeof className !== 'string')
     throw malformed("has a 'class' that is not a string", ['body', 'class'])
-  const attributes = fieldsOf(changed.attributes, ['body', 'attributes'])
+  const attributes = fieldsOf(changed.attributes, ['body'], 'attributes')
   const refersTo = hasNames ? referredIn([target, attributes]) : undefined
   return { kind: 'update', line, at: ['body'], target, class: className, attributes, refersTo }
 }
@@ -73,7 +74,7 @@ function targetOf({ uri, index, key }: Fields): BulkTarget {
   if (uri !== undefined && uri !== '/v1/object')
     throw malformed("names its object twice, by 'uri' and by 'key'", ['uri'])
   if (typeof index !== 'string') throw malformed("needs 'index', the name of a unique index, beside 'key'", ['index'])
-  return { key: { index, values: fieldsOf(key, ['key']) } }
+  return { key: { index, values: fieldsOf(key, noPlace, 'key') } }
 }
 
 function wrongUri(): AshlarError {
@@ -82,10 +83,10 @@ function wrongUri(): AshlarError {
   ])
 }
 
-function fieldsOf(json: unknown, place: ErrorDetail['place']): Fields {
+/** `name`: of the field below `at` that it is, where it is not the line. */
+function fieldsOf(json: unknown, at: ErrorDetail['place'], name?: string): Fields {
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as Fields
-  const name = place.at(-1)
-  throw malformed(name === undefined ? 'is no object' : `needs '${name}', an object`, place)
+  throw name === undefined ? malformed('is no object', at) : malformed(`needs '${name}', an object`, [...at, name])
 }
 
 function refuseOthers(fields: Fields, known: ReadonlySet<string>, place: ErrorDetail['place']): void {

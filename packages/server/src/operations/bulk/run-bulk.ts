@@ -1,10 +1,12 @@
 /** A bulk load as a request has it: lines in, replies out, each at the pace of whoever is slower (contract 2.2.9). */
-import { type BulkLoad, type Database, openTimeSlice } from '@ashlar/engine'
+import { type Awaitable, type BulkLoad, type Database, openTimeSlice } from '@ashlar/engine'
 import type { FdRequest } from '../../dispatch/operation.ts'
 import { LineFailure } from '../../errors/request-errors.ts'
 import { ServerError } from '../../errors/server-errors.ts'
-import type { BodyLines, Line } from '../../json/body-lines.ts'
+import type { BodyLines, Lines } from '../../json/body-lines.ts'
+import type { JsonLimits } from '../../json/json-layout.ts'
 import { parseJson } from '../../json/parse-json.ts'
+import { parseLines } from '../../json/parse-lines.ts'
 import { bulkBatchBytes, bulkBatchLines, bulkIdleMs, bulkOpenIdleMs, bulkRepliesBytesMax } from '../../limits.ts'
 import type { BulkParameters } from './bulk-parameters.ts'
 import { PendingReplies } from './pending-replies.ts'
@@ -38,13 +40,17 @@ class Bulk {
   /** The batch that is carried out. */
   private batch: Promise<void> = Promise.resolve()
   private waitingBytes = 0
-  private linesTaken = 0
+  /** From 1; lines that are blank count too. */
+  private line = 0
+  private readonly jsonLimits: JsonLimits
 
   constructor(lines: BodyLines, load: BulkLoad, request: FdRequest, parameters: BulkParameters) {
     this.lines = lines
     this.load = load
     this.request = request
     this.parameters = parameters
+    const { jsonDepthMax: depthMax, objectValuesMax: valuesMax } = request.service.limits
+    this.jsonLimits = { depthMax, valuesMax, valuesLimit: 'objectValuesMax' }
   }
 
   async run(): Promise<void> {
@@ -80,8 +86,8 @@ class Bulk {
       next = this.lines.next()
       // It may fail while nobody waits for it.
       next.catch(() => undefined)
-      for (const line of lines) {
-        await this.take(line)
+      for (const some of lines) {
+        await this.take(some)
         if (this.load.isStopped) return void this.letGo(next)
       }
       if (this.replies.bytes > bulkRepliesBytesMax) await this.room()
@@ -89,7 +95,7 @@ class Bulk {
   }
 
   /** The lines that come next, undefined at the end; `idle` where none has come, and those that wait are to be committed. Throws RequestTimeout. */
-  private async arrival(next: Promise<readonly Line[] | undefined>): Promise<readonly Line[] | undefined | 'idle'> {
+  private async arrival(next: Promise<readonly Lines[] | undefined>): Promise<readonly Lines[] | undefined | 'idle'> {
     const { load, parameters, request } = this
     const { requestMsMax } = request.service.limits
     const hasWork = load.waiting > 0 && !parameters.isAtomic
@@ -117,27 +123,51 @@ class Bulk {
     })
   }
 
-  /** Throws BodyTooLarge, LimitExceeded; what else is wrong with a line is its own. */
-  private async take({ number, bytes }: Line): Promise<void> {
-    const { load, parameters, request } = this
-    const { limits } = request.service
-    const pause = ++this.linesTaken % linesBetweenLooks === 0 ? this.slice.yieldIfDue() : undefined
-    if (pause !== undefined) await pause
-    try {
-      if (bytes === undefined) throw lineTooLong(limits.lineBytesMax)
-      const { jsonDepthMax: depthMax, objectValuesMax: valuesMax } = limits
-      const parsed = parseJson(bytes, { depthMax, valuesMax, valuesLimit: 'objectValuesMax' })
-      const json = parsed instanceof Promise ? await parsed : parsed
-      const command = readLine(json, number, bytes.includes(dollarBrace))
-      if (load.needsCommitBefore(command)) await this.commit()
-      load.add(command, bytes.length)
-    } catch (error) {
-      if (parameters.isAtomic) throw new LineFailure(number, error)
-      load.refuse(number, error)
+  /** Throws BodyTooLarge, LimitExceeded; what else is wrong with a line is its own. A line that can be taken at once makes no promise. */
+  private async take(lines: Lines): Promise<void> {
+    if (lines === undefined) {
+      this.refuse(++this.line, lineTooLong(this.request.service.limits.lineBytesMax))
+      if (this.isFullWith(0)) await this.commit()
+      return
     }
-    if (load.namesCount > limits.bulkNamesMax) throw tooManyNames(limits.bulkNamesMax)
-    this.waitingBytes += bytes?.length ?? 0
-    if (!parameters.isAtomic && this.isBatchFull()) await this.commit()
+    const { load } = this
+    const { ends, values } = parseLines(lines, this.jsonLimits)
+    const hasNames = lines.includes(dollarBrace)
+    for (let at = 0, from = 0; at < ends.length && !load.isStopped; from = (ends[at++] as number) + 1) {
+      const bytes = (ends[at] as number) - from
+      const line = ++this.line
+      const pause = line % linesBetweenLooks === 0 ? this.slice.yieldIfDue() : undefined
+      if (pause !== undefined) await pause
+      try {
+        const parsed = values === undefined ? this.parse(lines.subarray(from, from + bytes)) : values[at]
+        const json = parsed instanceof Promise ? await parsed : parsed
+        if (json === blank) continue
+        const command = readLine(json, line, hasNames)
+        if (load.needsCommitBefore(command)) await this.commit()
+        load.add(command, bytes)
+      } catch (error) {
+        this.refuse(line, error)
+      }
+      if (this.isFullWith(bytes)) await this.commit()
+    }
+  }
+
+  /** Throws what is wrong with it. */
+  private parse(bytes: Buffer): Awaitable<unknown> {
+    return isBlank(bytes) ? blank : parseJson(bytes, this.jsonLimits)
+  }
+
+  private refuse(line: number, error: unknown): void {
+    if (this.parameters.isAtomic) throw new LineFailure(line, error)
+    this.load.refuse(line, error)
+  }
+
+  /** Whether the lines that wait are to be committed, of which one more has so many bytes. Throws BodyTooLarge. */
+  private isFullWith(bytes: number): boolean {
+    const { bulkNamesMax } = this.request.service.limits
+    if (this.load.namesCount > bulkNamesMax) throw tooManyNames(bulkNamesMax)
+    this.waitingBytes += bytes
+    return !this.parameters.isAtomic && this.isBatchFull()
   }
 
   /** Lines that refer to those after them wait a little longer. */
@@ -182,6 +212,16 @@ class Bulk {
 const linesBetweenLooks = 16
 /** By how much longer a batch may be while lines of it refer to others that have not come. */
 const openBatchTimes = 5
+
+/** Stands for what a blank line says. */
+const blank = Symbol('blank')
+const blankText = /^[ \t\r]*$/
+/** A line that is longer is no blank one that anybody means. */
+const blankBytesMax = 100
+
+function isBlank(bytes: Buffer): boolean {
+  return bytes.length < blankBytesMax && blankText.test(bytes.toString('latin1'))
+}
 
 function lineTooLong(bytesMax: number): ServerError {
   return new ServerError('BodyTooLarge', `The line has more than ${bytesMax} bytes (lineBytesMax).`)

@@ -1,0 +1,60 @@
+/** Lines that are parsed as one text: they are what each of them is by itself, or are left to be parsed one by one. */
+import { describe, expect, test } from 'vitest'
+import { parseJson } from '../../src/json/parse-json.ts'
+import { parseLines } from '../../src/json/parse-lines.ts'
+
+const limits = { depthMax: 4, valuesMax: 60, valuesLimit: 'objectValuesMax' }
+
+/** Objects, what is none, and halves of objects that are one with their neighbours. */
+const lines = [
+  '{}',
+  '{"a":1,"b":[1.5,{"c":null}]}',
+  '{"text":"}{][,\\"\\\\","ü":"\\u0041"} \r',
+  '{"a":1},{"b":2}',
+  '{"a":[1',
+  '2]}',
+  '{"a":"',
+  '"}',
+  '{"a":"\\',
+  '{"a":1}]',
+  '[{"a":1',
+  '{"a":{"b":{"c":{"d":{}}}}}',
+  `{"long":"${'x'.repeat(60)}"}`,
+  '{"a":12345678901234567890}',
+  '{"a":1]',
+  '{"a":01}',
+  '1',
+  '',
+  ' ',
+  '{"a":1,}',
+]
+
+function isFast(line: string): boolean {
+  return lines.indexOf(line) < 3
+}
+
+describe('Contract 2.2.9: lines parsed together', () => {
+  test('are what each is by itself, whatever stands before and behind it', async () => {
+    let together = 0
+    for (const one of lines) {
+      for (const two of lines) {
+        for (const three of lines) {
+          const some = [one, two, three]
+          const { ends, values } = parseLines(Buffer.from(some.join('\n')), limits)
+          const wholes = some.map((_, at) => Buffer.byteLength(some.slice(0, at + 1).join('\n')))
+          expect(ends, some.join('\n')).toEqual(wholes)
+          expect(values !== undefined, some.join('\n')).toBe(some.every(isFast))
+          if (values === undefined) continue
+          together++
+          expect(values).toEqual(some.map((line) => parseJson(Buffer.from(line), limits)))
+        }
+      }
+    }
+    expect(together).toBe(27)
+  })
+
+  test('are left to be parsed one by one where their bytes are no UTF-8', () => {
+    const bytes = Buffer.concat([Buffer.from('{"a":1}\n{"b":"'), Buffer.from([0xff]), Buffer.from('"}')])
+    expect(parseLines(bytes, limits)).toEqual({ ends: [7, 17], values: undefined })
+  })
+})
