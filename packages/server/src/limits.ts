@@ -219,6 +219,8 @@ export const certificateLookMs = 5_000
 export const idleKeptMs = 72_000
 /** Requests under way on one connection of HTTP/2. */
 export const http2StreamsMax = 100
+/** Requests that begin in one turn of the event loop, of those by HTTP/2 that were sent beside others of their session. */
+export const http2InATurnMax = 8
 /** Headers of a request by HTTP/2, by their number. */
 export const http2HeaderPairsMax = 200
 /** What one connection of HTTP/2 may take in memory, in megabytes. */

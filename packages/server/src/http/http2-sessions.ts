@@ -18,15 +18,23 @@ import {
 import { problemOfBroken } from './broken-request.ts'
 import type { ConnectionCounts } from './connections.ts'
 import { Http2Request, type Http2Response, http2ResponsesWith, socketOfSession } from './http2-messages.ts'
+import { Http2Turns } from './http2-turns.ts'
 import { contentTypeOf } from './negotiate.ts'
 import { isSlowBody } from './slow-bodies.ts'
 
 type SessionLimits = Pick<
   ServerLimits,
-  'connectionsMax' | 'connectionsPerAddressMax' | 'headersMsMax' | 'requestMsMax' | 'requestHeaderBytesMax'
+  | 'connectionsMax'
+  | 'connectionsPerAddressMax'
+  | 'headersMsMax'
+  | 'requestMsMax'
+  | 'requestHeaderBytesMax'
+  | 'replyStallMsMax'
 >
 
 interface Session {
+  /** Among those of the process. */
+  readonly id: string
   readonly session: ServerHttp2Session
   readonly socket: Socket
   readonly address: string
@@ -39,6 +47,9 @@ interface Session {
   resetsAtMs: number
   controlFrames: number
   controlSinceMs: number
+  /** Bytes that were sent, and when they last became more, or nothing was to be sent. */
+  sentBytes: number
+  sentAtMs: number
 }
 
 export class Http2Sessions {
@@ -50,6 +61,8 @@ export class Http2Sessions {
   private readonly counts: ConnectionCounts
   /** Requests that began while there was another one on their session. */
   private readonly further = new WeakSet<object>()
+  private readonly turns = new Http2Turns()
+  private idsGiven = 0
   private arriving: Socket | undefined
 
   constructor(
@@ -74,8 +87,8 @@ export class Http2Sessions {
     this.server.on('request', (request, response) => this.begin(request as never, response as never, handle))
     this.server.on('connect', (_request, response) => refuseTunnel(response as never))
     this.server.on('session', (session) => this.opened(session))
-    const headersMs = Math.min(limits.headersMsMax, limits.requestMsMax)
-    this.timer = setInterval(() => this.look(), Math.ceil(headersMs / 10)).unref()
+    const shortestMs = Math.min(limits.headersMsMax, limits.requestMsMax, limits.replyStallMsMax)
+    this.timer = setInterval(() => this.look(), Math.ceil(shortestMs / 10)).unref()
   }
 
   /** `socket`: on which TLS has agreed on HTTP/2. */
@@ -131,6 +144,7 @@ export class Http2Sessions {
     socketOfSession.set(session, socket)
     const now = performance.now()
     const one: Session = {
+      id: String(++this.idsGiven),
       session,
       socket,
       address: socket.remoteAddress ?? '',
@@ -141,6 +155,8 @@ export class Http2Sessions {
       resetsAtMs: now,
       controlFrames: 0,
       controlSinceMs: now,
+      sentBytes: 0,
+      sentAtMs: now,
     }
     this.open.set(session, one)
     session.once('close', () => this.open.delete(session))
@@ -155,7 +171,8 @@ export class Http2Sessions {
     if (one === undefined) return
     one.hasAsked = true
     one.responses.add(response)
-    if (one.responses.size > 1) {
+    const isFurther = one.responses.size > 1
+    if (isFurther) {
       this.counts.add(one.address, 1)
       this.further.add(request)
     }
@@ -166,7 +183,12 @@ export class Http2Sessions {
       if (one.responses.size > 0) this.counts.add(one.address, -1)
       if (!response.writableFinished) this.wasReset(one)
     })
-    handle(request as never, response as never)
+    const begin = (): void => {
+      // One that has closed meanwhile would never be told of that.
+      if (one.responses.has(response) && !response.destroyed) handle(request as never, response as never)
+    }
+    if (isFurther) this.turns.add(one.id, begin)
+    else begin()
   }
 
   /** Requests that are given up as fast as they are made cost the server more than the client (CVE-2023-44487, CVE-2025-8671). */
@@ -191,8 +213,13 @@ export class Http2Sessions {
   /** Requests that do not arrive, and sessions on which nothing is asked. */
   private look(): void {
     const now = performance.now()
-    const { requestMsMax, headersMsMax } = this.limits
-    for (const { session, responses, idleSinceMs, hasAsked } of this.open.values()) {
+    const { requestMsMax, headersMsMax, replyStallMsMax } = this.limits
+    for (const one of this.open.values()) {
+      const { session, responses, idleSinceMs, hasAsked, socket } = one
+      if (!hasToSend(one) || socket.bytesWritten !== one.sentBytes) {
+        one.sentBytes = socket.bytesWritten
+        one.sentAtMs = now
+      } else if (now - one.sentAtMs > replyStallMsMax) socket.destroy()
       for (const response of responses) {
         const isLate = !response.req.complete && now - response.beganMs > requestMsMax
         if (isLate && !response.headersSent && !isSlowBody(response.req))
@@ -203,6 +230,16 @@ export class Http2Sessions {
       if (now - idleSinceMs > idleMsMax + (session.closed ? headersMsMax : 0)) endIdle(session)
     }
   }
+}
+
+/**
+ * Beside bodies, whose readers are looked after one by one. Where a client hangs up while frames are sent to it, Node may neither end the
+ * session nor ever send the next frame (https://github.com/nodejs/node/issues/55804).
+ */
+function hasToSend({ session, responses }: Session): boolean {
+  if ((session.state.outboundQueueSize ?? 0) > 0) return true
+  for (const { stream } of responses) if (stream.closed && !stream.destroyed) return true
+  return false
 }
 
 function busy(whose: string, max: number, limit: string): AshlarError {

@@ -2,6 +2,7 @@
 import { connect } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { expect, vi } from 'vitest'
+import { http2InATurnMax } from '../../src/limits.ts'
 import { rule } from '../contract/rule.ts'
 import { endHeaders, frame, frameTypes, getHeaders } from '../http2-frames.ts'
 import { ask, openSecure, rawSession, type Secure } from '../unit/open-secure.ts'
@@ -121,13 +122,43 @@ rule('9.5.7', 'bodies of empty frames (CVE-2019-9518)', async () => {
 })
 
 rule('9.5.7', 'more requests at once than a session may have', async () => {
-  const secure = await openSecure()
+  const secure = await openSecure({ limits: { replyStallMsMax: 500 } })
   const { socket, received } = await rawSession(secure.port)
   const post = Buffer.concat([Buffer.from([0x83]), getHeaders.subarray(1)])
   for (let i = 0; i < 1_000; i++) socket.write(frame(frameTypes.headers, endHeaders, 2 * i + 1, post))
   await vi.waitFor(() => expect(received().length).toBeGreaterThan(0))
   const other = await secure.session()
   expect((await ask(other, 'GET', '/v1')).status).toBe(200)
+})
+
+rule(['1.5.16', '9.5.5'], 'of clients that hang up while they are answered, nothing is left', async () => {
+  const secure = await openSecure({ limits: { replyStallMsMax: 500 } })
+  const post = Buffer.concat([Buffer.from([0x83]), getHeaders.subarray(1)])
+  const asked = Array.from({ length: 100 }, (_, i) => frame(frameTypes.headers, endHeaders, 2 * i + 1, post))
+  const connections = (): Promise<number> =>
+    new Promise((resolve) => secure.app.server.getConnections((_error, count) => resolve(count)))
+  for (let i = 0; i < 20; i++) {
+    const { socket, received } = await rawSession(secure.port)
+    for (const piece of asked) socket.write(piece)
+    await vi.waitFor(() => expect(received().length).toBeGreaterThan(i * 300), { interval: 1 })
+    socket.destroy()
+  }
+  await expect.poll(connections, { timeout: 10_000 }).toBe(0)
+})
+
+rule('9.5.7', 'requests that are given up before their turn never begin', async () => {
+  const secure = await openSecure()
+  const other = await secure.session()
+  const { socket } = await rawSession(secure.port)
+  const given = 90
+  const pieces = Array.from({ length: given }, (_, i) => frame(frameTypes.headers, endHeaders, 2 * i + 1, getHeaders))
+  const resets = pieces.map((_, i) => frame(frameTypes.reset, 0, 2 * i + 1, Buffer.from([0, 0, 0, 8])))
+  // As one piece: all that arrives of it is there within one turn.
+  socket.write(Buffer.concat([...pieces, ...resets]))
+  await vi.waitFor(() => expect(secure.lines.some(({ url }) => url === '/v1')).toBe(true))
+  expect((await ask(other, 'GET', '/nothing')).status).toBe(404)
+  const begun = secure.lines.filter(({ url }) => url === '/v1').length
+  expect(begun).toBeLessThanOrEqual(http2InATurnMax + 1)
 })
 
 rule('9.5.7', 'what is no HTTP/2 after it was agreed on, and no TLS at all', async () => {
