@@ -41,7 +41,7 @@ export interface MemorySource {
 
 /** The representation in UTF-8. Throws ObjectNotFound, and LimitExceeded and ServerBusy for an object of very many links. */
 export function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: MemorySource): Awaitable<Buffer> {
-  const turn = turnToRead(oid)
+  const turn = turnToRead(catalog, oid)
   if (turn === undefined) return readAtOnce(snapshot, catalog, oid, source)
   return turn.then(() => readAtOnce(snapshot, catalog, oid, source))
 }
@@ -53,7 +53,7 @@ function readAtOnce(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: Memo
     const hasLinks = format.linkAttributes.length > 0
     const isLong = isLongRecord(record)
     if (!hasLinks && !isLong) return shortObjectJson(format, oid, record, noLinks)
-    if (isLong) noteLongRecord(oid, record.length)
+    if (isLong) noteLongRecord(catalog, oid, record.length)
     return { format, record: Buffer.from(record), hasLinks }
   })
   if (Buffer.isBuffer(found)) return found

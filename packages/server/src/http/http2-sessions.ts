@@ -222,8 +222,9 @@ export class Http2Sessions {
       } else if (now - one.sentAtMs > replyStallMsMax) socket.destroy()
       for (const response of responses) {
         const isLate = !response.req.complete && now - response.beganMs > requestMsMax
-        if (isLate && !response.headersSent && !isSlowBody(response.req))
-          answerLate(response, this.limits as ServerLimits)
+        if (!isLate || response.headersSent || isSlowBody(response.req)) continue
+        // All that began together are late together.
+        this.turns.add(one.id, () => answerLate(response, this.limits as ServerLimits))
       }
       if (responses.size > 0) continue
       const idleMsMax = hasAsked ? idleKeptMs : Math.min(headersMsMax, requestMsMax)
@@ -264,6 +265,7 @@ function refuseTunnel(response: Http2Response): void {
 
 /** As HTTP/1.1 does; what has arrived of the body is left. */
 function answerLate(response: Http2Response, limits: ServerLimits): void {
+  if (response.headersSent || response.req.complete || response.destroyed) return
   const problem = problemOfBroken({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, limits)
   const body = JSON.stringify(problem)
   response.writeHead(problem.status, ['content-type', contentTypeOf.json])
