@@ -288,7 +288,7 @@ it('they end when the process that started them is killed', async () => {
 
 it.each([
   [['--fd', 'a=memory:'], /^ashlar: The federated database a is kept in memory, which 2 workers cannot share\.\n$/],
-  [['--workers', '0'], /^ashlar: '0' is not a number of workers \(1 to 256\)\.\n$/],
+  [['--workers', '257'], /^ashlar: '257' is not a number of workers \(0 to 256\)\.\n$/],
   [['--workers', 'many'], /^ashlar: --workers is a number of workers, not "many"\.\n$/],
   [['--fd', 'a=other:x'], /^ashlar: The federated database a \(other:x\) cannot be opened: [^\n]*\n$/],
 ])('where %j, it says why in one line, and ends with 1', async (words, message) => {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { exportJWK, exportSPKI, generateKeyPair } from 'jose'
-import { expect, onTestFinished, vi } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { jwksBytesMax, jwtCharactersMax } from '../../src/limits.ts'
 import { rule } from '../contract/rule.ts'
 import {
@@ -307,7 +307,7 @@ rule('9.1.8', 'nobody but who shows a token of the issuer waits for it', async (
   const { get } = await openWith(issuing.url, { ...times, repeatMs: 3_600_000, fetchMsMax: 3_600_000 })
   let over = 0
   const waiting = get(await sign(key, { team: 't' })).finally(() => over++)
-  await vi.waitUntil(() => hangUp !== undefined)
+  await expect.poll(() => hangUp).toBeDefined()
   expect((await get('ash_1')).statusCode).toBe(401)
   expect(over).toBe(0)
   hangUp?.()
