@@ -129,7 +129,7 @@ it('what contradicts itself is refused', async () => {
     }
   }
   expect(await refused([cls], [object('3-3-1-1'), object('3-3-1-1')])).toContain('stands behind')
-  expect(await refused([cls], [object('3-3-1-1', 'B')])).toContain('no referenceable class')
+  expect(await refused([cls], [object('3-3-1-1', 'B')])).toContain('not a referenceable class')
   expect(await refused([cls], [object('0-0-0-0')])).toContain('No object has the OID')
   expect(await refused([cls, { ...cls, className: 'B' }], [])).toContain('different numbers')
   const other = { ...cls, className: 'B', classNumber: '1000009' }
