@@ -47,9 +47,9 @@ interface Session {
   resetsAtMs: number
   controlFrames: number
   controlSinceMs: number
-  /** Bytes that were sent, and when they last became more, or nothing was to be sent. */
+  /** Bytes that were sent, and how often it was seen since that frames wait and these have not become more. */
   sentBytes: number
-  sentAtMs: number
+  stalledLooks: number
 }
 
 export class Http2Sessions {
@@ -61,6 +61,7 @@ export class Http2Sessions {
   private readonly counts: ConnectionCounts
   /** Requests that began while there was another one on their session. */
   private readonly further = new WeakSet<object>()
+  private readonly stalledLooksMax: number
   private readonly turns = new Http2Turns()
   private idsGiven = 0
   private arriving: Socket | undefined
@@ -88,7 +89,10 @@ export class Http2Sessions {
     this.server.on('connect', (_request, response) => refuseTunnel(response as never))
     this.server.on('session', (session) => this.opened(session))
     const shortestMs = Math.min(limits.headersMsMax, limits.requestMsMax, limits.replyStallMsMax)
-    this.timer = setInterval(() => this.look(), Math.ceil(shortestMs / 10)).unref()
+    const intervalMs = Math.ceil(shortestMs / 10)
+    // Twice as long, so that a reply that nobody takes is first broken off by itself, which the log tells.
+    this.stalledLooksMax = Math.ceil((2 * limits.replyStallMsMax) / intervalMs)
+    this.timer = setInterval(() => this.look(), intervalMs).unref()
   }
 
   /** `socket`: on which TLS has agreed on HTTP/2. */
@@ -156,7 +160,7 @@ export class Http2Sessions {
       controlFrames: 0,
       controlSinceMs: now,
       sentBytes: 0,
-      sentAtMs: now,
+      stalledLooks: 0,
     }
     this.open.set(session, one)
     session.once('close', () => this.open.delete(session))
@@ -213,13 +217,14 @@ export class Http2Sessions {
   /** Requests that do not arrive, and sessions on which nothing is asked. */
   private look(): void {
     const now = performance.now()
-    const { requestMsMax, headersMsMax, replyStallMsMax } = this.limits
+    const { requestMsMax, headersMsMax } = this.limits
     for (const one of this.open.values()) {
       const { session, responses, idleSinceMs, hasAsked, socket } = one
       if (!hasToSend(one) || socket.bytesWritten !== one.sentBytes) {
         one.sentBytes = socket.bytesWritten
-        one.sentAtMs = now
-      } else if (now - one.sentAtMs > replyStallMsMax) socket.destroy()
+        one.stalledLooks = 0
+        // Looks are counted and not the time: where the event loop was held, nothing could be sent meanwhile.
+      } else if (++one.stalledLooks > this.stalledLooksMax) socket.destroy()
       for (const response of responses) {
         const isLate = !response.req.complete && now - response.beganMs > requestMsMax
         if (!isLate || response.headersSent || isSlowBody(response.req)) continue
