@@ -176,8 +176,9 @@ const accessRanks: Ranks = {
   'key-value.ts': 2,
   [each]: 3,
   // They begin with an access path of another kind.
-  'index-only-scan.ts': 4,
   'ordered-index-scan.ts': 4,
+  'skip-scan.ts': 4,
+  'index-only-scan.ts': 5,
   'ordered-trial.ts': 5,
   'reverse-navigation.ts': 4,
   'access-kinds.ts': 5,

@@ -119,6 +119,9 @@ export const deadLettersMax = 1_000
 /** Told at once. */
 export const deadLettersPageMax = 100
 
+/** A skip scan of an index goes through no more values of the key attribute that it skips. */
+export const skippedValuesMax = 4_096
+
 /** What texts and the plans made of them take in a process at most, as it is estimated; half of them at least are those used last. */
 export const plansBytesMax = 24 * 2 ** 20
 

@@ -85,7 +85,7 @@ const writer = new KeyWriter()
 export function makeIndexKey(format: IndexKeyFormat, values: readonly unknown[], oid: Oid): IndexKey {
   const keyed = extractKeyValues(format, values)
   const isUniqueKey = hasUniqueKey(format, keyed)
-  startKey(format.index.number)
+  startKey(format)
   for (let i = 0; i < keyed.length; i++) writeStoredPart(format, i, keyed[i])
   if (writer.isTruncated) {
     const parts = writer.to.copy()
@@ -137,35 +137,47 @@ export interface KeyConditionRange {
   readonly isOneKey: boolean
 }
 
+/** What the keys of a range begin with: that many parts of an entry's key, as they stand there. */
+export interface KeyBeginning {
+  readonly key: Uint8Array
+  readonly parts: number
+}
+
 /**
- * The range that has every entry of the condition. It may have others where a text is cut: what is found is to be
- * checked on the object then. Null is a value that can be asked for, and no range has it.
+ * The range that has every entry of the condition, which is on the parts behind `beginning` where that is given. It may have others where a text
+ * is cut: what is found is to be checked on the object then. Null is a value that can be asked for, and no range has it.
  */
-export function keyConditionRange(format: IndexKeyFormat, { equal, lower, upper }: KeyCondition): KeyConditionRange {
-  startKey(format.index.number)
-  for (let i = 0; i < equal.length; i++) writeStoredPart(format, i, equal[i])
+export function keyConditionRange(
+  format: IndexKeyFormat,
+  { equal, lower, upper }: KeyCondition,
+  beginning?: KeyBeginning,
+): KeyConditionRange {
+  startKey(format, beginning)
+  const first = beginning?.parts ?? 0
+  for (let i = 0; i < equal.length; i++) writeStoredPart(format, first + i, equal[i])
   const prefix = writer.to.copy()
   if (lower === undefined && upper === undefined) {
-    const isWhole = equal.length === format.parts.length && !writer.isTruncated
+    const isWhole = beginning === undefined && equal.length === format.parts.length && !writer.isTruncated
     return { from: prefix, to: prefixEnd(prefix), isOneKey: isWhole && hasUniqueKey(format, equal) }
   }
+  const next = first + equal.length
   return {
     isOneKey: false,
     from:
       lower === undefined
         ? Buffer.concat([prefix, beforeKeyValues])
-        : boundKey(format, equal, lower, !lower.isInclusive),
+        : boundKey(format, prefix, next, lower, !lower.isInclusive),
     to:
-      upper === undefined ? Buffer.concat([prefix, afterKeyValues]) : boundKey(format, equal, upper, upper.isInclusive),
+      upper === undefined
+        ? Buffer.concat([prefix, afterKeyValues])
+        : boundKey(format, prefix, next, upper, upper.isInclusive),
   }
 }
 
 /** `isAfter`: after every entry with the value. Entries of a text that is cut may be equal to it, and stay within. */
-function boundKey(format: IndexKeyFormat, equal: readonly unknown[], bound: KeyBound, isAfter: boolean): Buffer {
-  startKey(format.index.number)
-  for (const [i, value] of equal.entries()) writeStoredPart(format, i, value)
-  writer.isTruncated = false
-  writeStoredPart(format, equal.length, bound.value)
+function boundKey(format: IndexKeyFormat, prefix: Buffer, part: number, bound: KeyBound, isAfter: boolean): Buffer {
+  startKey(format, { key: prefix, parts: part })
+  writeStoredPart(format, part, bound.value)
   const key = writer.to.copy()
   const isLower = isAfter !== bound.isInclusive
   return (writer.isTruncated ? !isLower : isAfter) ? prefixEnd(key) : key
@@ -179,11 +191,15 @@ export function indexRange(index: IndexNumber): { from: Buffer; to: Buffer } {
   return { from, to: prefixEnd(from) }
 }
 
-function startKey(index: IndexNumber): void {
+function startKey({ index }: IndexKeyFormat, beginning?: KeyBeginning): void {
   writer.to.reset()
   writer.isTruncated = false
+  if (beginning !== undefined) {
+    writer.to.writeBytes(beginning.key)
+    return
+  }
   writer.to.writeByte(keySpace.index)
-  writer.to.writeUint32(index)
+  writer.to.writeUint32(index.number)
 }
 
 /** A part as entries have it: a text cut to what the index stores, and to what there is room for. */

@@ -4,6 +4,7 @@ import { type EvaluationContext, unknownValue } from '../evaluate/evaluation-con
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { Candidate } from '../explain/explain-node.ts'
 import { type AccessPath, bestOf, type OidAccess } from './access-path.ts'
+import type { IndexOnlyScan } from './index-only-scan.ts'
 import type { OrderedIndexScan } from './ordered-index-scan.ts'
 import { OrderedTrial } from './ordered-trial.ts'
 import type { SourcePlan } from './source-plan.ts'
@@ -105,7 +106,10 @@ async function choose(
   }
   // Entries tell of all objects, also of those that a caller does not see.
   const indexOnly = context.script.capabilities.isPartial === true ? [] : plan.indexOnly
-  const sole = indexOnly.find((scan) => scan.isOfEnds || accesses.every((access) => scan.isSameAs(access)))
+  const isSole = (scan: IndexOnlyScan): boolean => {
+    return plan.skipping.length === 0 && accesses.every((access) => scan.isSameAs(access))
+  }
+  const sole = indexOnly.find((scan) => scan.isOfEnds || isSole(scan))
   if (sole !== undefined) {
     const max = sole.isOfEnds ? 1 : fewCandidates
     const estimated = sole.isNarrowed
@@ -124,13 +128,21 @@ async function choose(
     accesses.every((access) => ordered.isNarrowedBy(access))
   const counted = isNarrowest ? [] : accesses
   const few = await cheapest(counted, evaluation, context, fewMax, considered)
-  if (few !== undefined && few.estimated < fewMax) return few
+  if (few !== undefined && few.estimated < fewMax) {
+    const covered = indexOnly.find((scan) => scan.isSameAs(few.access))
+    return covered === undefined ? few : { access: covered, estimated: few.estimated }
+  }
   const extent = await plan.extent.estimate(context)
   considered?.note(plan.extent, extent, Number.POSITIVE_INFINITY)
   const max = Math.max(candidatesMin, Math.ceil(extent / extentShare))
   const best = few === undefined ? undefined : await cheapest(counted, evaluation, context, max, considered)
-  const known = best !== undefined && best.estimated < max ? best : { access: plan.extent, estimated: extent }
-  const covered = indexOnly.find((scan) => known.access === plan.extent || scan.isSameAs(known.access))
+  const read = best !== undefined && best.estimated < max ? best : { access: plan.extent, estimated: extent }
+  const mostSkipping = Math.min(read.estimated, max)
+  const skipping = await cheapest(isNarrowest ? [] : plan.skipping, evaluation, context, mostSkipping, considered)
+  const known = skipping !== undefined && skipping.estimated < mostSkipping ? skipping : read
+  const covered = indexOnly.find((scan) => {
+    return scan.isSameAs(known.access) || (known.access === plan.extent && !scan.isSkipping)
+  })
   if (covered !== undefined) {
     considered?.note(covered, known.estimated, Number.POSITIVE_INFINITY)
     return { access: covered, estimated: known.estimated }

@@ -20,6 +20,7 @@ import { IndexScan, planIndexScan } from './index-scan.ts'
 import { lendObjects } from './lend-objects.ts'
 import { filterRest, type ObjectScan } from './object-scan.ts'
 import { type Condition, ownConditions } from './sargable-predicates.ts'
+import { SkipScan } from './skip-scan.ts'
 
 /** Of every index whose entries tell all that the clauses ask. They are exact only for callers who see all objects. */
 export function planIndexOnlyScans(
@@ -28,6 +29,7 @@ export function planIndexOnlyScans(
   slot: number,
   clauses: BoundClauses,
   conditions: readonly Condition[],
+  skipping: readonly SkipScan[],
   planning: Planning,
 ): IndexOnlyScan[] {
   // What an index has are objects of the class and of all that inherit from it.
@@ -44,6 +46,9 @@ export function planIndexOnlyScans(
     const narrowed = planIndexScan(index, cls, own, planning)
     const scan = narrowed ?? new IndexScan(planning.formats.of(cls), index, all, planning)
     scans.push(new IndexOnlyScan(scan, parts, narrowed !== undefined, extremeOf(clauses, scan, parts)))
+    for (const skip of skipping) {
+      if (skip.format.index === index) scans.push(new IndexOnlyScan(skip, parts, true, undefined))
+    }
   }
   // Those of which a part is read come first, then those whose entries are short.
   return scans.sort((one, other) => {
@@ -100,11 +105,17 @@ export class IndexOnlyScan implements ObjectAccess {
   }
 
   describe(className: string): ExplainNode {
-    return explainNode('indexOnlyScan', { class: className, ...this.scan.details })
+    return explainNode('indexOnlyScan', { ...this.scan.describe(className).details })
+  }
+
+  /** Entries that do not qualify are passed over, if the estimate says that it is worth while. */
+  get isSkipping(): boolean {
+    return this.scan instanceof SkipScan
   }
 
   /** The other access reads the same entries, and then the objects. */
   isSameAs(other: AccessPath): boolean {
+    if (this.isSkipping || other instanceof SkipScan) return other === this.scan
     return other instanceof IndexScan && this.isNarrowed && other.format.index === this.scan.format.index
   }
 

@@ -4,6 +4,7 @@ import {
   type IndexKeyFormat,
   indexKeyFormat,
   indexKeyHeaderBytes,
+  type KeyBeginning,
   type KeyBound,
   type KeyCondition,
   type KeyConditionRange,
@@ -351,9 +352,13 @@ export function keyConditionOf(
   return { equal: values.slice(0, equal.length), lower: above, upper: below }
 }
 
-/** Undefined where its end lies before its beginning. */
-export function soundRange(format: IndexKeyFormat, asked: KeyCondition): KeyConditionRange | undefined {
-  const range = keyConditionRange(format, asked)
+/** Undefined where its end lies before its beginning. `beginning`: of the keys, before the parts that are asked for. */
+export function soundRange(
+  format: IndexKeyFormat,
+  asked: KeyCondition,
+  beginning?: KeyBeginning,
+): KeyConditionRange | undefined {
+  const range = keyConditionRange(format, asked, beginning)
   return range.isOneKey || Buffer.compare(range.from, range.to) < 0 ? range : undefined
 }
 

@@ -13,6 +13,7 @@ import { OidLookup } from './oid-lookup.ts'
 import { type OrderedIndexScan, planOrderedIndexScan } from './ordered-index-scan.ts'
 import { sargablePredicates } from './sargable-predicates.ts'
 import { accessesOfShown } from './shown-objects.ts'
+import { planSkipScans, type SkipScan } from './skip-scan.ts'
 
 export interface SourcePlan {
   /** As plans name it. */
@@ -24,6 +25,8 @@ export interface SourcePlan {
   /** One of them that gives one object at most: nothing can be better. */
   readonly exact: OidAccess | undefined
   readonly ordered: OrderedIndexScan | undefined
+  /** Looked at where the others would read much. */
+  readonly skipping: readonly SkipScan[]
   readonly extent: ExtentScan
   /** Of grouped rows: those whose entries tell all that is asked; the better ones first. */
   readonly indexOnly: readonly IndexOnlyScan[]
@@ -48,6 +51,7 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
   const accesses = isClass
     ? [...accessesFor(cls, conditions, planning, whole), ...accessesOfShown(classes.classes, cls, slot, planning)]
     : []
+  const skipping = isClass ? planSkipScans(cls, conditions, planning, whole) : []
   const areFirst = groupBy === undefined && clauses.distinct === undefined && clauses.windows.length === 0
   return {
     className: cls.name,
@@ -56,8 +60,9 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
     accesses,
     exact: accesses.find(({ isAtMostOne }) => isAtMostOne),
     ordered: isOrdered ? planOrderedIndexScan(cls, whole, orderBy, conditions, planning) : undefined,
+    skipping,
     extent: new ExtentScan(classes),
-    indexOnly: isClass ? planIndexOnlyScans(cls, classes, slot, clauses, conditions, planning) : [],
+    indexOnly: isClass ? planIndexOnlyScans(cls, classes, slot, clauses, conditions, skipping, planning) : [],
     filter: planFilter(where, slot, planning),
     hint: (wanted) => {
       if (!isClass) return undefined

@@ -20,13 +20,6 @@ describe('several predicates', () => {
   })
 })
 
-describe('compound indexes', () => {
-  plannerTest('not by their second attribute', async (db) => {
-    const plan = await db.analyze('FROM Flight WHERE seats = 7 RETURN *')
-    expect([find(plan, 'extentScan').examined, plan.returned]).toEqual([flights + 3, flights / 100 + 3])
-  })
-})
-
 describe('ranges', () => {
   plannerTest('that most objects are in read the extent', async (db) => {
     const plan = await db.analyze('FROM Flight WHERE number > 3 RETURN number')

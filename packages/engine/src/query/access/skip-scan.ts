@@ -1,0 +1,161 @@
+/**
+ * Skip scan: an index is used by what is asked of a key attribute behind one of which nothing, or only a range, is asked. For each value of
+ * that one which the index has, the entries with it that can qualify are one range; what lies between these is never read.
+ */
+import { prefixEnd } from '../../bytes/key-space.ts'
+import { indexKeyFormat, type KeyBeginning, type KeyConditionRange } from '../../indexes/index-key.ts'
+import { beginningOf } from '../../indexes/key-parts.ts'
+import { skippedValuesMax } from '../../limits.ts'
+import type { SchemaClass } from '../../schema/catalog.ts'
+import type { IndexDefinition } from '../../schema/class-definition.ts'
+import type { Bytes, KeyRange } from '../../store/store.ts'
+import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { evaluateConstants } from '../execute/evaluate-rows.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
+import type { Planning } from '../operators/planning.ts'
+import type { WholePredicate } from './entry-filter.ts'
+import {
+  conditionTexts,
+  evaluatesOf,
+  IndexScan,
+  type KeyConditions,
+  keyConditionOf,
+  keyConditionsOf,
+  soundRange,
+} from './index-scan.ts'
+import { type Condition, ownConditions } from './sargable-predicates.ts'
+
+/** To find the next value and what belongs to it costs as much as to read so many entries, where the store is in the process and beyond it. */
+const seekCost = 8
+const seekCostAfar = 256
+/** If among the first values there are no more entries each than it costs to go on to the next, nothing is won. */
+const valuesTried = 8
+
+/** Of every index that can be used so. */
+export function planSkipScans(
+  cls: SchemaClass,
+  conditions: readonly Condition[],
+  planning: Planning,
+  whole?: WholePredicate,
+): SkipScan[] {
+  const own = ownConditions(conditions)
+  return cls.indexes.flatMap((index) => {
+    if (index.state !== 'ready') return []
+    const before = keyConditionsOf(index.keyAttributes, own, planning, true)
+    const behind = keyConditionsOf(index.keyAttributes.slice(before.equal.length + 1), own, planning, true)
+    const isAsked = behind.equal.length > 0 || behind.lower !== undefined || behind.upper !== undefined
+    return isAsked ? [new SkipScan(cls, index, before, behind, planning, whole)] : []
+  })
+}
+
+export class SkipScan extends IndexScan {
+  override readonly rank = 0
+  /** What is asked of the attributes behind the one that is skipped. */
+  private readonly behind: KeyConditions
+  private readonly evaluatesBehind: readonly Evaluate[]
+  /** Of what has been found, among the values that are the same for all rows. */
+  private readonly foundPlace: number
+  private readonly shown: Readonly<Record<string, unknown>>
+
+  constructor(
+    cls: SchemaClass,
+    index: IndexDefinition,
+    before: KeyConditions,
+    behind: KeyConditions,
+    planning: Planning,
+    whole: WholePredicate | undefined,
+  ) {
+    super(planning.formats.of(cls), index, before, planning, whole)
+    this.behind = behind
+    this.evaluatesBehind = evaluatesOf(behind)
+    this.foundPlace = planning.compiler.constants++
+    const { parts } = indexKeyFormat(index, planning.formats.of(cls))
+    const skipped = before.equal.length
+    this.shown = {
+      ...this.details,
+      conditions: [...conditionTexts(parts, before), ...conditionTexts(parts.slice(skipped + 1), behind)],
+      skipped: parts[skipped]?.name,
+    }
+  }
+
+  override describe(className: string): ExplainNode {
+    return explainNode('skipScan', { class: className, ...this.shown })
+  }
+
+  /** What it costs, as a number of entries that are read. */
+  override async estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
+    return (await this.found(evaluation, context, max))?.cost ?? max
+  }
+
+  override async ranges(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+  ): Promise<readonly KeyConditionRange[]> {
+    const found = await this.found(evaluation, context, Number.POSITIVE_INFINITY)
+    return found?.ranges ?? super.ranges(evaluation, context)
+  }
+
+  /** Undefined where it would cost as much as `max` entries or more, or the values are too many. */
+  private async found(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    max: number,
+  ): Promise<Found | undefined> {
+    const known = evaluation.constants[this.foundPlace] as Found | undefined
+    if (known !== undefined) return known.cost < max ? known : undefined
+    const asked = keyConditionOf(this.behind, await evaluateConstants(this.evaluatesBehind, evaluation, context))
+    const cost = context.isRemote ? seekCostAfar : seekCost
+    const found: Found = { cost: 0, ranges: [] }
+    let values = 0
+    let alike = 0
+    const beginnings = asked === undefined ? [] : this.beginnings(await super.ranges(evaluation, context), context)
+    for await (const { beginning, end } of beginnings) {
+      if (++values <= valuesTried) {
+        alike += await context.countEntries({ from: beginning.key, to: end }, 2 * cost)
+        if (values === valuesTried && alike <= valuesTried * cost) return undefined
+      }
+      const range = asked && soundRange(this.format, asked, beginning)
+      found.cost += cost
+      if (range !== undefined) {
+        if (found.cost < max) found.cost += await context.countEntries(range, max - found.cost)
+        found.ranges.push(range)
+      }
+      if (found.cost >= max || values > skippedValuesMax) return undefined
+    }
+    evaluation.constants[this.foundPlace] = found
+    return found
+  }
+
+  /** What keys begin with up to each value of the attribute that is skipped, and where those that do so end. */
+  private async *beginnings(
+    ranges: readonly KeyConditionRange[],
+    context: StatementContext,
+  ): AsyncGenerator<{ readonly beginning: KeyBeginning; readonly end: Buffer }> {
+    const parts = this.conditions.equal.length + 1
+    for (const { from, to } of ranges) {
+      let at = from
+      for (;;) {
+        const key = await firstKeyOf(context, { from: at, to })
+        if (key === undefined) break
+        const beginning = beginningOf(this.format, key, parts)
+        at = prefixEnd(beginning.key)
+        yield { beginning, end: at }
+        const pause = context.yieldIfDue()
+        if (pause !== undefined) await pause
+      }
+    }
+  }
+}
+
+interface Found {
+  cost: number
+  readonly ranges: KeyConditionRange[]
+}
+
+async function firstKeyOf(context: StatementContext, range: KeyRange): Promise<Buffer | undefined> {
+  context.entriesCounted++
+  const copy = (key: Bytes): Buffer => Buffer.from(key)
+  for await (const [key] of context.snapshot.scan(range, copy, { keysOnly: true, limit: 1 })) return key
+  return undefined
+}
