@@ -203,14 +203,18 @@ const matchRanks: Ranks = {
   'first-source.ts': 3,
   // What is a vertex is part of what every other operator is told.
   'vertices.ts': 3,
-  'expansion.ts': 4,
+  'edge-ends.ts': 4,
   'patterns-plan.ts': 4,
-  [each]: 5,
-  'search-order.ts': 6,
-  'join-order.ts': 6,
-  'plan-join.ts': 7,
-  'plan-match.ts': 7,
-  'match-rows.ts': 7,
+  'start-vertex.ts': 5,
+  // The edges that are followed from the other end are told those who follow them from this one.
+  'far-side.ts': 6,
+  'expansion.ts': 7,
+  [each]: 8,
+  'search-order.ts': 9,
+  'join-order.ts': 9,
+  'plan-join.ts': 10,
+  'plan-match.ts': 10,
+  'match-rows.ts': 10,
 }
 
 /** Rooms within rooms. */

@@ -81,6 +81,16 @@ export const plannerQuestions: readonly PlannerQuestion[] = [
     least: [counted('distance = (LOOKUP Flight WHERE rowId = 7).distance')],
   },
   {
+    question: 'connections of two flights on a day',
+    text: "MATCH (a:Airport {iata = 'LAX'})-[:departures]->(f:Flight {date = 2012-01-02})-[:destination]->(h:Airport)-[:departures]->(g:Flight {date = 2012-01-02})-[:destination]->(z:Airport {iata = 'JFK'}) RETURN COUNT()",
+    least: [counted("origin.iata = 'LAX'"), counted("destination.iata = 'JFK'")],
+  },
+  {
+    question: 'where an element of a collection is one',
+    text: 'FROM Airport WHERE departures ANY (rowId = 500) RETURN iata',
+    least: 2,
+  },
+  {
     question: 'an order of more than the index has',
     text: 'FROM Flight ORDER BY date, carrier, rowId TAKE 5 RETURN rowId',
     least: [counted("date = 2012-01-01 AND carrier = 'AA'")],

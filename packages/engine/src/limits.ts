@@ -122,6 +122,9 @@ export const deadLettersPageMax = 100
 /** A skip scan of an index goes through no more values of the key attribute that it skips. */
 export const skippedValuesMax = 4_096
 
+/** A MATCH that is searched from both of its ends keeps no more edges of the far one in memory. */
+export const farSideEdgesMax = 100_000
+
 /** What texts and the plans made of them take in a process at most, as it is estimated; half of them at least are those used last. */
 export const plansBytesMax = 24 * 2 ** 20
 

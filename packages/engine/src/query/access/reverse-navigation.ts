@@ -25,7 +25,7 @@ import {
   soundRange,
 } from './index-scan.ts'
 import { OidLookup } from './oid-lookup.ts'
-import { type Condition, isSamePath, ownConditions, type PathCondition } from './sargable-predicates.ts'
+import { type Condition, isOfPath, isSamePath, ownConditions, type PathCondition } from './sargable-predicates.ts'
 import { planScannedOids, ScannedOids } from './scanned-oids.ts'
 
 type Way =
@@ -45,7 +45,8 @@ export const planReverseNavigations: PlanAccess = (asked) => {
   const byStep = new Map<number, { step: BoundAttribute; inner: Condition[] }>()
   const accesses: OidAccess[] = []
   for (const condition of conditions) {
-    if (condition.kind === 'or') continue
+    if (condition.kind === 'within') accesses.push(...fromElements(asked, condition))
+    if (!isOfPath(condition)) continue
     const [step, ...steps] = condition.path.steps
     if (step === undefined) {
       accesses.push(...fromKnownObjects(asked, condition))
@@ -66,6 +67,23 @@ export const planReverseNavigations: PlanAccess = (asked) => {
     }
   }
   return accesses
+}
+
+/** What one object fulfils to which a collection refers: found, and followed back by the inverse. */
+function fromElements(
+  { planning, accessesFor }: Asked,
+  { collection, conditions }: Extract<Condition, { kind: 'within' }>,
+): OidAccess[] {
+  const { type } = collection
+  const element = type.kind === 'collection' ? type.element : undefined
+  if (element?.kind !== 'reference' || element.cls === null) return []
+  const target = element.cls
+  const inverse = inverseAttribute(collection, target, planning.formats)
+  if (inverse === undefined) return []
+  const way = { kind: 'inverse', inverse } as const
+  return accessesFor(target, conditions, planning).map((access) => {
+    return new ReverseNavigation(access, target, collection, way)
+  })
 }
 
 /** `ref = an OID`: over the inverse; an index on the reference is an access of its own. */
@@ -120,10 +138,13 @@ function inverseAttribute(
   target: SchemaClass,
   formats: RecordFormats,
 ): BoundAttribute | undefined {
-  if (step.spec.logicalType !== 'reference' || step.spec.inverseAttribute === null) return undefined
-  const { attribute, index, linkStorage } = formats.of(target).attribute(step.spec.inverseAttribute)
-  const { number, outputName: name, spec } = attribute
-  return { cls: target, number, name, index, spec, linkStorage, type: typeOfSpec(spec, formats.catalog) }
+  const { spec } = step
+  const reference = spec.logicalType === 'list' || spec.logicalType === 'set' ? spec.element : spec
+  if (reference.logicalType !== 'reference' || reference.inverseAttribute === null) return undefined
+  const { attribute, index, linkStorage } = formats.of(target).attribute(reference.inverseAttribute)
+  const { number, outputName: name } = attribute
+  const type = typeOfSpec(attribute.spec, formats.catalog)
+  return { cls: target, number, name, index, spec: attribute.spec, linkStorage, type }
 }
 
 /** Objects found first whose owners are counted, where there are more of them the estimate grows with their number. */

@@ -34,14 +34,18 @@ export type Condition =
     }
   /** One of several predicates. */
   | { readonly kind: 'or'; readonly parts: readonly (readonly Condition[])[] }
+  /** All of them by one object that a collection of the source's object refers to. */
+  | { readonly kind: 'within'; readonly collection: BoundAttribute; readonly conditions: readonly Condition[] }
 
-export type PathCondition = Exclude<Condition, { kind: 'or' }>
+export type PathCondition = Exclude<Condition, { kind: 'or' | 'within' }>
+
+export function isOfPath(condition: Condition): condition is PathCondition {
+  return condition.kind !== 'or' && condition.kind !== 'within'
+}
 
 /** Those on attributes of the object itself. */
 export function ownConditions(conditions: readonly Condition[]): PathCondition[] {
-  return conditions.filter(
-    (condition): condition is PathCondition => condition.kind !== 'or' && condition.path.steps.length === 0,
-  )
+  return conditions.filter(isOfPath).filter(({ path }) => path.steps.length === 0)
 }
 
 export function isSamePath(attributes: readonly BoundAttribute[], path: readonly number[]): boolean {
@@ -57,14 +61,8 @@ function conditionsIn(bound: Bound, slot: number): Condition[] {
   switch (bound.kind) {
     case 'compare':
       return comparisonConditions(bound, slot)
-    case 'quantifier': {
-      const { test, mode, collection } = bound
-      if (mode !== 'any' || test.kind !== 'equal' || !isConstant(collection)) return []
-      const path = pathOf(test.value, slot)
-      const element = collection.type.kind === 'collection' ? collection.type.element : undefined
-      if (path === undefined || element === undefined || !isKeyType(test.value.type, element)) return []
-      return [{ kind: 'anyOf', path, values: collection }]
-    }
+    case 'quantifier':
+      return bound.mode === 'any' ? quantifierConditions(bound, slot) : []
     case 'matches':
       return patternConditions(bound, slot)
     case 'call':
@@ -87,6 +85,25 @@ function conditionsIn(bound: Bound, slot: number): Condition[] {
     default:
       return []
   }
+}
+
+/** `attribute IN LIST{…}`, `value IN collection`, `collection ANY (…)`. */
+function quantifierConditions({ test, collection }: Extract<Bound, { kind: 'quantifier' }>, slot: number): Condition[] {
+  if (test.kind === 'equal' && isConstant(collection)) {
+    const path = pathOf(test.value, slot)
+    const element = collection.type.kind === 'collection' ? collection.type.element : undefined
+    if (path === undefined || element === undefined || !isKeyType(test.value.type, element)) return []
+    return [{ kind: 'anyOf', path, values: collection }]
+  }
+  if (collection.kind !== 'attribute' || collection.slot !== slot) return []
+  const conditions = conditionsOfElement(test)
+  return conditions.length === 0 ? [] : [{ kind: 'within', collection: collection.attribute, conditions }]
+}
+
+function conditionsOfElement(test: Extract<Bound, { kind: 'quantifier' }>['test']): Condition[] {
+  if (test.kind === 'predicate') return sargablePredicates(test.predicate, test.slot)
+  const { value } = test
+  return isReference(value.type) && isConstant(value) ? [{ kind: 'equal', path: { steps: [], key: [] }, value }] : []
 }
 
 function patternConditions(bound: Extract<Bound, { kind: 'matches' }>, slot: number): Condition[] {

@@ -6,10 +6,11 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { PathSelection } from '../language/ast.ts'
 import type { Edge } from '../values/edge.ts'
+import { type Direction, directionOf, edgesAt, neighboursOf } from './edge-ends.ts'
+import type { FarSide } from './far-side.ts'
 import { inputsOf, type MatchFlow, type MatchPipeline } from './match-operator.ts'
 import type { MatchRow } from './match-row.ts'
-import { NarrowedEdges } from './narrowed-edges.ts'
-import { Neighbours, type Step } from './neighbours.ts'
+import type { Neighbours, Step } from './neighbours.ts'
 import { mayBeMetAgain, withVertex } from './path-modes.ts'
 import { type PredicatePlan, predicateTexts } from './predicates.ts'
 import type { VertexPlan } from './vertices.ts'
@@ -31,6 +32,8 @@ export interface EdgeStep {
   readonly isRightward: boolean
   /** Those that can be decided once both ends and the edge are known. */
   readonly predicates: readonly PredicatePlan[]
+  /** Where the search goes on from the other end of the pattern, too. */
+  readonly far: { readonly side: FarSide; readonly number: number } | undefined
 }
 
 /** As it is written. */
@@ -38,11 +41,6 @@ export function selectionText(selection: PathSelection): string {
   if (selection.kind === 'shortest') return `SHORTEST ${selection.count}`
   return selection.kind === 'any' ? 'ANY' : selection.kind === 'anyShortest' ? 'ANY SHORTEST' : 'ALL SHORTEST'
 }
-
-/** What tells which edges are followed. */
-type EdgeEnds = Pick<EdgeStep, 'edge' | 'to' | 'isRightward'>
-
-type Direction = 'forward' | 'backward' | 'either'
 
 /** Of one run. */
 export interface Expansion extends EdgeStep {
@@ -60,34 +58,10 @@ export function expansionOf(step: EdgeStep, name: string, input: MatchPipeline, 
   return { ...step, context: flow.context, neighbours, direction, operator }
 }
 
-/** As seen from the vertex that has an object. */
-function directionOf({ edge, isRightward }: EdgeEnds): Direction {
-  if (edge.direction === 'either') return 'either'
-  return (edge.direction === 'forward') === isRightward ? 'forward' : 'backward'
-}
-
-function neighboursOf({ edge, to, isRightward }: EdgeEnds, flow: MatchFlow): Neighbours {
-  const { leftLabel, rightLabel } = edge
-  const labels = isRightward ? { begin: leftLabel, end: rightLabel } : { begin: rightLabel, end: leftLabel }
-  if (edge.max > 1) return new Neighbours(flow.context, edge.attributes, labels, undefined, undefined)
-  // Within a walk of several edges there are other objects than those of the vertex.
-  const narrowed = to.narrowed.length === 0 ? undefined : new NarrowedEdges(to.narrowed, flow)
-  return new Neighbours(flow.context, edge.attributes, labels, to.cls ?? undefined, narrowed)
-}
-
-/** Tells how many edges of the pattern there are at an object, counted up to `max`. */
-export type EdgeCounter = (view: ObjectView, max: number) => Promise<number>
-
-export function edgeCounter(ends: EdgeEnds, flow: MatchFlow): EdgeCounter {
-  const neighbours = neighboursOf(ends, flow)
-  const direction = directionOf(ends)
-  return (view, max) => neighbours.countAt(view, direction, max)
-}
-
 const namesShownMax = 8
 
 function detailsOf(
-  { edge, from, to, pattern, predicates }: EdgeStep,
+  { edge, from, to, pattern, predicates, far }: EdgeStep,
   direction: Direction,
   neighbours: Neighbours,
 ): Readonly<Record<string, unknown>> {
@@ -105,6 +79,10 @@ function detailsOf(
     get backwardBy() {
       return neighbours.ways.size === 0 ? undefined : [...neighbours.ways]
     },
+    /** The vertex from whose side the edges were found. */
+    get foundFrom() {
+      return far?.side.isKnown(far.number) === true ? (far.side.name ?? null) : undefined
+    },
   }
 }
 
@@ -115,17 +93,16 @@ export interface Taken extends Step {
 }
 
 /** `length`: of the walk so far. */
-export async function stepsOf(
-  { neighbours, operator, direction, context, edge }: Expansion,
-  view: ObjectView,
-  length: number,
-): Promise<Step[]> {
+export async function stepsOf(expansion: Expansion, view: ObjectView, length: number): Promise<readonly Step[]> {
+  const { neighbours, operator, direction, context, edge, far } = expansion
   const place = { isFirst: length === 0, mayBeLast: length + 1 >= edge.min, mustBeLast: length + 1 >= edge.max }
-  const forward = direction === 'backward' ? [] : await neighbours.forward(view, place)
-  const backward = direction === 'forward' ? [] : await neighbours.backward(view, place)
-  const steps = backward.length === 0 ? forward : [...forward, ...backward]
-  operator.examined += steps.length
-  context.expand(steps.length)
+  const followed = async (): Promise<Step[]> => {
+    const steps = await edgesAt(neighbours, direction, view, place)
+    operator.examined += steps.length
+    context.expand(steps.length)
+    return steps
+  }
+  const steps = await (far === undefined ? followed() : far.side.stepsOf(far.number, view, followed, operator))
   const pause = context.yieldIfDue()
   if (pause !== undefined) await pause
   return steps

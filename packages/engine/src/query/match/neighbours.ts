@@ -72,6 +72,11 @@ function indexOn({ attribute, declaringClass }: ReferenceAttribute): IndexDefini
   })
 }
 
+/** Whether those that refer to an object are found without going through all objects that could. */
+export function isFollowedBack(reference: ReferenceAttribute): boolean {
+  return reference.inverse !== null || indexOn(reference) !== undefined
+}
+
 /** Finds the edges of one edge pattern; what it works out about classes and scans is kept for the statement. */
 export class Neighbours {
   /** How edges are followed back, for EXPLAIN. */

@@ -2,6 +2,7 @@
 import { chooseAccess } from '../access/choose-access.ts'
 import { type BoundEdge, type BoundPattern, innerVertices } from '../bind/bind-match.ts'
 import { expand } from './expand.ts'
+import { type FarPlace, farSides } from './far-side.ts'
 import { lookupJoin } from './lookup-join.ts'
 import { planLookup, planningOfRun } from './lookup-plan.ts'
 import type { MatchFlow, MatchOperator } from './match-operator.ts'
@@ -90,11 +91,13 @@ async function operatorsOf(
       return edges.map((_edge, edgeNumber): EdgePlace => ({ patternNumber, edgeNumber }))
     }),
   )
+  let far: readonly FarPlace[] = []
   while (left.size > 0 || part.vertices.some((position) => !progress.bound.has(position))) {
     const next = [...left].find((place) => endsOf(plan, place).some((vertex) => progress.bound.has(vertex)))
     if (next === undefined) {
       const unbound = part.vertices.filter((position) => !progress.bound.has(position))
       const start = await startVertex(plan, unbound, left, flow)
+      if (operators.length === 0 && progress.bound.size === 0) far = farSides(plan, part.patterns, start, flow)
       const isOfAll = start.chosen.access === (plan.vertices[start.position] as VertexPlan).objects.extent
       const lookup = isOfAll ? lookupOperator(plan, part, progress, unbound) : undefined
       operators.push(lookup ?? vertexOperator(plan, part, progress, start))
@@ -103,7 +106,7 @@ async function operatorsOf(
     const other = await otherEnd(plan, progress, next, flow)
     if (other === undefined) left.delete(next)
     operators.push(
-      other === undefined ? edgeOperator(plan, part, progress, next) : vertexOperator(plan, part, progress, other),
+      other === undefined ? edgeOperator(plan, part, progress, next, far) : vertexOperator(plan, part, progress, other),
     )
     const { patternNumber } = next
     const isFollowed = ![...left].some((place) => place.patternNumber === patternNumber)
@@ -163,7 +166,13 @@ function lookupOperator(
   return undefined
 }
 
-function edgeOperator(plan: PatternsPlan, part: Part, progress: Progress, place: EdgePlace): MatchOperator {
+function edgeOperator(
+  plan: PatternsPlan,
+  part: Part,
+  progress: Progress,
+  place: EdgePlace,
+  farPlaces: readonly FarPlace[],
+): MatchOperator {
   const { bound, filled } = progress
   const patterns = patternsOf(plan, part)
   const pattern = patterns[place.patternNumber] as BoundPattern
@@ -180,7 +189,11 @@ function edgeOperator(plan: PatternsPlan, part: Part, progress: Progress, place:
   const operator = isBreadthFirst(pattern, part.predicates) ? shortestPaths : expand
   if (operator === shortestPaths) progress.choosing.delete(place.patternNumber)
   const predicates = decidable(plan, progress)
-  return operator({ ...place, patterns, pattern, edge, from, to, toPosition, isToBound, isRightward, predicates })
+  const far = farPlaces.find(({ patternNumber, edgeNumber, ...other }) => {
+    const isThere = patternNumber === place.patternNumber && edgeNumber === place.edgeNumber
+    return isThere && other.isRightward === isRightward
+  })
+  return operator({ ...place, far, patterns, pattern, edge, from, to, toPosition, isToBound, isRightward, predicates })
 }
 
 /** Those of the predicates that can be decided now and could not before. */

@@ -5,7 +5,7 @@ import { objectRows } from '../access/object-rows.ts'
 import type { BoundEdge, BoundPattern } from '../bind/bind-match.ts'
 import { unknownValue } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import { type EdgeCounter, edgeCounter } from './expansion.ts'
+import { type EdgeCounter, edgeCounter } from './edge-ends.ts'
 import type { MatchFlow } from './match-operator.ts'
 import { type EdgePlace, endsOf, type PatternsPlan } from './patterns-plan.ts'
 import type { VertexPlan } from './vertices.ts'
@@ -25,13 +25,18 @@ const fewEdges = 64
 const edgesStep = 4
 const comparedEdgesMax = fewEdges * edgesStep ** 5
 
+/** Where a search begins, and the other vertices of few objects. */
+export interface StartVertex extends ChosenVertex {
+  readonly others: readonly ChosenVertex[]
+}
+
 /** `unbound`: positions of the vertices that have no objects yet; `left`: the edges that are still to be followed. */
 export async function startVertex(
   plan: PatternsPlan,
   unbound: readonly number[],
   left: ReadonlySet<EdgePlace>,
   flow: MatchFlow,
-): Promise<ChosenVertex> {
+): Promise<StartVertex> {
   let best: ChosenVertex | undefined
   const rivals: ChosenVertex[] = []
   for (const position of unbound) {
@@ -39,15 +44,25 @@ export async function startVertex(
     const chosen = await chooseAccess(objects, flow.evaluation, flow.context, undefined)
     const vertex = { position, chosen }
     // Nothing comes out of the whole search.
-    if (chosen.estimated === 0) return vertex
+    if (chosen.estimated === 0) return { ...vertex, others: [] }
     if (best === undefined || chosen.estimated < best.chosen.estimated) best = vertex
     if (chosen.access !== objects.extent && chosen.estimated <= comparedObjectsMax) rivals.push(vertex)
   }
   assert(best !== undefined, 'a pattern without edges left has a vertex left')
-  if (rivals.length < 2 || !rivals.includes(best)) return best
-  rivals.sort((one, other) => one.chosen.estimated - other.chosen.estimated)
+  const start = rivals.length < 2 || !rivals.includes(best) ? best : await cheapest(plan, rivals, left, flow, best)
+  return { ...start, others: rivals.filter((rival) => rival !== start) }
+}
+
+async function cheapest(
+  plan: PatternsPlan,
+  rivals: readonly ChosenVertex[],
+  left: ReadonlySet<EdgePlace>,
+  flow: MatchFlow,
+  best: ChosenVertex,
+): Promise<ChosenVertex> {
+  const sorted = rivals.toSorted((one, other) => one.chosen.estimated - other.chosen.estimated)
   try {
-    return (await fewestEdges(plan, rivals, left, flow)) ?? best
+    return (await fewestEdges(plan, sorted, left, flow)) ?? best
   } catch (error) {
     // While the statement is only explained.
     if (error !== unknownValue) throw error

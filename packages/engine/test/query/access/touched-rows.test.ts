@@ -230,6 +230,27 @@ describe('conditions', () => {
     expect(days3).toBeLessThanOrEqual((flights.length / days) * 3 + 3)
   })
 
+  flightsTest('on an element of a collection find that first, and follow it back', async (db) => {
+    const ofGuam = count(({ from }) => from === 'GUM')
+    // What is found is asked once more as a whole, which reads the list of the one airport.
+    const one = await touchedBy(db, 'FROM Airport WHERE departures ANY (rowId = 401) RETURN iata')
+    expect([one.rows, one.links]).toEqual([1, ofGuam])
+    expect(one.entries + one.objects).toBeLessThanOrEqual(ofGuam + 4)
+    expect(await db.rows('FROM Airport WHERE departures ANY (rowId = 401) RETURN iata')).toEqual([{ iata: 'GUM' }])
+    const known = await touchedBy(db, 'FROM Airport WHERE (LOOKUP Flight WHERE rowId = 401) IN departures RETURN iata')
+    expect([known.rows, known.links]).toEqual([1, ofGuam])
+    // Of one flight each: no flight has both numbers.
+    const both = 'FROM Airport WHERE departures ANY (rowId = 401) AND departures ANY (rowId = 801) RETURN iata'
+    expect(await db.rows(both)).toEqual([{ iata: 'GUM' }])
+    expect((await touchedBy(db, both)).links).toBeLessThanOrEqual(2 * ofGuam)
+    expect(await db.rows('FROM Airport WHERE departures ANY (rowId = 401 AND rowId = 801) RETURN iata')).toEqual([])
+    const without = 'FROM Airport WHERE NOT departures ANY (rowId = 401) RETURN COUNT() AS n'
+    expect(await db.rows(without)).toEqual([{ n: airports - 1 }])
+    const either = "FROM Airport WHERE departures ANY (rowId = 401) OR iata = 'LAX' ORDER BY iata RETURN iata"
+    expect(await db.rows(either)).toEqual([{ iata: 'GUM' }, { iata: 'LAX' }])
+    expect((await touchedBy(db, either)).links).toBeLessThan(flights.length / 2)
+  })
+
   flightsTest('that are negated, calculated or patterns are ranges of an index all the same', async (db) => {
     const near = (is: (miles: number) => boolean): number => count(({ distance }) => is(distance))
     const cases: readonly (readonly [condition: string, rows: number])[] = [
