@@ -205,7 +205,9 @@ const matchRanks: Ranks = {
   'vertices.ts': 3,
   'edge-ends.ts': 4,
   'patterns-plan.ts': 4,
+  'vertex-objects.ts': 4,
   'start-vertex.ts': 5,
+  'branch-order.ts': 6,
   // The edges that are followed from the other end are told those who follow them from this one.
   'far-side.ts': 6,
   'expansion.ts': 7,

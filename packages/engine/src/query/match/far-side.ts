@@ -10,15 +10,14 @@ import type { Oid } from '../../types/oid.ts'
 import { objectRows } from '../access/object-rows.ts'
 import type { BoundPattern } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import type { Edge } from '../values/edge.ts'
 import { directionOf, type EdgeEnds, edgesAt, neighboursOf } from './edge-ends.ts'
 import type { MatchFlow } from './match-operator.ts'
 import { isFollowedBack, type Step } from './neighbours.ts'
 import type { EdgePlace, PatternsPlan } from './patterns-plan.ts'
-import { qualified } from './predicates.ts'
 import type { ChosenVertex, StartVertex } from './start-vertex.ts'
+import { vertexObjects } from './vertex-objects.ts'
 import type { VertexPlan } from './vertices.ts'
 
 /** An edge pattern between the two sides: `near` is the vertex from which the search comes to it. */
@@ -214,22 +213,9 @@ export class FarSide {
     found: FoundEdges,
     reached: readonly Oid[],
   ): AsyncGenerator<readonly ObjectView[]> {
-    const { context } = this.flow
-    const { reader } = context
     for (let at = 0; at < reached.length; at += objectsAtOnce) {
       const part = reached.slice(at, at + objectsAtOnce)
-      const views = await evaluateRows(context, part, (oid) => reader.object(oid))
-      const ofClass = views.filter((view): view is ObjectView => {
-        const cls = view?.format?.cls
-        return cls !== undefined && (vertex.cls === null || cls.isOrInherits(vertex.cls.number))
-      })
-      const rows = ofClass.map((view) => {
-        const slots: unknown[] = []
-        slots[vertex.slot] = view
-        return { slots, visited: [], edges: [] }
-      })
-      const kept = await qualified([...vertex.checked], rows, this.flow)
-      const left = kept.map(({ slots }) => slots[vertex.slot] as ObjectView)
+      const left = await vertexObjects(vertex, part, this.flow)
       const isLeft = new Set(left.map(({ oid }) => oid))
       for (const oid of part) if (!isLeft.has(oid)) found.set(oid, [])
       yield left

@@ -1,6 +1,7 @@
 /** In which order a MATCH is searched: from the vertex with the fewest candidates along the edges; told when the data is there. */
 import { chooseAccess } from '../access/choose-access.ts'
 import { type BoundEdge, type BoundPattern, innerVertices } from '../bind/bind-match.ts'
+import { type EdgeYields, edgeYields } from './branch-order.ts'
 import { expand } from './expand.ts'
 import { type FarPlace, farSides } from './far-side.ts'
 import { lookupJoin } from './lookup-join.ts'
@@ -92,15 +93,20 @@ async function operatorsOf(
     }),
   )
   let far: readonly FarPlace[] = []
+  let yields: EdgeYields = new Map()
   while (left.size > 0 || part.vertices.some((position) => !progress.bound.has(position))) {
-    const next = [...left].find((place) => endsOf(plan, place).some((vertex) => progress.bound.has(vertex)))
+    const next = nextEdge(plan, left, progress, yields)
     if (next === undefined) {
       const unbound = part.vertices.filter((position) => !progress.bound.has(position))
       const start = await startVertex(plan, unbound, left, flow)
-      if (operators.length === 0 && progress.bound.size === 0) far = farSides(plan, part.patterns, start, flow)
+      const isFirst = operators.length === 0 && progress.bound.size === 0
       const isOfAll = start.chosen.access === (plan.vertices[start.position] as VertexPlan).objects.extent
       const lookup = isOfAll ? lookupOperator(plan, part, progress, unbound) : undefined
       operators.push(lookup ?? vertexOperator(plan, part, progress, start))
+      if (isFirst && lookup === undefined) {
+        far = farSides(plan, part.patterns, start, flow)
+        yields = await edgeYields(plan, start, left, flow)
+      }
       continue
     }
     const other = await otherEnd(plan, progress, next, flow)
@@ -120,6 +126,27 @@ async function operatorsOf(
   for (const [, { slot }] of patterns) progress.filled.add(slot)
   const last = walks({ patterns, vertices: plan.vertices, predicates: decidable(plan, progress) })
   return last === undefined ? operators : [...operators, last]
+}
+
+/**
+ * One whose other end is known, too; else the first one written, but for those of which a sample has told how many objects come out behind them.
+ * Undefined where no vertex of an edge has objects.
+ */
+function nextEdge(
+  plan: PatternsPlan,
+  left: ReadonlySet<EdgePlace>,
+  { bound }: Progress,
+  yields: EdgeYields,
+): EdgePlace | undefined {
+  let best: EdgePlace | undefined
+  let least = Number.POSITIVE_INFINITY
+  for (const place of left) {
+    const [isLeftKnown, isRightKnown] = endsOf(plan, place).map((vertex) => bound.has(vertex))
+    if (isLeftKnown !== true && isRightKnown !== true) continue
+    const found = yields.size > 0 && isLeftKnown === isRightKnown ? 0 : (yields.get(place) ?? 1)
+    if (found < least) [best, least] = [place, found]
+  }
+  return best
 }
 
 function vertexOperator(

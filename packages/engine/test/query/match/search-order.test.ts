@@ -1,7 +1,7 @@
 /** From where a MATCH is searched, told by EXPLAIN. */
 import { describe, expect } from 'vitest'
 import { find, touched } from '../plans.ts'
-import { queryTest, type ShownPlan } from '../query-database.ts'
+import { type QueryDatabase, queryTest, type ShownPlan } from '../query-database.ts'
 import { network } from './network.ts'
 
 describe('the plan of a pattern', () => {
@@ -111,4 +111,42 @@ describe('what a pattern touches', () => {
     expect(await db.rows(optional)).toEqual([{ n: null }])
     expect(await db.rows(optional.replace('number = 900', 'number = 4'))).toEqual([{ n: 4 }])
   })
+})
+
+describe('a vertex with edges on both sides', () => {
+  const ports = 60
+  const routes = 40
+  const network = [
+    `UPDATE SCHEMA {
+      CREATE CLASS Port {n: Integer, routesTo: List{Element: Reference{Referenced: Route, Inverse: port}},
+        trips: List{Element: Reference{Referenced: Trip, Inverse: port}}}
+      CREATE CLASS Route {n: Integer, port: Reference{Referenced: Port, Inverse: routesTo}}
+      CREATE CLASS Trip {n: Integer, day: Integer, port: Reference{Referenced: Port, Inverse: trips}}
+    }`,
+  ]
+  const fill = async ({ fd }: QueryDatabase): Promise<void> => {
+    const named = Array.from({ length: ports }, (_, n) => ({ class: 'Port', attributes: { n } }))
+    const oids = await fd.createObjects(named)
+    const ofPorts = oids.flatMap((port, p) => [
+      ...Array.from({ length: routes }, (_, r) => ({ class: 'Route', attributes: { n: p * 100 + r, port } })),
+      { class: 'Trip', attributes: { n: p, day: p % 30, port } },
+    ])
+    await fd.createObjects(ofPorts)
+  }
+
+  for (const text of [
+    'MATCH (r:Route)<-[:routesTo]-(p:Port)-[:trips]->(t:Trip {day + 0 = 7}) RETURN r.n AS r, t.n AS t ORDER BY r, t',
+    'MATCH (t:Trip {day + 0 = 7})<-[:trips]-(p:Port)-[:routesTo]->(r:Route) RETURN r.n AS r, t.n AS t ORDER BY r, t',
+    'MATCH (p:Port)-[:routesTo]->(r:Route), (p)-[:trips]->(t:Trip {day + 0 = 7}) RETURN r.n AS r, t.n AS t ORDER BY r, t',
+  ]) {
+    queryTest(`follows first the one behind which few qualify: ${text}`, network, async (db) => {
+      await fill(db)
+      const plan = await db.analyze(text)
+      const rows = [7, 37].flatMap((t) => Array.from({ length: routes }, (_, r) => ({ r: t * 100 + r, t })))
+      expect(await db.rows(text)).toEqual(rows)
+      // The ports, a trip of each, and the routes of two of them; and the edges of sixteen ports as a sample.
+      expect(plan.linksRead).toBeLessThanOrEqual(ports + 2 * routes + 16 * (routes + 1))
+      expect(plan.entriesCounted ?? 0).toBeLessThanOrEqual(16 * 4 * (routes + 1))
+    })
+  }
 })

@@ -1,0 +1,98 @@
+/** Where a search begins at a vertex with several edges: which of them is followed first, told by a sample of its objects. */
+import { objectRows } from '../access/object-rows.ts'
+import type { BoundEdge, BoundPattern } from '../bind/bind-match.ts'
+import { unknownValue } from '../evaluate/evaluation-context.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import { directionOf, type EdgeEnds, edgeCounter, edgesAt, neighboursOf } from './edge-ends.ts'
+import type { MatchFlow } from './match-operator.ts'
+import { type EdgePlace, endsOf, type PatternsPlan } from './patterns-plan.ts'
+import type { ChosenVertex } from './start-vertex.ts'
+import { vertexObjects } from './vertex-objects.ts'
+import type { VertexPlan } from './vertices.ts'
+
+const sampledObjects = 16
+const sampledEdges = 16
+/** Of fewer edges, the order hardly matters. */
+const fewEdges = 64
+/** Of an object with so many edges, none is followed for the sample. */
+const manyEdges = 256
+const onlyEdge = { isFirst: true, mayBeLast: true, mustBeLast: true }
+
+/** How many objects come out behind each of the edges, for one at the vertex; none where that need not be known. */
+export type EdgeYields = ReadonlyMap<EdgePlace, number>
+
+const unknown: EdgeYields = new Map()
+
+export async function edgeYields(
+  plan: PatternsPlan,
+  start: ChosenVertex,
+  left: ReadonlySet<EdgePlace>,
+  flow: MatchFlow,
+): Promise<EdgeYields> {
+  const places = [...left].filter((place) => endsOf(plan, place).includes(start.position))
+  // Which paths are chosen may depend on the order in which they are found.
+  const isPlain = plan.patterns.every(({ selection, edges }) => {
+    return selection === undefined && edges.every(({ isVariable }) => !isVariable)
+  })
+  if (places.length < 2 || !isPlain) return unknown
+  try {
+    const views = await sampleOf(plan, start, flow)
+    const branches = places.map((place) => ({ place, ends: endsFrom(plan, place, start.position) }))
+    let edges = 0
+    for (const { ends } of branches) {
+      const counter = edgeCounter(ends, flow)
+      for (const view of views) edges += await counter(view, fewEdges)
+    }
+    // As many objects as were estimated may have more than the first ones.
+    if (edges * Math.max(1, start.chosen.estimated / sampledObjects) <= fewEdges) return unknown
+    const yields = new Map<EdgePlace, number>()
+    for (const { place, ends } of branches) yields.set(place, await yieldOf(ends, views, flow))
+    return yields
+  } catch (error) {
+    // While the statement is only explained.
+    if (error !== unknownValue) throw error
+    return unknown
+  }
+}
+
+async function sampleOf(
+  plan: PatternsPlan,
+  { position, chosen }: ChosenVertex,
+  flow: MatchFlow,
+): Promise<ObjectView[]> {
+  const { objects } = plan.vertices[position] as VertexPlan
+  const views: ObjectView[] = []
+  for await (const batch of objectRows(objects, chosen, flow.evaluation, flow.context, sampledObjects).rows) {
+    views.push(...batch.slice(0, sampledObjects - views.length))
+    if (views.length >= sampledObjects) break
+  }
+  return views
+}
+
+function endsFrom(plan: PatternsPlan, place: EdgePlace, position: number): EdgeEnds {
+  const edge = (plan.patterns[place.patternNumber] as BoundPattern).edges[place.edgeNumber] as BoundEdge
+  const [left, right] = endsOf(plan, place)
+  const isRightward = left === position
+  return { edge, to: plan.vertices[isRightward ? right : left] as VertexPlan, isRightward }
+}
+
+async function yieldOf(ends: EdgeEnds, views: readonly ObjectView[], flow: MatchFlow): Promise<number> {
+  const { context } = flow
+  const counter = edgeCounter(ends, flow)
+  const [neighbours, direction] = [neighboursOf(ends, flow), directionOf(ends)]
+  let [all, followed, kept] = [0, 0, 0]
+  for (const view of views) {
+    const count = await counter(view, manyEdges)
+    all += count
+    if (count === 0 || count >= manyEdges) continue
+    const steps = (await edgesAt(neighbours, direction, view, onlyEdge)).slice(0, sampledEdges)
+    const oids = steps.map(({ neighbour }) => neighbour)
+    followed += oids.length
+    kept += (await vertexObjects(ends.to, oids, flow)).length
+    context.entriesCounted += steps.length
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
+  const share = followed === 0 ? 1 : kept / followed
+  return all === 0 ? 1 : (all / views.length) * share
+}
