@@ -16,10 +16,17 @@ const onPostgres = /\/(store\/(postgres|distributed)|contract\/1\.4-unavailable|
  */
 const partOfTime = 0.75
 
+/** As `expect.poll` in the configuration: the second after which Vitest gives up may not be enough for one look on a busy machine. */
+const waitMsMax = 60_000
+const { waitFor } = vi
+
 // biome-ignore lint/style/noDefaultExport: this is how vitest takes a runner
 export default class extends TestRunner {
   constructor(...given: ConstructorParameters<typeof TestRunner>) {
     super(...given)
+    vi.waitFor = (callback, options) => {
+      return waitFor(callback, typeof options === 'number' ? options : { timeout: waitMsMax, ...options })
+    }
     if (!this.config.isolate) watchTimers()
   }
 

@@ -1,7 +1,14 @@
 /** Whose turn it is while connections arrive, counted in turns of the event loop. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { firstTurn, mayBegin, noteArrival, openSliceOfWork, openTimeSlice } from '../../src/store/time-slice.ts'
+import {
+  firstTurn,
+  mayBegin,
+  noteArrival,
+  noteRequest,
+  openSliceOfWork,
+  openTimeSlice,
+} from '../../src/store/time-slice.ts'
 
 /** The turns of the event loop, counted from 0, in which work that never ends had a slice. `arrives`: whether a connection does in a turn. */
 async function turnsOfSlices(turns: number, arrives: (turn: number) => boolean): Promise<number[]> {
@@ -48,6 +55,44 @@ it('slices do not wait for ever: connections that never cease to arrive leave th
   const [inAFlood, nowAndThen] = [await within(1), await within(3)]
   expect(inAFlood.length).toBeGreaterThanOrEqual(2)
   expect(nowAndThen.length).toBeGreaterThan(inAFlood.length)
+})
+
+it('slices wait while request follows request, for about as long as one of them lasts', async () => {
+  const had = await turnsOfSlices(600, () => {
+    noteRequest()
+    return false
+  })
+  expect(had.length).toBeGreaterThanOrEqual(1)
+  expect(had.length).toBeLessThan(300)
+})
+
+it('requests that have to queue for their turn have theirs before the next slice of long work', async () => {
+  let [answered, isOver] = [0, false]
+  const answeredBetween: number[] = []
+  const work = async (): Promise<void> => {
+    const slice = openTimeSlice()
+    while (!isOver) {
+      while (!slice.isOver);
+      await slice.yieldIfDue()
+      answeredBetween.push(answered)
+      answered = 0
+    }
+  }
+  const works = work()
+  const client = async (): Promise<void> => {
+    while (!isOver) {
+      noteRequest()
+      await firstTurn()
+      answered++
+      await nextTurn()
+    }
+  }
+  const clients = Array.from({ length: 8 }, client)
+  while (answeredBetween.length < 10) await nextTurn()
+  isOver = true
+  await Promise.all([works, ...clients])
+  // Not just the eight that have come meanwhile.
+  expect(Math.max(...answeredBetween)).toBeGreaterThan(16)
 })
 
 it('while slices wait for arrivals, short work begins at once, and one that is longer than a slice: as much would begin as arrives', async () => {

@@ -1,7 +1,7 @@
 /** The HTTP server over a set of federated databases, not yet listening. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { AshlarError, type FederatedDatabase, noteRest, readAnew, shareReads } from '@ashlar/engine'
+import { AshlarError, type FederatedDatabase, noteRequest, noteRest, readAnew, shareReads } from '@ashlar/engine'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Logger } from 'pino'
 import { type AuditLog, requestIdSent } from '../audit/audit-log.ts'
@@ -344,6 +344,7 @@ function receiveRequests(
   app.addHook('onRequest', (request, reply, done) => {
     const { raw } = reply
     writeOverdue()
+    noteRequest()
     shareReadsOf(request.raw.socket, underWay.connections.size)
     const beganMs = performance.now()
     request.log = logger
