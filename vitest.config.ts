@@ -52,7 +52,7 @@ const twins = [
   'packages/server/test/contract/{1.5-rates,2.2-export,2.2-metrics,2.2-slow-queries,2.4-live-queries,2.5-webhooks}.test.ts',
 ]
 
-/** Properties get a quarter of the runs that `.ci/run` asks for, and processes that are killed half of the rounds. */
+/** Properties get a quarter of the runs that `.ci/run --long` asks for, and processes that are killed half of the rounds. */
 const runsOfProperties = process.env.ASHLAR_RUNS ?? '0.25'
 const runsOfProcesses = process.env.ASHLAR_RUNS ?? '0.5'
 
@@ -69,7 +69,7 @@ const sharing = [
   'packages/engine/test/store/{postgres-failures,read-transaction,scan-side-by-side,unordered-set}.test.ts',
   'packages/engine/test/store/{verify-data-file,wrappers}.test.ts',
   'packages/server/test/{contract,hostile,unit}/*.test.ts',
-  // These start processes of their own. Of those that are killed `.ci/run` has more.
+  // These start processes of their own. Of those that are killed `.ci/run --long` has more.
   'packages/server/test/executable/!(kill|kill-evolution|packed|stuck-stop|verify).test.ts',
   'packages/client/test/*.test.ts',
   'bench/test/{figures,reply-reader}.test.ts',
