@@ -1,4 +1,4 @@
-/** All kinds of access paths that answer conditions, and what they have for a predicate. */
+/** The list of all kinds of access paths for conditions, and the paths that they offer for a predicate. */
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { OidAccess, PlanAccess } from './access-path.ts'

@@ -1,6 +1,6 @@
 /**
- * The ways to the objects of a source. A kind of access path is one file: what conditions it can answer, how many objects it would
- * give, how it is opened, and how EXPLAIN shows it. Which path is taken is decided when the data is there.
+ * The interface of access paths to the objects of a source. Each kind of access path is one file: the conditions that
+ * it can answer, its estimate, how it is opened, and how EXPLAIN shows it. The path is chosen at run time.
  */
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { Awaitable, KeyRange } from '../../store/store.ts'

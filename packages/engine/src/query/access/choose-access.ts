@@ -1,4 +1,4 @@
-/** Which access path is taken: the one that is cheapest for the data that there is, told by counting entries up to a limit. */
+/** Chooses the cheapest access path for the current data, by counting entries up to a limit. */
 import type { Awaitable } from '../../store/store.ts'
 import { type EvaluationContext, unknownValue } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'

@@ -1,4 +1,4 @@
-/** What the key of an index entry tells of its object is checked there: objects that cannot qualify are not read. */
+/** Filters index entries by their keys: objects that cannot qualify are not read. */
 import { AshlarError } from '../../errors.ts'
 import type { IndexKeyFormat } from '../../indexes/index-key.ts'
 import type { Bytes } from '../../store/store.ts'

@@ -1,4 +1,4 @@
-/** What the key of an index entry tells of its object: the values of key attributes, read where they stand. */
+/** Reads the values of key attributes in place, from the key of an index entry. */
 import { readKeyPart } from '../../bytes/key-writer.ts'
 import { type IndexKeyFormat, indexKeyHeaderBytes, keyCodecOf } from '../../indexes/index-key.ts'
 import type { Bytes } from '../../store/store.ts'

@@ -1,4 +1,4 @@
-/** All objects of the classes, container by container; and how many there are, where nothing else is asked of them. */
+/** Scans all objects of the classes, container by container; and counts them, if nothing else is required. */
 import { unreachable } from '../../errors.ts'
 import { containerExtent } from '../../records/object-key.ts'
 import type { ClassSet } from '../../schema/class-set.ts'

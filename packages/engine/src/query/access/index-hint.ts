@@ -1,4 +1,4 @@
-/** For EXPLAIN: an index that would have a statement touch far fewer objects than the scan of all that it is. */
+/** For EXPLAIN: suggests an index with which a statement would read far fewer objects than with its full scan. */
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { BoundAttribute, BoundOrderItem } from '../bind/bound.ts'
 import type { IndexHint } from '../explain/explain-node.ts'

@@ -1,4 +1,6 @@
-/** Groups and aggregates worked out from the entries of an index: no object is read whose entry tells all that is asked of it. */
+/**
+ * Computes groups and aggregates from the entries of an index; an object is read only if its entry is not sufficient.
+ */
 import { afterKeyValues } from '../../bytes/key-writer.ts'
 import { indexKeyFormat, type KeyConditionRange } from '../../indexes/index-key.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'

@@ -1,4 +1,4 @@
-/** The entries of an index whose first key attributes have given values, and the next one lies in a range. */
+/** Scans the entries of an index with given values of its first key attributes, and a range of the next one. */
 import { afterKeyValues } from '../../bytes/key-writer.ts'
 import {
   type IndexKeyFormat,

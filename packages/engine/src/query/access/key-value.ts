@@ -1,4 +1,7 @@
-/** Values that are known before the rows, made to fit a key attribute: what an integer is asked by a real, and the like. */
+/**
+ * Converts values that are known before the rows to the type of a key attribute, such as a real that is compared with
+ * an integer.
+ */
 
 import type { Bound, BoundAttribute } from '../bind/bound.ts'
 import type { Compiler } from '../evaluate/compile-expression.ts'

@@ -1,4 +1,7 @@
-/** Objects lent to an operator one by one, filtered by what their records tell, as they lie in the store: none is copied, and no batch is made. */
+/**
+ * Lends objects to an operator one by one, in the memory of the store and filtered by their records, without copies or
+ * batches.
+ */
 import type { Awaitable, Bytes, KeyRange } from '../../store/store.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { LendRows, RowTaker } from '../execute/lent-rows.ts'

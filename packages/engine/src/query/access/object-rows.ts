@@ -1,4 +1,4 @@
-/** The objects of a source that qualify, by the access path that was chosen. */
+/** The objects of a source that qualify, read by the chosen access path. */
 
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'

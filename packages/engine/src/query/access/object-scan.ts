@@ -1,4 +1,4 @@
-/** Objects on their way from an access path: read, of the wanted classes, and filtered by the whole predicate. */
+/** Reads the objects of an access path, and filters them by class and by the whole predicate. */
 import { SteadySet } from '../../budget/steady-map.ts'
 import type { ClassSet } from '../../schema/class-set.ts'
 import { ReadSkew } from '../../store/read-skew.ts'

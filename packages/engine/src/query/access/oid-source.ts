@@ -1,4 +1,7 @@
-/** OIDs as an access path finds them where the store answers at once: as bytes, some at a time, without a promise or a text for each. */
+/**
+ * OIDs from an access path of a store that answers synchronously: as bytes, several at a time, without a promise or a
+ * string for each.
+ */
 import { keySpace } from '../../bytes/key-space.ts'
 import type { KeyConditionRange } from '../../indexes/index-key.ts'
 import type { Bytes, KeyRange, Snapshot } from '../../store/store.ts'

@@ -1,4 +1,4 @@
-/** The objects of the rows in the order of an index, which is the one asked for. */
+/** Scans the objects in the order of an index that is the requested order. */
 import { partsPrefixLength, truncatedPrefixLength } from '../../indexes/key-parts.ts'
 import { type IndexEntry, readIndexEntries } from '../../indexes/lookup.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'

@@ -1,4 +1,7 @@
-/** The first rows in the order of an index, where few of its entries are enough for them; where they are not, by another access and sorted. */
+/**
+ * Reads the first rows in the order of an index if few of its entries are enough; otherwise uses another access path
+ * and sorts.
+ */
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { AccessPath, ObjectAccess } from './access-path.ts'

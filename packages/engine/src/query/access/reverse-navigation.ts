@@ -1,4 +1,6 @@
-/** From objects found by another access back over references: who refers to them by an attribute. */
+/**
+ * Follows references back from the objects of another access path to the objects that refer to them by an attribute.
+ */
 import { type IndexKeyFormat, indexKeyFormat, type KeyCondition, keyConditionRange } from '../../indexes/index-key.ts'
 import { countLimited } from '../../indexes/lookup.ts'
 import { linkKind, linkRange, targetOfKey } from '../../records/link-keys.ts'

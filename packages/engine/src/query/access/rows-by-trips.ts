@@ -1,4 +1,7 @@
-/** Rows that are objects, where each read of the store is a trip: all come page by page, or what an index names, objects and entries together. */
+/**
+ * Rows that are objects, if each read of the store is a round trip: all of them page by page, or those of an index,
+ * objects and entries together.
+ */
 import { assert } from '../../errors.ts'
 import { oidOfObjectKey } from '../../records/object-key.ts'
 import { PartSizes } from '../../records/part-sizes.ts'

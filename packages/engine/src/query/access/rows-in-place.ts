@@ -1,4 +1,7 @@
-/** Rows that are objects as an access path finds them, filtered and written without a promise a row: as they lie in the store, or as its pages bring them (`rows-by-trips.ts`). */
+/**
+ * Rows that are objects, filtered and written without a promise per row: in the memory of the store, or from its pages
+ * (`rows-by-trips.ts`).
+ */
 import { assert } from '../../errors.ts'
 import { writeRecordJson } from '../../objects/representation.ts'
 import type { ClassFormat } from '../../records/class-format.ts'

@@ -1,4 +1,6 @@
-/** What a predicate asks of attributes by values that are known before the rows: what an index can answer. */
+/**
+ * Extracts from a predicate the sargable conditions: those that compare attributes with values known before the rows.
+ */
 import { embeddedAttribute } from '../bind/bind-target.ts'
 import type { Bound, BoundAttribute } from '../bind/bound.ts'
 import { conjunctsOf, isConstant } from '../bind/bound.ts'

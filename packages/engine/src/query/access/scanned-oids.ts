@@ -1,4 +1,7 @@
-/** Objects at the end of a path of which no index tells: all of their class are looked at. It pays where what refers to them is many more. */
+/**
+ * Objects at the end of a path that no index covers: their whole class is scanned. This pays off if the objects that
+ * refer to them are many more.
+ */
 
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { withSubclasses } from '../../schema/class-set.ts'

@@ -1,4 +1,7 @@
-/** Access paths to the objects that a reader sees at all, by what is known to hold for each of them (`Catalog.predicatesOf`). */
+/**
+ * Access paths to the objects that a caller can see, by the predicates that hold for all of them
+ * (`Catalog.predicatesOf`).
+ */
 import { AshlarError } from '../../errors.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { bindWhere } from '../bind/bind-select.ts'

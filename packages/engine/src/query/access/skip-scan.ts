@@ -1,6 +1,7 @@
 /**
- * Skip scan: an index is used by what is asked of a key attribute behind one of which nothing, or only a range, is asked. For each value of
- * that one which the index has, the entries with it that can qualify are one range; what lies between these is never read.
+ * Skip scan: an index is used for a condition on a key attribute, although the attribute before it is unrestricted or
+ * only restricted to a range. For each value of that attribute in the index, the entries that can qualify form one
+ * range; the entries between these ranges are not read.
  */
 import { prefixEnd } from '../../bytes/key-space.ts'
 import { indexKeyFormat, type KeyBeginning, type KeyConditionRange } from '../../indexes/index-key.ts'

@@ -1,4 +1,4 @@
-/** Objects of an access path that are sorted before others come: all of them, or only the first. */
+/** Sorts the objects of an access path: all of them, or only the first ones. */
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { OrderPlan } from '../evaluate/sort-key.ts'
 import { type OutputRow, objectRowKind } from '../execute/row.ts'

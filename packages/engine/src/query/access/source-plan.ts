@@ -1,4 +1,6 @@
-/** The objects of a source that qualify: every access path that could find them, and the filter that all of them pass. */
+/**
+ * The plan of a source: every access path that could find its qualifying objects, and the filter that all of them pass.
+ */
 import { type ClassSet, withSubclasses } from '../../schema/class-set.ts'
 import type { BoundClauses, BoundSource } from '../bind/bound.ts'
 import type { IndexHint } from '../explain/explain-node.ts'

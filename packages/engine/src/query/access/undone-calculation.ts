@@ -1,4 +1,4 @@
-/** `a + 1 < 32` asks the same as `a < 31`: what is calculated from an attribute, and compared, is taken over to the other side. */
+/** Rewrites a comparison of a calculation, such as `a + 1 < 32`, to a comparison of the attribute: `a < 31`. */
 import type { Bound } from '../bind/bound.ts'
 import { isConstant } from '../bind/bound.ts'
 import { calculateWhole, type Whole } from '../values/whole-number.ts'

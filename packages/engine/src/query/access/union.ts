@@ -1,4 +1,4 @@
-/** OR: all objects that any of several accesses gives, one for each of the predicates. */
+/** OR: the union of the objects of several access paths, one for each predicate. */
 import type { Oid } from '../../types/oid.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'

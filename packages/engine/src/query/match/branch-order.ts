@@ -1,4 +1,4 @@
-/** Where a search begins at a vertex with several edges: which of them is followed first, told by a sample of its objects. */
+/** Chooses which of several edges at the first vertex of a search is followed first, by a sample of its objects. */
 import { objectRows } from '../access/object-rows.ts'
 import type { BoundEdge, BoundPattern } from '../bind/bind-match.ts'
 import { unknownValue } from '../evaluate/evaluation-context.ts'

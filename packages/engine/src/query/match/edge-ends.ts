@@ -1,4 +1,4 @@
-/** An edge pattern as it is followed from one of its ends: in which direction, and to which objects. */
+/** An edge pattern as followed from one of its ends: the direction, and the objects at the other end. */
 import type { BoundEdge } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { MatchFlow } from './match-operator.ts'

@@ -1,4 +1,4 @@
-/** Expand: each row with every walk along one edge pattern, from a vertex that has an object to the next one. */
+/** Expand operator: extends each row by every path along one edge pattern, from a bound vertex to the next one. */
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import { arrive, type EdgeStep, type Expansion, expansionOf, isBoundEnd, stepsOf, type Taken } from './expansion.ts'

@@ -1,4 +1,4 @@
-/** What operators have in common that follow an edge pattern from a vertex with an object: its steps, and the rows in which they end. */
+/** Shared parts of the operators that follow an edge pattern from a bound vertex: its steps, and the resulting rows. */
 import type { Oid } from '../../types/oid.ts'
 import type { BoundEdge, BoundPattern } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'

@@ -1,7 +1,8 @@
 /**
- * A search that begins at one vertex and has to arrive at another of few objects goes on from that side, too: the edges between them are followed
- * back from there, and kept in memory by the objects that they lead to. What the search does not find there leads nowhere. How far the other side
- * gets is told by what the search has spent: neither costs much more than the cheaper one.
+ * Bidirectional search. If a search starts at one vertex and must end at another one with few objects, the edges
+ * between them are also followed back from that end, and kept in memory by the objects to which they lead. Steps of the
+ * search that do not meet these edges are dropped. The far side may do as much work as the search has done so far, so
+ * the total never costs much more than the cheaper side.
  */
 import { SteadyMap } from '../../budget/steady-map.ts'
 import { AshlarError } from '../../errors.ts'

@@ -1,4 +1,4 @@
-/** The source that is read first, as its rows come. */
+/** Reads the first source of a join, row by row. */
 import { objectRows } from '../access/object-rows.ts'
 import { type ExplainNode, explainNode, rowOperatorPlan } from '../explain/explain-node.ts'
 import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.ts'

@@ -1,4 +1,7 @@
-/** A join by a table in memory: what a source gives is kept by the values that rows are compared with; without any, each row is joined with all of it. */
+/**
+ * Hash join: the rows of a source are kept in memory by the values that are compared; without such values, each row is
+ * joined with all of them.
+ */
 import { SteadyMap } from '../../budget/steady-map.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
 import { elementBytes, textBytes, valueBytes } from '../evaluate/value-bytes.ts'

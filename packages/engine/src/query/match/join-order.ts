@@ -1,6 +1,6 @@
 /**
- * In which order several sources are joined, and how: by an index that finds what belongs to each row, else by a table in memory of what is equal;
- * told when the data is there.
+ * Chooses, at run time, the order in which several sources are joined, and the method: an index lookup per row, or a
+ * hash table in memory.
  */
 
 import { assert } from '../../errors.ts'

@@ -1,4 +1,4 @@
-/** A join by an index: for each row, the objects of a source that belong to it are looked up. */
+/** Lookup join: for each row, the matching objects of a source are looked up in an index. */
 
 import { assert } from '../../errors.ts'
 import { objectRows } from '../access/object-rows.ts'

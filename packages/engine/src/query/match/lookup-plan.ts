@@ -1,4 +1,4 @@
-/** How the objects of a source that belong to a row are looked up. */
+/** The plan for looking up the objects of a source that match a row. */
 import { bestOf } from '../access/access-path.ts'
 import { planObjects } from '../access/source-plan.ts'
 import { noClauses } from '../bind/bind-select.ts'

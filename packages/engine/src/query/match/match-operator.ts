@@ -1,4 +1,7 @@
-/** What an operator of MATCH is: planned with the patterns, given its turn by the search, shown by EXPLAIN, and run on the rows as they come. */
+/**
+ * The interface of a MATCH operator: it is planned with the patterns, ordered by the search, shown by EXPLAIN, and run
+ * on rows as they arrive.
+ */
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'

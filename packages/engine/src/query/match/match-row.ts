@@ -1,4 +1,4 @@
-/** The rows of MATCH: what is known of one match so far, and how expressions see it. */
+/** The rows of MATCH: the bindings of one match so far, and how expressions read them. */
 import type { Oid } from '../../types/oid.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
 import type { RowKind } from '../execute/row.ts'

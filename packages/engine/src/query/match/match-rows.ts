@@ -1,4 +1,4 @@
-/** MATCH carried out: one row in which nothing is known yet goes through the operators of the search, one row a match comes out. */
+/** Executes MATCH: one empty row passes through the operators of the search, and one row per match comes out. */
 import { assert } from '../../errors.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import type { MatchFlow, MatchPipeline } from './match-operator.ts'

@@ -1,4 +1,7 @@
-/** Edges to the objects of a vertex by an index that begins with the reference and goes on with what is asked of the vertex. */
+/**
+ * Finds edges to the objects of a vertex by an index on the reference, followed by attributes that the vertex
+ * restricts.
+ */
 import { type IndexKeyFormat, indexKeyFormat, type KeyCondition } from '../../indexes/index-key.ts'
 import type { KeyRange } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'

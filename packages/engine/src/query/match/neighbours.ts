@@ -1,4 +1,4 @@
-/** The edges at a vertex: what an object refers to, and what refers to it. */
+/** The edges at a vertex: outgoing references of an object, and references to it. */
 
 import { SteadyMap } from '../../budget/steady-map.ts'
 import { indexKeyFormat } from '../../indexes/index-key.ts'

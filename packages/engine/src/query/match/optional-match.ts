@@ -1,4 +1,4 @@
-/** OPTIONAL MATCH: each row with what is found for it, or as it is where nothing is. */
+/** OPTIONAL MATCH: extends each row by each match found for it, and keeps rows without a match. */
 import type { BoundPattern } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { addCounts, type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'

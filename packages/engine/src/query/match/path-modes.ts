@@ -1,4 +1,7 @@
-/** What the walk of a pattern may repeat: WALK anything, TRAIL no edge, ACYCLIC no vertex, SIMPLE its first vertex at the end. */
+/**
+ * The modes of a pattern, which restrict what its path may repeat: WALK anything, TRAIL no edge, ACYCLIC no vertex,
+ * SIMPLE only its first vertex at the end.
+ */
 import type { Oid } from '../../types/oid.ts'
 import type { BoundPattern } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'

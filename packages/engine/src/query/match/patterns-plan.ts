@@ -1,4 +1,4 @@
-/** The patterns of a MATCH as they are planned, and where their edges are. */
+/** The plan of the patterns of a MATCH, and the positions of their edges. */
 import type { BoundPattern } from '../bind/bind-match.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { PredicatePlan } from './predicates.ts'

@@ -1,4 +1,4 @@
-/** FROM several sources as it is planned: each with its access paths, the predicates, and what is done with the rows. */
+/** The plan of FROM with several sources: their access paths, the predicates, and the operators on the joined rows. */
 import type { RecordFormats } from '../../records/record-formats.ts'
 import { planObjects } from '../access/source-plan.ts'
 import type { BoundJoin, BoundJoinSource } from '../bind/bind-join.ts'

@@ -1,4 +1,7 @@
-/** MATCH as it is planned: the vertices with their access paths, the patterns, the predicates, and what is done with the rows. */
+/**
+ * The plan of MATCH: the vertices with their access paths, the patterns, the predicates, and the operators on the
+ * matches.
+ */
 import type { RecordFormats } from '../../records/record-formats.ts'
 import { type BoundMatch, innerVertices } from '../bind/bind-match.ts'
 import type { Bound } from '../bind/bound.ts'

@@ -1,4 +1,4 @@
-/** The predicates of a MATCH: each is worked out by the first operator after which all that it needs is known. */
+/** The predicates of a MATCH: each is evaluated by the first operator after which everything that it needs is bound. */
 import { type Bound, conjunctsOf, partsOf } from '../bind/bound.ts'
 import type { Evaluate } from '../evaluate/evaluation-context.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'

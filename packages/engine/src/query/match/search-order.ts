@@ -1,4 +1,7 @@
-/** In which order a MATCH is searched: from the vertex with the fewest candidates along the edges; told when the data is there. */
+/**
+ * Chooses, at run time, the order in which a MATCH is searched: from the vertex with the fewest candidates along the
+ * edges.
+ */
 import { chooseAccess } from '../access/choose-access.ts'
 import { type BoundEdge, type BoundPattern, innerVertices } from '../bind/bind-match.ts'
 import { type EdgeYields, edgeYields } from './branch-order.ts'

@@ -1,4 +1,7 @@
-/** Of all paths of a pattern, those that are asked for between each first and last vertex (docs/query-language.md, Shortest paths). */
+/**
+ * Selects, from all paths of a pattern, those requested for each pair of first and last vertex (docs/query-language.md,
+ * Shortest paths).
+ */
 import type { BoundPattern } from '../bind/bind-match.ts'
 import { innerVertices } from '../bind/bind-match.ts'
 import { rowOperatorPlan } from '../explain/explain-node.ts'

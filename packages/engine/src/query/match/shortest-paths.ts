@@ -1,6 +1,6 @@
 /**
- * The shortest paths along one edge pattern, from a vertex that has an object to each that is reached, or to the one that is asked for: breadth first, so
- * that no object is met at more than one length.
+ * The shortest paths along one edge pattern, from a bound vertex to each reachable one, or to a given one. The search
+ * is breadth first, so each object is visited at one length only.
  */
 
 import type { Oid } from '../../types/oid.ts'

@@ -1,4 +1,4 @@
-/** What a source of a join gives by itself, and by what it is joined. */
+/** The rows of one source of a join, and the values by which it is joined. */
 import type { ChosenAccessPath } from '../access/choose-access.ts'
 import type { SourcePlan } from '../access/source-plan.ts'
 import type { Evaluate } from '../evaluate/evaluation-context.ts'

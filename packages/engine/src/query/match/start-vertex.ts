@@ -1,4 +1,7 @@
-/** At which vertex the search of a MATCH begins: where there are the fewest objects, and edges at them. */
+/**
+ * Chooses the vertex at which the search of a MATCH starts: the one with the fewest objects, and the fewest edges at
+ * them.
+ */
 import { assert } from '../../errors.ts'
 import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'

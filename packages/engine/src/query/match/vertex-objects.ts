@@ -1,4 +1,4 @@
-/** Those of given objects that a vertex may have: of its class, and with what is asked of it alone. */
+/** Those of given objects that a vertex may have: of its class, and satisfying its own conditions. */
 import type { Oid } from '../../types/oid.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'

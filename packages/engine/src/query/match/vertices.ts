@@ -1,4 +1,4 @@
-/** Vertices: each row with each of the objects that an access path finds for one vertex of the patterns. */
+/** Vertices operator: extends each row by each object that an access path finds for one vertex of the patterns. */
 import { assert } from '../../errors.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { referenceableClasses, withSubclasses } from '../../schema/class-set.ts'

@@ -1,4 +1,6 @@
-/** Walks: once all vertices and edges are known, what the modes of the patterns allow, and the walks that have names. */
+/**
+ * Walks operator: once all vertices and edges are bound, checks the modes of the patterns and builds the named paths.
+ */
 import type { BoundPattern } from '../bind/bind-match.ts'
 import { rowOperatorPlan } from '../explain/explain-node.ts'
 import { inputsOf, type MatchOperator } from './match-operator.ts'
