@@ -1,4 +1,4 @@
-/** The keys of what commits append, and the last number given. */
+/** The keys that commits append, and the last number assigned. */
 import type { Append, Bytes, Change, KeyRange } from './store.ts'
 
 export const appendPrefixBytes = 6

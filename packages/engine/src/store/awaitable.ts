@@ -1,4 +1,4 @@
-/** Values that are there now or come later: handled without a promise where none is needed, for the hottest paths. */
+/** Values that are available now or later, handled without a promise where none is needed, for the hottest paths. */
 import type { Awaitable } from './store.ts'
 
 /** `next` of the value, at once if it is there. */

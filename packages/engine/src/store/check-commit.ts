@@ -1,4 +1,4 @@
-/** What every driver demands of a commit before it looks at it: keys and values within the limits of the store. */
+/** The checks of a commit that are common to all drivers: the sizes of keys and values. */
 import { unreachable } from '../errors.ts'
 import { appendPrefixBytes, appendSuffixAt } from './append.ts'
 import type { Append, Bytes, Change, Commit, Precondition, StoreCapabilities } from './store.ts'

@@ -1,4 +1,4 @@
-/** Decides whether the preconditions of a commit hold: one definition for every driver that checks in this process. */
+/** Evaluates the preconditions of a commit: one implementation for every driver that checks in this process. */
 import type { Bytes, KeyRange, Precondition } from './store.ts'
 
 /** The store as it stands just before a commit is applied. */

@@ -1,4 +1,4 @@
-/** What an operator is told to do with a store that is too old. */
+/** The instruction to the operator of a store that is too old. */
 
 /** The command by which a store that is too old is brought over. `address` holds no credential. */
 export function copyCommand(address: string): string {

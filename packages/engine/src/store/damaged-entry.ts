@@ -1,4 +1,4 @@
-/** The failure of a read that met bytes which are not those that were written. */
+/** The error of a read that found bytes other than those that were written. */
 import { AshlarError } from '../errors.ts'
 import type { Bytes } from './store.ts'
 

@@ -1,4 +1,4 @@
-/** What a driver is told of the keys that it spreads over nodes. It knows of no key what it is for. */
+/** What a driver must know about keys to distribute them over nodes. It does not know the meaning of any key. */
 import type { Bytes, KeyRange } from './store.ts'
 
 /** A part of a range in which placements ascend with keys. */

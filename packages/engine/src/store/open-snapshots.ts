@@ -1,4 +1,7 @@
-/** The open snapshots of one store: how old the oldest is; those held for too long are ended, and all of them when the store closes. */
+/**
+ * The open snapshots of one store: the age of the oldest; snapshots that are held for too long are ended, and all of
+ * them when the store closes.
+ */
 import { AshlarError } from '../errors.ts'
 import type { SnapshotLimits, SnapshotOptions, Store } from './store.ts'
 import { type Placed, UnorderedSet } from './unordered-set.ts'

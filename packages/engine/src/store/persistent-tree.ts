@@ -1,4 +1,4 @@
-/** A sorted map that never changes: each change answers a new tree that shares what it can with the old one. */
+/** A persistent sorted map: each change returns a new tree that shares nodes with the old one. */
 import type { Bytes, KeyRange } from './store.ts'
 
 export interface PersistentTree {

@@ -1,4 +1,7 @@
-/** Reads a range of any size: a short one in one trip, a longer one with turns for others in between, or only its beginning. */
+/**
+ * Reads a range of any size: a short one in one round trip, a longer one in pieces between which others have their
+ * turn, or only its beginning.
+ */
 import type { Bytes, Entry, KeyRange, Snapshot } from './store.ts'
 
 const entriesInFirstTrip = 1_000

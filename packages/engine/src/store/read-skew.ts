@@ -1,4 +1,4 @@
-/** The error of reads that contradict each other, thrown where the contradiction is seen. */
+/** The error of contradictory reads (read skew), thrown where the contradiction is detected. */
 import { AshlarError } from '../errors.ts'
 
 /**

@@ -1,4 +1,4 @@
-/** When reads may share a snapshot: those of requests that have arrived together, within one turn of the event loop. */
+/** Decides which reads share a snapshot: those of requests that arrived within one turn of the event loop. */
 
 /** While it is the same, reads may share what was begun with it. */
 export type SharedTurn = object

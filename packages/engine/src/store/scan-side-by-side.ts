@@ -1,4 +1,4 @@
-/** Scans of several ranges: one after the other, or some at a time where each page is a trip to one of several nodes. */
+/** Scans several ranges: one after the other, or concurrently if each page is a round trip to one of several nodes. */
 import type { Bytes, KeyRange, ScanOptions, Snapshot, StoreCapabilities } from './store.ts'
 
 /** So many at a time; each holds a batch. */

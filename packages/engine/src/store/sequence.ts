@@ -1,4 +1,4 @@
-/** Elements in an order, of which there may be more than one array is good for. */
+/** An ordered sequence that may have more elements than one array should hold. */
 
 /** An array, or what can be walked through as often and in the same order. */
 export type Sequence<T> = Iterable<T> & { readonly length: number }

@@ -1,4 +1,7 @@
-/** Ends snapshots that are held for too long: a store in files grows by all that is written while one is open. */
+/**
+ * Ends snapshots that are held for too long: while one is open, the files of a store grow by everything that is
+ * written.
+ */
 import type { SnapshotLimits, Store } from './store.ts'
 
 const looksPerLimit = 20

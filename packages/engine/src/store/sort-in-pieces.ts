@@ -1,4 +1,4 @@
-/** Sorting in pieces, between which others may have their turn: a merge sort, whose parts are sorted at once. */
+/** A merge sort in pieces, between which others have their turn. */
 
 /** Sorted, or merged, in one piece: about a millisecond. */
 const pieceElements = 2_048

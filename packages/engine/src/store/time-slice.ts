@@ -1,4 +1,4 @@
-/** Gives the event loop its turn during long synchronous work, one piece of work after the other. */
+/** Yields the event loop during long synchronous work, after each slice. */
 
 import type { Awaitable } from './store.ts'
 

@@ -1,4 +1,4 @@
-/** A store whose commits are parts of the traces of requests. */
+/** A store that records its commits as spans in the traces of requests. */
 import { type WorkSpans, withinSpan } from '../work-spans.ts'
 import type { Store } from './store.ts'
 

@@ -1,4 +1,4 @@
-/** A set for members that come and go with every request. */
+/** A set whose members are added and removed with every request. */
 
 export interface Placed {
   /** Where it stands in the one set that it is a member of; kept by that. */

@@ -1,8 +1,9 @@
 /**
- * Consistent reads: the one place that knows what a snapshot may show, and what to do when it has shown two points in time. On a store
- * whose snapshots are not consistent (`StoreCapabilities.hasConsistentSnapshots`) two keys of one snapshot may be read as of different points in time;
- * whoever sees that by what was read throws ReadSkew. A read is then run once more on a whole snapshot, which shows one point in time; a
- * change is tried again after the commits in progress. A failed assertion is a fault of ours on every store, and nothing is tried again.
+ * Consistent reads: the only place that knows what a snapshot may show, and what to do if it has shown two points in
+ * time. If the snapshots of a store are not consistent (`StoreCapabilities.hasConsistentSnapshots`), two keys of one
+ * snapshot may be read as of different points in time; code that detects this throws ReadSkew. A read is then retried
+ * once on a consistent snapshot; a change is retried after the commits in progress. A failed assertion is a bug in
+ * Ashlar on every store, and is never retried.
  */
 import { AshlarError } from '../errors.ts'
 import { readSkewRetriesMax } from '../limits.ts'

@@ -1,4 +1,7 @@
-/** Applies one commit within a write transaction: at once, or, where it is large, in slices between which others have their turn. */
+/**
+ * Applies one commit within a write transaction: at once or, if it is large, in slices between which others have their
+ * turn.
+ */
 import { appendedNumber, appendedPuts, appendedRange } from '../append.ts'
 import { checkInSlices, type Limits } from '../check-commit.ts'
 import type { CurrentState } from '../check-preconditions.ts'

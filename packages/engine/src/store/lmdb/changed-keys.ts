@@ -1,6 +1,7 @@
 /**
- * Finds what was changed between two states of a tree by its pages alone. LMDB never writes to a page that a snapshot may read: so a page that
- * both states reach is the same in both, with all below it, and only the others are read.
+ * Finds the differences between two states of a tree by comparing pages. LMDB never overwrites a page that a snapshot
+ * may read, so a page that is part of both states is the same in both, including everything below it; only other pages
+ * are read.
  */
 import {
   type DataFile,

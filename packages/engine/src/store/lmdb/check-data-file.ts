@@ -1,4 +1,4 @@
-/** Looks at the file of a store before LMDB does, which would crash on some files and take others for new ones. */
+/** Checks the file of a store before LMDB opens it: LMDB would crash on some files and treat others as new ones. */
 import { accessSync, closeSync, constants, existsSync, lstatSync, openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { treeHeaderProblem } from './check-tree-header.ts'

@@ -1,4 +1,4 @@
-/** Finds what cannot be in the header of a tree, before anybody follows it. */
+/** Detects invalid values in the header of a tree, before the tree is read. */
 import type { TreeHeader } from './data-file.ts'
 
 /** Deeper than any tree of LMDB. */

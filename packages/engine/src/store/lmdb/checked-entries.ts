@@ -1,4 +1,7 @@
-/** Reads of an environment that let no damaged entry through: checksums, and keys in order and within their range. */
+/**
+ * Verified reads of an environment: checksums, and keys that are in order and within their range. No damaged entry is
+ * returned.
+ */
 import { AshlarError } from '../../errors.ts'
 import type { Bytes } from '../store.ts'
 import type { EntryChecks } from './entry-checks.ts'

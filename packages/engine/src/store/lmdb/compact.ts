@@ -1,6 +1,7 @@
 /**
- * Compacts an LMDB store that any number of processes may be reading and writing: copies one snapshot, follows what was changed meanwhile, and
- * puts the copy in the place of the data file, which the processes then open. See docs/decisions/0024-compaction.md.
+ * Compacts an LMDB store that any number of processes may be using: copies one snapshot, applies the changes made in
+ * the meantime, and replaces the data file with the copy, which the processes then open. See
+ * docs/decisions/0024-compaction.md.
  */
 import { existsSync, linkSync, readdirSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'

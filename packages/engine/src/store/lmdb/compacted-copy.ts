@@ -1,4 +1,4 @@
-/** The file that a compaction writes: a store of its own, whose pages are full and in the order of their keys. */
+/** Writes the file of a compaction: a separate store whose pages are full and in the order of their keys. */
 import { chmodSync, chownSync, rmSync, type Stats, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from '../../errors.ts'

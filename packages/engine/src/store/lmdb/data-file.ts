@@ -1,6 +1,6 @@
 /**
- * The layout of LMDB's data file, as far as it has to be understood to check one without LMDB: meta pages, page headers
- * and nodes. Numbers are little-endian; pages begin with 24 bytes that are the same for all kinds.
+ * The layout of LMDB's data file, as far as it is needed to check one without LMDB: meta pages, page headers and nodes.
+ * Numbers are little-endian; all kinds of pages begin with the same 24 bytes.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 

@@ -1,4 +1,4 @@
-/** Clears the reader slots of processes that were killed: LMDB keeps every page that such a slot might still read. */
+/** Clears the reader slots of killed processes: LMDB keeps every page that such a slot might still read. */
 import { deadReadersMs } from '../../limits.ts'
 import type { Environment } from './lmdb-js.ts'
 

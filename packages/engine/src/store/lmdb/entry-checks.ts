@@ -1,4 +1,4 @@
-/** How the entries of one open store are checked, and how those that are damaged are called. */
+/** How the entries of one open store are verified, and how damaged ones are reported. */
 import type { AshlarError } from '../../errors.ts'
 import { DamagedEntry, damagedFile } from '../damaged-entry.ts'
 import type { Bytes } from '../store.ts'

@@ -1,6 +1,6 @@
 /**
- * A cursor that lends the entries that it comes to. The ranges of lmdb-js make a key, a value and two objects of each entry, and a dozen closures
- * of each range: four times the time that the entry itself takes.
+ * A cursor that lends the entries at its position. The ranges of lmdb-js create a key, a value and two objects per
+ * entry, and a dozen closures per range, which takes four times as long as the entry itself.
  */
 import * as lmdb from 'lmdb'
 import { assert } from '../../errors.ts'

@@ -1,6 +1,6 @@
 /**
- * Makes writes inside a transaction throw when LMDB refuses them. lmdb-js drops the code that they return: a page that is damaged
- * would then end the process by a rejection that nobody can catch, and an entry that LMDB refuses would be acknowledged.
+ * Makes writes within a transaction throw when LMDB refuses them. lmdb-js ignores the returned error code: a damaged
+ * page would end the process by an unhandled rejection, and a refused entry would be acknowledged.
  */
 import { assert } from '../../errors.ts'
 import type { Bytes } from '../store.ts'

@@ -1,4 +1,4 @@
-/** What an error of the file system means for a store, and what the operator can do about it. */
+/** Explains errors of the file system: what they mean for a store, and what the operator can do about them. */
 import { codeOf } from './owned-files.ts'
 
 type Told = (path: string, directory: string) => string

@@ -1,4 +1,4 @@
-/** The pages of a data file that belong to nothing: a tree of lists, by the transaction that freed them. */
+/** The free pages of a data file: a tree of lists, by the transaction that freed them. */
 import type { MetaPage } from './data-file.ts'
 import { type WalkContext, walkTree } from './walk-tree.ts'
 

@@ -1,4 +1,4 @@
-/** Puts commits that wait into one durable transaction, and answers each for itself. */
+/** Combines waiting commits into one durable transaction, and gives each its own result. */
 import { AshlarError, assert } from '../../errors.ts'
 import { commitGateMsMax, storeClosingMsMax } from '../../limits.ts'
 import { checkedCommitBytes } from '../check-commit.ts'

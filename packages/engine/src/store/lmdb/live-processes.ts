@@ -1,4 +1,7 @@
-/** The processes that use an LMDB store now: each holds a lock on a file named after its number and the namespace of that. */
+/**
+ * The registry of processes that use an LMDB store: each holds a lock on a file named after its process ID and process
+ * namespace.
+ */
 import { existsSync, readdirSync, readlinkSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from '../../errors.ts'

@@ -1,4 +1,7 @@
-/** Who has an LMDB environment open without having passed the gate: Linux tells who holds LMDB's locks on `lock.mdb`. */
+/**
+ * Finds processes that have an LMDB environment open without having passed the gate: Linux shows who holds LMDB's locks
+ * on `lock.mdb`.
+ */
 import { readFileSync, statSync } from 'node:fs'
 
 /**

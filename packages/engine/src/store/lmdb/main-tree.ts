@@ -1,4 +1,4 @@
-/** Reads the list of databases of a data file, which holds exactly what Ashlar has put there. */
+/** Reads the list of databases of a data file, which contains exactly what Ashlar has put there. */
 import { treeHeaderProblem } from './check-tree-header.ts'
 import { type MetaPage, type Node, nodeFlag, type TreeHeader, treeHeader, treeHeaderBytes } from './data-file.ts'
 import { entriesKeys } from './storage-layout.ts'

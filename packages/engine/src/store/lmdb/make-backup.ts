@@ -1,4 +1,7 @@
-/** Makes a backup in a directory so that nobody takes half of one for a store, nor its directory for one in which to begin anew. */
+/**
+ * Makes a backup in a directory. Until it is complete, it cannot be opened as a store, and its directory cannot be used
+ * for a new store.
+ */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { syncDirectory, syncFile } from './environment.ts'

@@ -1,4 +1,4 @@
-/** Opens and closes LMDB environments so that no other process is disturbed, nor this one by others. */
+/** Opens and closes LMDB environments without interference between processes. */
 import { existsSync, lstatSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** Tells whether the files of an open store are still those at their place, or were deleted or replaced meanwhile. */
+/** Detects whether the files of an open store are still those at their paths, or were deleted or replaced. */
 import { join } from 'node:path'
 import { AshlarError, fatalFailure } from '../../errors.ts'
 import type { Gate } from './gate.ts'

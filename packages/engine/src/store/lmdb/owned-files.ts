@@ -1,4 +1,6 @@
-/** Makes the files of a store for the user whose directory it is, so that what root has made does not shut out the server. */
+/**
+ * Gives the files of a store to the owner of its directory, so that files created by root do not lock out the server.
+ */
 import {
   closeSync,
   constants,

@@ -1,6 +1,6 @@
 /**
- * How a compacted file takes the place of a store's data file while processes have that open: the names of what lies in the directory
- * meanwhile, and what they tell whoever comes upon them. See docs/decisions/0024-compaction.md.
+ * How a compacted file replaces the data file of a store while processes have it open: the names of the files in the
+ * directory in the meantime, and what they mean to a process that finds them. See docs/decisions/0024-compaction.md.
  */
 import { lstatSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** Has an open store follow a compaction by another process: it looks now and then, and often while one is announced. */
+/**
+ * Makes an open store follow a compaction by another process: it polls from time to time, and often while a compaction
+ * is announced.
+ */
 import { existsSync, rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { betweenCompactionLooksMs, compactionLooksMs } from '../../limits.ts'

@@ -1,4 +1,4 @@
-/** Makes errors of the storage into ones that tell what happened and whether the store can go on. */
+/** Converts errors of the storage to errors that say what happened and whether the store can continue. */
 import { AshlarError, fatalFailure } from '../../errors.ts'
 import { pageDamage } from './entry-checks.ts'
 import { FailedWrite } from './failed-writes.ts'

@@ -1,4 +1,4 @@
-/** Which layout the entries of an environment have: with checksums, or plain as in stores of earlier versions. */
+/** The layouts of entries in an environment: with checksums, or without them as in stores of earlier versions. */
 import type { Environment, RootDatabase } from './lmdb-js.ts'
 
 const entriesName = 'entries.v2'

@@ -1,4 +1,7 @@
-/** An empty file that tells that a directory has held a store: without its data file, that is a loss, and no beginning. */
+/**
+ * An empty file that marks a directory that has contained a store: if its data file is missing, data was lost, and no
+ * new store is created.
+ */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { processDirectory } from './live-processes.ts'

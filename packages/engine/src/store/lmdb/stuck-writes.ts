@@ -1,4 +1,4 @@
-/** Notices that LMDB's write lock is not to be had, since another process that holds it was stopped, and tells so. */
+/** Detects and reports that LMDB's write lock is not available because another process that holds it is suspended. */
 
 const ticks = 10
 

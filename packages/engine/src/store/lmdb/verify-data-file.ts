@@ -1,7 +1,7 @@
 /**
- * Checks the structure of a store's file without LMDB, which trusts what it reads: every page reached once and by the
- * right way, keys in order, counts, long values, free pages, and the checksum of each entry. The store must not be
- * written meanwhile.
+ * Checks the structure of a store's file without LMDB, which trusts what it reads: every page is reached once and by
+ * the right path; keys are in order; counts, long values, free pages, and the checksum of each entry are right. The
+ * store must not be written to in the meantime.
  */
 import { join } from 'node:path'
 import type { Bytes } from '../store.ts'

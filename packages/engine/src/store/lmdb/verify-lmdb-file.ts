@@ -1,4 +1,4 @@
-/** The structural check of an LMDB store that nobody has open, and that nobody can open meanwhile. */
+/** The structural check of an LMDB store that no process has open, and that none can open in the meantime. */
 import { storeOpeningMsMax } from '../../limits.ts'
 import type { Bytes } from '../store.ts'
 import { checkPresence } from './check-data-file.ts'

@@ -1,4 +1,4 @@
-/** Walks one tree of a data file from its root, and reports what contradicts what; never fails on any bytes. */
+/** Walks one tree of a data file from its root, and reports contradictions; never fails on any bytes. */
 import { treeDepthMax } from './check-tree-header.ts'
 import {
   type DataFile,

@@ -1,4 +1,6 @@
-/** Lends copies of bytes and overwrites them afterwards, so that whoever keeps lent bytes reads nonsense in every test. */
+/**
+ * Lends copies of bytes and overwrites them afterwards, so that code that keeps lent bytes reads garbage in every test.
+ */
 import type { Bytes } from '../store.ts'
 
 const poison = 0xdd

@@ -1,4 +1,4 @@
-/** The store in memory: the same semantics as the durable ones, for tests and for trying things out. */
+/** The store in memory: the same semantics as the durable ones, for tests and experiments. */
 import { assert } from '../../errors.ts'
 import { appendedNumber, appendedPuts, appendedRange } from '../append.ts'
 import { checkedCommitBytes } from '../check-commit.ts'

@@ -1,4 +1,4 @@
-/** Addresses of stores on PostgreSQL: `postgres://…`, with parameters of ours among those of the protocol. */
+/** Addresses of stores on PostgreSQL: `postgres://…`, with parameters of Ashlar among those of the protocol. */
 
 const defaults = {
   schema: 'ashlar',

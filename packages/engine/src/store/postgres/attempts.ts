@@ -1,4 +1,4 @@
-/** How often, and for how long, what failed because of the database is tried again. */
+/** Retries of operations that failed because of the database: how often, and for how long. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Failure } from './failures.ts'
 

@@ -1,4 +1,4 @@
-/** Arrays as PostgreSQL takes them in binary: half the bytes of their texts, and cheaper to read for both sides. */
+/** Arrays in PostgreSQL's binary format: half the size of their text format, and cheaper to process on both sides. */
 import type { Bytes } from '../store.ts'
 
 /** Numbers of PostgreSQL's types. */

@@ -1,6 +1,6 @@
 /**
- * Rows as they come from PostgreSQL, in bytes. What reads them in pg makes a text of each value, which bytes do not outlive, so that values
- * would have to come as hexadecimal digits: twice as long, and dear to make and to read for both sides.
+ * Rows of PostgreSQL in binary form. The parser of pg converts each value to a string, which does not preserve bytes,
+ * so values would have to be hexadecimal digits: twice as long, and expensive to produce and to parse on both sides.
  */
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'

@@ -1,6 +1,7 @@
 /**
- * A commit that writes very many keys, most of them new, as the parameters of one call of the function that commits. What it is to each key is told
- * by the order of its changes and preconditions, instead of a map of all keys with an object and a text for each.
+ * Encodes a commit that writes very many keys, most of them new, as the parameters of one call of the commit function.
+ * What it does to each key is derived from sorted changes and preconditions, instead of from a map of all keys with an
+ * object and a string for each.
  */
 import { assert } from '../../errors.ts'
 import type { KeyPlacement } from '../key-placement.ts'

@@ -1,4 +1,7 @@
-/** Finds out whether connections are sessions of the server, as has to be, or are lent one transaction at a time by a pooler. */
+/**
+ * Checks that connections are sessions of the server, as is required, and not lent by a pooler for one transaction at a
+ * time.
+ */
 import type pg from 'pg'
 import { pause } from './attempts.ts'
 import type { Connections } from './connections.ts'

@@ -1,7 +1,7 @@
 /**
- * The parts of the function that commits which take one row after the other, in one order of all keys: wherever locks differ in
- * strength, and always on a distributed table. Keys that stand beside each other, in one placement and with locks of one
- * strength, are one statement for one node.
+ * The parts of the commit function that process rows one after the other, in one order of all keys: wherever locks
+ * differ in strength, and always on a distributed table. Adjacent keys in one placement, with locks of one strength,
+ * are one statement for one node.
  */
 import { lockFlags } from './commit-parameters.ts'
 import { nameOfTable, onTableOf, type Tables } from './tables.ts'

@@ -1,4 +1,4 @@
-/** The function in the database that makes commits, and what its parameters mean. */
+/** The commit function in the database, and the meaning of its parameters. */
 import { appendNumberBytes, appendPrefixBytes } from '../append.ts'
 import { changeByPlacement, changeByRow, lockInOrder } from './commit-by-row.ts'
 import { lockFlags, preconditionKind, procedureFlags } from './commit-parameters.ts'

@@ -1,4 +1,7 @@
-/** Several commits as the parameters of one call of the function that commits: keys in the order in which they are locked, each once. */
+/**
+ * Encodes several commits as the parameters of one call of the commit function: keys in the order in which they are
+ * locked, each once.
+ */
 import type { KeyPlacement } from '../key-placement.ts'
 import { sortInPieces } from '../sort-in-pieces.ts'
 import type { Bytes, CommitOutcome, Precondition } from '../store.ts'

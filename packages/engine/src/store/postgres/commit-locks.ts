@@ -1,4 +1,4 @@
-/** What a commit is to each of its keys, and how that goes together with other commits of one group. */
+/** What a commit does to each of its keys, and whether it is compatible with the other commits of a group. */
 import type { KeyPlacement } from '../key-placement.ts'
 import { hasSome } from '../sequence.ts'
 import type { Bytes, Change, Commit, Precondition } from '../store.ts'

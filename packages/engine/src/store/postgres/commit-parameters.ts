@@ -1,4 +1,4 @@
-/** What the parameters of the function that commits mean. */
+/** The meaning of the parameters of the commit function. */
 
 /**
  * What a key is to a commit, as bits. `mayBeMade`: it need not be there, and is then made. `continues`: one statement locks it

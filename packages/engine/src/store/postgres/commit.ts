@@ -1,4 +1,7 @@
-/** One call of the function that commits: one round trip, tried again where that helps, and never done twice or lost unseen. */
+/**
+ * One call of the commit function: one round trip, retried if that can help; a commit is never made twice, and its
+ * outcome never lost.
+ */
 import type { CommitOutcome } from '../store.ts'
 import { inTurnsIfLong } from '../time-slice.ts'
 import { Attempts } from './attempts.ts'

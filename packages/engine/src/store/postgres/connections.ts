@@ -1,4 +1,7 @@
-/** The connections of one store: some read, others commit, so that neither waits for what only the other can end. */
+/**
+ * The connections of one store: separate pools for reads and commits, so that neither waits for something that only the
+ * other can release.
+ */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import type { PostgresAddress } from './address.ts'

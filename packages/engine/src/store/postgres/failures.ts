@@ -1,4 +1,4 @@
-/** What errors of PostgreSQL, of Citus and of the way to them mean for a store. */
+/** What errors of PostgreSQL, of Citus and of the connection to them mean for a store. */
 import pg from 'pg'
 import { AshlarError } from '../../errors.ts'
 

@@ -1,4 +1,4 @@
-/** Puts commits that wait into calls of the function that commits, and answers each for itself. */
+/** Combines waiting commits into calls of the commit function, and gives each its own result. */
 import { countGroup, newCommitCounts } from '../commit-counts.ts'
 import type { Commit, CommitOutcome } from '../store.ts'
 import { inTurnsIfLong } from '../time-slice.ts'

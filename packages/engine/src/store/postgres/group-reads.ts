@@ -1,6 +1,6 @@
 /**
- * Puts keys that are asked for at once into one statement, which shows one point in time by itself and needs no transaction: of all that
- * a node holds or, where there are several nodes, of the placement that it reads.
+ * Combines keys that are requested at the same time into one statement, which shows one point in time without a
+ * transaction: of all data of a node or, if there are several nodes, of the placement that it reads.
  */
 import type { PoolClient } from 'pg'
 import type { Bytes } from '../store.ts'

@@ -1,4 +1,6 @@
-/** The store on PostgreSQL, or on what speaks its protocol: shared by any number of processes on any machines. */
+/**
+ * The store on PostgreSQL, or on a database with the same protocol: shared by any number of processes on any machines.
+ */
 import { AshlarError, assert, unreachable } from '../../errors.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import type { KeyPlacement } from '../key-placement.ts'

@@ -1,4 +1,4 @@
-/** What a database needs before it is a store: made when it is first opened, looked at each time. */
+/** Creates what a store needs in a database when it is first opened, and checks it each time. */
 import { AshlarError } from '../../errors.ts'
 import { appendedNumber, appendSuffixAt } from '../append.ts'
 import { copyCommand } from '../copy-command.ts'

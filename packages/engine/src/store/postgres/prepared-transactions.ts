@@ -1,7 +1,7 @@
 /**
- * What Citus has prepared on its nodes and not yet committed there. It commits what is on several nodes in two phases; when a node, the
- * coordinator or a connection fails between them, the commit is decided, but a part of it is not to be seen until it is recovered: by
- * Citus itself once a minute, here as soon as it is noticed.
+ * Transactions that Citus has prepared on its nodes and not committed there yet. Citus commits changes on several nodes
+ * in two phases. If a node, the coordinator or a connection fails between them, the commit is decided, but part of it
+ * is not visible until it is recovered: by Citus itself once a minute, here as soon as it is noticed.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { QueryResult } from 'pg'

@@ -1,4 +1,4 @@
-/** Keys that several ask for at once, to be read by one statement and answered to each. */
+/** Keys that several requests need at the same time: read by one statement, with a result for each request. */
 import type { Bytes } from '../store.ts'
 
 /** So many at most in one statement, unless one alone asks for more. */

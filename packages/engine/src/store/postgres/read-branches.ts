@@ -1,7 +1,7 @@
 /**
- * The connections of one read transaction. On one node there is one. Where the table is distributed, what is known of one placement
- * shows one point in time, so each placement is read over one connection for as long as the transaction lasts; but different placements
- * may be read side by side over several.
+ * The connections of one read transaction. On one node there is one. If the table is distributed, only the data of one
+ * placement shows one point in time, so each placement is read over one connection for the whole transaction; different
+ * placements may be read concurrently over several.
  */
 import type { PoolClient } from 'pg'
 

@@ -1,4 +1,6 @@
-/** Statements that read keys: of any placements, or of one, as an engine with several nodes answers best. */
+/**
+ * Statements that read keys: of any placements, or of a single one, which a database with several nodes answers best.
+ */
 import type { KeyPlacement } from '../key-placement.ts'
 import type { Bytes } from '../store.ts'
 import { byteaArray, int4Array } from './binary-array.ts'

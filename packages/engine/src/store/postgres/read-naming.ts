@@ -1,4 +1,4 @@
-/** Entries and what they name, in one statement: for index entries and their objects, that is one trip instead of two. */
+/** Reads entries and the objects that they name in one statement: for index entries, one round trip instead of two. */
 
 import type { KeyPlacement } from '../key-placement.ts'
 import type { Bytes, Entry, NamingEntries, RangeRead } from '../store.ts'

@@ -1,4 +1,4 @@
-/** Statements that read entries in key order: a page of one segment, or pages of several at once. */
+/** Statements that read entries in key order: one page of a segment, or pages of several segments at once. */
 import type { Segment } from '../key-placement.ts'
 import type { Bytes } from '../store.ts'
 import { byteaArray, int4Array } from './binary-array.ts'

@@ -1,7 +1,8 @@
 /**
- * A transaction that only reads, for the snapshots that begin in the same turn: they see one point in time, and what they ask for
- * at once goes in few statements over one connection. It ends with the last of them. Where the table is distributed, a
- * placement has a point in time of its own, and the transaction may have branches over further connections: each placement is read by one.
+ * A read-only transaction for the snapshots that begin in the same turn: they see one point in time, and their
+ * concurrent reads are combined into few statements over one connection. It ends with the last of them. If the table is
+ * distributed, each placement has its own point in time, and the transaction may have branches over further
+ * connections: each placement is read over one.
  */
 import type { PoolClient } from 'pg'
 import type { Bytes, NamingEntries } from '../store.ts'

@@ -1,4 +1,7 @@
-/** Rows that are written as PostgreSQL takes them: an array for each column, filled together, so that each row is looked at twice and not once a step and column. */
+/**
+ * Rows in the form that PostgreSQL accepts: one array per column, filled together, so that each row is visited twice
+ * instead of once per step and column.
+ */
 import type { Bytes } from '../store.ts'
 import { begunArray, setBytes, setInt32 } from './binary-array.ts'
 

@@ -1,4 +1,4 @@
-/** What a PostgreSQL database has of a store: one table of keys and values, what goes with it, and the function that commits. */
+/** What a store has in a PostgreSQL database: one table of keys and values, its companions, and the commit function. */
 import { commitFunction } from './commit-function.ts'
 import type { Tables } from './tables.ts'
 

@@ -1,4 +1,4 @@
-/** Which server a connection is made to, encrypted or not, and which failures to connect are for good. */
+/** Which server a connection is made to, with or without encryption, and which connection failures are permanent. */
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'

@@ -1,7 +1,8 @@
 /**
- * Up to which number all that was appended is there to be seen. A commit takes its number while it holds a lock on `catalog_lock`, which it has from
- * its beginning, and lets go of it only after others can see it. So whoever held that lock after a number was given, and no longer holds it, is
- * done with all numbers up to that one. Transactions of other programs in the same database do not matter, however long they take.
+ * The number up to which all appended entries are visible. A commit takes its number while it holds a lock on
+ * `catalog_lock`, which it acquires at its beginning and releases only after its changes are visible to others. Once
+ * all transactions that held that lock after a number was assigned have released it, everything up to that number is
+ * therefore visible. Transactions of other programs in the same database do not matter, however long they take.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SettledNumbers } from '../store.ts'

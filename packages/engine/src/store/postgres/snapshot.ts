@@ -1,4 +1,7 @@
-/** A snapshot of a store on PostgreSQL: first keys by one statement, all else in a transaction begun with the first read. */
+/**
+ * A snapshot of a store on PostgreSQL: the first keys by one statement, everything else in a transaction that begins
+ * with the first read.
+ */
 import { type AshlarError, assert } from '../../errors.ts'
 import { scanBatchBytes } from '../../limits.ts'
 import type { KeyPlacement, Segment } from '../key-placement.ts'

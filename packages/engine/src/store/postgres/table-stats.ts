@@ -1,4 +1,4 @@
-/** How much the tables hold. */
+/** The size of the tables. */
 import type { StoreStats } from '../store.ts'
 import type { Connections } from './connections.ts'
 import { toStoreError } from './failures.ts'

@@ -1,6 +1,6 @@
 /**
- * The tables of one store. On a distributed one the first placement of all has a table of its own, which stays on the node that is
- * told what to do: it is read by every request, and must not depend on any other node.
+ * The tables of one store. On a distributed store, the first placement has a table of its own, which stays on the
+ * coordinator: it is read by every request, and must not depend on any other node.
  */
 import type { KeyPlacement } from '../key-placement.ts'
 

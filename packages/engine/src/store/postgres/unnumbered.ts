@@ -1,4 +1,4 @@
-/** What a commit appends, as puts of keys whose numbers the function that commits replaces. */
+/** What a commit appends, as puts of keys whose numbers the commit function replaces. */
 import { appendNumberBytes, appendPrefixBytes, appendSuffixAt } from '../append.ts'
 import type { Sequence } from '../sequence.ts'
 import type { Append, Bytes, Change, Commit } from '../store.ts'

@@ -1,4 +1,7 @@
-/** Prepared transactions that hold locks on the tables of the store and are not brought to their end: what they have locked waits for them. */
+/**
+ * Prepared transactions that hold locks on the tables of the store and are not being resolved: others wait for what
+ * they have locked.
+ */
 import { unresolvedAfterMs } from '../../limits.ts'
 import type { UnresolvedTransactions } from '../store.ts'
 import type { Connections } from './connections.ts'
