@@ -157,20 +157,23 @@ export class DatabaseOperations implements Database {
 
   createObjects(creations: readonly ObjectCreation[], client: TransactionClient = {}): Promise<Oid[]> {
     const { database, between = betweenSteps(database.limits.transactionMsMax, client) } = this.scope
-    const { signal } = client
-    return this.scope.change((unit) => createEach(unit, creations, between), { objects: creations.length, signal })
+    const { signal, memoryHolder } = client
+    const options = { objects: creations.length, signal, memoryHolder }
+    return this.scope.change((unit) => createEach(unit, creations, between), options)
   }
 
   beginLoad(settings: BulkSettings, client: TransactionClient = {}): BulkLoad {
     const { upsertOn, onError } = settings
+    const { signal, memoryHolder } = client
     const tellsAll = onError === 'skip'
     const { limits, memory } = this.scope.database
     const commit: CommitBatch = (commands, names) => {
       const between = betweenSteps(limits.transactionMsMax, client)
-      const options = { objects: commands.length, signal: client.signal }
+      const options = { objects: commands.length, signal, memoryHolder }
       return this.scope.change((unit) => runBatch(unit, commands, { names, upsertOn, tellsAll, between }), options)
     }
-    return new BulkLoad(commit, settings, settings.isAtomic === true ? gatheredLines(limits, memory) : undefined)
+    const gathered = settings.isAtomic === true ? gatheredLines(limits, memory, memoryHolder) : undefined
+    return new BulkLoad(commit, settings, gathered)
   }
 
   readObject(oid: string, condition?: Condition): Awaitable<Buffer> {
@@ -226,7 +229,8 @@ export class DatabaseOperations implements Database {
 
   /** Of one object, whose change is short: whether the client has gone is asked only where there are rules. */
   private optionsFor(client: TransactionClient | undefined): ChangeOptions {
-    return this.scope.database.restriction === undefined ? {} : { signal: client?.signal }
+    const memoryHolder = client?.memoryHolder
+    return this.scope.database.restriction === undefined ? { memoryHolder } : { signal: client?.signal, memoryHolder }
   }
 
   private receiptOf<T>(once: Once<T> | undefined): Receipt<T> | undefined {

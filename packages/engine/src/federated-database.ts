@@ -4,7 +4,7 @@ import { type AccessPolicy, type Grant, isUnrestricted } from './access/access-p
 import type { GrantProblem } from './access/grant-problems.ts'
 import { Callers } from './access/restricted-database.ts'
 import { type BackupOptions, type BackupReport, backUpStore } from './backup/write-backup.ts'
-import { MemoryPool } from './budget/memory-pool.ts'
+import { type MemoryHolder, MemoryPool } from './budget/memory-pool.ts'
 import { RequestMemory } from './budget/request-memory.ts'
 import { catalogVersionKey } from './bytes/key-space.ts'
 import { CallerOperations, observedResources, resourcesOn } from './caller-operations.ts'
@@ -297,10 +297,11 @@ export class FederatedDatabase extends CallerOperations {
     return new Subscription(this.store, this.database.session.number, name)
   }
 
-  /** For a reply of so many bytes, until the returned function is called. Throws ServerBusy. */
-  reserveMemory(bytes: number): () => void {
-    this.database.memory.take(bytes, this.limits.statementsBytesMax)
-    return () => this.database.memory.giveBack(bytes)
+  /** For a reply of so many bytes, until the returned function is called. Throws ServerBusy, and what the holder throws. */
+  reserveMemory(bytes: number, holder?: MemoryHolder): () => void {
+    const { memory } = this.database
+    memory.take(bytes, this.limits.statementsBytesMax, holder)
+    return () => memory.giveBack(bytes, holder)
   }
 
   /**

@@ -24,7 +24,7 @@ export {
 } from './backup/restore-backup.ts'
 export { type BackupIntervals, backUpIfDue } from './backup/scheduled-backup.ts'
 export { type BackupReport, backUpStore } from './backup/write-backup.ts'
-export { MemoryPool } from './budget/memory-pool.ts'
+export { type MemoryHolder, MemoryPool } from './budget/memory-pool.ts'
 export type { BulkCommand, BulkTarget } from './bulk/bulk-command.ts'
 export type { BulkCounts, BulkLoad, BulkSettings, LineOutcome } from './bulk/bulk-load.ts'
 export { referredIn } from './bulk/named-objects.ts'

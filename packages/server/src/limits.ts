@@ -32,6 +32,13 @@ export interface ServerLimits {
   readonly connectionsPerAddressMax: number
   /** Rate limit: requests per second from one caller, per process. A caller is identified by its authentication, or else by its address; 0 = no limit. */
   readonly callerRequestsPerSecondMax: number
+  /**
+   * Percentage of `statementsBytesMax`, less what the requests of other callers hold of it, that those of one caller may hold, per process. If only one
+   * request of a caller holds memory, the limits of a request apply alone. 100 = no limit.
+   */
+  readonly heldPercentPerCallerMax: number
+  /** The same for the requests on one connection. */
+  readonly heldPercentPerConnectionMax: number
   /** How long a client may read nothing of a reply that waits for it, before the reply is aborted. */
   readonly replyStallMsMax: number
   /** If the data files grow by this much while a client reads nothing, its reply is aborted after a sixth of `replyStallMsMax`. */
@@ -92,6 +99,8 @@ export const defaultServerLimits: ServerLimits = {
   connectionsMax: 10_000,
   connectionsPerAddressMax: 5_000,
   callerRequestsPerSecondMax: 0,
+  heldPercentPerCallerMax: 75,
+  heldPercentPerConnectionMax: 50,
   replyStallMsMax: 30_000,
   replyStallBytesMax: 48 * 2 ** 20,
   statementsMax: 5,

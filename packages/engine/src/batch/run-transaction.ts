@@ -26,11 +26,11 @@ export async function runTransaction<T>(
   asked: OnceAsked<T> | undefined,
   client: TransactionClient,
 ): Promise<T> {
-  const { signal } = client
+  const { signal, memoryHolder } = client
   const { database, writer } = resources
   const { limits } = database
   const between = betweenSteps(limits.transactionMsMax, client)
-  const memory = new RequestMemory(database.memory, limits)
+  const memory = new RequestMemory(database.memory, limits, memoryHolder)
   const attempt = async (open: OpenCatalogTransaction, transaction: Transaction): Promise<T> => {
     const numbering = isRehearsed ? new Numbering() : undefined
     const runIn = (within: Transaction, isRehearsal: boolean): Promise<T> => {

@@ -4,6 +4,13 @@ import { AshlarError } from '../errors.ts'
 /** More than the statements of ordinary clients hold together. */
 const muchBytes = 64 * 2 ** 20
 
+/** Who asks for a request: what all requests of the same one hold may have bounds of its own. */
+export interface MemoryHolder {
+  /** Throws what refuses it, and takes nothing. */
+  take(bytes: number): void
+  giveBack(bytes: number): void
+}
+
 export class MemoryPool {
   private takenBytes = 0
   private readonly onMuch: ((isMuch: boolean) => void) | undefined
@@ -18,9 +25,11 @@ export class MemoryPool {
     return this.takenBytes
   }
 
-  /** Throws ServerBusy, and takes nothing, where it would be more than `bytesMax` together. */
-  take(bytes: number, bytesMax: number): void {
+  /** Throws ServerBusy where it would be more than `bytesMax` together, and what `holder` throws, and takes nothing. */
+  take(bytes: number, bytesMax: number, holder?: MemoryHolder): void {
+    holder?.take(bytes)
     if (this.takenBytes + bytes > bytesMax) {
+      holder?.giveBack(bytes)
       throw new AshlarError(
         'ServerBusy',
         `What is held in memory for all statements and transactions under way would take more than ${bytesMax} bytes (statementsBytesMax); there is room again when some of them have ended.`,
@@ -29,7 +38,8 @@ export class MemoryPool {
     this.change(bytes)
   }
 
-  giveBack(bytes: number): void {
+  giveBack(bytes: number, holder?: MemoryHolder): void {
+    holder?.giveBack(bytes)
     this.change(-bytes)
   }
 

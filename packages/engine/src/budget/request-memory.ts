@@ -1,7 +1,7 @@
 /** What one request holds in memory, counted before it is made, and the bounds of that. */
 import { AshlarError } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
-import type { MemoryPool } from './memory-pool.ts'
+import type { MemoryHolder, MemoryPool } from './memory-pool.ts'
 
 export type MemoryLimits = Pick<EngineLimits, 'statementBytesMax' | 'transactionBytesMax' | 'statementsBytesMax'>
 
@@ -32,9 +32,11 @@ class Account {
   private readonly bytesMax: number
   private readonly poolBytesMax: number
   private readonly limit: LimitName
+  private readonly holder: MemoryHolder | undefined
 
-  constructor(pool: MemoryPool, bytesMax: number, poolBytesMax: number, limit: LimitName) {
+  constructor(pool: MemoryPool, bytesMax: number, poolBytesMax: number, limit: LimitName, holder?: MemoryHolder) {
     this.pool = pool
+    this.holder = holder
     this.bytesMax = bytesMax
     this.poolBytesMax = poolBytesMax
     this.limit = limit
@@ -42,14 +44,14 @@ class Account {
     this.allowed = this.granted
   }
 
-  /** Fewer than 0 for what is let go of. Throws LimitExceeded and ServerBusy. */
+  /** Fewer than 0 for what is let go of. Throws LimitExceeded, ServerBusy, and what the holder throws. */
   add(bytes: number): void {
     this.bytes += bytes
     if (bytes > 0 && this.bytes > this.allowed) this.grow()
   }
 
   release(): void {
-    if (this.taken > 0) this.pool.giveBack(this.taken)
+    if (this.taken > 0) this.pool.giveBack(this.taken, this.holder)
     this.taken = 0
     this.bytes = 0
     this.granted = Math.min(ownBytes, this.bytesMax)
@@ -79,7 +81,7 @@ class Account {
     }
     if (bytes > bytesMax) throw new AshlarError('LimitExceeded', refusalOf[this.limit](bytesMax))
     const taken = Math.ceil(bytes / stepBytes) * stepBytes
-    this.pool.take(taken - this.taken, this.poolBytesMax)
+    this.pool.take(taken - this.taken, this.poolBytesMax, this.holder)
     this.taken = taken
     this.granted = Math.min(taken, bytesMax)
     this.allowed = peak === undefined ? this.granted : bytes
@@ -96,6 +98,7 @@ export class RequestMemory {
   private readonly statements: Account
   private readonly pool: MemoryPool
   private readonly limits: MemoryLimits
+  private readonly holder: MemoryHolder | undefined
   /** Made for requests that change something. */
   private transaction: Account | undefined
   private ofRow = 0
@@ -104,10 +107,13 @@ export class RequestMemory {
   private loaded = 0
   private changed = 0
 
-  constructor(pool: MemoryPool, limits: MemoryLimits) {
+  /** `holder`: who asks; without one, nobody in particular. */
+  constructor(pool: MemoryPool, limits: MemoryLimits, holder?: MemoryHolder) {
     this.pool = pool
     this.limits = limits
-    this.statements = new Account(pool, limits.statementBytesMax, limits.statementsBytesMax, 'statementBytesMax')
+    this.holder = holder
+    const { statementBytesMax, statementsBytesMax } = limits
+    this.statements = new Account(pool, statementBytesMax, statementsBytesMax, 'statementBytesMax', holder)
   }
 
   /** Until the row ends; fewer than 0 for what is not made after all. Throws LimitExceeded and ServerBusy. */
@@ -204,8 +210,9 @@ export class RequestMemory {
   }
 
   private ofTransaction(): Account {
+    const { pool, holder } = this
     const { transactionBytesMax, statementsBytesMax } = this.limits
-    this.transaction ??= new Account(this.pool, transactionBytesMax, statementsBytesMax, 'transactionBytesMax')
+    this.transaction ??= new Account(pool, transactionBytesMax, statementsBytesMax, 'transactionBytesMax', holder)
     return this.transaction
   }
 }

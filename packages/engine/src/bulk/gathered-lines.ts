@@ -1,5 +1,5 @@
 /** What the lines of a load take that are held until they are one commit. */
-import type { MemoryPool } from '../budget/memory-pool.ts'
+import type { MemoryHolder, MemoryPool } from '../budget/memory-pool.ts'
 import { RequestMemory } from '../budget/request-memory.ts'
 import type { EngineLimits } from '../limits.ts'
 import { checkChangedObjects } from '../write/change-objects.ts'
@@ -13,8 +13,8 @@ export interface GatheredLines {
 /** A command, and its values as they are in memory. */
 const bytesOfLine = (bytes: number): number => 200 + 2 * bytes
 
-export function gatheredLines(limits: EngineLimits, pool: MemoryPool): GatheredLines {
-  const memory = new RequestMemory(pool, limits)
+export function gatheredLines(limits: EngineLimits, pool: MemoryPool, holder?: MemoryHolder): GatheredLines {
+  const memory = new RequestMemory(pool, limits, holder)
   return {
     add(lines, bytes) {
       checkChangedObjects(lines, limits)

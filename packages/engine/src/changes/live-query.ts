@@ -44,8 +44,8 @@ export class LiveQuery {
     this.request = request
     this.resources = resources
     this.feed = feed
-    this.held = new RequestMemory(memory, limits)
-    this.ofRun = new RequestMemory(memory, limits)
+    this.held = new RequestMemory(memory, limits, request.memoryHolder)
+    this.ofRun = new RequestMemory(memory, limits, request.memoryHolder)
   }
 
   /** Once it has begun: whether its rows have an order, which the events then tell. */

@@ -1,4 +1,5 @@
 /** What a query is asked with and answered by. */
+import type { MemoryHolder } from '../budget/memory-pool.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import type { AshlarError } from '../errors.ts'
 import type { Once } from '../receipts/receipt.ts'
@@ -23,6 +24,8 @@ export interface QueryRequest {
   /** Aborted when the client goes away: the query then ends. */
   readonly signal?: CancelSignal | undefined
   readonly watch?: QueryWatch | undefined
+  /** Who holds what the query takes in memory. */
+  readonly memoryHolder?: MemoryHolder | undefined
 }
 
 /** Whoever has the query run, and is told how it gets on. */

@@ -41,7 +41,7 @@ import { noTextFormats } from './values/text-format.ts'
  */
 export function runQuery(request: QueryRequest, resources: QueryResources): Awaitable<QueryReply> {
   const { spans } = resources
-  const memory = new RequestMemory(resources.database.memory, resources.database.limits)
+  const memory = new RequestMemory(resources.database.memory, resources.database.limits, request.memoryHolder)
   let end: EndSpan | undefined
   try {
     const isPlain = request.explain === undefined

@@ -1,4 +1,5 @@
 /** What happens between two steps of a long change: others have their turn, and whoever is not waited for any more ends it. */
+import type { MemoryHolder } from '../budget/memory-pool.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
@@ -15,6 +16,8 @@ export interface TransactionClient {
   /** Aborted when the client goes away: the transaction then ends. */
   readonly signal?: CancelSignal | undefined
   readonly watch?: SliceWatch | undefined
+  /** Who holds what the transaction takes in memory. */
+  readonly memoryHolder?: MemoryHolder | undefined
 }
 
 /** `msMax`: for all attempts together, without the turns of others (`transactionMsMax`). */

@@ -1,4 +1,5 @@
 /** A change of objects as a transaction of its own. */
+import type { MemoryHolder } from '../budget/memory-pool.ts'
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
@@ -20,16 +21,18 @@ export interface ChangeOptions {
   readonly objects?: number | undefined
   /** Of a client that may go: waiting for other transactions ends then. */
   readonly signal?: CancelSignal | undefined
+  /** Who holds what the change takes in memory. */
+  readonly memoryHolder?: MemoryHolder | undefined
 }
 
 /** Throws what `body` does, UniqueViolation, TransactionContention, LimitExceeded, and the signal's reason. */
 export async function changeObjects<T>(
   database: OpenDatabase,
   body: (unit: UnitOfWork) => Awaitable<T>,
-  { oid, objects = 1, signal }: ChangeOptions,
+  { oid, objects = 1, signal, memoryHolder }: ChangeOptions,
 ): Promise<T> {
   checkChangedObjects(objects, database.limits)
-  const memory = new RequestMemory(database.memory, database.limits)
+  const memory = new RequestMemory(database.memory, database.limits, memoryHolder)
   try {
     return await transactWithCatalog(
       database,

@@ -6,6 +6,7 @@ import {
   type Database,
   type FederatedDatabase,
   type Following,
+  type MemoryHolder,
   type QueryWatch,
   type RequestId,
   type RowChunks,
@@ -23,6 +24,7 @@ import type { Caller } from '../security/caller.ts'
 import type { Need } from '../security/roles.ts'
 import type { Security } from '../security/security.ts'
 import type { ChangeFollowers } from '../statements/change-followers.ts'
+import type { MemoryShares } from '../statements/memory-shares.ts'
 import type { StatementKind } from '../statements/statement.ts'
 import type { Statements } from '../statements/statements.ts'
 import type { ToolRuns } from '../tools/tool-runs.ts'
@@ -59,6 +61,7 @@ export interface ServiceContext {
   readonly toolRuns: ToolRuns
   readonly peers: Peers
   readonly statements: Statements
+  readonly memoryShares: MemoryShares
   readonly followers: ChangeFollowers
   /** Of this process, at the moment. */
   readonly processMetrics: () => readonly ReadMetric[]
@@ -113,6 +116,8 @@ export interface OperationRequest {
   readonly beforeChange?: (() => void) | undefined
   /** Of a statement: asked before it works on for long, and told how it gets on. `mayGoOn` throws ServerBusy, TooManyStatements, and the signal's reason. */
   readonly watch?: RequestWatch | undefined
+  /** Who holds what it takes in memory. */
+  readonly memoryHolder: MemoryHolder
   /** How replies tell of what failed. */
   problemOf(error: unknown): Problem
 }

@@ -2,8 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ServerError } from '../errors/server-errors.ts'
 import { countedCallersMax } from '../limits.ts'
-import { networkOf } from '../security/network.ts'
-import { hasBody } from './identify.ts'
+import { callerKey, hasBody } from './identify.ts'
 
 const secondMs = 1_000
 /** Of the sums of intervals, in milliseconds. */
@@ -64,9 +63,8 @@ export function doneAfterCount(
   return (error) => {
     // Whoever watches over the server has to be told of it in any case.
     if (request.routeOptions.url?.startsWith('/health/') === true) return done(error)
-    const { identity = '' } = request.caller ?? {}
     try {
-      rates.count(identity === '' ? `address:${networkOf(request.raw.socket.remoteAddress ?? '')}` : identity)
+      rates.count(callerKey(request))
     } catch (tooMany) {
       if (hasBody(request)) reply.raw.setHeader('connection', 'close')
       return done(tooMany as Error)

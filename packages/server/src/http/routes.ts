@@ -236,13 +236,9 @@ function failed(error: unknown, { statement }: SingleRequest, { raw }: FastifyRe
 /** Bytes of a reply that are held for a client without being counted. */
 const uncountedReplyBytes = 65_536
 
-/** Throws ServerBusy where so large a reply to a read finds no room until its client has taken it. */
-function send(
-  answer: OperationReply,
-  operation: Operation,
-  { fd }: { readonly fd?: FederatedDatabase },
-  reply: FastifyReply,
-): void {
+/** Throws ServerBusy and TooManyRequests where so large a reply to a read finds no room until its client has taken it. */
+function send(answer: OperationReply, operation: Operation, single: SingleRequest, reply: FastifyReply): void {
+  const { fd }: { readonly fd?: FederatedDatabase } = single
   const { body, headers, status = operation.status, type } = answer
   const { audit, params } = reply.request
   if (audit !== undefined && operation.tag === 'Security') audit.subject = subjectOf(operation.path, params, body)
@@ -259,7 +255,7 @@ function send(
   // What has changed something is not refused any more, for whatever its reply takes.
   const isOfRead = operation.method === 'GET' && fd !== undefined
   if (isOfRead && payload.length > uncountedReplyBytes && !reply.raw.destroyed) {
-    reply.raw.once('close', fd.reserveMemory(payload.length))
+    reply.raw.once('close', fd.reserveMemory(payload.length, single.memoryHolder))
   }
   sendReply(reply, status, headers, contentTypeOf[type ?? 'json'], payload)
 }

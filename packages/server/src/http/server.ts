@@ -23,6 +23,7 @@ import { everyone, nobody } from '../security/caller.ts'
 import type { Security } from '../security/security.ts'
 import { BrokenOffReplies } from '../statements/broken-off.ts'
 import { ChangeFollowers } from '../statements/change-followers.ts'
+import { MemoryShares } from '../statements/memory-shares.ts'
 import { readersOf } from '../statements/readers.ts'
 import { SlowQueries } from '../statements/slow-queries.ts'
 import { type StreamedReply, watchReplies } from '../statements/stalled-replies.ts'
@@ -157,11 +158,11 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
       federatedDatabases: fds,
       limits,
       startedAt,
-      isShutdownAllowed: options.isShutdownAllowed,
       resources,
       toolRuns,
       peers,
       statements,
+      memoryShares: new MemoryShares(limits),
       followers,
       processMetrics,
       router,
@@ -185,8 +186,10 @@ function configuredParts({
   backups,
   webhooks,
   traces,
-}: ServerOptions): Pick<ServerOptions, 'audit' | 'backups' | 'webhooks' | 'traces'> {
+  isShutdownAllowed,
+}: ServerOptions): Pick<ServerOptions, 'audit' | 'backups' | 'webhooks' | 'traces' | 'isShutdownAllowed'> {
   return {
+    isShutdownAllowed,
     ...(audit && { audit }),
     ...(backups && { backups }),
     ...(webhooks && { webhooks }),

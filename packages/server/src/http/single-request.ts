@@ -6,6 +6,7 @@ import {
   type CancelSignal,
   type FederatedDatabase,
   type Following,
+  type MemoryHolder,
   type RequestId,
 } from '@ashlar/engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -28,6 +29,7 @@ import { BodyLines } from '../json/body-lines.ts'
 import type { Caller } from '../security/caller.ts'
 import type { Statement } from '../statements/statement.ts'
 import { StopSignal } from '../statements/stop-signal.ts'
+import { callerKey } from './identify.ts'
 import { requestIdOf } from './request-id.ts'
 import { toProblem } from './send-problem.ts'
 
@@ -51,6 +53,7 @@ export class SingleRequest implements WholeFdRequest, Execution {
   private readonly request: FastifyRequest
   private readonly reply: FastifyReply
   private ownSignal: CancelSignal | undefined
+  private holder: MemoryHolder | undefined
 
   /** `form`: how it is admitted and listed, where it may take long. */
   constructor(
@@ -80,6 +83,11 @@ export class SingleRequest implements WholeFdRequest, Execution {
 
   following(): Following {
     return this.fd.following(this.policy)
+  }
+
+  get memoryHolder(): MemoryHolder {
+    this.holder ??= this.service.memoryShares.holder(() => callerKey(this.request), this.request.raw.socket)
+    return this.holder
   }
 
   get watch(): FdRequest['watch'] {

@@ -8,11 +8,11 @@ type Asked = Pick<QueryRequest, 'text' | 'parameters' | 'dialect' | 'user'>
 
 /** What is wrong with the request is found out before the reply begins. Throws Forbidden, TooManyFollowers, and what `LiveQuery.begin` does. */
 export async function followQuery(asked: Asked, request: FdRequest): Promise<OperationReply> {
-  const { service, client, caller, fd, headers } = request
+  const { service, client, caller, fd, headers, memoryHolder } = request
   const following = request.following()
   const last = headers['last-event-id']
   const follower = service.followers.begin({ address: client.address, alias: fd.alias, caller, signal: request.signal })
-  const live = following.liveQuery({ ...asked, signal: follower.signal })
+  const live = following.liveQuery({ ...asked, signal: follower.signal, memoryHolder })
   try {
     const seen = following.waiters.count
     const first = await live.begin()

@@ -96,7 +96,7 @@ export const queryOperations: readonly FdOperation[] = [
       'TooManyFollowers',
     ],
     run(database, request) {
-      const { body, caller, fd, requestId, signal, watch } = request
+      const { body, caller, fd, requestId, signal, watch, memoryHolder } = request
       const { query: text, language, parameters } = body as QueryFields
       checkLanguage(language)
       const dialect = dialectOf(request)
@@ -118,6 +118,7 @@ export const queryOperations: readonly FdOperation[] = [
         once,
         signal,
         watch,
+        memoryHolder,
       }
       if (explain === undefined) watch?.explainedBy?.(() => plansOf(database, asked))
       return mapAwaitable(database.query(asked), repliedRows)

@@ -138,6 +138,8 @@ const elsewhere: readonly (keyof Limits)[] = [
   // Of webhooks: contract 2.5.
   ...(['webhookTimeoutMs', 'webhookRetryMsMin', 'webhookRetryMsMax'] as const),
   ...(['changeLogMs', 'changeLogBytesMax', 'changeLogRemovalMs', 'liveRowsMax'] as const),
+  // Of several requests: memory-shares.test.ts.
+  ...(['heldPercentPerCallerMax', 'heldPercentPerConnectionMax'] as const),
   // Off, unless it is configured.
   'callerRequestsPerSecondMax',
   // Told by the log.

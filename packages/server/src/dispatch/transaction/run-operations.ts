@@ -45,7 +45,7 @@ export async function runOperations(request: WholeFdRequest, once: Once<Buffer> 
     isRehearsed,
     once,
     undefined,
-    { signal: request.signal, watch: request.watch },
+    { signal: request.signal, watch: request.watch, memoryHolder: request.memoryHolder },
   )
 }
 
@@ -233,10 +233,11 @@ function hasFields(conditions: RequestedOperation['conditions']): boolean {
 
 /** Spread, the getters of the request would all be asked. */
 function plainRequest(request: WholeFdRequest): Omit<WholeFdRequest, 'params' | 'query' | 'body' | 'headers'> {
-  const { beforeChange, caller, client, database, fd, service, signal, watch } = request
+  const { beforeChange, caller, client, database, fd, service, signal, watch, memoryHolder } = request
   const problemOf = (error: unknown): Problem => request.problemOf(error)
   const following = (): Following => request.following()
-  return { beforeChange, caller, client, database, fd, following, service, signal, watch, problemOf, replyType: 'json' }
+  const its = { beforeChange, caller, client, database, fd, service, signal, watch, memoryHolder }
+  return { ...its, following, problemOf, replyType: 'json' }
 }
 
 function createdOid(operation: Operation, { body }: OperationReply): string {

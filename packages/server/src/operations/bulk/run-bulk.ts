@@ -21,8 +21,8 @@ export function runBulk(
   request: FdRequest,
   parameters: BulkParameters,
 ): AsyncIterable<Buffer> {
-  const { signal, watch } = request
-  const load = database.beginLoad(parameters, { signal, watch })
+  const { signal, watch, memoryHolder } = request
+  const load = database.beginLoad(parameters, { signal, watch, memoryHolder })
   const bulk = new Bulk(lines, load, request, parameters)
   void bulk.run()
   return bulk.replies.pieces()
