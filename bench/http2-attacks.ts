@@ -2,7 +2,7 @@
  * What attacks by HTTP/2 (`packages/server/test/executable/http2-attacks.ts`) cost a built server: for how long its event loop was held, its memory, and what
  * became of each; the limits are those of a server, with shorter times. Run: node --import tsx bench/http2-attacks.ts [words of the names …]
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -12,6 +12,7 @@ import { type Attacked, attacks, attacksByReplies } from '../packages/server/tes
 import { otherClient } from '../packages/server/test/executable/other-client.ts'
 import { type ChildServer, startChild } from './child-server.ts'
 import { programOf } from './program.ts'
+import { holdCells, holdColumns, longestHold } from './stalls/longest-hold.ts'
 
 const limits = { requestMsMax: 3_000, headersMsMax: 2_000, replyStallMsMax: 3_000 }
 const password = 'of the administrator'
@@ -48,7 +49,7 @@ async function measureAll(server: ChildServer): Promise<void> {
   const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`
   const other = otherClient(port, authorization)
   const attacked: Attacked = { port, ca: serverPair.cert, authorization, largePath: await other.createLarge() }
-  console.log('attack | became | loop held | without waiting for a CPU | RssAnon MiB before, at most')
+  console.log(['attack', 'became', ...holdColumns, 'RssAnon MiB before, at most'].join(' | '))
   for (const { name, run } of [...attacks, ...attacksByReplies]) {
     if (asked.length > 0 && !asked.some((words) => name.includes(words))) continue
     const before = server.memory().own
@@ -60,19 +61,9 @@ async function measureAll(server: ChildServer): Promise<void> {
     const became = await run(attacked)
     await delay(restMs)
     clearInterval(looking)
-    const { held, own } = longestHold(since)
+    const hold = holdCells(longestHold(holds, since))
     const mebibytes = [before, most].map((each) => Math.round(each)).join(', ')
-    console.log([name, became, Math.round(held), Math.round(own), mebibytes].join(' | '))
+    console.log([name, became, ...hold, mebibytes].join(' | '))
   }
   other.end()
-}
-
-function longestHold(since: number): { readonly held: number; readonly own: number } {
-  const lines = existsSync(holds) ? readFileSync(holds, 'utf8').trim().split('\n') : []
-  const told = lines.filter(Boolean).map((line) => JSON.parse(line) as { at: number; held: number; own: number })
-  const during = told.filter(({ at }) => at >= since)
-  return {
-    held: Math.max(0, ...during.map(({ held }) => held)),
-    own: Math.max(0, ...during.map(({ own }) => own)),
-  }
 }

@@ -7,7 +7,7 @@
 import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -16,6 +16,7 @@ import { type ChildServer, startChild } from './child-server.ts'
 import { programOf } from './program.ts'
 import { type Entry, entries } from './stalls/entries.ts'
 import { askAs, exchange } from './stalls/exchange.ts'
+import { type Hold, holdCells, holdColumns, longestHold } from './stalls/longest-hold.ts'
 import type { Waits } from './stalls/probe.ts'
 
 const { values: options, positionals: asked } = parseArgs({
@@ -35,26 +36,12 @@ const restMs = 1_000
 const program = programOf(options.of)
 const password = randomBytes(12).toString('hex')
 
-const header = [
-  'entry',
-  'read ms',
-  'health',
-  'refused',
-  'write',
-  'loop held',
-  'without waiting for a CPU',
-  's',
-  'RssAnon MiB',
-  'status',
-]
+const header = ['entry', 'read ms', 'health', 'refused', 'write', ...holdColumns, 's', 'RssAnon MiB', 'status']
 
-interface Measured extends Waits {
+interface Measured extends Waits, Hold {
   readonly seconds: number
   readonly status: string
   readonly mebibytes: number
-  /** Milliseconds for which the event loop was held at most, and without what it waited for a processor. */
-  readonly held: number
-  readonly own: number
 }
 
 const chosen = entries.filter(({ name, isLong }) => (asked.length === 0 ? isLong !== true : asked.includes(name)))
@@ -163,24 +150,11 @@ async function objectsOfOthers(url: string): Promise<string[]> {
   return oids
 }
 
-function longestHold(file: string, since: number): { readonly held: number; readonly own: number } {
-  const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
-  const told = lines.map((line) => JSON.parse(line) as { at: number; held: number; own: number })
-  const during = told.filter(({ at }) => at >= since)
-  return {
-    held: Math.max(0, ...during.map(({ held }) => held)),
-    own: Math.max(0, ...during.map(({ own }) => own)),
-  }
-}
-
 function rest(ms: number): Promise<undefined> {
   return new Promise((done) => setTimeout(() => done(undefined), ms).unref())
 }
 
-function print(
-  { name }: Entry,
-  { read, health, refused, write, seconds, status, mebibytes, held, own }: Measured,
-): void {
+function print({ name }: Entry, { read, health, refused, write, seconds, status, mebibytes, ...hold }: Measured): void {
   const ms = (wait: number): string => String(Math.round(wait))
   const row = [
     name,
@@ -188,8 +162,7 @@ function print(
     ms(health),
     ms(refused),
     ms(write),
-    ms(held),
-    ms(own),
+    ...holdCells(hold),
     seconds.toFixed(1),
     mebibytes,
     status,

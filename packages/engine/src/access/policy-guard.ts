@@ -143,7 +143,10 @@ class PolicyGuard implements ChangeGuard {
   }
 
   async representationOf(oid: Oid): Promise<Buffer> {
-    return readObject(this.snapshot(), this.catalog, oid, { withMemory: (use) => use(this.memory) })
+    return readObject(this.snapshot(), this.catalog, oid, {
+      database: this.database,
+      withMemory: (use) => use(this.memory),
+    })
   }
 
   isSeen(oid: Oid): Awaitable<boolean> {

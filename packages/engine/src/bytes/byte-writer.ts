@@ -3,6 +3,9 @@ import type { PreparedText } from './prepared-text.ts'
 
 /** Up to here a loop beats a call into the runtime. */
 const shortBytes = 96
+/** Up to here a copy is cheaper than another buffer. */
+const takenBytesMin = 16_384
+const roomAfterwards = 256
 /** The same within one buffer, where the call needs no second view: a loop over fifty bytes takes three times as long. */
 const repeatedByLoop = 16
 
@@ -81,6 +84,18 @@ export class ByteWriter {
     if (length > shortBytes) bytes.copy(result, 0, 0, length)
     else for (let at = 0; at < length; at++) result[at] = bytes[at] as number
     return result
+  }
+
+  /** The bytes written so far, without a copy where they are many: the writer then goes on, empty, with another buffer. */
+  taken(): Buffer {
+    const { length } = this
+    // Nor where most of the buffer would be of no use.
+    if (length <= takenBytesMin || this.bytes.length - length > length >> 3) return this.copy()
+    const bytes = this.written()
+    this.bytes = Buffer.allocUnsafe(roomAfterwards)
+    this.view = undefined
+    this.length = 0
+    return bytes
   }
 
   /** The same without a copy, for a writer that writes nothing more. */

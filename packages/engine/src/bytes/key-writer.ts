@@ -171,8 +171,11 @@ export class KeyWriter {
   private wholeText(value: string): void {
     const { to } = this
     if (!value.includes('\0')) {
-      const at = to.reserve(Buffer.byteLength(value))
+      const bytes = Buffer.byteLength(value)
+      // With room for its end, for which a buffer that is full would double.
+      const at = to.reserve(bytes + terminatorBytes)
       to.bytes.write(value, at)
+      to.length = at + bytes
       this.endText(wholeEnd)
       return
     }

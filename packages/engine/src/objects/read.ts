@@ -7,11 +7,11 @@ import { objectKey } from '../records/object-key.ts'
 import { isLongRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { Awaitable, Bytes, Entry, KeyRange, Snapshot } from '../store/store.ts'
+import type { Awaitable, Bytes, Entry, KeyRange, Snapshot, Store } from '../store/store.ts'
 import { inTurns } from '../store/time-slice.ts'
 import type { Pieces } from '../types/logical-type.ts'
 import type { Oid } from '../types/oid.ts'
-import { noteLongRecord, turnToRead } from './long-records.ts'
+import { isKnownToBeLarge, noteLongRecord, readAlone } from './long-records.ts'
 import {
   type LinkEntries,
   LinksJson,
@@ -36,30 +36,51 @@ const roomForNames = 4_096
 
 /** Gives `use` an account for what an object of very many links takes in memory until `use` is done. */
 export interface MemorySource {
+  readonly database: { readonly store: Pick<Store, 'capabilities'> }
   withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T>
 }
 
 /** The representation in UTF-8. Throws ObjectNotFound, and LimitExceeded and ServerBusy for an object of very many links. */
 export function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: MemorySource): Awaitable<Buffer> {
-  const turn = turnToRead(catalog, oid)
-  if (turn === undefined) return readAtOnce(snapshot, catalog, oid, source)
-  return turn.then(() => readAtOnce(snapshot, catalog, oid, source))
+  return isKnownToBeLarge(catalog, oid) && isLocal(source)
+    ? readLarge(snapshot, catalog, oid, source)
+    : readAtOnce(snapshot, catalog, oid, source)
+}
+
+/** Nobody waits for another's trip to a store that is elsewhere. */
+function isLocal({ database }: MemorySource): boolean {
+  return database.store.capabilities.hasSynchronousReads
+}
+
+function readLarge(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: MemorySource): Promise<Buffer> {
+  return readAlone(async (copyOf) => {
+    const formats = recordFormats(catalog)
+    const found = await snapshot.view(objectKey(oid), (lent): SeenRecord => {
+      const format = formats.ofShape(shapeNumberOf(lent))
+      return { format, record: copyOf(lent), hasLinks: format.linkAttributes.length > 0 }
+    })
+    return restOf(found, snapshot, oid, source)
+  })
 }
 
 function readAtOnce(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: MemorySource): Awaitable<Buffer> {
   const formats = recordFormats(catalog)
-  const found = snapshot.view(objectKey(oid), (record): Buffer | SeenRecord => {
+  const found = snapshot.view(objectKey(oid), (record): Buffer | SeenRecord | typeof large => {
     const format = formats.ofShape(shapeNumberOf(record))
     const hasLinks = format.linkAttributes.length > 0
     const isLong = isLongRecord(record)
     if (!hasLinks && !isLong) return shortObjectJson(format, oid, record, noLinks)
-    if (isLong) noteLongRecord(catalog, oid, record.length)
+    if (isLong && noteLongRecord(catalog, oid, record.length) && isLocal(source)) return large
     return { format, record: Buffer.from(record), hasLinks }
   })
   if (Buffer.isBuffer(found)) return found
-  if (found instanceof Promise) return found.then((seen) => restOf(seen, snapshot, oid, source))
-  return restOf(found, snapshot, oid, source)
+  const goOn = (seen: Buffer | SeenRecord | typeof large | undefined): Awaitable<Buffer> =>
+    seen === large ? readLarge(snapshot, catalog, oid, source) : restOf(seen, snapshot, oid, source)
+  return found instanceof Promise ? found.then(goOn) : goOn(found)
 }
+
+/** It is to be read again, alone: nothing of it is copied before. */
+const large = Symbol('large')
 
 interface SeenRecord {
   readonly format: ClassFormat

@@ -1,5 +1,6 @@
 /** string: four encodings that say which characters it may hold; stored as UTF-8 whatever they are. */
 
+import { isAscii as isAsciiBytes } from 'node:buffer'
 import { pieceEnd } from '../bytes/json-writer.ts'
 import { readKeyText } from '../bytes/key-reader.ts'
 import { countField, enumField, wrongField } from './definition-fields.ts'
@@ -115,7 +116,9 @@ function shortCodec({ encoding, storage, fixedLength }: StringSpec): Codec<strin
 }
 
 function read(bytes: Uint8Array, start: number, end: number): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset + start + 1, end - start - 1).toString('utf8')
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start + 1, end - start - 1)
+  // To decode UTF-8 takes the runtime fifty times as long as to look for anything but ASCII, and to copy that.
+  return text.length > longValueBytes && isAsciiBytes(text) ? text.toString('latin1') : text.toString('utf8')
 }
 
 function check(text: string, isByte: boolean, charactersMax: number): void {

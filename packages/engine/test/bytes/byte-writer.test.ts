@@ -18,6 +18,26 @@ describe('ByteWriter', () => {
     )
   })
 
+  it('gives its buffer away where it holds much and little room is left, and goes on with another', () => {
+    const writer = new ByteWriter(16)
+    for (const [length, isGiven] of [
+      [10, false],
+      [100_000, true],
+      [7, false],
+    ] as const) {
+      writer.writeBytes(Buffer.alloc(length, length & 0xff))
+      const { bytes } = writer
+      const taken = writer.taken()
+      expect([taken.equals(Buffer.alloc(length, length & 0xff)), writer.bytes !== bytes]).toEqual([true, isGiven])
+      if (isGiven) expect(writer.length).toBe(0)
+      writer.reset()
+    }
+    writer.writeBytes(Buffer.alloc(100_000))
+    writer.writeByte(1)
+    // Half of it would be held for nothing.
+    expect(writer.taken().buffer.byteLength).toBe(100_001)
+  })
+
   it('holds prepared texts between other bytes, of writers that write by turns and of one that has the buffer of another', () => {
     const pieces = fc.array(fc.tuple(fc.nat(2), fc.string({ unit: 'grapheme', maxLength: 20 })), { maxLength: 40 })
     fc.assert(

@@ -139,6 +139,12 @@ describe('texts', () => {
     )
   })
 
+  it('of a megabyte are written without a buffer that is twice as long', () => {
+    const key = new KeyWriter()
+    key.text('x'.repeat(1_000_000))
+    expect([key.to.length, key.to.bytes.length]).toEqual([1_000_003, 1_000_003])
+  })
+
   it('do not run into the next part', () => {
     fc.assert(
       fc.property(fc.tuple(text, text), fc.tuple(text, text), (one, other) => {

@@ -1,4 +1,5 @@
 /** JSON that is parsed at once. */
+import { isAscii } from 'node:buffer'
 import { parse as parseLossless } from 'lossless-json'
 import { beyondDouble, exactNumber } from './exact-number.ts'
 import { malformed } from './json-layout.ts'
@@ -8,6 +9,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Throws MalformedRequest. */
 export function decode(body: Uint8Array): string {
+  // Most bodies; the decoder takes fifty times as long.
+  if (isAscii(body)) return Buffer.from(body.buffer, body.byteOffset, body.length).toString('latin1')
   try {
     return decoder.decode(body)
   } catch {

@@ -27,4 +27,18 @@ describe('ORDER BY', () => {
     await db.rows('CREATE INDEX itemTitle ON Item (title)')
     expect(await db.rows('FROM Item WHERE count = -1 ORDER BY title RETURN title')).toEqual(rows)
   })
+
+  queryTest('long texts are compared to their ends, ascending and descending, in ASCII or not', shop, async (db) => {
+    const long = ['a', 'é', '\u0000'].flatMap((one) => ['', 'x', 'y'].map((end) => `${one.repeat(70_001)}${end}`))
+    for (const [count, title] of long.entries())
+      await db.rows('CREATE Item {title: $title, count: $count}', { title, count })
+    const by = async (words: string) =>
+      (await db.rows(`FROM Item WHERE LENGTH(title) > 70000 ORDER BY ${words} RETURN title, count`)).map(
+        ({ title, count }) => [count, title === long[count as number]],
+      )
+    const ascending = [6, 7, 8, 0, 1, 2, 3, 4, 5].map((count) => [count, true])
+    expect(await by('title')).toEqual(ascending)
+    expect(await by('title DESC, count')).toEqual(ascending.toReversed())
+    expect(await by('LENGTH(title), title DESC')).toEqual([3, 0, 6, 5, 4, 2, 1, 8, 7].map((count) => [count, true]))
+  })
 })
