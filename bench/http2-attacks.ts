@@ -30,7 +30,7 @@ try {
   process.env.STALLS_HOLDS = holds
   process.env.ASHLAR_ADMIN_PASSWORD = password
   const hook = pathToFileURL(fileURLToPath(new URL('stalls/loop-holds.mjs', import.meta.url))).href
-  process.env.NODE_OPTIONS = `--import=${hook}`
+  process.env.NODE_OPTIONS = `${process.env.STALLS_NODE_OPTIONS ?? ''} --import=${hook}`
   const words = ['serve', '--auth', '--port', '0', '--config', config, '--tls-cert', cert, '--tls-key', key]
   const starting = startChild([programOf(), ...words, '--data', join(directory, 'data'), '--log-level', 'fatal'])
   delete process.env.NODE_OPTIONS

@@ -1,22 +1,41 @@
 /** How long a piece of work takes, and for how long at most it keeps others from the event loop. */
+import { readFileSync } from 'node:fs'
+
 export interface Stretch {
   readonly ms: number
   /** The longest time between two turns of the event loop meanwhile. */
   readonly longestMs: number
+  /** The most that the thread ran between two turns: the rest of the time it waited for a processor. Where the system does not tell, NaN. */
+  readonly longestCpuMs: number
 }
 
 export async function stretchOf(work: () => Promise<unknown>): Promise<Stretch> {
-  let [isOver, longest, last] = [false, 0, performance.now()]
+  let [isOver, longest, longestCpu, last, lastCpu] = [false, 0, 0, performance.now(), cpuMs()]
   const look = (): void => {
-    const now = performance.now()
+    const [now, cpu] = [performance.now(), cpuMs()]
     longest = Math.max(longest, now - last)
+    longestCpu = Math.max(longestCpu, cpu - lastCpu)
     last = now
-    if (!isOver) setImmediate(look)
+    lastCpu = cpu
   }
-  setImmediate(look)
+  const lookAgain = (): void => {
+    look()
+    if (!isOver) setImmediate(lookAgain)
+  }
+  setImmediate(lookAgain)
   const start = performance.now()
   await work()
   isOver = true
-  const end = performance.now()
-  return { ms: end - start, longestMs: Math.max(longest, end - last) }
+  look()
+  return { ms: last - start, longestMs: longest, longestCpuMs: longestCpu }
+}
+
+/** Of the main thread, which has the number of its process. */
+function cpuMs(): number {
+  try {
+    const [ran] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'latin1').split(' ', 1)
+    return Number(ran) / 1e6
+  } catch {
+    return Number.NaN
+  }
 }

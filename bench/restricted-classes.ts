@@ -17,8 +17,9 @@ async function run(database: Database, text: string): Promise<void> {
 }
 
 async function timed(what: string, work: () => Promise<unknown>): Promise<void> {
-  const { ms, longestMs } = await stretchOf(work)
-  console.log(`${what.padEnd(40)} ${ms.toFixed(0).padStart(5)} ms, longest stretch ${longestMs.toFixed(0)}`)
+  const { ms, longestMs, longestCpuMs } = await stretchOf(work)
+  const stretch = `longest stretch ${longestMs.toFixed(0)}, of a processor ${longestCpuMs.toFixed(0)}`
+  console.log(`${what.padEnd(40)} ${ms.toFixed(0).padStart(5)} ms, ${stretch}`)
 }
 
 function classText(nth: number): string {

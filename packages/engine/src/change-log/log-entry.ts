@@ -43,7 +43,7 @@ function isLogged(key: Bytes): boolean {
 
 /**
  * The entries that log a commit; none where nothing of it is logged. The catalog comes first, the rest in the order of the changes. `now`: milliseconds
- * since 1970. In pieces where there are many changes.
+ * since 1970. In pieces where there are many changes, or long ones.
  */
 export function* logEntries(
   changes: Iterable<ChangeFrom>,
@@ -59,15 +59,22 @@ export function* logEntries(
     const after = change.kind === 'put' ? change.value : undefined
     // Made and removed by the same transaction.
     if (after === undefined && before === undefined && key[0] === keySpace.object) continue
-    if (key[0] === keySpace.catalog) writer.add(key, before, after)
-    else others.push({ key, before, after })
+    if (key[0] !== keySpace.catalog) {
+      others.push({ key, before, after })
+      continue
+    }
+    const long = writer.add(key, before, after)
+    if (long !== undefined) yield* long
   }
   for (const { key, before, after } of others) {
-    writer.add(key, before, after)
+    const long = writer.add(key, before, after)
+    if (long !== undefined) yield* long
     if (++steps % changesAtOnce === 0) yield
   }
-  return writer.end()
+  return yield* writer.end()
 }
+
+type Pieces = Generator<undefined, void, undefined>
 
 class EntryWriter {
   private readonly now: number
@@ -79,28 +86,33 @@ class EntryWriter {
     this.now = now
   }
 
-  add(key: Bytes, before: Bytes | undefined, after: Bytes | undefined): void {
+  /** What is still to be done before the next is added, where that is long. */
+  add(key: Bytes, before: Bytes | undefined, after: Bytes | undefined): Pieces | undefined {
     const bytes = bytesOf(key, before, after)
-    if (this.bytes > 0 && this.bytes + bytes > entryBytes) this.flush()
+    const flushed = this.bytes > 0 && this.bytes + bytes > entryBytes ? this.flush() : undefined
     this.pending.push({ key, before, after })
     this.bytes += bytes
+    return flushed
   }
 
-  end(): AppendedEntry[] {
-    this.flush()
+  *end(): Generator<undefined, AppendedEntry[], undefined> {
+    const flushed = this.flush()
+    if (flushed !== undefined) yield* flushed
     const last = this.entries.at(-1)
     if (last !== undefined) (last.value as Buffer)[0] = (last.value[0] as number) | isLastFlag
     return this.entries
   }
 
-  private flush(): void {
-    if (this.pending.length === 0) return
-    const value = Buffer.allocUnsafe(headerBytes + this.bytes)
-    value[0] = 0
-    value.writeUIntBE(this.now, 1, 6)
-    let at = headerBytes
-    for (const { key, before, after } of this.pending) {
-      value[at] = (before === undefined ? 0 : tagBefore) | (after === undefined ? 0 : tagAfter)
+  private flush(): Pieces | undefined {
+    const { pending, bytes } = this
+    this.pending = []
+    this.bytes = 0
+    if (pending.length === 0) return undefined
+    if (headerBytes + bytes > entryBytesMax) return this.pushInPieces(pending, bytes)
+    const value = Buffer.allocUnsafe(headerBytes + bytes)
+    let at = this.writeHeader(value, 0)
+    for (const { key, before, after } of pending) {
+      value[at] = tagsOf(before, after)
       at = value.writeUInt16BE(key.length, at + 1)
       value.set(key, at)
       at += key.length
@@ -111,24 +123,64 @@ class EntryWriter {
         at += one.length
       }
     }
-    this.pending = []
-    this.bytes = 0
-    for (let from = 0; from < value.length; from += entryBytesMax) {
-      if (from === 0) this.push(value.subarray(0, entryBytesMax))
-      else this.pushContinued(value.subarray(from, from + entryBytesMax))
-    }
+    this.push(value)
+    return undefined
   }
 
-  private pushContinued(rest: Buffer): void {
-    const header = Buffer.alloc(headerBytes)
-    header[0] = isContinuedFlag
-    header.writeUIntBE(this.now, 1, 6)
-    this.push(Buffer.concat([header, rest]))
+  /** A long change, in several entries. */
+  private *pushInPieces(changes: readonly LoggedChange[], bytes: number): Pieces {
+    let left = bytes
+    let value = Buffer.allocUnsafe(entryBytesMax)
+    let at = this.writeHeader(value, 0)
+    for (const part of partsOf(changes)) {
+      for (let from = 0; from < part.length; ) {
+        if (at === value.length) {
+          this.push(value)
+          yield
+          value = Buffer.allocUnsafe(headerBytes + Math.min(left, entryBytesMax))
+          at = this.writeHeader(value, isContinuedFlag)
+        }
+        const to = Math.min(part.length, from + value.length - at)
+        value.set(part.subarray(from, to), at)
+        at += to - from
+        left -= to - from
+        from = to
+      }
+    }
+    this.push(value)
+  }
+
+  /** Returns where the rest begins. */
+  private writeHeader(value: Buffer, flags: number): number {
+    value[0] = flags
+    return value.writeUIntBE(this.now, 1, 6)
   }
 
   private push(value: Buffer): void {
     this.entries.push({ suffix: logSuffix(this.entries.length, value.length), value })
   }
+}
+
+/** The bytes of the changes, one after the other. */
+function* partsOf(changes: readonly LoggedChange[]): Generator<Bytes> {
+  for (const { key, before, after } of changes) {
+    const head = Buffer.allocUnsafe(3)
+    head[0] = tagsOf(before, after)
+    head.writeUInt16BE(key.length, 1)
+    yield head
+    yield key
+    for (const one of [before, after]) {
+      if (one === undefined) continue
+      const length = Buffer.allocUnsafe(4)
+      length.writeUInt32BE(one.length)
+      yield length
+      yield one
+    }
+  }
+}
+
+function tagsOf(before: Bytes | undefined, after: Bytes | undefined): number {
+  return (before === undefined ? 0 : tagBefore) | (after === undefined ? 0 : tagAfter)
 }
 
 function bytesOf(key: Bytes, before: Bytes | undefined, after: Bytes | undefined): number {

@@ -41,12 +41,20 @@ export function encodeRecord(format: ClassFormat, commitId: Bytes, content: Reco
 
 /** The same of values that may be long (`ClassFormat.isLong`), in pieces. */
 export function* encodeRecordInPieces(format: ClassFormat, commitId: Bytes, content: RecordValues): Pieces<Buffer> {
-  const own = new ByteWriter(longValueBytes)
+  // A buffer that doubles would be copied over and over, and half of it be of no use.
+  const own = new ByteWriter(longValueBytes + textLengths(content.values))
   own.writeUint32(format.cls.shape.number)
   own.writeBytes(commitId)
   yield* format.layout.encodeInPieces(own, content.values, content.positions)
   if (own.length > recordBytesMax) throw tooLarge(format, own.length)
-  return own.copy()
+  return own.taken()
+}
+
+/** Of texts, in characters, which most texts have as many of as bytes. */
+function textLengths(values: readonly unknown[]): number {
+  let characters = 0
+  for (const value of values) if (typeof value === 'string') characters += value.length
+  return characters
 }
 
 function tooLarge({ cls: { name } }: ClassFormat, bytes: number): AshlarError {
