@@ -18,15 +18,16 @@ const allows = (className: string, rule?: string): Grant => ({
   ...(rule === undefined ? {} : { rules: { read: rule } }),
 })
 
-async function run(database: Database, text: string): Promise<void> {
-  const { chunks } = await database.query({ text })
+async function run(database: Database, text: string, parameters = {}): Promise<void> {
+  const { chunks } = await database.query({ text, parameters })
   for await (const { bytes } of chunks) if (bytes.length === 0) throw new Error('a chunk holds something')
 }
 
 /** How long the work took, and the longest time between two turns of the event loop meanwhile. */
 async function timed(work: () => Promise<unknown>): Promise<string> {
-  const { ms, longestMs } = await stretchOf(work)
-  return `${ms.toFixed(0).padStart(6)} ms, longest stretch ${longestMs.toFixed(0).padStart(4)}`
+  const { ms, longestMs, longestCpuMs } = await stretchOf(work)
+  const stretch = `longest stretch ${longestMs.toFixed(0).padStart(4)}, of a processor ${longestCpuMs.toFixed(0).padStart(3)}`
+  return `${ms.toFixed(0).padStart(6)} ms, ${stretch}`
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'ashlar-restricted-'))
@@ -64,6 +65,11 @@ try {
         console.log(`${name.padEnd(9)} ${who.padEnd(14)} ${what.padEnd(22)} ${await timed(work)}`)
       }
       await say('one more added', () => database.updateObject(box, { [name]: { action: 'add', elements: added } }))
+      const what = name === 'byName' ? '{$key: $more}' : '$more'
+      const parameters = { box, more: extra, key: 'by a statement' }
+      await say('one by UPDATE … ADD', () =>
+        run(database, `UPDATE Box WHERE $$ID = $box ADD ${what} TO ${name} RETURN COUNT()`, parameters),
+      )
       await say('sent back as it is', () => database.updateObject(box, { [name]: same }))
       await say('sent with one more', () => database.updateObject(box, { [name]: longer }))
       await fd.deleteObject(box)
