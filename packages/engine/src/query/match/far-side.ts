@@ -94,8 +94,8 @@ function nearestOther(
     const edge = pattern.edges[isRightward ? i : i - 1]
     if (edge === undefined) return undefined
     const far: FarEdge = { ends: { edge, to: vertexAt(i + step), isRightward }, near: vertexAt(i) }
-    // The first one is followed from its near end in any case.
-    if (edges.length > 0 && !isFoundFromBothEnds(far)) return undefined
+    // The first one is followed from its near end in any case; of a walk, each step would be taken for the last.
+    if (edges.length === 0 ? edge.isVariable : !isFoundFromBothEnds(far)) return undefined
     edges.push(far)
     const other = others.find((one) => one.position === pattern.vertices[i + step])
     if (other !== undefined && edges.length > 1) return { edges, last: vertexAt(i + step), chosen: other.chosen }

@@ -100,4 +100,26 @@ describe('a pattern with few objects at both ends', () => {
       expect(await db.rows(ofOneSide)).toEqual(rows)
     }
   })
+
+  const links = 'Set{Element: Reference{Referenced: Stop, Inverse: '
+  const stops = [
+    `UPDATE SCHEMA { CREATE CLASS Stop {name: String, next: ${links}before}}, before: ${links}next}}} }`,
+    'CREATE UNIQUE INDEX stopByName ON Stop (name)',
+  ]
+
+  queryTest('does not take the steps of a walk from one of the ends for its last ones', stops, async ({ fd, rows }) => {
+    const layer = (letter: string, next: (i: number) => string[], count = 300): Promise<string[]> => {
+      const names = Array.from({ length: count }, (_, i) => `${letter}${i}`)
+      return fd.createObjects(names.map((name, i) => ({ class: 'Stop', attributes: { name, next: next(i) } })))
+    }
+    const last = await layer('z', () => [], 1)
+    let reached = await layer('c', () => last)
+    for (const letter of ['b', 'a']) {
+      const behind = reached
+      reached = await layer(letter, (i) => [behind[i] as string])
+    }
+    await layer('hub', () => reached, 1)
+    const walk = "MATCH (a:Stop {name = 'hub0'})-[:next*1..3]->(m:Stop)-[:next]->(z:Stop {name = 'z0'})"
+    expect(await rows(`${walk} RETURN COUNT() AS n`)).toEqual([{ n: 300 }])
+  })
 })
