@@ -13,7 +13,7 @@ import type { BoundPattern } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import type { Edge } from '../values/edge.ts'
-import { directionOf, type EdgeEnds, edgesAt, neighboursOf } from './edge-ends.ts'
+import { directionOf, type EdgeCounter, type EdgeEnds, edgeCounter, edgesAt, neighboursOf } from './edge-ends.ts'
 import type { MatchFlow } from './match-operator.ts'
 import { isFollowedBack, type Step } from './neighbours.ts'
 import type { EdgePlace, PatternsPlan } from './patterns-plan.ts'
@@ -31,6 +31,8 @@ type FoundEdges = SteadyMap<Oid, Step[]>
 
 /** So many edges are followed before the other side has a turn. */
 const edgesBefore = 256
+/** Those of an object are counted before they are followed, up to bounds that grow by steps: at a hub the search may get ahead meanwhile. */
+const edgesStep = 4
 const objectsAtOnce = 256
 /** About what an edge takes. */
 const edgeBytes = 250
@@ -182,12 +184,14 @@ export class FarSide {
       const { ends, near } = this.edges[number] as FarEdge
       const back = { edge: ends.edge, to: near, isRightward: !ends.isRightward }
       const [neighbours, direction] = [neighboursOf(back, this.flow), directionOf(back)]
+      const counter = edgeCounter(back, this.flow)
       const found: FoundEdges = new SteadyMap()
       const reached: Oid[] = []
       for await (const views of objects) {
         for (const view of views) {
+          const count = yield* countedInSteps(counter, view)
+          if (!this.mayKeep(count)) return
           const steps = await edgesAt(neighbours, direction, view, onlyEdge)
-          if (!this.mayKeep(steps.length)) return
           for (const { edge, neighbour } of steps) {
             const step: Step = { edge, neighbour: view.oid, place: undefined }
             const others = found.get(neighbour)
@@ -238,6 +242,15 @@ export class FarSide {
   private forget(): void {
     this.flow.context.hold(0, -this.bytes)
     this.bytes = 0
+  }
+}
+
+/** How many edges there are at the object, where there are not too many to be kept; yields what it costs to count more than a few. */
+async function* countedInSteps(counter: EdgeCounter, view: ObjectView): AsyncGenerator<number, number> {
+  for (let max = edgesBefore; ; max = Math.min(max * edgesStep, farSideEdgesMax + 1)) {
+    const count = await counter(view, max)
+    if (count < max || max > farSideEdgesMax) return count
+    yield count
   }
 }
 

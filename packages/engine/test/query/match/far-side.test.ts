@@ -122,4 +122,23 @@ describe('a pattern with few objects at both ends', () => {
     const walk = "MATCH (a:Stop {name = 'hub0'})-[:next*1..3]->(m:Stop)-[:next]->(z:Stop {name = 'z0'})"
     expect(await rows(`${walk} RETURN COUNT() AS n`)).toEqual([{ n: 300 }])
   })
+
+  queryTest(
+    'does not follow the links of a hub at the other end that are more than it has to itself',
+    stops,
+    async (db) => {
+      const { fd } = db
+      const layer = (letter: string, next: readonly string[], count: number): Promise<string[]> => {
+        const names = Array.from({ length: count }, (_, i) => `${letter}${i}`)
+        return fd.createObjects(names.map((name) => ({ class: 'Stop', attributes: { name, next } })))
+      }
+      const last = await layer('z', [], 1)
+      await layer('other', last, 10_000)
+      await layer('hub', await layer('a', last, 300), 1)
+      const walk = "MATCH (a:Stop {name = 'hub0'})-[:next]->(m:Stop)-[:next]->(z:Stop {name = 'z0'})"
+      const plan = await db.analyze(`${walk} RETURN COUNT() AS n`)
+      expect(plan.linksRead).toBeLessThan(2_000)
+      expect(await db.rows(`${walk} RETURN COUNT() AS n`)).toEqual([{ n: 300 }])
+    },
+  )
 })
