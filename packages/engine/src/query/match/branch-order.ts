@@ -11,6 +11,8 @@ import { vertexObjects } from './vertex-objects.ts'
 import type { VertexPlan } from './vertices.ts'
 
 const sampledObjects = 16
+/** Of so many of the vertex, whether or not they qualify: to look for more could be to read all of them twice. */
+const lookedAtMax = 256
 const sampledEdges = 16
 /** Of fewer edges, the order hardly matters. */
 const fewEdges = 64
@@ -20,6 +22,8 @@ const onlyEdge = { isFirst: true, mayBeLast: true, mustBeLast: true }
 
 /** How many objects come out behind each of the edges, for one at the vertex; none where that need not be known. */
 export type EdgeYields = ReadonlyMap<EdgePlace, number>
+
+const everything = { conjuncts: 0, ofRecord: undefined, rest: undefined }
 
 const unknown: EdgeYields = new Map()
 
@@ -60,13 +64,25 @@ async function sampleOf(
   { position, chosen }: ChosenVertex,
   flow: MatchFlow,
 ): Promise<ObjectView[]> {
-  const { objects } = plan.vertices[position] as VertexPlan
+  const vertex = plan.vertices[position] as VertexPlan
+  const unfiltered = { ...vertex.objects, filter: { ...vertex.objects.filter, ...everything } }
   const views: ObjectView[] = []
-  for await (const batch of objectRows(objects, chosen, flow.evaluation, flow.context, sampledObjects).rows) {
-    views.push(...batch.slice(0, sampledObjects - views.length))
-    if (views.length >= sampledObjects) break
+  let looked = 0
+  for await (const batch of objectRows(unfiltered, chosen, flow.evaluation, flow.context, sampledObjects).rows) {
+    for (let at = 0; at < batch.length && looked < lookedAtMax && views.length < sampledObjects; at += sampledObjects) {
+      const part = batch.slice(at, at + sampledObjects)
+      looked += part.length
+      views.push(
+        ...(await vertexObjects(
+          vertex,
+          part.map(({ oid }) => oid),
+          flow,
+        )),
+      )
+    }
+    if (looked >= lookedAtMax || views.length >= sampledObjects) break
   }
-  return views
+  return views.slice(0, sampledObjects)
 }
 
 function endsFrom(plan: PatternsPlan, place: EdgePlace, position: number): EdgeEnds {
