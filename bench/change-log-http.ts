@@ -13,12 +13,12 @@ import { programOf } from './program.ts'
 import { median } from './rows/figures.ts'
 
 const connections = Number(process.argv[2] ?? 1)
-const rounds = Number(process.argv[3] ?? 12)
-const writes = connections > 1 ? 3_000 : 300
-const bulkObjects = 5_000
+const rounds = Number(process.argv[3] ?? 200)
+const writes = connections > 1 ? 480 : 40
+const bulkObjects = 2_000
 const secondsMax = 120
-/** Of its first rounds functions are compiled. */
-const warmRounds = 2
+/** Those in which functions are compiled, and the trees grow to three levels. */
+const warmRounds = 6
 
 const settings = ['off', 'on'] as const
 type Setting = (typeof settings)[number]
@@ -39,37 +39,51 @@ try {
   const words = ['serve', '--port', '0', '--log-level', 'warn', '--data', directory, ...fds, ...logs]
   server = await startChild([program, ...words], { core: cores?.server })
   for (const name of settings) await prepare(server.url, name)
-  const ratios: Record<Work, number[]> = { create: [], update: [], delete: [], bulk: [] }
-  const sums: Record<Setting, Record<Work, number>> = { off: newSums(), on: newSums() }
+  const taken: Record<Work, Record<Setting, Taken[]>> = { create: none(), update: none(), delete: none(), bulk: none() }
+  const sides: Record<Setting, Side> = { off: { name: 'off', paths: [] }, on: { name: 'on', paths: [] } }
   for (let nth = 0; nth < rounds + warmRounds; nth++) {
     const order: readonly Setting[] = nth % 2 === 0 ? ['off', 'on'] : ['on', 'off']
-    const taken: Partial<Record<Setting, Record<Work, number>>> = {}
-    for (const name of order) taken[name] = await round(server, name)
-    if (nth < warmRounds) continue
+    // Close to each other, since what else the machine does comes and goes.
     for (const work of works) {
-      const [off, on] = settings.map((name) => taken[name]?.[work] ?? Number.NaN) as [number, number]
-      ratios[work].push(on / off)
-      sums.off[work] += off
-      sums.on[work] += on
+      for (const name of order) {
+        const one = await measured(server, sides[name], work)
+        if (nth >= warmRounds) taken[work][name].push(one)
+      }
     }
   }
-  for (const work of works) {
-    const count = rounds * (work === 'bulk' ? bulkObjects : writes)
-    const [off, on] = settings.map((name) => ((sums[name][work] / count) * 1e6).toFixed(1))
-    const all = ratios[work].toSorted((one, other) => one - other)
-    const spread = `${all[0]?.toFixed(3)} to ${all.at(-1)?.toFixed(3)}`
-    process.stdout.write(
-      `${work.padEnd(8)} off ${off} us, on ${on} us, ratio: median ${median(all).toFixed(3)}, ${spread}\n`,
-    )
-  }
+  for (const work of works) print(work, taken[work])
 } finally {
   await server?.stop()
   await generator.close()
   rmSync(directory, { recursive: true })
 }
 
-function newSums(): Record<Work, number> {
-  return { create: 0, update: 0, delete: 0, bulk: 0 }
+interface Taken {
+  readonly cpu: number
+  readonly seconds: number
+}
+
+interface Side {
+  readonly name: Setting
+  /** Of what was created last. */
+  paths: readonly string[]
+}
+
+function none(): Record<Setting, Taken[]> {
+  return { off: [], on: [] }
+}
+
+function print(work: Work, { off, on }: Record<Setting, readonly Taken[]>): void {
+  const count = rounds * (work === 'bulk' ? bulkObjects : writes)
+  const sum = (all: readonly Taken[], of: keyof Taken): number => all.reduce((total, one) => total + one[of], 0)
+  const micros = (all: readonly Taken[]): string => ((sum(all, 'cpu') / count) * 1e6).toFixed(1)
+  const rate = (all: readonly Taken[]): string => (count / sum(all, 'seconds')).toFixed(0)
+  const ratios = on.map(({ cpu }, nth) => cpu / (off[nth]?.cpu ?? Number.NaN)).toSorted((one, other) => one - other)
+  const quartile = (nth: number): string => (ratios[Math.floor((nth * ratios.length) / 4)] ?? Number.NaN).toFixed(3)
+  process.stdout.write(
+    `${work.padEnd(8)} off ${micros(off)} us, on ${micros(on)} us, ratio: median ${median(ratios).toFixed(3)}, half of them ` +
+      `${quartile(1)} to ${quartile(3)}; ${rate(off)} a second, ${rate(on)}\n`,
+  )
 }
 
 async function ask(url: string, path: string, body: unknown): Promise<unknown> {
@@ -95,36 +109,40 @@ function car(): { readonly class: string; readonly attributes: object } {
   return { class: 'Car', attributes: { license: `AB ${++made}`, owner: 'Somebody or other', year: made % 100 } }
 }
 
-async function round({ url, cpuSeconds }: ChildServer, name: Setting): Promise<Record<Work, number>> {
-  const taken = newSums()
-  const send = async (work: Work, requests: readonly BenchRequest[], at = connections): Promise<void> => {
-    const before = cpuSeconds()
-    const load = { url, connections: at, requests, isOnce: true, seconds: secondsMax }
-    const { answered } = await generator.run(load)
-    taken[work] = cpuSeconds() - before
-    if (answered !== requests.length) throw new Error(`${work}: ${answered} of ${requests.length} were answered`)
-  }
-  const first = made + 1
-  const creations = Array.from({ length: writes }, (): BenchRequest => {
-    return { method: 'POST', path: `/v1/object?fdAlias=${name}`, body: JSON.stringify(car()) }
+async function measured(server: ChildServer, side: Side, work: Work): Promise<Taken> {
+  const requests = requestsOf(side, work)
+  const first = made - writes + 1
+  const [cpu, start] = [server.cpuSeconds(), performance.now()]
+  const at = work === 'bulk' ? 1 : connections
+  const { answered } = await generator.run({
+    url: server.url,
+    connections: at,
+    requests,
+    isOnce: true,
+    seconds: secondsMax,
   })
-  await send('create', creations)
-  const query = `FROM Car WHERE license IN LIST{${creations.map((_, i) => `'AB ${first + i}'`).join()}} RETURN $$ID AS oid`
-  const rows = (await ask(url, `/v1/query?fdAlias=${name}`, { query })) as readonly { readonly oid: string }[]
-  const pathOf = (oid: string): string => `/v1/object/${oid}?fdAlias=${name}`
-  await send(
-    'update',
-    rows.map(({ oid }) => ({
-      method: 'PUT',
-      path: pathOf(oid),
-      body: JSON.stringify({ attributes: { year: ++made % 100 } }),
-    })),
-  )
-  await send(
-    'delete',
-    rows.map(({ oid }) => ({ method: 'DELETE', path: pathOf(oid) })),
-  )
-  const cars = Array.from({ length: bulkObjects }, car)
-  await send('bulk', [{ method: 'POST', path: `/v1/object?fdAlias=${name}`, body: JSON.stringify(cars) }], 1)
+  const taken = { cpu: server.cpuSeconds() - cpu, seconds: (performance.now() - start) / 1_000 }
+  if (answered !== requests.length) throw new Error(`${work}: ${answered} of ${requests.length} were answered`)
+  if (work === 'create') side.paths = await pathsFrom(server, side.name, first)
   return taken
+}
+
+function requestsOf({ name, paths }: Side, work: Work): readonly BenchRequest[] {
+  const path = `/v1/object?fdAlias=${name}`
+  if (work === 'bulk') return [{ method: 'POST', path, body: JSON.stringify(Array.from({ length: bulkObjects }, car)) }]
+  if (work === 'create')
+    return Array.from({ length: writes }, () => ({ method: 'POST', path, body: JSON.stringify(car()) }))
+  if (work === 'delete') return paths.map((one) => ({ method: 'DELETE', path: one }))
+  return paths.map((one) => {
+    return { method: 'PUT', path: one, body: JSON.stringify({ attributes: { year: ++made % 100 } }) }
+  })
+}
+
+/** Of the cars that were made from that one on. */
+async function pathsFrom({ url }: ChildServer, name: Setting, first: number): Promise<readonly string[]> {
+  const licenses = Array.from({ length: writes }, (_, nth) => `'AB ${first + nth}'`)
+  const query = `FROM Car WHERE license IN LIST{${licenses.join()}} RETURN $$ID AS oid`
+  const rows = (await ask(url, `/v1/query?fdAlias=${name}`, { query })) as readonly { readonly oid: string }[]
+  if (rows.length !== writes) throw new Error(`${rows.length} of ${writes} cars are found`)
+  return rows.map(({ oid }) => `/v1/object/${oid}?fdAlias=${name}`)
 }

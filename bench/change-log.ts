@@ -1,14 +1,16 @@
-/** What the change log costs while nobody listens: the same writes with and without it, in turns, as CPU. Run: node --import tsx bench/change-log.ts [writes at once] */
+/** What the change log costs while nobody listens: the same writes with and without it, in turns, as CPU. Run: node --import tsx bench/change-log.ts [writes at once] [rounds] */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FederatedDatabase, openStore } from '@ashlar/engine'
 
-const rounds = 14
-const singles = Number(process.argv[2] ?? 1) > 1 ? 1_600 : 120
 /** Writes that are under way at once. */
 const atOnce = Number(process.argv[2] ?? 1)
-const bulkObjects = 5_000
+const rounds = Number(process.argv[3] ?? 60)
+const singles = atOnce > 1 ? 640 : 40
+const bulkObjects = 2_000
+/** Those in which functions are compiled, and the trees grow to three levels. */
+const warmRounds = 4
 const directory = mkdtempSync(join(tmpdir(), 'ashlar-change-log-'))
 
 type Setting = 'off' | 'on'
@@ -37,57 +39,61 @@ async function cpuOf(work: () => Promise<unknown>): Promise<number> {
   return user + system
 }
 
-async function round(fd: FederatedDatabase): Promise<Record<Work, number>> {
-  const oids: string[] = []
-  const inTurns = async (act: (nth: number) => Promise<unknown>): Promise<void> => {
-    let next = 0
-    const worker = async (): Promise<void> => {
-      while (next < singles) await act(next++)
-    }
-    await Promise.all(Array.from({ length: atOnce }, worker))
+interface Side {
+  readonly fd: FederatedDatabase
+  oids: string[]
+}
+
+async function inTurns(act: (nth: number) => Promise<unknown>): Promise<void> {
+  let next = 0
+  const worker = async (): Promise<void> => {
+    while (next < singles) await act(next++)
   }
-  const each = (act: (oid: string) => Promise<unknown>) => () => inTurns((nth) => act(oids[nth] as string))
-  return {
-    create: await cpuOf(() => inTurns(async () => oids.push(await fd.createObject('Car', carOf())))),
-    update: await cpuOf(each((oid) => fd.updateObject(oid, { year: ++made % 100 }))),
-    delete: await cpuOf(each((oid) => fd.deleteObject(oid))),
-    bulk: await cpuOf(() =>
-      fd.createObjects(Array.from({ length: bulkObjects }, () => ({ class: 'Car', attributes: carOf() })) as never),
-    ),
-  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+}
+
+async function doWork({ fd, oids }: Side, work: Work): Promise<unknown> {
+  if (work === 'create') return inTurns(async () => oids.push(await fd.createObject('Car', carOf())))
+  if (work === 'update') return inTurns((nth) => fd.updateObject(oids[nth] as string, { year: ++made % 100 }))
+  if (work === 'delete') return inTurns((nth) => fd.deleteObject(oids[nth] as string))
+  const cars = Array.from({ length: bulkObjects }, () => ({ class: 'Car', attributes: carOf() }))
+  return fd.createObjects(cars as never)
 }
 
 try {
-  const fds = { off: await open('off'), on: await open('on') }
+  const sides: Record<Setting, Side> = {
+    off: { fd: await open('off'), oids: [] },
+    on: { fd: await open('on'), oids: [] },
+  }
   const ratios: Record<Work, number[]> = { create: [], update: [], delete: [], bulk: [] }
   const micros: Record<Setting, Record<Work, number>> = {
     off: { create: 0, update: 0, delete: 0, bulk: 0 },
     on: { create: 0, update: 0, delete: 0, bulk: 0 },
   }
-  for (let nth = 0; nth < rounds; nth++) {
-    const first: Setting = nth % 2 === 0 ? 'off' : 'on'
-    const taken = { [first]: await round(fds[first]) } as Record<Setting, Record<Work, number>>
-    const second: Setting = first === 'off' ? 'on' : 'off'
-    taken[second] = await round(fds[second])
-    // The first rounds are those in which functions are compiled.
-    if (nth < 2) continue
+  for (let nth = 0; nth < rounds + warmRounds; nth++) {
+    const order: readonly Setting[] = nth % 2 === 0 ? ['off', 'on'] : ['on', 'off']
+    for (const { oids } of Object.values(sides)) oids.length = 0
+    // Close to each other, since what else the machine does comes and goes.
     for (const work of Object.keys(ratios) as Work[]) {
-      ratios[work].push(taken.on[work] / taken.off[work])
-      micros.off[work] += taken.off[work]
-      micros.on[work] += taken.on[work]
+      const taken = { off: 0, on: 0 }
+      for (const setting of order) taken[setting] = await cpuOf(() => doWork(sides[setting], work))
+      if (nth < warmRounds) continue
+      ratios[work].push(taken.on / taken.off)
+      for (const setting of order) micros[setting][work] += taken[setting]
     }
   }
   for (const [work, all] of Object.entries(ratios) as [Work, number[]][]) {
     const sorted = all.sort((one, other) => one - other)
-    const count = (rounds - 2) * (work === 'bulk' ? bulkObjects : singles)
+    const count = rounds * (work === 'bulk' ? bulkObjects : singles)
     const each = (setting: Setting): string => (micros[setting][work] / count).toFixed(1)
     const median = sorted[Math.floor(sorted.length / 2)] as number
     process.stdout.write(
       `${work.padEnd(8)} off ${each('off')} us, on ${each('on')} us, ratio: median ${median.toFixed(3)}, `,
     )
-    process.stdout.write(`${sorted[0]?.toFixed(3)} to ${sorted.at(-1)?.toFixed(3)}\n`)
+    const quartile = (nth: number): string => (sorted[Math.floor((nth * sorted.length) / 4)] as number).toFixed(3)
+    process.stdout.write(`half of them ${quartile(1)} to ${quartile(3)}\n`)
   }
-  for (const fd of Object.values(fds)) {
+  for (const { fd } of Object.values(sides)) {
     process.stdout.write(`${fd.alias}: ${(fd.store.fileBytes?.() ?? 0) / 2 ** 20} MiB\n`)
     await fd.close()
   }
