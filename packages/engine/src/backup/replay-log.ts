@@ -1,6 +1,7 @@
 /** What incremental backups have of the change log, commit after commit. */
 import type { CancelSignal } from '../cancel-signal.ts'
-import { type LoggedChange, logEntryBody, loggedChanges, readLogHeader } from '../change-log/log-entry.ts'
+import { logEntryBody, loggedChanges, readLogHeader } from '../change-log/log-entry.ts'
+import type { LoggedChange } from '../change-log/logged-change.ts'
 import { appendedNumber } from '../store/append.ts'
 import type { Bytes } from '../store/store.ts'
 import { type EntryFileSummary, readEntryFile } from './entry-file.ts'

@@ -9,7 +9,7 @@ import { parsePosition, positionText } from '../changes/log-position.ts'
 import { restoredSessionsSkipped } from '../limits.ts'
 import { decodeCounters, encodeCounters } from '../schema/catalog-codec.ts'
 import { CopyClaim } from '../storage/copy-claim.ts'
-import { encodeFormatVersion, storageFormat } from '../storage/storage-format.ts'
+import { earliestAlike, encodeFormatVersion, storageFormat } from '../storage/storage-format.ts'
 import { reasonOf } from '../store/lmdb/file-failure.ts'
 import type { Bytes, Change, Snapshot, Store } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
@@ -314,7 +314,9 @@ function refuseFormat(chain: readonly Manifest[]): void {
   const latest = chain.find((one) => one.storageFormat > storageFormat.version)
   if (latest !== undefined)
     throw new Error(`The backup ${latest.name} is of a later version of Ashlar; use that one, or a later one.`)
-  if (chain.some((one) => one.storageFormat !== chain[0]?.storageFormat))
+  const earliest = Math.min(...chain.map((one) => one.storageFormat))
+  // What the alike ones hold means the same in the backups as well.
+  if (earliest < earliestAlike && chain.some((one) => one.storageFormat !== earliest))
     throw new Error('The backups are of different storage formats; restore one by its file.')
 }
 

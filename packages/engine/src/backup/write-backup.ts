@@ -7,15 +7,16 @@ import { isCopied } from '../bytes/key-layout.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { countersKey } from '../catalog/catalog-keys.ts'
-import { epochPrefix, readLogKey } from '../change-log/log-keys.ts'
+import { epochPrefix } from '../change-log/log-keys.ts'
 import { lastNumberIn, truncatedNumberIn } from '../changes/read-log.ts'
 import { backupSettlingMsMax, betweenSettlingLooksMs } from '../limits.ts'
 import { decodeCounters } from '../schema/catalog-codec.ts'
 import { refuseUnfinishedIn } from '../storage/copy-claim.ts'
 import { decodeFormatVersion, formatVersionKey, storageFormat } from '../storage/storage-format.ts'
 import { appendedKey } from '../store/append.ts'
+import { scanAppended } from '../store/append-blocks.ts'
 import { reasonOf } from '../store/lmdb/file-failure.ts'
-import type { KeyRange, SettledNumbers, Snapshot, Store } from '../store/store.ts'
+import type { SettledNumbers, Snapshot, Store } from '../store/store.ts'
 import {
   type BackupPlace,
   backupPlace,
@@ -90,7 +91,6 @@ export async function withBackupsLocked<T>(
 
 interface Contents {
   readonly changeLog?: LogRange
-  readonly range: KeyRange
   readonly storageFormat: number
 }
 
@@ -126,8 +126,10 @@ export class BackupWriter {
       const isolation = hasConsistentSnapshots ? 'readOnly' : 'consistent'
       const snapshot = await this.store.snapshot({ isolation, isCounted: !isIncremental, isLong: true })
       try {
-        const { range, ...contents } = await this.contentsOf(snapshot, numbers, base)
-        await this.copy(snapshot, range, writer)
+        const contents = await this.contentsOf(snapshot, numbers, base)
+        const { changeLog } = contents
+        if (isIncremental && changeLog !== undefined) await this.copyLog(snapshot, changeLog, writer)
+        else await this.copy(snapshot, writer)
         const ofBase = base === undefined ? {} : { base: { name: base.name, id: base.id } }
         return { name, id: randomUUID(), kind, store: location, at, ...contents, ...ofBase } as const
       } finally {
@@ -171,7 +173,7 @@ export class BackupWriter {
     const from = numbers?.settled ?? stored
     if (base?.changeLog === undefined) {
       const changeLog = { epoch, from, to: Math.max(from, stored) }
-      return { range: {}, storageFormat: format, ...(epoch === 0 ? {} : { changeLog }) }
+      return { storageFormat: format, ...(epoch === 0 ? {} : { changeLog }) }
     }
     if (epoch === 0)
       throw new NoIncremental('the store keeps no change log; turn it on (changeLog), and make a full backup')
@@ -181,8 +183,7 @@ export class BackupWriter {
       throw new NoIncremental(`the change log was turned off since the latest backup; ${fullFirst}`)
     if ((await truncatedNumberIn(snapshot, epoch)) > since)
       throw new NoIncremental(`the change log no longer reaches back to the latest backup (changeLogMs); ${fullFirst}`)
-    const range = logRange(epoch, since, from)
-    return { range, storageFormat: format, changeLog: { epoch, from: since, to: Math.max(from, since) } }
+    return { storageFormat: format, changeLog: { epoch, from: since, to: Math.max(from, since) } }
   }
 
   /** An incremental backup has all that was acknowledged before it began: it waits for earlier commits that are under way. */
@@ -200,21 +201,39 @@ export class BackupWriter {
     }
   }
 
-  private async copy(snapshot: Snapshot, range: KeyRange, writer: EntryFileWriter): Promise<void> {
-    const { signal, onProgress, isIncremental = false } = this.options
+  private async copy(snapshot: Snapshot, writer: EntryFileWriter): Promise<void> {
+    const { signal, onProgress } = this.options
     const total = snapshot.entryCount
     let done = 0
     const add = (key: Uint8Array, value: Uint8Array): undefined => {
       // The log of a full backup is of no use: what is restored begins another.
-      if (!isIncremental && (!isCopied(key) || key[0] === keySpace.log)) return
+      if (!isCopied(key) || key[0] === keySpace.log) return
       this.count(key)
       writer.add(key, value)
     }
-    for await (const batch of snapshot.scan(range, add)) {
+    for await (const batch of snapshot.scan({}, add)) {
       signal?.throwIfAborted()
       done += batch.length
       await writer.flushIfDue()
       onProgress?.('writing', done, total)
+    }
+  }
+
+  /** Commit by commit, however the store keeps them. */
+  private async copyLog(snapshot: Snapshot, { epoch, from, to }: LogRange, writer: EntryFileWriter): Promise<void> {
+    const { signal, onProgress } = this.options
+    const prefix = epochPrefix(epoch)
+    let done = 0
+    for await (const batch of scanAppended(snapshot, prefix, from + 1, to)) {
+      for (const { number, part, value } of batch) {
+        signal?.throwIfAborted()
+        if (number !== this.lastCommit) this.counts.commits++
+        this.lastCommit = number
+        writer.add(appendedKey(prefix, number, part, value.length), value)
+        await writer.flushIfDue()
+      }
+      done += batch.length
+      onProgress?.('writing', done, undefined)
     }
   }
 
@@ -223,11 +242,6 @@ export class BackupWriter {
     if (key[0] === keySpace.object) counts.objects++
     else if (key[0] === keySpace.link) counts.links++
     else if (key[0] === keySpace.index) counts.indexEntries++
-    else if (key[0] === keySpace.log) {
-      const { number } = readLogKey(key)
-      if (number !== this.lastCommit) counts.commits++
-      this.lastCommit = number
-    }
   }
 
   private async writeFiles(
@@ -278,12 +292,6 @@ export class BackupWriter {
 }
 
 const fullFirst = 'make a full backup first'
-
-/** Of the commits behind `since`, up to `last`. */
-function logRange(epoch: number, since: number, last: number): KeyRange {
-  const key = (number: number): Buffer => appendedKey(epochPrefix(epoch), number + 1, Buffer.alloc(0))
-  return { from: key(since), to: key(Math.max(since, last)) }
-}
 
 async function writeDurably(path: string, text: string): Promise<void> {
   await writeFile(path, text, { mode: 0o600 })

@@ -98,7 +98,7 @@ export const keyLayout: readonly KeyPart[] = [
   {
     prefix: [log, 0],
     rest: 'epoch (4), commit number (8), part (4), length (4)',
-    holds: 'what a commit has changed',
+    holds: 'what a commit has changed, or several',
     isCopied: true,
   },
   {

@@ -1,21 +1,17 @@
 /** The values of the change log: what a commit changed, as entries of the store before and after. Part of the storage format. */
 import { catalogPart } from '../bytes/key-layout.ts'
 import { keySpace } from '../bytes/key-space.ts'
-import { assert } from '../errors.ts'
-import type { AppendedEntry, Bytes, Change } from '../store/store.ts'
-import { logSuffix } from './log-keys.ts'
-
-/** A change of one entry, as it is logged. */
-export interface LoggedChange {
-  readonly key: Bytes
-  /**
-   * What the entry held: of a record always. Of a link that is removed, what was known of it: empty where that was nothing, absent where it goes with
-   * its object.
-   */
-  readonly before: Bytes | undefined
-  /** Absent where the entry is removed. */
-  readonly after: Bytes | undefined
-}
+import type { Sequence } from '../store/sequence.ts'
+import type { Bytes, Change } from '../store/store.ts'
+import {
+  ChangeReader,
+  changeBytesMax,
+  type LoggedChange,
+  longChangeParts,
+  writeChange,
+  writeUint16,
+  writeUint32,
+} from './logged-change.ts'
 
 /** A change in a transaction; `before` as above. */
 export type ChangeFrom = Change & { readonly before?: Bytes | undefined }
@@ -29,36 +25,32 @@ const headerBytes = 7
 const isLastFlag = 1
 const isContinuedFlag = 2
 
-const tagBefore = 1
-const tagAfter = 2
-
 const changesAtOnce = 1_000
+/** Of a commit that is logged at once. */
+const fewChanges = 32
+const nothing: readonly Bytes[] = []
 
-/** Whether a change of the entry is logged: records, links and the catalog are; the rest follows from them, or belongs to processes. */
-function isLogged(key: Bytes): boolean {
-  const [space, part] = key
-  if (space === keySpace.object || space === keySpace.link) return true
-  return space === keySpace.catalog && part !== undefined && part <= catalogPart.index
+/** Whether it is logged: changes of records, links and the catalog are; the rest follows from them, or belongs to processes. */
+function isLogged({ key, kind, before }: ChangeFrom): boolean {
+  const space = key[0]
+  // Not where it was made and is removed by the same transaction.
+  if (space === keySpace.object) return kind === 'put' || before !== undefined
+  return space === keySpace.link || (space === keySpace.catalog && (key[1] as number) <= catalogPart.index)
 }
 
 /**
- * The entries that log a commit; none where nothing of it is logged. The catalog comes first, the rest in the order of the changes. `now`: milliseconds
+ * The values that log a commit; none where nothing of it is logged. The catalog comes first, the rest in the order of the changes. `now`: milliseconds
  * since 1970. In pieces where there are many changes, or long ones.
  */
-export function* logEntries(
-  changes: Iterable<ChangeFrom>,
-  now: number,
-): Generator<undefined, AppendedEntry[], undefined> {
+export function* logValues(changes: Iterable<ChangeFrom>, now: number): Generator<undefined, Bytes[], undefined> {
   const writer = new EntryWriter(now)
   let steps = 0
   const others: LoggedChange[] = []
   for (const change of changes) {
     if (++steps % changesAtOnce === 0) yield
+    if (!isLogged(change)) continue
     const { key, before } = change
-    if (!isLogged(key)) continue
     const after = change.kind === 'put' ? change.value : undefined
-    // Made and removed by the same transaction.
-    if (after === undefined && before === undefined && key[0] === keySpace.object) continue
     if (key[0] !== keySpace.catalog) {
       others.push({ key, before, after })
       continue
@@ -74,11 +66,36 @@ export function* logEntries(
   return yield* writer.end()
 }
 
+/** Where a value is made before it is known how long it is. */
+const scratch = Buffer.allocUnsafeSlow(entryBytes)
+
+/** The same at once; undefined where that is not possible: where there is much, or something of the catalog, which comes first. */
+export function logValuesOfFew(changes: Sequence<ChangeFrom>, now: number): readonly Bytes[] | undefined {
+  if (changes.length > fewChanges) return undefined
+  let at = writeHeader(scratch, now)
+  for (const change of changes) {
+    if (!isLogged(change)) continue
+    const { key, before } = change
+    const after = change.kind === 'put' ? change.value : undefined
+    if (key[0] === keySpace.catalog || at + changeBytesMax(key, before, after) > scratch.length) return undefined
+    at = writeChange(scratch, at, key, before, after)
+  }
+  if (at === headerBytes) return nothing
+  scratch[0] = isLastFlag
+  return [Buffer.from(scratch.subarray(0, at))]
+}
+
+/** Returns where it ends. */
+function writeHeader(to: Buffer, now: number, flags = 0): number {
+  to[0] = flags
+  return writeUint32(to, writeUint16(to, 1, Math.floor(now / 2 ** 32)), now % 2 ** 32)
+}
+
 type Pieces = Generator<undefined, void, undefined>
 
 class EntryWriter {
   private readonly now: number
-  private readonly entries: AppendedEntry[] = []
+  private readonly values: Buffer[] = []
   private pending: LoggedChange[] = []
   private bytes = 0
 
@@ -88,57 +105,48 @@ class EntryWriter {
 
   /** What is still to be done before the next is added, where that is long. */
   add(key: Bytes, before: Bytes | undefined, after: Bytes | undefined): Pieces | undefined {
-    const bytes = bytesOf(key, before, after)
+    const bytes = changeBytesMax(key, before, after)
     const flushed = this.bytes > 0 && this.bytes + bytes > entryBytes ? this.flush() : undefined
     this.pending.push({ key, before, after })
     this.bytes += bytes
     return flushed
   }
 
-  *end(): Generator<undefined, AppendedEntry[], undefined> {
+  *end(): Generator<undefined, Bytes[], undefined> {
     const flushed = this.flush()
     if (flushed !== undefined) yield* flushed
-    const last = this.entries.at(-1)
-    if (last !== undefined) (last.value as Buffer)[0] = (last.value[0] as number) | isLastFlag
-    return this.entries
+    const last = this.values.at(-1)
+    if (last !== undefined) last[0] = (last[0] as number) | isLastFlag
+    return this.values
   }
 
   private flush(): Pieces | undefined {
     const { pending, bytes } = this
     this.pending = []
     this.bytes = 0
-    if (pending.length === 0) return undefined
-    if (headerBytes + bytes > entryBytesMax) return this.pushInPieces(pending, bytes)
+    const [first] = pending
+    if (first === undefined) return undefined
+    // Of several changes, none takes so much.
+    if (headerBytes + bytes > entryBytesMax) return this.pushInPieces(first, bytes)
     const value = Buffer.allocUnsafe(headerBytes + bytes)
-    let at = this.writeHeader(value, 0)
-    for (const { key, before, after } of pending) {
-      value[at] = tagsOf(before, after)
-      at = value.writeUInt16BE(key.length, at + 1)
-      value.set(key, at)
-      at += key.length
-      for (const one of [before, after]) {
-        if (one === undefined) continue
-        at = value.writeUInt32BE(one.length, at)
-        value.set(one, at)
-        at += one.length
-      }
-    }
-    this.push(value)
+    let at = writeHeader(value, this.now)
+    for (const { key, before, after } of pending) at = writeChange(value, at, key, before, after)
+    this.values.push(value.subarray(0, at))
     return undefined
   }
 
   /** A long change, in several entries. */
-  private *pushInPieces(changes: readonly LoggedChange[], bytes: number): Pieces {
+  private *pushInPieces(change: LoggedChange, bytes: number): Pieces {
     let left = bytes
     let value = Buffer.allocUnsafe(entryBytesMax)
-    let at = this.writeHeader(value, 0)
-    for (const part of partsOf(changes)) {
+    let at = writeHeader(value, this.now)
+    for (const part of longChangeParts(change)) {
       for (let from = 0; from < part.length; ) {
         if (at === value.length) {
-          this.push(value)
+          this.values.push(value)
           yield
           value = Buffer.allocUnsafe(headerBytes + Math.min(left, entryBytesMax))
-          at = this.writeHeader(value, isContinuedFlag)
+          at = writeHeader(value, this.now, isContinuedFlag)
         }
         const to = Math.min(part.length, from + value.length - at)
         value.set(part.subarray(from, to), at)
@@ -147,44 +155,8 @@ class EntryWriter {
         from = to
       }
     }
-    this.push(value)
+    this.values.push(value)
   }
-
-  /** Returns where the rest begins. */
-  private writeHeader(value: Buffer, flags: number): number {
-    value[0] = flags
-    return value.writeUIntBE(this.now, 1, 6)
-  }
-
-  private push(value: Buffer): void {
-    this.entries.push({ suffix: logSuffix(this.entries.length, value.length), value })
-  }
-}
-
-/** The bytes of the changes, one after the other. */
-function* partsOf(changes: readonly LoggedChange[]): Generator<Bytes> {
-  for (const { key, before, after } of changes) {
-    const head = Buffer.allocUnsafe(3)
-    head[0] = tagsOf(before, after)
-    head.writeUInt16BE(key.length, 1)
-    yield head
-    yield key
-    for (const one of [before, after]) {
-      if (one === undefined) continue
-      const length = Buffer.allocUnsafe(4)
-      length.writeUInt32BE(one.length)
-      yield length
-      yield one
-    }
-  }
-}
-
-function tagsOf(before: Bytes | undefined, after: Bytes | undefined): number {
-  return (before === undefined ? 0 : tagBefore) | (after === undefined ? 0 : tagAfter)
-}
-
-function bytesOf(key: Bytes, before: Bytes | undefined, after: Bytes | undefined): number {
-  return 3 + key.length + (before === undefined ? 0 : 4 + before.length) + (after === undefined ? 0 : 4 + after.length)
 }
 
 export interface LogEntryHeader {
@@ -211,23 +183,9 @@ export function logEntryBody(value: Bytes): Buffer {
   return Buffer.from(value.buffer, value.byteOffset, value.length).subarray(headerBytes)
 }
 
-/** The changes of an entry, put together with those that continue it. The bytes of changes are views of it. */
+/** The changes of an entry, put together with those that continue it. */
 export function* loggedChanges(body: Buffer): Generator<LoggedChange, undefined, undefined> {
-  for (let at = 0; at < body.length; ) {
-    const tag = body[at] as number
-    const keyLength = body.readUInt16BE(at + 1)
-    at += 3
-    const key = body.subarray(at, at + keyLength)
-    at += keyLength
-    const read = (bit: number): Buffer | undefined => {
-      if ((tag & bit) === 0) return undefined
-      const length = body.readUInt32BE(at)
-      const value = body.subarray(at + 4, at + 4 + length)
-      at += 4 + length
-      return value
-    }
-    yield { key, before: read(tagBefore), after: read(tagAfter) }
-    assert(at <= body.length, 'an entry of the change log holds its changes whole')
-  }
+  const reader = new ChangeReader(body)
+  while (!reader.isAtEnd) yield reader.next()
   return undefined
 }

@@ -2,7 +2,7 @@
 import { RequestMemory } from '../budget/request-memory.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
-import type { LoggedChange } from '../change-log/log-entry.ts'
+import type { LoggedChange } from '../change-log/logged-change.ts'
 import { AshlarError } from '../errors.ts'
 import { changesPageBytes, changesReadBytes } from '../limits.ts'
 import type { ScriptContext } from '../query/execute/statement-context.ts'

@@ -3,7 +3,7 @@
 import { catalogPart } from '../bytes/key-layout.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import { numberOfCatalogKey } from '../catalog/catalog-keys.ts'
-import type { LoggedChange } from '../change-log/log-entry.ts'
+import type { LoggedChange } from '../change-log/logged-change.ts'
 import { keyOfMapEntry, mapKeyCodec } from '../links/map-entries.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { attributeOfKey, kindOfKey, linkKind, ownerOfKey, positionOfKey, targetOfKey } from '../records/link-keys.ts'

@@ -6,7 +6,8 @@ import { readLogHeader } from '../change-log/log-entry.ts'
 import { epochPrefix, type LogKey, logPrefix, readLogKey, truncatedKey } from '../change-log/log-keys.ts'
 import { isOutOfReach } from '../errors.ts'
 import { type EngineLimits, logEntriesRemovedMax } from '../limits.ts'
-import { appendedKey, appendedRange } from '../store/append.ts'
+import { appendedRange, firstAppendedKey } from '../store/append.ts'
+import { scanAppended } from '../store/append-blocks.ts'
 import type { Bytes, Change, KeyRange, Precondition, Store } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
@@ -77,7 +78,7 @@ export class LogRemoval {
     this.marks = this.marks.filter(({ number }) => number > removed)
     const end = Math.min(last - 1, settled)
     await this.measure(end)
-    const upTo = Math.max(this.byBytes(), await this.byAge(now - this.limits.changeLogMs, end))
+    const upTo = Math.max(this.byBytes(), await this.byAge(now - this.limits.changeLogMs, removed, end))
     if (upTo > removed) await this.removeUpTo(Math.min(upTo, end), removed)
   }
 
@@ -108,14 +109,13 @@ export class LogRemoval {
     return 0
   }
 
-  /** Up to where commits are older, by the clock of who made them. */
-  private async byAge(oldest: number, end: number): Promise<number> {
+  /** Up to where commits are older, by the clock of who made them. `removed`: those are gone already. */
+  private async byAge(oldest: number, removed: number, end: number): Promise<number> {
     return withSnapshot(this.store, async (snapshot) => {
       let last = 0
-      const read = (key: Bytes, value: Bytes) => ({ number: readLogKey(key).number, at: readLogHeader(value).at })
-      for await (const batch of snapshot.scan(this.numbers(1, end), read, { batch: 100 })) {
-        for (const { number, at } of batch) {
-          if (at >= oldest) return last === number ? last - 1 : last
+      for await (const batch of scanAppended(snapshot, epochPrefix(this.epoch), removed + 1, end)) {
+        for (const { number, value } of batch) {
+          if (readLogHeader(value).at >= oldest) return last === number ? last - 1 : last
           last = number
         }
         if (this.stopping.signal.aborted) return last
@@ -124,7 +124,10 @@ export class LogRemoval {
     })
   }
 
-  /** Which commits are gone is noted with the first of them: who follows is told so before anything is missing. */
+  /**
+   * Which commits are gone is noted with the first of them: who follows is told so before anything is missing. An entry that holds later ones as well stays
+   * until these are gone.
+   */
   private async removeUpTo(number: number, removed: number): Promise<void> {
     const key = truncatedKey(this.epoch)
     const value = Buffer.alloc(8)
@@ -160,8 +163,8 @@ export class LogRemoval {
 
   private numbers(first: number, last: number): KeyRange {
     const prefix = epochPrefix(this.epoch)
-    const from = appendedKey(prefix, first, Buffer.alloc(0))
-    const to = last < first ? from : appendedKey(prefix, last + 1, Buffer.alloc(0))
+    const from = firstAppendedKey(prefix, first)
+    const to = last < first ? from : firstAppendedKey(prefix, last + 1)
     return { from, to: Buffer.compare(to, appendedRange(prefix).to) < 0 ? to : appendedRange(prefix).to }
   }
 }

@@ -1,31 +1,23 @@
 /** The change log as it is stored, commit after commit. */
-import { type LoggedChange, logEntryBody, loggedChanges, readLogHeader } from '../change-log/log-entry.ts'
-import { epochPrefix, type LogKey, logSuffix, readLogKey, truncatedKey } from '../change-log/log-keys.ts'
+import { logEntryBody, loggedChanges, readLogHeader } from '../change-log/log-entry.ts'
+import { epochPrefix, readLogKey, truncatedKey } from '../change-log/log-keys.ts'
+import type { LoggedChange } from '../change-log/logged-change.ts'
 import { AshlarError } from '../errors.ts'
-import { appendedKey, appendedRange } from '../store/append.ts'
-import type { Bytes, KeyRange, Snapshot } from '../store/store.ts'
+import { appendedRange } from '../store/append.ts'
+import { type AppendedValue, scanAppended } from '../store/append-blocks.ts'
+import type { Bytes, Snapshot } from '../store/store.ts'
 import { type LogPosition, positionText } from './log-position.ts'
 
 /** Changes of one commit that are logged together; a small commit has one part. */
-export interface LogPart extends Pick<LogKey, 'epoch' | 'number' | 'part'> {
+export interface LogPart extends Omit<AppendedValue, 'value'> {
+  readonly epoch: number
   /** When the commit was made, by the clock of who made it: milliseconds since 1970. */
   readonly at: number
   readonly isLast: boolean
-  /** Of all its entries. */
+  /** Of all its values. */
   readonly bytes: number
   /** To be walked through once. */
   changes(): Generator<LoggedChange, undefined, undefined>
-}
-
-/** Parts of a batch of a scan. */
-const partsAtOnce = 64
-
-/** The key from which the log goes on behind the position; a part that is not told to its end is read again. */
-function keyAfter({ epoch, number, within }: LogPosition): Buffer {
-  const prefix = epochPrefix(epoch)
-  return within === undefined
-    ? appendedKey(prefix, number + 1, Buffer.alloc(0))
-    : appendedKey(prefix, number, logSuffix(within.part, 0))
 }
 
 /** The parts behind a position, up to the commit of the last number. Throws MalformedRequest for a position within a change, which was never told. */
@@ -34,27 +26,23 @@ export async function* logParts(
   after: LogPosition,
   lastNumber: number,
 ): AsyncGenerator<LogPart, undefined, undefined> {
-  const prefix = epochPrefix(after.epoch)
-  const to =
-    lastNumber >= Number.MAX_SAFE_INTEGER
-      ? appendedRange(prefix).to
-      : appendedKey(prefix, lastNumber + 1, Buffer.alloc(0))
-  const range: KeyRange = { from: keyAfter(after), to }
-  let begun: { readonly key: LogKey; readonly values: Bytes[] } | undefined
-  const read = (key: Bytes, value: Bytes) => ({ key: readLogKey(key), value: Buffer.from(value) })
-  for await (const batch of snapshot.scan(range, read, { batch: partsAtOnce })) {
-    for (const { key, value } of batch) {
-      const { isContinued } = readLogHeader(value)
-      if (isContinued && begun !== undefined) {
-        begun.values.push(value)
-        continue
+  const { epoch, number, within } = after
+  let begun: AppendedValue[] = []
+  const first = within === undefined ? number + 1 : number
+  for await (const batch of scanAppended(snapshot, epochPrefix(epoch), first, lastNumber)) {
+    for (const one of batch) {
+      // A part that is not told to its end is read again.
+      if (one.number === number && one.part < (within?.part ?? 0)) continue
+      const { isContinued } = readLogHeader(one.value)
+      if (isContinued && begun.length === 0) throw neverTold(after)
+      if (!isContinued && begun.length > 0) {
+        yield partOf(epoch, begun)
+        begun = []
       }
-      if (isContinued) throw neverTold(after)
-      if (begun !== undefined) yield partOf(begun.key, begun.values)
-      begun = { key, values: [value] }
+      begun.push(one)
     }
   }
-  if (begun !== undefined) yield partOf(begun.key, begun.values)
+  if (begun.length > 0) yield partOf(epoch, begun)
   return undefined
 }
 
@@ -62,7 +50,9 @@ function neverTold(position: LogPosition): AshlarError {
   return new AshlarError('MalformedRequest', `'${positionText(position)}' is not a position that was told.`)
 }
 
-function partOf({ epoch, number, part }: LogKey, values: readonly Bytes[]): LogPart {
+function partOf(epoch: number, appended: readonly AppendedValue[]): LogPart {
+  const { number, part } = appended[0] as AppendedValue
+  const values = appended.map(({ value }) => value)
   const { at } = readLogHeader(values[0] as Bytes)
   const { isLast } = readLogHeader(values.at(-1) as Bytes)
   let bytes = 0

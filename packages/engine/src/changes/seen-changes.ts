@@ -3,7 +3,7 @@ import type { CatalogAccess, CatalogAccesses, ShapeAccess } from '../access/cata
 import { mayHide } from '../access/hidden-within.ts'
 import { type Asking, Visibility } from '../access/visibility.ts'
 import { keySpace } from '../bytes/key-space.ts'
-import type { LoggedChange } from '../change-log/log-entry.ts'
+import type { LoggedChange } from '../change-log/logged-change.ts'
 import { AshlarError } from '../errors.ts'
 import type { UserValue } from '../query/values/user.ts'
 import type { AttributeFormat } from '../records/class-format.ts'

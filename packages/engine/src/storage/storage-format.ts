@@ -37,8 +37,11 @@ const toEdges: Migration = { to: 2, step: async () => ({ changes: [] }) }
 /** What a store of format 2 holds means the same in format 3, in which commits may be logged: who does not know that must not commit. */
 const toChangeLog: Migration = { to: 3, step: async () => ({ changes: [] }) }
 
+/** What a store of format 3 holds means the same in format 4, in which the log of several commits may be one entry. */
+const toLogBlocks: Migration = { to: 4, step: async () => ({ changes: [] }) }
+
 /** The format that this program reads and writes. */
-export const storageFormat: StorageFormat = { version: 3, migrations: [toEdges, toChangeLog] }
+export const storageFormat: StorageFormat = { version: 4, migrations: [toEdges, toChangeLog, toLogBlocks] }
 
 /** What stores of this and of later formats, up to the present one, hold means the same: it is checked as it is. */
 export const earliestAlike = 1

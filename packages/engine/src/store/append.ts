@@ -1,25 +1,57 @@
-/** The keys that commits append, and the last number assigned. */
+/** The keys that commits append, and the last number assigned. Part of the storage format. */
 import type { Append, Bytes, Change, KeyRange } from './store.ts'
 
+/** What all prefixes begin with, and few other keys. */
+export const appendSpace = 0x07
 export const appendPrefixBytes = 6
 export const appendNumberBytes = 8
-/** Where in a key what the entry itself adds begins. */
+/** Where in a key the place of the value in its commit begins. */
 export const appendSuffixAt = appendPrefixBytes + appendNumberBytes
+const suffixBytes = 8
+export const appendedKeyBytes = appendSuffixAt + suffixBytes
 
-/** `number`: from 1, below 2^53. */
-export function appendedKey(prefix: Bytes, number: number, suffix: Bytes): Buffer {
-  const key = Buffer.allocUnsafe(appendSuffixAt + suffix.length)
-  key.set(prefix)
-  key.writeUInt32BE(Math.floor(number / 2 ** 32), appendPrefixBytes)
-  key.writeUInt32BE(number % 2 ** 32, appendPrefixBytes + 4)
-  key.set(suffix, appendSuffixAt)
+/** The first key of a commit. `number`: from 1, below 2^53. */
+export function firstAppendedKey(prefix: Bytes, number: number): Buffer {
+  return writeKey(Buffer.allocUnsafe(appendSuffixAt), prefix, number)
+}
+
+/** `part`: of the commit, from 0. `bytes`: of the value, so that keys alone tell how much is there. */
+export function appendedKey(prefix: Bytes, number: number, part: number, bytes: number): Buffer {
+  const key = writeKey(Buffer.allocUnsafe(appendedKeyBytes), prefix, number)
+  writeSuffix(key, part, bytes)
   return key
 }
 
-/** Of a key with a number. */
+function writeKey(key: Buffer, prefix: Bytes, number: number): Buffer {
+  key.set(prefix)
+  key.writeUInt32BE(Math.floor(number / 2 ** 32), appendPrefixBytes)
+  key.writeUInt32BE(number % 2 ** 32, appendPrefixBytes + 4)
+  return key
+}
+
+export function writeSuffix(key: Buffer, part: number, bytes: number): void {
+  key.writeUInt32BE(part, appendSuffixAt)
+  key.writeUInt32BE(bytes, appendSuffixAt + 4)
+}
+
+/** Of a key with a number: of a block, that of its last commit. */
 export function appendedNumber(key: Bytes): number {
-  const bytes = Buffer.from(key.buffer, key.byteOffset, key.length)
-  return bytes.readUInt32BE(appendPrefixBytes) * 2 ** 32 + bytes.readUInt32BE(appendPrefixBytes + 4)
+  return uint32At(key, appendPrefixBytes) * 2 ** 32 + uint32At(key, appendPrefixBytes + 4)
+}
+
+/** Of a whole key; `blockPart` of a block. */
+export function appendedPart(key: Bytes): number {
+  return uint32At(key, appendSuffixAt)
+}
+
+/** What the key says of its value. */
+export function appendedBytes(key: Bytes): number {
+  return uint32At(key, appendSuffixAt + 4)
+}
+
+function uint32At(key: Bytes, at: number): number {
+  const byte = (nth: number): number => key[at + nth] as number
+  return ((byte(0) << 24) | (byte(1) << 16) | (byte(2) << 8) | byte(3)) >>> 0
 }
 
 /** All that is appended under the prefix. No number has its highest bit set. */
@@ -27,6 +59,6 @@ export function appendedRange(prefix: Bytes): Required<KeyRange> {
   return { from: prefix as Bytes, to: Buffer.concat([prefix, Buffer.of(0xff)]) }
 }
 
-export function appendedPuts({ prefix, entries }: Append, number: number): Change[] {
-  return entries.map(({ suffix, value }) => ({ kind: 'put', key: appendedKey(prefix, number, suffix), value }))
+export function appendedPuts({ prefix, values }: Append, number: number): Change[] {
+  return values.map((value, part) => ({ kind: 'put', key: appendedKey(prefix, number, part, value.length), value }))
 }

@@ -1,6 +1,6 @@
 /** The checks of a commit that are common to all drivers: the sizes of keys and values. */
 import { unreachable } from '../errors.ts'
-import { appendPrefixBytes, appendSuffixAt } from './append.ts'
+import { appendedKeyBytes, appendPrefixBytes, appendSpace } from './append.ts'
 import type { Append, Bytes, Change, Commit, Precondition, StoreCapabilities } from './store.ts'
 import { inSlices, type TimeSlice } from './time-slice.ts'
 
@@ -25,12 +25,13 @@ export async function checkInSlices(
   await inSlices(preconditions, (precondition) => checkPrecondition(precondition, limits), slice)
 }
 
-function checkedAppendBytes({ prefix, entries }: Append, limits: Limits): number {
-  if (prefix.length !== appendPrefixBytes) unreachable(`what is appended to has a prefix of ${appendPrefixBytes} bytes`)
+function checkedAppendBytes({ prefix, values }: Append, limits: Limits): number {
+  if (prefix.length !== appendPrefixBytes || prefix[0] !== appendSpace)
+    unreachable(`what is appended to has a prefix of ${appendPrefixBytes} bytes, which begins with ${appendSpace}`)
   let bytes = 0
-  for (const { suffix, value } of entries) {
-    if (value.length > limits.valueBytesMax) unreachable(`a value has at most ${limits.valueBytesMax} bytes`)
-    bytes += appendSuffixAt + suffix.length + value.length
+  for (const { length } of values) {
+    if (length > limits.valueBytesMax) unreachable(`a value has at most ${limits.valueBytesMax} bytes`)
+    bytes += appendedKeyBytes + length
   }
   return bytes
 }

@@ -118,19 +118,15 @@ export type Precondition =
   | { readonly kind: 'range'; readonly range: KeyRange; readonly keys: readonly Bytes[]; readonly rangeLockKey: Bytes }
 
 /**
- * Entries of a log, under `prefix`, the commit's number and a `suffix` each. The store numbers the commits that append when it applies them: of two
- * commits that change a key in common, the later has the greater number, and no number is given twice under one prefix. The last entries that were
- * appended under a prefix are not to be removed while anything is appended to it: some stores go on from them.
+ * Values of a log, under `prefix` and the commit's number. The store numbers the commits that append when it applies them: of two commits that change a
+ * key in common, the later has the greater number, and no number is given twice under one prefix. It may put the single values of several commits into one
+ * entry: see `scanAppended`. The last entry that was appended under a prefix is not to be removed while anything is appended to it: some stores go on
+ * from it.
  */
 export interface Append {
-  /** `appendPrefixBytes`. */
+  /** `appendPrefixBytes`, of which the first is `appendSpace`. */
   readonly prefix: Bytes
-  readonly entries: readonly AppendedEntry[]
-}
-
-export interface AppendedEntry {
-  readonly suffix: Bytes
-  readonly value: Bytes
+  readonly values: readonly Bytes[]
 }
 
 export interface Commit {

@@ -5,7 +5,6 @@ import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Awaitable, Bytes, Store } from '../store/store.ts'
-import { inTurnsIfLong } from '../store/time-slice.ts'
 import { canRetryAfter, preconditionsHold } from '../store/with-snapshot.ts'
 import { AllocationLog, type CommitSize, OwnWriteConflict, Transaction } from './transaction.ts'
 import { Turns } from './turns.ts'
@@ -76,7 +75,7 @@ export async function transact<T>(
         attempt--
         continue
       }
-      const append = transaction.logEpoch === 0 ? undefined : inTurnsIfLong(transaction.append())
+      const append = transaction.append()
       const outcome = await store.commit(transaction.commit(append instanceof Promise ? await append : append))
       if (outcome.isCommitted) {
         onCommitted?.()

@@ -4,7 +4,7 @@ import { SteadyList } from '../budget/steady-list.ts'
 import { SteadyMap, SteadySet } from '../budget/steady-map.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
-import { type ChangeFrom, logEntries } from '../change-log/log-entry.ts'
+import { type ChangeFrom, logValues, logValuesOfFew } from '../change-log/log-entry.ts'
 import { epochPrefix } from '../change-log/log-keys.ts'
 import { AshlarError } from '../errors.ts'
 import { defaultEngineLimits, type EngineLimits } from '../limits.ts'
@@ -22,7 +22,7 @@ import type {
   ReadAnswer,
   Snapshot,
 } from '../store/store.ts'
-import { inParts, openTimeSlice } from '../store/time-slice.ts'
+import { inParts, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
 import { OverlaySnapshot } from './overlay-snapshot.ts'
 import { OwnWrites } from './own-writes.ts'
 
@@ -377,13 +377,19 @@ export class Transaction {
     }
   }
 
-  /** What the commit appends to the change log. In pieces where that is much. */
-  *append(): Generator<undefined, Append | undefined, undefined> {
+  /** What the commit appends to the change log. In turns with others where that is much. */
+  append(): Awaitable<Append | undefined> {
     if (this.logEpoch === 0) return undefined
-    const entries = yield* logEntries(this.changes.all(), Date.now())
-    if (entries.length === 0) return undefined
-    for (const { value } of entries) this.memory?.chargeChange(changeBytes + value.length)
-    return { prefix: epochPrefix(this.logEpoch), entries }
+    const changes = this.changes.all()
+    const now = Date.now()
+    const values = logValuesOfFew(changes, now) ?? inTurnsIfLong(logValues(changes, now))
+    return values instanceof Promise ? values.then((all) => this.appending(all)) : this.appending(values)
+  }
+
+  private appending(values: readonly Bytes[]): Append | undefined {
+    if (values.length === 0) return undefined
+    for (const { length } of values) this.memory?.chargeChange(changeBytes + length)
+    return { prefix: epochPrefix(this.logEpoch), values }
   }
 
   private write(change: ChangeFrom): void {

@@ -1,8 +1,10 @@
 /** Backups: of each kind of store, full and incremental, restored and compared entry by entry with what the store held at that moment. */
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { listBackups } from '../../src/backup/backup-directory.ts'
+import { manifestText } from '../../src/backup/manifest.ts'
 import { checkBackups, planRestore, restoreBackup } from '../../src/backup/restore-backup.ts'
 import { backUpIfDue, dueBackup } from '../../src/backup/scheduled-backup.ts'
 import { backUpStore } from '../../src/backup/write-backup.ts'
@@ -163,9 +165,12 @@ async function sumOf(fd: FederatedDatabase): Promise<unknown> {
 }
 
 describe('incremental backups', () => {
-  it('are restored to each of them, and to each position in between', async () => {
+  it.each([
+    ['of the run', { open: openStoreOfRun }],
+    ['of LMDB, whose log has several commits in an entry,', temporaryLmdb],
+  ] as const)('%s are restored to each of them, and to each position in between', async (_name, kind) => {
     const [directory, moments] = [await temporaryDirectory(), new Map<string, string[]>()]
-    const store = await openStoreOfRun()
+    const store = await kind.open()
     const fd = await begun(store)
     const positionNow = async (): Promise<string> =>
       (await fd.changes.page({ since: 'now', include: 'keys', limit: 1 })).position
@@ -226,6 +231,20 @@ describe('incremental backups', () => {
     const target = await openMemoryStore()
     await restoreBackup(directory, target)
     expect(await contentOf(target)).toEqual([...moments.values()].at(-1))
+    await fd.close()
+  })
+
+  it('go on from one of an earlier storage format, and are restored with it', async () => {
+    const [store, directory] = [await openStoreOfRun(), await temporaryDirectory()]
+    const fd = await begun(store)
+    const { backup } = await fd.backUp(directory)
+    await writeFile(join(directory, `${backup.name}.json`), manifestText({ ...backup, storageFormat: 3 }))
+    await fd.createObject('Model', { name: 'later' })
+    await fd.backUp(directory, { isIncremental: true })
+    const target = await temporaryLmdb.open()
+    expect(await restoreBackup(directory, target)).toMatchObject({ commits: 1 })
+    expect(await contentOf(target)).toEqual(await contentOf(store))
+    await (await expectWhole(target)).close()
     await fd.close()
   })
 

@@ -1,7 +1,7 @@
 /** A change that takes more than an entry of the log is continued in the next ones, each made in a piece of its own. */
 import { expect, it } from 'vitest'
 import { keySpace } from '../../src/bytes/key-space.ts'
-import { type ChangeFrom, logEntries, readLogHeader } from '../../src/change-log/log-entry.ts'
+import { type ChangeFrom, logValues, readLogHeader } from '../../src/change-log/log-entry.ts'
 
 const mebibyte = 1_048_576
 const headerBytes = 7
@@ -29,11 +29,11 @@ it.each([
   const before = beforeBytes === undefined ? undefined : Buffer.alloc(beforeBytes, 'before ')
   const after = Buffer.alloc(afterBytes, 'after ')
   const change: ChangeFrom = { kind: 'put', key, value: after, before }
-  const made = logEntries([change], 1_234)
+  const made = logValues([change], 1_234)
   let pieces = 1
   let step = made.next()
   for (; step.done !== true; step = made.next()) pieces++
-  const entries = step.value.map(({ value }) => Buffer.from(value))
+  const entries = step.value.map((value) => Buffer.from(value))
   const whole = laidOut(before, after)
   expect(Buffer.concat(entries.map((value) => value.subarray(headerBytes))).equals(whole)).toBe(true)
   // The first is as long with its header as the others are without theirs.

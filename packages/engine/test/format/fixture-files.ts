@@ -3,6 +3,9 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { isCopied } from '../../src/bytes/key-layout.ts'
+import { keySpace } from '../../src/bytes/key-space.ts'
+import { appendedKey, appendPrefixBytes } from '../../src/store/append.ts'
+import { appendedValues } from '../../src/store/append-blocks.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { ExampleContent } from './example-database.ts'
 
@@ -33,15 +36,20 @@ export function fixture(name: string): Fixture {
   }
 }
 
-/** Of what is stored for good, in the form of a fixture. */
+/** Of what is stored for good, in the form of a fixture: what a store has put together of the change log is told commit by commit. */
 export async function entriesOf(store: Store): Promise<string[]> {
   const snapshot = await store.snapshot()
   const entries: string[] = []
   const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
-  const write = (key: Uint8Array, value: Uint8Array): string | undefined => {
-    return isCopied(key) ? `${hex(key)} ${hex(value)}` : undefined
+  const write = (key: Uint8Array, value: Uint8Array): string[] => {
+    if (!isCopied(key)) return []
+    if (key[0] !== keySpace.log || key[1] !== 0) return [`${hex(key)} ${hex(value)}`]
+    const prefix = key.subarray(0, appendPrefixBytes)
+    return appendedValues(key, value).map((one) => {
+      return `${hex(appendedKey(prefix, one.number, one.part, one.value.length))} ${hex(one.value)}`
+    })
   }
-  for await (const batch of snapshot.scan({}, write)) entries.push(...batch.filter((entry) => entry !== undefined))
+  for await (const batch of snapshot.scan({}, write)) entries.push(...batch.flat())
   snapshot.release()
   return entries
 }

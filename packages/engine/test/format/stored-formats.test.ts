@@ -23,7 +23,7 @@ import { type ExampleContent, fillExample, readExample } from './example-databas
 import { entriesOf, type Fixture, fixedNow, fixture, postgresFile } from './fixture-files.ts'
 
 const unversioned = fixture('unversioned')
-const earlier = [1, 2].map((version) => ({ version, ...fixture(`format-${version}`) }))
+const earlier = [1, 2, 3].map((version) => ({ version, ...fixture(`format-${version}`) }))
 const present = fixture(`format-${storageFormat.version}`)
 
 afterEach(() => void vi.useRealTimers())
@@ -136,6 +136,15 @@ describe(`the storage format ${storageFormat.version}`, () => {
     await expectWhole(await openStore(`lmdb:${await lmdbOf(present)}`), present.content)
   })
 
+  it('has the same change log in the file of LMDB, whose entries hold several commits', async () => {
+    const store = await openStore(`lmdb:${await lmdbOf(present)}`)
+    expect(await entriesOf(store)).toEqual(present.entries)
+    const snapshot = await store.snapshot({ isCounted: true })
+    expect(snapshot.entryCount).toBeLessThan(present.entries.length)
+    snapshot.release()
+    await store.close()
+  })
+
   it('is read from the tables of PostgreSQL as they were written', async () => {
     const address = await postgresOf(`format-${storageFormat.version}`)
     await expectWhole(await openStore(address), present.content)
@@ -160,6 +169,6 @@ describe('a store of a later format', () => {
     const value = encodeFormatVersion(storageFormat.version + 1)
     await store.commit({ changes: [{ kind: 'put', key: formatVersionKey, value }], preconditions: [] })
     await store.close()
-    await expect(checkStore(address)).rejects.toThrow(/has storage format 4, and this program checks formats 1 to 3/)
+    await expect(checkStore(address)).rejects.toThrow(/has storage format 5, and this program checks formats 1 to 4/)
   })
 })

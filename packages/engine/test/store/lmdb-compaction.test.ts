@@ -2,6 +2,8 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { appendSpace } from '../../src/store/append.ts'
+import { scanAppended } from '../../src/store/append-blocks.ts'
 import { changedKeys } from '../../src/store/lmdb/changed-keys.ts'
 import { metaPages, newerMeta } from '../../src/store/lmdb/check-data-file.ts'
 import { compactLmdbStore } from '../../src/store/lmdb/compact.ts'
@@ -15,7 +17,7 @@ import { ReplacementWatch } from '../../src/store/lmdb/replacement-watch.ts'
 import { verifyLmdbFile } from '../../src/store/lmdb/verify-lmdb-file.ts'
 import { PageOwners } from '../../src/store/lmdb/walk-tree.ts'
 import type { Change, Store } from '../../src/store/store.ts'
-import { commitChanges, entriesIn, entriesOf, pinnedSnapshot, put, remove } from './bytes.ts'
+import { commitChanges, entriesIn, entriesOf, pinnedSnapshot, put, remove, text, withSnapshot } from './bytes.ts'
 import { type Child, startChild } from './children/child.ts'
 import { temporaryDirectory } from './temporary-stores.ts'
 import { seededRandom } from './wrappers/seeded-random.ts'
@@ -27,9 +29,12 @@ const countOnRequest = new URL('./children/count-on-request.ts', import.meta.url
 const random = seededRandom(Number(process.env.ASHLAR_SEED ?? 24))
 const options = { signal: new AbortController().signal }
 
-/** Changes a store at random, and knows what it holds. */
+const prefix = Buffer.of(appendSpace, 0, 0, 0, 0, 1)
+
+/** Changes a store at random, and knows what it holds, and what was appended. */
 class Model {
   readonly values = new Map<string, string>()
+  private readonly appended: string[] = []
   private readonly store: Store
 
   constructor(store: Store) {
@@ -47,7 +52,18 @@ class Model {
       if (isRemoved) this.values.delete(key)
       else this.values.set(key, value)
     }
-    await commitChanges(this.store, ...changes)
+    const value = `${this.appended.length} ${'x'.repeat(random() * 200)}`
+    this.appended.push(value)
+    await this.store.commit({ changes, preconditions: [], append: { prefix, values: [Buffer.from(value)] } })
+  }
+
+  async expectAppended(store: Store): Promise<void> {
+    const found: string[] = []
+    await withSnapshot(store, async (snapshot) => {
+      for await (const batch of scanAppended(snapshot, prefix, 1, Number.MAX_SAFE_INTEGER))
+        found.push(...batch.map(({ value }) => text(value)))
+    })
+    expect(found).toEqual(this.appended)
   }
 
   entries(): string[] {
@@ -128,7 +144,7 @@ describe('what was changed between two states', () => {
         model.values.clear()
       }
       const after = stateOf(directory)
-      const found = [...changedKeys(after, before.tree, after.tree)].map(String)
+      const found = [...changedKeys(after, before.tree, after.tree)].map(String).filter((key) => key.startsWith('key '))
       const all = new Set([...values.keys(), ...model.values.keys()])
       const differing = [...all].filter((key) => values.get(key) !== model.values.get(key)).toSorted(byKey)
       // A value that was written anew is another to the pages where it is long, though it is the same.
@@ -168,6 +184,7 @@ describe('a compaction', () => {
     await expect.poll(() => openedAndDeleted(directory)).toEqual([])
     const entries = await entriesIn(store)
     expectSame(entries, model.entries())
+    await model.expectAppended(store)
     const kept = new Set(entries.map((entry) => entry.split('=')[0]))
     for (const number of acknowledged) expect(kept.has(`third/${String(number).padStart(9, '0')}`)).toBe(true)
     expect(leftIn(directory)).toEqual([])
@@ -216,6 +233,7 @@ describe('a compaction', () => {
       const newcomer = await openLmdbStore(directory)
       await commitChanges(newcomer, put('newcomer', step))
       expectSame(await entriesIn(newcomer), model.entries())
+      await model.expectAppended(newcomer)
       await newcomer.close()
     }
     other.process.kill('SIGKILL')
@@ -224,6 +242,7 @@ describe('a compaction', () => {
     expect(leftIn(directory)).toEqual([])
     const entries = await entriesIn(store)
     expectSame(entries, model.entries())
+    await model.expectAppended(store)
     const kept = new Set(entries.map((entry) => entry.split('=')[0]))
     expect(acknowledged.filter((number) => !kept.has(`first/${String(number).padStart(9, '0')}`))).toEqual([])
     await store.close()
@@ -249,6 +268,7 @@ describe('a compaction', () => {
       await startChild(compacting, [directory, step]).ended
       const next = await openLmdbStore(directory)
       expectSame(await entriesIn(next), model.entries())
+      await model.expectAppended(next)
       await next.close()
       await expectSound(directory)
     }

@@ -2,7 +2,6 @@
  * Applies one commit within a write transaction: at once or, if it is large, in slices between which others have their
  * turn.
  */
-import { appendedNumber, appendedPuts, appendedRange } from '../append.ts'
 import { checkInSlices, type Limits } from '../check-commit.ts'
 import type { CurrentState } from '../check-preconditions.ts'
 import { failedPrecondition, holds } from '../check-preconditions.ts'
@@ -10,10 +9,10 @@ import { DamagedEntry } from '../damaged-entry.ts'
 import type { Sequence } from '../sequence.ts'
 import type { Awaitable, Bytes, Change, Commit, CommitOutcome, KeyRange, Precondition } from '../store.ts'
 import { inSlices, openTimeSlice, type TimeSlice } from '../time-slice.ts'
+import { Appender } from './appender.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
 import { EntryChecks } from './entry-checks.ts'
 import { checksumBytes, lentWithChecksum } from './entry-checksum.ts'
-import { withCursor } from './entry-cursor.ts'
 import type { Environment } from './lmdb-js.ts'
 import { lmdbRange } from './lmdb-range.ts'
 
@@ -31,7 +30,7 @@ export function isLarge({ changes, preconditions, append }: Commit): boolean {
   for (const precondition of preconditions) if (precondition.kind === 'range') operations += precondition.keys.length
   if (operations > operationsAtOnce) return true
   let bytes = 0
-  for (const { value } of append?.entries ?? []) bytes += value.length
+  for (const { length } of append?.values ?? []) bytes += length
   for (const change of changes) if (change.kind === 'put') bytes += change.value.length
   return bytes > bytesAtOnce
 }
@@ -58,8 +57,7 @@ export function applyCommit(
     state.noteWritten(change.key)
     applyChange(environment, change)
   }
-  if (append !== undefined)
-    for (const change of appendedPuts(append, state.nextNumber(append.prefix))) applyChange(environment, change)
+  if (append !== undefined) for (const change of state.appender.append(append)) applyChange(environment, change)
   return { isCommitted: true }
 }
 
@@ -67,11 +65,16 @@ export function applyCommit(
  * The same, with turns for others in between. The write transaction stays open all the while, and nobody else writes; others read
  * what was there before. Throws where a key or value is out of bounds, with nothing changed.
  */
-export async function applyInSlices(environment: Environment, commit: Commit, limits: Limits): Promise<Applied> {
+export async function applyInSlices(
+  environment: Environment,
+  commit: Commit,
+  limits: Limits,
+  state: WriteTransactionState,
+): Promise<Applied> {
   const slice = readingBetween(environment)
   await checkInSlices(commit, limits, slice)
   const { preconditions, changes, append, isAppended } = commit
-  const state = new WriteTransactionState(environment)
+  state.beginCommit(Number.POSITIVE_INFINITY)
   let failed: Precondition | undefined
   try {
     const check = (part: Precondition, whole: Precondition): number | false => {
@@ -96,11 +99,12 @@ export async function applyInSlices(environment: Environment, commit: Commit, li
     await inSlices(changes, (change) => order.add(change), slice)
     ordered = order.all()
   }
-  await inSlices(ordered, (change) => applyChange(environment, change), slice)
-  if (append !== undefined) {
-    const appended = appendedPuts(append, state.nextNumber(append.prefix))
-    await inSlices(appended, (change) => applyChange(environment, change), slice)
+  const change = (one: Change): number => {
+    state.noteWritten(one.key)
+    return applyChange(environment, one)
   }
+  await inSlices(ordered, change, slice)
+  if (append !== undefined) await inSlices(state.appender.append(append), change, slice)
   return { isCommitted: true }
 }
 
@@ -205,15 +209,15 @@ export const tooLarge = Symbol('a commit expects too much to be applied at once'
 export class WriteTransactionState implements CurrentState {
   /** Of values that were read for the commit, so far. */
   bytes = 0
+  readonly appender: Appender
   private readonly environment: Environment
   private bytesMax = Number.POSITIVE_INFINITY
   private keptKey: Bytes | undefined
   private kept: Bytes | undefined
-  /** The number given last by the group. */
-  private numbered: { readonly prefix: Bytes; last: number } | undefined
 
   constructor(environment: Environment) {
     this.environment = environment
+    this.appender = new Appender(environment)
   }
 
   /** From here on, `get` throws `tooLarge` after `bytesMax`. */
@@ -225,6 +229,7 @@ export class WriteTransactionState implements CurrentState {
   get(key: Bytes): Bytes | undefined {
     if (this.bytes > this.bytesMax) throw tooLarge
     if (key === this.keptKey) return this.kept
+    this.appender.meet(key)
     const value = lentValue(this.environment, key, namelessChecks)
     if (value === undefined) return undefined
     this.bytes += value.length
@@ -237,29 +242,20 @@ export class WriteTransactionState implements CurrentState {
 
   /** To be called before a key is written, by whichever commit of the group. */
   noteWritten(key: Bytes): void {
+    this.appender.meet(key)
     const { keptKey } = this
     if (keptKey !== undefined && key.length === keptKey.length && Buffer.compare(key, keptKey) === 0) {
       this.keptKey = undefined
     }
   }
 
-  /** Of the next commit of the group that appends. */
-  nextNumber(prefix: Bytes): number {
-    const { numbered } = this
-    if (numbered !== undefined && Buffer.compare(numbered.prefix, prefix) === 0) return ++numbered.last
-    let last = 0
-    // The key alone: where the value behind it is damaged, whoever reads it is told, and others go on writing.
-    withCursor(this.environment, undefined, (cursor) => {
-      const { to } = appendedRange(prefix)
-      if (!cursor.start(to, true, true)) return
-      const { key } = cursor
-      if (Buffer.compare(key.subarray(0, prefix.length), prefix) === 0) last = appendedNumber(key)
-    })
-    this.numbered = { prefix, last: last + 1 }
-    return last + 1
+  /** To be called once, behind all commits of the group, whatever became of them. */
+  end(): void {
+    this.appender.end()
   }
 
   keys(range: KeyRange, limit: number): Iterable<Bytes> {
+    this.appender.meetRange(range)
     const bounds = lmdbRange(range, false, limit)
     const keys: Bytes[] = []
     if (bounds !== undefined) {

@@ -290,6 +290,7 @@ async function replaceFile(compaction: Compaction, point: Point, begin: number):
   const { data, lock, dataBefore, lockBefore, compacted } = replacementPaths(directory)
   const { entries } = point.tree
   assert(copy.entryCount() === entries, 'a compacted file has as many entries as the store')
+  await copy.putTail(point.snapshot.tail())
   const problem = opened.files.problem()
   if (problem !== undefined) throw new Error(problem)
   await copy.finish(statSync(data))

@@ -2,6 +2,8 @@
 import { chmodSync, chownSync, rmSync, type Stats, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from '../../errors.ts'
+import type { Entry } from '../store.ts'
+import { writeTail } from './appended-tail.ts'
 import { EntryChecks } from './entry-checks.ts'
 import { lentWithChecksum } from './entry-checksum.ts'
 import { openLmdb, syncFile } from './environment.ts'
@@ -95,6 +97,12 @@ export class CompactedCopy {
     return false
   }
 
+  /** What is not in the tree yet, of the state that was followed last. */
+  async putTail(tail: Entry | undefined): Promise<void> {
+    if (tail !== undefined) await this.transaction(() => writeTail(this.environment, tail.key, tail.value))
+  }
+
+  /** Of the tree. */
   entryCount(): number {
     const snapshot = this.snapshot(true)
     snapshot.release()

@@ -36,6 +36,7 @@ export async function openLmdb(directory: string): Promise<LaidOut> {
   return orClosed(root, async () => {
     const opened = openEntries(root, directory)
     throwFailedWrites(opened.environment)
+    throwFailedWrites(root)
     await syncDirectoryAside(directory)
     await syncDirectoryAside(dirname(directory))
     markStore(directory)

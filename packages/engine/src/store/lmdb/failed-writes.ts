@@ -15,6 +15,8 @@ interface KeyEncoding {
   writeKey(key: Bytes, target: Uint8Array & { uint32?: Uint32Array }, start: number): number
 }
 
+type Writing = Pick<Environment, 'put' | 'remove'>
+
 /** LMDB did not write an entry, and did not say why. */
 export class FailedWrite extends Error {
   readonly key: Bytes
@@ -37,7 +39,7 @@ export class FailedWrite extends Error {
 }
 
 /** Replaces `put` and `remove`, which from then on may only be called inside of transactions. Throws FailedWrite. */
-export function throwFailedWrites(environment: Environment): void {
+export function throwFailedWrites(environment: Writing): void {
   const put = environment.put.bind(environment)
   const remove = environment.remove.bind(environment)
   let words: Uint32Array | undefined
@@ -57,7 +59,7 @@ export function throwFailedWrites(environment: Environment): void {
 }
 
 /** The buffer of the instruction that `write` gives, which is that of all others too. */
-function wordsOf(environment: Environment, write: () => unknown): Uint32Array {
+function wordsOf(environment: Writing, write: () => unknown): Uint32Array {
   const encoding = environment as unknown as KeyEncoding
   const { writeKey } = encoding
   let words: Uint32Array | undefined

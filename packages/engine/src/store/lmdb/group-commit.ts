@@ -267,18 +267,29 @@ async function flushGroup({ environment, files, location, checks }: GroupTarget,
 /** Adds to the group what it takes of those that wait, and applies what holds; runs inside a write transaction. */
 function applyGroup(environment: Environment, queue: Queue, attempt: Attempt): Awaitable<void> {
   assertIsSuccessor(environment)
+  const state = new WriteTransactionState(environment)
+  const large = applySmall(environment, queue, attempt, state)
+  return large === undefined ? state.end() : applyLarge(environment, queue, large, attempt, state)
+}
+
+/** Returns the commit that is to be applied in slices instead, where that is the first. */
+function applySmall(
+  environment: Environment,
+  queue: Queue,
+  attempt: Attempt,
+  state: WriteTransactionState,
+): Commit | undefined {
   const { group, outcomes } = attempt
   const { waiting, again } = queue
   const commitsMax = again.commits === 0 ? groupCommitsMax : Math.min(again.commits, again.atOnce)
   const end = performance.now() + groupMs
-  const state = new WriteTransactionState(environment)
   let bytes = 0
   for (const next of waiting) {
     const isFull =
       next.isLarge || group.length >= commitsMax || bytes + next.bytes > bytesAtOnce || performance.now() > end
     if (isFull && group.length > 0) break
     group.push(next)
-    if (next.isLarge) return applyLarge(environment, queue, next.commit, attempt)
+    if (next.isLarge) return next.commit
     bytes += next.bytes
     const outcome = applyCommit(environment, next.commit, state)
     if (outcome !== tooLarge) {
@@ -286,14 +297,22 @@ function applyGroup(environment: Environment, queue: Queue, attempt: Attempt): A
       continue
     }
     next.isLarge = true
-    if (group.length === 1) return applyLarge(environment, queue, next.commit, attempt)
+    if (group.length === 1) return next.commit
     // It is the next group, alone.
     group.pop()
     break
   }
+  return undefined
 }
 
-async function applyLarge(environment: Environment, queue: Queue, commit: Commit, attempt: Attempt): Promise<void> {
+/** Alone. */
+async function applyLarge(
+  environment: Environment,
+  queue: Queue,
+  commit: Commit,
+  attempt: Attempt,
+  state: WriteTransactionState,
+): Promise<void> {
   // Until the transaction has ended: before that, whoever counts entries would count through it.
   queue.sliced = new Promise((resolve) => {
     attempt.slicesEnd = () => {
@@ -301,7 +320,8 @@ async function applyLarge(environment: Environment, queue: Queue, commit: Commit
       resolve()
     }
   })
-  attempt.outcomes.push(await applyInSlices(environment, commit, limits))
+  attempt.outcomes.push(await applyInSlices(environment, commit, limits, state))
+  state.end()
 }
 
 /**

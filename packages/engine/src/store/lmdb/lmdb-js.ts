@@ -37,6 +37,8 @@ export interface Environment {
   resetReadTxn(): void
   /** Forgets the shared read transaction, after `resetReadTxn`, so that the next one is really begun. */
   _commitReadTxn(): void
+  /** The list of the databases of the environment. */
+  readonly list: RootDatabase
   readonly db: { stat(): { entryCount: number } }
   /** Inside `childTransaction`: the number that the commit will have. */
   getWriteTxnId(): number
@@ -54,8 +56,7 @@ export interface Environment {
 }
 
 /** The nameless database of an environment, which lists the named ones. */
-export interface RootDatabase {
-  getBinaryFast(key: Uint8Array): Buffer | undefined
+export interface RootDatabase extends Pick<Environment, 'getBinaryFast' | 'put' | 'remove' | 'writeKey'> {
   putSync(key: Uint8Array, value: Uint8Array): boolean
   transactionSync<T>(action: () => T): T
   openDB(name: string, options: object): Environment | undefined

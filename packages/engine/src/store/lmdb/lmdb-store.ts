@@ -4,6 +4,7 @@ import { assert, fatalFailure } from '../../errors.ts'
 import { newCommitCounts } from '../commit-counts.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import type { SnapshotOptions, StoreCapabilities, StoreOptions, StoreStats, StoreWithBackup } from '../store.ts'
+import { tailKey } from './appended-tail.ts'
 import { EntryChecks } from './entry-checks.ts'
 import { lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
 import { type GroupCommit, type GroupTarget, openGroupCommit } from './group-commit.ts'
@@ -11,8 +12,9 @@ import type { Environment } from './lmdb-js.ts'
 import { makeBackup } from './make-backup.ts'
 import { type OpenEnvironment, openEnvironment } from './open-environment.ts'
 import { ReplacementWatch } from './replacement-watch.ts'
-import { LmdbSnapshot } from './snapshot.ts'
+import type { LmdbSnapshot } from './snapshot.ts'
 import type { StorageLayout } from './storage-layout.ts'
+import { StoreSnapshot } from './store-snapshot.ts'
 
 /** In errors of commits, which clients see: they are not to know where the files are. */
 const nameForClients = 'the database'
@@ -44,7 +46,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
   async function countedSnapshot(how: SnapshotOptions): Promise<LmdbSnapshot> {
     for (let sliced = group.sliced(); sliced !== undefined; sliced = group.sliced()) await sliced
     assert(closing === undefined, 'a snapshot is made before the store is closed')
-    return snapshots.add(new LmdbSnapshot(opened.environment, checks, snapshots.remove, how))
+    return snapshots.add(new StoreSnapshot(opened.environment, checks, snapshots.remove, how))
   }
 
   async function closeAll(): Promise<void> {
@@ -70,7 +72,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     snapshot(how) {
       assert(closing === undefined, 'a snapshot is asked for before the store is closed')
       if (how?.isCounted === true) return countedSnapshot(how)
-      return snapshots.add(new LmdbSnapshot(opened.environment, checks, snapshots.remove, how))
+      return snapshots.add(new StoreSnapshot(opened.environment, checks, snapshots.remove, how))
     },
     commit: group.commit,
     counts: group.counts,
@@ -151,5 +153,6 @@ function lmdbFacts(location: string, layout: StorageLayout): StoreCapabilities {
 function environmentStats(environment: Environment): Omit<StoreStats, 'oldestSnapshotMs'> {
   environment.resetReadTxn()
   const stats = environment.getStats()
-  return { entries: stats.entryCount, bytes: (stats.lastPageNumber + 1) * stats.pageSize }
+  const isTailThere = environment.list.getBinaryFast(tailKey) !== undefined
+  return { entries: stats.entryCount + (isTailThere ? 1 : 0), bytes: (stats.lastPageNumber + 1) * stats.pageSize }
 }

@@ -3,6 +3,7 @@ import type { AshlarError } from '../../errors.ts'
 import { scanBatchBytes } from '../../limits.ts'
 import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
 import { openTimeSlice } from '../time-slice.ts'
+import { readTail, storedTail } from './appended-tail.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
 import type { EntryChecks } from './entry-checks.ts'
 import { beginRead, beginSharedRead, type Pin } from './entry-cursor.ts'
@@ -12,14 +13,14 @@ import { type LmdbRange, lmdbRange, rangeAfter } from './lmdb-range.ts'
 const batchEntriesDefault = 256
 const nothing = Buffer.alloc(0)
 
-/** A class, not closures, because each GET makes one. */
+/** Of the tree; `StoreSnapshot` has what was appended last as well. A class, not closures, because each GET makes one. */
 export class LmdbSnapshot implements Snapshot {
   readonly openedAtMs = performance.now()
   place: number | undefined
   readonly options: SnapshotOptions | undefined
   readonly entryCount?: number
   readonly environment: Environment
-  private readonly checks: EntryChecks
+  protected readonly checks: EntryChecks
   private readonly ended: (snapshot: LmdbSnapshot) => void
   private pin: Pin | undefined
   private endedBy: AshlarError | undefined
@@ -35,8 +36,7 @@ export class LmdbSnapshot implements Snapshot {
     this.ended = ended
     this.options = options
     this.pin = options?.mayShare === true ? beginSharedRead(environment) : beginRead(environment)
-    // Read through the transaction that was begun last, which is the pinned one.
-    if (options?.isCounted === true) this.entryCount = environment.db.stat().entryCount
+    if (options?.isCounted === true) this.entryCount = this.countEntries()
   }
 
   get sharedRead(): object | undefined {
@@ -87,6 +87,16 @@ export class LmdbSnapshot implements Snapshot {
     }
   }
 
+  /** What is not in the tree yet. */
+  tail(): Entry | undefined {
+    return readTail(this.environment, this.checks, this.requireOpen())
+  }
+
+  /** Be it damaged. */
+  protected hasTail(): boolean {
+    return storedTail(this.environment, this.checks, this.requireOpen()) !== undefined
+  }
+
   release(): void {
     if (this.pin === undefined) return
     this.pin.cursor?.close()
@@ -105,7 +115,12 @@ export class LmdbSnapshot implements Snapshot {
     return this.pin
   }
 
-  private readRange(read: RangeRead): readonly Entry[] {
+  /** Read through the transaction that was begun last, which is the pinned one. */
+  protected countEntries(): number {
+    return this.environment.db.stat().entryCount
+  }
+
+  protected readRange(read: RangeRead): readonly Entry[] {
     const range = lmdbRange(read, read.reverse === true, read.limit ?? Number.POSITIVE_INFINITY)
     if (range === undefined) return []
     const entries: Entry[] = []

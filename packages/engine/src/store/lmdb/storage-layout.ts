@@ -57,7 +57,7 @@ function opened(root: RootDatabase, name: string, more: object): Environment {
   const environment = root.openDB(name, { ...options, ...more })
   if (environment === undefined)
     throw new Error(`its list of databases is damaged: it has no database ${name}; restore a backup of the store`)
-  return environment
+  return Object.assign(environment, { list: root })
 }
 
 function plainRefusal(location: string): string {

@@ -4,6 +4,7 @@
  * store must not be written to in the meantime.
  */
 import { join } from 'node:path'
+import { appendSpace } from '../append.ts'
 import type { Bytes } from '../store.ts'
 import { metaPages, newerMeta } from './check-data-file.ts'
 import { DataFile } from './data-file.ts'
@@ -55,6 +56,11 @@ function verifyFile(file: DataFile, nameOf: (key: Bytes) => string): FileReport 
   let entries = 0
   let damagedEntries = 0
   const named = readMainTree(context, meta)
+  if (named !== undefined && named.tail !== 'absent') entries++
+  if (named?.tail === 'damaged') {
+    damagedEntries++
+    problem(`${nameOf(Buffer.of(appendSpace, 0))} is damaged: its checksum does not fit`)
+  }
   if (named !== undefined) {
     walkTree(context, named.tree, {
       name: named.name,

@@ -1,5 +1,5 @@
 /** What a commit appends, as puts of keys whose numbers the commit function replaces. */
-import { appendNumberBytes, appendPrefixBytes, appendSuffixAt } from '../append.ts'
+import { appendedKeyBytes, appendNumberBytes, appendPrefixBytes, writeSuffix } from '../append.ts'
 import type { Sequence } from '../sequence.ts'
 import type { Append, Bytes, Change, Commit } from '../store.ts'
 
@@ -9,18 +9,18 @@ let given = 0
 /** The commit with what it appends among its changes. */
 export function withUnnumbered(commit: Commit): Commit {
   const { append, changes } = commit
-  if (append === undefined || append.entries.length === 0) return commit
+  if (append === undefined || append.values.length === 0) return commit
   return { ...commit, changes: joined(changes, unnumberedPuts(append)) }
 }
 
-function unnumberedPuts({ prefix, entries }: Append): Change[] {
+function unnumberedPuts({ prefix, values }: Append): Change[] {
   given = (given + 1) % 2 ** 32
-  return entries.map(({ suffix, value }) => {
-    const key = Buffer.alloc(appendSuffixAt + suffix.length)
+  return values.map((value, part) => {
+    const key = Buffer.alloc(appendedKeyBytes)
     key.set(prefix)
     key[appendPrefixBytes] = 0x80
     key.writeUInt32BE(given, appendPrefixBytes + appendNumberBytes - 4)
-    key.set(suffix, appendSuffixAt)
+    writeSuffix(key, part, value.length)
     return { kind: 'put', key, value }
   })
 }

@@ -1,6 +1,7 @@
 /** What commits append: under numbers in the order of the commits, all or nothing with the changes. */
 import { describe, expect, it } from 'vitest'
-import { appendedNumber, appendedRange, appendPrefixBytes, appendSuffixAt } from '../../../src/store/append.ts'
+import { appendedRange, appendPrefixBytes } from '../../../src/store/append.ts'
+import { scanAppended } from '../../../src/store/append-blocks.ts'
 import type { Bytes, Commit, Snapshot, Store } from '../../../src/store/store.ts'
 import { absent, bytes, commitOf, put, revision, text, withSnapshot } from '../bytes.ts'
 import type { Driver } from '../conformance.ts'
@@ -9,8 +10,7 @@ import { useStore } from './use-store.ts'
 const prefix = bytes('\x07\x00\x00\x00\x00\x01')
 
 function appending(commit: Commit, ...values: readonly string[]): Commit {
-  const entries = values.map((value, part) => ({ suffix: Buffer.of(part), value: bytes(value) }))
-  return { ...commit, append: { prefix, entries } }
+  return { ...commit, append: { prefix, values: values.map(bytes) } }
 }
 
 interface Appended {
@@ -21,10 +21,8 @@ interface Appended {
 
 async function appendedIn(snapshot: Snapshot, of: Bytes = prefix): Promise<Appended[]> {
   const all: Appended[] = []
-  for await (const batch of snapshot.scan(appendedRange(of), (key, value) => {
-    return { number: appendedNumber(key), part: key[appendSuffixAt] as number, value: text(value) }
-  }))
-    all.push(...batch)
+  for await (const batch of scanAppended(snapshot, of, 1, Number.MAX_SAFE_INTEGER))
+    all.push(...batch.map(({ value, ...place }) => ({ ...place, value: text(value) })))
   return all
 }
 
@@ -73,8 +71,7 @@ export function appendRules(driver: Driver): void {
       useStore(driver, async (store) => {
         const other = bytes('\x07\x00\x00\x00\x00\x02')
         await store.commit(appending(commitOf([]), 'one'))
-        const entry = { suffix: Buffer.of(0), value: bytes('other') }
-        await store.commit({ ...commitOf([]), append: { prefix: other, entries: [entry] } })
+        await store.commit({ ...commitOf([]), append: { prefix: other, values: [bytes('other')] } })
         await store.commit(appending(commitOf([]), 'two'))
         expect(await valuesIn(store)).toEqual(['one', 'two'])
         const others = await withSnapshot(store, (snapshot) => appendedIn(snapshot, other))
@@ -84,14 +81,14 @@ export function appendRules(driver: Driver): void {
 
     it('goes on behind the last entry, whatever was removed before it', () =>
       useStore(driver, async (store) => {
-        for (const nth of [1, 2, 3]) await store.commit(appending(commitOf([]), String(nth)))
+        for (const nth of [1, 2, 3]) await store.commit(appending(commitOf([]), String(nth), 'more'))
         const keys: Bytes[] = []
         await withSnapshot(store, async (snapshot) => {
           for await (const batch of snapshot.scan(appendedRange(prefix), (key) => Buffer.from(key))) keys.push(...batch)
         })
-        await store.commit({ changes: keys.slice(0, 2).map((key) => ({ kind: 'delete', key })), preconditions: [] })
+        await store.commit({ changes: keys.slice(0, 4).map((key) => ({ kind: 'delete', key })), preconditions: [] })
         await store.commit(appending(commitOf([]), '4'))
-        expect(await valuesIn(store)).toEqual(['3', '4'])
+        expect(await valuesIn(store)).toEqual(['3', 'more', '4'])
       }))
 
     it('is in the order in which one key was changed, and seen up to the settled number for good', () =>

@@ -1,0 +1,150 @@
+/** One change of an entry, as it is logged. Part of the storage format. */
+import { assert } from '../errors.ts'
+import type { Bytes } from '../store/store.ts'
+
+export interface LoggedChange {
+  readonly key: Bytes
+  /**
+   * What the entry held: of a record always. Of a link that is removed, what was known of it: empty where that was nothing, absent where it goes with
+   * its object.
+   */
+  readonly before: Bytes | undefined
+  /** Absent where the entry is removed. */
+  readonly after: Bytes | undefined
+}
+
+const tagBefore = 1
+const tagAfter = 2
+/** Lengths take fewer bytes, and what is there after is told by its difference from before. */
+const tagShort = 4
+
+const shortKeyMax = 0xff
+const shortValueMax = 0xffff
+
+/** What it takes at most. */
+export function changeBytesMax(key: Bytes, before: Bytes | undefined, after: Bytes | undefined): number {
+  return 3 + key.length + (before === undefined ? 0 : 4 + before.length) + (after === undefined ? 0 : 4 + after.length)
+}
+
+/** Returns where it ends. */
+export function writeChange(
+  to: Buffer,
+  start: number,
+  key: Bytes,
+  before: Bytes | undefined,
+  after: Bytes | undefined,
+): number {
+  const tag = (before === undefined ? 0 : tagBefore) | (after === undefined ? 0 : tagAfter)
+  const longest = Math.max(before?.length ?? 0, after?.length ?? 0)
+  if (key.length > shortKeyMax || longest > shortValueMax) {
+    to[start] = tag
+    let at = copy(key, to, writeUint16(to, start + 1, key.length))
+    if (before !== undefined) at = copy(before, to, writeUint32(to, at, before.length))
+    if (after !== undefined) at = copy(after, to, writeUint32(to, at, after.length))
+    return at
+  }
+  to[start] = tag | tagShort
+  to[start + 1] = key.length
+  let at = copy(key, to, start + 2)
+  if (before !== undefined) at = copy(before, to, writeUint16(to, at, before.length))
+  if (after === undefined) return at
+  return before === undefined
+    ? copy(after, to, writeUint16(to, at, after.length))
+    : writeDifference(to, at, before, after)
+}
+
+/** The bytes of a change that is too long for the short form, one part after the other: none is a copy of what is long. */
+export function* longChangeParts({ key, before, after }: LoggedChange): Generator<Bytes> {
+  const head = Buffer.allocUnsafe(3)
+  head[0] = (before === undefined ? 0 : tagBefore) | (after === undefined ? 0 : tagAfter)
+  writeUint16(head, 1, key.length)
+  yield head
+  yield key
+  for (const one of [before, after]) {
+    if (one === undefined) continue
+    const length = Buffer.allocUnsafe(4)
+    writeUint32(length, 0, one.length)
+    yield length
+    yield one
+  }
+}
+
+function writeDifference(to: Buffer, start: number, before: Bytes, after: Bytes): number {
+  const shared = Math.min(before.length, after.length)
+  let first = 0
+  while (first < shared && before[first] === after[first]) first++
+  const beforeEnd = before.length - 1
+  const afterEnd = after.length - 1
+  let last = 0
+  while (last < shared - first && before[beforeEnd - last] === after[afterEnd - last]) last++
+  const others = after.length - first - last
+  let at = writeUint16(to, start, first)
+  at = writeUint16(to, at, last)
+  at = writeUint16(to, at, others)
+  for (let nth = 0; nth < others; nth++) to[at + nth] = after[first + nth] as number
+  return at + others
+}
+
+/** Both return where they end. The functions of buffers check more than every commit has time for. */
+export function writeUint16(to: Buffer, at: number, value: number): number {
+  to[at] = value >>> 8
+  to[at + 1] = value & 0xff
+  return at + 2
+}
+
+export function writeUint32(to: Buffer, at: number, value: number): number {
+  writeUint16(to, at, value >>> 16)
+  return writeUint16(to, at + 2, value & 0xffff)
+}
+
+/** Up to here a loop beats a call into the runtime. */
+const loopedBytes = 48
+
+function copy(bytes: Bytes, to: Buffer, at: number): number {
+  const { length } = bytes
+  if (length > loopedBytes) to.set(bytes, at)
+  else for (let nth = 0; nth < length; nth++) to[at + nth] = bytes[nth] as number
+  return at + length
+}
+
+/** Reads what was written one after the other. What it gives are views of it, but for what is told by a difference. */
+export class ChangeReader {
+  private readonly body: Buffer
+  private at = 0
+
+  constructor(body: Buffer) {
+    this.body = body
+  }
+
+  get isAtEnd(): boolean {
+    return this.at >= this.body.length
+  }
+
+  next(): LoggedChange {
+    const tag = this.body[this.at++] as number
+    const isShort = (tag & tagShort) !== 0
+    const key = this.bytes(this.number(isShort ? 1 : 2))
+    const lengthBytes = isShort ? 2 : 4
+    const before = (tag & tagBefore) === 0 ? undefined : this.bytes(this.number(lengthBytes))
+    const after = (tag & tagAfter) === 0 ? undefined : this.after(isShort ? before : undefined, lengthBytes)
+    return { key, before, after }
+  }
+
+  private after(from: Buffer | undefined, lengthBytes: number): Buffer {
+    if (from === undefined) return this.bytes(this.number(lengthBytes))
+    const [first, last, others] = [this.number(2), this.number(2), this.number(2)] as const
+    assert(first + last <= from.length, 'a difference in the change log is one from what is there before')
+    return Buffer.concat([from.subarray(0, first), this.bytes(others), from.subarray(from.length - last)])
+  }
+
+  private number(bytes: number): number {
+    this.at += bytes
+    return this.body.readUIntBE(this.at - bytes, bytes)
+  }
+
+  private bytes(length: number): Buffer {
+    this.at += length
+    assert(this.at <= this.body.length, 'an entry of the change log holds its changes whole')
+    return this.body.subarray(this.at - length, this.at)
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * What was appended last, in the page that lists the databases. Every commit writes that page anyway; one more entry of the tree would cost it a leaf and the
+ * branch above. To those who read the store it is an entry like others.
+ */
+import { appendedKey, appendedNumber, appendPrefixBytes, appendSpace, appendSuffixAt } from '../append.ts'
+import { AppendBlock, blockPart } from '../append-blocks.ts'
+import type { Bytes, Entry, KeyRange } from '../store.ts'
+import type { EntryChecks } from './entry-checks.ts'
+import { checkedLength, checksumBytes, lentWithChecksum } from './entry-checksum.ts'
+import { lentBytes, noteValueBuffer, type Pin } from './entry-cursor.ts'
+import type { Environment } from './lmdb-js.ts'
+
+/** In the list of databases, whose names end with a zero. */
+export const tailKey = Buffer.from('appended\0')
+
+/** With its key LMDB keeps it on a page of the smallest size beside what the list names, and two of them on one of the tree. */
+export const blockBytesMax = 2_000
+
+const headBytes = appendSuffixAt
+const written = Buffer.allocUnsafeSlow(headBytes + blockBytesMax)
+
+/** Without a pin, that of the write transaction under way. Throws DamagedEntry. */
+export function readTail(environment: Environment, checks: EntryChecks, pin?: Pin): Entry | undefined {
+  const stored = storedTail(environment, checks, pin)
+  if (stored === undefined) return undefined
+  const length = checkedLength(tailKey, stored, stored.length)
+  if (length < headBytes) throw checks.damaged(Buffer.of(appendSpace, 0), 'its checksum does not fit')
+  const value = stored.subarray(headBytes, length)
+  return {
+    key: appendedKey(stored.subarray(0, appendPrefixBytes), appendedNumber(stored), blockPart, value.length),
+    value,
+  }
+}
+
+/** As it is there, whether damaged or not; a copy. */
+export function storedTail(environment: Environment, checks: EntryChecks, pin?: Pin): Buffer | undefined {
+  let found: Buffer | undefined
+  try {
+    found = environment.list.getBinaryFast(tailKey, pin)
+  } catch (error) {
+    throw checks.ofRead(error)
+  }
+  if (found === undefined) return undefined
+  noteValueBuffer(found)
+  return Buffer.from(lentBytes(found, found.length))
+}
+
+/** `entry`: as `readTail` gives it. Only in a write transaction. */
+export function writeTail(environment: Environment, key: Bytes, value: Bytes): void {
+  const tail = headBytes + value.length <= written.length ? written : Buffer.alloc(headBytes + value.length)
+  tail.set(key.subarray(0, headBytes))
+  tail.set(value, headBytes)
+  environment.list.put(tailKey, lentWithChecksum(tailKey, tail.subarray(0, headBytes + value.length)))
+}
+
+/** Whether what the list holds under `tailKey` is whole. */
+export function isTailWhole(stored: Bytes): boolean {
+  return stored.length >= headBytes + checksumBytes && checkedLength(tailKey, stored, stored.length) >= headBytes
+}
+
+/** Whether it may be in the range. It cannot be in most. */
+export function mayHoldTail({ from, to }: KeyRange): boolean {
+  return (from === undefined || (from[0] ?? 0) <= appendSpace) && (to === undefined || (to[0] ?? 0) >= appendSpace)
+}
+
+/** The block of a tail, to go on with. */
+export function blockOf({ key, value }: Entry): AppendBlock {
+  const prefix = Buffer.from(key.subarray(0, appendPrefixBytes))
+  const block = new AppendBlock(prefix, appendedNumber(key), Math.max(blockBytesMax, value.length))
+  block.restore(value)
+  return block
+}
+
+/** Keys under which blocks of the prefix are. */
+export function isUnder(prefix: Bytes, key: Bytes): boolean {
+  if (key.length < appendPrefixBytes) return false
+  for (let at = 0; at < appendPrefixBytes; at++) if (key[at] !== prefix[at]) return false
+  return true
+}

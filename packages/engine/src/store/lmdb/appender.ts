@@ -1,0 +1,127 @@
+/** What the commits of one write transaction append: into the tail, and from there to the tree, block by block. */
+import { appendedKey, appendedNumber, appendedPuts, appendedRange, appendSpace } from '../append.ts'
+import { AppendBlock, blockPart } from '../append-blocks.ts'
+import { DamagedEntry } from '../damaged-entry.ts'
+import type { Append, Bytes, Change, KeyRange } from '../store.ts'
+import {
+  blockBytesMax,
+  blockOf,
+  isUnder,
+  mayHoldTail,
+  readTail,
+  storedTail,
+  tailKey,
+  writeTail,
+} from './appended-tail.ts'
+import { EntryChecks } from './entry-checks.ts'
+import { lentWithChecksum } from './entry-checksum.ts'
+import { withCursor } from './entry-cursor.ts'
+import type { Environment } from './lmdb-js.ts'
+
+const checks = new EntryChecks('checked')
+const nothing: readonly Change[] = []
+
+/** More commits than a tail holds: so many numbers are left out behind one that is damaged, since some of them were given. */
+const numbersOfTail = blockBytesMax
+
+export class Appender {
+  private readonly environment: Environment
+  private block: AppendBlock | undefined
+  private isLoaded = false
+  /** Of the tail that is stored. */
+  private isStored = false
+  private isDamaged = false
+  private isChanged = false
+
+  constructor(environment: Environment) {
+    this.environment = environment
+  }
+
+  /** Returns what is left to be put. */
+  append(append: Append): readonly Change[] {
+    const { prefix, values } = append
+    const [value] = values
+    if (value === undefined) return nothing
+    const block = this.blockOf(prefix)
+    this.isChanged = true
+    if (values.length === 1 && !block.hasRoomFor(value)) this.putBlock(block)
+    if (values.length === 1 && block.hasRoomFor(value)) {
+      block.add(value)
+      return nothing
+    }
+    this.putBlock(block)
+    block.number++
+    return appendedPuts(append, block.number)
+  }
+
+  /** To be called before an entry is read or changed: in the tail, it could not be. */
+  meet(key: Bytes): void {
+    if (key[0] !== appendSpace) return
+    this.load()
+    if (this.block !== undefined && isUnder(this.block.prefix, key)) this.putBlock(this.block)
+  }
+
+  /** The same for all entries of a range. */
+  meetRange(range: KeyRange): void {
+    if (!mayHoldTail(range)) return
+    this.load()
+    if (this.block !== undefined) this.putBlock(this.block)
+  }
+
+  /** To be called once, before the transaction ends. */
+  end(): void {
+    if (!this.isChanged) return
+    const { block, environment } = this
+    if (block !== undefined && !block.isEmpty) writeTail(environment, block.key(), block.value())
+    else if (this.isStored) environment.list.remove(tailKey)
+  }
+
+  private blockOf(prefix: Bytes): AppendBlock {
+    this.load()
+    const { block } = this
+    if (block !== undefined && isUnder(prefix, block.prefix)) return block
+    if (block !== undefined) this.putBlock(block)
+    const next = new AppendBlock(prefix, this.lastNumber(prefix), blockBytesMax)
+    if (this.isDamaged) this.passDamaged(next)
+    this.block = next
+    return next
+  }
+
+  private load(): void {
+    if (this.isLoaded) return
+    this.isLoaded = true
+    try {
+      const tail = readTail(this.environment, checks)
+      if (tail === undefined) return
+      this.block = blockOf(tail)
+    } catch (error) {
+      if (!(error instanceof DamagedEntry)) throw error
+      this.isDamaged = true
+    }
+    this.isStored = true
+  }
+
+  private putBlock(block: AppendBlock): void {
+    if (block.isEmpty) return
+    const key = block.key()
+    this.environment.put(key, lentWithChecksum(key, block.value()))
+    block.clear()
+    this.isChanged = true
+  }
+
+  /** As with every damaged entry, whoever reads it is told, and others go on writing. Its checksum, which is of another key, does not fit. */
+  private passDamaged(next: AppendBlock): void {
+    const damaged = storedTail(this.environment, checks) as Buffer
+    next.number += numbersOfTail
+    this.environment.put(appendedKey(next.prefix, next.number, blockPart, damaged.length), damaged)
+    this.isDamaged = false
+  }
+
+  /** Of the tree. The key alone: its value may be damaged. */
+  private lastNumber(prefix: Bytes): number {
+    return withCursor(this.environment, undefined, (cursor) => {
+      const { to } = appendedRange(prefix)
+      return cursor.start(to, true, true) && isUnder(prefix, cursor.key) ? appendedNumber(cursor.key) : 0
+    })
+  }
+}
