@@ -36,6 +36,18 @@ import { freshAddress, temporaryPostgres } from './postgres-stores.ts'
 
 storeConformance('postgres', { ...temporaryPostgres, lend: openKeptPostgres })
 
+it('gives numbers to commits that append as before when it is opened again, whatever is stored behind them', async () => {
+  const store = await temporaryPostgres.open()
+  const append = { prefix: bytes('\x07\x00\x00\x00\x00\x01'), values: [bytes('x')] }
+  const others = [`\x07\x02${'\x7f'.repeat(16)}`, `\x07\x02${'\xff'.repeat(16)}`, `\x07\x03${'\xff'.repeat(24)}`]
+  await store.commit({ ...commitOf(others.map((key) => put(key, key))), append })
+  const again = (await temporaryPostgres.reopen?.(store)) as Store
+  for (const key of others) expect(await valueIn(again, key)).toBe(key)
+  await again.commit({ ...commitOf([]), append })
+  expect((await again.settledNumbers?.())?.given).toBeLessThan(1_000)
+  await again.close()
+})
+
 async function withProxy(
   use: (store: Store, proxy: CuttingProxy, schema: string) => Promise<void>,
   more = '',

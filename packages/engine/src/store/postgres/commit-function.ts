@@ -1,5 +1,5 @@
 /** The commit function in the database, and the meaning of its parameters. */
-import { appendNumberBytes, appendPrefixBytes } from '../append.ts'
+import { appendedKeyBytes, appendNumberBytes, appendPrefixBytes } from '../append.ts'
 import { changeByPlacement, changeByRow, lockInOrder } from './commit-by-row.ts'
 import { lockFlags, preconditionKind, procedureFlags } from './commit-parameters.ts'
 import { onTableOf, type Tables, tableOf } from './tables.ts'
@@ -12,13 +12,15 @@ export const fencedSqlState = 'ASH01'
  * The parameters, what is locked and in which order, and what is noted stay as they are within a version of the tables, so that servers which know
  * different versions use whichever is there, at the same time.
  */
-export const commitFunctionVersion = 5
+export const commitFunctionVersion = 6
 
 /** From this version on, the function appends. */
 export const appendingFunctionVersion = 3
 
 /** By so much each call takes the sequence of numbers further: a call has no more commits. */
 export const numbersOfCall = 128
+/** Of the row of the sequence: none so far is 0. */
+export const lastGivenNumber = `CASE WHEN is_called THEN last_value + ${numbersOfCall - 1} ELSE 0 END::text`
 
 /** From this version on it knows `procedureFlags.newAreAbsent`. */
 export const newAreAbsentVersion = 4
@@ -113,9 +115,9 @@ export function numbersOf({ schema }: Tables): string {
   return `${schema}.appended`
 }
 
-/** Whether the key `k`, in placement `p`, waits for its number: the highest bit of no other number is set. */
+/** Whether the key `k`, in placement `p`, waits for its number: the highest bit of no other number is set. Keys of something else have other lengths. */
 function isUnnumbered({ keys }: Tables): string {
-  return `(p = ${keys.appendPlacement} AND substr(k, ${appendPrefixBytes + 1}, 1) >= '\\x80'::bytea)`
+  return `(p = ${keys.appendPlacement} AND length(k) = ${appendedKeyBytes} AND substr(k, ${appendPrefixBytes + 1}, 1) >= '\\x80'::bytea)`
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Creates what a store needs in a database when it is first opened, and checks it each time. */
 import { AshlarError } from '../../errors.ts'
-import { appendedNumber, appendSuffixAt } from '../append.ts'
+import { appendedKeyBytes, appendedNumber } from '../append.ts'
 import { copyCommand } from '../copy-command.ts'
 import type { KeyPlacement } from '../key-placement.ts'
 import { checkSessions } from './check-sessions.ts'
@@ -9,6 +9,7 @@ import {
   commitFunction,
   commitFunctionMark,
   commitFunctionVersion,
+  lastGivenNumber,
   newAreAbsentVersion,
   numbersOf,
   numbersOfCall,
@@ -73,13 +74,13 @@ async function canAppend(connections: Connections, tables: Tables): Promise<bool
   if (found === undefined || found.version < appendingFunctionVersion) return false
   if (!(await isTrue(connections, `has_sequence_privilege($1, 'USAGE')`, numbersOf(tables)))) return false
   const last = await connections.upkeep(
-    `SELECT key FROM ${schema}.kv WHERE placement = ${keys.appendPlacement} ORDER BY key DESC LIMIT 1`,
+    `SELECT key FROM ${schema}.kv WHERE placement = ${keys.appendPlacement} AND length(key) = ${appendedKeyBytes} ORDER BY key DESC LIMIT 1`,
   )
   const [entry] = last.rows as { key: Buffer }[]
-  if (entry === undefined || entry.key.length < appendSuffixAt) return true
-  const given = await connections.upkeep(`SELECT last_value::text AS number FROM ${numbersOf(tables)}`)
+  if (entry === undefined) return true
+  const given = await connections.upkeep(`SELECT ${lastGivenNumber} AS number FROM ${numbersOf(tables)}`)
   const number = appendedNumber(entry.key)
-  if (Number((given.rows[0] as { number: string }).number) + numbersOfCall > number) return true
+  if (Number((given.rows[0] as { number: string }).number) >= number) return true
   // Whole calls, so that what is given next is behind all of them.
   const next = (Math.floor(number / numbersOfCall) + 1) * numbersOfCall
   await connections.upkeep(

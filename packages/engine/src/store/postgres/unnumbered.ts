@@ -37,5 +37,6 @@ function joined<T>(ones: Sequence<T>, others: readonly T[]): Sequence<T> {
 
 /** `placement`: of the key. */
 export function isUnnumbered(key: Bytes, placement: number, appendPlacement: number): boolean {
-  return placement === appendPlacement && (key[appendPrefixBytes] ?? 0) > 127
+  const isOfAppend = placement === appendPlacement && key.length === appendedKeyBytes
+  return isOfAppend && (key[appendPrefixBytes] as number) > 127
 }
