@@ -26,5 +26,5 @@ it('shows an object and an index entry as they are stored', async () => {
 
 it('tells the versions that there are', () => {
   expect(page).toContain(`**storage format ${storageFormat.version}**`)
-  expect(page).toContain(`whose version (now ${tablesVersion})`)
+  expect(page).toContain(`version (now ${tablesVersion})`)
 })
