@@ -1,6 +1,7 @@
 /**
  * CPU an object of scans and aggregates, in the process of the engine: `node --import tsx bench/scans.ts [--data <dir>] [--of <other checkout>]`.
  * The objects are made where the directory has none; with `--of`, the built engine of that checkout answers by turns, in processes of its own.
+ * `--memory 16,64` measures instead what statements take that sort, group and join with so many MiB of memory, beside as much as they need.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -9,6 +10,7 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { fillItems } from './items.ts'
+import { measureBeyondMemory } from './parts/beyond-memory.ts'
 
 const objects = Number(process.env.BENCH_OBJECTS ?? 1_000_000)
 const rounds = 3
@@ -69,7 +71,12 @@ function measureByTurns(folders: readonly string[], data: string): void {
   }
 }
 
-const options = { data: { type: 'string' }, of: { type: 'string' }, engine: { type: 'string' } } as const
+const options = {
+  data: { type: 'string' },
+  of: { type: 'string' },
+  engine: { type: 'string' },
+  memory: { type: 'string' },
+} as const
 const { values } = parseArgs({ options })
 if (values.engine !== undefined) {
   process.stdout.write(JSON.stringify(await measureEngine(values.engine, values.data as string)))
@@ -79,7 +86,8 @@ if (values.engine !== undefined) {
   try {
     if (!existsSync(data)) await fillItems(data, objects)
     const folders = [resolve(import.meta.dirname, '..'), ...(values.of === undefined ? [] : [resolve(values.of)])]
-    measureByTurns(folders, data)
+    if (values.memory === undefined) measureByTurns(folders, data)
+    else await measureBeyondMemory(data, values.memory.split(',').map(Number), objects)
   } finally {
     if (own !== undefined) rmSync(own, { recursive: true, force: true })
   }

@@ -42,6 +42,7 @@ import { ReceiptRemoval } from './receipts/receipt-removal.ts'
 import { ContainerRegistry } from './records/container-registry.ts'
 import { objectKey } from './records/object-key.ts'
 import type { Catalog } from './schema/catalog.ts'
+import { TemporarySpace } from './spill/temporary-space.ts'
 import { refuseUnfinishedCopy } from './storage/copy-claim.ts'
 import {
   claimFormat,
@@ -77,6 +78,8 @@ export interface OpenOptions {
   readonly dialect?: Dialect
   /** What the statements of all federated databases of a process hold together; without one, those of this one. */
   readonly memory?: MemoryPool
+  /** Where they sort, group and join beyond that; without one, in the operating system's directory of temporary files. */
+  readonly temporary?: TemporarySpace
   /** The directory below which IMPORT CSV may read; without one it is refused. */
   readonly importDir?: string
   /**
@@ -186,7 +189,7 @@ export class FederatedDatabase extends CallerOperations {
   private readonly snapshotAges: NodeJS.Timeout
 
   private constructor(options: OpenOptions, session: StoreSession) {
-    const { alias, store, onFault = rethrow, memory = new MemoryPool() } = options
+    const { alias, store, onFault = rethrow, memory = new MemoryPool(), temporary = new TemporarySpace() } = options
     const { dialect = dialectDefault, importDir: importDirectory } = options
     const limits = { ...defaultEngineLimits, ...options.limits }
     const catalogs = new CatalogCache(formatCheck(options))
@@ -202,6 +205,7 @@ export class FederatedDatabase extends CallerOperations {
       containers,
       receipts,
       memory,
+      temporary,
       onChanges,
       onCommitted,
       onFault,

@@ -22,13 +22,17 @@ export interface EngineLimits {
   readonly queryCharactersMax: number
   /** Tokens (words, values and symbols) in one statement, which is parsed and planned without yielding. */
   readonly statementTokensMax: number
-  /** Rows that one statement may sort or group in memory. */
+  /** Rows that one statement may sort or group in memory, or hold as a value. */
   readonly sortedRowsMax: number
   /**
    * Memory of one request for its statements: variables, strings and lists being built, rows being sorted, grouped or collected, and the
    * reply to a change.
    */
   readonly statementBytesMax: number
+  /** Size of the temporary files of one request, for rows that are sorted, grouped or joined beyond memory; 0 = such statements are refused. */
+  readonly statementDiskBytesMax: number
+  /** The same for all requests of a process. */
+  readonly statementsDiskBytesMax: number
   /** Memory of one transaction until its commit: changed objects, records and index entries. */
   readonly transactionBytesMax: number
   /** `statementBytesMax` and `transactionBytesMax` together, for all requests of a process; up to 1 MiB of each request does not count. */
@@ -88,6 +92,8 @@ export const defaultEngineLimits: EngineLimits = {
   statementTokensMax: 25_000,
   sortedRowsMax: 1_000_000,
   statementBytesMax: 256 * 2 ** 20,
+  statementDiskBytesMax: 4 * 2 ** 30,
+  statementsDiskBytesMax: 8 * 2 ** 30,
   transactionBytesMax: 384 * 2 ** 20,
   statementsBytesMax: 384 * 2 ** 20,
   textCharactersMax: 16 * 2 ** 20,

@@ -140,11 +140,12 @@ export const archivePartBytes = 4 * 2 ** 20
 export const archiveFileBytesMax = 512 * 2 ** 20
 /** Of the text of a statement, where statements under way are listed. */
 export const listedTextCharactersMax = 1_000
-/** Limits that are not in force where they are 0. */
+/** Limits that may be 0: they are not in force then, but for temporary files, without which statements are refused. */
 export const limitsOffAtZero: readonly string[] = [
   'callerRequestsPerSecondMax',
   'slowQueryMs',
-] satisfies (keyof ServerLimits)[]
+  'statementDiskBytesMax',
+] satisfies (keyof Limits)[]
 /** Callers whose requests a process counts within a second; where there are more, it begins anew with them. */
 export const countedCallersMax = 50_000
 /** Bodies that are no larger are let in uncounted. */

@@ -8,6 +8,7 @@ import {
   type OpenOptions,
   openStore,
   type Store,
+  TemporarySpace,
   type WorkSpans,
   withoutCredentials,
 } from '@ashlar/engine'
@@ -262,19 +263,22 @@ function readRoles(
 }
 
 async function openAll(
-  { federatedDatabases: configured, importDir }: Config,
+  { federatedDatabases: configured, importDir, temporaryDir }: Config,
   limits: NonNullable<Parameters<typeof FederatedDatabase.open>[0]['limits']>,
   logger: Logger,
   spans: WorkSpans | undefined,
 ): Promise<FederatedDatabase[]> {
   const opened: FederatedDatabase[] = []
   const memory = new MemoryPool(collectSooner)
+  const temporary = new TemporarySpace(temporaryDir)
+  await temporary.removeLeftovers()
   try {
     for (const { alias, store, dialect = 'ashlar', changeLog = 'auto' } of configured) {
       const options = {
         alias,
         limits,
         memory,
+        temporary,
         dialect,
         changeLog,
         spans,

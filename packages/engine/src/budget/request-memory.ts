@@ -62,6 +62,12 @@ class Account {
     return this.bytes
   }
 
+  /** It has used up half of its limit, or others the most of what all share. */
+  get isShort(): boolean {
+    const { bytes, bytesMax, pool, poolBytesMax } = this
+    return bytes * 2 > bytesMax || (bytes > ownBytes && pool.bytes * 4 > poolBytesMax * 3)
+  }
+
   /** From now on: accounts that nobody watches have no cost of it. */
   watchPeak(): void {
     this.peak = this.bytes
@@ -132,6 +138,11 @@ export class RequestMemory {
   chargeStatement(bytes: number): void {
     this.ofStatement += bytes
     this.statements.add(bytes)
+  }
+
+  /** What can go to disk is to go there. */
+  get isShort(): boolean {
+    return this.statements.isShort
   }
 
   /** What statements hold at the moment, for `resetStatement`. */

@@ -20,6 +20,10 @@ export class SteadyMap<K extends string, V> {
     return size
   }
 
+  *keys(): Generator<K> {
+    for (const one of [this.first, ...(this.shards ?? [])]) if (one !== undefined) yield* one.keys()
+  }
+
   get(key: K): V | undefined {
     if (this.first === undefined) return undefined
     const value = this.first.get(key)

@@ -3,6 +3,7 @@ import type { RequestMemory } from '../budget/request-memory.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import { AshlarError } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
+import { RequestSpace } from '../spill/request-space.ts'
 import type { Awaitable } from '../store/store.ts'
 import { inSlices, inTurns, openSliceOfWork, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
@@ -109,7 +110,7 @@ function preparedText(
   { statements, lifted }: ParsedText,
   request: QueryRequest,
   {
-    database: { limits, store, restriction },
+    database: { limits, store, restriction, temporary },
     counts: totals,
     dialect,
     user = userValue(request.user ?? null),
@@ -132,6 +133,7 @@ function preparedText(
       slice: clock.stoppedBetween(slice),
       clock,
       memory,
+      space: limits.statementDiskBytesMax > 0 ? new RequestSpace(temporary, limits) : undefined,
       written,
       totals,
       now: ticksNow(),

@@ -4,6 +4,7 @@ import type { Catalogs } from '../catalog/catalog-cache.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Receipts } from '../receipts/receipt.ts'
 import type { Containers } from '../records/container-registry.ts'
+import type { TemporarySpace } from '../spill/temporary-space.ts'
 import type { Store } from '../store/store.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
 import type { Restriction } from './change-guard.ts'
@@ -19,6 +20,8 @@ export interface OpenDatabase {
   readonly receipts: Receipts
   /** Of the process. */
   readonly memory: MemoryPool
+  /** The same. */
+  readonly temporary: TemporarySpace
   /** Told of each commit. */
   readonly onChanges: ChangeListener | undefined
   /** Told that there was one, whatever it has changed. */

@@ -28,7 +28,7 @@ describe('limits', () => {
       await db.rows('CREATE INDEX itemTitle ON Item (title)')
       expect(await db.rows('FROM Item WHERE count < 7 ORDER BY title RETURN title')).toHaveLength(7)
     },
-    { limits: { sortedRowsMax: 5 } },
+    { limits: { sortedRowsMax: 5, statementDiskBytesMax: 0 } },
   )
 
   queryTest(

@@ -13,7 +13,8 @@ const doubled = (times: number): string => `LET x = 'abcdefgh'; ${'LET x = $x + 
 const megabyte = 2 ** 20
 
 describe('the memory of a request', () => {
-  const limits = { statementBytesMax: 4 * megabyte, textCharactersMax: 2 ** 19 }
+  // Nothing goes on with temporary files.
+  const limits = { statementBytesMax: 4 * megabyte, statementDiskBytesMax: 0, textCharactersMax: 2 ** 19 }
 
   // Each text within its bound holds 512 KiB of characters at most, 1 MiB as it is charged.
   const tooMuch: Record<string, string> = {

@@ -5,6 +5,7 @@ import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase, type OpenOptions } from '../../src/federated-database.ts'
 import type { EngineLimits } from '../../src/limits.ts'
 import type { Dialect } from '../../src/query/language/dialect.ts'
+import type { TemporarySpace } from '../../src/spill/temporary-space.ts'
 import type { Snapshot, Store } from '../../src/store/store.ts'
 import { rowValues } from '../row-texts.ts'
 import { isOnPostgres, openStoreOfRun } from '../store/store-of-run.ts'
@@ -39,6 +40,7 @@ export interface QueryDatabase {
 interface Options {
   readonly limits?: Partial<EngineLimits>
   readonly importDir?: string
+  readonly temporary?: TemporarySpace
   readonly dialect?: Dialect
   /** Instead of a fresh one. */
   readonly store?: Store

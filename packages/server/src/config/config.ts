@@ -87,6 +87,8 @@ export interface Config {
   readonly logLevel: string
   /** The directory below which queries may read files, absolute; without one they read none. */
   readonly importDir: string | undefined
+  /** The directory of temporary files, absolute; made when it is needed. */
+  readonly temporaryDir: string
   /** Where backups are kept, and which the server makes by itself. */
   readonly backups: BackupSettings | undefined
   /** Where changes are delivered by themselves. */

@@ -9,8 +9,8 @@ import { defaults, logLevels } from './settings.ts'
 const workersMax = 256
 const aliasForm = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
-type Merged = Omit<Config, 'federatedDatabases' | 'securityStore'> &
-  Pick<ConfigSource, 'config' | 'dialects' | 'changeLogs' | 'securityStore'> &
+type Merged = Omit<Config, 'federatedDatabases' | 'securityStore' | 'temporaryDir'> &
+  Pick<ConfigSource, 'config' | 'dialects' | 'changeLogs' | 'securityStore' | 'temporaryDir'> &
   Pick<Required<ConfigSource>, 'federatedDatabases'>
 
 /** The first source that says something wins. Throws ConfigError. */
@@ -38,7 +38,8 @@ export function mergeConfig(sources: readonly ConfigSource[]): Config {
   const { config: _file, dialects: _dialects, changeLogs: _changeLogs, ...settings } = merged
   const absolute = importDir === undefined ? undefined : resolve(importDir)
   const securityStore = merged.securityStore ?? `lmdb:${join(data, '.security')}`
-  const config: Config = { ...settings, securityStore, federatedDatabases, importDir: absolute }
+  const temporaryDir = resolve(merged.temporaryDir ?? join(data, '.temporary'))
+  const config: Config = { ...settings, securityStore, federatedDatabases, importDir: absolute, temporaryDir }
   check(config)
   return config
 }

@@ -140,6 +140,14 @@ export const settings: readonly Setting[] = [
     readInFile: orNull(readText),
   },
   {
+    field: 'temporaryDir',
+    option: '--temporary-dir <dir>',
+    help: 'directory of temporary files, for statements that sort, group or join more than memory may hold',
+    otherwise: '.temporary in the data directory',
+    read: readText,
+    readInFile: orNull(readText),
+  },
+  {
     field: 'backups',
     help: 'backup directory, and schedule of automatic backups: directory, every, incrementalEvery, keep',
     otherwise: 'none',

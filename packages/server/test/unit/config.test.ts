@@ -33,6 +33,7 @@ describe('mergeConfig', () => {
       hosts: undefined,
       cors: [],
       logLevel: 'info',
+      temporaryDir: resolve('data', '.temporary'),
     })
   })
 
@@ -117,6 +118,14 @@ describe('the import directory', () => {
     for (const importDir of [join(here, 'nowhere'), file, join(file, 'within')]) {
       expect(() => mergeConfig([{ importDir }])).toThrow(mistake(/is not an existing directory/))
     }
+  })
+})
+
+describe('the directory of temporary files', () => {
+  it('is made absolute, and is in the data directory where nothing else is said', () => {
+    expect(mergeConfig([{ temporaryDir: 'spilled' }]).temporaryDir).toBe(resolve('spilled'))
+    expect(mergeConfig([{ data: '/d' }]).temporaryDir).toBe('/d/.temporary')
+    expect(configFromJson('{"temporaryDir": null}', 'ashlar.json')).toEqual({})
   })
 })
 

@@ -182,7 +182,7 @@ export class OrderedIndexScan implements ObjectAccess {
           if (mayQualify?.(entry.key) === false) continue
           const prefix = this.prefixOf(entry)
           if (alike !== undefined && (prefix === undefined || !alike.prefix.equals(prefix))) {
-            yield await sortedObjects(scan, loadInParts(scan, alike.oids), this.order, first)
+            yield* sortedObjects(scan, loadInParts(scan, alike.oids), this.order, first)
             alike = undefined
           }
           if (prefix === undefined) {
@@ -198,7 +198,7 @@ export class OrderedIndexScan implements ObjectAccess {
         yield* loadInParts(scan, plain)
         if (source.examined >= examinedMax) return
       }
-      if (alike !== undefined) yield await sortedObjects(scan, loadInParts(scan, alike.oids), this.order, first)
+      if (alike !== undefined) yield* sortedObjects(scan, loadInParts(scan, alike.oids), this.order, first)
     }
   }
 

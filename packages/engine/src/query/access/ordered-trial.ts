@@ -58,6 +58,6 @@ export class OrderedTrial implements ObjectAccess {
       'oids' in otherwise
         ? fetchObjects(scan, otherwise.oids(evaluation, context, source), otherwise.mayRepeat)
         : otherwise.objects(scan, undefined)
-    yield await sortedObjects(scan, context.measured(rows, source), ordered.order, wanted)
+    yield* sortedObjects(scan, context.measured(rows, source), ordered.order, wanted)
   }
 }

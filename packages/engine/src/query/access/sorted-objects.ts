@@ -6,15 +6,17 @@ import { sortRows } from '../operators/sort.ts'
 import type { ObjectScan } from './object-scan.ts'
 
 /** `wanted`: how many of the first are needed; undefined = all. */
-export async function sortedObjects(
-  { filter, evaluation, context }: ObjectScan,
+export async function* sortedObjects(
+  { filter, evaluation, context, source }: ObjectScan,
   batches: AsyncIterable<ObjectView[]>,
   order: readonly OrderPlan[],
   wanted: number | undefined,
-): Promise<ObjectView[]> {
+): AsyncGenerator<ObjectView[]> {
   const kind = objectRowKind(filter.slot)
-  const sorted: OutputRow<ObjectView>[] = await sortRows(asOutput(batches), order, wanted, kind, evaluation, context)
-  return sorted.flatMap(({ row }) => row ?? [])
+  const sort = { wanted, operator: source }
+  for await (const rows of sortRows(asOutput(batches), order, sort, kind, evaluation, context)) {
+    yield rows.flatMap(({ row }) => row ?? [])
+  }
 }
 
 const noAggregates: readonly unknown[] = []

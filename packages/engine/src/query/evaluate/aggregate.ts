@@ -9,12 +9,19 @@ import type { ValueType } from '../values/value-type.ts'
 import { copied, leastFrom, nthLeast } from './nth-least.ts'
 import { groupKey, keyWriter, type WriteKey } from './value-key.ts'
 
+/** Values as they are in memory, or the pieces of work that come to them. */
+type Saved = readonly unknown[] | Pieces
+
 export interface Accumulator {
   /** Nulls do not count. False on overflow. */
   add(value: unknown): boolean
   result(): unknown
   /** Instead of `result`, where that takes long. `fraction`: of PERCENTILE. */
   select?(fraction: unknown): Pieces
+  /** What it has come to, for another one to go on from. */
+  save(): Saved
+  /** To an accumulator that was given nothing yet. */
+  restore(saved: readonly unknown[]): Pieces | undefined
   /** What it holds in memory beyond a fixed size, in elements. */
   readonly held: number
 }
@@ -68,6 +75,14 @@ class Count implements Accumulator {
   result(): number {
     return this.count
   }
+
+  save(): Saved {
+    return [this.count]
+  }
+
+  restore([count]: readonly unknown[]): undefined {
+    this.count = count as number
+  }
 }
 
 class Sum implements Accumulator {
@@ -89,6 +104,14 @@ class Sum implements Accumulator {
 
   result(): unknown {
     return this.sum
+  }
+
+  save(): Saved {
+    return [this.sum]
+  }
+
+  restore([sum]: readonly unknown[]): undefined {
+    this.sum = sum
   }
 }
 
@@ -112,6 +135,15 @@ class Average implements Accumulator {
   result(): unknown {
     return this.count === 0 ? null : this.average(this.sum / this.count)
   }
+
+  save(): Saved {
+    return [this.sum, this.count]
+  }
+
+  restore([sum, count]: readonly unknown[]): undefined {
+    this.sum = sum as number
+    this.count = count as number
+  }
 }
 
 class Extreme implements Accumulator {
@@ -134,10 +166,18 @@ class Extreme implements Accumulator {
   result(): unknown {
     return this.extreme
   }
+
+  save(): Saved {
+    return [this.extreme]
+  }
+
+  restore([extreme]: readonly unknown[]): undefined {
+    this.extreme = extreme
+  }
 }
 
 class Collect implements Accumulator {
-  private readonly values: unknown[] = []
+  private values: unknown[] = []
 
   get held(): number {
     return this.values.length
@@ -150,6 +190,14 @@ class Collect implements Accumulator {
 
   result(): unknown {
     return this.values
+  }
+
+  save(): Saved {
+    return [this.values]
+  }
+
+  restore([values]: readonly unknown[]): undefined {
+    this.values = values as unknown[]
   }
 }
 
@@ -180,6 +228,30 @@ class Distinct implements Accumulator {
   result(): unknown {
     return this.values.result()
   }
+
+  *save(): Generator<number, readonly unknown[], undefined> {
+    const keys: string[] = []
+    for (const key of this.seen.keys()) if (keys.push(key) % keysOfPiece === 0) yield keysOfPiece * stepsOfKey
+    const saved = this.values.save()
+    return [keys, Array.isArray(saved) ? saved : yield* piecesOf(saved as Pieces)]
+  }
+
+  *restore([keys, values]: readonly unknown[]): Generator<number, undefined, undefined> {
+    for (const key of keys as readonly string[]) {
+      this.seen.set(key, true)
+      if (++this.seenCount % keysOfPiece === 0) yield keysOfPiece * stepsOfKey
+    }
+    const restored = this.values.restore(values as readonly unknown[])
+    if (restored !== undefined) yield* piecesOf(restored)
+  }
+}
+
+/** Keys of a set that are gone through at a time, and the steps that each takes. */
+const keysOfPiece = 1_024
+const stepsOfKey = 30
+
+function piecesOf(pieces: Pieces): Iterable<number> & Generator<number, unknown, undefined> {
+  return pieces as Generator<number, unknown, undefined>
 }
 
 /** Of a sample; in one pass (Welford), whatever the size of the numbers. */
@@ -201,11 +273,21 @@ class StandardDeviation implements Accumulator {
   result(): unknown {
     return this.count < 2 ? null : Math.sqrt(this.squares / (this.count - 1))
   }
+
+  save(): Saved {
+    return [this.count, this.mean, this.squares]
+  }
+
+  restore([count, mean, squares]: readonly unknown[]): undefined {
+    this.count = count as number
+    this.mean = mean as number
+    this.squares = squares as number
+  }
 }
 
 /** Between the two nearest values in proportion; all of them are kept. */
 class Percentile implements Accumulator {
-  private readonly values: number[] = []
+  private values: number[] = []
   private readonly fraction: number | undefined
 
   /** Undefined where `select` is told. */
@@ -224,6 +306,14 @@ class Percentile implements Accumulator {
 
   result(): unknown {
     return null
+  }
+
+  save(): Saved {
+    return [this.values]
+  }
+
+  restore([values]: readonly unknown[]): undefined {
+    this.values = values as number[]
   }
 
   *select(given: unknown): Pieces {

@@ -13,9 +13,12 @@ export class ObjectView {
   /** Undefined where there is no such object: every attribute of it is null. */
   readonly format: ClassFormat | undefined
   readonly record: Bytes
+  /** Rows that hold it, which may be many, are charged for the record once. */
+  isCharged = false
   private readonly shape: ShapeNumber
   private text: Oid | undefined
-  private readonly key: Bytes | undefined
+  /** Of the record; undefined where the OID was given as text. */
+  readonly key: Bytes | undefined
 
   /** The OID as text, or the key of the record, from which it is read when it is asked for. */
   constructor(oid: Oid | undefined, key: Bytes | undefined, format: ClassFormat | undefined, record: Bytes) {

@@ -16,6 +16,32 @@ export function evaluateRows<R, T>(
   return at === rows.length && batch.waiting.length === 0 ? batch.results : evaluateRest(batch, at)
 }
 
+/**
+ * The results of the first rows: of all, or of those, one at least, after which `isFull`. What was made of others is told to `drop`; they are
+ * to be worked out again.
+ */
+export function evaluateWhile<R, T extends object>(
+  context: StatementContext,
+  rows: readonly R[],
+  isFull: () => boolean,
+  evaluate: (row: R) => T,
+  drop: (made: T) => void,
+): Awaitable<T[]> {
+  const [first] = rows
+  let isRefused = false
+  const evaluated = evaluateRows<R, T | undefined>(context, rows, (row) => {
+    if (row === first || !isFull()) return evaluate(row)
+    isRefused = true
+    return undefined
+  })
+  return mapAwaitable(evaluated, (results) => {
+    if (!isRefused) return results as T[]
+    const taken = results.indexOf(undefined)
+    for (const made of results.splice(taken)) if (made !== undefined) drop(made)
+    return results as T[]
+  })
+}
+
 /** A value that is the same for all rows; what it follows may have to be waited for. */
 export function evaluateConstant(
   evaluate: Evaluate,

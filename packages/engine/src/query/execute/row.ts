@@ -10,6 +10,9 @@ export interface RowKind<R> {
   kept(row: R): R
   /** About how many bytes a kept row takes. */
   bytesOf(row: R): number
+  /** What a kept row is written to disk as, and read from it again; see `ValueCodec`. */
+  toValue(row: R): unknown
+  ofValue(value: unknown): R
 }
 
 /** A row, or a group with its first row and the results of its aggregates. */
@@ -41,5 +44,7 @@ export function objectRowKind(slot: number): RowKind<ObjectView> {
     },
     kept: (row) => row.copy(),
     bytesOf: ({ record }) => record.length + 100,
+    toValue: (row) => row,
+    ofValue: (value) => value as ObjectView,
   }
 }

@@ -3,12 +3,14 @@
 import type { RequestMemory } from '../../budget/request-memory.ts'
 import type { WorkClock } from '../../budget/work-clock.ts'
 import type { CancelSignal } from '../../cancel-signal.ts'
-import { AshlarError } from '../../errors.ts'
+import { AshlarError, assert } from '../../errors.ts'
 import { countLimited, readIndexOids } from '../../indexes/lookup.ts'
 import type { EngineLimits } from '../../limits.ts'
 import { type Container, listContainers } from '../../records/container-registry.ts'
 import { type RecordFormats, recordFormats } from '../../records/record-formats.ts'
 import type { Catalog } from '../../schema/catalog.ts'
+import type { RequestSpace } from '../../spill/request-space.ts'
+import { runSizes, SortedRuns } from '../../spill/sorted-runs.ts'
 import { scanSideBySide, scansAtOnce } from '../../store/scan-side-by-side.ts'
 import type { Bytes, KeyRange, ScanOptions, Snapshot, StoreCapabilities } from '../../store/store.ts'
 import type { TimeSlice } from '../../store/time-slice.ts'
@@ -24,6 +26,11 @@ import type { UserValue } from '../values/user.ts'
 import type { InnerValues } from './inner-values.ts'
 import { SnapshotReader } from './snapshot-reader.ts'
 
+/** What goes to disk at once is at least this part of what a statement may hold: less is not worth a run. */
+const spilledPart = 16
+/** Rows that an operator takes before it looks at its memory again. */
+const rowsAtOnce = 256
+
 export interface ScriptContext {
   readonly text: string
   readonly dialect: Dialect
@@ -37,6 +44,8 @@ export interface ScriptContext {
   readonly clock: WorkClock
   /** Of the request, which may be more than the text. */
   readonly memory: RequestMemory
+  /** Where what memory does not hold goes on; undefined where that is refused. */
+  readonly space?: RequestSpace | undefined
   /** Ticks since 0001-01-01 in UTC. */
   readonly now: number
   /** Who asks: `$$USER`. */
@@ -251,6 +260,21 @@ export class StatementContext {
       'LimitExceeded',
       `The statement holds more than ${sortedRowsMax} rows in memory (sortedRowsMax), to sort or group them or as a value; TAKE, WHERE or an index on the order may help.`,
     )
+  }
+
+  /** Whether an operator that holds so much, and can go on with it on disk, is to do that. `uncounted`: rows that are not yet held. */
+  isSpillDue(rows: number, bytes: number, uncounted = 0): boolean {
+    const { space, limits, memory } = this.script
+    if (space === undefined) return false
+    if (bytes * spilledPart > limits.statementBytesMax && memory.isShort) return true
+    return rows * spilledPart > limits.sortedRowsMax && this.heldRows + uncounted + rowsAtOnce > limits.sortedRowsMax
+  }
+
+  /** For one operator, which closes them; where `isSpillDue` was true. */
+  sortedRuns(): SortedRuns {
+    const { space, limits } = this.script
+    assert(space !== undefined, 'what is due to go to disk may go there')
+    return new SortedRuns(space, runSizes(limits.statementBytesMax), () => this.yieldIfDue())
   }
 
   /** Counts edges that walks try. Throws LimitExceeded. */

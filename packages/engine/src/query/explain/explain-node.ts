@@ -15,6 +15,8 @@ export interface ExplainNode {
   examined: number
   returned: number
   readonly inputs: readonly ExplainNode[]
+  /** What it has written to disk because memory did not hold it. */
+  spilled?: Spilled
   /** It only takes rows from others, and looks at nothing itself. */
   readonly takesRows?: boolean
   /** Of operators that ANALYZE measures apart from others; including what lies below. */
@@ -28,6 +30,13 @@ export interface IndexHint {
   readonly rows: number | undefined
   /** It is told before anything was found, too. */
   readonly isLikely: boolean
+}
+
+export interface Spilled {
+  /** Sorted parts, without those that were merged of others. */
+  runs: number
+  /** Written in all. */
+  bytes: number
 }
 
 /** What was measured of an operator, together with those from which its rows come. */
@@ -74,6 +83,7 @@ export function newMeasures(): Measures {
 export function addCounts(to: ExplainNode, from: ExplainNode): void {
   to.examined += from.examined
   to.returned += from.returned
+  if (from.spilled !== undefined) addSpilled(to, from.spilled.runs, from.spilled.bytes)
   if (from.measured !== undefined) {
     to.measured ??= newMeasures()
     addMeasures(to.measured, from.measured)
@@ -82,6 +92,12 @@ export function addCounts(to: ExplainNode, from: ExplainNode): void {
     const other = from.inputs[i]
     if (other !== undefined) addCounts(input, other)
   }
+}
+
+export function addSpilled(to: ExplainNode, runs: number, bytes: number): void {
+  to.spilled ??= { runs: 0, bytes: 0 }
+  to.spilled.runs += runs
+  to.spilled.bytes += bytes
 }
 
 function addMeasures(to: Measures, from: Measures): void {
@@ -122,11 +138,12 @@ function cut(detail: unknown): unknown {
   return isLong ? `${detail.slice(0, planTextCharactersMax)}…` : detail
 }
 
-function countsOf({ takesRows, examined, returned, inputs, measured }: ExplainNode): Record<string, unknown> {
+function countsOf({ takesRows, examined, returned, inputs, measured, spilled }: ExplainNode): Record<string, unknown> {
   const taken = inputs.at(-1)?.returned ?? 0
   return {
     examined: takesRows === true ? taken : examined,
     returned,
+    ...(spilled === undefined ? {} : { spilledRuns: spilled.runs, spilledBytes: spilled.bytes }),
     ...(measured === undefined ? {} : describeMeasures(measured)),
   }
 }

@@ -36,6 +36,8 @@ const placedFields: ReadonlySet<string> = new Set([
   'isChosen',
   'examined',
   'returned',
+  'spilledRuns',
+  'spilledBytes',
   'loops',
   'entriesCounted',
   'objectsRead',
@@ -82,9 +84,11 @@ function estimateOf({ estimatedRows, isAtLeast }: DescribedPlan): string {
   return `  (estimated rows${isAtLeast === true ? '>=' : '='}${estimatedRows})`
 }
 
-function countsOf({ examined, returned, milliseconds, objectsRead, linksRead, loops }: DescribedPlan): string {
+function countsOf(plan: DescribedPlan): string {
+  const { examined, returned, spilledRuns, spilledBytes, milliseconds, objectsRead, linksRead, loops } = plan
   const parts = [
     ...(returned === undefined ? [] : [`examined=${examined}`, `rows=${returned}`]),
+    ...(spilledRuns === undefined ? [] : [`spilled: runs=${spilledRuns}`, `bytes=${spilledBytes}`]),
     ...(milliseconds === undefined ? [] : [`objects=${objectsRead}`, `links=${linksRead}`]),
     ...(milliseconds === undefined ? [] : [`time=${shownMs(milliseconds)} ms`]),
     ...(loops === undefined ? [] : [`loops=${loops}`]),

@@ -1,17 +1,27 @@
 /**
  * Hash join: the rows of a source are kept in memory by the values that are compared; without such values, each row is
- * joined with all of them.
+ * joined with all of them. What memory does not hold is joined on disk.
  */
 import { SteadyMap } from '../../budget/steady-map.ts'
-import { ObjectView } from '../evaluate/object-view.ts'
-import { elementBytes, textBytes, valueBytes } from '../evaluate/value-bytes.ts'
+import { elementBytes, textBytes } from '../evaluate/value-bytes.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
+import type { SortedRows } from '../operators/sorted-rows.ts'
 import { itemsOf } from './first-source.ts'
 import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.ts'
 import { type MatchBatches, type MatchRow, matchRowKind } from './match-row.ts'
 import { type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
 import type { JoinKey, SourceRows } from './source-rows.ts'
+import {
+  addItem,
+  type Item,
+  itemBytes,
+  type KeyedBatch,
+  sortedItems,
+  spilledPairs,
+  spilledProduct,
+} from './spilled-join.ts'
 
 /** Rows are handed on when there are so many. */
 const batchRows = 256
@@ -44,7 +54,11 @@ export function hashJoin(
   }
 }
 
-type Table = SteadyMap<string, unknown[]>
+interface Table {
+  readonly inMemory: SteadyMap<string, unknown[]>
+  /** Instead of it. */
+  readonly onDisk: SortedRows<Item> | undefined
+}
 
 async function* joined(
   join: HashJoin,
@@ -53,32 +67,51 @@ async function* joined(
   operator: ExplainNode,
   flow: MatchFlow,
 ): AsyncGenerator<readonly MatchRow[]> {
-  const { evaluation, context } = flow
+  const { context } = flow
+  const { slot, keys, predicates } = join
   let table: Table | undefined
-  for await (const batch of input) {
-    table ??= await tableOf(join, items, flow)
-    const keys = await evaluateRows(context, batch, (row) => {
-      matchRowKind.enter(evaluation, row)
-      return hashKey(join.keys.map(({ other }) => other(evaluation)))
-    })
-    for (const found of pairsOf(batch, keys, table, join.slot)) {
-      const kept = await qualified(join.predicates, found, flow)
-      operator.returned += kept.length
-      if (kept.length > 0) yield kept
-      if (context.isTurnDue) await context.turn()
+  const batches = withKeys(join, input, flow)
+  try {
+    for await (const first of batches) {
+      table ??= await tableOf(join, items, operator, flow)
+      if (table.onDisk !== undefined) {
+        const sides = { slot, predicates, operator, flow }
+        const pairs = keys.length === 0 ? spilledProduct : spilledPairs
+        yield* pairs(table.onDisk, startingWith(first, batches), sides)
+        return
+      }
+      for (const found of pairsOf(first, table.inMemory, slot)) {
+        const kept = await qualified(predicates, found, flow)
+        operator.returned += kept.length
+        if (kept.length > 0) yield kept
+        if (context.isTurnDue) await context.turn()
+      }
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
     }
-    const pause = context.yieldIfDue()
-    if (pause !== undefined) await pause
+  } finally {
+    await table?.onDisk?.close()
   }
 }
 
+async function* withKeys(join: HashJoin, input: MatchBatches, flow: MatchFlow): AsyncGenerator<KeyedBatch> {
+  const { evaluation, context } = flow
+  for await (const rows of input) {
+    const keys = await evaluateRows(context, rows, (row) => {
+      matchRowKind.enter(evaluation, row)
+      return hashKey(join.keys.map(({ other }) => other(evaluation)))
+    })
+    yield { rows, keys }
+  }
+}
+
+async function* startingWith(first: KeyedBatch, others: AsyncGenerator<KeyedBatch>): AsyncGenerator<KeyedBatch> {
+  yield first
+  yield* others
+}
+
 /** Each row with each item of its key, some at a time. */
-function* pairsOf(
-  rows: readonly MatchRow[],
-  keys: readonly (string | undefined)[],
-  table: Table,
-  slot: number,
-): Generator<readonly MatchRow[]> {
+function* pairsOf({ rows, keys }: KeyedBatch, table: Table['inMemory'], slot: number): Generator<readonly MatchRow[]> {
   let found: MatchRow[] = []
   for (const [i, row] of rows.entries()) {
     const key = keys[i]
@@ -92,37 +125,78 @@ function* pairsOf(
   if (found.length > 0) yield found
 }
 
-/** Charged until the statement ends. Throws LimitExceeded. */
+/** Charged until the statement ends; beyond memory on disk. Throws LimitExceeded and ServerBusy. */
 async function tableOf(
   { slot, keys }: HashJoin,
   items: AsyncIterable<readonly unknown[]>,
-  { evaluation, context }: MatchFlow,
+  operator: ExplainNode,
+  flow: MatchFlow,
 ): Promise<Table> {
-  const table: Table = new SteadyMap()
-  for await (const batch of items) {
-    const found = await evaluateRows(context, batch, (item) => {
-      evaluation.slots[slot] = item
-      return hashKey(keys.map(({ own }) => own(evaluation)))
-    })
-    for (const [i, item] of batch.entries()) {
-      const key = found[i]
-      if (key === undefined) continue
-      context.hold(1, entryBytes + elementBytes + bytesOf(item))
-      const others = table.get(key)
-      if (others !== undefined) others.push(item)
-      else {
-        context.hold(0, textBytes(key.length))
-        table.set(key, [item])
+  const { evaluation, context } = flow
+  const table = new HashTable(context)
+  let onDisk: SortedRows<Item> | undefined
+  try {
+    for await (const batch of items) {
+      const found = await evaluateRows(context, batch, (item) => {
+        evaluation.slots[slot] = item
+        return hashKey(keys.map(({ own }) => own(evaluation)))
+      })
+      for (const [i, item] of batch.entries()) {
+        const key = found[i]
+        if (key === undefined) continue
+        if (onDisk === undefined && table.isFull) {
+          onDisk = sortedItems({ flow, operator })
+          await table.moveTo(onDisk)
+        }
+        if (onDisk === undefined) table.add(key, item)
+        else await addItem(onDisk, key, item)
       }
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
     }
-    const pause = context.yieldIfDue()
-    if (pause !== undefined) await pause
+    await onDisk?.settle()
+    return { inMemory: table.items, onDisk }
+  } catch (error) {
+    await onDisk?.close()
+    throw error
   }
-  return table
 }
 
-function bytesOf(item: unknown): number {
-  return item instanceof ObjectView ? item.record.length : valueBytes(item)
+class HashTable {
+  items = new SteadyMap<string, unknown[]>()
+  private readonly context: StatementContext
+  private rows = 0
+  private bytes = 0
+
+  constructor(context: StatementContext) {
+    this.context = context
+  }
+
+  get isFull(): boolean {
+    return this.context.isSpillDue(this.rows, this.bytes)
+  }
+
+  add(key: string, item: unknown): void {
+    const others = this.items.get(key)
+    const bytes = entryBytes + elementBytes + itemBytes(item) + (others === undefined ? textBytes(key.length) : 0)
+    this.context.hold(1, bytes)
+    this.rows++
+    this.bytes += bytes
+    if (others !== undefined) others.push(item)
+    else this.items.set(key, [item])
+  }
+
+  /** It is empty then. */
+  async moveTo(onDisk: SortedRows<Item>): Promise<void> {
+    const { items, context } = this
+    // Its memory is that of the rows on their way.
+    context.hold(-this.rows, -this.bytes)
+    this.items = new SteadyMap()
+    for (const key of items.keys()) {
+      for (const item of items.get(key) ?? []) await addItem(onDisk, key, item)
+    }
+    await onDisk.spill()
+  }
 }
 
 /** Equal values have equal keys, others may: the predicates are asked again. Undefined where one is null, which is equal to nothing. */

@@ -14,8 +14,6 @@ export interface MatchRow {
 export type MatchBatches = AsyncIterable<readonly MatchRow[]>
 
 const slotBytes = 100
-/** Objects whose records are in the size of a row already: many rows may share them. */
-const counted = new WeakSet<ObjectView>()
 
 export const matchRowKind: RowKind<MatchRow> = {
   enter(evaluation, row) {
@@ -26,10 +24,13 @@ export const matchRowKind: RowKind<MatchRow> = {
   bytesOf({ slots }) {
     let bytes = slots.length * slotBytes
     for (const held of slots) {
-      if (!(held instanceof ObjectView) || counted.has(held)) continue
-      counted.add(held)
+      if (!(held instanceof ObjectView) || held.isCharged) continue
+      held.isCharged = true
       bytes += held.record.length
     }
     return bytes
   },
+  // The search has ended: nothing but expressions sees the row.
+  toValue: ({ slots }) => slots,
+  ofValue: (value) => ({ slots: value as readonly unknown[], visited: [], edges: [] }),
 }

@@ -1,13 +1,17 @@
-/** DISTINCT: of rows with equal columns the first, as they come; the keys of those that were seen are kept in memory. */
+/**
+ * DISTINCT: of rows with equal columns the first, as they come. The keys of those that were seen are kept in memory; once there is no room for
+ * more, rows of other keys are sorted by them on disk, and follow at the end.
+ */
 import { SteadyMap } from '../../budget/steady-map.ts'
-import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
+import type { Evaluate } from '../evaluate/evaluation-context.ts'
 import { textBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { groupKey, keyWriter, type WriteKey } from '../evaluate/value-key.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
-import { enterOutput, type OutputRow, type RowKind } from '../execute/row.ts'
+import { enterOutput, type OutputRow } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { rowOperatorPlan } from '../explain/explain-node.ts'
-import { type PlanOperator, pipeline } from './row-operator.ts'
+import { type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
+import { type Flow, type PlanOperator, pipeline } from './row-operator.ts'
+import { SortedRows } from './sorted-rows.ts'
 
 interface DistinctPlan {
   readonly keys: readonly Evaluate[]
@@ -20,38 +24,111 @@ export const planDistinct: PlanOperator = ({ distinct }, { compiler }) => {
   return {
     run(input, { kind, evaluation, context }) {
       const operator = rowOperatorPlan('distinct', { keys: plan.keys.length }, [input.operator])
-      return pipeline(distinctRows(input.rows, plan, kind, evaluation, context), operator, input, context)
+      const rows = distinctRows(input.rows, plan, operator, { kind, evaluation, context })
+      return pipeline(rows, operator, input, context)
     },
   }
 }
 
 const keyBytes = 100
 
+type DistinctFlow<R> = Pick<Flow<R>, 'kind' | 'evaluation' | 'context'>
+
 async function* distinctRows<R>(
   batches: AsyncIterable<readonly OutputRow<R>[]>,
   { keys, writers }: DistinctPlan,
-  kind: RowKind<R>,
-  evaluation: EvaluationContext,
-  context: StatementContext,
+  operator: ExplainNode,
+  flow: DistinctFlow<R>,
 ): AsyncGenerator<readonly OutputRow<R>[]> {
-  const seen = new SteadyMap<string, true>()
-  for await (const rows of batches) {
-    const evaluated = evaluateRows(context, rows, (row) => {
-      enterOutput(row, kind, evaluation)
-      const values = keys.map((key) => key(evaluation))
-      for (const value of values) evaluation.memory.chargeRow(valueBytes(value))
-      return groupKey(writers, values)
-    })
-    const keysOfRows = evaluated instanceof Promise ? await evaluated : evaluated
-    const kept: OutputRow<R>[] = []
-    for (const [i, key] of keysOfRows.entries()) {
-      if (seen.has(key)) continue
-      context.hold(1, keyBytes + textBytes(key.length))
-      seen.set(key, true)
-      kept.push(rows[i] as OutputRow<R>)
+  const { kind, evaluation, context } = flow
+  const seen = new Seen(context)
+  // With keys that memory is not to hold as well.
+  const others = new SortedRows(kind, context, operator, { ofEqualKeys: 'first' })
+  try {
+    for await (const rows of batches) {
+      const evaluated = evaluateRows(context, rows, (row) => {
+        enterOutput(row, kind, evaluation)
+        const values = keys.map((key) => key(evaluation))
+        for (const value of values) evaluation.memory.chargeRow(valueBytes(value))
+        return groupKey(writers, values)
+      })
+      const keysOfRows = evaluated instanceof Promise ? await evaluated : evaluated
+      const kept: OutputRow<R>[] = []
+      for (const [i, key] of keysOfRows.entries()) {
+        if (seen.has(key)) continue
+        const row = rows[i] as OutputRow<R>
+        if (!seen.isFull(key)) {
+          seen.add(key)
+          kept.push(row)
+          continue
+        }
+        others.add(Buffer.from(key, 'latin1'), others.count, row)
+        if (others.isFull) await others.spill()
+      }
+      await others.settle()
+      if (kept.length > 0) yield kept
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
     }
-    if (kept.length > 0) yield kept
-    const pause = context.yieldIfDue()
-    if (pause !== undefined) await pause
+    if (others.count > 0) yield* firstOfEach(others, operator, flow)
+  } finally {
+    await others.close()
   }
+}
+
+/** As they came. */
+async function* firstOfEach<R>(
+  rows: SortedRows<R>,
+  operator: ExplainNode,
+  { kind, context }: DistinctFlow<R>,
+): AsyncGenerator<readonly OutputRow<R>[]> {
+  const inOrder = new SortedRows(kind, context, operator)
+  try {
+    for await (const batch of rows.merged()) {
+      for (const { isFirst, order, row } of batch) {
+        if (!isFirst) continue
+        inOrder.addNumbered(order, row)
+        if (inOrder.isFull) await inOrder.spill()
+      }
+      await inOrder.settle()
+    }
+    await rows.close()
+    yield* inOrder.sorted()
+  } finally {
+    await inOrder.close()
+  }
+}
+
+/** The keys of rows that were handed on: once there is no room for more, it stays as it is. */
+class Seen {
+  private readonly context: StatementContext
+  private readonly keys = new SteadyMap<string, true>()
+  private bytes = 0
+  private rows = 0
+  private wasFull = false
+
+  constructor(context: StatementContext) {
+    this.context = context
+  }
+
+  has(key: string): boolean {
+    return this.keys.has(key)
+  }
+
+  isFull(key: string): boolean {
+    this.wasFull ||= this.context.isSpillDue(this.rows + 1, this.bytes + bytesOf(key))
+    return this.wasFull
+  }
+
+  add(key: string): void {
+    const bytes = bytesOf(key)
+    this.context.hold(1, bytes)
+    this.bytes += bytes
+    this.rows++
+    this.keys.set(key, true)
+  }
+}
+
+function bytesOf(key: string): number {
+  return keyBytes + textBytes(key.length)
 }

@@ -1,35 +1,31 @@
-/** GROUP BY, and aggregates over all rows: one row a group, kept in memory until all are seen. */
+/** GROUP BY, and aggregates over all rows: one row a group, kept until all are seen: in memory, or, beyond what it may hold, on disk. */
 import { SteadyMap } from '../../budget/steady-map.ts'
 import { inSlices } from '../../store/time-slice.ts'
-import { type AggregateName, type Bound, type BoundClauses, partsOf } from '../bind/bound.ts'
+import { type Bound, type BoundClauses, partsOf } from '../bind/bound.ts'
 import { isOfRecord } from '../bind/of-record.ts'
-import { type Accumulator, accumulatorsOf } from '../evaluate/aggregate.ts'
+import { accumulatorsOf } from '../evaluate/aggregate.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
-import { elementBytes, textBytes, valueBytes } from '../evaluate/value-bytes.ts'
+import { textBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { groupKey, keyWriter, type WriteKey } from '../evaluate/value-key.ts'
-import { evaluateConstant, evaluateRows } from '../execute/evaluate-rows.ts'
+import { evaluateRows, evaluateWhile } from '../execute/evaluate-rows.ts'
 import type { RowTaker } from '../execute/lent-rows.ts'
-import { enterOutput, type OutputRow, type RowKind } from '../execute/row.ts'
-import type { StatementContext } from '../execute/statement-context.ts'
-import { rowOperatorPlan } from '../explain/explain-node.ts'
+import { enterOutput, type OutputRow } from '../execute/row.ts'
+import { type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
 import { turnDue } from '../functions/work.ts'
-import { queryError } from '../language/query-error.ts'
-import { isNullOf } from '../values/compare.ts'
-import type { ValueType } from '../values/value-type.ts'
+import {
+  type AggregatePlan,
+  accumulate,
+  areSelected,
+  type Group,
+  groupBytes,
+  newGroup,
+  selectedResults,
+} from './aggregation.ts'
 import { GroupsByValues } from './groups-by-values.ts'
-import { inTurns } from './pieces-in-turns.ts'
 import type { Planning } from './planning.ts'
-import { later, type Pipeline, type PlanOperator, pipeline } from './row-operator.ts'
-
-interface AggregatePlan {
-  readonly function: AggregateName
-  readonly operand: Evaluate | undefined
-  readonly operandType: ValueType | undefined
-  readonly type: ValueType
-  readonly newAccumulator: () => Accumulator
-  readonly fraction: Evaluate | undefined
-  readonly span: { readonly start: number; readonly end: number }
-}
+import { type Flow, later, type Pipeline, type PlanOperator, pipeline } from './row-operator.ts'
+import { SortedRows } from './sorted-rows.ts'
+import { groupsOnDisk, writeGroups } from './spilled-groups.ts'
 
 interface GroupPlan {
   readonly keys: readonly { readonly evaluate: Evaluate; readonly write: WriteKey }[]
@@ -48,7 +44,7 @@ export const planGroup: PlanOperator = (clauses, planning) => {
   return {
     run(input, { kind, evaluation, context }) {
       const operator = rowOperatorPlan('group', details, [input.operator])
-      const groups = later(() => groupRows(input, plan, kind, evaluation, context))
+      const groups = groupRows(input, plan, operator, { kind, evaluation, context })
       return pipeline(groups, operator, input, context)
     },
   }
@@ -90,57 +86,76 @@ export function isCountOnly({ groupBy, aggregates, having, projections }: BoundC
   return isPlain && isCount && projections?.some(({ expression }) => isOfRow(expression)) === false
 }
 
-interface Group<R> {
-  readonly row: R | undefined
-  readonly accumulators: readonly Accumulator[]
-}
-
-const groupBytes = 200
 /** Rows that are added to their groups before the next look at the clock, less one; all its bits are ones. */
 const rowsBetweenLooks = 7
 
-async function groupRows<R>(
+type GroupFlow<R> = Pick<Flow<R>, 'kind' | 'evaluation' | 'context'>
+
+/** In the order of their first rows. */
+async function* groupRows<R>(
   { source, lent }: Pipeline<R>,
   plan: GroupPlan,
-  kind: RowKind<R>,
-  evaluation: EvaluationContext,
-  context: StatementContext,
-): Promise<OutputRow<R>[]> {
-  const groups = new Groups(plan, kind, evaluation, context)
-  if (lent !== undefined && plan.areOfRecords) await lent(groups)
-  else for await (const rows of source) await groups.takeAll(rows)
-  const rows = await rowsOfGroups(groups.all(), plan, evaluation, context)
-  return plan.having === undefined ? rows : having(rows, plan.having, kind, evaluation, context)
+  operator: ExplainNode,
+  flow: GroupFlow<R>,
+): AsyncGenerator<readonly OutputRow<R>[]> {
+  const groups = new Groups(plan, operator, flow)
+  try {
+    if (lent !== undefined && plan.areOfRecords) await lent(groups)
+    else for await (const rows of source) await groups.takeAll(rows)
+    const rows = await rowsOfGroups(groups.all(), plan, flow)
+    yield* later(async () => (plan.having === undefined ? rows : having(rows, plan.having, flow)))
+    if (groups.others === undefined) return
+    // Those that memory did not hold begin after all that it holds.
+    for await (const others of groupsOnDisk(groups.others, plan.aggregates, operator, flow)) {
+      const kept = plan.having === undefined ? others : await having(others, plan.having, flow)
+      if (kept.length > 0) yield kept
+    }
+  } finally {
+    await groups.others?.close()
+  }
 }
 
-/** Groups by their keys, and those that rows were added to by the values of the keys. */
+/**
+ * Groups by their keys, and those that rows were added to by the values of the keys. Once there is no room for more groups, rows of others go to
+ * disk; where what the aggregates of those that are there hold on to still takes more room, these go there too.
+ */
 class Groups<R> implements RowTaker<R> {
   private readonly plan: GroupPlan
-  private readonly kind: RowKind<R>
-  private readonly evaluation: EvaluationContext
-  private readonly context: StatementContext
+  private readonly operator: ExplainNode
+  private readonly flow: GroupFlow<R>
   private readonly writers: readonly WriteKey[]
-  private readonly groups: Group<R>[] = []
-  private readonly byKey = new SteadyMap<string, Group<R>>()
-  private readonly byValues: GroupsByValues<Group<R>>
+  private groups: Group<R>[] = []
+  private byKey = new SteadyMap<string, Group<R>>()
+  private byValues: GroupsByValues<Group<R>>
   /** Of the row at hand. */
   private readonly values: unknown[]
   private readonly operands: unknown[]
+  private arrived = 0
+  /** What is charged for groups, and what their aggregates hold of it since no more are made. */
+  private bytes = 0
+  private grownBytes = 0
+  private onDisk: SortedRows<R> | undefined
 
-  constructor(plan: GroupPlan, kind: RowKind<R>, evaluation: EvaluationContext, context: StatementContext) {
+  constructor(plan: GroupPlan, operator: ExplainNode, flow: GroupFlow<R>) {
     this.plan = plan
-    this.kind = kind
-    this.evaluation = evaluation
-    this.context = context
+    this.operator = operator
+    this.flow = flow
     this.writers = plan.keys.map(({ write }) => write)
-    this.byValues = new GroupsByValues((bytes) => context.hold(0, bytes))
+    this.byValues = new GroupsByValues(this.hold)
     this.values = plan.keys.map(() => null)
     this.operands = plan.aggregates.map(() => undefined)
   }
 
+  /** Rows of groups that memory does not hold; undefined where it holds all. */
+  get others(): SortedRows<R> | undefined {
+    return this.onDisk
+  }
+
   take(row: R): boolean {
-    const { plan, evaluation, values, operands } = this
-    this.kind.enter(evaluation, row)
+    if (this.onDisk !== undefined && this.isWaiting(this.onDisk)) return false
+    const { plan, values, operands } = this
+    const { kind, evaluation } = this.flow
+    kind.enter(evaluation, row)
     try {
       const { keys, aggregates } = plan
       for (let i = 0; i < keys.length; i++) values[i] = keys[i]?.evaluate(evaluation)
@@ -150,9 +165,9 @@ class Groups<R> implements RowTaker<R> {
       return false
     }
     const known = this.byValues.find(values)
-    const group = known ?? this.groupOf(groupKey(this.writers, values), row)
-    if (known === undefined) this.byValues.add(values, group)
-    accumulate(group, plan.aggregates, operands, evaluation, this.context)
+    if (known !== undefined) this.addTo(known, operands)
+    else this.addByKey(groupKey(this.writers, values), row, operands, values)
+    this.arrived++
     return true
   }
 
@@ -161,7 +176,26 @@ class Groups<R> implements RowTaker<R> {
   }
 
   async takeAll(rows: readonly R[]): Promise<void> {
-    const { plan, kind, evaluation, context, writers } = this
+    for (let rest = rows; rest.length > 0; ) {
+      const taken = await this.takeFirst(rest)
+      rest = taken === rest.length ? [] : rest.slice(taken)
+      const pause = this.flow.context.yieldIfDue()
+      if (pause !== undefined) await pause
+    }
+  }
+
+  all(): readonly Group<R>[] {
+    const { groups, plan, onDisk } = this
+    const isEmpty = groups.length === 0 && onDisk === undefined && plan.keys.length === 0
+    // Aggregates over nothing are still a row; groups of nothing are none.
+    return isEmpty ? [newGroup<R>(plan.aggregates, '', 0, undefined)] : groups
+  }
+
+  /** As many of the rows as memory has room for; how many. */
+  private async takeFirst(rows: readonly R[]): Promise<number> {
+    if (this.onDisk !== undefined && this.isWaiting(this.onDisk)) await this.write(this.onDisk)
+    const { plan, writers, flow } = this
+    const { kind, evaluation, context } = flow
     const { keys, aggregates } = plan
     const { memory } = evaluation
     let bytes = 0
@@ -170,51 +204,111 @@ class Groups<R> implements RowTaker<R> {
       bytes += more
       memory.chargeStatement(more)
     }
-    const seen = evaluateRows(context, rows, (row) => {
+    const evaluate = (row: R): TakenRow => {
       kind.enter(evaluation, row)
-      const values = keys.map(({ evaluate }) => evaluate(evaluation))
+      const values = keys.map(({ evaluate: of }) => of(evaluation))
       const operands = aggregates.map(({ operand }) => operand?.(evaluation))
       for (const value of values) hold(value)
       for (const operand of operands) hold(operand)
       return { key: groupKey(writers, values), operands }
-    })
+    }
+    const seen = evaluateWhile(
+      context,
+      rows,
+      () => context.isSpillDue(0, bytes),
+      evaluate,
+      () => undefined,
+    )
     const evaluated = seen instanceof Promise ? await seen : seen
     memory.chargeStatement(-bytes)
     for (const [i, { key, operands }] of evaluated.entries()) {
-      accumulate(this.groupOf(key, rows[i] as R), aggregates, operands, evaluation, context)
+      this.addByKey(key, rows[i] as R, operands, undefined)
+      this.arrived++
+      if (this.onDisk !== undefined && this.isWaiting(this.onDisk)) await this.write(this.onDisk)
       if ((i & rowsBetweenLooks) === rowsBetweenLooks && context.isTurnDue) await context.turn()
     }
-    const pause = context.yieldIfDue()
-    if (pause !== undefined) await pause
+    return evaluated.length
   }
 
-  all(): readonly Group<R>[] {
-    const { groups, plan } = this
-    // Aggregates over nothing are still a row; groups of nothing are none.
-    return groups.length === 0 && plan.keys.length === 0 ? [newGroup<R>(plan, undefined)] : groups
+  private readonly hold = (bytes: number): void => {
+    this.flow.context.hold(0, bytes)
+    this.bytes += bytes
   }
 
-  private groupOf(key: string, row: R): Group<R> {
-    const found = this.byKey.get(key)
-    if (found !== undefined) return found
-    const { plan, kind } = this
-    const group = newGroup<R>(plan, kind.kept(row))
-    this.context.hold(1, groupBytes + textBytes(key.length) + kind.bytesOf(row))
+  private readonly grow = (bytes: number): void => {
+    this.hold(bytes)
+    if (this.onDisk !== undefined) this.grownBytes += bytes
+    // The only group there is would be needed as a whole again.
+    else if (this.groups.length > 1 && this.flow.context.isSpillDue(0, this.bytes)) this.openOthers()
+  }
+
+  private addTo(group: Group<R>, operands: readonly unknown[]): void {
+    accumulate(group.accumulators, this.plan.aggregates, operands, this.flow.evaluation, this.grow)
+  }
+
+  /** `values`: of the keys, where they are to be remembered. */
+  private addByKey(key: string, row: R, operands: readonly unknown[], values: readonly unknown[] | undefined): void {
+    const group = this.byKey.get(key) ?? this.madeFor(key, row)
+    if (group !== undefined) {
+      if (values !== undefined) this.byValues.add(values, group)
+      this.addTo(group, operands)
+      return
+    }
+    const output = { row: this.flow.kind.kept(row), aggregates: [...operands] }
+    this.onDisk?.add(Buffer.from(key, 'latin1'), this.arrived, output)
+  }
+
+  /** Undefined where there is no room for another one. */
+  private madeFor(key: string, row: R): Group<R> | undefined {
+    const { kind, context } = this.flow
+    const bytes = groupBytes + textBytes(key.length) + kind.bytesOf(row)
+    const isDue = this.groups.length > 0 && context.isSpillDue(this.groups.length + 1, this.bytes + bytes)
+    if (this.onDisk === undefined && isDue) this.openOthers()
+    if (this.onDisk !== undefined) return undefined
+    const group = newGroup(this.plan.aggregates, key, this.arrived, kind.kept(row))
+    context.holdRows(1)
+    this.hold(bytes)
     this.groups.push(group)
     this.byKey.set(key, group)
     return group
   }
+
+  private openOthers(): void {
+    const { kind, context } = this.flow
+    this.onDisk = new SortedRows<R>(kind, context, this.operator, { ofEqualKeys: 'firstWhole' })
+  }
+
+  /** Something is to be written before more rows are taken. */
+  private isWaiting(onDisk: SortedRows<R>): boolean {
+    return onDisk.isFull || (this.groups.length > 1 && this.flow.context.isSpillDue(0, this.grownBytes))
+  }
+
+  private async write(onDisk: SortedRows<R>): Promise<void> {
+    await onDisk.settle()
+    if (!this.isWaiting(onDisk)) return
+    const { groups, bytes, flow } = this
+    await writeGroups(groups, onDisk, flow.context)
+    this.groups = []
+    this.byKey = new SteadyMap()
+    this.byValues = new GroupsByValues(this.hold)
+    flow.context.hold(-groups.length, -bytes)
+    this.bytes = 0
+    this.grownBytes = 0
+  }
+}
+
+interface TakenRow {
+  readonly key: string
+  readonly operands: readonly unknown[]
 }
 
 async function rowsOfGroups<R>(
   groups: readonly Group<R>[],
   { aggregates }: GroupPlan,
-  evaluation: EvaluationContext,
-  context: StatementContext,
+  { evaluation, context }: GroupFlow<R>,
 ): Promise<OutputRow<R>[]> {
   const rows: OutputRow<R>[] = []
-  const isSelected = aggregates.some(({ function: name }) => name === 'MEDIAN' || name === 'PERCENTILE')
-  if (!isSelected) {
+  if (!areSelected(aggregates)) {
     const push = ({ row, accumulators }: Group<R>): void => {
       rows.push({ row, aggregates: accumulators.map((accumulator) => accumulator.result()) })
     }
@@ -222,54 +316,17 @@ async function rowsOfGroups<R>(
     return rows
   }
   for (const { row, accumulators } of groups) {
-    const results: unknown[] = []
-    for (const [i, accumulator] of accumulators.entries()) {
-      const { fraction } = aggregates[i] as AggregatePlan
-      const given = fraction && (await evaluateConstant(fraction, evaluation, context))
-      const pieces = accumulator.select?.(given)
-      results.push(pieces === undefined ? accumulator.result() : await inTurns(pieces, context))
-    }
-    rows.push({ row, aggregates: results })
+    rows.push({ row, aggregates: await selectedResults(accumulators, aggregates, evaluation, context) })
     const pause = context.yieldIfDue()
     if (pause !== undefined) await pause
   }
   return rows
 }
 
-function newGroup<R>({ aggregates }: GroupPlan, row: R | undefined): Group<R> {
-  return {
-    row,
-    accumulators: aggregates.map(({ newAccumulator }) => newAccumulator()),
-  }
-}
-
-function accumulate<R>(
-  { accumulators }: Group<R>,
-  aggregates: readonly AggregatePlan[],
-  operands: readonly unknown[],
-  evaluation: EvaluationContext,
-  context: StatementContext,
-): void {
-  for (let i = 0; i < accumulators.length; i++) {
-    const accumulator = accumulators[i] as Accumulator
-    const plan = aggregates[i] as AggregatePlan
-    const value = operands[i]
-    if (plan.operandType !== undefined && isNullOf(plan.operandType, value)) continue
-    const { held } = accumulator
-    if (!accumulator.add(value ?? null)) {
-      throw queryError(evaluation.text, plan.span, `the sum is beyond what an ${plan.type.kind} holds`)
-    }
-    const more = accumulator.held - held
-    if (more > 0) context.hold(0, more * (elementBytes + valueBytes(value)))
-  }
-}
-
 async function having<R>(
   rows: readonly OutputRow<R>[],
   predicate: (evaluation: EvaluationContext) => unknown,
-  kind: RowKind<R>,
-  evaluation: EvaluationContext,
-  context: StatementContext,
+  { kind, evaluation, context }: GroupFlow<R>,
 ): Promise<OutputRow<R>[]> {
   const kept = await evaluateRows(context, rows, (group) => {
     enterOutput(group, kind, evaluation)

@@ -221,7 +221,8 @@ describe('what reads', () => {
 
   it('ends by the limits of every statement, also where no row is ever sent', async () => {
     const store = await openStoreOfRun()
-    const bounded = await openQueryDatabase(shop, { store: leftOpen(store), limits: { sortedRowsMax: 3 } })
+    const limits = { sortedRowsMax: 3, statementDiskBytesMax: 0 }
+    const bounded = await openQueryDatabase(shop, { store: leftOpen(store), limits })
     await expect(plansOf(bounded.db, 'FROM Client ORDER BY name RETURN *')).rejects.toMatchObject({
       message: expect.stringMatching(/sortedRowsMax/),
     })

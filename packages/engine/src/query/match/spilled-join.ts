@@ -1,0 +1,316 @@
+/**
+ * A join beyond memory. Both sides are sorted by the values that are equal, and gone through together; the pairs are then put in the order in which
+ * a table in memory would give them: that of the rows, and for each row that of the items.
+ */
+import { ObjectView } from '../evaluate/object-view.ts'
+import { valueBytes } from '../evaluate/value-bytes.ts'
+import type { OutputRow, RowKind } from '../execute/row.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import type { ExplainNode } from '../explain/explain-node.ts'
+import { type MergedRow, SortedRows } from '../operators/sorted-rows.ts'
+import type { MatchFlow } from './match-operator.ts'
+import { type MatchRow, matchRowKind } from './match-row.ts'
+import { type PredicatePlan, qualified } from './predicates.ts'
+
+/** What a source gives, as a row of its own. */
+export interface Item {
+  readonly value: unknown
+}
+
+const itemKind: RowKind<Item> = {
+  enter: () => undefined,
+  kept: (item) => item,
+  bytesOf: ({ value }) => itemBytes(value),
+  toValue: ({ value }) => value,
+  ofValue: (value) => ({ value }),
+}
+
+export function itemBytes(value: unknown): number {
+  return value instanceof ObjectView ? value.record.length : valueBytes(value)
+}
+
+export interface JoinedSides {
+  readonly slot: number
+  readonly predicates: readonly PredicatePlan[]
+  readonly operator: ExplainNode
+  readonly flow: MatchFlow
+}
+
+/** Rows with the values by which they are joined; without a key those that are joined with nothing. */
+export interface KeyedBatch {
+  readonly rows: readonly MatchRow[]
+  readonly keys: readonly (string | undefined)[]
+}
+
+const none: readonly unknown[] = []
+
+export function sortedItems({ flow, operator }: Pick<JoinedSides, 'flow' | 'operator'>): SortedRows<Item> {
+  return new SortedRows(itemKind, flow.context, operator, { withKeys: true })
+}
+
+export async function addItem(items: SortedRows<Item>, key: string, value: unknown): Promise<void> {
+  items.add(Buffer.from(key), items.count, { row: { value }, aggregates: none })
+  if (items.isFull) await items.settle()
+}
+
+/** Each row with each item of its key. */
+export async function* spilledPairs(
+  items: SortedRows<Item>,
+  batches: AsyncIterable<KeyedBatch>,
+  sides: JoinedSides,
+): AsyncGenerator<readonly MatchRow[]> {
+  const { context } = sides.flow
+  const rows = new SortedRows(matchRowKind, context, sides.operator, { withKeys: true })
+  const pairs = new Pairs(sides)
+  try {
+    for await (const { rows: batch, keys } of batches) {
+      for (const [i, row] of batch.entries()) {
+        const key = keys[i]
+        if (key === undefined) continue
+        rows.add(Buffer.from(key), rows.count, { row, aggregates: none })
+        if (rows.isFull) await rows.settle()
+      }
+      await rows.settle()
+    }
+    await joinSides(new Groups(items.merged()), new Groups(rows.merged()), pairs, sides)
+    await pairs.flush()
+    await items.close()
+    await rows.close()
+    for await (const batch of pairs.sorted.sorted()) yield batch.flatMap(({ row }) => row ?? [])
+  } finally {
+    await rows.close()
+    await pairs.sorted.close()
+  }
+}
+
+/** Each row with all items, which are gone through once a row. */
+export async function* spilledProduct(
+  items: SortedRows<Item>,
+  batches: AsyncIterable<KeyedBatch>,
+  { slot, predicates, flow, operator }: JoinedSides,
+): AsyncGenerator<readonly MatchRow[]> {
+  for await (const { rows } of batches) {
+    for (const row of rows) {
+      for await (const some of items.sorted()) {
+        const kept = await qualified(predicates, pairsWith(row, some, slot), flow)
+        operator.returned += kept.length
+        if (kept.length > 0) yield kept
+        if (flow.context.isTurnDue) await flow.context.turn()
+      }
+    }
+  }
+}
+
+async function joinSides(items: Groups<Item>, rows: Groups<MatchRow>, pairs: Pairs, sides: JoinedSides): Promise<void> {
+  try {
+    await items.begin()
+    await rows.begin()
+    while (items.key !== undefined && rows.key !== undefined) {
+      const order = Buffer.compare(items.key, rows.key)
+      if (order < 0) await items.skip()
+      else if (order > 0) await rows.skip()
+      else await joinGroup(items, rows, pairs, sides)
+    }
+  } finally {
+    await items.end()
+    await rows.end()
+  }
+}
+
+/** Items of one key that are held at most before they are on their own, and rows of one key that meet such items at once. */
+const itemsHeldMax = 256
+const rowsAtOnce = 16_384
+
+async function joinGroup(
+  items: Groups<Item>,
+  rows: Groups<MatchRow>,
+  pairs: Pairs,
+  { operator, flow }: JoinedSides,
+): Promise<void> {
+  const few = new Held<Item>(flow.context)
+  let many: SortedRows<Item> | undefined
+  try {
+    for (let merged = items.current; merged !== undefined; merged = await items.nextOfGroup()) {
+      const item = merged.row.row as Item
+      if (many === undefined && !few.isFull(itemsHeldMax)) {
+        few.add(item, itemBytes(item.value))
+        continue
+      }
+      many ??= new SortedRows(itemKind, flow.context, operator)
+      for (const row of [...few.take(), item]) many.addNumbered(many.count, { row, aggregates: none })
+      if (many.isFull) await many.settle()
+    }
+    await items.skip()
+    if (many === undefined) {
+      for (let merged = rows.current; merged !== undefined; merged = await rows.nextOfGroup()) {
+        for (const [place, item] of few.all.entries()) {
+          const wait = pairs.add(merged, item, place)
+          if (wait !== undefined) await wait
+        }
+      }
+    } else await joinWithMany(many, rows, pairs, flow)
+    await rows.skip()
+  } finally {
+    few.take()
+    await many?.close()
+    many?.forget()
+  }
+}
+
+async function joinWithMany(
+  items: SortedRows<Item>,
+  rows: Groups<MatchRow>,
+  pairs: Pairs,
+  { context }: MatchFlow,
+): Promise<void> {
+  const some = new Held<MergedRow<MatchRow>>(context)
+  const join = async (): Promise<void> => {
+    let place = 0
+    for await (const batch of items.sorted()) {
+      for (const row of some.all) {
+        for (const [i, item] of batch.entries()) {
+          const wait = pairs.add(row, item.row as Item, place + i)
+          if (wait !== undefined) await wait
+        }
+      }
+      place += batch.length
+    }
+    some.take()
+  }
+  try {
+    for (let merged = rows.current; merged !== undefined; merged = await rows.nextOfGroup()) {
+      some.add(merged, matchRowKind.bytesOf(merged.row.row as MatchRow))
+      if (some.isFull(rowsAtOnce)) await join()
+    }
+    await join()
+  } finally {
+    some.take()
+  }
+}
+
+/** What is held of one key, and charged. */
+class Held<T> {
+  all: T[] = []
+  private readonly context: StatementContext
+  private bytes = 0
+
+  constructor(context: StatementContext) {
+    this.context = context
+  }
+
+  isFull(max: number): boolean {
+    return this.all.length >= max || this.context.isSpillDue(0, this.bytes)
+  }
+
+  add(one: T, bytes: number): void {
+    this.context.hold(0, bytes)
+    this.bytes += bytes
+    this.all.push(one)
+  }
+
+  /** They are no longer held. */
+  take(): readonly T[] {
+    const { all } = this
+    if (this.bytes > 0) this.context.hold(0, -this.bytes)
+    this.all = []
+    this.bytes = 0
+    return all
+  }
+}
+
+const pairsAtOnce = 256
+
+/** Pairs for which the predicates are true, by the places of row and item. */
+class Pairs {
+  readonly sorted: SortedRows<MatchRow>
+  private readonly sides: JoinedSides
+  private rows: MatchRow[] = []
+  private keys: Buffer[] = []
+
+  constructor(sides: JoinedSides) {
+    this.sides = sides
+    this.sorted = new SortedRows(matchRowKind, sides.flow.context, sides.operator)
+  }
+
+  add({ order, row }: MergedRow<MatchRow>, item: Item, place: number): Promise<void> | undefined {
+    const joined = row.row as MatchRow
+    this.keys.push(pairKey(order, place))
+    return this.rows.push({ ...joined, slots: joined.slots.with(this.sides.slot, item.value) }) < pairsAtOnce
+      ? undefined
+      : this.flush()
+  }
+
+  async flush(): Promise<void> {
+    const { rows, keys, sorted } = this
+    const { predicates, flow, operator } = this.sides
+    this.rows = []
+    this.keys = []
+    const kept = new Set(await qualified(predicates, rows, flow))
+    operator.returned += kept.size
+    for (const [i, row] of rows.entries()) {
+      if (!kept.has(row)) continue
+      sorted.add(keys[i] as Buffer, 0, { row, aggregates: none })
+      if (sorted.isFull) await sorted.settle()
+    }
+    await sorted.settle()
+    if (flow.context.isTurnDue) await flow.context.turn()
+  }
+}
+
+function pairsWith(row: MatchRow, items: readonly OutputRow<Item>[], slot: number): MatchRow[] {
+  return items.map((item) => ({ ...row, slots: row.slots.with(slot, item.row?.value) }))
+}
+
+function pairKey(row: number, item: number): Buffer {
+  const key = Buffer.allocUnsafe(12)
+  key.writeUIntBE(row, 0, 6)
+  key.writeUIntBE(item, 6, 6)
+  return key
+}
+
+/** Rows in the order of their keys, one key after the other. */
+class Groups<R> {
+  /** Of the row at hand; undefined after the last. */
+  key: Buffer | undefined
+  private readonly batches: AsyncGenerator<readonly MergedRow<R>[]>
+  private batch: readonly MergedRow<R>[] = []
+  private at = 0
+
+  constructor(batches: AsyncGenerator<readonly MergedRow<R>[]>) {
+    this.batches = batches
+  }
+
+  async begin(): Promise<void> {
+    await this.toNext()
+    this.key = this.current?.key
+  }
+
+  get current(): MergedRow<R> | undefined {
+    return this.batch[this.at]
+  }
+
+  /** Undefined where the next row has another key. */
+  async nextOfGroup(): Promise<MergedRow<R> | undefined> {
+    await this.toNext()
+    const { current } = this
+    return current === undefined || current.isFirst ? undefined : current
+  }
+
+  /** To the next key. */
+  async skip(): Promise<void> {
+    // The row at hand is the first one of it, or another one of the key before.
+    while (this.current !== undefined && !(this.current.isFirst && this.current.key !== this.key)) await this.toNext()
+    this.key = this.current?.key
+  }
+
+  async end(): Promise<void> {
+    await this.batches.return(undefined)
+  }
+
+  private async toNext(): Promise<void> {
+    if (++this.at < this.batch.length) return
+    const next = await this.batches.next()
+    this.batch = next.done === true ? [] : next.value
+    this.at = 0
+  }
+}

@@ -1,0 +1,357 @@
+/** Rows that are put in the order of their keys: in memory, or, beyond what it may hold, in sorted runs on disk. */
+import type { ByteWriter } from '../../bytes/byte-writer.ts'
+import type { MergedRuns } from '../../spill/merged-runs.ts'
+import type { RunWriter } from '../../spill/run-writer.ts'
+import type { SortedRuns } from '../../spill/sorted-runs.ts'
+import { inSlices } from '../../store/time-slice.ts'
+import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
+import type { OutputRow, RowKind } from '../execute/row.ts'
+import { sortInTurns } from '../execute/sort-in-turns.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import { ValueCodec } from '../execute/value-codec.ts'
+import { addSpilled, type ExplainNode } from '../explain/explain-node.ts'
+import { inTurns } from './pieces-in-turns.ts'
+
+export interface KeyedRow<R> {
+  /** What was charged for key and row. */
+  readonly bytes: number
+  readonly key: Buffer
+  /** Rows of equal keys are in the order of it, in which they are also added. */
+  order: number
+  readonly row: OutputRow<R>
+}
+
+/** Of rows with equal keys of one run: all are written whole, or the first alone, or only the first with the row itself. */
+type OfEqualKeys = 'all' | 'first' | 'firstWhole'
+
+const rowBytes = 150
+/** Among so many more than are taken, the best are picked out from time to time: in all, each row is sorted a few times. */
+const spareRows = (wanted: number): number => Math.max(1_024, wanted >> 1)
+/** And where they take so much. */
+const spareBytes = 16 * 2 ** 20
+/** Rows that are handed on together, and what they take at most, the last one aside. */
+const batchRows = 256
+const batchBytes = 2 ** 20
+/** How often rows are written before others are asked for their turn, less one; all its bits are ones. */
+const rowsBetweenLooks = 15
+/** Values that take more are written and read in pieces. */
+const pieceBytes = 65_536
+
+interface SortedRowsOptions {
+  readonly ofEqualKeys?: OfEqualKeys
+  /** How many of the first rows are needed; undefined = all. */
+  readonly wanted?: number | undefined
+  /** Of what is read from disk, the first row of each key has it. */
+  readonly withKeys?: boolean
+}
+
+export class SortedRows<R> {
+  private readonly kind: RowKind<R>
+  private readonly context: StatementContext
+  private readonly operator: ExplainNode | undefined
+  private readonly ofEqualKeys: OfEqualKeys
+  private readonly wanted: number | undefined
+  private readonly withKeys: boolean
+  private kept: KeyedRow<R>[] = []
+  /** What is charged for those that were trimmed, and for all. */
+  private trimmedBytes = 0
+  private bytes = 0
+  /** Rows that are charged and not yet kept. */
+  private pending = 0
+  private heldRows = 0
+  private added = 0
+  private runs: SortedRuns | undefined
+  private readonly codec = new ValueCodec()
+
+  /** `operator`: is told what goes to disk. */
+  constructor(
+    kind: RowKind<R>,
+    context: StatementContext,
+    operator: ExplainNode | undefined,
+    { ofEqualKeys = 'all', wanted, withKeys = false }: SortedRowsOptions = {},
+  ) {
+    this.kind = kind
+    this.context = context
+    this.operator = operator
+    this.ofEqualKeys = ofEqualKeys
+    this.wanted = wanted
+    this.withKeys = withKeys
+  }
+
+  /** What of them is held is to be let go of, by `settle`, before more are made. */
+  get isFull(): boolean {
+    const { bytes, kept, pending, heldRows, wanted = Number.POSITIVE_INFINITY } = this
+    const rows = Math.min(kept.length + pending, wanted)
+    return this.context.isSpillDue(rows, bytes, rows - heldRows)
+  }
+
+  get isOnDisk(): boolean {
+    return this.runs !== undefined
+  }
+
+  /** Charges a row that is going to be pushed. Throws LimitExceeded and ServerBusy. */
+  keyed(key: Buffer, row: OutputRow<R>): KeyedRow<R> {
+    let bytes = rowBytes + key.length + (row.row === undefined ? 0 : this.kind.bytesOf(row.row))
+    for (const value of row.aggregates) bytes += elementBytes + valueBytes(value)
+    this.context.script.memory.chargeStatement(bytes)
+    this.bytes += bytes
+    this.pending++
+    return { key, order: 0, row, bytes }
+  }
+
+  /** The row is not pushed after all. */
+  drop({ bytes }: KeyedRow<R>): void {
+    this.context.script.memory.chargeStatement(-bytes)
+    this.bytes -= bytes
+    this.pending--
+  }
+
+  /** After all that were pushed before. */
+  push(keyed: KeyedRow<R>, order = this.added): void {
+    keyed.order = order
+    this.added++
+    this.pending--
+    this.kept.push(keyed)
+  }
+
+  /** `order`: more than those before have. */
+  add(key: Buffer, order: number, row: OutputRow<R>): void {
+    this.push(this.keyed(key, row), order)
+  }
+
+  /** In the order of numbers alone. */
+  addNumbered(order: number, row: OutputRow<R>): void {
+    this.push(this.keyed(orderKey(order), row), order)
+  }
+
+  /** Rows that were added. */
+  get count(): number {
+    return this.added
+  }
+
+  /** Between batches: counts rows, drops those that are not among the first that are wanted, and writes what memory is not to hold. */
+  async settle(): Promise<void> {
+    const { kept, wanted } = this
+    const addedBytes = this.bytes - this.trimmedBytes
+    if (
+      wanted !== undefined &&
+      kept.length > wanted &&
+      (kept.length - wanted > spareRows(wanted) || addedBytes > spareBytes || this.isFull)
+    ) {
+      await this.trim()
+    }
+    if (this.isFull) await this.spill()
+    // What will be dropped again does not count.
+    const grown = Math.min(this.kept.length, wanted ?? this.kept.length) - this.heldRows
+    if (grown > 0) this.context.holdRows(grown)
+    this.heldRows += Math.max(0, grown)
+  }
+
+  /** Writes all that is held. Throws LimitExceeded and ServerBusy. */
+  async spill(): Promise<void> {
+    if (this.kept.length === 0) return
+    await this.trim()
+    await this.write(this.kept)
+    this.letGo()
+  }
+
+  /** The same of others, which are charged elsewhere and have numbers of their own. */
+  async spillRun(rows: readonly KeyedRow<R>[]): Promise<void> {
+    await this.write(await sortInTurns(rows, byKey, () => this.context.yieldIfDue()))
+    this.added += rows.length
+  }
+
+  /** All of them, in their order. */
+  async *sorted(): AsyncGenerator<readonly OutputRow<R>[]> {
+    if (this.runs === undefined) {
+      await this.trim()
+      const sorted: OutputRow<R>[] = []
+      await inSlices(this.kept, ({ row }) => void sorted.push(row), this.context.script.slice)
+      for (let at = 0; at < sorted.length; at += batchRows) yield sorted.slice(at, at + batchRows)
+    } else for await (const entries of this.merged()) yield entries.map(({ row }) => row)
+  }
+
+  /** From disk, with what tells whether a row has the key of the one before it. */
+  async *merged(): AsyncGenerator<readonly MergedRow<R>[]> {
+    await this.spill()
+    const { runs, context } = this
+    if (runs === undefined) return
+    const bytesBefore = runs.bytesWritten
+    const merged = await runs.merged()
+    if (this.operator !== undefined) addSpilled(this.operator, 0, runs.bytesWritten - bytesBefore)
+    const { memory } = context.script
+    const { fanIn, blockBytes } = runs.sizes
+    const blocks = Math.min(runs.bytesWritten, fanIn * blockBytes)
+    memory.chargeStatement(blocks)
+    const last = new LastKey()
+    try {
+      for (;;) {
+        const batch = await this.nextBatch(merged, last)
+        if (batch.length === 0) break
+        yield batch
+        const pause = context.yieldIfDue()
+        if (pause !== undefined) await pause
+      }
+    } finally {
+      memory.chargeStatement(-blocks)
+    }
+  }
+
+  /** What memory holds is no longer needed. */
+  forget(): void {
+    this.letGo()
+  }
+
+  /** To be called whatever has happened. */
+  async close(): Promise<void> {
+    await this.runs?.close()
+  }
+
+  private async nextBatch(merged: MergedRuns, last: LastKey): Promise<MergedRow<R>[]> {
+    const rows: MergedRow<R>[] = []
+    let bytes = 0
+    for (let record = merged.current; record !== undefined; record = merged.current) {
+      const { keyStart, keyEnd, end, order } = record
+      const isFirst = !last.isSame(record.bytes, keyStart, keyEnd)
+      const key = isFirst && this.withKeys ? Buffer.from(record.bytes.subarray(keyStart, keyEnd)) : undefined
+      const from = { bytes: record.bytes, at: keyEnd }
+      const isLong = record.bytes[from.at++] === 1
+      const values = (isLong ? await inTurns(this.codec.readInPieces(from), this.context) : undefined) as
+        | readonly unknown[]
+        | undefined
+      rows.push({ isFirst, key, order, row: values === undefined ? this.readRow(from) : this.rowOf(values) })
+      bytes += end - keyStart
+      const wait = merged.advance()
+      if (wait !== undefined) await wait
+      if (rows.length === batchRows || bytes >= batchBytes) break
+      if ((rows.length & rowsBetweenLooks) === rowsBetweenLooks && this.context.isTurnDue) await this.context.turn()
+    }
+    return rows
+  }
+
+  /** Sorts what is held; what is not among the first that are wanted is let go of. */
+  private async trim(): Promise<void> {
+    const { context, wanted } = this
+    const sorted = await sortInTurns(this.kept, byKey, () => context.yieldIfDue())
+    this.kept = wanted === undefined || sorted.length <= wanted ? sorted : sorted.slice(0, wanted)
+    if (this.kept.length < sorted.length) {
+      let bytes = 0
+      for (const one of this.kept) bytes += one.bytes
+      context.script.memory.chargeStatement(bytes - this.bytes)
+      this.bytes = bytes
+    }
+    this.trimmedBytes = this.bytes
+  }
+
+  private letGo(): void {
+    const { context } = this
+    this.kept = []
+    context.script.memory.chargeStatement(-this.bytes)
+    context.holdRows(-this.heldRows)
+    this.bytes = 0
+    this.trimmedBytes = 0
+    this.heldRows = 0
+  }
+
+  private async write(rows: readonly KeyedRow<R>[]): Promise<void> {
+    this.runs ??= this.context.sortedRuns()
+    const { runs, operator } = this
+    const [countBefore, bytesBefore] = [runs.count, runs.bytesWritten]
+    await runs.add((writer) => this.writeAll(rows, writer))
+    if (operator !== undefined) addSpilled(operator, runs.count - countBefore, runs.bytesWritten - bytesBefore)
+  }
+
+  private async writeAll(rows: readonly KeyedRow<R>[], writer: RunWriter): Promise<void> {
+    const { context, ofEqualKeys } = this
+    let last: Buffer | undefined
+    for (const [i, { key, order, row }] of rows.entries()) {
+      const isFirst = ofEqualKeys === 'all' || last === undefined || !last.equals(key)
+      last = key
+      if (!isFirst && ofEqualKeys === 'first') continue
+      const to = writer.begin(key, order)
+      await this.writeRow(isFirst ? row : { ...row, row: undefined }, to)
+      writer.end()
+      if (writer.isFull) await writer.flush()
+      if ((i & rowsBetweenLooks) !== rowsBetweenLooks) continue
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
+    }
+  }
+
+  private writeRow(row: OutputRow<R>, to: ByteWriter): Promise<unknown> | undefined {
+    const { codec } = this
+    const value = row.row === undefined ? undefined : this.kind.toValue(row.row)
+    if (isLong(value) || isLong(row.aggregates) || isLong(row.windows)) {
+      to.writeByte(1)
+      return inTurns(codec.writeInPieces([value, row.aggregates, row.windows], to), this.context)
+    }
+    to.writeByte(0)
+    codec.write(value, to)
+    codec.write(row.aggregates, to)
+    codec.write(row.windows, to)
+    return undefined
+  }
+
+  private readRow(from: { readonly bytes: Buffer; at: number }): OutputRow<R> {
+    const { codec } = this
+    return this.rowOf([codec.read(from), codec.read(from), codec.read(from)])
+  }
+
+  private rowOf([value, aggregates, windows]: readonly unknown[]): OutputRow<R> {
+    const row = value === undefined ? undefined : this.kind.ofValue(value)
+    const results = aggregates as readonly unknown[]
+    return windows === undefined
+      ? { row, aggregates: results }
+      : { row, aggregates: results, windows: windows as readonly unknown[] }
+  }
+}
+
+export interface MergedRow<R> {
+  /** Of its key. */
+  readonly isFirst: boolean
+  /** Where the rows are told with their keys, of the first one. */
+  readonly key: Buffer | undefined
+  readonly order: number
+  readonly row: OutputRow<R>
+}
+
+/** The key of the record before. */
+class LastKey {
+  private bytes = Buffer.alloc(0)
+  private length = -1
+
+  isSame(bytes: Buffer, start: number, end: number): boolean {
+    const length = end - start
+    if (length === this.length && bytes.compare(this.bytes, 0, length, start, end) === 0) return true
+    if (length > this.bytes.length) this.bytes = Buffer.allocUnsafe(2 * length)
+    bytes.copy(this.bytes, 0, start, end)
+    this.length = length
+    return false
+  }
+}
+
+/** Numbers of rows as keys. */
+function orderKey(order: number): Buffer {
+  const key = Buffer.allocUnsafe(6)
+  key.writeUIntBE(order, 0, 6)
+  return key
+}
+
+function isLong(value: unknown): boolean {
+  return Array.isArray(value) && leftOf(pieceBytes, value) < 0
+}
+
+/** Below 0 where the value takes more: rough, and soon told. Not kept for each value, as `valueBytes` keeps it. */
+function leftOf(bytes: number, value: string | readonly unknown[]): number {
+  let left = bytes - value.length * 8
+  if (typeof value === 'string') return left
+  for (let i = 0; i < value.length && left >= 0; i++) {
+    const element = value[i]
+    if (typeof element === 'string' || Array.isArray(element)) left = leftOf(left, element)
+  }
+  return left
+}
+
+function byKey(one: KeyedRow<unknown>, other: KeyedRow<unknown>): number {
+  return Buffer.compare(one.key, other.key)
+}

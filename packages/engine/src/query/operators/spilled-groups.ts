@@ -1,0 +1,116 @@
+/**
+ * Groups beyond memory. Their rows are sorted by their keys, and those of each key are added up in the order in which they came, so that sums of
+ * real numbers are those that memory would come to; the groups are then put in the order of their first rows.
+ */
+import type { Accumulator } from '../evaluate/aggregate.ts'
+import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
+import type { OutputRow } from '../execute/row.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import type { ExplainNode } from '../explain/explain-node.ts'
+import type { Pieces } from '../functions/work.ts'
+import {
+  type AggregatePlan,
+  accumulate,
+  areSelected,
+  type Group,
+  groupBytes,
+  newGroup,
+  selectedResults,
+} from './aggregation.ts'
+import { inTurns } from './pieces-in-turns.ts'
+import type { Flow } from './row-operator.ts'
+import { SortedRows } from './sorted-rows.ts'
+
+/** Marks a record with what the aggregates of a group have come to, instead of what they are given by a row. */
+const isState: readonly unknown[] = [true]
+
+/** Groups of which no rows were written, with what they have come to: rows that follow are added to that. */
+export async function writeGroups<R>(
+  groups: readonly Group<R>[],
+  to: SortedRows<R>,
+  context: StatementContext,
+): Promise<void> {
+  await to.spill()
+  const states = []
+  for (const { key, order, row, accumulators } of groups) {
+    const aggregates: unknown[] = []
+    for (const accumulator of accumulators) aggregates.push(await savedBy(accumulator, context))
+    states.push({ key: Buffer.from(key, 'latin1'), order, bytes: 0, row: { row, aggregates, windows: isState } })
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
+  await to.spillRun(states)
+}
+
+function savedBy(accumulator: Accumulator, context: StatementContext): unknown {
+  const saved = accumulator.save()
+  return Array.isArray(saved) ? saved : inTurns(saved as Pieces, context)
+}
+
+/** All groups of the rows, in the order of their first rows. */
+export async function* groupsOnDisk<R>(
+  rows: SortedRows<R>,
+  aggregates: readonly AggregatePlan[],
+  operator: ExplainNode,
+  { kind, evaluation, context }: Pick<Flow<R>, 'kind' | 'evaluation' | 'context'>,
+): AsyncGenerator<readonly OutputRow<R>[]> {
+  const inOrder = new SortedRows(kind, context, operator)
+  let held = 0
+  const hold = (bytes: number): void => {
+    held += bytes
+    context.hold(0, bytes)
+  }
+  const isSelected = areSelected(aggregates)
+  const end = ({ order, row, accumulators }: Group<R>): Promise<void> | undefined => {
+    if (isSelected) {
+      return selectedResults(accumulators, aggregates, evaluation, context).then((results) => add(order, row, results))
+    }
+    return add(
+      order,
+      row,
+      accumulators.map((accumulator) => accumulator.result()),
+    )
+  }
+  const add = (order: number, row: R | undefined, results: readonly unknown[]): Promise<void> | undefined => {
+    hold(-held)
+    inOrder.addNumbered(order, { row, aggregates: results })
+    return inOrder.isFull ? inOrder.settle() : undefined
+  }
+  try {
+    let group: Group<R> | undefined
+    for await (const batch of rows.merged()) {
+      for (const { isFirst, order, row: output } of batch) {
+        const wait = isFirst && group !== undefined ? end(group) : undefined
+        if (wait !== undefined) await wait
+        if (isFirst || group === undefined) {
+          group = newGroup(aggregates, '', order, output.row)
+          hold(groupBytes + (output.row === undefined ? 0 : kind.bytesOf(output.row)))
+        }
+        const { accumulators } = group
+        if (output.windows === undefined) accumulate(accumulators, aggregates, output.aggregates, evaluation, hold)
+        else await restore(accumulators, output.aggregates, hold, context)
+        if (context.isTurnDue) await context.turn()
+      }
+    }
+    if (group !== undefined) await end(group)
+    await rows.close()
+    await inOrder.settle()
+    yield* inOrder.sorted()
+  } finally {
+    await inOrder.close()
+  }
+}
+
+async function restore(
+  accumulators: readonly Accumulator[],
+  states: readonly unknown[],
+  hold: (bytes: number) => void,
+  context: StatementContext,
+): Promise<void> {
+  for (const [i, accumulator] of accumulators.entries()) {
+    const saved = states[i] as readonly unknown[]
+    const pieces = accumulator.restore(saved)
+    if (pieces !== undefined) await inTurns(pieces, context)
+    hold(accumulator.held * elementBytes + valueBytes(saved))
+  }
+}

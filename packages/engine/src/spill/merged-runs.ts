@@ -1,0 +1,59 @@
+/** The records of several runs in one order: by their keys, and equal keys by their numbers. */
+import { assert } from '../errors.ts'
+import type { RunReader } from './run-reader.ts'
+
+export class MergedRuns {
+  /** A heap: each stands before the two below it. */
+  private readonly heap: RunReader[] = []
+
+  /** Reads the first block of each. */
+  static async of(readers: readonly RunReader[]): Promise<MergedRuns> {
+    const merged = new MergedRuns()
+    for (const reader of readers) if (await reader.fill()) merged.heap.push(reader)
+    for (let i = (merged.heap.length >> 1) - 1; i >= 0; i--) merged.sink(i)
+    return merged
+  }
+
+  /** The record at hand; undefined after the last. */
+  get current(): RunReader | undefined {
+    return this.heap[0]
+  }
+
+  /** To the next record. A promise where a block has to be read. */
+  advance(): Promise<void> | undefined {
+    const [first] = this.heap
+    assert(first !== undefined, 'there is a record to go on from')
+    if (!first.next()) return this.advanceLater(first)
+    this.sink(0)
+    return undefined
+  }
+
+  private async advanceLater(first: RunReader): Promise<void> {
+    if (!(await first.fill())) {
+      const last = this.heap.pop()
+      if (last === first || last === undefined) return
+      this.heap[0] = last
+    }
+    this.sink(0)
+  }
+
+  private sink(from: number): void {
+    const { heap } = this
+    const moved = heap[from] as RunReader
+    let at = from
+    for (;;) {
+      let below = 2 * at + 1
+      if (below >= heap.length) break
+      if (below + 1 < heap.length && isBefore(heap[below + 1] as RunReader, heap[below] as RunReader)) below++
+      if (!isBefore(heap[below] as RunReader, moved)) break
+      heap[at] = heap[below] as RunReader
+      at = below
+    }
+    heap[at] = moved
+  }
+}
+
+function isBefore(one: RunReader, other: RunReader): boolean {
+  const order = one.bytes.compare(other.bytes, other.keyStart, other.keyEnd, one.keyStart, one.keyEnd)
+  return order === 0 ? one.order < other.order : order < 0
+}

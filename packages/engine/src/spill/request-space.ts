@@ -1,0 +1,46 @@
+/** What the temporary files of one request take, and the bound of that. */
+import { AshlarError } from '../errors.ts'
+import type { EngineLimits } from '../limits.ts'
+import { TemporaryFile } from './temporary-file.ts'
+import type { TemporarySpace } from './temporary-space.ts'
+
+export type DiskLimits = Pick<EngineLimits, 'statementDiskBytesMax' | 'statementsDiskBytesMax'>
+
+export class RequestSpace {
+  private readonly space: TemporarySpace
+  private readonly limits: DiskLimits
+  private takenBytes = 0
+
+  constructor(space: TemporarySpace, limits: DiskLimits) {
+    this.space = space
+    this.limits = limits
+  }
+
+  get bytes(): number {
+    return this.takenBytes
+  }
+
+  /** Throws LimitExceeded and ServerBusy, and takes nothing then. */
+  take(bytes: number): void {
+    const { statementDiskBytesMax, statementsDiskBytesMax } = this.limits
+    if (this.takenBytes + bytes > statementDiskBytesMax) {
+      throw new AshlarError(
+        'LimitExceeded',
+        `What the statements sort, group or join beyond their memory would take more than ${statementDiskBytesMax} bytes on disk (statementDiskBytesMax). TAKE, WHERE, an index on the order or several requests may help.`,
+      )
+    }
+    this.space.take(bytes, statementsDiskBytesMax)
+    this.takenBytes += bytes
+  }
+
+  giveBack(bytes: number): void {
+    this.takenBytes -= bytes
+    this.space.giveBack(bytes)
+  }
+
+  /** Whoever opens it closes it. Throws ServerBusy. */
+  async open(): Promise<TemporaryFile> {
+    const { file, remove } = await this.space.create()
+    return new TemporaryFile(file, remove, this)
+  }
+}

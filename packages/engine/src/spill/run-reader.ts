@@ -1,0 +1,70 @@
+/** Reads the records of a run in blocks. */
+import { assert } from '../errors.ts'
+import { headerBytes, type Run } from './run-writer.ts'
+
+export class RunReader {
+  bytes: Buffer
+  /** Of the record at hand, in `bytes`; they stay until the next one is asked for. */
+  keyStart = 0
+  keyEnd = 0
+  end = 0
+  order = 0
+  private readonly run: Run
+  private readonly blockBytes: number
+  /** Where the next record begins in `bytes`, and where these end there and in the file. */
+  private at = 0
+  private filled = 0
+  private position: number
+
+  constructor(run: Run, blockBytes: number) {
+    this.run = run
+    this.blockBytes = blockBytes
+    this.position = run.start
+    this.bytes = Buffer.allocUnsafe(Math.min(blockBytes, run.end - run.start))
+  }
+
+  /** The next record, where it is in the block at hand; else `fill` is asked for it. */
+  next(): boolean {
+    const { bytes, at, filled } = this
+    if (filled - at < headerBytes) return false
+    const keyStart = at + headerBytes
+    const keyEnd = keyStart + bytes.readUInt32BE(at)
+    const end = keyEnd + bytes.readUInt32BE(at + 4)
+    if (end > filled) return false
+    this.order = bytes.readDoubleBE(at + 8)
+    this.keyStart = keyStart
+    this.keyEnd = keyEnd
+    this.end = end
+    this.at = end
+    return true
+  }
+
+  /** The next record after a block was read; false at the end of the run. */
+  async fill(): Promise<boolean> {
+    const { run, blockBytes } = this
+    const rest = this.filled - this.at
+    const left = run.end - this.position
+    if (left === 0 && rest === 0) return false
+    assert(left > 0, 'a run ends with a whole record')
+    const wanted = Math.max(this.neededBytes(), Math.min(blockBytes, rest + left))
+    if (wanted > this.bytes.length || this.bytes.length > 4 * blockBytes) {
+      const others = Buffer.allocUnsafe(wanted)
+      this.bytes.copy(others, 0, this.at, this.filled)
+      this.bytes = others
+    } else this.bytes.copyWithin(0, this.at, this.filled)
+    this.at = 0
+    this.filled = rest
+    const count = Math.min(left, this.bytes.length - rest)
+    await run.file.read(this.bytes, rest, count, this.position)
+    this.position += count
+    this.filled += count
+    return this.next() || this.fill()
+  }
+
+  /** Of the record that begins at `at`, as far as that is known. */
+  private neededBytes(): number {
+    const { bytes, at, filled } = this
+    if (filled - at < headerBytes) return headerBytes
+    return headerBytes + bytes.readUInt32BE(at) + bytes.readUInt32BE(at + 4)
+  }
+}

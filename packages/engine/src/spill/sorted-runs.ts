@@ -1,0 +1,115 @@
+/**
+ * Sorted records on disk, in runs. So many runs of one level are merged to one of the next, so that few are merged at the end, and each
+ * record is written once a level.
+ */
+import { MergedRuns } from './merged-runs.ts'
+import type { RequestSpace } from './request-space.ts'
+import { RunReader } from './run-reader.ts'
+import { type Run, RunWriter } from './run-writer.ts'
+import type { TemporaryFile } from './temporary-file.ts'
+
+export interface RunSizes {
+  /** What is read or written at once. */
+  readonly blockBytes: number
+  /** How many runs are merged at once. */
+  readonly fanIn: number
+}
+
+const blockBytesMin = 4_096
+const blockBytesMax = 262_144
+const fanInMin = 4
+const fanInMax = 32
+
+/** For what a statement may hold in memory: an eighth of it holds the blocks that one operator merges, where it is not very little. */
+export function runSizes(bytesMax: number): RunSizes {
+  const blockBytes = Math.max(blockBytesMin, Math.min(blockBytesMax, 2 ** Math.floor(Math.log2(bytesMax / 256))))
+  return { blockBytes, fanIn: Math.max(fanInMin, Math.min(fanInMax, Math.floor(bytesMax / 8 / blockBytes))) }
+}
+
+interface Level {
+  readonly file: TemporaryFile
+  runs: Run[]
+}
+
+/** How often records are gone through before others are asked for their turn, less one; all its bits are ones. */
+const recordsBetweenLooks = 15
+
+export class SortedRuns {
+  readonly sizes: RunSizes
+  /** Runs that were written first, without those that were merged of them. */
+  count = 0
+  /** What was written, also what was merged and let go of. */
+  bytesWritten = 0
+  private readonly space: RequestSpace
+  /** Throws where the statement is to end. */
+  private readonly turn: () => Promise<void> | undefined
+  private readonly levels: Level[] = []
+
+  constructor(space: RequestSpace, sizes: RunSizes, turn: () => Promise<void> | undefined) {
+    this.space = space
+    this.sizes = sizes
+    this.turn = turn
+  }
+
+  /** `write`: writes the records in their order, and waits for `flush` where the writer is full. */
+  async add(write: (writer: RunWriter) => Promise<void>): Promise<void> {
+    await this.addTo(0, write)
+    this.count++
+    for (let i = 0; (this.levels[i]?.runs.length ?? 0) >= this.sizes.fanIn; i++) {
+      await this.mergeInto(i + 1, (this.levels[i] as Level).runs)
+    }
+  }
+
+  /** All records; no more of them are added. */
+  async merged(): Promise<MergedRuns> {
+    const { fanIn } = this.sizes
+    for (;;) {
+      const runs = this.levels.flatMap((level) => level.runs)
+      if (runs.length <= fanIn) return this.open(runs)
+      await this.mergeInto(this.levels.length, runs.slice(0, Math.min(fanIn, runs.length - fanIn + 1)))
+    }
+  }
+
+  /** To be called whatever has happened. */
+  async close(): Promise<void> {
+    for (const { file } of this.levels.splice(0)) await file.close()
+  }
+
+  private async addTo(level: number, write: (writer: RunWriter) => Promise<void>): Promise<void> {
+    while (this.levels.length <= level) this.levels.push({ file: await this.space.open(), runs: [] })
+    const { file, runs } = this.levels[level] as Level
+    const writer = new RunWriter(file, this.sizes.blockBytes)
+    await write(writer)
+    const run = await writer.finish()
+    this.bytesWritten += run.end - run.start
+    runs.push(run)
+  }
+
+  private async mergeInto(level: number, runs: readonly Run[]): Promise<void> {
+    const merged = await this.open(runs)
+    await this.addTo(level, async (writer) => {
+      let records = 0
+      for (let reader = merged.current; reader !== undefined; reader = merged.current) {
+        const { bytes, keyStart, keyEnd, end, order } = reader
+        writer.begin(bytes.subarray(keyStart, keyEnd), order).writeBytes(bytes.subarray(keyEnd, end))
+        writer.end()
+        if (writer.isFull) await writer.flush()
+        const wait = merged.advance()
+        if (wait !== undefined) await wait
+        if ((records++ & recordsBetweenLooks) !== recordsBetweenLooks) continue
+        const pause = this.turn()
+        if (pause !== undefined) await pause
+      }
+    })
+    const done = new Set(runs)
+    for (const one of this.levels) {
+      const before = one.runs.length
+      one.runs = one.runs.filter((run) => !done.has(run))
+      if (one.runs.length === 0 && before > 0) await one.file.clear()
+    }
+  }
+
+  private open(runs: readonly Run[]): Promise<MergedRuns> {
+    return MergedRuns.of(runs.map((run) => new RunReader(run, this.sizes.blockBytes)))
+  }
+}

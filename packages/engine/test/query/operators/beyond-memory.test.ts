@@ -1,0 +1,270 @@
+/** What is sorted, grouped, made distinct and joined beyond memory is what memory would come to, in the same order, and leaves nothing on disk. */
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { EngineLimits } from '../../../src/limits.ts'
+import { nodeFileSystem, type OpenFile, TemporarySpace } from '../../../src/spill/temporary-space.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { runs } from '../../bytes/property-runs.ts'
+import { rowValues } from '../../row-texts.ts'
+import { leftOpen } from '../../store/left-open.ts'
+import { openStoreOfRun } from '../../store/store-of-run.ts'
+import { type OpenQueryDatabase, openQueryDatabase, type ShownPlan } from '../query-database.ts'
+
+const schema = `UPDATE SCHEMA {
+  CREATE CLASS Place {code: Integer, city: String}
+  CREATE CLASS Thing {
+    n: Integer, big: Integer{Storage: B64}, r: Real, s: String, b: Boolean, day: Date, zoned: DateTime{Storage: DateTimeOffset},
+    guid: Guid, l: List{Element: Integer}, place: Reference{Referenced: Place}
+  }
+}`
+const places = 'FOR EACH n IN LIST{1, 2, 3, 4, 5} => (CREATE Place {code: $n, city: CAST($n AS String)})'
+const things = `FOR EACH t IN $things => (CREATE Thing {
+  n: $t.n, big: $t.big, r: $t.r, s: $t.s, b: $t.b, day: 2024-02-28, zoned: 2024-02-28 08:05:09.25 +05:30,
+  guid: '00000000-0000-4000-8000-00000000000a', l: LIST{$t.k, 7}, place: (LOOKUP Place WHERE code = $t.k)
+})`
+
+const count = 700
+const given = Array.from({ length: count }, (_, k) => {
+  const n = k % 13 === 0 ? null : (k * 7_919) % 97
+  const text = `${[...'é😀ab'].slice(0, k % 6).join('')}${(k * 31) % 211}`
+  const big = `${2 ** 40 * ((k * 17) % 401)}`
+  return { n, big: Number(big), r: ((k * 37) % 101) / 7 - 3, s: k % 11 === 0 ? null : text, b: k % 3 === 0, k: k % 6 }
+})
+
+const narrow: Partial<EngineLimits> = { statementBytesMax: 2 ** 17 }
+
+/** Files that are open, and what is told of each block that a statement writes. */
+const openFiles = new Set<OpenFile>()
+let writes = 0
+let onWrite: (writes: number) => void = () => undefined
+let failure: (writes: number) => Error | undefined = () => undefined
+
+async function create(path: string): Promise<OpenFile> {
+  const file = await nodeFileSystem.create(path)
+  const write = (async (bytes: Buffer, offset: number, length: number, position: number) => {
+    onWrite(++writes)
+    const failed = failure(writes)
+    if (failed !== undefined) throw failed
+    return file.write(bytes, offset, length, position)
+  }) as OpenFile['write']
+  const own: OpenFile = {
+    read: file.read.bind(file),
+    write,
+    truncate: file.truncate.bind(file),
+    close() {
+      openFiles.delete(own)
+      return file.close()
+    },
+  }
+  if (openFiles.size === 0) writes = 0
+  openFiles.add(own)
+  return own
+}
+
+let directory: string
+let store: Store
+let wide: OpenQueryDatabase
+let tight: OpenQueryDatabase
+const spaces: TemporarySpace[] = []
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'beyond-memory-'))
+  store = await openStoreOfRun()
+  wide = await openQueryDatabase([schema, places], { store: leftOpen(store) })
+  await wide.db.rows(things, { things: given })
+  const temporary = new TemporarySpace(directory, { ...nodeFileSystem, create })
+  spaces.push(temporary)
+  tight = await openQueryDatabase([], { store, limits: narrow, temporary })
+})
+
+afterAll(async () => {
+  await wide.close()
+  await tight.close()
+  await rm(directory, { recursive: true })
+})
+
+/** The operators that went to disk. */
+function spilledOf({ operator, spilledRuns, inputs = [] }: ShownPlan): readonly string[] {
+  return [...(spilledRuns === undefined ? [] : [operator]), ...inputs.flatMap(spilledOf)]
+}
+
+async function isSame(statement: string): Promise<void> {
+  const expected = await wide.db.rows(statement)
+  expect({ statement, rows: await tight.db.rows(statement) }).toEqual({ statement, rows: expected })
+  expect(spaces.map(({ bytes }) => bytes)).toEqual(spaces.map(() => 0))
+  expect(await readdir(directory)).toEqual([])
+}
+
+async function goesToDisk(statement: string, operator: string): Promise<void> {
+  await isSame(statement)
+  const plan = await tight.db.analyze(statement)
+  expect({ statement, spilled: spilledOf(plan) }).toMatchObject({
+    statement,
+    spilled: expect.arrayContaining([operator]),
+  })
+}
+
+describe('statements beyond their memory', () => {
+  it('sort', async () => {
+    await goesToDisk('FROM Thing ORDER BY n RETURN *', 'sort')
+    await goesToDisk('FROM Thing ORDER BY s DESC, n, big DESC RETURN *, place.city AS city', 'sort')
+    await goesToDisk('FROM Thing t, Place p WHERE t.place = p ORDER BY p.city DESC RETURN t.n, p.city, t.l', 'sort')
+    await goesToDisk('MATCH (t:Thing)-[e:place]->(p:Place) ORDER BY t.n RETURN t.n, p.city, e', 'sort')
+    await goesToDisk('FROM Thing ORDER BY n TAKE 600 RETURN n, $$ID', 'sort')
+    await goesToDisk('FROM Thing GROUP BY n, s, big ORDER BY n RETURN n, COUNT() AS c, COLLECT(s) AS l', 'group')
+  })
+
+  it('group', async () => {
+    await goesToDisk('FROM Thing GROUP BY s, n RETURN s, n, COUNT() AS c, SUM(r) AS sum', 'group')
+    await goesToDisk('FROM Thing GROUP BY s HAVING COUNT() > 1 RETURN s, COLLECT(r) AS l, AVG(r) AS a', 'group')
+    await goesToDisk('FROM Thing GROUP BY n RETURN n, COUNT(DISTINCT s) AS c, COLLECT(s) AS l, MEDIAN(r) AS m', 'group')
+    await isSame('FROM Thing RETURN COUNT() AS c, COUNT(DISTINCT big) AS d, COLLECT(DISTINCT n) AS l')
+  })
+
+  it('make rows distinct', async () => {
+    await goesToDisk('FROM Thing RETURN DISTINCT s, n, big', 'distinct')
+    await goesToDisk('FROM Thing ORDER BY s RETURN DISTINCT s, n, big', 'distinct')
+    await isSame('FROM Thing RETURN DISTINCT n')
+  })
+
+  it('join by value', async () => {
+    const all = 'FROM Thing t, Thing u WHERE'
+    await goesToDisk(`${all} t.n = u.n RETURN t, u`, 'hashJoin')
+    await goesToDisk(`${all} t.s = u.s AND t.r < u.r RETURN t.n, u.n AS m, u.l`, 'hashJoin')
+    await goesToDisk(`${all} t.b = u.b AND u.n = 3 RETURN t.n, u.n AS m`, 'hashJoin')
+    await goesToDisk(`${all} u.n < 3 AND t.n < u.n + 2 RETURN t.n, u.n AS m`, 'product')
+    const rows = '(FROM Thing WHERE b RETURN n, s, zoned) AS u'
+    await isSame(`FROM Thing t, ${rows} WHERE t.n = u.n AND t.n < 5 RETURN t.s, u`)
+  })
+
+  const sorting = 'FROM Thing ORDER BY s, n, big RETURN *'
+  const nothingLeft = async (): Promise<void> => {
+    expect(spaces.map(({ bytes }) => bytes)).toEqual(spaces.map(() => 0))
+    expect(await readdir(directory)).toEqual([])
+    expect(openFiles.size).toBe(0)
+  }
+
+  it('leave nothing on disk when they are cancelled, at any time', async () => {
+    for (const statement of [
+      sorting,
+      'FROM Thing GROUP BY s, n RETURN s, n, COUNT() AS c',
+      'FROM Thing RETURN DISTINCT s, n, big',
+      'FROM Thing t, Thing u WHERE t.n = u.n RETURN t, u',
+    ]) {
+      for (let afterWrites = 1; afterWrites < 40; afterWrites += 5) {
+        const abort = new AbortController()
+        onWrite = (writes) => void (writes === afterWrites && abort.abort(new Error('cancelled')))
+        const asked = tight.db.fd.query({ text: statement, signal: abort.signal })
+        const ended = await Promise.resolve(asked)
+          .then(rowValues)
+          .then(() => 'whole', String)
+        expect(ended).toBe(abort.signal.aborted ? 'Error: cancelled' : 'whole')
+        await nothingLeft()
+      }
+    }
+  })
+
+  it('leave nothing on disk when nobody takes their rows any more', async () => {
+    for (const statement of [sorting, 'FROM Thing t, Thing u WHERE t.n = u.n RETURN t, u']) {
+      const { chunks } = await tight.db.fd.query({ text: statement })
+      const rows = chunks[Symbol.asyncIterator]()
+      await rows.next()
+      expect(openFiles.size).toBeGreaterThan(0)
+      await rows.return?.()
+      await nothingLeft()
+    }
+  })
+
+  it('are refused on a full disk, now and then, and where less of it may be used', async () => {
+    for (let at = 1; at < 30; at += 4) {
+      failure = (writes) => (writes === at ? Object.assign(new Error('full'), { code: 'ENOSPC' }) : undefined)
+      const error = await tight.db.failure(sorting)
+      expect(error).toMatchObject({
+        type: 'ServerBusy',
+        isFatal: false,
+        message: expect.stringMatching(/temporaryDir/),
+      })
+      await nothingLeft()
+    }
+    failure = () => undefined
+    for (const [limit, type] of [
+      ['statementDiskBytesMax', 'LimitExceeded'],
+      ['statementsDiskBytesMax', 'ServerBusy'],
+    ] as const) {
+      const limits = { ...narrow, [limit]: 30_000 }
+      const temporary = new TemporarySpace(directory)
+      const bounded = await openQueryDatabase([], { store: leftOpen(store), limits, temporary })
+      const error = await bounded.db.failure(sorting)
+      expect(error).toMatchObject({ type, message: expect.stringContaining(`30000 bytes on disk (${limit})`) })
+      expect(temporary.bytes).toBe(0)
+      await bounded.close()
+    }
+    await isSame(sorting)
+  })
+
+  const keys = fc.uniqueArray(
+    fc.constantFrom('n', 's', 'r', 'b', 'big', 'day', 'zoned', 'guid', 'place', 'place.city'),
+    {
+      minLength: 1,
+      maxLength: 4,
+    },
+  )
+  const aggregates = fc.uniqueArray(
+    fc.constantFrom(
+      ...[
+        'COUNT()',
+        'COUNT(s)',
+        'COUNT(DISTINCT s)',
+        'SUM(r)',
+        'SUM(n)',
+        'SUM(DISTINCT r)',
+        'AVG(r)',
+        'MIN(s)',
+        'MAX(zoned)',
+      ],
+      ...[
+        'COLLECT(l)',
+        'COLLECT(DISTINCT s)',
+        'STDDEV(r)',
+        'MEDIAN(r)',
+        'PERCENTILE(n, 0.3)',
+        'COLLECT(zoned)',
+        'COLLECT(place)',
+      ],
+    ),
+    { minLength: 1, maxLength: 4 },
+  )
+  const order = fc.array(fc.tuple(keys, fc.constantFrom('', ' DESC')), { minLength: 1, maxLength: 3 })
+  const sorted = fc.tuple(order, fc.option(fc.integer({ min: 0, max: count })), fc.constantFrom('*', 'n, s, l, place'))
+  const statement = fc.oneof(
+    sorted.map(([by, take, columns]) => {
+      const items = [...new Set(by.map(([[key], direction]) => `${key}${direction}`))]
+      return `FROM Thing ORDER BY ${items}${take === null ? '' : ` TAKE ${take}`} RETURN ${columns}`
+    }),
+    fc.tuple(keys, aggregates).map(([by, all]) => {
+      const columns = all.map((one, i) => `${one} AS a${i}`)
+      return `FROM Thing GROUP BY ${by} RETURN ${[...by.map((key, i) => `${key} AS k${i}`), ...columns]}`
+    }),
+    keys.map((all) => `FROM Thing RETURN DISTINCT ${all.map((key, i) => `${key} AS k${i}`)}`),
+  )
+
+  it('have the rows that memory would come to', async () => {
+    const isSameOrOfOneGroup = async (text: string): Promise<void> => {
+      try {
+        await isSame(text)
+      } catch (error) {
+        // What the aggregates of one group hold on to stays in memory.
+        const isHeld = /GROUP BY .*(COLLECT|DISTINCT|MEDIAN|PERCENTILE)/.test(text)
+        if (!isHeld || !String(error).includes('(statementBytesMax)')) throw error
+        refused++
+      }
+    }
+    let refused = 0
+    const { numRuns, ...seed } = runs(60)
+    await fc.assert(fc.asyncProperty(statement, isSameOrOfOneGroup), { numRuns, ...seed })
+    expect(refused).toBeLessThan(Math.max(2, numRuns / 4))
+  })
+})
