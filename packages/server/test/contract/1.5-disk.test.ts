@@ -50,7 +50,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all(servers.map((server) => server.remove())))
 
 rule(
-  ['1.5.21', '8.1.23'],
+  ['1.5.22', '8.1.23'],
   'more than memory holds is sorted, grouped, made distinct and joined with the same result',
   async () => {
     expect((await roomy.server.get('/v1/fd')).json.limits).toMatchObject({
@@ -77,7 +77,7 @@ rule(
   },
 )
 
-rule(['1.5.21', '1.5.2'], 'within limits that are named, where there is a place for it', async () => {
+rule(['1.5.22', '1.5.2'], 'within limits that are named, where there is a place for it', async () => {
   const sorting = 'FROM Item ORDER BY text RETURN code, text'
   for (const [limits, status, type, words] of [
     [{ statementDiskBytesMax: 0 }, 422, 'LimitExceeded', '131072 bytes (statementBytesMax)'],
