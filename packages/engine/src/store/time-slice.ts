@@ -14,8 +14,8 @@ const bytesBetweenLooks = 1_048_576
 const arrivalsMsMax = 10
 /** The same while something arrives in more than every other turn: a flood of connections passes before much else is done. */
 const floodMsMax = 200
-/** After a slice of work that has begun, requests that keep coming have about as much time as it had. */
-const requestsMs = 6
+/** After a slice of work that has begun, requests that keep coming have so much time: with what a slice takes beyond its end, half of it all. */
+const requestsMs = 10
 /** No more come: after so long without one, the next slice begins. A client on another core sends its next request sooner. */
 const requestGapMs = 0.3
 /** Turns that pass after each arrival: in one a connection is accepted, in the next served, in the one after that its request is read. */
@@ -240,7 +240,7 @@ let sinceSlice: { readonly ms: number; readonly slices: number } | undefined
 
 /**
  * To be called for each request. Eight clients that each wait for their reply would have eight requests answered between two slices of a scan, in a
- * tenth of its time: so the next slice of work that has begun waits as long as further requests come, up to about the length of a slice.
+ * tenth of its time: so the next slice of work that has begun waits as long as further requests come, but not for long.
  */
 export function noteRequest(): void {
   if (isPumping) lastRequestMs = performance.now()
@@ -255,21 +255,27 @@ function giveTurn(): void {
   sinceSlice ??= { ms: now, slices: slicesUsedUp }
   // What is longer than a slice, and not only short requests, has had its turn then.
   const areRequestsNext = now - sinceSlice.ms < requestsMs && slicesUsedUp === sinceSlice.slices
-  const areNewWaiting = fresh.length + second.length > 0
-  if (areRequestsNext && !areNewWaiting && begun.length > 0 && now - lastRequestMs < requestGapMs) {
+  const isNothingNew = fresh.length + second.length === 0
+  if (areRequestsNext && isNothingNew && begun.length > 0 && now - lastRequestMs < requestGapMs) {
     setImmediate(giveTurn)
     return
   }
   waiting = undefined
   slicesBeforeArrivals = undefined
-  isNewNext = (areRequestsNext && areNewWaiting) || !isNewNext
-  const next = isNewNext ? (nextNew() ?? begunNext()) : (begunNext() ?? nextNew())
+  const ofRequests = areRequestsNext ? fresh.shift() : undefined
+  if (ofRequests !== undefined) isNewNext = true
+  const next = ofRequests ?? nextInTurn()
   if (next === undefined) {
     isPumping = false
     return
   }
   next()
   setImmediate(giveTurn)
+}
+
+function nextInTurn(): (() => void) | undefined {
+  isNewNext = !isNewNext
+  return isNewNext ? (nextNew() ?? begunNext()) : (begunNext() ?? nextNew())
 }
 
 function begunNext(): (() => void) | undefined {
