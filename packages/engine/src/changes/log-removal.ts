@@ -1,6 +1,5 @@
 /** Removes what the change log need not keep any more: in the background, in small commits, by whichever process comes first. */
 
-import { prefixEnd } from '../bytes/key-space.ts'
 import type { Catalogs } from '../catalog/catalog-cache.ts'
 import { readLogHeader } from '../change-log/log-entry.ts'
 import { epochPrefix, type LogKey, logPrefix, readLogKey, truncatedKey } from '../change-log/log-keys.ts'
@@ -12,7 +11,7 @@ import type { Bytes, Change, KeyRange, Precondition, Store } from '../store/stor
 import { openTimeSlice } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { lastNumberIn, truncatedNumberIn } from './read-log.ts'
-import { epochOf } from './switch-change-log.ts'
+import { epochOf, nextEpochAtLeast } from './switch-change-log.ts'
 
 type RemovalLimits = Pick<EngineLimits, 'changeLogMs' | 'changeLogBytesMax' | 'changeLogRemovalMs'>
 
@@ -66,8 +65,12 @@ export class LogRemoval {
 
   /** `now`: milliseconds since 1970. */
   async look(now: number): Promise<void> {
-    const epoch = await withSnapshot(this.store, async (snapshot) => epochOf(await this.catalogs.at(snapshot)))
-    await this.removeEarlierEpochs(epoch)
+    const { epoch, next } = await withSnapshot(this.store, async (snapshot) => {
+      const catalog = await this.catalogs.at(snapshot)
+      return { epoch: epochOf(catalog), next: nextEpochAtLeast(catalog) }
+    })
+    // Where the log is off, it may be turned on again meanwhile: what is written then is of a later epoch, and stays.
+    await this.removeAll({ from: logPrefix, to: epochPrefix(epoch === 0 ? next : epoch) })
     if (epoch === 0) return
     if (epoch !== this.epoch) this.marks = []
     this.epoch = epoch
@@ -140,11 +143,6 @@ export class LogRemoval {
     if (!noted.isCommitted) return
     await this.removeAll(this.numbers(1, number))
     this.marks = this.marks.filter((mark) => mark.number > number)
-  }
-
-  private async removeEarlierEpochs(epoch: number): Promise<void> {
-    const to = epoch === 0 ? prefixEnd(logPrefix) : epochPrefix(epoch)
-    await this.removeAll({ from: logPrefix, to })
   }
 
   private async removeAll(range: KeyRange): Promise<void> {

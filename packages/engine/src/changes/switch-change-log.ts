@@ -10,6 +10,11 @@ export function epochOf({ state }: Catalog): number {
   return state.counters.changeLog ?? 0
 }
 
+/** No log that is turned on later has an earlier epoch. */
+export function nextEpochAtLeast({ state }: Catalog): number {
+  return (state.counters.lastChangeLog ?? 0) + 1
+}
+
 /**
  * Whether it is to be on. Throws an `Error` for the operator where the store cannot, and it is asked for or on: others may rely on it, so that it is
  * not turned off for that.
@@ -35,8 +40,7 @@ export function switchChangeLog(writer: CatalogWriter, isOn: boolean, now: numbe
     const { state } = catalog
     const epoch = epochOf(catalog)
     if (epoch > 0 === isOn) return { state, result: undefined }
-    const last = state.counters.lastChangeLog ?? 0
-    const next = Math.max(last + 1, Math.floor(now / 1_000))
+    const next = Math.max(nextEpochAtLeast(catalog), Math.floor(now / 1_000))
     const counters = isOn
       ? { ...state.counters, changeLog: next, lastChangeLog: next }
       : { ...state.counters, changeLog: 0 }

@@ -173,6 +173,30 @@ describe('removal', () => {
     expect(await outcome(all(off))).toBe('ChangeLogOff')
     await off.close()
   })
+
+  it('takes nothing of a log that another process begins meanwhile', async () => {
+    const store = await openLmdb()
+    const open = (changeLog: 'on' | 'off') =>
+      FederatedDatabase.open({ alias: 'test', store: unclosed(store), changeLog })
+    await withCars(store, async (fd) => void (await fd.createObject('Car', { year: 1 })))
+    const off = await open('off')
+    let next: FederatedDatabase | undefined
+    const turningOn: Store = {
+      ...store,
+      async commit(commit) {
+        if (next === undefined) {
+          next = await open('on')
+          await next.createObject('Car', { year: 2 })
+        }
+        return store.commit(commit)
+      },
+    }
+    await removal(off, turningOn, {}).look(Date.now())
+    expect((await all(next as FederatedDatabase)).map(({ after }) => after?.year)).toEqual([2])
+    expect((await entriesOfLog(store)).entries).toBe(1)
+    await next?.close()
+    await off.close()
+  })
 })
 
 it.each([
