@@ -64,8 +64,7 @@ export class TemporarySpace {
     this.prepared ??= this.prepare()
     try {
       await this.prepared
-      const path = join(this.directory, `ashlar-spill-${process.pid}-${++made}.tmp`)
-      const file = await this.files.create(path)
+      const { path, file } = await this.newFile()
       const isGone = await this.isRemoved(path)
       const remove = async (): Promise<void> => {
         if (!isGone) await this.isRemoved(path)
@@ -74,6 +73,18 @@ export class TemporarySpace {
     } catch (error) {
       this.prepared = undefined
       throw diskFailure(error)
+    }
+  }
+
+  /** A file of that name may be there: of a killed process of the same number, as processes of containers have, or of one in another container. */
+  private async newFile(): Promise<{ readonly path: string; readonly file: OpenFile }> {
+    for (;;) {
+      const path = join(this.directory, `ashlar-spill-${process.pid}-${++made}.tmp`)
+      try {
+        return { path, file: await this.files.create(path) }
+      } catch (error) {
+        if (codeOf(error) !== 'EEXIST') throw error
+      }
     }
   }
 

@@ -67,6 +67,15 @@ describe('temporary files', () => {
     await new TemporarySpace(join(directory, 'nowhere')).removeLeftovers()
   })
 
+  it('take other names than those that a process of the same number has left', async () => {
+    const files = Array.from({ length: 200 }, (_, i) => `ashlar-spill-${process.pid}-${i + 1}.tmp`)
+    for (const name of files) await writeFile(join(directory, name), 'x')
+    const file = await new RequestSpace(new TemporarySpace(directory), wide).open()
+    await file.append(block, 10)
+    await file.close()
+    expect((await readdir(directory)).sort()).toEqual(files.sort())
+  })
+
   it('are bounded for a request and for all of a process, by limits that are named', async () => {
     const space = new TemporarySpace(directory)
     const limits = { statementDiskBytesMax: 2_000, statementsDiskBytesMax: 3_000 }
