@@ -1,15 +1,23 @@
 /** The records of several runs in one order: by their keys, and equal keys by their numbers. */
 import { assert } from '../errors.ts'
-import type { RunReader } from './run-reader.ts'
+import { RunReader } from './run-reader.ts'
+import type { Run } from './run-writer.ts'
 
 export class MergedRuns {
+  /** What is held of the runs at once, at most. */
+  readonly bytesMax: number
   /** A heap: each stands before the two below it. */
   private readonly heap: RunReader[] = []
 
+  private constructor(bytesMax: number) {
+    this.bytesMax = bytesMax
+  }
+
   /** Reads the first block of each. */
-  static async of(readers: readonly RunReader[]): Promise<MergedRuns> {
-    const merged = new MergedRuns()
-    for (const reader of readers) if (await reader.fill()) merged.heap.push(reader)
+  static async of(runs: readonly Run[], blockBytes: number): Promise<MergedRuns> {
+    const merged = new MergedRuns(runs.reduce((sum, run) => sum + RunReader.bytesMax(run, blockBytes), 0))
+    for (const reader of runs.map((run) => new RunReader(run, blockBytes)))
+      if (await reader.fill()) merged.heap.push(reader)
     for (let i = (merged.heap.length >> 1) - 1; i >= 0; i--) merged.sink(i)
     return merged
   }

@@ -23,6 +23,11 @@ export class RunReader {
     this.bytes = Buffer.allocUnsafe(Math.min(blockBytes, run.end - run.start))
   }
 
+  /** What it holds of the run at most. */
+  static bytesMax({ start, end, longest }: Run, blockBytes: number): number {
+    return Math.max(longest, Math.min(blockBytes, end - start))
+  }
+
   /** The next record, where it is in the block at hand; else `fill` is asked for it. */
   next(): boolean {
     const { bytes, at, filled } = this

@@ -10,6 +10,8 @@ export interface Run {
   readonly file: TemporaryFile
   readonly start: number
   readonly end: number
+  /** Its longest record, in bytes. */
+  readonly longest: number
 }
 
 export class RunWriter {
@@ -19,6 +21,7 @@ export class RunWriter {
   private to: ByteWriter
   private recordStart = 0
   private contentStart = 0
+  private longest = 0
 
   constructor(file: TemporaryFile, blockBytes: number) {
     this.file = file
@@ -41,6 +44,7 @@ export class RunWriter {
   end(): void {
     const { to, recordStart, contentStart } = this
     to.bytes.writeUInt32BE(to.length - contentStart, recordStart + 4)
+    this.longest = Math.max(this.longest, to.length - recordStart)
   }
 
   /** A block is to be written before more follows. */
@@ -59,6 +63,6 @@ export class RunWriter {
 
   async finish(): Promise<Run> {
     await this.flush()
-    return { file: this.file, start: this.start, end: this.file.end }
+    return { file: this.file, start: this.start, end: this.file.end, longest: this.longest }
   }
 }

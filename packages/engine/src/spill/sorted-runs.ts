@@ -55,8 +55,11 @@ export class SortedRuns {
   async add(write: (writer: RunWriter) => Promise<void>): Promise<void> {
     await this.addTo(0, write)
     this.count++
-    for (let i = 0; (this.levels[i]?.runs.length ?? 0) >= this.sizes.fanIn; i++) {
-      await this.mergeInto(i + 1, (this.levels[i] as Level).runs)
+    for (let i = 0; i < this.levels.length; i++) {
+      const { runs } = this.levels[i] as Level
+      const first = this.mergeable(runs)
+      if (runs.length < this.sizes.fanIn && first.length === runs.length) break
+      await this.mergeInto(i + 1, first)
     }
   }
 
@@ -65,14 +68,28 @@ export class SortedRuns {
     const { fanIn } = this.sizes
     for (;;) {
       const runs = this.levels.flatMap((level) => level.runs)
-      if (runs.length <= fanIn) return this.open(runs)
-      await this.mergeInto(this.levels.length, runs.slice(0, Math.min(fanIn, runs.length - fanIn + 1)))
+      const first = this.mergeable(runs)
+      if (first.length === runs.length) return this.open(runs)
+      // Of short records no more than have to be: `fanIn` runs are left.
+      const merged = first.length < fanIn ? first : first.slice(0, Math.max(2, runs.length - fanIn + 1))
+      await this.mergeInto(this.levels.length, merged)
     }
   }
 
   /** To be called whatever has happened. */
   async close(): Promise<void> {
     for (const { file } of this.levels.splice(0)) await file.close()
+  }
+
+  /** The first ones, as many as can be read at once: what is held of them takes no more than the blocks do, if these are more than two. */
+  private mergeable(runs: readonly Run[]): readonly Run[] {
+    const { blockBytes, fanIn } = this.sizes
+    let bytes = 0
+    for (const [i, run] of runs.entries()) {
+      bytes += RunReader.bytesMax(run, blockBytes)
+      if (i >= 2 && (i >= fanIn || bytes > fanIn * blockBytes)) return runs.slice(0, i)
+    }
+    return runs
   }
 
   private async addTo(level: number, write: (writer: RunWriter) => Promise<void>): Promise<void> {
@@ -110,6 +127,6 @@ export class SortedRuns {
   }
 
   private open(runs: readonly Run[]): Promise<MergedRuns> {
-    return MergedRuns.of(runs.map((run) => new RunReader(run, this.sizes.blockBytes)))
+    return MergedRuns.of(runs, this.sizes.blockBytes)
   }
 }

@@ -98,6 +98,24 @@ describe('sorted runs', () => {
     expect(request.bytes).toBe(0)
   })
 
+  it('of long records are merged a few at a time: what is read of them at once takes no more than the blocks do', async () => {
+    const space = new TemporarySpace(directory)
+    const runs = new SortedRuns(new RequestSpace(space, wide), { blockBytes: 4_096, fanIn: 8 }, () => undefined)
+    const all = Array.from({ length: 20 }, (_, i) => ({ key: `${i % 7}`, order: i, content: 'x'.repeat(10_000) }))
+    for (const entry of all) await addRun(runs, [entry])
+    const merged = await runs.merged()
+    expect(merged.bytesMax).toBeGreaterThanOrEqual(10_000)
+    expect(merged.bytesMax).toBeLessThanOrEqual(8 * 4_096)
+    expect(await readAll(runs)).toEqual(all.toSorted(inOrder))
+    // Two are merged even if each takes more than all blocks.
+    const longer = new SortedRuns(new RequestSpace(space, wide), { blockBytes: 4_096, fanIn: 8 }, () => undefined)
+    for (const entry of all.slice(0, 5)) await addRun(longer, [{ ...entry, content: 'x'.repeat(40_000) }])
+    expect((await longer.merged()).bytesMax).toBeLessThanOrEqual(2 * 40_100)
+    expect(await readAll(longer)).toHaveLength(5)
+    for (const one of [runs, longer]) await one.close()
+    expect(space.bytes).toBe(0)
+  })
+
   it('give others their turn, and end where a statement does', async () => {
     let turns = 0
     const turn = (): Promise<void> | undefined => {

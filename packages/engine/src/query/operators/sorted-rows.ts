@@ -180,8 +180,7 @@ export class SortedRows<R> {
     const merged = await runs.merged()
     if (this.operator !== undefined) addSpilled(this.operator, 0, runs.bytesWritten - bytesBefore)
     const { memory } = context.script
-    const { fanIn, blockBytes } = runs.sizes
-    const blocks = Math.min(runs.bytesWritten, fanIn * blockBytes)
+    const blocks = merged.bytesMax
     memory.chargeStatement(blocks)
     const last = new LastKey()
     try {
