@@ -1,13 +1,12 @@
 /**
- * How the tests run: all packages and the tools in one run, closed by the plain count of `tools/count-reporter.ts`.
- * What users rely on, whatever the store is, is tested once more on PostgreSQL: by `npm test` where the store takes part in what is tested,
- * else by the project `twins`, which `.ci/run` runs after it.
+ * How the tests run: all packages and the tools in one run, closed by the plain count of `tools/count-reporter.ts`. `npm test` runs the projects
+ * `embedded` and `isolated`, which takes a few minutes; `npm run test:all`, and `.ci/run`, add `slow` and `postgres`.
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { countReporter } from './tools/count-reporter.ts'
 
-/** What could run on PostgreSQL. */
+/** What users rely on, whatever the store is. It is tested once more on PostgreSQL. */
 const ofAnyStore = [
   'packages/server/test/contract/*.test.ts',
   'packages/engine/test/{access,ddl,engine,model,query,receipts}/**/*.test.ts',
@@ -36,22 +35,6 @@ const notOfTheStore = [
   '**/statements/use-format.test.ts',
 ]
 
-/**
- * Tests that use the store and do not ask how it works: bodies, types, messages and the query language. What a store has to do for them, its own
- * tests and those of objects, indexes, transactions and schema changes ask of PostgreSQL.
- */
-const twins = [
-  'packages/server/test/contract/{1-general,1.4-errors,1.4-hostile,1.4-schema-places,1.5-limits,2.2-query-data,2.2-tools}.test.ts',
-  'packages/server/test/contract/{3-types,3.3-structures,4.4-hub-cost,5.1-descriptions,5.1-edges,5.1-root-class}.test.ts',
-  'packages/engine/test/query/{explain,expressions,match,operators,statements}/*.test.ts',
-  'packages/engine/test/query/{advice,memory,planner,query-language-page}.test.ts',
-  // What callers with grants are given is decided above the snapshots that they read by; comparisons with a database that has no more stay.
-  'packages/engine/test/access/!(same-*).test.ts',
-  // Exports, metrics, live queries and webhooks are made of reads and of the change log, which have tests on PostgreSQL of their own.
-  'packages/engine/test/changes/live-query.test.ts',
-  'packages/server/test/contract/{1.5-rates,2.2-export,2.2-metrics,2.2-slow-queries,2.4-live-queries,2.5-webhooks}.test.ts',
-]
-
 /** Properties get a quarter of the runs that `.ci/run --long` asks for, and processes that are killed half of the rounds. */
 const runsOfProperties = process.env.ASHLAR_RUNS ?? '0.25'
 const runsOfProcesses = process.env.ASHLAR_RUNS ?? '0.5'
@@ -60,21 +43,45 @@ const runsOfProcesses = process.env.ASHLAR_RUNS ?? '0.5'
 const onPostgres = { ASHLAR_TEST_STORE: 'postgres', ASHLAR_RUNS: String(Number(process.env.ASHLAR_RUNS ?? 1) / 10) }
 
 /**
+ * Tests that start, and kill, many processes: commands, workers, several servers on one store, stores on several nodes. They take longer than all
+ * others together. What most depends on them stays in `npm test`: a server that starts, stops and is killed.
+ */
+const slow = [
+  'packages/server/test/executable/!(kill|readme|serve).test.ts',
+  'packages/server/test/executable/kill-evolution.test.ts',
+  'packages/server/test/contract/{1.4-unavailable,1.5-disk,2.2-bulk-readers,6.1-builds,6.2-background,8-configuration}.test.ts',
+  'packages/engine/test/changes/log-processes.test.ts',
+  'packages/engine/test/store/{distributed,lmdb-compaction,lmdb-processes,node-down,one-node,postgres-failures,processes}.test.ts',
+  'demo/test/load.test.ts',
+  'tools/test/{count-reporter,temporary-postgres}.test.ts',
+]
+
+/**
  * Tests whose files share a process: what they import is loaded once a core instead of once a file, which takes longer than most of them.
  * They keep no state in modules and mock none; what they leave behind, their helpers and the runner end.
  */
 const sharing = [
   'packages/engine/test/!(backup|damage|store)/**/*.test.ts',
   'packages/engine/test/store/{entry-checksum,every-bit,lmdb,lmdb-layout,memory,open-store,placement}.test.ts',
-  'packages/engine/test/store/{postgres-failures,read-transaction,scan-side-by-side,unordered-set}.test.ts',
+  'packages/engine/test/store/{read-transaction,scan-side-by-side,unordered-set}.test.ts',
   'packages/engine/test/store/{verify-data-file,wrappers}.test.ts',
   'packages/server/test/{contract,hostile,unit}/*.test.ts',
-  // These start processes of their own. Of those that are killed `.ci/run --long` has more.
-  'packages/server/test/executable/!(kill|kill-evolution|packed|stuck-stop|verify).test.ts',
+  'packages/server/test/executable/{readme,serve}.test.ts',
   'packages/client/test/*.test.ts',
   'bench/test/{figures,reply-reader}.test.ts',
   'tools/test/{check-*,lock-file,set-up-state}.test.ts',
 ]
+
+/** Set where a run is one of several whose coverage is merged thereafter, as `.ci/run` does: the name of its report. */
+const part = process.env.ASHLAR_PART
+const reports = 'node_modules/.cache/test-reports'
+
+/** These only rise. They are half a point below what was found, since properties take other ways each time. */
+const thresholds = {
+  'packages/client/src/**': { lines: 100, branches: 96 },
+  'packages/engine/src/**': { lines: 96, branches: 90 },
+  'packages/server/src/{*.ts,!(cli|workers)/**}': { lines: 92, branches: 83.9 },
+}
 
 export default defineConfig({
   test: {
@@ -87,25 +94,30 @@ export default defineConfig({
     hookTimeout: 300_000,
     // Vitest gives up after a second, which a busy machine may need for one look.
     expect: { poll: { timeout: 60_000 } },
-    reporters: ['default', countReporter],
+    reporters: [
+      'default',
+      countReporter,
+      ...(part === undefined ? [] : [['blob', { outputFile: `${reports}/${part}.json` }] as const]),
+    ],
     // `npm run coverage`, and `.ci/run`: what runs within the tests' own processes. What the processes run that they start is not seen: commands and
     // workers, whose tests are in packages/server/test/executable, have no figure.
     coverage: {
-      enabled: process.env.ASHLAR_COVERAGE === '1',
+      enabled: part !== undefined,
       include: ['packages/*/src/**/*.ts'],
-      reporter: ['text-summary', 'json-summary'],
+      reporter: part === undefined ? ['text-summary', 'json-summary'] : [],
       reportsDirectory: 'node_modules/.cache/coverage',
-      // These only rise. They are half a point below what was found, since properties take other ways each time.
-      thresholds: {
-        'packages/client/src/**': { lines: 100, branches: 96 },
-        'packages/engine/src/**': { lines: 96, branches: 90 },
-        'packages/server/src/{*.ts,!(cli|workers)/**}': { lines: 92, branches: 83.9 },
-      },
+      thresholds: part === undefined ? thresholds : {},
     },
     projects: [
       {
         extends: true,
-        test: { name: 'embedded', isolate: false, include: sharing, env: { ASHLAR_RUNS: runsOfProperties } },
+        test: {
+          name: 'embedded',
+          isolate: false,
+          include: sharing,
+          exclude: slow,
+          env: { ASHLAR_RUNS: runsOfProperties },
+        },
       },
       {
         extends: true,
@@ -113,22 +125,16 @@ export default defineConfig({
           name: 'isolated',
           env: { ASHLAR_RUNS: runsOfProcesses },
           include: ['packages/*/test/**/*.test.ts', '{tools,demo,bench}/test/**/*.test.ts'],
-          exclude: sharing,
+          exclude: [...sharing, ...slow],
         },
       },
       {
         extends: true,
-        test: {
-          name: 'postgres',
-          isolate: false,
-          include: ofAnyStore,
-          exclude: [...notOfTheStore, ...twins],
-          env: onPostgres,
-        },
+        test: { name: 'slow', include: slow, env: { ASHLAR_RUNS: runsOfProcesses } },
       },
       {
         extends: true,
-        test: { name: 'twins', isolate: false, include: twins, exclude: notOfTheStore, env: onPostgres },
+        test: { name: 'postgres', isolate: false, include: ofAnyStore, exclude: notOfTheStore, env: onPostgres },
       },
     ],
   },

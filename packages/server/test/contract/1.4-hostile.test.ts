@@ -1,14 +1,15 @@
 /** Texts that no client of good will sends, with every method to every resource: a clear 4xx or a success, never a fault. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect } from 'vitest'
+import { runs } from '../../../engine/test/bytes/property-runs.ts'
 import { classOf, embedded, FdUnderTest, list, reference, set } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
 import { rule } from './rule.ts'
 import { type Loose, type Reply, type ServerUnderTest, startServer } from './server-under-test.ts'
 
-// Fewer would not meet every status.
-const numRuns = Math.max(1, Number(process.env.ASHLAR_RUNS ?? 1)) * 400
-const seed = process.env.ASHLAR_SEED === undefined ? {} : { seed: Number(process.env.ASHLAR_SEED) }
+const { numRuns, ...seed } = runs(400)
+/** Fewer would not meet every status. */
+const runsOfAll = Math.max(numRuns, 400)
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 let server: ServerUnderTest
@@ -140,7 +141,7 @@ rule(['1.4.6', '1.4.4', '1.4.1', '1.3.5'], 'odd JSON with every method to every 
         expect(await contents(), `${method} ${path} ${body}`).toBe(before)
       }
     }),
-    { numRuns, ...seed },
+    { numRuns: runsOfAll, ...seed },
   )
   // It went beyond the first check, and not all was refused.
   for (const status of [200, 400, 404, 405, 422]) expect(statuses).toContain(status)

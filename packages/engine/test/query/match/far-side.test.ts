@@ -83,7 +83,7 @@ describe('a pattern with few objects at both ends', () => {
   })
 
   queryTest('in any direction, mode and order of writing, edges and walks are the same', setUp, async (db) => {
-    await fill(db, 1_300)
+    await fill(db, 500)
     const ends =
       "(a:Port {name = 'hub1'})-[e:departures|arrivals]-(f:Trip {hour < 1})-[d]-(h:Port)-[g]-(i:Trip {hour < 1})"
     for (const mode of ['', 'WALK', 'TRAIL', 'ACYCLIC']) {
