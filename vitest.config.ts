@@ -74,7 +74,10 @@ const sharing = [
 
 /** Set where a run is one of several whose coverage is merged thereafter, as `.ci/run` does: the name of its report. */
 const part = process.env.ASHLAR_PART
-const reports = 'node_modules/.cache/test-reports'
+const reportOfPart: ['blob', { outputFile: string }] = [
+  'blob',
+  { outputFile: `node_modules/.cache/test-reports/${part}.json` },
+]
 
 /** These only rise. They are half a point below what was found, since properties take other ways each time. */
 const thresholds = {
@@ -94,11 +97,7 @@ export default defineConfig({
     hookTimeout: 300_000,
     // Vitest gives up after a second, which a busy machine may need for one look.
     expect: { poll: { timeout: 60_000 } },
-    reporters: [
-      'default',
-      countReporter,
-      ...(part === undefined ? [] : [['blob', { outputFile: `${reports}/${part}.json` }] as const]),
-    ],
+    reporters: ['default', countReporter, ...(part === undefined ? [] : [reportOfPart])],
     // `npm run coverage`, and `.ci/run`: what runs within the tests' own processes. What the processes run that they start is not seen: commands and
     // workers, whose tests are in packages/server/test/executable, have no figure.
     coverage: {
