@@ -65,15 +65,15 @@ export const quote = 0x22
 export const backslash = 0x5c
 const comma = 0x2c
 const colon = 0x3a
-const point = 0x2e
+export const point = 0x2e
 const minus = 0x2d
 export const zero = 0x30
 export const nine = 0x39
-const smallE = 0x65
+export const smallE = 0x65
 /** Sets the bit by which small letters differ from capital ones. */
-const toSmall = 0x20
-/** A whole number of fewer characters is held by a double. */
-const wideCharacters = 16
+export const toSmall = 0x20
+/** A whole number of fewer digits is held by a double. */
+export const wideDigits = 16
 export const openBracket = 0x5b
 export const closeBracket = 0x5d
 export const openBrace = 0x7b
@@ -183,7 +183,7 @@ export class JsonLayout {
     }
     if (at - this.wordFrom >= jsonWordBytesMax) throw tooLong('number', this.wordFrom)
     if (!this.isInNumber) return
-    if (byte === point || (byte | toSmall) === smallE || at - this.wordFrom === wideCharacters - 1) this.wideNumbers++
+    if (byte === point || (byte | toSmall) === smallE || at - this.wordFrom === wideDigits - 1) this.wideNumbers++
   }
 
   private countValue(): void {

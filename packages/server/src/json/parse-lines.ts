@@ -8,7 +8,11 @@ import {
   nine,
   openBrace,
   openBracket,
+  point,
   quote,
+  smallE,
+  toSmall,
+  wideDigits,
   zero,
 } from './json-layout.ts'
 import { usualSizes } from './parse-json.ts'
@@ -33,7 +37,7 @@ export function parseLines(bytes: Uint8Array, { depthMax, valuesMax }: JsonLimit
   return { ends: scan.ends, values: scan.areObjects ? parseObjects(bytes, scan) : undefined }
 }
 
-function parseObjects(bytes: Uint8Array, { ends, hasDigits }: LinesScan): unknown[] | undefined {
+function parseObjects(bytes: Uint8Array, { ends, hasWideNumbers }: LinesScan): unknown[] | undefined {
   const array = new Uint8Array(bytes.length + 2)
   array[0] = openBracket
   array.set(bytes, 1)
@@ -41,7 +45,7 @@ function parseObjects(bytes: Uint8Array, { ends, hasDigits }: LinesScan): unknow
   array[bytes.length + 1] = closeBracket
   try {
     const text = decode(array)
-    return hasDigits && beyondDouble.test(text) ? undefined : JSON.parse(text)
+    return hasWideNumbers && beyondDouble.test(text) ? undefined : JSON.parse(text)
   } catch {
     return undefined
   }
@@ -54,8 +58,8 @@ function parseObjects(bytes: Uint8Array, { ends, hasDigits }: LinesScan): unknow
 class LinesScan {
   readonly ends: number[] = []
   areObjects = true
-  /** Outside of texts. */
-  hasDigits = false
+  /** Some number may be one of which a double does not hold all. */
+  hasWideNumbers = false
   private readonly depthMax: number
   private readonly lineBytesMax: number
 
@@ -78,17 +82,24 @@ class LinesScan {
   private endOfObject(bytes: Uint8Array, from: number): number {
     if (bytes[from] !== openBrace) return -1
     let depth = 1
+    // Of the number at hand.
+    let digits = 0
     for (let at = from + 1; at < bytes.length; at++) {
       const byte = bytes[at] as number
       if (byte === newline) return depth === 0 ? at : -1
       if (byte > space && depth === 0) return -1
+      if (byte >= zero && byte <= nine) {
+        if (++digits >= wideDigits) this.hasWideNumbers = true
+        continue
+      }
+      if (byte === point || (digits > 0 && (byte | toSmall) === smallE)) this.hasWideNumbers = true
+      digits = 0
       if (byte === quote) {
         at = endOfText(bytes, at)
         if (at < 0) return -1
       } else if (byte === openBrace || byte === openBracket) {
         if (++depth > this.depthMax) return -1
       } else if (byte === closeBrace || byte === closeBracket) depth--
-      else if (byte >= zero && byte <= nine) this.hasDigits = true
     }
     return depth === 0 ? bytes.length : -1
   }

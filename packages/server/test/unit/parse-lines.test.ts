@@ -53,6 +53,26 @@ describe('Contract 2.2.9: lines parsed together', () => {
     expect(together).toBe(27)
   })
 
+  test.each([
+    ['1234567890123456', false],
+    ['-9007199254740993', false],
+    ['123456789012345', true],
+    ['123456789012.5', false],
+    ['1.00001', false],
+    ['1.25', true],
+    ['0.1234567890E5', false],
+    ['1e-400', false],
+    ['1E-400', false],
+    ['1e-40', true],
+    ['true,"b":false', true],
+    ['"1234567890123456"', true],
+  ])('are left to be parsed one by one where a double may not hold %s', (number, isFast) => {
+    const line = `{"a":${number}}`
+    const { values } = parseLines(Buffer.from(`${line}\n${line}`), limits)
+    const alone = parseJson(Buffer.from(line), limits)
+    expect(values).toEqual(isFast ? [alone, alone] : undefined)
+  })
+
   test('are left to be parsed one by one where their bytes are no UTF-8', () => {
     const bytes = Buffer.concat([Buffer.from('{"a":1}\n{"b":"'), Buffer.from([0xff]), Buffer.from('"}')])
     expect(parseLines(bytes, limits)).toEqual({ ends: [7, 17], values: undefined })
