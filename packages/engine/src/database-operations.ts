@@ -2,6 +2,7 @@
 
 import type { RequestMemory } from './budget/request-memory.ts'
 import { BulkLoad, type BulkSettings, type CommitBatch } from './bulk/bulk-load.ts'
+import { createPacked } from './bulk/create-packed.ts'
 import { gatheredLines } from './bulk/gathered-lines.ts'
 import { runBatch } from './bulk/run-batch.ts'
 import { listClasses } from './catalog/list-classes.ts'
@@ -159,7 +160,7 @@ export class DatabaseOperations implements Database {
     const { database, between = betweenSteps(database.limits.transactionMsMax, client) } = this.scope
     const { signal, memoryHolder } = client
     const options = { objects: creations.length, signal, memoryHolder }
-    return this.scope.change((unit) => createEach(unit, creations, between), options)
+    return this.scope.change((unit) => createAll(unit, creations, between), options)
   }
 
   beginLoad(settings: BulkSettings, client: TransactionClient = {}): BulkLoad {
@@ -255,6 +256,15 @@ function createFrom(unit: UnitOfWork, creation: ObjectCreation, position?: numbe
 
 async function createRead(unit: UnitOfWork, command: Promise<CreateObject>, position?: number): Promise<Oid> {
   return createObject(unit, await command, position)
+}
+
+async function createAll(
+  unit: UnitOfWork,
+  creations: readonly ObjectCreation[],
+  between: BetweenSteps,
+): Promise<Oid[]> {
+  const packed = await createPacked(unit, creations, between)
+  return packed ?? createEach(unit, creations, between)
 }
 
 async function createEach(

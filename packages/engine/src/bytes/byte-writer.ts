@@ -1,5 +1,6 @@
 /** A growing buffer that records and other values are written into; fixed-width numbers are big-endian. */
 import type { PreparedText } from './prepared-text.ts'
+import { writeUint32At } from './write-number.ts'
 
 /** Up to here a loop beats a call into the runtime. */
 const shortBytes = 96
@@ -47,7 +48,7 @@ export class ByteWriter {
 
   writeUint32(value: number): void {
     const at = this.reserve(4)
-    this.bytes.writeUInt32BE(value, at)
+    writeUint32At(this.bytes, value, at)
   }
 
   /** IEEE 754, eight bytes. */

@@ -1,5 +1,6 @@
 /** The key of an index entry: what it is made of, and when it stands for uniqueness. Part of the storage format. */
 import { createHash } from 'node:crypto'
+import type { ByteWriter } from '../bytes/byte-writer.ts'
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import { afterKeyValues, beforeKeyValues, KeyWriter } from '../bytes/key-writer.ts'
 import { assert } from '../errors.ts'
@@ -83,6 +84,18 @@ const writer = new KeyWriter()
  * 0-0-0-0 (contract 6.1.6). So two objects share an exclusive key exactly when their full values are equal.
  */
 export function makeIndexKey(format: IndexKeyFormat, values: readonly unknown[], oid: Oid): IndexKey {
+  const isUniqueKey = writeIndexKey(format, values)
+  if (!isUniqueKey) writeOid(oid, writer.to)
+  const key = writer.to.copy()
+  assert(key.length <= keyBytesMax, 'an index key keeps within its limit')
+  return { key, isUniqueKey }
+}
+
+/** What `writeIndexKey` has written last. */
+export const writtenIndexKey: Pick<ByteWriter, 'bytes' | 'length'> = writer.to
+
+/** Writes the key without the OID that belongs to its end. Returns whether none does: see `IndexKey.isUniqueKey`. */
+export function writeIndexKey(format: IndexKeyFormat, values: readonly unknown[]): boolean {
   const keyed = extractKeyValues(format, values)
   const isUniqueKey = hasUniqueKey(format, keyed)
   startKey(format)
@@ -94,10 +107,7 @@ export function makeIndexKey(format: IndexKeyFormat, values: readonly unknown[],
     writer.to.writeBytes(parts)
     writer.to.writeBytes(digested)
   }
-  if (!isUniqueKey) writeOid(oid, writer.to)
-  const key = writer.to.copy()
-  assert(key.length <= keyBytesMax, 'an index key keeps within its limit')
-  return { key, isUniqueKey }
+  return isUniqueKey
 }
 
 /** The same from the object's record, of which only the values of the key are read. */

@@ -114,8 +114,7 @@ export class ContainerRegistry {
   }
 
   private stripeOf(work: object): number {
-    const [only] = this.stripes
-    if (this.stripes.length === 1) return only as number
+    if (this.stripes.length === 1) return this.stripes[0] as number
     let turn = this.turns.get(work)
     if (turn === undefined || turn.left === 0) {
       turn = { stripe: this.stripes[this.turn++ % this.stripes.length] as number, left: objectsTogetherMax }

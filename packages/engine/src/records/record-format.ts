@@ -32,11 +32,16 @@ const writer = new ByteWriter(4_096)
 /** A record in the class's present shape. `commitId` is the revision: the ID of the commit that writes it. Throws LimitExceeded. */
 export function encodeRecord(format: ClassFormat, commitId: Bytes, content: RecordValues): Buffer {
   writer.reset()
-  writer.writeUint32(format.cls.shape.number)
-  writer.writeBytes(commitId)
-  format.layout.encode(writer, content.values, content.positions)
+  writeRecord(format, commitId, content, writer)
   if (writer.length > recordBytesMax) throw tooLarge(format, writer.length)
   return writer.copy()
+}
+
+/** Appends the same, of whatever length. */
+export function writeRecord(format: ClassFormat, commitId: Bytes, content: RecordValues, to: ByteWriter): void {
+  to.writeUint32(format.cls.shape.number)
+  to.writeBytes(commitId)
+  format.layout.encode(to, content.values, content.positions)
 }
 
 /** The same of values that may be long (`ClassFormat.isLong`), in pieces. */

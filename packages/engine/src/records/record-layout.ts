@@ -4,6 +4,7 @@
  */
 import type { ByteWriter } from '../bytes/byte-writer.ts'
 import { readUint32 } from '../bytes/read-number.ts'
+import { writeUint32At } from '../bytes/write-number.ts'
 import { assert } from '../errors.ts'
 import type { Bytes } from '../store/store.ts'
 import { positionBytes } from '../transaction/store-session.ts'
@@ -77,7 +78,7 @@ export class RecordLayout {
       const value = values[field.valueIndex]
       if (value === null) setNull(to, start, field)
       else field.codec.write(value, to)
-      to.bytes.writeUInt32BE(to.length - variableStart, ends + endBytes * field.variableIndex)
+      writeUint32At(to.bytes, to.length - variableStart, ends + endBytes * field.variableIndex)
     }
   }
 
@@ -91,7 +92,7 @@ export class RecordLayout {
       if (value === null) setNull(to, start, field)
       else if (codec.inPieces?.isLong(value) === true) yield* codec.inPieces.write(value, to)
       else codec.write(value, to)
-      to.bytes.writeUInt32BE(to.length - variableStart, ends + endBytes * field.variableIndex)
+      writeUint32At(to.bytes, to.length - variableStart, ends + endBytes * field.variableIndex)
     }
   }
 
@@ -130,7 +131,8 @@ export class RecordLayout {
     positions: readonly (Bytes | undefined)[],
   ): number {
     const start = to.reserve(this.nullBytes)
-    to.bytes.fill(0, start, start + this.nullBytes)
+    // Mostly one: a call that fills it would cost more than all else.
+    for (let at = start; at < start + this.nullBytes; at++) to.bytes[at] = 0
     for (const field of this.fixedFields) {
       this.encodeFixed(to, start, field, values[field.valueIndex])
       if (field.hasPosition) to.writeBytes(positions[field.valueIndex] ?? noPosition)

@@ -1,6 +1,7 @@
 /** The checks of a commit that are common to all drivers: the sizes of keys and values. */
 import { unreachable } from '../errors.ts'
 import { appendedKeyBytes, appendPrefixBytes, appendSpace } from './append.ts'
+import { PackedChanges, PackedPreconditions, type PackedRows, packedLengthBytes } from './packed-rows.ts'
 import type { Append, Bytes, Change, Commit, Precondition, StoreCapabilities } from './store.ts'
 import { inSlices, type TimeSlice } from './time-slice.ts'
 
@@ -9,6 +10,11 @@ export type Limits = Pick<StoreCapabilities, 'keyBytesMax' | 'valueBytesMax'>
 /** Bytes of keys and values that the commit writes. Throws when one is out of bounds: our own fault, never a client's. */
 export function checkedCommitBytes({ changes, preconditions, append }: Commit, limits: Limits): number {
   let bytes = append === undefined ? 0 : checkedAppendBytes(append, limits)
+  if (changes instanceof PackedChanges && preconditions instanceof PackedPreconditions) {
+    for (const rows of changes.all) bytes += checkedPackedBytes(rows, limits)
+    for (const precondition of preconditions.others) checkPrecondition(precondition, limits)
+    return bytes
+  }
   for (const change of changes) bytes += checkedChangeBytes(change, limits)
   for (const precondition of preconditions) checkPrecondition(precondition, limits)
   return bytes
@@ -36,6 +42,12 @@ function checkedAppendBytes({ prefix, values }: Append, limits: Limits): number 
   return bytes
 }
 
+function checkedPackedBytes({ count, keys, values, keyBytesMost, valueBytesMost }: PackedRows, limits: Limits): number {
+  checkKeyLength(keyBytesMost, limits)
+  if (valueBytesMost > limits.valueBytesMax) unreachable(`a value has at most ${limits.valueBytesMax} bytes`)
+  return keys.length + values.length - 2 * packedLengthBytes * count
+}
+
 function checkedChangeBytes(change: Change, limits: Limits): number {
   checkKey(change.key, limits)
   if (change.kind !== 'put') return change.key.length
@@ -49,7 +61,11 @@ function checkPrecondition(precondition: Precondition, limits: Limits): void {
   else checkKey(precondition.rangeLockKey, limits)
 }
 
-function checkKey(key: Bytes, limits: Limits): void {
-  const isInBounds = key.length >= 1 && key.length <= limits.keyBytesMax
-  if (!isInBounds) unreachable(`a key has 1 to ${limits.keyBytesMax} bytes, this one has ${key.length}`)
+function checkKey({ length }: Bytes, limits: Limits): void {
+  checkKeyLength(length, limits)
+}
+
+function checkKeyLength(length: number, limits: Limits): void {
+  const isInBounds = length >= 1 && length <= limits.keyBytesMax
+  if (!isInBounds) unreachable(`a key has 1 to ${limits.keyBytesMax} bytes, this one has ${length}`)
 }

@@ -6,8 +6,9 @@ import { keySpace } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { type ChangeFrom, logValues, logValuesOfFew } from '../change-log/log-entry.ts'
 import { epochPrefix } from '../change-log/log-keys.ts'
-import { AshlarError } from '../errors.ts'
+import { AshlarError, assert } from '../errors.ts'
 import { defaultEngineLimits, type EngineLimits } from '../limits.ts'
+import { PackedChanges, PackedPreconditions, type PackedRows, packedLengthBytes } from '../store/packed-rows.ts'
 import { readWholeRange } from '../store/read-range.ts'
 import type {
   Append,
@@ -55,8 +56,8 @@ const sortedAtOnce = 512
 const keysAtOnce = 1_000
 
 /** About what a precondition takes in memory, and a change beside its key and value. */
-const preconditionBytes = 80
-const changeBytes = 150
+export const preconditionBytes = 80
+export const changeBytes = 150
 
 /** Keys that are looked up in one go. */
 const searchedKeysMax = 10_000
@@ -101,6 +102,8 @@ export class Transaction {
   }
   /** Of the ranges that are required. */
   private rangeLockKeys: Set<string> | undefined
+  /** All that is written, as long as nothing else is written or read. */
+  private packed: readonly PackedRows[] | undefined
 
   constructor(
     snapshot: Snapshot,
@@ -143,11 +146,12 @@ export class Transaction {
   }
 
   get hasChanges(): boolean {
-    return this.changes.length > 0
+    return this.packed !== undefined || this.changes.length > 0
   }
 
   /** Reads through the transaction's own writes. The bytes belong to the caller. */
   read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): Awaitable<ReadAnswer> {
+    this.unpack()
     if (this.changes.length === 0) return this.snapshot.read(keys, ranges)
     const sorting = this.sortMany()
     if (sorting !== undefined) return sorting.then(() => this.overlay().read(keys, ranges))
@@ -156,12 +160,14 @@ export class Transaction {
 
   /** What the transaction sees now: later writes do not show in it. */
   overlay(): OverlaySnapshot {
+    this.unpack()
     this.sortSome(this.unsorted.length)
     return new OverlaySnapshot(this.snapshot, this.sorted)
   }
 
   /** Does before the next read what that would do in one piece: there may be hundreds of thousands of writes. Others have turns in between. */
   async sortWrites(): Promise<void> {
+    this.unpack()
     const slice = openTimeSlice()
     while (!this.sortSome(writesBetweenLooks)) await slice.yieldIfDue()
   }
@@ -211,8 +217,39 @@ export class Transaction {
 
   /** `put` of a key that only this transaction can name, and has not named before: one that has the OID of an object that it creates. */
   putOwn(key: Bytes, value: Bytes): void {
+    this.unpack()
     this.push({ kind: 'put', key, value })
     if (this.changes.length - this.noted > unnotedMax) this.noteChanges()
+  }
+
+  /**
+   * Writes all that this transaction writes, unless it writes something else later: keys that only it can name, and such as it requires to be absent.
+   * They are charged already. Throws LimitExceeded.
+   */
+  putPacked(all: readonly PackedRows[]): void {
+    assert(!this.hasChanges, 'packed rows are the first that a transaction writes')
+    const { commitEntriesMax, commitBytesMax } = this.size
+    const rows = all.reduce((sum, { count }) => sum + count, 0)
+    const bytes = all.reduce(
+      (sum, { keys, values }) => sum + keys.length + values.length,
+      -2 * packedLengthBytes * rows,
+    )
+    if (rows > commitEntriesMax) throw tooLarge(`${commitEntriesMax} entries`, 'commitEntriesMax')
+    if (bytes > commitBytesMax) throw tooLarge(`${commitBytesMax} bytes`, 'commitBytesMax')
+    this.writtenBytes += bytes
+    this.packed = all
+  }
+
+  /** As if they had been written one by one. They are few enough for it to be done in one piece (`packedObjectsMax`). */
+  private unpack(): void {
+    const { packed } = this
+    if (packed === undefined) return
+    this.packed = undefined
+    for (const change of new PackedChanges(packed)) {
+      this.changes.push(change)
+      this.unsorted.push(change)
+    }
+    for (const absent of new PackedPreconditions([], packed)) this.preconditions.push(absent)
   }
 
   /** Requires that nobody else has written the key. Throws OwnWriteConflict when this transaction has. */
@@ -316,6 +353,8 @@ export class Transaction {
 
   /** Searches the smaller of the two sets. */
   private keyWrittenBy(other: Transaction): string | undefined {
+    this.unpack()
+    other.unpack()
     const { preconditions, required } = this
     const { changes } = other
     if (Math.min(changes.length, preconditions.length) > searchedKeysMax) {
@@ -344,6 +383,11 @@ export class Transaction {
   }
 
   commit(append?: Append): Commit {
+    const { packed } = this
+    if (packed !== undefined) {
+      const preconditions = new PackedPreconditions(this.preconditions.all(), packed)
+      return { changes: new PackedChanges(packed), preconditions, append }
+    }
     return { changes: this.changes.all(), preconditions: this.preconditions.all(), append }
   }
 
@@ -371,6 +415,7 @@ export class Transaction {
   }
 
   private noteChanges(): void {
+    this.unpack()
     while (this.noted < this.changes.length) {
       this.written.set(keyText(this.changes.at(this.noted).key), this.noted)
       this.noted++
@@ -393,6 +438,7 @@ export class Transaction {
   }
 
   private write(change: ChangeFrom): void {
+    this.unpack()
     // The only one of most transactions, which then need no map of keys.
     if (this.changes.length === 0) {
       this.push(change)

@@ -1,5 +1,6 @@
 /** integer: signed or unsigned, 8 to 64 bits, exact in both directions. */
 import { readKeyInteger } from '../bytes/key-reader.ts'
+import { writeIntegerAt } from '../bytes/write-number.ts'
 import { enumField } from './definition-fields.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { IntegerSpec } from './type-spec.ts'
@@ -46,8 +47,7 @@ function narrowCodec(bits: 8 | 16 | 32, isSigned: boolean): Codec<number> {
     },
     write(value, to) {
       const at = to.reserve(width)
-      if (isSigned) to.bytes.writeIntBE(value, at, width)
-      else to.bytes.writeUIntBE(value, at, width)
+      writeIntegerAt(to.bytes, value, at, width)
     },
     read,
     writeJson: (bytes, start, _end, json) => json.integer(read(bytes, start)),

@@ -18,6 +18,7 @@ import type { StringSpec } from './type-spec.ts'
 const plainFlag = 0x01
 const shortCharacters = 64
 const quote = 0x22
+const backslash = 0x5c
 
 export const string: LogicalType<StringSpec> = {
   logicalType: 'string',
@@ -102,6 +103,7 @@ function shortCodec({ encoding, storage, fixedLength }: StringSpec): Codec<strin
       return this.parse(given)
     },
     write(value, to) {
+      if (value.length <= shortCharacters && writePlain(value, to)) return
       to.writeByte(isPlain(value) ? plainFlag : 0)
       writeUtf8(value, to)
     },
@@ -148,6 +150,22 @@ const needsEscape = /[\u0000-\u001f"\\\u007f\u2028\u2029]/
 
 function isPlain(text: string): boolean {
   return !needsEscape.test(text)
+}
+
+/** False, and nothing written, where the text is not plain, or not in ASCII. Short texts are looked through and written at once. */
+function writePlain(text: string, to: { reserve(count: number): number; bytes: Buffer; length: number }): boolean {
+  const at = to.reserve(1 + text.length)
+  const { bytes } = to
+  bytes[at] = plainFlag
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code < 0x20 || code > 0x7e || code === quote || code === backslash) {
+      to.length = at
+      return false
+    }
+    bytes[at + 1 + i] = code
+  }
+  return true
 }
 
 function writeUtf8(text: string, to: { reserve(count: number): number; bytes: Buffer; length: number }): void {

@@ -73,11 +73,15 @@ export class UnitOfWork {
 
   /** An object of that class; its OID is taken over by each further attempt of the transaction. `position`: see `ObjectState`. */
   create(format: ClassFormat, position?: number): Awaitable<ObjectState> {
-    const { number } = format.cls
-    const oid = this.transaction.allocate(number, this.newOid)
+    const oid = this.allocate(format)
     return oid instanceof Promise
       ? oid.then((made) => this.objects.create(made, format, position))
       : this.objects.create(oid, format, position)
+  }
+
+  /** An OID for an object of that class; it is taken over by each further attempt of the transaction. */
+  allocate({ cls }: ClassFormat): Awaitable<Oid> {
+    return this.transaction.allocate(cls.number, this.newOid)
   }
 
   /** Requires the object to exist when the operation commits, unless the operation itself makes it. */

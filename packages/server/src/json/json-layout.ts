@@ -79,6 +79,11 @@ export const closeBracket = 0x5d
 export const openBrace = 0x7b
 export const closeBrace = 0x7d
 
+const [ofBlank, ofWord, ofStructure] = [0, 1, 2]
+/** Of each byte outside of texts. */
+const kindOf = Uint8Array.from({ length: 256 }, (_, byte) => (byte > 0x20 ? ofWord : ofBlank))
+for (const byte of [quote, comma, colon, openBrace, closeBrace, openBracket, closeBracket]) kindOf[byte] = ofStructure
+
 export class JsonLayout {
   /** Undefined where the text is small enough to be parsed at once. */
   root: LargeContainer | undefined
@@ -118,8 +123,19 @@ export class JsonLayout {
   /** Goes on with bytes[from, to) of the text. Throws MalformedRequest for brackets that do not match, and BodyTooLarge. */
   scan(bytes: Uint8Array, from: number, to: number): void {
     for (let at = from; at < to; at++) {
-      if (this.isInText) at = this.skipText(bytes, at, to)
-      else this.take(bytes[at] as number, at)
+      if (this.isInText) {
+        at = this.skipText(bytes, at, to)
+        continue
+      }
+      const byte = bytes[at] as number
+      const kind = kindOf[byte]
+      if (kind === ofWord) {
+        this.takeInWord(byte, at)
+        continue
+      }
+      // A number or literal ends at whatever cannot be part of one; whether it is one the parser sees.
+      this.isInWord = false
+      if (kind === ofStructure) this.take(byte, at)
     }
   }
 
@@ -130,14 +146,18 @@ export class JsonLayout {
 
   /** At a byte within a text: the last of its bytes that there are. */
   private skipText(bytes: Uint8Array, start: number, to: number): number {
-    for (let at = start; at < to; at++) {
+    let at = start
+    if (this.isEscaped) {
+      this.isEscaped = false
+      at++
+    }
+    for (; at < to; at++) {
       const byte = bytes[at]
-      if (this.isEscaped) this.isEscaped = false
-      else if (byte === backslash) this.isEscaped = true
-      else if (byte === quote) {
+      if (byte === quote) {
         this.endText(at)
         return at
       }
+      if (byte === backslash && ++at === to) this.isEscaped = true
     }
     return to
   }
@@ -148,14 +168,8 @@ export class JsonLayout {
     if (this.isAfterLongText) this.longTexts.push({ from: this.textFrom, to: at })
   }
 
+  /** What is neither blank nor of a word. */
   private take(byte: number, at: number): void {
-    // A number or literal ends at whatever cannot be part of one; whether it is one the parser sees.
-    const isWord = byte > 0x20 && byte !== comma && byte !== colon && !isBracket(byte) && byte !== quote
-    if (isWord) {
-      this.takeInWord(byte, at)
-      return
-    }
-    this.isInWord = false
     if (byte === quote) {
       this.countValue()
       this.isInText = true
@@ -264,10 +278,6 @@ export class JsonLayout {
     parent.wideBefore = this.wideNumbers
     parent.isBlank = true
   }
-}
-
-function isBracket(byte: number): boolean {
-  return byte === openBrace || byte === closeBrace || byte === openBracket || byte === closeBracket
 }
 
 export function tooManyValues(valuesMax: number, limit: string, subject = 'The body'): string {

@@ -23,7 +23,7 @@ import { rowArrays } from './row-arrays.ts'
 import { isUnnumbered } from './unnumbered.ts'
 
 type Put = Extract<Change, { kind: 'put' }>
-type Revision = Extract<Precondition, { kind: 'revision' }>
+export type Revision = Extract<Precondition, { kind: 'revision' }>
 
 /** From so many on it is worth a group of its own. */
 const changesMin = 128
@@ -37,13 +37,17 @@ interface Bucket {
   blind: Put[]
 }
 
-export interface BulkCommit {
+/** What is required, but for the absence of new rows. */
+export interface RequiredBeside {
   /** By key: what is required and not written. */
   readonly locks: ReadonlyMap<string, KeyLock>
-  readonly buckets: readonly Readonly<Bucket>[]
   readonly version: Revision | undefined
   /** Those of `locks`. */
   readonly expected: readonly RequiredKey[]
+}
+
+export interface BulkCommit extends RequiredBeside {
+  readonly buckets: readonly Readonly<Bucket>[]
   /** Some of what is written waits for its number. */
   readonly hasUnnumbered: boolean
   /** In the order of the changes. */
@@ -170,29 +174,17 @@ export class BulkCall {
 
   /** In the order of the function's parameters after slot and number. In pieces, as the commit was made. */
   *toParameters(): Generator<undefined, unknown[], undefined> {
-    const { version, locks, expected, buckets, hasUnnumbered } = this.bulk
-    const locked = yield* sortInPieces([...locks.values()], inLockOrder)
-    for (const [i, lock] of locked.entries()) lock.place = i + 1
+    const { buckets, hasUnnumbered } = this.bulk
     const hasBlind = buckets.some(({ blind }) => blind.length > 0)
+    const { locks, expected } = yield* parametersBeside(this.bulk, hasBlind, hasUnnumbered)
     return [
-      procedureFlags.newAreAbsent |
-        lockStep(locked) |
-        (hasBlind ? procedureFlags.blindPut : 0) |
-        (hasUnnumbered ? procedureFlags.append : 0),
-      version === undefined ? null : bufferOf(version.prefix),
-      int4Array(locked.map(({ placement }) => placement)),
-      byteaArray(locked.map(({ key }) => key)),
-      int2Array(locked.map((lock) => lock.wants)),
-      int4Array(locked.map(({ prefixBytes }) => prefixBytes)),
-      byteaArray(locked.map(() => null)),
-      int4Array(locked.map(() => 0)),
+      ...locks,
       // Without their owners, as there is one.
       ...(yield* rowArrays(buckets.map(({ placement, added }) => ({ placement, puts: added })))),
       noNumbers,
       ...(yield* rowArrays(buckets.map(({ placement, blind }) => ({ placement, puts: blind })))),
       noNumbers,
-      ...(yield* preconditionParameters(expected)),
-      ...noRanges,
+      ...expected,
     ]
   }
 
@@ -213,6 +205,43 @@ export class BulkCall {
   }
 }
 
+/** What is required beside new rows, in the order of the function's parameters: those before the new rows, and those after the unconditional ones. */
+export function* parametersBeside(
+  { version, locks, expected }: RequiredBeside,
+  hasBlind: boolean,
+  hasUnnumbered: boolean,
+): Generator<undefined, { readonly locks: unknown[]; readonly expected: unknown[] }, undefined> {
+  const locked = yield* sortInPieces([...locks.values()], inLockOrder)
+  const placements: number[] = []
+  const keys: Bytes[] = []
+  const wants: number[] = []
+  const prefixBytes: number[] = []
+  for (let i = 0; i < locked.length; i++) {
+    const lock = locked[i] as KeyLock
+    lock.place = i + 1
+    placements.push(lock.placement)
+    keys.push(lock.key)
+    wants.push(lock.wants)
+    prefixBytes.push(lock.prefixBytes)
+  }
+  return {
+    locks: [
+      procedureFlags.newAreAbsent |
+        lockStep(locked) |
+        (hasBlind ? procedureFlags.blindPut : 0) |
+        (hasUnnumbered ? procedureFlags.append : 0),
+      version === undefined ? null : bufferOf(version.prefix),
+      int4Array(placements),
+      byteaArray(keys),
+      int2Array(wants),
+      int4Array(prefixBytes),
+      byteaArray(new Array<null>(locked.length).fill(null)),
+      int4Array(new Array<number>(locked.length).fill(0)),
+    ],
+    expected: [...(yield* preconditionParameters(expected)), ...noRanges],
+  }
+}
+
 /** Of what is locked alone: that what is added is to be absent goes without saying. */
 function* preconditionParameters(expected: readonly RequiredKey[]): Generator<undefined, Buffer[], undefined> {
   const kinds = int2Array(expected.map(({ precondition }) => kindOf(precondition)))
@@ -230,6 +259,6 @@ function kindOf({ kind }: Precondition): number {
   return preconditionKind[kind]
 }
 
-const noNumbers = int4Array([])
+export const noNumbers = int4Array([])
 const noBytes = byteaArray([])
 const noRanges = [noNumbers, noNumbers, noNumbers, noNumbers, noBytes, noBytes, textArray([])]

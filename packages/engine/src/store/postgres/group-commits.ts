@@ -7,6 +7,7 @@ import { type CommitCall, type CommitStrategy, commitTogether, FailedTogether } 
 import { CommitGroup } from './commit-group.ts'
 import { type CommitLocks, commitLocks } from './commit-locks.ts'
 import type { Connections } from './connections.ts'
+import { PackedCall, packedCommit } from './packed-commit.ts'
 import { withUnnumbered } from './unnumbered.ts'
 
 /** While one call is made, the next is on its way; what comes meanwhile is the one after. */
@@ -127,6 +128,8 @@ function* prepare(
   commit: Commit,
   { hasBulkCommits, tables: { keys } }: CommitStrategy,
 ): Generator<undefined, CommitLocks | CommitCall, undefined> {
+  const packed = hasBulkCommits ? packedCommit(commit, keys) : undefined
+  if (packed !== undefined) return new PackedCall(packed)
   const bulk = hasBulkCommits ? yield* bulkCommit(commit, keys) : undefined
   if (bulk !== undefined) return new BulkCall(bulk)
   const locks = yield* commitLocks(commit, keys)

@@ -1,0 +1,339 @@
+/**
+ * Creates many objects from JSON to rows, with nothing made in between. Only where that is all there is to do: objects of classes whose values are
+ * plain, by who may do everything, at a first attempt. Whatever else turns up, an error above all, is left to the usual way.
+ */
+import { keySpace } from '../bytes/key-space.ts'
+import { AshlarError, assert } from '../errors.ts'
+import { type IndexKeyFormat, writeIndexKey, writtenIndexKey } from '../indexes/index-key.ts'
+import { indexFormatsOf } from '../indexes/maintain.ts'
+import { keyBytesMax, recordBytesMax } from '../limits.ts'
+import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { objectKeyBytes, objectKeyHeaderBytes } from '../records/object-key.ts'
+import { isReadAtOnce } from '../records/read-change.ts'
+import { writeRecord } from '../records/record-format.ts'
+import { mayHoldReferences } from '../records/references-in.ts'
+import type { Attributes } from '../requests/read-object-command.ts'
+import type { SchemaClass } from '../schema/catalog.ts'
+import type { IndexDefinition } from '../schema/class-definition.ts'
+import type { PackedRows } from '../store/packed-rows.ts'
+import { inTurnsIfLong } from '../store/time-slice.ts'
+import type { BetweenSteps } from '../transaction/between-steps.ts'
+import { RowPacker } from '../transaction/row-packer.ts'
+import { changeBytes, preconditionBytes } from '../transaction/transaction.ts'
+import { ValueError } from '../types/logical-type.ts'
+import { noOid, type Oid, oidLength, writeOidBytes } from '../types/oid.ts'
+import type { ReferenceSpec } from '../types/type-spec.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
+
+/** Objects of a few microseconds that are created before the next look at the clock. */
+const objectsBetweenLooks = 16
+const bytesBetweenLooks = 262_144
+/** Fewer cost no less this way. */
+const packedObjectsMin = 50
+/** Where others want the same keys, what is packed is unpacked in one piece. */
+const packedObjectsMax = 10_000
+
+/** As a request has it. */
+interface Creation {
+  readonly class: string
+  readonly attributes?: Attributes | undefined
+}
+
+/** Undefined, and nothing done but for OIDs that the usual way takes over, where it is to be done that way. Throws what `between` does. */
+export async function createPacked(
+  unit: UnitOfWork,
+  creations: readonly Creation[],
+  between: BetweenSteps,
+): Promise<Oid[] | undefined> {
+  const { transaction, guard, recorder } = unit
+  const isFitting = creations.length >= packedObjectsMin && creations.length <= packedObjectsMax
+  const isPlain = guard === undefined && recorder === undefined && transaction.logEpoch === 0
+  if (!isFitting || !isPlain || transaction.isRetry || transaction.hasChanges) return undefined
+  const packing = new PackedCreations(unit, creations.length)
+  const oids = (await packing.createAll(creations, between)) ? await packing.finish() : undefined
+  if (oids === undefined) packing.giveUp()
+  return oids
+}
+
+/** Objects of one class in one request. */
+interface ClassRows {
+  readonly format: ClassFormat
+  readonly defaults: readonly unknown[]
+  /** Of the object at hand. */
+  readonly values: unknown[]
+  readonly indexes: readonly IndexRows[]
+  /** The names that the last object was given, and what they mean: mostly the next has the same. */
+  names: string[]
+  attributes: AttributeFormat[]
+  /** Those of the container that the last OID is of. */
+  objects: RowPacker | undefined
+  container: number
+}
+
+interface IndexRows {
+  readonly format: IndexKeyFormat
+  readonly unique: RowPacker
+  readonly others: RowPacker
+}
+
+/** Room for most records. */
+const recordRoomBytes = 128
+
+const noPositions: undefined[] = []
+
+class PackedCreations {
+  private readonly unit: UnitOfWork
+  private readonly expected: number
+  private readonly commitId: Buffer
+  private readonly oids: Oid[] = []
+  /** By the name that creations have. */
+  private readonly classes = new Map<string, ClassRows>()
+  private readonly indexes = new Map<IndexDefinition, Pick<IndexRows, 'unique' | 'others'>>()
+  private readonly objects = new Map<number, RowPacker>()
+  private readonly packers: RowPacker[] = []
+  /** Objects that are referred to. */
+  private readonly targets = new Map<Oid, SchemaClass>()
+  /** Set where an object has to wait: for an OID, or for the class of what it refers to. */
+  private waiting: Promise<unknown> | undefined
+  /** Something is to be done the usual way. */
+  private isGivenUp = false
+  /** For the object that has waited for it. */
+  private allocated: Oid | undefined
+  private chargedBytes = 0
+  private readonly objectKey = Buffer.alloc(objectKeyBytes)
+  /** The end of `objectKey`. */
+  private readonly oid = this.objectKey.subarray(objectKeyHeaderBytes)
+
+  /** `expected`: so many objects. */
+  constructor(unit: UnitOfWork, expected: number) {
+    this.unit = unit
+    this.expected = expected
+    this.commitId = unit.session.nextCommitId()
+    this.objectKey[0] = keySpace.object
+  }
+
+  /** False where it is to be done the usual way. */
+  async createAll(creations: readonly Creation[], between: BetweenSteps): Promise<boolean> {
+    let position = 0
+    while (position < creations.length) {
+      const pause = between()
+      if (pause !== undefined) await pause
+      position = this.createSome(creations, position)
+      if (this.waiting !== undefined) await this.waiting
+      this.waiting = undefined
+      if (this.isGivenUp) return false
+    }
+    return true
+  }
+
+  /** As many as take less than a millisecond, from a position on. Returns where it has come to. */
+  private createSome(creations: readonly Creation[], from: number): number {
+    const end = Math.min(creations.length, from + objectsBetweenLooks)
+    const bytesMax = this.chargedBytes + bytesBetweenLooks
+    let position = from
+    try {
+      while (position < end && this.chargedBytes < bytesMax) {
+        const { class: name, attributes = noAttributes } = creations[position] as Creation
+        const rows = this.classes.get(name) ?? this.newClass(name)
+        if (rows === undefined || !this.isRead(rows, attributes)) return this.stopped(position)
+        const oid = this.nextOid(rows)
+        if (oid === undefined || !this.isAdded(rows, oid)) return this.stopped(position)
+        position++
+      }
+      return position
+    } catch (error) {
+      if (error instanceof ValueError || error instanceof AshlarError) return this.stopped(position)
+      throw error
+    }
+  }
+
+  /** At an object that has to wait, or else is to be created the usual way. */
+  private stopped(position: number): number {
+    if (this.waiting === undefined) this.isGivenUp = true
+    return position
+  }
+
+  /** Undefined where it comes with `waiting`. */
+  private nextOid(rows: ClassRows): Oid | undefined {
+    const oid = this.allocated ?? this.unit.allocate(rows.format)
+    this.allocated = undefined
+    if (oid instanceof Promise) {
+      this.waiting = oid.then((made) => {
+        this.allocated = made
+      })
+      return undefined
+    }
+    this.oids.push(oid)
+    return oid
+  }
+
+  /** The OIDs, once the transaction has what is to be written; undefined where it is to be done the usual way. Throws LimitExceeded. */
+  async finish(): Promise<Oid[] | undefined> {
+    const { oids, targets, unit } = this
+    // One could be given out just now: whether it is there is known to the usual way.
+    if (targets.size > 0) for (const oid of oids) if (targets.has(oid)) return undefined
+    const all: PackedRows[] = []
+    for (const packer of this.packers) {
+      const packed = inTurnsIfLong(packer.packed())
+      const rows = packed instanceof Promise ? await packed : packed
+      if (rows === undefined) return undefined
+      if (rows.count > 0) all.push(rows)
+    }
+    for (const target of targets.keys()) unit.requireObject(target)
+    unit.transaction.putPacked(all)
+    return oids
+  }
+
+  giveUp(): void {
+    const { transaction } = this.unit
+    transaction.memory?.chargeChange(-this.chargedBytes)
+    transaction.restartAllocations()
+  }
+
+  private newClass(name: string): ClassRows | undefined {
+    const { unit } = this
+    const cls = unit.catalog.findClass(name)
+    if (cls === undefined || !cls.isReferenceable) return undefined
+    const format = unit.objects.formats.of(cls)
+    if (!isPlainClass(format)) return undefined
+    const defaults = format.defaultValues().values
+    const indexes = indexFormatsOf(format).all.map((one) => ({ format: one, ...this.rowsOfIndex(one) }))
+    const rows: ClassRows = {
+      format,
+      defaults,
+      values: [...defaults],
+      indexes,
+      names: [],
+      attributes: [],
+      objects: undefined,
+      container: -1,
+    }
+    this.classes.set(name, rows)
+    return rows
+  }
+
+  /** Classes that an index covers together share its rows. */
+  private rowsOfIndex({ index }: IndexKeyFormat): Pick<IndexRows, 'unique' | 'others'> {
+    let rows = this.indexes.get(index)
+    if (rows === undefined) {
+      const { expected } = this
+      const [unique, others] = index.isUnique ? [expected, 1] : [1, expected]
+      rows = { unique: new RowPacker(true, unique, oidLength), others: new RowPacker(false, others, oidLength) }
+      this.packers.push(rows.unique, rows.others)
+      this.indexes.set(index, rows)
+    }
+    return rows
+  }
+
+  /** Whether `values` are those of the next object. */
+  private isRead(rows: ClassRows, json: Attributes): boolean {
+    const { values, defaults, format } = rows
+    for (let i = 0; i < defaults.length; i++) values[i] = defaults[i]
+    const names = Object.keys(json)
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i] as string
+      const attribute = rows.names[i] === name ? rows.attributes[i] : this.learnName(rows, i, name)
+      if (attribute === undefined) return false
+      const { codec, index } = attribute
+      const given = json[name]
+      const value = given === null && codec.isNullable ? null : codec.parse(given)
+      values[index] = value
+      const { spec } = attribute.attribute
+      if (spec.logicalType === 'reference' && !this.mayRefer(value as Oid, spec)) return false
+    }
+    return !format.isLong(values)
+  }
+
+  /** Undefined also for a name with its class: another may mean the same attribute. */
+  private learnName(rows: ClassRows, at: number, name: string): AttributeFormat | undefined {
+    const attribute = name.includes('::') ? undefined : rows.format.attributeNamed(name)
+    if (attribute === undefined) return undefined
+    rows.names[at] = name
+    rows.attributes[at] = attribute
+    return attribute
+  }
+
+  private mayRefer(target: Oid, { referencedClass }: ReferenceSpec): boolean {
+    if (target === noOid) return true
+    const cls = this.targets.get(target) ?? this.learnTarget(target)
+    return cls?.isOrInherits(referencedClass) === true
+  }
+
+  /** Undefined also where it comes with `waiting`. */
+  private learnTarget(target: Oid): SchemaClass | undefined {
+    const cls = this.unit.classOf(target)
+    if (cls instanceof Promise) {
+      this.waiting = cls.then((found) => {
+        if (found === undefined) this.isGivenUp = true
+        else this.targets.set(target, found)
+      })
+      return undefined
+    }
+    if (cls !== undefined) this.targets.set(target, cls)
+    return cls
+  }
+
+  /** False where a limit is exceeded. */
+  private isAdded(rows: ClassRows, oid: Oid): boolean {
+    const { format, values, indexes } = rows
+    const { objectKey, oid: oidBytes, commitId } = this
+    writeOidBytes(oid, objectKey, objectKeyHeaderBytes)
+    const objects = this.objectRows(rows)
+    objects.addKey(objectKey, objectKeyBytes, undefined)
+    writeRecord(format, commitId, { values, positions: noPositions }, objects.beginValue())
+    const recordBytes = objects.endValue()
+    if (recordBytes > recordBytesMax) return false
+    let bytes = changeBytes + objectKeyBytes + recordBytes
+    for (let i = 0; i < indexes.length; i++) {
+      const { format: keyFormat, unique, others } = indexes[i] as IndexRows
+      const isUniqueKey = writeIndexKey(keyFormat, values)
+      const { bytes: key, length } = writtenIndexKey
+      const keyBytes = isUniqueKey ? length : length + oidLength
+      assert(keyBytes <= keyBytesMax, 'an index key keeps within its limit')
+      const packer = isUniqueKey ? unique : others
+      packer.addKey(key, length, isUniqueKey ? undefined : oidBytes)
+      packer.addValue(oidBytes)
+      bytes += changeBytes + keyBytes + oidLength + (isUniqueKey ? preconditionBytes : 0)
+    }
+    this.chargedBytes += bytes
+    this.unit.transaction.memory?.chargeChange(bytes)
+    return true
+  }
+
+  /** By the container that `oid` is of: what is packed together lies together. */
+  private objectRows(rows: ClassRows): RowPacker {
+    const { oid } = this
+    const container =
+      (((oid[0] as number) * 256 + (oid[1] as number)) * 256 + (oid[2] as number)) * 256 + (oid[3] as number)
+    if (rows.objects !== undefined && rows.container === container) return rows.objects
+    let packer = this.objects.get(container)
+    if (packer === undefined) {
+      packer = new RowPacker(false, this.expected, recordRoomBytes)
+      this.packers.push(packer)
+      this.objects.set(container, packer)
+    }
+    rows.objects = packer
+    rows.container = container
+    return packer
+  }
+}
+
+const noAttributes: Attributes = {}
+const plainClasses = new WeakMap<ClassFormat, boolean>()
+
+function isPlainClass(format: ClassFormat): boolean {
+  let isPlain = plainClasses.get(format)
+  if (isPlain === undefined) {
+    isPlain = !format.hasPendingType && format.attributes.every(isPlainAttribute)
+    plainClasses.set(format, isPlain)
+  }
+  return isPlain
+}
+
+/** Its value is in the record of the object alone, and is read and written in one piece. */
+function isPlainAttribute(attribute: AttributeFormat): boolean {
+  const { spec } = attribute.attribute
+  if (attribute.linkStorage !== undefined || !isReadAtOnce(attribute)) return false
+  if (spec.logicalType === 'reference') return spec.inverseAttribute === null && spec.edgeClass === undefined
+  return !mayHoldReferences(spec)
+}

@@ -1,0 +1,13 @@
+/** Big-endian numbers, byte by byte: the methods of `Buffer` check what is known here, and are compiled one by one for each width. */
+
+export function writeUint32At(bytes: Uint8Array, value: number, at: number): void {
+  bytes[at] = value >> 24
+  bytes[at + 1] = value >> 16
+  bytes[at + 2] = value >> 8
+  bytes[at + 3] = value
+}
+
+/** A whole number that has room in so many bytes, four at most; a negative one by its complement. */
+export function writeIntegerAt(bytes: Uint8Array, value: number, at: number, width: number): void {
+  for (let i = 0; i < width; i++) bytes[at + i] = value >> (8 * (width - 1 - i))
+}

@@ -1,0 +1,77 @@
+/** Rows of a commit that lie one behind the other in two buffers: very many of them cost an object and two views each otherwise. */
+import type { Sequence } from './sequence.ts'
+import type { Change, Precondition } from './store.ts'
+
+/** Of what each key and value begins with: its length, big-endian. */
+export const packedLengthBytes = 4
+
+export interface PackedRows {
+  readonly count: number
+  /** Each after its length, none twice; in ascending order where they are new. */
+  readonly keys: Buffer
+  /** Each after its length, in the order of the keys. */
+  readonly values: Buffer
+  readonly keyBytesMost: number
+  readonly valueBytesMost: number
+  /** The keys are required to be absent. */
+  readonly areNew: boolean
+}
+
+/** They are puts. Drivers that have no use for packed rows walk through it. */
+export class PackedChanges implements Sequence<Change> {
+  readonly all: readonly PackedRows[]
+  readonly length: number
+
+  constructor(all: readonly PackedRows[]) {
+    this.all = all
+    this.length = all.reduce((sum, { count }) => sum + count, 0)
+  }
+
+  *[Symbol.iterator](): Generator<Change, undefined, undefined> {
+    for (const { keys, values } of this.all) {
+      let valueAt = 0
+      for (let at = 0; at < keys.length; ) {
+        const key = packedAt(keys, at)
+        const value = packedAt(values, valueAt)
+        at += packedLengthBytes + key.length
+        valueAt += packedLengthBytes + value.length
+        yield { kind: 'put', key, value }
+      }
+    }
+    return undefined
+  }
+}
+
+/** Those of packed rows that are new, after others. */
+export class PackedPreconditions implements Sequence<Precondition> {
+  readonly others: Sequence<Precondition>
+  readonly length: number
+  private readonly all: readonly PackedRows[]
+
+  constructor(others: Sequence<Precondition>, all: readonly PackedRows[]) {
+    this.others = others
+    this.all = all.filter(({ areNew }) => areNew)
+    this.length = this.all.reduce((sum, { count }) => sum + count, others.length)
+  }
+
+  *[Symbol.iterator](): Generator<Precondition, undefined, undefined> {
+    yield* this.others
+    for (const rows of this.all) for (const key of packedKeys(rows)) yield { kind: 'absent', key }
+    return undefined
+  }
+}
+
+export function* packedKeys({ keys }: PackedRows): Generator<Buffer, undefined, undefined> {
+  for (let at = 0; at < keys.length; ) {
+    const key = packedAt(keys, at)
+    at += packedLengthBytes + key.length
+    yield key
+  }
+  return undefined
+}
+
+/** What has its length at that place. */
+export function packedAt(bytes: Buffer, at: number): Buffer {
+  const start = at + packedLengthBytes
+  return bytes.subarray(start, start + bytes.readUInt32BE(at))
+}

@@ -1,0 +1,208 @@
+/** Creations by the hundred, which go from JSON to rows at once: what comes of them is what comes of the same one by one. */
+import { expect, it } from 'vitest'
+import { AshlarError } from '../../src/errors.ts'
+import { FederatedDatabase } from '../../src/federated-database.ts'
+import { PackedChanges } from '../../src/store/packed-rows.ts'
+import type { Store } from '../../src/store/store.ts'
+import { eachCommitFailsOnce } from '../model/spurious-conflicts.ts'
+import { openStoreOfRun } from '../store/store-of-run.ts'
+import { classOf, index, outcome, read, toMany, toOne, withFd } from './open-fd.ts'
+
+const scalars = {
+  name: 'string',
+  latin: { logicalType: 'string', encoding: 'byte' },
+  small: { logicalType: 'integer', storage: 'b8' },
+  wide: { logicalType: 'integer', storage: 'b64' },
+  real: 'real',
+  flag: 'boolean',
+  day: 'date',
+  at: 'datetime',
+}
+const classes = [
+  classOf('Maker', { name: 'string' }),
+  classOf('Thing', { ...scalars, maker: toOne('Maker') }),
+  classOf('Special', { mark: 'string' }, { superClass: 'Thing' }),
+]
+const indexes = [
+  index('byName', 'Thing', true, 'name'),
+  index('bySmall', 'Thing', false, 'small', 'maker'),
+  index('byMark', 'Special', true, 'mark', 'maker'),
+]
+
+type Creation = Parameters<FederatedDatabase['createObjects']>[0][number]
+
+const names = ['plain', 'quoted "', 'back\\slash', 'tab\t', 'größer', '漢字', '😀', '', 'nul\u0000', 'x'.repeat(70)]
+
+/** Values of every kind, in both classes, with attributes left out, null, and in changing orders. */
+function creations(count: number, makers: readonly string[]): Creation[] {
+  return Array.from({ length: count }, (_, i) => {
+    const maker = i % 7 === 0 ? null : (makers[i % makers.length] as string)
+    const all: [string, unknown][] = [
+      ['name', i % 11 === 0 ? null : `${names[i % names.length]} ${count - i}`],
+      ['latin', i % 5 === 0 ? null : `ÿ ${i}`],
+      ['small', i % 6 === 0 ? null : (i * 37) % 128],
+      ['wide', `${BigInt(i) * 1_234_567_890_123n}`],
+      ['real', i % 4 === 0 ? -0 : i / 3],
+      ['flag', i % 2 === 0],
+      ['day', '2026-11-26'],
+      ['maker', maker],
+    ]
+    const given = all.filter(([name], at) => name === 'name' || (i + at) % 9 !== 0)
+    const isSpecial = i % 3 === 0
+    if (isSpecial) given.push(['mark', `mark ${i}`])
+    if (i % 2 === 0) given.reverse()
+    return { class: isSpecial ? 'Special' : 'Thing', attributes: Object.fromEntries(given) }
+  })
+}
+
+async function makersOf(fd: FederatedDatabase): Promise<string[]> {
+  for (const one of indexes) await fd.createIndex(one)
+  return fd.createObjects(['one', 'two', 'three'].map((name) => ({ class: 'Maker', attributes: { name } })))
+}
+
+async function withoutOids(fd: FederatedDatabase, oids: readonly string[]): Promise<unknown[]> {
+  const all: unknown[] = []
+  for (const oid of oids) {
+    const { __identifier__, ...others } = await read(fd, oid)
+    expect(__identifier__).toBe(oid)
+    all.push(others)
+  }
+  return all
+}
+
+async function errorOf(act: Promise<unknown>): Promise<{ readonly type: string; readonly positions: unknown }> {
+  try {
+    await act
+  } catch (error) {
+    if (error instanceof AshlarError)
+      return { type: error.type, positions: error.errors.map(({ place }) => place?.[0]) }
+    throw error
+  }
+  return { type: 'ok', positions: [] }
+}
+
+async function count(fd: FederatedDatabase): Promise<number> {
+  return (await fd.verify()).objects
+}
+
+it('objects, their index entries and their references are those of creations one by one', async () => {
+  await withFd(classes, async (fd) => {
+    const makers = await makersOf(fd)
+    const given = creations(300, makers)
+    const together = await fd.createObjects(given)
+    const shown = await withoutOids(fd, together)
+    for (const oid of together) await fd.deleteObject(oid)
+    const inTurn: string[] = []
+    for (const one of given) inTurn.push(await fd.createObject(one.class, one.attributes ?? {}))
+    expect(shown).toEqual(await withoutOids(fd, inTurn))
+  })
+})
+
+it('are made once where each commit fails once, under the OIDs of the first attempt', async () => {
+  const store = await openStoreOfRun()
+  const fd = await FederatedDatabase.open({ alias: 'test', store: eachCommitFailsOnce(store) })
+  await fd.defineClasses(classes, 'create')
+  const makers = await makersOf(fd)
+  const before = await count(fd)
+  const oids = await fd.createObjects(creations(120, makers))
+  expect(new Set(oids).size).toBe(120)
+  expect(await count(fd)).toBe(before + 120)
+  expect((await fd.verify()).problems).toEqual([])
+  await fd.close()
+})
+
+it('few objects, and those of classes with links, go the usual way', async () => {
+  const store = await openStoreOfRun()
+  const ways: boolean[] = []
+  const watched: Store = {
+    ...store,
+    commit(commit) {
+      if (commit.changes.length > 8) ways.push(commit.changes instanceof PackedChanges)
+      return store.commit(commit)
+    },
+  }
+  const fd = await FederatedDatabase.open({ alias: 'test', store: watched })
+  await fd.defineClasses([...classes, classOf('Part', { parts: toMany('Part', 'parts') })], 'create')
+  const makers = await makersOf(fd)
+  const create = (all: Creation[]): Promise<unknown> => fd.createObjects(all)
+  ways.length = 0
+  await create(creations(20, makers))
+  await create(Array.from({ length: 200 }, (_, i) => ({ class: 'Thing', attributes: { name: `many ${i}` } })))
+  await create(Array.from({ length: 60 }, () => ({ class: 'Part', attributes: {} })))
+  expect(ways).toEqual([false, true, false])
+  await fd.close()
+})
+
+const faults: readonly [what: string, type: string, fault: (given: Creation[], known: Known) => Creation[]][] = [
+  ['a key twice', 'UniqueViolation', (given) => changed(given, 77, { name: 'same' }, 20, { name: 'same' })],
+  ['a key that is taken', 'UniqueViolation', (given) => changed(given, 77, { name: 'taken' })],
+  ['a reference to nothing', 'InvalidReference', (given, { gone }) => changed(given, 77, { maker: gone })],
+  ['a reference to no container', 'InvalidReference', (given) => changed(given, 77, { maker: '9-9-9-9' })],
+  ['a reference to another class', 'InvalidReference', (given, { thing }) => changed(given, 77, { maker: thing })],
+  ['no OID', 'ValueNotAllowed', (given) => changed(given, 77, { maker: 'nowhere' })],
+  ['another type', 'MalformedValue', (given) => changed(given, 77, { flag: 7 })],
+  ['a number out of range', 'ValueNotAllowed', (given) => changed(given, 77, { small: 1_000 })],
+  ['no attribute', 'UnknownAttribute', (given) => changed(given, 77, { nothing: 1 })],
+  ['an attribute twice', 'ValueNotAllowed', (given) => changed(given, 77, { flag: true, 'Thing::flag': false })],
+  ['no class', 'UnknownClass', (given) => given.with(77, { class: 'None', attributes: {} })],
+]
+
+interface Known {
+  readonly gone: string
+  readonly thing: string
+}
+
+function changed(given: Creation[], at: number, to: object, alsoAt = at, also: object = to): Creation[] {
+  const withChange = (list: Creation[], position: number, attributes: object): Creation[] => {
+    const one = list[position] as Creation
+    return list.with(position, { ...one, attributes: { ...one.attributes, ...attributes } })
+  }
+  return withChange(withChange(given, at, to), alsoAt, also)
+}
+
+it.each(faults)('%s: nothing is created, and the error tells its place', async (_what, type, fault) => {
+  await withFd(classes, async (fd) => {
+    const makers = await makersOf(fd)
+    const gone = await fd.createObject('Maker', {})
+    await fd.deleteObject(gone)
+    const thing = await fd.createObject('Thing', { name: 'taken' })
+    const given = fault(creations(120, makers), { gone, thing })
+    const before = await count(fd)
+    const error = await errorOf(fd.createObjects(given))
+    expect(error.type).toBe(type)
+    expect(error.positions).toEqual([77])
+    expect(await count(fd)).toBe(before)
+  })
+})
+
+it('a reference to an object that the same array creates is what it is one by one', async () => {
+  const node = [classOf('Node', { next: toOne('Node') })]
+  await withFd(node, async (fd) => {
+    const oid = await fd.createObject('Node', {})
+    const slotOf = (text: string): number => Number(text.split('-').at(-1))
+    const guessed = (distance: number): string => oid.replace(/\d+$/, String(slotOf(oid) + distance))
+    const chain = (to: (nth: number) => number, length: number): Creation[] => {
+      return Array.from({ length }, (_, nth) => ({ class: 'Node', attributes: { next: guessed(to(nth)) } }))
+    }
+    // Each refers to the one before it; the first to one that was there.
+    const oids = await fd.createObjects(chain((nth) => nth, 100))
+    expect((await read(fd, oids[99] as string)).next).toBe(oids[98])
+    // Each to itself, and to one behind all.
+    const last = slotOf(oids[99] as string) - slotOf(oid)
+    expect(await outcome(fd.createObjects(chain((nth) => last + 1 + nth, 100)))).toBe('ok')
+    expect(await outcome(fd.createObjects(chain((nth) => last + 500 + nth, 100)))).toBe('InvalidReference')
+  })
+})
+
+it('how much one change may write is the same', async () => {
+  const limits = { commitEntriesMax: 400 }
+  await withFd(
+    classes,
+    async (fd) => {
+      const makers = await makersOf(fd)
+      expect(await outcome(fd.createObjects(creations(60, makers)))).toBe('ok')
+      expect(await outcome(fd.createObjects(creations(300, makers)))).toBe('LimitExceeded')
+    },
+    limits,
+  )
+})

@@ -1,0 +1,89 @@
+/** What a commit of packed rows does: what the same rows do one by one, on any store. */
+import { expect, it } from 'vitest'
+import { catalogVersionKey } from '../../src/bytes/key-space.ts'
+import { keyPlacement } from '../../src/storage/key-placement.ts'
+import { openStore } from '../../src/storage/open-store.ts'
+import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { PackedChanges, PackedPreconditions, type PackedRows } from '../../src/store/packed-rows.ts'
+import { packedCommit } from '../../src/store/postgres/packed-commit.ts'
+import type { Commit, Precondition, Store } from '../../src/store/store.ts'
+import { atOnce } from '../../src/store/time-slice.ts'
+import { RowPacker } from '../../src/transaction/row-packer.ts'
+import { bytes, commitOf, entriesIn, present, put, revision, text } from './bytes.ts'
+import { freshAddress } from './postgres-stores.ts'
+import { temporaryLmdb } from './temporary-stores.ts'
+
+const object = '\x03\x00\x03\x00\x05'
+const index = '\x05\x00\x00\x00\x01'
+const version: Precondition = { kind: 'revision', key: catalogVersionKey, prefix: bytes('7;') }
+
+function rowsOf(keys: readonly string[], areNew: boolean): PackedRows | undefined {
+  const packer = new RowPacker(areNew, 1, 1)
+  for (const key of keys) {
+    packer.addKey(bytes(`${key}…`), key.length, bytes('!'))
+    packer.addValue(bytes(`value of ${key}`))
+  }
+  return atOnce(packer.packed())
+}
+
+function packed(all: readonly PackedRows[], others: readonly Precondition[] = []): Commit {
+  return { changes: new PackedChanges(all), preconditions: new PackedPreconditions(others, all) }
+}
+
+function numbered(prefix: string, count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `${prefix}${(i * 7_919) % 10_007}`)
+}
+
+const stores: readonly [string, () => Promise<Store>][] = [
+  ['PostgreSQL', () => openStore(freshAddress())],
+  ['LMDB', () => temporaryLmdb.open()],
+]
+
+it.each(stores)('rows that are new and others, on %s', async (_name, open) => {
+  const first = commitOf([{ kind: 'put', key: catalogVersionKey, value: bytes('7;') }, put('model', '3;x')])
+  const [store, memory] = [await open(), await openMemoryStore()]
+  const all = [
+    rowsOf(numbered(object, 700), false) as PackedRows,
+    rowsOf(numbered(index, 600), true) as PackedRows,
+    rowsOf([`${index}null`], false) as PackedRows,
+  ]
+  const commit = packed(all, [version, present('model'), revision('model', '3;')])
+  for (const one of [store, memory]) {
+    await one.commit(first)
+    expect(await one.commit(commit)).toEqual({ isCommitted: true })
+  }
+  expect(await entriesIn(store)).toEqual(await entriesIn(memory))
+  expect(await entriesIn(store)).toHaveLength(1_303)
+  // All are there now: the first new one is told.
+  const outcome = await store.commit(commit)
+  const [least] = [...new PackedPreconditions([], all)]
+  expect(outcome).toEqual({ isCommitted: false, failed: least })
+  const missing = present('no model')
+  expect(await store.commit(packed(all, [version, missing]))).toEqual({ isCommitted: false, failed: missing })
+  const older: Precondition = { kind: 'revision', key: catalogVersionKey, prefix: bytes('6;') }
+  expect(await store.commit(packed(all, [older, missing]))).toEqual({ isCommitted: false, failed: older })
+  expect(await entriesIn(store)).toHaveLength(1_303)
+  await store.close()
+  await memory.close()
+})
+
+it('new keys come in order, and none twice', () => {
+  const rows = rowsOf(numbered(index, 5_000), true) as PackedRows
+  const keys: string[] = []
+  for (const change of new PackedChanges([rows])) {
+    const key = text(change.key)
+    keys.push(key)
+    expect(change).toMatchObject({ kind: 'put', value: bytes(`value of ${key.slice(0, -1)}`) })
+  }
+  expect(keys).toEqual([...keys].sort())
+  expect(new Set(keys).size).toBe(5_000)
+  expect(rowsOf([...numbered(index, 300), `${index}${7_919}`], true)).toBeUndefined()
+})
+
+it('are sent as they lie only where nothing else is required than a version, and keys that are there', () => {
+  const all = [rowsOf(numbered(index, 60), true) as PackedRows]
+  expect(packedCommit(packed(all, [version, present('model')]), keyPlacement)?.expected).toHaveLength(1)
+  const absent: Precondition = { kind: 'absent', key: bytes('elsewhere') }
+  expect(packedCommit(packed(all, [version, absent]), keyPlacement)).toBeUndefined()
+  expect(packedCommit(commitOf([put('key', 'value')]), keyPlacement)).toBeUndefined()
+})
