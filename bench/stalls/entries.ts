@@ -129,11 +129,24 @@ async function holder(url: string, logicalType: 'set' | 'map'): Promise<Prepared
   return [await created(url, 'Holder', {}), ...oids]
 }
 
-async function longTexts(url: string, count: number): Promise<Prepared> {
+/** A holder whose collection of all items, in a record or as links, is named `all` or `inner.all`. */
+async function held(url: string, logicalType: 'set' | 'map'): Promise<Prepared> {
+  const [holderOid, ...oids] = (await holder(url, logicalType)) as [string, ...string[]]
+  const all = logicalType === 'set' ? shuffled(oids) : byName(oids)
+  for (const attributes of [{ all }, { inner: { all } }])
+    await expected(exchange(url, 'PUT', `/v1/object/${holderOid}`, { attributes }))
+  return [holderOid]
+}
+
+const longText = 'z'.repeat(8 * 2 ** 20)
+/** Of as many bytes, which JSON escapes in one place. */
+const longForeignText = `"${'ж€z'.repeat((8 * 2 ** 20) / 6)}`
+
+async function longTexts(url: string, count: number, text = longText): Promise<Prepared> {
   const attributes = [{ attributeName: 'text', logicalType: 'string' }]
   await define(url, { className: 'Long', isReferenceable: true, attributes })
   const oids: string[] = []
-  for (let i = 0; i < count; i++) oids.push(await created(url, 'Long', { text: `${'z'.repeat(8 * 2 ** 20)}${i}` }))
+  for (let i = 0; i < count; i++) oids.push(await created(url, 'Long', { text: `${text}${i}` }))
   return oids
 }
 
@@ -251,6 +264,42 @@ export const entries: readonly Entry[] = [
       oneOf(exchange(url, 'PUT', `/v1/object/${oid}`, { attributes: { inner: { all: byName(oids) } } })),
   },
   {
+    name: 'set-query',
+    what: 'FROM of an object with sets of 190,000 references, as links and in an embedded object',
+    prepare: (url) => held(url, 'set'),
+    run: (url) => oneOf(query(url, 'FROM Holder RETURN *')),
+  },
+  {
+    name: 'set-values',
+    what: 'RETURN of those sets',
+    prepare: (url) => held(url, 'set'),
+    run: (url) => oneOf(query(url, 'FROM Holder RETURN all, inner')),
+  },
+  {
+    name: 'map-read',
+    what: 'GET of an object with maps of 95,000 references by texts, as links and in an embedded object',
+    prepare: (url) => held(url, 'map'),
+    run: (url, [oid]) => oneOf(exchange(url, 'GET', `/v1/object/${oid}`)),
+  },
+  {
+    name: 'map-query',
+    what: 'FROM of such an object',
+    prepare: (url) => held(url, 'map'),
+    run: (url) => oneOf(query(url, 'FROM Holder RETURN *')),
+  },
+  {
+    name: 'map-values',
+    what: 'RETURN of those maps',
+    prepare: (url) => held(url, 'map'),
+    run: (url) => oneOf(query(url, 'FROM Holder RETURN all, inner')),
+  },
+  {
+    name: 'references-query',
+    what: 'FROM of an object with a list of 190,000 references',
+    prepare: (url) => referring(url, references, false),
+    run: (url) => oneOf(query(url, 'FROM Hub RETURN *')),
+  },
+  {
     name: 'references-remove',
     what: 'remove 10,000 of a list of 20,000 references (3.2)',
     prepare: (url) => referring(url, 20_000, false),
@@ -350,6 +399,59 @@ export const entries: readonly Entry[] = [
     what: 'GET of an object of 8 MiB, 25 at once',
     prepare: (url) => longTexts(url, 1),
     run: (url, [oid]) => Promise.all(Array.from({ length: 25 }, () => exchange(url, 'GET', `/v1/object/${oid}`))),
+  },
+  {
+    name: 'sort-foreign-texts',
+    what: 'ORDER BY of 8 texts of 8 MiB that are not ASCII and differ at their ends',
+    prepare: (url) => longTexts(url, 8, longForeignText),
+    run: (url) => oneOf(query(url, 'FROM Long ORDER BY text DESC TAKE 1 RETURN $$ID')),
+  },
+  {
+    name: 'read-foreign-text',
+    what: 'GET, RETURN and LENGTH of a text of 8 MiB that is not ASCII and needs an escape',
+    prepare: (url) => longTexts(url, 1, longForeignText),
+    async run(url, [oid]) {
+      return [
+        await exchange(url, 'GET', `/v1/object/${oid}`),
+        await query(url, 'FROM Long RETURN text'),
+        await query(url, 'FROM Long RETURN LENGTH(text)'),
+      ]
+    },
+  },
+  {
+    name: 'write-text',
+    what: 'a creation and ten changes of an object of 8 MiB, one after the other',
+    prepare: (url) => longTexts(url, 1),
+    async run(url, [oid]) {
+      const replies = [await exchange(url, 'POST', '/v1/object', { class: 'Long', attributes: { text: longText } })]
+      for (let i = 0; i < 10; i++)
+        replies.push(await exchange(url, 'PUT', `/v1/object/${oid}`, { attributes: { text: `${i}${longText}` } }))
+      return replies
+    },
+  },
+  {
+    name: 'write-foreign-text',
+    what: 'the same of text that is not ASCII',
+    prepare: (url) => longTexts(url, 1, longForeignText),
+    async run(url, [oid]) {
+      const replies: Exchanged[] = []
+      for (let i = 0; i < 10; i++)
+        replies.push(
+          await exchange(url, 'PUT', `/v1/object/${oid}`, { attributes: { text: `${i}${longForeignText}` } }),
+        )
+      return replies
+    },
+  },
+  {
+    name: 'nested-body',
+    what: 'a body of 63 MiB of brackets that open, and a query of as many parentheses as it may have',
+    async run(url) {
+      const brackets = gzipSync(Buffer.alloc(63 * 2 ** 20, '['))
+      return [
+        await exchange(url, 'POST', '/v1/transaction', brackets, { 'content-encoding': 'gzip' }),
+        await query(url, `SHOW ${'('.repeat(30_000)}1${')'.repeat(30_000)}`),
+      ]
+    },
   },
   {
     name: 'zipped-text',

@@ -36,6 +36,12 @@ export class ByteWriter {
     return start
   }
 
+  /** As much as is going to be written, where that is known: a buffer that doubles would be copied over and over. */
+  makeRoom(count: number): void {
+    const end = this.length + count
+    if (end > this.bytes.length) this.grow(end)
+  }
+
   writeByte(value: number): void {
     const at = this.reserve(1)
     this.bytes[at] = value

@@ -104,6 +104,16 @@ export class JsonWriter {
     this.to.writeByte(quote)
   }
 
+  /** The same of a long text; yields after each piece. */
+  *stringInPieces(text: string): Generator<undefined, void> {
+    this.to.writeByte(quote)
+    for (let at = 0; at < text.length; ) {
+      at = this.escaped(text, at)
+      yield
+    }
+    this.to.writeByte(quote)
+  }
+
   /** A piece of a text from `at` on, escaped and without quotes; returns where the next one begins. */
   escaped(text: string, at: number): number {
     const end = pieceEnd(text, at)

@@ -1,6 +1,7 @@
 /** Writes index key parts so that byte order is value order, and cuts texts that would make a key too long. */
 import { unreachable } from '../errors.ts'
 import { ByteWriter } from './byte-writer.ts'
+import { pieceEnd } from './json-writer.ts'
 
 const valueMarker = 0x01
 const nullMarker = 0xfe
@@ -167,8 +168,35 @@ export class KeyWriter {
     this.endText(wholeEnd)
   }
 
-  /** In runs between NULs: byte by byte, a digest of 1 MiB would hold the event loop for 100 ms. */
+  /** As `text` writes a whole text that is long; yields after each piece. */
+  *textInPieces(value: string): Generator<undefined, void> {
+    const { to } = this
+    to.writeByte(valueMarker)
+    let bytes = 0
+    for (let at = 0; at < value.length; ) {
+      const end = pieceEnd(value, at)
+      bytes += Buffer.byteLength(value.slice(at, end))
+      at = end
+      yield
+    }
+    // Room for all of it: a buffer that doubles would be copied. Where nothing is written yet, it takes no time.
+    to.makeRoom(bytes + terminatorBytes)
+    for (let at = 0; at < value.length; ) {
+      const end = pieceEnd(value, at)
+      this.wholePiece(value.slice(at, end))
+      at = end
+      yield
+    }
+    this.endText(wholeEnd)
+  }
+
   private wholeText(value: string): void {
+    this.wholePiece(value)
+    this.endText(wholeEnd)
+  }
+
+  /** In runs between NULs: byte by byte, a digest of 1 MiB would hold the event loop for 100 ms. */
+  private wholePiece(value: string): void {
     const { to } = this
     if (!value.includes('\0')) {
       const bytes = Buffer.byteLength(value)
@@ -176,7 +204,6 @@ export class KeyWriter {
       const at = to.reserve(bytes + terminatorBytes)
       to.bytes.write(value, at)
       to.length = at + bytes
-      this.endText(wholeEnd)
       return
     }
     const source = Buffer.from(value, 'utf8')
@@ -187,7 +214,6 @@ export class KeyWriter {
       from = nul + 1
     }
     to.writeBytes(source.subarray(from))
-    this.endText(wholeEnd)
   }
 
   /** Short ASCII without NUL, which is most keys. False, and nothing written, for any other text. */

@@ -5,13 +5,13 @@ import { JsonWriter } from '../bytes/json-writer.ts'
 import { PreparedText } from '../bytes/prepared-text.ts'
 import { unreachable } from '../errors.ts'
 import type { MapEntry } from '../links/map-entries.ts'
-import { mapKeyCodec, readMapEntries } from '../links/map-entries.ts'
+import { mapKeyCodec, readMapEntries, readMapEntriesInPieces } from '../links/map-entries.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { linkHeaderBytes } from '../records/link-keys.ts'
 import { objectKeyHeaderBytes } from '../records/object-key.ts'
 import { recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
 import type { Bytes, Entry } from '../store/store.ts'
-import { inSlices } from '../store/time-slice.ts'
+import { inSlices, inTurns } from '../store/time-slice.ts'
 import type { Codec, Pieces } from '../types/logical-type.ts'
 import { writeOidJson, writeOidText } from '../types/oid.ts'
 
@@ -107,15 +107,15 @@ export async function manyLinksJson(attribute: AttributeFormat, entries: readonl
   if (attribute.linkStorage === 'map') {
     const keyCodec = mapKeyCodec(attribute)
     json.ascii('{')
-    const pairs = readMapEntries(attribute, entries).entries()
-    await inSlices(pairs, ([position, pair]) => writePairJson(json, keyCodec, position, pair))
+    const pairs = await inTurns(readMapEntriesInPieces(attribute, entries))
+    await inSlices(pairs.entries(), ([position, pair]) => writePairJson(json, keyCodec, position, pair))
     json.ascii('}')
   } else {
     json.ascii('[')
     await inSlices(entries.entries(), ([position, entry]) => writeElementJson(json, attribute, position, entry))
     json.ascii(']')
   }
-  return json.to.copy()
+  return json.to.written()
 }
 
 /** The same of a list or set, written while its entries are read, so that they are never held together. */
@@ -140,7 +140,7 @@ export class LinksJson {
 
   end(): Buffer {
     this.json.ascii(']')
-    return this.json.to.copy()
+    return this.json.to.written()
   }
 }
 

@@ -221,6 +221,19 @@ export class ClassFormat {
     return slice.start < 0 ? null : (view.readers[index] ?? codec.read)(bytes, slice.start, slice.end)
   }
 
+  /** The same in pieces, from a copy of its bytes; undefined where it is read at once sooner. */
+  readInPieces(bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): Pieces<unknown> | undefined {
+    const view = this.view(shapeNumber)
+    const source = view.sources[index] as number
+    if (source < 0) return undefined
+    view.layout.locate(bytes, start, source, slice)
+    const { codec } = this.attributes[index] as AttributeFormat
+    const inPieces = piecesAt(view, index, codec)
+    if (inPieces === undefined || inPieces.isReadAtOnce?.(bytes, slice.start, slice.end) === true) return undefined
+    const value = Buffer.from(bytes.subarray(slice.start, slice.end))
+    return inPieces.read(value, 0, value.length)
+  }
+
   /** Where the eight bytes of a reference are; -1 where they are not stored so: it is null, or of another type then, or the shape lacks it. */
   locateReference(bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): number {
     const view = this.view(shapeNumber)

@@ -2,40 +2,64 @@
 
 /** Sorted, or merged, in one piece: about a millisecond. */
 const pieceElements = 2_048
+/** The same of elements that take long to compare: a few milliseconds where all are equal, or one element. */
+const pieceBytes = 1_048_576
 
-/** Equal elements stay in their order. Of few elements there is one piece alone. */
+/** Equal elements stay in their order. Of few elements there is one piece alone. `bytesOf`: what comparing an element takes, in bytes, at most. */
 export function* sortInPieces<T>(
   all: readonly T[],
   compare: (one: T, other: T) => number,
+  bytesOf?: (one: T) => number,
 ): Generator<undefined, T[], undefined> {
   let sorted: T[][] = []
-  for (let from = 0; from < all.length; from += pieceElements) {
-    sorted.push(all.slice(from, from + pieceElements).sort(compare))
-    if (from + pieceElements <= all.length) yield
+  for (let from = 0; from < all.length; ) {
+    const to = endOfPiece(all, from, bytesOf)
+    sorted.push(all.slice(from, to).sort(compare))
+    if (to < all.length || to - from === pieceElements) yield
+    from = to
   }
   while (sorted.length > 1) {
     const merged: T[][] = []
     for (let at = 0; at < sorted.length; at += 2) {
       const [one = [], other = []] = sorted.slice(at, at + 2)
-      merged.push(other.length === 0 ? one : yield* merge(one, other, compare))
+      merged.push(other.length === 0 ? one : yield* merge(one, other, compare, bytesOf))
     }
     sorted = merged
   }
   return sorted[0] ?? []
 }
 
+function endOfPiece<T>(all: readonly T[], from: number, bytesOf: ((one: T) => number) | undefined): number {
+  const end = Math.min(from + pieceElements, all.length)
+  if (bytesOf === undefined) return end
+  let bytes = bytesOf(all[from] as T)
+  for (let at = from + 1; at < end; at++) {
+    bytes += bytesOf(all[at] as T)
+    if (bytes > pieceBytes) return at
+  }
+  return end
+}
+
 function* merge<T>(
   one: readonly T[],
   other: readonly T[],
   compare: (one: T, other: T) => number,
+  bytesOf: ((one: T) => number) | undefined,
 ): Generator<undefined, T[], undefined> {
   const merged: T[] = []
   let left = 0
   let right = 0
+  let bytes = 0
+  let yielded = 0
   while (left < one.length || right < other.length) {
     const isLeft = right >= other.length || (left < one.length && compare(one[left] as T, other[right] as T) <= 0)
-    merged.push((isLeft ? one[left++] : other[right++]) as T)
-    if (merged.length % pieceElements === 0) yield
+    const next = (isLeft ? one[left++] : other[right++]) as T
+    merged.push(next)
+    if (bytesOf !== undefined) bytes += bytesOf(next)
+    if (bytes <= pieceBytes && merged.length - yielded < pieceElements) continue
+    yielded = merged.length
+    bytes = 0
+    yield
   }
   return merged
 }

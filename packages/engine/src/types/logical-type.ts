@@ -78,6 +78,8 @@ export interface CodecInPieces<V = unknown> {
   parse(json: unknown): Pieces<V>
   write(value: V, to: ByteWriter): Pieces<void>
   read(bytes: Uint8Array, start: number, end: number): Pieces<V>
+  /** True for long values that have one piece. */
+  isReadAtOnce?(bytes: Uint8Array, start: number, end: number): boolean
   writeJson(bytes: Uint8Array, start: number, end: number, to: JsonWriter): Pieces<void>
 }
 

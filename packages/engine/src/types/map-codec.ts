@@ -41,6 +41,10 @@ export function mapCodec(key: Codec<string>, value: Codec<Oid>, isText: boolean)
   }
 }
 
+function keyLength({ key }: StoredPair): number {
+  return key.length
+}
+
 interface UncheckedPair {
   readonly key: unknown
   readonly value: unknown
@@ -133,7 +137,7 @@ class MapInPieces implements CodecInPieces<readonly StoredPair[]> {
 
   /** Of several pairs with one key the last. */
   private *ordered(given: readonly StoredPair[]): Pieces<readonly StoredPair[]> {
-    const sorted = yield* sortInPieces(given, (one, other) => this.compareKeys(one.key, other.key))
+    const sorted = yield* sortInPieces(given, (one, other) => this.compareKeys(one.key, other.key), keyLength)
     const pairs: StoredPair[] = []
     const pieces = new PieceCount()
     for (const pair of sorted) {

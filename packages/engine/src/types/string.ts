@@ -64,10 +64,18 @@ function inPieces(codec: Codec<string>): CodecInPieces<string> {
       }
       to.bytes[flag] = isAllPlain ? plainFlag : 0
     },
-    // biome-ignore lint/correctness/useYield: the runtime decodes the text at once
     *read(bytes, start, end) {
-      return codec.read(bytes, start, end)
+      if (isReadAtOnce(bytes, start, end)) return codec.read(bytes, start, end)
+      const texts: string[] = []
+      for (let at = start + 1; at < end; ) {
+        const to = utf8PieceEnd(bytes, at, end)
+        texts.push(decoded(bytes, at, to))
+        at = to
+        yield
+      }
+      return texts.join('')
     },
+    isReadAtOnce,
     *writeJson(bytes, start, end, json) {
       json.byte(quote)
       if (((bytes[start] as number) & plainFlag) !== 0) {
@@ -76,9 +84,11 @@ function inPieces(codec: Codec<string>): CodecInPieces<string> {
           yield
         }
       } else {
-        const text = read(bytes, start, end)
-        for (let at = 0; at < text.length; ) {
-          at = json.escaped(text, at)
+        for (let at = start + 1; at < end; ) {
+          const to = utf8PieceEnd(bytes, at, end)
+          // No more characters than bytes: one piece of the writer's as well.
+          json.escaped(decoded(bytes, at, to), 0)
+          at = to
           yield
         }
       }
@@ -117,10 +127,27 @@ function shortCodec({ encoding, storage, fixedLength }: StringSpec): Codec<strin
   }
 }
 
+/** To decode UTF-8 takes the runtime fifty times as long as to copy ASCII. */
+function isReadAtOnce(bytes: Uint8Array, start: number, end: number): boolean {
+  return end - start <= longValueBytes || isAsciiBytes(bytes.subarray(start + 1, end))
+}
+
 function read(bytes: Uint8Array, start: number, end: number): string {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start + 1, end - start - 1)
-  // To decode UTF-8 takes the runtime fifty times as long as to look for anything but ASCII, and to copy that.
+  return decoded(bytes, start + 1, end)
+}
+
+function decoded(bytes: Uint8Array, start: number, end: number): string {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start)
+  // To look for anything but ASCII takes next to nothing beside decoding.
   return text.length > longValueBytes && isAsciiBytes(text) ? text.toString('latin1') : text.toString('utf8')
+}
+
+/** Where a piece of UTF-8 ends that begins at `at`: not within a character. */
+function utf8PieceEnd(bytes: Uint8Array, at: number, end: number): number {
+  let to = at + longValueBytes
+  if (to >= end) return end
+  while (((bytes[to] as number) & 0xc0) === 0x80) to--
+  return to
 }
 
 function check(text: string, isByte: boolean, charactersMax: number): void {
@@ -134,15 +161,22 @@ function check(text: string, isByte: boolean, charactersMax: number): void {
       `${formatForMessage(text)} has characters beyond U+00FF, which encoding byte does not hold`,
     )
   }
-  if (text.length > charactersMax && countCharacters(text) > charactersMax) {
+  if (text.length > charactersMax && isLongerThan(text, charactersMax)) {
     throw new ValueError('ValueNotAllowed', `${formatForMessage(text)} is longer than ${charactersMax} characters`)
   }
 }
 
-function countCharacters(text: string): number {
-  let count = 0
-  for (const _ of text) count++
-  return count
+/** In characters, of which each has one or two units. */
+function isLongerThan(text: string, charactersMax: number): boolean {
+  if (text.length > 2 * charactersMax) return true
+  let count = text.length
+  // In a text that is well-formed, each leading surrogate has its trailing one.
+  for (let at = 0; at < text.length && count > charactersMax; at++) if (isLeading(text.charCodeAt(at))) count--
+  return count > charactersMax
+}
+
+function isLeading(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what JSON escapes

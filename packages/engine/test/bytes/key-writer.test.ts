@@ -294,3 +294,15 @@ describe('cut texts', () => {
     expect(key.isTruncated).toBe(true)
   })
 })
+
+it('a whole text is written in pieces as it is at once', () => {
+  const long = 65_536
+  for (const text of ['', 'a', 'z'.repeat(3 * long), `${'x'.repeat(long - 1)}😀€\0${'ж'.repeat(long)}\0`]) {
+    const [atOnce, inPieces] = [new KeyWriter(), new KeyWriter()]
+    atOnce.text(text)
+    let pieces = 0
+    for (const _ of inPieces.textInPieces(text)) pieces++
+    expect(inPieces.to.copy().equals(atOnce.to.copy())).toBe(true)
+    expect(pieces).toBeGreaterThanOrEqual(Math.floor(text.length / long))
+  }
+})

@@ -33,3 +33,22 @@ it('between two turns no more is compared than a part takes', async () => {
   })
   expect(most).toBeLessThan(2_048 * 12)
 })
+
+it('between two turns no more of long keys is compared than a part has of them, or one key', async () => {
+  const keys = Array.from({ length: 40 }, (_, i) => Buffer.alloc(2 ** 19, `${(i * 7) % 40}`.padStart(8, '0')))
+  let compared = 0
+  let most = 0
+  const counting = (one: Buffer, other: Buffer): number => {
+    compared += one.length
+    return Buffer.compare(one, other)
+  }
+  const turn = (): undefined => {
+    most = Math.max(most, compared)
+    compared = 0
+  }
+  const sorted = await sortInTurns(keys, counting, turn, ({ length }) => length)
+  const beginnings = sorted.map((key) => key.toString('latin1', 0, 8))
+  expect(beginnings).toEqual(beginnings.toSorted())
+  expect(new Set(sorted).size).toBe(keys.length)
+  expect(most).toBeLessThanOrEqual(4 * 2 ** 19)
+})

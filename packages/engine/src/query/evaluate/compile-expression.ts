@@ -7,7 +7,7 @@ import type { Bound, BoundAttribute } from '../bind/bound.ts'
 import { isConstant, partsOf } from '../bind/bound.ts'
 import type { TextRoom } from '../functions/function-definition.ts'
 import { canSearchAtOnce, searchBytes, searchInPieces } from '../functions/long-texts.ts'
-import { LongWork } from '../functions/work.ts'
+import { LongWork, longWorkOf, type Work } from '../functions/work.ts'
 import type { Span } from '../language/ast.ts'
 import { placed, queryError } from '../language/query-error.ts'
 import { isNothing, isNullOf } from '../values/compare.ts'
@@ -318,16 +318,21 @@ function compileReferenceTest(
 function compileAttribute(slot: number, attribute: BoundAttribute, type: ValueType, places: Places): Evaluate {
   const { index, linkStorage } = attribute
   if (linkStorage !== undefined) {
-    return ({ slots, reader }) => {
+    return inParts(places, ({ slots, reader }) => {
       const view = slots[slot] as ObjectView | undefined
-      return view?.format === undefined ? null : reader.links(view, attribute)
-    }
+      return view?.format === undefined ? null : reader.linksInParts(view, attribute)
+    })
   }
-  const evaluate: Evaluate = ({ slots }) => {
+  if (isLong(type)) {
+    return inParts(places, ({ slots, work }) => {
+      const view = slots[slot] as ObjectView | undefined
+      return view === undefined ? null : longValue(view, index, work)
+    })
+  }
+  return ({ slots }) => {
     const view = slots[slot] as ObjectView | undefined
     return view === undefined ? null : view.value(index)
   }
-  return isLong(type) ? inParts(places, spending(evaluate)) : evaluate
 }
 
 /** Null for null, for a reference that dangles, and for an object that does not have the attribute. The reader spends what it reads. */
@@ -335,21 +340,23 @@ function compileFollow(bound: Extract<Bound, { kind: 'follow' }>, compiler: Expr
   const { attribute, type } = bound
   const { index, linkStorage } = attribute
   const owner = compileOwner(bound, compiler)
-  const evaluate: Evaluate = (evaluation) => {
+  const ofRecord = isLong(type)
+    ? (view: ObjectView, { work }: EvaluationContext): unknown => longValue(view, index, work)
+    : (view: ObjectView): unknown => view.value(index)
+  return inParts(compiler, (evaluation) => {
     const view = owner(evaluation)
     if (view === undefined) return null
-    return linkStorage === undefined ? view.value(index) : evaluation.reader.links(view, attribute)
-  }
-  return inParts(compiler, isLong(type) ? spending(evaluate) : evaluate)
+    return linkStorage === undefined ? ofRecord(view, evaluation) : evaluation.reader.linksInParts(view, attribute)
+  })
 }
 
-/** What it takes to read a long value from its bytes. */
-function spending(read: Evaluate): Evaluate {
-  return (evaluation) => {
-    const value = read(evaluation)
-    evaluation.work.spend(valueSteps(value))
-    return value
-  }
+/** A value of a record that may take long to read: the work to read it in pieces then. */
+function longValue(view: ObjectView, index: number, work: Work): unknown {
+  const pieces = view.longValue(index)
+  if (pieces !== undefined) return longWorkOf(pieces)
+  const value = view.value(index)
+  work.spend(valueSteps(value))
+  return value
 }
 
 type Calculated = Extract<Bound, { kind: 'arithmetic' | 'unary' | 'call' }>

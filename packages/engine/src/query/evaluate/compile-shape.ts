@@ -235,7 +235,11 @@ function heldBytes(held: unknown): number {
 }
 
 function* sorting(all: readonly Candidate[]): Pieces & Generator<number, readonly Candidate[]> {
-  const pieces = sortInPieces(all, (one, other) => Buffer.compare(one.key, other.key))
+  const pieces = sortInPieces(
+    all,
+    (one, other) => Buffer.compare(one.key, other.key),
+    ({ key }) => key.length,
+  )
   for (;;) {
     const piece = pieces.next()
     if (piece.done === true) return piece.value

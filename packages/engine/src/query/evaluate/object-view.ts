@@ -1,12 +1,13 @@
 /** An object as a query sees it: its record, read one attribute at a time. */
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
-import { recordHeaderBytes, shapeNumberOf } from '../../records/record-format.ts'
+import { isLongRecord, recordHeaderBytes, shapeNumberOf } from '../../records/record-format.ts'
 import type { Bytes, Entry } from '../../store/store.ts'
-
+import type { Pieces } from '../../types/logical-type.ts'
 import { type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { ShapeNumber } from '../../types/type-spec.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
+import type { LongWork } from '../functions/work.ts'
 import { isNothing } from '../values/compare.ts'
 
 export class ObjectView {
@@ -37,6 +38,16 @@ export class ObjectView {
   /** Of an attribute that is kept in the record. */
   value(index: number): unknown {
     return this.format === undefined ? null : this.format.readValue(this.record, recordHeaderBytes, this.shape, index)
+  }
+
+  /**
+   * The work to read a value of the record that takes long; undefined for any other. It has bytes of its own: those of the record may be lent,
+   * and the work go on when they are not.
+   */
+  longValue(index: number): Pieces<unknown> | undefined {
+    const { format, record } = this
+    if (format === undefined || !isLongRecord(record)) return undefined
+    return format.readInPieces(record, recordHeaderBytes, this.shape, index)
   }
 
   /** Where in the record the eight bytes of a reference are; -1 where they are not stored so, or it is null. */
@@ -88,6 +99,8 @@ export interface ObjectReader {
   prefetch(oids: readonly unknown[]): void
   /** Elements of a list or set, or pairs of a map, that are kept as link entries. */
   links(view: ObjectView, attribute: BoundAttribute): readonly unknown[]
+  /** The same; of very many the work to make them, for an expression `inParts`. */
+  linksInParts(view: ObjectView, attribute: BoundAttribute): readonly unknown[] | LongWork
   /** Of a list or set, no more of them than are wanted: the others are not read. */
   endLinks(view: ObjectView, attribute: BoundAttribute, end: LinkEnd): readonly unknown[]
   /** How many there are, or at least `max` where there are as many: none is held. */

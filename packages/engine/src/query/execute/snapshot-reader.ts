@@ -4,7 +4,7 @@ import { keySpace } from '../../bytes/key-space.ts'
 import { readInt32 } from '../../bytes/read-number.ts'
 import { assert } from '../../errors.ts'
 import type { EngineLimits } from '../../limits.ts'
-import { readMapEntries } from '../../links/map-entries.ts'
+import { readMapEntriesInPieces } from '../../links/map-entries.ts'
 import type { AttributeFormat } from '../../records/class-format.ts'
 import { linkHeaderBytes, linkKind, linkRange } from '../../records/link-keys.ts'
 import { objectKey, objectKeyBytes, objectKeyHeaderBytes, oidOfObjectKey } from '../../records/object-key.ts'
@@ -13,11 +13,14 @@ import { shapeNumberOf } from '../../records/record-format.ts'
 import { type RecordFormats, recordFormats } from '../../records/record-formats.ts'
 import type { Catalog } from '../../schema/catalog.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, RangeRead, ReadAnswer, Snapshot } from '../../store/store.ts'
+import { atOnce as piecesAtOnce } from '../../store/time-slice.ts'
+import type { Pieces } from '../../types/logical-type.ts'
+import type { MapPair } from '../../types/map.ts'
 import { type Oid, oidFromBytes, oidLength } from '../../types/oid.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
 import { needsFetch } from '../evaluate/evaluation-context.ts'
 import { type LinkEnd, type ObjectReader, ObjectView } from '../evaluate/object-view.ts'
-import type { Work } from '../functions/work.ts'
+import { type LongWork, longWorkOf, type Work } from '../functions/work.ts'
 import { isNothing } from '../values/compare.ts'
 import { sharedTargets } from './shared-targets.ts'
 import { TargetObjects } from './target-objects.ts'
@@ -241,6 +244,14 @@ export class SnapshotReader implements ObjectReader {
     return this.elements(view.format?.attributes[index] as AttributeFormat, this.linkEntries(view, index))
   }
 
+  linksInParts(view: ObjectView, { index }: BoundAttribute): readonly unknown[] | LongWork {
+    const attribute = view.format?.attributes[index] as AttributeFormat
+    const entries = this.linkEntries(view, index)
+    if (entries.length <= entriesAtOnce) return this.elements(attribute, entries)
+    this.memory.chargeRow(entries.length * linkBytes)
+    return longWorkOf(elementsInPieces(attribute, entries))
+  }
+
   endLinks(view: ObjectView, { index }: BoundAttribute, { isLast, max }: LinkEnd): readonly unknown[] {
     const attribute = view.format?.attributes[index] as AttributeFormat
     if (max === 0) return []
@@ -301,14 +312,7 @@ export class SnapshotReader implements ObjectReader {
 
   private elements(attribute: AttributeFormat, entries: readonly Entry[]): readonly unknown[] {
     this.memory.chargeRow(entries.length * linkBytes)
-    switch (attribute.linkStorage) {
-      case 'set':
-        return entries.map(({ key }) => oidFromBytes(key, linkHeaderBytes))
-      case 'map':
-        return readMapEntries(attribute, entries).map(({ key, target }) => ({ key, value: target }))
-      default:
-        return entries.map(({ value }) => oidFromBytes(value, 0))
-    }
+    return piecesAtOnce(elementsInPieces(attribute, entries))
   }
 
   /** Fetches all that was asked for in vain since the last time. */
@@ -425,6 +429,26 @@ export class SnapshotReader implements ObjectReader {
     this.entries.set(name, entries)
     return entries
   }
+}
+
+/** Elements of a list or set, or pairs of a map. */
+function* elementsInPieces(attribute: AttributeFormat, entries: readonly Entry[]): Pieces<readonly unknown[]> {
+  if (attribute.linkStorage === 'map') {
+    const pairs: MapPair[] = []
+    for (const [i, { key, target }] of (yield* readMapEntriesInPieces(attribute, entries)).entries()) {
+      pairs.push({ key, value: target })
+      if ((i + 1) % entriesAtOnce === 0) yield
+    }
+    return pairs
+  }
+  const isSet = attribute.linkStorage === 'set'
+  const elements: Oid[] = []
+  for (let i = 0; i < entries.length; i++) {
+    const { key, value } = entries[i] as Entry
+    elements.push(isSet ? oidFromBytes(key, linkHeaderBytes) : oidFromBytes(value, 0))
+    if ((i + 1) % entriesAtOnce === 0) yield
+  }
+  return elements
 }
 
 function nearPlace(high: number, low: number): number {

@@ -1,7 +1,10 @@
 /** Rows as JSON text, in chunks: the first one soon, later ones large enough to be worth sending. */
 
 import { JsonWriter } from '../../bytes/json-writer.ts'
-import { type LinkEntries, writeObjectJson } from '../../objects/representation.ts'
+import { shownLinks } from '../../objects/read.ts'
+import { type LinkEntries, writeObjectJson, writeObjectJsonInPieces } from '../../objects/representation.ts'
+import type { ClassFormat } from '../../records/class-format.ts'
+import { isLongRecord } from '../../records/record-format.ts'
 import type { Entry } from '../../store/store.ts'
 import type { MapPair } from '../../types/map.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
@@ -15,17 +18,18 @@ import { turnDue } from '../functions/work.ts'
 import type { RowChunk } from '../query-request.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
 import { writeValue } from '../values/value-json.ts'
-import { isScalar, type ValueType } from '../values/value-type.ts'
+import { isScalar, typeOfSpec, type ValueType } from '../values/value-type.ts'
 import { newline, rowBy } from './row-chunk.ts'
 
 export const chunkBytesMin = 32_768
 const noLinks: LinkEntries = new Map()
+const linksAtOnce = 1_000
 
 /** Later where a value of the row is large: others have their turn while it is written. */
 export type WriteRow<R> = (json: JsonWriter, row: OutputRow<R>) => void | Promise<void>
 
 /** The object as a read by OID shows it; throws `needsFetch` where its links have to be waited for. */
-export function writeObject(json: JsonWriter, view: ObjectView, { reader }: Pick<EvaluationContext, 'reader'>): void {
+function writeObject(json: JsonWriter, view: ObjectView, { reader }: Pick<EvaluationContext, 'reader'>): void {
   const { format, oid, record } = view
   if (format === undefined) {
     json.ascii('null')
@@ -39,6 +43,44 @@ export function writeObject(json: JsonWriter, view: ObjectView, { reader }: Pick
   const links = new Map<number, readonly Entry[]>()
   for (const { index } of linkAttributes) links.set(index, reader.linkEntries(view, index))
   writeObjectJson(json, format, oid, record, links)
+}
+
+/**
+ * The same; of a long record, or of very many links, with turns for others in between. `isLent`: the record is, or its key. Throws
+ * `needsFetch` at once.
+ */
+export function writeObjectInTurns(
+  json: JsonWriter,
+  view: ObjectView,
+  context: Pick<StatementContext, 'reader' | 'turn'>,
+  isLent = false,
+): Promise<void> | undefined {
+  const { format, record } = view
+  let links = 0
+  for (const { index } of format?.linkAttributes ?? []) links += context.reader.linkEntries(view, index).length
+  if (format === undefined || (!isLongRecord(record) && links <= linksAtOnce)) {
+    writeObject(json, view, context)
+    return undefined
+  }
+  return writeLongObject(json, isLent ? view.copy() : view, format, context)
+}
+
+async function writeLongObject(
+  json: JsonWriter,
+  view: ObjectView,
+  format: ClassFormat,
+  context: Pick<StatementContext, 'reader' | 'turn'>,
+): Promise<void> {
+  const { oid, record } = view
+  const entries = format.linkAttributes.map((attribute) => context.reader.linkEntries(view, attribute.index))
+  const links = new Map<number, readonly Entry[] | Buffer>()
+  for (const [i, attribute] of format.linkAttributes.entries()) {
+    links.set(attribute.index, await shownLinks(attribute, entries[i] as readonly Entry[]))
+  }
+  // Room for most of it at once: a buffer that doubles would be copied over and over.
+  json.to.makeRoom(record.length)
+  const pieces = writeObjectJsonInPieces(json, format, oid, record, links)
+  while (pieces.next().done !== true) await context.turn()
 }
 
 /** A value; OBJECT(ref) and `{*}` as the objects they name, also within collections, maps and records. */
@@ -279,25 +321,94 @@ export async function writeLarge(
   context: StatementContext,
 ): Promise<void> {
   await context.turn()
-  if (type.kind === 'collection') {
-    json.ascii('[')
-    let looked = json.to.length
-    for (const [i, element] of (value as readonly unknown[]).entries()) {
-      if (i > 0) json.ascii(',')
-      if (isLarge(element)) await writeLarge(json, type.element, element, context)
-      else writeResult(json, type.element, element, context)
-      if (json.to.length - looked < largeBytes) continue
-      looked = json.to.length
-      await context.turn()
-    }
-    json.ascii(']')
-    return
+  switch (type.kind) {
+    case 'string':
+      return writeLargeText(json, value as string, context)
+    case 'collection':
+      json.ascii('[')
+      await writeElements(json, value as readonly unknown[], context, (element) => {
+        return writeElement(json, type.element, element, context)
+      })
+      json.ascii(']')
+      return
+    case 'map':
+      json.ascii('{')
+      await writeElements(json, value as readonly MapPair[], context, ({ key, value: held }) => {
+        json.string(String(key))
+        json.ascii(':')
+        return writeElement(json, type.element, held, context)
+      })
+      json.ascii('}')
+      return
+    case 'embedded':
+      return writeLargeEmbedded(json, type, value as readonly unknown[], context)
+    case 'record':
+      return writeLargeRecord(json, type, value as readonly unknown[], context)
+    default:
+      writeResult(json, type, value, context)
   }
-  if (type.kind !== 'record') return writeResult(json, type, value, context)
+}
+
+async function writeLargeText(json: JsonWriter, text: string, context: StatementContext): Promise<void> {
+  const pieces = json.stringInPieces(text)
+  while (pieces.next().done !== true) await context.turn()
+}
+
+async function writeElements<T>(
+  json: JsonWriter,
+  elements: readonly T[],
+  context: StatementContext,
+  write: (element: T) => Promise<void> | undefined,
+): Promise<void> {
+  let looked = json.to.length
+  for (const [i, element] of elements.entries()) {
+    if (i > 0) json.ascii(',')
+    const later = write(element)
+    if (later !== undefined) await later
+    if (json.to.length - looked < largeBytes) continue
+    looked = json.to.length
+    await context.turn()
+  }
+}
+
+function writeElement(
+  json: JsonWriter,
+  type: ValueType,
+  element: unknown,
+  context: StatementContext,
+): Promise<void> | undefined {
+  if (isLarge(element)) return writeLarge(json, type, element, context)
+  writeResult(json, type, element, context)
+  return undefined
+}
+
+async function writeLargeEmbedded(
+  json: JsonWriter,
+  { cls }: Extract<ValueType, { kind: 'embedded' }>,
+  values: readonly unknown[],
+  context: StatementContext,
+): Promise<void> {
+  json.ascii('{')
+  for (const [i, { outputName, spec }] of cls.attributes.entries()) {
+    if (i > 0) json.ascii(',')
+    json.string(outputName)
+    json.ascii(':')
+    const later = writeElement(json, typeOfSpec(spec, context.catalog), values[i], context)
+    if (later !== undefined) await later
+  }
+  json.ascii('}')
+}
+
+async function writeLargeRecord(
+  json: JsonWriter,
+  { fields }: Extract<ValueType, { kind: 'record' }>,
+  values: readonly unknown[],
+  context: StatementContext,
+): Promise<void> {
   json.ascii('{')
   const start = json.to.length
-  for (const [i, field] of type.fields.entries()) {
-    const held = (value as readonly unknown[])[i] ?? null
+  for (const [i, field] of fields.entries()) {
+    const held = values[i] ?? null
     if (json.to.length > start) json.ascii(',')
     if (field.isSpread === true) writeSpread(json, field.type, held, context)
     else {

@@ -90,5 +90,21 @@ export class LongWork {
   }
 }
 
+/** Steps of about 10 ns for a piece of what is not told by steps: a millisecond or so. */
+const pieceSteps = 100_000
+
+/** Work of others, as codecs have it, as that of an expression. */
+export function longWorkOf(pieces: Iterator<undefined, unknown>): LongWork {
+  return new LongWork(counted(pieces))
+}
+
+function* counted(pieces: Iterator<undefined, unknown>): Generator<number, unknown> {
+  for (;;) {
+    const piece = pieces.next()
+    if (piece.done === true) return piece.value
+    yield pieceSteps
+  }
+}
+
 /** Yields the steps that each piece took, and returns the result. */
 export type Pieces = Iterator<number, unknown>

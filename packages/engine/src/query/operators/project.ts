@@ -16,7 +16,7 @@ import {
   type WriteResult,
   type WriteRow,
   writeLarge,
-  writeObject,
+  writeObjectInTurns,
 } from '../execute/write-rows.ts'
 import { rowOperatorPlan } from '../explain/explain-node.ts'
 import { type Dialect, rowClassName } from '../language/dialect.ts'
@@ -157,8 +157,9 @@ export function objectWriter(
   if (projections !== undefined && isWithAll) return objectAndColumns(projections, kind, evaluation, context)
   if (projections !== undefined) return projectionWriter(projections, kind, evaluation, context)
   return (json, { row }) => {
-    if (row === undefined) json.ascii('null')
-    else writeObject(json, row, evaluation)
+    if (row !== undefined) return writeObjectInTurns(json, row, context)
+    json.ascii('null')
+    return undefined
   }
 }
 
@@ -187,12 +188,16 @@ function objectAndColumns(
     bindOutputRow(output, kind, evaluation)
     // All of them before anything is written, which may take a while.
     const values = evaluateAll(evaluates, evaluation)
-    if (output.row?.format === undefined) json.ascii('{"__class__":null')
-    else {
-      writeObject(json, output.row, evaluation)
-      json.reopen()
+    if (output.row?.format === undefined) {
+      json.ascii('{"__class__":null')
+      return writeFrom(json, values, 0)
     }
-    return writeFrom(json, values, 0)
+    const writeColumns = (): Promise<void> | undefined => {
+      json.reopen()
+      return writeFrom(json, values, 0)
+    }
+    const later = writeObjectInTurns(json, output.row, context)
+    return later === undefined ? writeColumns() : later.then(writeColumns)
   }
 }
 

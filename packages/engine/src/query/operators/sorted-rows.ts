@@ -157,7 +157,7 @@ export class SortedRows<R> {
 
   /** The same of others, which are charged elsewhere and have numbers of their own. */
   async spillRun(rows: readonly KeyedRow<R>[]): Promise<void> {
-    await this.write(await sortInTurns(rows, byKey, () => this.context.yieldIfDue()))
+    await this.write(await sortInTurns(rows, byKey, () => this.context.yieldIfDue(), keyBytes))
     this.added += rows.length
   }
 
@@ -231,7 +231,7 @@ export class SortedRows<R> {
   /** Sorts what is held; what is not among the first that are wanted is let go of. */
   private async trim(): Promise<void> {
     const { context, wanted } = this
-    const sorted = await sortInTurns(this.kept, byKey, () => context.yieldIfDue())
+    const sorted = await sortInTurns(this.kept, byKey, () => context.yieldIfDue(), keyBytes)
     this.kept = wanted === undefined || sorted.length <= wanted ? sorted : sorted.slice(0, wanted)
     if (this.kept.length < sorted.length) {
       let bytes = 0
@@ -349,6 +349,10 @@ function leftOf(bytes: number, value: string | readonly unknown[]): number {
     if (typeof element === 'string' || Array.isArray(element)) left = leftOf(left, element)
   }
   return left
+}
+
+function keyBytes({ key }: KeyedRow<unknown>): number {
+  return key.length
 }
 
 function byKey(one: KeyedRow<unknown>, other: KeyedRow<unknown>): number {

@@ -84,7 +84,7 @@ async function withWindows<R>(
     if (pause !== undefined) await pause
   }
   for (const [i, plan] of plans.entries()) {
-    const sorted = await sortInTurns(rowsOfPlans[i] as WindowRow[], inOrder, () => context.yieldIfDue())
+    const sorted = await sortInTurns(rowsOfPlans[i] as WindowRow[], inOrder, () => context.yieldIfDue(), orderBytes)
     for (const [place, one] of plan.functions.entries()) {
       const distance = await distanceOf(one, evaluation, context)
       const fraction = one.fraction && (await evaluateConstant(one.fraction, evaluation, context))
@@ -112,6 +112,10 @@ function windowRow({ partitionBy, orderBy, functions }: WindowPlan, evaluation: 
   for (const pair of values) bytes += 2 * elementBytes + valueBytes(pair[0]) + valueBytes(pair[1])
   evaluation.memory.chargeStatement(bytes)
   return { key, order, values }
+}
+
+function orderBytes({ key, order }: WindowRow): number {
+  return key.length + order.length
 }
 
 function inOrder(one: WindowRow, other: WindowRow): number {

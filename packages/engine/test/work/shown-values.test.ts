@@ -1,0 +1,95 @@
+/** Turns that others get while a query returns objects and values that are very long. */
+import { expect, it, vi } from 'vitest'
+import type { FederatedDatabase } from '../../src/federated-database.ts'
+import { classOf, toMany, toOne, withFd } from '../engine/open-fd.ts'
+import { rowTexts } from '../row-texts.ts'
+import { turnsDuring } from './count-work.ts'
+
+const count = 20_000
+// Each look at the clock is a millisecond later: one in 1,024 elements at least, five of which are a slice.
+const turnsOfMany = count / 1_024 / 6
+const names = {
+  logicalType: 'map',
+  collectionTypeName: 'NameToReferenceMap',
+  elementSpecification: toOne('Part'),
+  keySpecification: { logicalType: 'string' },
+}
+const numbers = { logicalType: 'list', elementSpecification: { logicalType: 'integer' } }
+const inner = { logicalType: 'object', class: 'Inner' }
+const classes = [
+  { className: 'Inner', isReferenceable: false, attributes: [{ attributeName: 'names', ...names }] },
+  classOf('Part', {}),
+  classOf('Numbers', { numbers }),
+  classOf('Links', { parts: toMany('Part') }),
+  classOf('Names', { names }),
+  classOf('Embedded', { inner }),
+  classOf('Text', { text: 'string' }),
+]
+
+async function parts(fd: FederatedDatabase): Promise<string[]> {
+  return [...(await fd.createObjects(Array.from({ length: count }, () => ({ class: 'Part', attributes: {} }))))]
+}
+
+const byName = (oids: readonly string[]): object => {
+  return Object.fromEntries(oids.map((oid, i) => [`part ${String(i).padStart(6, '0')}`, oid]))
+}
+
+it.each<[string, string, (oids: string[]) => unknown]>([
+  ['Numbers', 'numbers', () => Array.from({ length: count }, (_, i) => i)],
+  ['Links', 'parts', (oids) => oids],
+  ['Names', 'names', byName],
+  ['Embedded', 'inner', (oids) => ({ names: byName(oids) })],
+])('others have their turn while an object of %s is returned whole, or what it holds', (className, attribute, held) =>
+  withFd(classes, async (fd) => {
+    const value = held(className === 'Numbers' ? [] : await parts(fd))
+    await fd.createObject(className, { [attribute]: value })
+    for (const [text, least] of [
+      [`FROM ${className} RETURN *`, turnsOfMany],
+      [`FROM ${className} RETURN *, 1 AS one`, turnsOfMany],
+      // Values are made in pieces of so many steps, not of looks at the clock.
+      [`FROM ${className} RETURN ${attribute}`, turnsOfMany / 2],
+    ] as const) {
+      let rows: string[] = []
+      const turns = await turnsDuring(async () => {
+        rows = await rowTexts(await fd.query({ text }))
+      })
+      expect(JSON.parse(rows[0] ?? ''), text).toMatchObject({ [attribute]: value })
+      expect(turns, text).toBeGreaterThan(least)
+    }
+  }),
+)
+
+const text = '"\n€😀'.repeat(2 ** 17)
+
+/** Bytes of the longest text that is decoded at once while `act` runs. */
+async function mostDecoded(act: () => Promise<unknown>): Promise<number> {
+  let most = 0
+  const original = Buffer.prototype.toString
+  const decode = vi.spyOn(Buffer.prototype, 'toString').mockImplementation(function (this: Buffer, ...given) {
+    most = Math.max(most, this.length)
+    return original.apply(this, given)
+  })
+  try {
+    await act()
+  } finally {
+    decode.mockRestore()
+  }
+  return most
+}
+
+it.each([
+  ['RETURN text', { text }],
+  ['RETURN LENGTH(text) AS n', { n: [...text].length }],
+  ['ORDER BY text DESC RETURN LENGTH(text) AS n', { n: [...text].length }],
+  ['RETURN *', { text }],
+])('a long text is decoded a piece at a time: %s', (clauses, shown) =>
+  withFd(classes, async (fd) => {
+    await fd.createObject('Text', { text })
+    const chunks: Buffer[] = []
+    const most = await mostDecoded(async () => {
+      for await (const { bytes } of (await fd.query({ text: `FROM Text ${clauses}` })).chunks) chunks.push(bytes)
+    })
+    expect(JSON.parse(Buffer.concat(chunks).toString())).toMatchObject(shown)
+    expect(most).toBeLessThanOrEqual(65_536)
+  }),
+)
