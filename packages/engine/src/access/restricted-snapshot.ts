@@ -38,6 +38,20 @@ const entriesMoreMin = 16
 const scanBatchMin = 64
 const scanBatchLimited = 256
 
+/** In the place of an entry that the caller does not see. */
+const hiddenEntry = Symbol('hidden')
+
+/** An entry of which it cannot be told at once whether the caller sees it, or how. */
+class Undecided implements Entry {
+  readonly key: Buffer
+  readonly value: Buffer
+
+  constructor(key: Buffer, value: Buffer) {
+    this.key = key
+    this.value = value
+  }
+}
+
 /** Where a snapshot learns what its caller sees. */
 export interface Screen {
   readonly access: CatalogAccess
@@ -89,18 +103,39 @@ export class RestrictedSnapshot implements Snapshot, Screened {
     let left = limit ?? Number.POSITIVE_INFINITY
     const size = batch ?? (limit === undefined ? undefined : Math.max(limit, scanBatchLimited))
     const sized = size === undefined ? others : { ...others, batch: Math.max(size, scanBatchMin) }
-    const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
     const { visibility } = screen
+    const shownOf = (value: Bytes): Bytes => (keysOnly ? nothing : value)
+    let shown = 0
+    let isUndecided = false
+    // Most are decided where they lie: nothing of those that are hidden is copied. From the first on that has to be waited for, the batch is.
+    const lent = (key: Bytes, value: Bytes): T | typeof hiddenEntry | Undecided => {
+      if (shown >= left) return hiddenEntry
+      const isShown = isUndecided ? undefined : isShownAtOnce(key, value, screen)
+      if (isShown === undefined) {
+        isUndecided = true
+        return new Undecided(Buffer.from(key), Buffer.from(value))
+      }
+      if (!isShown) return hiddenEntry
+      shown++
+      return use(key, shownOf(value))
+    }
     visibility.begin()
     try {
-      for await (const entries of this.below.scan(range, copy, sized)) {
-        const found = screened(entries, screen)
-        const values = found instanceof Promise ? await found : found
+      for await (const batchOf of this.below.scan(range, lent, sized)) {
         const results: T[] = []
-        for (let i = 0; i < entries.length && results.length < left; i++) {
-          const value = values[i]
-          if (value !== undefined) results.push(use((entries[i] as Entry).key, keysOnly ? nothing : value))
+        const undecided: Undecided[] = []
+        for (const one of batchOf) {
+          if (one instanceof Undecided) undecided.push(one)
+          else if (one !== hiddenEntry) results.push(one as T)
         }
+        const found = undecided.length === 0 ? [] : screened(undecided, screen)
+        const values = found instanceof Promise ? await found : found
+        for (let i = 0; i < values.length && results.length < left; i++) {
+          const value = values[i]
+          if (value !== undefined) results.push(use((undecided[i] as Entry).key, shownOf(value)))
+        }
+        shown = 0
+        isUndecided = false
         left -= results.length
         visibility.end()
         try {
@@ -220,6 +255,15 @@ function mayBeScreened({ from, to }: KeyRange): boolean {
   return isScreened(from) || isScreened(to) || from[0] !== to[0]
 }
 
+/** Of an object that is lent: whether it is shown, and then as it is; undefined where that has to be found out, and for any other entry. */
+function isShownAtOnce(key: Bytes, value: Bytes, { access, visibility, withReferences }: Screen): boolean | undefined {
+  if (key[0] !== keySpace.object) return undefined
+  const { objects, references } = access.ofShape(shapeNumberOf(value))
+  if (objects === 'none') return false
+  if (!references.areNone && withReferences !== true) return undefined
+  return objects === 'all' ? true : visibility.decideLent(objects, key, value)
+}
+
 function viewScreened<T>(
   below: Snapshot,
   screen: Screen,
@@ -273,28 +317,29 @@ function screened(entries: readonly Entry[], screen: Screen): Awaitable<(Bytes |
 
 /** The objects of which one has to be hidden for the entry to be hidden. */
 function namedBy(key: Bytes, value: Bytes, { access }: Screen, into: Candidates): void {
-  // The reference to nothing may be an element of a list.
-  const add = (oid: Oid): void => {
-    if (oid !== noOid && !into.has(oid)) into.set(oid, undefined)
-  }
   if (key[0] === keySpace.index) {
-    add(oidFromBytes(value, 0))
+    addNamed(oidFromBytes(value, 0), into)
     return
   }
   if (key[0] !== keySpace.link) return
-  add(ownerOfKey(key))
+  addNamed(ownerOfKey(key), into)
   switch (kindOfKey(key)) {
     case linkKind.target:
-      add(targetOfKey(key))
+      addNamed(targetOfKey(key), into)
       return
     case linkKind.name:
-      add(oidFromBytes(value, 0))
-      if (access.isMapByReference(attributeOfKey(key))) add(oidFromBytes(value, oidLength))
+      addNamed(oidFromBytes(value, 0), into)
+      if (access.isMapByReference(attributeOfKey(key))) addNamed(oidFromBytes(value, oidLength), into)
       return
     default:
       assert(kindOfKey(key) === linkKind.position, 'a link entry is of a list, a set or a map')
-      add(oidFromBytes(value, 0))
+      addNamed(oidFromBytes(value, 0), into)
   }
+}
+
+/** The reference to nothing may be an element of a list. */
+function addNamed(oid: Oid, into: Candidates): void {
+  if (oid !== noOid && !into.has(oid)) into.set(oid, undefined)
 }
 
 /** In the records that are shown, null where the caller does not see what is referred to. */

@@ -4,15 +4,17 @@ import { WorkClock } from '../budget/work-clock.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
 import { accessDecisionsKept } from '../limits.ts'
-import type { EvaluationContext } from '../query/evaluate/evaluation-context.ts'
+import { type EvaluationContext, needsFetch } from '../query/evaluate/evaluation-context.ts'
 import type { ObjectView } from '../query/evaluate/object-view.ts'
 import { evaluateRows } from '../query/execute/evaluate-rows.ts'
 import { type Inputs, newEvaluationContext } from '../query/execute/new-evaluation-context.ts'
 import { type ScriptContext, StatementContext } from '../query/execute/statement-context.ts'
+import { turnDue } from '../query/functions/work.ts'
 import { dialectDefault } from '../query/language/dialect.ts'
 import { ticksNow } from '../query/prepare-text.ts'
 import { newQueryCounts } from '../query/query-counts.ts'
 import type { UserValue } from '../query/values/user.ts'
+import { objectKey } from '../records/object-key.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Snapshot } from '../store/store.ts'
 import { openSliceOfWork } from '../store/time-slice.ts'
@@ -40,6 +42,17 @@ type Candidate = readonly [oid: Oid, record: Bytes | undefined]
 /** So many objects are read and decided about in one go. */
 const decidedAtOnce = 1_000
 
+/** Decisions that are made before the next look at the clock, less one; all its bits are ones. */
+const decisionsBetweenLooks = 31
+/** Before what rules have read is let go of where it is much, less one. */
+const decisionsBetweenChecks = 255
+
+/** Of a class. */
+interface RulesInUse {
+  readonly rules: readonly RuleInUse[]
+  readonly areOfRecord: boolean
+}
+
 interface RuleInUse {
   readonly rule: CompiledRule
   readonly context: StatementContext
@@ -52,6 +65,18 @@ const noCandidates: Candidates = new Map()
 const containerPrefixBytes = 5
 const copied = (value: Bytes): Bytes => Buffer.from(value)
 const noInputs: Inputs = { variables: new Map(), nested: [] }
+
+/** Throws `needsFetch` and `turnDue`. */
+function evaluated({ rule, evaluation }: RuleInUse, view: ObjectView): boolean {
+  evaluation.slots[rule.slot] = view
+  try {
+    return rule.evaluate(evaluation) === true
+  } catch (error) {
+    // What cannot be worked out does not hold, and what it was about is not told.
+    if (error instanceof ValueError || (error instanceof AshlarError && error.type === 'QueryError')) return false
+    throw error
+  }
+}
 
 export class Visibility {
   private readonly snapshot: Snapshot
@@ -69,6 +94,10 @@ export class Visibility {
   private reading: StatementContext | undefined
   private working = 0
   private deciding: Promise<void> | undefined
+  private decisionsUnderWay = 0
+  /** Made at once. */
+  private decisions = 0
+  private readonly compiled = new Map<readonly ClassRule[], RulesInUse>()
 
   /** `snapshot`: unrestricted. `action`: by whose rules it is decided. */
   constructor(
@@ -121,13 +150,96 @@ export class Visibility {
   refusedAmong(candidates: Candidates): Awaitable<ReadonlySet<Oid>> {
     const open: Candidate[] = []
     const hidden = new Set<Oid>()
+    let decided = 0
+    let mayDecide = this.decisionsUnderWay === 0
     for (const candidate of candidates) {
-      const known = this.known(candidate[0])
+      let known = this.known(candidate[0])
+      if (known === undefined && mayDecide) {
+        if ((decided++ & decisionsBetweenLooks) === 0) mayDecide = !this.isTurnDue()
+        if (mayDecide) known = this.decideNow(candidate)
+      }
       if (known === undefined) open.push(candidate)
       else if (!known) hidden.add(candidate[0])
     }
     if (open.length > 0) return this.decideAll(open, hidden)
     return hidden.size === 0 ? noHidden : hidden
+  }
+
+  /** Throws what `turn` throws. */
+  private isTurnDue(): boolean {
+    const { reader } = this
+    reader.check()
+    return reader.isTurnDue
+  }
+
+  /** Whether an object is seen; undefined where it cannot be told without waiting. */
+  private decideNow([oid, record]: Candidate): boolean | undefined {
+    const rules = this.allowedIn(oid)
+    if (rules instanceof Promise) {
+      // Whoever waits for it finds out again.
+      rules.catch(() => undefined)
+      return undefined
+    }
+    if (typeof rules === 'string') return rules === 'all'
+    const compiled = this.compiledOf(rules)
+    const seen = record === undefined ? this.readAndDecide(oid, compiled) : this.decideBy(oid, record, compiled)
+    if (seen !== undefined) this.keepDecision(oid, seen)
+    return seen
+  }
+
+  /** Missing objects are not seen. */
+  private readAndDecide(oid: Oid, compiled: RulesInUse): boolean | undefined {
+    if (this.reader.isRemote) return undefined
+    if (!compiled.areOfRecord) {
+      const found = this.snapshot.view(objectKey(oid), copied) as Buffer | undefined
+      return found === undefined ? false : this.decideBy(oid, found, compiled)
+    }
+    let seen: boolean | undefined = false
+    this.snapshot.view(objectKey(oid), (lent) => {
+      seen = this.decideBy(oid, lent, compiled)
+    })
+    return seen
+  }
+
+  private decideBy(oid: Oid, record: Bytes, compiled: RulesInUse): boolean | undefined {
+    return this.holdsNow(compiled, this.reader.reader.view(oid, undefined, record))
+  }
+
+  /** The same of one that is lent with its key, for rules that need nothing else; it is not kept. */
+  decideLent(rules: readonly ClassRule[], key: Bytes, record: Bytes): boolean | undefined {
+    if (this.decisionsUnderWay > 0) return undefined
+    const compiled = this.compiledOf(rules)
+    return compiled.areOfRecord ? this.holdsNow(compiled, this.reader.reader.view(undefined, key, record)) : undefined
+  }
+
+  private holdsNow({ rules }: RulesInUse, view: ObjectView): boolean | undefined {
+    if ((++this.decisions & decisionsBetweenChecks) === 0) for (const { context } of rules) context.check()
+    for (const used of rules) {
+      try {
+        if (evaluated(used, view)) return true
+      } catch (error) {
+        if (error !== needsFetch && error !== turnDue) throw error
+        return undefined
+      } finally {
+        used.context.endRow()
+      }
+    }
+    return false
+  }
+
+  private compiledOf(rules: readonly ClassRule[]): RulesInUse {
+    let compiled = this.compiled.get(rules)
+    if (compiled === undefined) {
+      const own = rules.map((rule) => this.access.rules.compile(rule)).filter((rule) => rule !== undefined)
+      compiled = { rules: own.map((rule) => this.inUse(rule)), areOfRecord: own.every((rule) => rule.isOfRecord) }
+      this.compiled.set(rules, compiled)
+    }
+    return compiled
+  }
+
+  private keepDecision(oid: Oid, isSeen: boolean): void {
+    if (this.decided.size >= accessDecisionsKept) this.decided = new Map()
+    this.decided.set(oid, isSeen)
   }
 
   /**
@@ -170,14 +282,24 @@ export class Visibility {
       await before
       await this.decideParts(open, hidden)
     })()
+    this.decisionsUnderWay++
     this.deciding = own.catch(() => undefined)
-    await own
+    try {
+      await own
+    } finally {
+      this.decisionsUnderWay--
+    }
     return hidden
   }
 
   private async decideParts(open: readonly Candidate[], hidden: Set<Oid>): Promise<void> {
     for (let from = 0; from < open.length; from += decidedAtOnce) {
-      await this.decide(open.slice(from, from + decidedAtOnce), hidden)
+      const left = open.slice(from, from + decidedAtOnce).filter((candidate) => {
+        const isSeen = this.known(candidate[0]) ?? this.decideNow(candidate)
+        if (isSeen === false) hidden.add(candidate[0])
+        return isSeen === undefined
+      })
+      if (left.length > 0) await this.decide(left, hidden)
       const pause = this.turn()
       if (pause !== undefined) await pause
     }
@@ -197,7 +319,7 @@ export class Visibility {
         else others.push(candidate)
       }
     }
-    for (const [rules, candidates] of byRules) await this.decideBy(rules, candidates, hidden)
+    for (const [rules, candidates] of byRules) await this.decideAgainst(rules, candidates, hidden)
   }
 
   /** Which objects of its class are seen; `none` where there is no such class. */
@@ -220,7 +342,11 @@ export class Visibility {
     return this.database.containers.classOf(oid, this.snapshot)
   }
 
-  private async decideBy(rules: readonly ClassRule[], open: readonly Candidate[], hidden: Set<Oid>): Promise<void> {
+  private async decideAgainst(
+    rules: readonly ClassRule[],
+    open: readonly Candidate[],
+    hidden: Set<Oid>,
+  ): Promise<void> {
     const candidates = open.filter(([oid]) => !this.isKept(oid, hidden))
     const compiled = rules.map((rule) => this.access.rules.compile(rule)).filter((rule) => rule !== undefined)
     let views = (await this.viewsOf(candidates)).filter((view) => view !== undefined)
@@ -230,9 +356,8 @@ export class Visibility {
       for (const [i, view] of views.entries()) if (results[i] === true) seen.add(view.oid)
       views = views.filter((_view, i) => results[i] !== true)
     }
-    if (this.decided.size + candidates.length > accessDecisionsKept) this.decided = new Map()
     for (const [oid] of candidates) {
-      this.decided.set(oid, seen.has(oid))
+      this.keepDecision(oid, seen.has(oid))
       if (!seen.has(oid)) hidden.add(oid)
     }
   }
@@ -259,17 +384,8 @@ export class Visibility {
 
   private holds(rule: CompiledRule, views: readonly ObjectView[]): Awaitable<boolean[]> {
     if (views.length === 0) return []
-    const { context, evaluation } = this.inUse(rule)
-    return evaluateRows(context, views, (view) => {
-      evaluation.slots[rule.slot] = view
-      try {
-        return rule.evaluate(evaluation) === true
-      } catch (error) {
-        // What cannot be worked out does not hold, and what it was about is not told.
-        if (error instanceof ValueError || (error instanceof AshlarError && error.type === 'QueryError')) return false
-        throw error
-      }
-    })
+    const used = this.inUse(rule)
+    return evaluateRows(used.context, views, (view) => evaluated(used, view))
   }
 
   /** Whether the object is seen where it holds this record, by rules that records alone decide; nothing of it is kept. */
