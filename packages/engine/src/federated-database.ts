@@ -29,6 +29,7 @@ import { IndexBuilds } from './ddl/index-builds.ts'
 import { Recovery } from './ddl/recovery.ts'
 import { type UpgradeOptions, type UpgradeProgress, upgradeObjects } from './ddl/upgrade-objects.ts'
 import { defaultEngineLimits, type EngineLimits } from './limits.ts'
+import { fetchFew, isKnownToBeLarge } from './objects/long-records.ts'
 import { type Dialect, dialectDefault } from './query/language/dialect.ts'
 import { PlanCache } from './query/plan-cache.ts'
 import { newQueryCounts, type QueryCounts } from './query/query-counts.ts'
@@ -153,7 +154,10 @@ class RequestScope implements OperationScope {
       return catalog instanceof Promise ? catalog.then((loaded) => read(snapshot, loaded)) : read(snapshot, catalog)
     }
     if (oid === undefined || store.capabilities.hasSynchronousReads) return withSnapshot(store, readAt, reading)
-    return withSnapshot(store, readAt, { ...reading, prefetchKeys: [catalogVersionKey, objectKey(oid)] })
+    const fetch = (): Awaitable<T> => {
+      return withSnapshot(store, readAt, { ...reading, prefetchKeys: [catalogVersionKey, objectKey(oid)] })
+    }
+    return catalogs.latest !== undefined && isKnownToBeLarge(catalogs.latest, oid) ? fetchFew(fetch) : fetch()
   }
 
   async withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T> {

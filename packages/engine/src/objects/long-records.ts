@@ -1,9 +1,9 @@
 /**
  * Reads of large objects: to check and copy a record of some megabytes takes milliseconds, and as many requests as arrive together would be one
- * long piece of work, and hold as many copies. So one is read at a time, after what has just arrived.
+ * long piece of work, and hold as many copies. So one is read at a time, after what has just arrived; from a store that is elsewhere, a few.
  */
 import type { Catalog } from '../schema/catalog.ts'
-import type { Bytes } from '../store/store.ts'
+import type { Awaitable, Bytes } from '../store/store.ts'
 import { laterTurn } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 
@@ -46,6 +46,40 @@ export function readAlone<T>(read: (copyOf: (record: Bytes) => Buffer) => Promis
   const result = last.then(laterTurn).then(() => read(copyInRoom))
   last = result.then(keepRoom, keepRoom)
   return result
+}
+
+/** From a store that is elsewhere, where nobody waits for another's trip: each holds a record, what is copied of it and its text. */
+const remoteAtOnce = 4
+
+class FewAtOnce {
+  private underWay = 0
+  private readonly waiting: (() => void)[] = []
+
+  /** In the order in which it is asked for. */
+  async run<T>(work: () => Awaitable<T>): Promise<T> {
+    if (this.underWay < remoteAtOnce) this.underWay++
+    else await new Promise<void>((begin) => this.waiting.push(begin))
+    try {
+      return await work()
+    } finally {
+      const next = this.waiting.shift()
+      if (next === undefined) this.underWay--
+      else next()
+    }
+  }
+}
+
+const fetched = new FewAtOnce()
+const written = new FewAtOnce()
+
+/** Whole reads of objects that are known to be large, from a store that is elsewhere: a few at a time. */
+export function fetchFew<T>(read: () => Awaitable<T>): Promise<T> {
+  return fetched.run(read)
+}
+
+/** What is done with large records that have come from there, also within such a read: a few at a time. */
+export function writeFew<T>(write: () => Awaitable<T>): Promise<T> {
+  return written.run(write)
 }
 
 function copyInRoom(record: Bytes): Buffer {

@@ -11,7 +11,7 @@ import type { Awaitable, Bytes, Entry, KeyRange, Snapshot, Store } from '../stor
 import { inTurns } from '../store/time-slice.ts'
 import type { Pieces } from '../types/logical-type.ts'
 import type { Oid } from '../types/oid.ts'
-import { isKnownToBeLarge, noteLongRecord, readAlone } from './long-records.ts'
+import { isKnownToBeLarge, noteLongRecord, readAlone, writeFew } from './long-records.ts'
 import {
   type LinkEntries,
   LinksJson,
@@ -42,25 +42,23 @@ export interface MemorySource {
 
 /** The representation in UTF-8. Throws ObjectNotFound, and LimitExceeded and ServerBusy for an object of very many links. */
 export function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: MemorySource): Awaitable<Buffer> {
-  return isKnownToBeLarge(catalog, oid) && isLocal(source)
+  return isKnownToBeLarge(catalog, oid)
     ? readLarge(snapshot, catalog, oid, source)
     : readAtOnce(snapshot, catalog, oid, source)
 }
 
-/** Nobody waits for another's trip to a store that is elsewhere. */
-function isLocal({ database }: MemorySource): boolean {
-  return database.store.capabilities.hasSynchronousReads
-}
-
 function readLarge(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: MemorySource): Promise<Buffer> {
-  return readAlone(async (copyOf) => {
+  const read = async (copyOf: (lent: Bytes) => Buffer): Promise<Buffer> => {
     const formats = recordFormats(catalog)
     const found = await snapshot.view(objectKey(oid), (lent): SeenRecord => {
       const format = formats.ofShape(shapeNumberOf(lent))
       return { format, record: copyOf(lent), hasLinks: format.linkAttributes.length > 0 }
     })
     return restOf(found, snapshot, oid, source)
-  })
+  }
+  // Nobody waits for another's trip to a store that is elsewhere.
+  const isLocal = source.database.store.capabilities.hasSynchronousReads
+  return isLocal ? readAlone(read) : writeFew(() => read((lent) => Buffer.from(lent)))
 }
 
 function readAtOnce(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: MemorySource): Awaitable<Buffer> {
@@ -70,7 +68,7 @@ function readAtOnce(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: Memo
     const hasLinks = format.linkAttributes.length > 0
     const isLong = isLongRecord(record)
     if (!hasLinks && !isLong) return shortObjectJson(format, oid, record, noLinks)
-    if (isLong && noteLongRecord(catalog, oid, record.length) && isLocal(source)) return large
+    if (isLong && noteLongRecord(catalog, oid, record.length)) return large
     return { format, record: Buffer.from(record), hasLinks }
   })
   if (Buffer.isBuffer(found)) return found
@@ -79,7 +77,7 @@ function readAtOnce(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: Memo
   return found instanceof Promise ? found.then(goOn) : goOn(found)
 }
 
-/** It is to be read again, alone: nothing of it is copied before. */
+/** It is to be read again, alone or beside few: nothing of it is copied before. */
 const large = Symbol('large')
 
 interface SeenRecord {

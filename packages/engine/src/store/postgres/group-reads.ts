@@ -19,7 +19,7 @@ const statementsAtOnce = 2
 export interface KeyReads {
   /**
    * In the order of the keys, as of a point in time that is not before the call: one for all keys, or where the table is distributed one
-   * for each placement. Throws StoreUnavailable.
+   * for each placement. Others may have the same bytes: nobody writes to them. Throws StoreUnavailable.
    */
   read(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]>
 }
@@ -35,7 +35,8 @@ export class GroupReads implements KeyReads {
   private readonly connections: Connections
   private readonly tables: Tables
   private readonly statement: KeysStatement
-  private readonly asked = new ReadBatch()
+  /** Of a large object that many ask for together, each would else have a copy. */
+  private readonly asked = new ReadBatch(true)
   private underWay = 0
   private gathering: NodeJS.Immediate | undefined
 

@@ -21,13 +21,19 @@ export interface KeysOfBatch {
 }
 
 export class ReadBatch {
+  private readonly isShared: boolean
   private waiting: ReadRequest[] = []
+
+  /** `isShared`: several who ask for a key get the same bytes, which nobody writes to. */
+  constructor(isShared = false) {
+    this.isShared = isShared
+  }
 
   get isEmpty(): boolean {
     return this.waiting.length === 0
   }
 
-  /** In the order of the keys; the bytes belong to the caller. */
+  /** In the order of the keys; the bytes belong to the caller, unless they are shared. */
   ask(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
     // What is no key rejects it here: thrown when a statement is put together, it would stay for ever among those that wait.
     return new Promise((resolve, reject) => this.waiting.push({ keys, names: keys.map(nameOf), resolve, reject }))
@@ -43,11 +49,15 @@ export class ReadBatch {
       group.push({ request, places: placesOf(request, places, keys) })
     }
     this.waiting = this.waiting.slice(group.length)
+    const { isShared } = this
     return {
       keys,
       resolve(values) {
         const given = new Set<number>()
-        for (const { request, places } of group) request.resolve(places.map((place) => ownValue(values, place, given)))
+        const valueAt = (place: number): Bytes | undefined => {
+          return isShared ? values[place] : ownValue(values, place, given)
+        }
+        for (const { request, places } of group) request.resolve(places.map(valueAt))
       },
       reject(error) {
         for (const { request } of group) request.reject(error)
