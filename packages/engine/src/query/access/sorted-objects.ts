@@ -2,6 +2,7 @@
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { OrderPlan } from '../evaluate/sort-key.ts'
 import { type OutputRow, objectRowKind } from '../execute/row.ts'
+import { noAggregates } from '../operators/row-operator.ts'
 import { sortRows } from '../operators/sort.ts'
 import type { ObjectScan } from './object-scan.ts'
 
@@ -14,12 +15,10 @@ export async function* sortedObjects(
 ): AsyncGenerator<ObjectView[]> {
   const kind = objectRowKind(filter.slot)
   const sort = { wanted, operator: source }
-  for await (const rows of sortRows(asOutput(batches), order, sort, kind, evaluation, context)) {
+  for await (const rows of sortRows(asOutput(batches), order, sort, { kind, evaluation, context })) {
     yield rows.flatMap(({ row }) => row ?? [])
   }
 }
-
-const noAggregates: readonly unknown[] = []
 
 async function* asOutput(batches: AsyncIterable<ObjectView[]>): AsyncGenerator<OutputRow<ObjectView>[]> {
   for await (const views of batches) yield views.map((row) => ({ row, aggregates: noAggregates }))

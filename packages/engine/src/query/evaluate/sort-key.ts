@@ -1,5 +1,8 @@
 /** The order of rows as bytes: those of ORDER BY are compared as index keys are. */
+
+import type { ByteWriter } from '../../bytes/byte-writer.ts'
 import { KeyWriter } from '../../bytes/key-writer.ts'
+
 import type { BoundOrderItem } from '../bind/bound.ts'
 import { LongWork, type Pieces } from '../functions/work.ts'
 import { isText } from '../values/value-type.ts'
@@ -68,12 +71,47 @@ function* longTextKey(text: string, isDescending: boolean): Pieces & Generator<n
 
 /** Nulls last where it ascends, first where it descends: a descending part has all its bytes turned. */
 export function sortKey(orderBy: readonly OrderPlan[], evaluation: EvaluationContext): Buffer {
-  const values = orderBy.map(({ evaluate }) => evaluate(evaluation))
+  const key = writeSortKey(orderBy, evaluation)
+  return Buffer.isBuffer(key) ? key : key.taken()
+}
+
+/** Undefined unless it is less than `bound`. */
+export function sortKeyBelow(
+  orderBy: readonly OrderPlan[],
+  evaluation: EvaluationContext,
+  bound: Buffer | undefined,
+): Buffer | undefined {
+  const key = writeSortKey(orderBy, evaluation)
+  if (Buffer.isBuffer(key)) return bound === undefined || Buffer.compare(key, bound) < 0 ? key : undefined
+  return bound === undefined || isBefore(key, bound) ? key.taken() : undefined
+}
+
+/** Most keys differ in a byte that is found sooner than a call into native code is made. */
+const comparedHereMax = 16
+
+function isBefore({ bytes, length }: ByteWriter, bound: Buffer): boolean {
+  const count = Math.min(length, bound.length, comparedHereMax)
+  for (let at = 0; at < count; at++) {
+    const difference = (bytes[at] as number) - (bound[at] as number)
+    if (difference !== 0) return difference < 0
+  }
+  return bytes.compare(bound, count, bound.length, count, length) < 0
+}
+
+/** In a writer until the next key is begun, or, of one long text, in bytes of its own. */
+function writeSortKey(orderBy: readonly OrderPlan[], evaluation: EvaluationContext): ByteWriter | Buffer {
+  const values: unknown[] = []
+  // All of them first: what an expression evaluates may write keys too, or may have to wait.
+  for (let i = 0; i < orderBy.length; i++) values.push(orderBy[i]?.evaluate(evaluation))
   const [first] = values
   if (first instanceof LongKey && values.length === 1) return first.bytes
-  for (const value of values) if (!(value instanceof LongKey)) evaluation.memory.chargeRow(valueBytes(value))
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]
+    if (!(value instanceof LongKey)) evaluation.memory.chargeRow(valueBytes(value))
+  }
   const writer = beginKey()
-  for (const [i, { write, isDescending }] of orderBy.entries()) {
+  for (let i = 0; i < values.length; i++) {
+    const { write, isDescending } = orderBy[i] as OrderPlan
     const start = writer.to.length
     const value = values[i]
     if (value instanceof LongKey) {
@@ -81,10 +119,9 @@ export function sortKey(orderBy: readonly OrderPlan[], evaluation: EvaluationCon
       continue
     }
     write(value, writer)
-    if (!isDescending) continue
-    turnBytes(writer.to.bytes, start, writer.to.length)
+    if (isDescending) turnBytes(writer.to.bytes, start, writer.to.length)
   }
-  return writer.to.taken()
+  return writer.to
 }
 
 /** Where there are many, four at a time. */

@@ -11,7 +11,7 @@ import { planLimit } from './limit.ts'
 import type { Planning } from './planning.ts'
 import { type Projections, planProjections, returned } from './project.ts'
 import { planRowLimits, type RowLimits } from './row-limits.ts'
-import type { Flow, Pipeline, PlanOperator, RowOperator } from './row-operator.ts'
+import { type Flow, noAggregates, type Pipeline, type PlanOperator, type RowOperator } from './row-operator.ts'
 import { planSort } from './sort.ts'
 import { planWindows } from './window.ts'
 
@@ -72,8 +72,6 @@ export async function runOperators<R>(
   for (const operator of operators) pipeline = await operator.run(pipeline, flow)
   return pipeline
 }
-
-const noAggregates: readonly unknown[] = []
 
 async function* asOutput<R>(batches: RowBatches<R>): AsyncGenerator<readonly OutputRow<R>[]> {
   for await (const rows of batches) yield rows.map((row) => ({ row, aggregates: noAggregates }))

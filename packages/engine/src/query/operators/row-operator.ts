@@ -22,7 +22,7 @@ export interface Pipeline<R> {
   readonly operator: ExplainNode
   /** The rows of the source, for the first operator: either these or `rows` are taken. */
   readonly source: RowBatches<R>
-  /** The same lent one by one, where the source can do that. */
+  /** The same lent one by one, where the source can do that; undefined behind the first operator. */
   readonly lent?: LendRows<R> | undefined
   /** The rows come in the order asked for. */
   readonly isOrdered: boolean
@@ -43,7 +43,7 @@ export function pipeline<R>(
   input: Pipeline<R>,
   context: StatementContext,
 ): Pipeline<R> {
-  return { ...input, rows: context.measured(counted(rows, operator), operator), operator }
+  return { ...input, lent: undefined, rows: context.measured(counted(rows, operator), operator), operator }
 }
 
 /** The rows as they come; the operator knows how many. */
@@ -56,6 +56,9 @@ export async function* counted<T>(
     yield rows
   }
 }
+
+/** Of rows that are no groups. */
+export const noAggregates: readonly unknown[] = []
 
 const batchRows = 256
 

@@ -1,18 +1,20 @@
 /** ORDER BY: all rows, or only the first of them where so many are taken. */
-import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
-import { type OrderPlan, planOrder, sortKey } from '../evaluate/sort-key.ts'
+import { isOfRecord } from '../bind/of-record.ts'
+import { type OrderPlan, planOrder, sortKeyBelow } from '../evaluate/sort-key.ts'
 import { evaluateWhile } from '../execute/evaluate-rows.ts'
-import { enterOutput, type OutputRow, type RowKind } from '../execute/row.ts'
-import type { StatementContext } from '../execute/statement-context.ts'
+import type { LendRows, RowTaker } from '../execute/lent-rows.ts'
+import { enterOutput, type OutputRow } from '../execute/row.ts'
 import { type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
+import { turnDue } from '../functions/work.ts'
 import { rowsWanted } from './row-limits.ts'
-import { type PlanOperator, pipeline } from './row-operator.ts'
-import { SortedRows } from './sorted-rows.ts'
+import { type Flow, noAggregates, type PlanOperator, pipeline } from './row-operator.ts'
+import { type KeyedRow, SortedRows } from './sorted-rows.ts'
 
 export const planSort: PlanOperator = ({ orderBy }, planning) => {
   const [first, last] = [orderBy[0]?.expression, orderBy.at(-1)]
   if (first === undefined || last === undefined) return undefined
   const order = planOrder(orderBy, planning.compiler)
+  const isOfRecords = orderBy.every(({ expression }) => isOfRecord(expression))
   const by = `${planning.text.slice(first.start, last.expression.end)}${last.isDescending ? ' DESC' : ''}`
   return {
     async run(input, { limits, kind, evaluation, context }) {
@@ -20,7 +22,8 @@ export const planSort: PlanOperator = ({ orderBy }, planning) => {
       const wanted = await rowsWanted(limits, evaluation, context)
       const details = { by, ...(wanted === undefined ? {} : { first: wanted }) }
       const operator = rowOperatorPlan('sort', details, [input.operator])
-      const sorted = sortRows(input.rows, order, { wanted, operator }, kind, evaluation, context)
+      const lent = isOfRecords ? input.lent : undefined
+      const sorted = sortRows(lent ?? input.rows, order, { wanted, operator }, { kind, evaluation, context })
       return pipeline(sorted, operator, input, context)
     },
   }
@@ -33,40 +36,86 @@ interface Sort {
   readonly operator: ExplainNode | undefined
 }
 
-/** Equal rows stay in the order they came in. */
+type SortFlow<R> = Pick<Flow<R>, 'kind' | 'evaluation' | 'context'>
+
+/** Equal rows stay in the order they came in. `rows`: lent, where the order is that of their records alone. */
 export async function* sortRows<R>(
-  batches: AsyncIterable<readonly OutputRow<R>[]>,
+  rows: AsyncIterable<readonly OutputRow<R>[]> | LendRows<R>,
   orderBy: readonly OrderPlan[],
   { wanted, operator }: Sort,
-  kind: RowKind<R>,
-  evaluation: EvaluationContext,
-  context: StatementContext,
+  flow: SortFlow<R>,
 ): AsyncGenerator<readonly OutputRow<R>[]> {
-  const sorted = new SortedRows(kind, context, operator, { wanted })
-  const isFull = (): boolean => sorted.isFull
+  const sorted = new SortedRows(flow.kind, flow.context, operator, { wanted })
+  const sorter = new Sorter(sorted, orderBy, flow)
   try {
-    for await (const rows of batches) {
-      for (let rest = rows; rest.length > 0; ) {
-        const evaluated = evaluateWhile(
-          context,
-          rest,
-          isFull,
-          (row) => {
-            enterOutput(row, kind, evaluation)
-            return sorted.keyed(sortKey(orderBy, evaluation), row)
-          },
-          (made) => sorted.drop(made),
-        )
-        const taken = evaluated instanceof Promise ? await evaluated : evaluated
-        for (const one of taken) sorted.push(one)
-        rest = taken.length === rest.length ? [] : rest.slice(taken.length)
-        await sorted.settle()
-      }
-      const pause = context.yieldIfDue()
-      if (pause !== undefined) await pause
-    }
+    if (typeof rows === 'function') {
+      await rows(sorter)
+      await sorted.settle()
+    } else for await (const batch of rows) await sorter.takeAll(batch)
     yield* sorted.sorted()
   } finally {
     await sorted.close()
   }
+}
+
+/** Keys of rows of which so many are before them that they are not kept. */
+const tooLate = {}
+
+class Sorter<R> implements RowTaker<R> {
+  private readonly sorted: SortedRows<R>
+  private readonly orderBy: readonly OrderPlan[]
+  private readonly flow: SortFlow<R>
+
+  constructor(sorted: SortedRows<R>, orderBy: readonly OrderPlan[], flow: SortFlow<R>) {
+    this.sorted = sorted
+    this.orderBy = orderBy
+    this.flow = flow
+  }
+
+  take(row: R): boolean {
+    const { sorted, orderBy } = this
+    const { kind, evaluation } = this.flow
+    if (sorted.isUnsettled) return false
+    kind.enter(evaluation, row)
+    let key: Buffer | undefined
+    try {
+      key = sortKeyBelow(orderBy, evaluation, sorted.worst)
+    } catch (error) {
+      if (error !== turnDue) throw error
+      return false
+    }
+    if (key !== undefined) sorted.push(sorted.keyed(key, { row: kind.kept(row), aggregates: noAggregates }))
+    return true
+  }
+
+  async takeLater(row: R): Promise<void> {
+    await this.sorted.settle()
+    await this.takeAll([{ row, aggregates: noAggregates }])
+  }
+
+  async takeAll(rows: readonly OutputRow<R>[]): Promise<void> {
+    const { sorted, orderBy } = this
+    const { kind, evaluation, context } = this.flow
+    const evaluate = (row: OutputRow<R>): KeyedRow<R> | typeof tooLate => {
+      enterOutput(row, kind, evaluation)
+      const key = sortKeyBelow(orderBy, evaluation, sorted.worst)
+      return key === undefined ? tooLate : sorted.keyed(key, row)
+    }
+    const drop = (made: KeyedRow<R> | typeof tooLate): void => {
+      if (isKeyed(made)) sorted.drop(made)
+    }
+    for (let rest = rows; rest.length > 0; ) {
+      const evaluated = evaluateWhile(context, rest, () => sorted.isFull, evaluate, drop)
+      const taken = evaluated instanceof Promise ? await evaluated : evaluated
+      for (const one of taken) if (isKeyed(one)) sorted.push(one)
+      rest = taken.length === rest.length ? [] : rest.slice(taken.length)
+      await sorted.settle()
+    }
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
+}
+
+function isKeyed<R>(made: KeyedRow<R> | typeof tooLate): made is KeyedRow<R> {
+  return made !== tooLate
 }

@@ -61,6 +61,7 @@ export class SortedRows<R> {
   private heldRows = 0
   private added = 0
   private runs: SortedRuns | undefined
+  private bound: Buffer | undefined
   private readonly codec = new ValueCodec()
 
   /** `operator`: is told what goes to disk. */
@@ -83,6 +84,16 @@ export class SortedRows<R> {
     const { bytes, kept, pending, heldRows, wanted = Number.POSITIVE_INFINITY } = this
     const rows = Math.min(kept.length + pending, wanted)
     return this.context.isSpillDue(rows, bytes, rows - heldRows)
+  }
+
+  /** `settle` has something to do. */
+  get isUnsettled(): boolean {
+    return this.isFull || this.isTrimDue
+  }
+
+  /** As many rows as are wanted have keys up to this one: no later row counts whose key is not less. */
+  get worst(): Buffer | undefined {
+    return this.bound
   }
 
   get isOnDisk(): boolean {
@@ -131,18 +142,10 @@ export class SortedRows<R> {
 
   /** Between batches: counts rows, drops those that are not among the first that are wanted, and writes what memory is not to hold. */
   async settle(): Promise<void> {
-    const { kept, wanted } = this
-    const addedBytes = this.bytes - this.trimmedBytes
-    if (
-      wanted !== undefined &&
-      kept.length > wanted &&
-      (kept.length - wanted > spareRows(wanted) || addedBytes > spareBytes || this.isFull)
-    ) {
-      await this.trim()
-    }
+    if (this.isTrimDue) await this.trim()
     if (this.isFull) await this.spill()
     // What will be dropped again does not count.
-    const grown = Math.min(this.kept.length, wanted ?? this.kept.length) - this.heldRows
+    const grown = Math.min(this.kept.length, this.wanted ?? this.kept.length) - this.heldRows
     if (grown > 0) this.context.holdRows(grown)
     this.heldRows += Math.max(0, grown)
   }
@@ -228,11 +231,19 @@ export class SortedRows<R> {
     return rows
   }
 
+  private get isTrimDue(): boolean {
+    const { kept, wanted } = this
+    if (wanted === undefined || kept.length <= wanted) return false
+    const addedBytes = this.bytes - this.trimmedBytes
+    return kept.length - wanted > spareRows(wanted) || addedBytes > spareBytes || this.isFull
+  }
+
   /** Sorts what is held; what is not among the first that are wanted is let go of. */
   private async trim(): Promise<void> {
     const { context, wanted } = this
     const sorted = await sortInTurns(this.kept, byKey, () => context.yieldIfDue(), keyBytes)
     this.kept = wanted === undefined || sorted.length <= wanted ? sorted : sorted.slice(0, wanted)
+    if (wanted !== undefined && this.kept.length === wanted) this.bound = this.kept.at(-1)?.key
     if (this.kept.length < sorted.length) {
       let bytes = 0
       for (const one of this.kept) bytes += one.bytes

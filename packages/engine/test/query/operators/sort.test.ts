@@ -41,4 +41,31 @@ describe('ORDER BY', () => {
     expect(await by('title DESC, count')).toEqual(ascending.toReversed())
     expect(await by('LENGTH(title), title DESC')).toEqual([3, 0, 6, 5, 4, 2, 1, 8, 7].map((count) => [count, true]))
   })
+
+  const numbers = [
+    `UPDATE SCHEMA { CREATE CLASS Count {n: Integer, m: Integer, of: Reference{Referenced: Count}}
+      CREATE CLASS Prime SUPERCLASS Count {p: Integer} }`,
+  ]
+
+  queryTest('the first rows are those of all, equal ones in the order they come in', numbers, async (db) => {
+    const values = Array.from({ length: 6_000 }, (_, i) => ({ n: (i * 7_919) % 503, m: i % 11 === 0 ? null : i % 7 }))
+    await db.fd.createObjects(values.map((attributes, i) => ({ class: i % 3 === 0 ? 'Prime' : 'Count', attributes })))
+    for (const order of ['n', 'n DESC', 'm, n', 'm DESC, n DESC', 'n % 5', 'n + m DESC', 'of.n, n']) {
+      const all = await db.rows(`FROM Count ORDER BY ${order} RETURN $$ID AS id, n, m`)
+      expect(all).toHaveLength(values.length)
+      for (const [skip, take] of [
+        [0, 10],
+        [0, 1],
+        [700, 900],
+        [5_990, 20],
+      ] as const) {
+        const some = await db.rows(`FROM Count ORDER BY ${order} SKIP ${skip} TAKE ${take} RETURN $$ID AS id, n, m`)
+        expect(some, order).toEqual(all.slice(skip, skip + take))
+      }
+      expect(await db.rows(`FROM Count ORDER BY ${order} TAKE 0 RETURN n`)).toEqual([])
+    }
+    const byN = await db.rows('FROM Count ORDER BY n, m TAKE 4000 RETURN n, m')
+    const plain = values.toSorted((one, other) => one.n - other.n || (one.m ?? 9) - (other.m ?? 9))
+    expect(byN).toEqual(plain.slice(0, 4_000))
+  })
 })
