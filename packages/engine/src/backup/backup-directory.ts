@@ -56,7 +56,10 @@ export interface BackupPlace {
 export async function backupPlace(path: string): Promise<BackupPlace> {
   const absolute = resolve(path)
   const suffix = [manifestSuffix, entriesSuffix].find((one) => absolute.endsWith(one))
-  const isDirectory = existsSync(absolute) && (await stat(absolute)).isDirectory()
+  const isThere = existsSync(absolute)
+  const isDirectory = isThere && (await stat(absolute)).isDirectory()
+  if (suffix === undefined && isThere && !isDirectory)
+    throw new Error(`${absolute} is a file; name a directory of backups, or a file of one of them (${entriesSuffix}).`)
   if (suffix === undefined || isDirectory) return { directory: absolute, name: undefined }
   return { directory: dirname(absolute), name: basename(absolute, suffix) }
 }

@@ -55,7 +55,11 @@ export function addRestoreCommand(program: Command): void {
       'Restore a backup (a directory of backups, or a single file) into an empty store, lmdb:<dir> or postgres://<host>/<database>. ' +
         'If interrupted, run the same command again to resume. The store cannot be opened until the restore is complete.',
     )
-    .option('--until <moment>', 'point-in-time restore: up to a time with its zone, or a position of the change log')
+    .option(
+      '--until <moment>',
+      'point-in-time restore: up to a time with its zone, or a position of the change log',
+      momentOf,
+    )
     .option('--check', 'restore nothing: only read the backups and check that they are intact')
     .addOption(new Option('--json', 'print the result as JSON'))
     .addOption(new Option('-q, --quiet', 'print nothing unless there is a problem'))
@@ -65,6 +69,14 @@ export function addRestoreCommand(program: Command): void {
       const address = store as string
       return inChild(guardedRestore([address]), (signal) => restore(path, address, options, signal))
     })
+}
+
+/** As the engine reads it. */
+function momentOf(text: string): string {
+  if (/^\d+-\d+$/.test(text) || (/(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text)))) return text
+  throw new InvalidArgumentError(
+    `It is a time with its zone, such as 2026-11-23T08:30:00Z, or a position of the change log, not '${text.slice(0, 100)}'.`,
+  )
 }
 
 function durationOf(text: string): number {

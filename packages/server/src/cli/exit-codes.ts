@@ -18,7 +18,7 @@ export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> 
   done: 'success',
   failed: 'internal error of the server, or a problem of this machine',
   usage: 'invalid command line, profile or configuration file; nothing was sent',
-  notFound: 'not found (404)',
+  notFound: 'not found, or no longer kept (404, 410)',
   refused: 'not authenticated, or not permitted (401, 403)',
   conflict: 'conflict with stored data, or with a concurrent change (409, 412)',
   unavailable:
@@ -34,6 +34,7 @@ const ofStatus: Readonly<Record<number, number>> = {
   403: exitCodes.refused,
   404: exitCodes.notFound,
   409: exitCodes.conflict,
+  410: exitCodes.notFound,
   412: exitCodes.conflict,
   413: exitCodes.invalid,
   415: exitCodes.invalid,

@@ -2,6 +2,7 @@
 import { AshlarRequestError } from '@ashlar/client'
 import { CommandError } from './command-error.ts'
 import { exitCodeOfStatus, exitCodes } from './exit-codes.ts'
+import { ConnectionLost } from './http-fetch.ts'
 import { printable } from './table.ts'
 
 /** `text`: what was sent as a query, for the place of its fault. */
@@ -23,6 +24,7 @@ export function failureText(error: unknown, { isJson, text }: FailureOptions, na
 
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommandError) return error.exitCode
+  if (error instanceof ConnectionLost) return exitCodes.unavailable
   return error instanceof AshlarRequestError ? exitCodeOfStatus(error.status) : exitCodes.failed
 }
 

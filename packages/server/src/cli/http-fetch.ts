@@ -15,7 +15,10 @@ export interface HttpFetchOptions {
   readonly signal: AbortSignal | undefined
 }
 
-/** Throws CommandError where the server cannot be reached or is not trusted, a TypeError where a connection is lost. */
+/** To the client, what `fetch` throws. */
+export class ConnectionLost extends TypeError {}
+
+/** Throws CommandError where the server cannot be reached or is not trusted, ConnectionLost. */
 export function httpFetch({ ca, signal }: HttpFetchOptions): Fetch {
   const agent = new Agent({ keepAlive: true })
   const secureAgent = new SecureAgent({ keepAlive: true, ...(ca !== undefined && { ca }) })
@@ -102,7 +105,7 @@ function noAshlar({ statusCode }: IncomingMessage, { origin }: URL): CommandErro
 
 function rethrowLost(error: NodeJS.ErrnoException): never {
   if (error.code === 'ABORT_ERR') throw error
-  throw new TypeError(`The connection was lost amid the reply: ${error.message}`, { cause: error })
+  throw new ConnectionLost(`The connection was lost amid the reply: ${error.message}`, { cause: error })
 }
 
 /** Codes of errors before anything is sent: to send again at once would not help. */
@@ -132,5 +135,5 @@ function failureOf(error: NodeJS.ErrnoException, { origin, protocol, hostname }:
       `${origin} does not answer by ${protocol.slice(0, -1).toUpperCase()}: check --url.`,
     )
   }
-  return new TypeError(`The connection to ${origin} was lost: ${error.message}`, { cause: error })
+  return new ConnectionLost(`The connection to ${origin} was lost: ${error.message}`, { cause: error })
 }

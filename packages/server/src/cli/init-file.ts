@@ -5,6 +5,7 @@ import { configFromJson } from '../config/config-file.ts'
 import { defaultText, nowhere, type Setting, settings } from '../config/settings.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
+import { unwritable } from './unwritable.ts'
 
 export interface InitOptions {
   readonly port?: string
@@ -32,9 +33,9 @@ export async function writeInitFile(file: string, options: InitOptions): Promise
   try {
     writeFileSync(file, text, { flag: options.force === true ? 'w' : 'wx' })
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') throw new CommandError(exitCodes.conflict, `${file} already exists; --force overwrites it.`)
-    throw new CommandError(exitCodes.failed, `${file} cannot be written: ${message}`)
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST')
+      throw new CommandError(exitCodes.conflict, `${file} already exists; --force overwrites it.`)
+    throw unwritable(file, error)
   }
   process.stdout.write(`Wrote ${file}. Start the server by: ashlar serve --config ${file}\n`)
 }

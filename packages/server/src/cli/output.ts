@@ -1,13 +1,13 @@
 /** Where the result of a command goes: standard output or a file, which is there once it is complete, or not at all. */
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { createWriteStream, renameSync, rmSync } from 'node:fs'
+import { createWriteStream, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import type { WriteStream as Terminal } from 'node:tty'
 import { styleText } from 'node:util'
-import { CommandError } from './command-error.ts'
 import { stringifyExactly } from './exact-json.ts'
-import { exitCodes } from './exit-codes.ts'
 import { TableLayout, type TableOptions } from './table.ts'
+import { unwritable } from './unwritable.ts'
 
 export interface OutputOptions {
   readonly json?: boolean
@@ -29,15 +29,16 @@ export class Output {
   private readonly stream: Writable
   private failure: NodeJS.ErrnoException | undefined
 
+  /** A file is opened at once: where that fails, nothing has been done yet. Throws CommandError. */
   constructor({ json = false, quiet = false, output = '-', isPrivate = false }: OutputOptions) {
     this.isJson = json
     this.isQuiet = quiet
     this.file = output === '-' ? undefined : output
-    this.partial = this.file && `${this.file}.${process.pid}.partial`
+    this.partial = this.file && `${this.file}.${randomBytes(6).toString('hex')}.partial`
     this.stream =
-      this.partial === undefined
+      this.file === undefined || this.partial === undefined
         ? process.stdout
-        : createWriteStream(this.partial, { flags: 'wx', mode: isPrivate ? 0o600 : 0o666 })
+        : streamTo(this.file, this.partial, isPrivate ? 0o600 : 0o666)
     this.stream.on('error', (error) => {
       this.failure = error
     })
@@ -100,7 +101,11 @@ export class Output {
     this.stream.end()
     if (!this.stream.closed) await once(this.stream, 'close').catch(() => undefined)
     this.check()
-    renameSync(this.partial, this.file)
+    try {
+      renameSync(this.partial, this.file)
+    } catch (error) {
+      throw unwritable(this.file, error)
+    }
   }
 
   /** The command has failed: what there is of a file goes. */
@@ -108,13 +113,23 @@ export class Output {
     if (this.partial === undefined) return
     this.stream.destroy()
     if (!this.stream.closed) await once(this.stream, 'close').catch(() => undefined)
-    if (this.failure?.syscall !== 'open') rmSync(this.partial, { force: true })
+    rmSync(this.partial, { force: true })
   }
 
   private check(): void {
     if (this.failure === undefined) return
     if (this.failure.code === 'EPIPE') throw new ReaderGone()
-    const place = this.file ?? 'standard output'
-    throw new CommandError(exitCodes.failed, `Cannot write ${place}: ${this.failure.message}`)
+    throw unwritable(this.file ?? 'Standard output', this.failure)
+  }
+}
+
+/** Throws CommandError. */
+function streamTo(file: string, partial: string, mode: number): Writable {
+  try {
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true)
+      throw Object.assign(new Error(), { code: 'EISDIR' })
+    return createWriteStream(partial, { fd: openSync(partial, 'wx', mode) })
+  } catch (error) {
+    throw unwritable(file, error)
   }
 }

@@ -14,7 +14,9 @@ export function addUserCommand(program: Command): void {
       collect,
     )
     .option('--password-file <file>', passwordHelp)
-    .option('--no-password', 'create a user who cannot sign in and only has tokens')
+    .addOption(
+      new Option('--no-password', 'create a user who cannot sign in and only has tokens').conflicts('passwordFile'),
+    )
   add(users, 'list', 'List the users.', 'listUsers')
   add(users, 'password <name>', 'Change the password of a user and end the sessions.', 'setPassword').option(
     '--password-file <file>',

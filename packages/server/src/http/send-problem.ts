@@ -74,6 +74,8 @@ function problemOf(error: unknown, request: FastifyRequest): Problem {
     const problem = problemOf(error.cause, request)
     return { ...problem, message: `Line ${error.line}: ${problem.message}`, line: error.line }
   }
+  // No fault of ours, and there is nobody to read it.
+  if (error instanceof ClientDisconnected) return makeProblem('SystemError', error.message)
   const known = fromFastify(error as FastifyError, request)
   if (known !== undefined) return known
   const id = randomUUID()

@@ -5,6 +5,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, vi } from 'vitest'
 import type { Limits } from '../../src/limits.ts'
+import { LogLines } from '../unit/log-lines.ts'
 import { ask, openSecure } from '../unit/open-secure.ts'
 import { defineGadget, type OpenServer, openServer } from '../unit/open-server.ts'
 import { rule } from './rule.ts'
@@ -138,4 +139,23 @@ rule(['2.2.24', '9.5.3'], 'a stream that is reset leaves what was acknowledged, 
   await vi.waitFor(async () => expect(await statements(secure)).toEqual([]))
   expect(await count(secure)).toBe(1)
   expect((await ask(session, 'GET', '/v1')).status).toBe(200)
+})
+
+rule('2.2.24', 'a client that goes away amid its load is no failure of the server', async () => {
+  const log = new LogLines()
+  const { app } = await openServer({ onLog: log.take })
+  await defineGadget(app)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  socket.write('POST /v1/object HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n')
+  const line = gadget('first')
+  socket.write(`Transfer-Encoding: chunked\r\n\r\n${line.length.toString(16)}\r\n${line}\r\n`)
+  let told = ''
+  while (!told.includes('__identifier__')) told += String((await once(socket, 'data'))[0])
+  log.all.length = 0
+  socket.destroy()
+  expect(await log.withMessage('request')).toMatchObject({ url: '/v1/object', aborted: true })
+  for (let turn = 0; turn < 10; turn++) await delay(1)
+  expect(log.all.map(({ level, msg }) => [level, msg])).toEqual([[30, 'request']])
 })

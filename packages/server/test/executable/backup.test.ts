@@ -98,7 +98,7 @@ describe('ashlar backup and ashlar restore', () => {
         [['restore', 'empty'], 2, "Missing required argument 'store' (not needed with --check)."],
         [['restore', 'empty', 'lmdb:made'], 1, 'There is no backup in '],
         [['restore', 'nowhere', '--check'], 1, 'There is no backup in '],
-        [['restore', 'empty', 'lmdb:made', '--until', 'noon'], 1, '--until is a time with its time zone'],
+        [['restore', 'empty', 'lmdb:made', '--until', 'noon'], 2, 'It is a time with its zone'],
         [['restore', 'one.json', 'lmdb:made'], 1, 'There is no backup one in '],
       ]
       for (const [words, code, sentence] of refusals) {

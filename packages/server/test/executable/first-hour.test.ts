@@ -73,7 +73,8 @@ describe('ashlar demo', () => {
     await expect.poll(() => said).toMatch(/7,674 objects of the federated database demo\.\nTry:\n/)
     expect(await counted(await second.url)).toEqual([308, 2_000, 5_366])
     second.child.kill('SIGTERM')
-    expect(await second.ended).toMatchObject({ code: 0, stderr: '' })
+    // Where it takes long, it tells how far it is.
+    expect(await second.ended).toMatchObject({ code: 0, stderr: expect.not.stringContaining('ashlar: ') })
 
     const other = start(['serve', '--port', '0', '--fd', 'demo', '--data', 'other'], {}, directory)
     await new AshlarClient({ baseUrl: await other.url }).createClasses([

@@ -3,13 +3,14 @@
  * the target gets what is known to be whole, or nothing.
  */
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type CopyReport, copyStore, FederatedDatabase, openStore } from '@ashlar/engine'
 import { closeToOthers } from '../../security/close-to-others.ts'
 import { parseExactly } from '../exact-json.ts'
+import { makeFolders } from '../unwritable.ts'
 import { type ArchiveHead, archiveParts, type Counted, checkArchive, type Json } from './read-archive.ts'
 
 export type ArchiveStep = 'checking' | 'reading' | 'creating' | 'filling' | 'comparing' | 'verifying' | 'copying'
@@ -45,7 +46,7 @@ function scratchBase(to: string): string {
 function removeAbandoned(to: string): void {
   const base = scratchBase(to)
   const directory = dirname(base)
-  mkdirSync(directory, { recursive: true })
+  makeFolders(directory)
   for (const name of readdirSync(directory)) {
     const pid = name.startsWith(basename(base)) ? name.slice(basename(base).length) : ''
     if (/^\d+$/.test(pid) && !isAlive(Number(pid))) rmSync(join(directory, name), { recursive: true, force: true })

@@ -2,7 +2,10 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { createGunzip } from 'node:zlib'
+import { unreadableFile } from '../../config/unreadable-file.ts'
 import { archiveFileBytesMax } from '../../limits.ts'
+import { CommandError } from '../command-error.ts'
+import { exitCodes } from '../exit-codes.ts'
 import { type TarFile, tarFiles } from './tar-files.ts'
 
 export type Json = Readonly<Record<string, unknown>>
@@ -84,7 +87,11 @@ async function* filesOf(path: string, { signal, onRead }: ArchiveReading): Async
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code?.startsWith('Z_') === true) throw damaged(path, `gzip says: ${message}`)
-    if (code !== undefined) throw new Error(`The file ${path} cannot be read: ${message}`, { cause: error })
+    if (code !== undefined)
+      throw new CommandError(
+        exitCodes.usage,
+        `The file ${path} cannot be read: ${unreadableFile(error as NodeJS.ErrnoException)}.`,
+      )
     throw error
   } finally {
     source.destroy()

@@ -1,6 +1,6 @@
 /** `ashlar import`: records of a file become objects, by the bulk loads of the server. */
 
-import { statSync } from 'node:fs'
+import { existsSync, realpathSync, statSync } from 'node:fs'
 import { type AshlarClient, AshlarRequestError, type AttributeDefinition, type ClassDescription } from '@ashlar/client'
 import { type CommandContext, parseInput, readInputFile } from '../command-context.ts'
 import { CommandError } from '../command-error.ts'
@@ -34,6 +34,7 @@ const sampledRecords = 1_000
 const shownRecords = 3
 export async function importFile(context: CommandContext, [file]: readonly [string], options: Options): Promise<void> {
   const skip = skipOf(options.skip)
+  for (const read of [file, options.mapping]) refuseOverwriting(read, options.rejects)
   if (/\.tar(\.gz)?$|\.tgz$/i.test(file)) {
     const how = `ashlar copy archive:${file} <store>`
     throw new CommandError(exitCodes.usage, `${file} is an archive: it goes into an empty store, by ${how}.`)
@@ -47,10 +48,10 @@ export async function importFile(context: CommandContext, [file]: readonly [stri
   const { client, output } = context
   const form = { columns, delimiter: delimiterOf(options.delimiter) }
   const source = await openRecords(file, format, form, context.signal)
-  const { sample, all } = await sampled(source.records)
+  const { sample, all, count } = await sampled(source.records)
   checkColumns(mapping, source, sample)
   const known = await attributesOf(client, options.class)
-  if (options.upsertOn !== undefined) await client.getIndex(options.upsertOn)
+  if (options.upsertOn !== undefined) await checkKey(client, options.upsertOn, options.class, known !== undefined)
   const references = await References.open(client, mapping, async (name) => (await attributesOf(client, name)) ?? [])
   const made = known === undefined ? inferredClasses(options.class, sample, source, { mapping, references }) : undefined
   const attributes = known ?? made?.at(-1)?.attributes ?? []
@@ -77,6 +78,11 @@ export async function importFile(context: CommandContext, [file]: readonly [stri
     },
     all,
   )
+  if (count() < skip)
+    throw new CommandError(
+      exitCodes.usage,
+      `--skip ${skip} is more than the ${numberText(count())} records of the file.`,
+    )
   const where = told.rejected === 0 ? '' : ` (see ${options.rejects})`
   await output.result(told, () => [
     `${numberText(told.created)} created, ${numberText(told.updated)} updated, ${numberText(told.rejected)} rejected${where}.`,
@@ -86,6 +92,24 @@ export async function importFile(context: CommandContext, [file]: readonly [stri
 function skipOf(word = '0'): number {
   if (/^\d{1,15}$/.test(word)) return Number(word)
   throw new CommandError(exitCodes.usage, `--skip is a number of records, not ${word}.`)
+}
+
+function refuseOverwriting(read: string | undefined, rejects: string | undefined): void {
+  if (read === undefined || rejects === undefined || !existsSync(read) || !existsSync(rejects)) return
+  if (realpathSync(read) !== realpathSync(rejects)) return
+  throw new CommandError(exitCodes.usage, `--rejects ${rejects} would overwrite the file that is read.`)
+}
+
+/** Of an index that is to tell which object is meant. What the server alone knows it refuses itself. Throws CommandError, AshlarRequestError. */
+async function checkKey(client: AshlarClient, name: string, className: string, isThere: boolean): Promise<void> {
+  const { isUnique, indexedClass } = await client.getIndex(name)
+  const advice = '--upsert-on takes a unique index of the class, or of one above it.'
+  if (!isUnique) throw new CommandError(exitCodes.usage, `The index '${name}' is not unique: ${advice}`)
+  if (isThere) return
+  throw new CommandError(
+    exitCodes.usage,
+    `The index '${name}' is of class ${indexedClass}, and the class ${className} is not there yet: ${advice}`,
+  )
 }
 
 function delimiterOf(word: string | undefined): string | undefined {
@@ -98,6 +122,8 @@ interface Sampled {
   readonly sample: readonly FileRecord[]
   /** Those of the sample included. */
   readonly all: AsyncIterable<FileRecord>
+  /** Of those that were read so far. */
+  readonly count: () => number
 }
 
 async function sampled(records: AsyncIterable<FileRecord>): Promise<Sampled> {
@@ -108,11 +134,15 @@ async function sampled(records: AsyncIterable<FileRecord>): Promise<Sampled> {
     if (next.done === true) break
     sample.push(next.value)
   }
+  let count = sample.length
   const all = async function* (): AsyncGenerator<FileRecord> {
     yield* sample
-    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value
+    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
+      count++
+      yield next.value
+    }
   }
-  return { sample, all: all() }
+  return { sample, all: all(), count: () => count }
 }
 
 /** Records of JSON may do without any of them. Throws CommandError. */
@@ -146,6 +176,9 @@ function inferredClasses(
 ): readonly ClassDescription[] {
   const toAttributes = attributesBy(mapping, [])
   const records = sample.flatMap(({ fields }) => recordsOf(fields, toAttributes))
+  const [first] = sample
+  if (first !== undefined && sample.every(({ fields }) => fields === undefined))
+    throw new CommandError(exitCodes.invalid, `Line ${first.line}: The record ${first.problem ?? 'cannot be read'}.`)
   if (records.length === 0 && definitions.size === 0)
     throw new CommandError(
       exitCodes.invalid,

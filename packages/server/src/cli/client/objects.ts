@@ -144,7 +144,10 @@ function attributesOf(words: readonly string[]): unknown {
       word === '-' ? 'Standard input' : word.startsWith('@') ? word.slice(1) : 'The word',
     )
   }
-  return Object.fromEntries(words.map(pairOf))
+  const pairs = words.map(pairOf)
+  const twice = pairs.find(([name], at) => pairs.findIndex(([other]) => other === name) < at)
+  if (twice !== undefined) throw new CommandError(exitCodes.usage, `The attribute ${twice[0]} is given twice.`)
+  return Object.fromEntries(pairs)
 }
 
 function pairOf(word: string): [string, unknown] {

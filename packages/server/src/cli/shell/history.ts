@@ -1,7 +1,8 @@
 /** What was typed in earlier sessions: a file of the user's own, one entry a line. */
-import { appendFileSync, chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { makeFolders } from '../unwritable.ts'
 import { historyEntriesMax } from './terminal.ts'
 
 /** Below `XDG_STATE_HOME`, else below `~/.local/state`. */
@@ -31,7 +32,7 @@ export class History {
   private read(): string[] {
     let lines: string[] = []
     this.attempt(() => {
-      mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 })
+      makeFolders(dirname(this.file), 0o700)
       appendFileSync(this.file, '', { mode: 0o600 })
       lines = readFileSync(this.file, 'utf8').split('\n')
       chmodSync(this.file, 0o600)

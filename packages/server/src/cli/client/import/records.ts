@@ -69,14 +69,19 @@ function openStream(file: string, format: StreamFormat, table: TableForm): OpenF
       yield* readers[format](Readable.from(checkedUtf8(await opened), { objectMode: false }), table)
     } catch (error) {
       if (error instanceof CommandError) throw error
-      const message = unreadableFile(error as NodeJS.ErrnoException)
-      throw new CommandError(exitCodes.usage, `${file === '-' ? 'Standard input' : file} cannot be read: ${message}`)
+      throw unreadable(file === '-' ? 'Standard input' : file, error as NodeJS.ErrnoException)
     } finally {
       source.destroy()
     }
   }
   const areTexts = format === 'csv' || format === 'tsv'
   return { records: records(), bytesRead: () => bytes, areTexts, definitions: new Map() }
+}
+
+function unreadable(what: string, error: NodeJS.ErrnoException): CommandError {
+  if (/^(Z|ZSTD)_/.test(error.code ?? ''))
+    return new CommandError(exitCodes.invalid, `${what} is damaged or cut off: ${error.message}.`)
+  return new CommandError(exitCodes.usage, `${what} cannot be read: ${unreadableFile(error)}.`)
 }
 
 const gzipMagic = Buffer.from([0x1f, 0x8b])
@@ -209,7 +214,9 @@ async function* readLines(source: Readable): AsyncGenerator<FileRecord> {
 /** An array of objects, of which one at a time is held. */
 async function* readArray(source: Readable): AsyncGenerator<FileRecord> {
   let number = 0
-  for await (const text of source.pipe(new ElementSplitter()) as AsyncIterable<string>) yield recordOf(text, ++number)
+  const elements = new ElementSplitter()
+  source.on('error', (error) => elements.destroy(error))
+  for await (const text of source.pipe(elements) as AsyncIterable<string>) yield recordOf(text, ++number)
 }
 
 function recordOf(text: string, line: number): FileRecord {
@@ -219,8 +226,23 @@ function recordOf(text: string, line: number): FileRecord {
   } catch (error) {
     return { line, fields: undefined, problem: `is not JSON: ${(error as Error).message}` }
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { line, fields: value as Fields }
-  return { line, fields: undefined, problem: 'is not a JSON object' }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return { line, fields: undefined, problem: 'is not a JSON object' }
+  if (text.length > 2 * depthMax && isDeeperThan(depthMax, value))
+    return { line, fields: undefined, problem: 'is nested too deeply' }
+  return { line, fields: value as Fields }
+}
+
+/** Levels of a record, which is walked through level by level: more than any server takes, and than the stack holds. */
+const depthMax = 500
+
+function isDeeperThan(depth: number, value: object): boolean {
+  let level: object[] = [value]
+  for (let left = depth; level.length > 0; left--) {
+    if (left === 0) return true
+    level = level.flatMap((one) => Object.values(one).filter((inner) => typeof inner === 'object' && inner !== null))
+  }
+  return false
 }
 
 /** The elements of a JSON array, as texts. */

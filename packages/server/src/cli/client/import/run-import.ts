@@ -1,11 +1,13 @@
 /** An import under way: what is sent, what became of each record, and how to go on where it ends early. */
 import { type FileHandle, open } from 'node:fs/promises'
-import type { BulkCreation } from '@ashlar/client'
+import { AshlarRequestError, type BulkCreation } from '@ashlar/client'
 import type { CommandContext } from '../../command-context.ts'
 import { CommandError } from '../../command-error.ts'
 import { stringifyExactly } from '../../exact-json.ts'
-import { exitCodes } from '../../exit-codes.ts'
+import { exitCodeOfStatus, exitCodes } from '../../exit-codes.ts'
+import { ConnectionLost } from '../../http-fetch.ts'
 import { Progress } from '../../progress.ts'
+import { unwritable } from '../../unwritable.ts'
 import { numberText } from '../texts.ts'
 import { RecordProblem } from './column-values.ts'
 import type { FileRecord } from './file-record.ts'
@@ -73,7 +75,9 @@ class Import {
   async run(records: AsyncIterable<FileRecord>): Promise<Imported> {
     const { client, signal } = this.context
     const { upsertOn, rejects, isQuiet, position } = this.work
-    if (rejects !== undefined) this.rejects = await open(rejects, 'w').catch(unwritable)
+    // An import that goes on keeps those of the part before.
+    if (rejects !== undefined)
+      this.rejects = await open(rejects, this.work.skip > 0 ? 'a' : 'w').catch(unwritableAt(rejects))
     const progress = new Progress({ unit: 'bytes', isQuiet })
     const replies = client.loadObjects(this.linesOf(records), {
       signal,
@@ -190,9 +194,20 @@ class Import {
   /** What ends it before the last record says how to go on. */
   private explained(error: unknown): unknown {
     if (error instanceof UnreadableRecord) return this.failure(error.record, error.message)
-    if (error instanceof CommandError) return error
     if (this.context.signal.aborted) {
       return new CommandError(exitCodes.interrupted, `Stopped. ${this.howToGoOn()}`)
+    }
+    // Where nothing was sent, there is nothing to go on with.
+    if (this.seen <= this.work.skip) return error
+    if (error === this.broken?.error && error instanceof CommandError) {
+      return new CommandError(error.exitCode, `${error.message} ${this.howToGoOn()}`, error.details)
+    }
+    if (error instanceof ConnectionLost) {
+      return new CommandError(exitCodes.unavailable, `${error.message}. ${this.howToGoOn()}`)
+    }
+    if (error instanceof AshlarRequestError) {
+      const { status, type, message } = error
+      return new CommandError(exitCodeOfStatus(status), `${message} ${this.howToGoOn()}`, [], { type, status })
     }
     return error
   }
@@ -212,6 +227,8 @@ class UnreadableRecord extends Error {
   }
 }
 
-function unwritable(error: NodeJS.ErrnoException): never {
-  throw new CommandError(exitCodes.usage, `The file for rejects cannot be written: ${error.message}`)
+function unwritableAt(file: string): (error: unknown) => never {
+  return (error) => {
+    throw unwritable(file, error)
+  }
 }

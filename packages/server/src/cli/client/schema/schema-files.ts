@@ -1,9 +1,10 @@
 /** Files of a schema: one, or a folder of them, read as a single text of DO, whose faults are told by file and line. */
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readInputFile } from '../../command-context.ts'
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
+import { makeFolders, unwritable } from '../../unwritable.ts'
 
 const extension = '.do'
 
@@ -140,12 +141,12 @@ function filesIn(folder: string): string[] {
 /** `place` is a folder: those of its files that end in `.do` are replaced, and others removed. Throws CommandError. */
 export function writeSchemaFiles(folder: string, files: ReadonlyMap<string, string>): void {
   try {
-    mkdirSync(folder, { recursive: true })
+    makeFolders(folder)
     for (const [file, text] of files) writeFileSync(join(folder, file), text)
     for (const file of readdirSync(folder)) {
       if (file.endsWith(extension) && !files.has(file)) rmSync(join(folder, file))
     }
   } catch (error) {
-    throw new CommandError(exitCodes.failed, `Cannot write to ${folder}: ${(error as Error).message}`)
+    throw unwritable(folder, error)
   }
 }

@@ -1,0 +1,41 @@
+/** Why a file or folder that a user has named cannot be written, and folders that are made on the way. */
+import { mkdirSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { CommandError } from './command-error.ts'
+import { exitCodes } from './exit-codes.ts'
+
+/** They go on from "… cannot be written: ". */
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such directory',
+  ENOTDIR: 'a part of its path is a file',
+  EEXIST: 'it is a file; name a directory',
+  EISDIR: 'it is a directory; name a file',
+  EACCES: 'the user who runs ashlar may not write there',
+  EPERM: 'the user who runs ashlar may not write there',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota of the user is used up',
+}
+
+/** A sentence. `place`: as the user has named it. */
+export function unwritable(place: string, error: unknown): CommandError {
+  const { code = '', message } = error as NodeJS.ErrnoException
+  return new CommandError(exitCodes.failed, `${place} cannot be written: ${reasons[code] ?? message}.`)
+}
+
+/**
+ * Makes a folder, and those above it that are not there. Node's own recursive form never ends where a file system refuses a folder as if the one above
+ * it were not there, which /proc does. Throws what `mkdirSync` does.
+ */
+export function makeFolders(folder: string, mode?: number): void {
+  const path = resolve(folder)
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found?.isDirectory() === true) return
+  if (found === undefined && dirname(path) !== path) makeFolders(dirname(path), mode)
+  try {
+    mkdirSync(path, { mode })
+  } catch (error) {
+    // Somebody else may have made it meanwhile.
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error
+  }
+}
