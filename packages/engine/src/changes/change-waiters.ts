@@ -11,8 +11,10 @@ export class ChangeWaiters {
   private readonly onFault: (error: unknown) => void
   private timer: NodeJS.Timeout | undefined
   private lastSeen: number | undefined
+  /** What the last look failed with. */
+  private toldFault: string | undefined
 
-  /** `look`: the number of the last commit in the store, asked for every `lookMs` while somebody waits. */
+  /** `look`: the number of the last commit in the store, asked for every `lookMs` while somebody waits. `onFault` is told once of the same failure. */
   constructor(look: () => Promise<number>, lookMs: number, onFault: (error: unknown) => void) {
     this.look = look
     this.lookMs = lookMs
@@ -53,18 +55,26 @@ export class ChangeWaiters {
     return setTimeout(() => {
       this.look()
         .then((last) => {
+          this.toldFault = undefined
           if (last === this.lastSeen) return
           this.lastSeen = last
           this.wake()
         })
         .catch((error: unknown) => {
           // It is looked for again, and whoever waits asks the store by itself.
-          if (!isOutOfReach(error)) this.onFault(error)
+          if (!isOutOfReach(error)) this.tell(error)
         })
         .finally(() => {
           if (this.timer === undefined) return
           this.timer = this.waiting.size === 0 ? undefined : this.lookLater()
         })
     }, this.lookMs).unref()
+  }
+
+  private tell(error: unknown): void {
+    const fault = String(error)
+    if (fault === this.toldFault) return
+    this.toldFault = fault
+    this.onFault(error)
   }
 }

@@ -1,14 +1,20 @@
 /** The keys that commits append, and the last number assigned. Part of the storage format. */
 import type { Append, Bytes, Change, KeyRange } from './store.ts'
 
-/** What all prefixes begin with, and few other keys. */
+/** The first two bytes of all prefixes, and of no other keys. */
 export const appendSpace = 0x07
+export const appendPart = 0x00
 export const appendPrefixBytes = 6
 export const appendNumberBytes = 8
 /** Where in a key the place of the value in its commit begins. */
 export const appendSuffixAt = appendPrefixBytes + appendNumberBytes
 const suffixBytes = 8
 export const appendedKeyBytes = appendSuffixAt + suffixBytes
+
+/** Whether it may be a key of what is appended. */
+export function isOfAppended(key: Bytes): boolean {
+  return key[0] === appendSpace && key[1] === appendPart
+}
 
 /** The first key of a commit. `number`: from 1, below 2^53. */
 export function firstAppendedKey(prefix: Bytes, number: number): Buffer {

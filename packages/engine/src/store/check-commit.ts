@@ -1,6 +1,6 @@
 /** The checks of a commit that are common to all drivers: the sizes of keys and values. */
 import { unreachable } from '../errors.ts'
-import { appendedKeyBytes, appendPrefixBytes, appendSpace } from './append.ts'
+import { appendedKeyBytes, appendPart, appendPrefixBytes, appendSpace, isOfAppended } from './append.ts'
 import { PackedChanges, PackedPreconditions, type PackedRows, packedLengthBytes } from './packed-rows.ts'
 import type { Append, Bytes, Change, Commit, Precondition, StoreCapabilities } from './store.ts'
 import { inSlices, type TimeSlice } from './time-slice.ts'
@@ -32,8 +32,10 @@ export async function checkInSlices(
 }
 
 function checkedAppendBytes({ prefix, values }: Append, limits: Limits): number {
-  if (prefix.length !== appendPrefixBytes || prefix[0] !== appendSpace)
-    unreachable(`what is appended to has a prefix of ${appendPrefixBytes} bytes, which begins with ${appendSpace}`)
+  if (prefix.length !== appendPrefixBytes || !isOfAppended(prefix))
+    unreachable(
+      `what is appended to has a prefix of ${appendPrefixBytes} bytes, which begins with ${appendSpace} and ${appendPart}`,
+    )
   let bytes = 0
   for (const { length } of values) {
     if (length > limits.valueBytesMax) unreachable(`a value has at most ${limits.valueBytesMax} bytes`)

@@ -124,7 +124,7 @@ export type Precondition =
  * from it.
  */
 export interface Append {
-  /** `appendPrefixBytes`, of which the first is `appendSpace`. */
+  /** `appendPrefixBytes`, of which the first are `appendSpace` and `appendPart`. */
   readonly prefix: Bytes
   readonly values: readonly Bytes[]
 }

@@ -236,7 +236,8 @@ describe('a flipped bit in it', () => {
   async function damaged(): Promise<string> {
     const directory = await temporaryDirectory()
     const store = await openLmdbStore(directory)
-    for (const value of ['first', 'second', 'third']) await store.commit(appending([value], [put('\x03a', value)]))
+    for (const value of ['first', 'second', 'third'])
+      await store.commit(appending([value], [put('\x03a', value), put('\x07\x02a', value)]))
     await store.close()
     flipBit(directory, 'second', { at: 2 })
     return directory
@@ -258,9 +259,22 @@ describe('a flipped bit in it', () => {
     expect(snapshot.view(Buffer.from('\x03a'), text)).toBe('third')
     const told: unknown[] = []
     for await (const batch of snapshot.scan({}, text, { onDamage: (error) => told.push(error) }))
-      expect(batch).toHaveLength(1)
+      expect(batch).toHaveLength(2)
     expect(told).toMatchObject([corruption])
     snapshot.release()
+  })
+
+  it('leaves what is beside it in its space as it was', async () => {
+    const store = await opened(await damaged())
+    const key = Buffer.from('\x07\x02a')
+    const snapshot = await store.snapshot()
+    expect(snapshot.view(key, text)).toBe('third')
+    const { values, ranges } = await snapshot.read([key], [{ from: Buffer.of(appendSpace, 1) }])
+    expect(values[0] && text(values[0])).toBe('third')
+    expect(ranges[0]?.map((entry) => text(entry.key))).toEqual(['\x07\x02a'])
+    snapshot.release()
+    const isThere = { kind: 'revision', key, prefix: Buffer.from('third') } as const
+    expect(await store.commit(commitOf([put('\x07\x02a', 'fourth')], [isThere]))).toEqual({ isCommitted: true })
   })
 
   it('lets others go on writing, behind all numbers that were given', async () => {

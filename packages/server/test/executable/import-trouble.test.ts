@@ -7,7 +7,7 @@ import { killAll } from '../process-tree.ts'
 import { ashlar } from './command-line.ts'
 import { type Started, start, temporaryDirectory } from './process.ts'
 
-const kills = Math.max(1, Math.ceil(3 * Number(process.env.ASHLAR_RUNS ?? 1)))
+const kills = Math.max(1, Math.ceil(10 * Number(process.env.ASHLAR_RUNS ?? 1)))
 const records = 6_000
 /** Within which most of the work is done: where it is over before, that is tested too. */
 const workMs = 700

@@ -2,7 +2,7 @@
  * What was appended last, in the page that lists the databases. Every commit writes that page anyway; one more entry of the tree would cost it a leaf and the
  * branch above. To those who read the store it is an entry like others.
  */
-import { appendedKey, appendedNumber, appendPrefixBytes, appendSpace, appendSuffixAt } from '../append.ts'
+import { appendedKey, appendedNumber, appendPart, appendPrefixBytes, appendSpace, appendSuffixAt } from '../append.ts'
 import { AppendBlock, blockPart } from '../append-blocks.ts'
 import type { Bytes, Entry, KeyRange } from '../store.ts'
 import type { EntryChecks } from './entry-checks.ts'
@@ -24,7 +24,7 @@ export function readTail(environment: Environment, checks: EntryChecks, pin?: Pi
   const stored = storedTail(environment, checks, pin)
   if (stored === undefined) return undefined
   const length = checkedLength(tailKey, stored, stored.length)
-  if (length < headBytes) throw checks.damaged(Buffer.of(appendSpace, 0), 'its checksum does not fit')
+  if (length < headBytes) throw checks.damaged(Buffer.of(appendSpace, appendPart), 'its checksum does not fit')
   const value = stored.subarray(headBytes, length)
   return {
     key: appendedKey(stored.subarray(0, appendPrefixBytes), appendedNumber(stored), blockPart, value.length),
@@ -60,7 +60,9 @@ export function isTailWhole(stored: Bytes): boolean {
 
 /** Whether it may be in the range. It cannot be in most. */
 export function mayHoldTail({ from, to }: KeyRange): boolean {
-  return (from === undefined || (from[0] ?? 0) <= appendSpace) && (to === undefined || (to[0] ?? 0) >= appendSpace)
+  const [space = 0, part = 0] = from ?? []
+  const isBehind = space > appendSpace || (space === appendSpace && part > appendPart)
+  return !isBehind && (to === undefined || (to[0] ?? 0) >= appendSpace)
 }
 
 /** The block of a tail, to go on with. */

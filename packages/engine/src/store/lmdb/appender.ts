@@ -1,5 +1,5 @@
 /** What the commits of one write transaction append: into the tail, and from there to the tree, block by block. */
-import { appendedKey, appendedNumber, appendedPuts, appendedRange, appendSpace } from '../append.ts'
+import { appendedKey, appendedNumber, appendedPuts, appendedRange, isOfAppended } from '../append.ts'
 import { AppendBlock, blockPart } from '../append-blocks.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
 import type { Append, Bytes, Change, KeyRange } from '../store.ts'
@@ -56,7 +56,7 @@ export class Appender {
 
   /** To be called before an entry is read or changed: in the tail, it could not be. */
   meet(key: Bytes): void {
-    if (key[0] !== appendSpace) return
+    if (!isOfAppended(key)) return
     this.load()
     if (this.block !== undefined && isUnder(this.block.prefix, key)) this.putBlock(this.block)
   }

@@ -1,6 +1,6 @@
 /** What readers of an LMDB store see: the tree, and what was appended last among its entries. */
 import { AshlarError } from '../../errors.ts'
-import { appendSpace } from '../append.ts'
+import { isOfAppended } from '../append.ts'
 import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions } from '../store.ts'
 import { mayHoldTail } from './appended-tail.ts'
 import { LmdbSnapshot } from './snapshot.ts'
@@ -9,15 +9,15 @@ const nothing = Buffer.alloc(0)
 
 export class StoreSnapshot extends LmdbSnapshot {
   override view<T>(key: Bytes, use: (value: Bytes) => T): T | undefined {
-    const tail = key[0] === appendSpace ? this.tailAt(key) : undefined
+    const tail = isOfAppended(key) ? this.tailAt(key) : undefined
     return tail === undefined ? super.view(key, use) : use(tail)
   }
 
   override read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): ReadAnswer {
     const answer = super.read(keys, ranges)
-    if (!keys.some((key) => key[0] === appendSpace)) return answer
+    if (!keys.some(isOfAppended)) return answer
     const values = keys.map((key, nth) => {
-      return (key[0] === appendSpace ? this.tailAt(key) : undefined) ?? answer.values[nth]
+      return (isOfAppended(key) ? this.tailAt(key) : undefined) ?? answer.values[nth]
     })
     return { values, ranges: answer.ranges }
   }
