@@ -42,6 +42,19 @@ async function readAll(address: string, isOver: () => boolean, random: () => num
   }
 }
 
+/** Once a further commit is told: PostgreSQL may still be committing for processes that were killed, and nothing is told before what began earlier has ended. */
+async function settled(fd: FederatedDatabase): Promise<void> {
+  const name = 'the last one'
+  await fd.createObject('Hub', { name })
+  for (let since = 'first'; ; ) {
+    const seen = fd.waiters.count
+    const { changes, position, isAtEnd } = await fd.changes.page({ since, include: 'values', limit: 1_000 })
+    if (changes.some(({ json }) => JSON.parse(json.toString()).after?.name === name)) return
+    since = position
+    if (isAtEnd) await fd.waiters.wait(seen, 50, new AbortController().signal)
+  }
+}
+
 /** Each change follows from what those before it have left. */
 function replayed(told: readonly Loose[]): Map<string, Loose> {
   const objects = new Map<string, Loose>()
@@ -97,6 +110,7 @@ it.each([
     }
   }
   await Promise.all(Array.from({ length: processes }, (__, nth) => writeUntilKilled(nth)))
+  await settled(fd)
   isOver = true
   const [told, ...others] = (await Promise.all(reading)) as [Loose[], ...Loose[][]]
   for (const other of others) expect(other).toEqual(told)

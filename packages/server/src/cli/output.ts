@@ -97,7 +97,12 @@ export class Output {
 
   /** All is written. A file takes its name only now. Throws as `write`. */
   async finish(): Promise<void> {
-    if (this.file === undefined || this.partial === undefined) return
+    if (this.file === undefined || this.partial === undefined) {
+      // What was written last may fail only now.
+      await new Promise<unknown>((resolve) => this.stream.write('', resolve))
+      this.check()
+      return
+    }
     this.stream.end()
     if (!this.stream.closed) await once(this.stream, 'close').catch(() => undefined)
     this.check()

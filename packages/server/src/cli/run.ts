@@ -5,10 +5,11 @@ import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { tellFailure } from './process.ts'
 import { programOf } from './program.ts'
+import { unwritable } from './unwritable.ts'
 
 /** `words`: the arguments after the program's name. A mistake is told in one line on standard error, and by the exit code. */
 export async function run(given: readonly string[]): Promise<void> {
-  process.stdout.on('error', leaveClosedPipe)
+  process.stdout.on('error', tellUnwritableOutput)
   const words = given.length === 0 ? ['--help'] : given
   const [first = ''] = words
   // Options without a command are those of `serve`, but for those of the program itself.
@@ -35,7 +36,12 @@ export async function run(given: readonly string[]): Promise<void> {
   )
 }
 
-/** Whoever reads the output may have read enough, as `head` does. */
-function leaveClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
+let isOutputFailureTold = false
+
+/** Whoever reads the output may have read enough, as `head` does. A command that listens itself tells of it itself. */
+function tellUnwritableOutput(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE' || isOutputFailureTold || process.stdout.listenerCount('error') > 1) return
+  isOutputFailureTold = true
+  process.stderr.write(`ashlar: ${unwritable('Standard output', error).message}\n`)
+  process.exitCode = exitCodes.failed
 }

@@ -82,8 +82,10 @@ function captured(stream: NodeJS.WriteStream): { text(): string; release(): void
   const chunks: Uint8Array[] = []
   const { write } = stream
   const listeners = new Set(stream.listeners('error'))
-  stream.write = (chunk: string | Uint8Array) => {
+  stream.write = (chunk: string | Uint8Array, ...others: readonly unknown[]) => {
     chunks.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk)
+    const done = others.at(-1)
+    if (typeof done === 'function') done()
     return true
   }
   return {

@@ -1,15 +1,18 @@
 /** Mistakes on a command line that could cost data or a secret: refused before anything is done, in a sentence and with the right exit code. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, inject, it, onTestFinished } from 'vitest'
 import { exitCodes } from '../../src/cli/exit-codes.ts'
 import { served } from './command-line.ts'
 import { temporaryDirectory } from './process.ts'
 
-const { run } = served()
+const server = served()
+const { run } = server
 
 it('a class with a unique index and another one', async () => {
   const schema = 'UPDATE SCHEMA {CREATE CLASS Car {plate: String, n: Integer}}; CREATE INDEX byN ON Car (n);'
@@ -190,6 +193,40 @@ it('a compressed file that is cut off tells how to go on', async () => {
     exitCodes.invalid,
     expect.stringMatching(
       /^ashlar: in\.csv\.gz is damaged or cut off: .*\. [\d,]+ records are certainly done: go on with --skip \d+/,
+    ),
+  ])
+})
+
+it.skipIf(!existsSync('/dev/full'))('standard output on a full disk is told', async () => {
+  for (const words of [
+    ['export', 'Car'],
+    ['query', 'FROM Car RETURN *', '--format', 'ndjson'],
+    ['status'],
+    ['completion', 'bash'],
+    ['--help'],
+  ]) {
+    const child = spawn(process.execPath, [inject('server'), ...words], {
+      env: { ...process.env, ASHLAR_URL: server.url },
+      stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
+    })
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    const told = await text(child.stderr as NodeJS.ReadableStream)
+    expect([words, await ended, told]).toEqual([
+      words,
+      exitCodes.failed,
+      'ashlar: Standard output cannot be written: the disk is full.\n',
+    ])
+  }
+})
+
+it.skipIf(!existsSync('/dev/full'))('rejects on a full disk end the import, and what is lost is told', async () => {
+  const directory = folder({ 'in.csv': 'plate,n\nW1,1\nW2,x\nW3,3\n' })
+  const words = ['import', 'in.csv', '--class', 'Car', '--rejects', '/dev/full']
+  const { code, stderr } = await run(words, { directory })
+  expect([code, stderr]).toEqual([
+    exitCodes.failed,
+    expect.stringMatching(
+      /^ashlar: \/dev\/full cannot be written: the disk is full\. Refused records from line 3 on are not in it: /,
     ),
   ])
 })

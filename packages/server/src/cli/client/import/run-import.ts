@@ -183,7 +183,15 @@ class Import {
 
   private async reject({ line, fields }: FileRecord, reason: string): Promise<void> {
     this.rejected++
-    await this.rejects?.write(`${stringifyExactly({ line, reason, ...(fields && { record: fields }) })}\n`)
+    const text = `${stringifyExactly({ line, reason, ...(fields && { record: fields }) })}\n`
+    await this.rejects?.write(text).catch((error: unknown) => {
+      const { message } = unwritable(this.work.rejects ?? '', error)
+      const advice = 'run the import again with another file for them, and with --upsert-on <index>.'
+      throw new CommandError(
+        exitCodes.failed,
+        `${message} Refused records from line ${line} on are not in it: ${advice}`,
+      )
+    })
   }
 
   private failure({ line }: FileRecord, reason: string): CommandError {
