@@ -25,6 +25,8 @@ export async function sendLines(
         yield next.value
       }
     } catch (error) {
+      // There is nobody to read it.
+      if (reply.raw.destroyed) return
       const problem = toProblem(error, request)
       if (problem.type !== 'SystemError') request.log.info({ problem }, 'reply failed')
       yield Buffer.from(`${JSON.stringify({ error: problem })}\n`)

@@ -116,6 +116,8 @@ class Bulk {
 
   /** Throws the signal's reason. */
   private unlessStopped<T>(wait: Promise<T>): Promise<T> {
+    // It fails soon where the client is gone: a failure that nobody takes ends the process.
+    wait.catch(() => undefined)
     this.request.signal.throwIfAborted()
     return new Promise((resolve, reject) => {
       this.interrupt = reject
