@@ -12,6 +12,26 @@ const stepBytes = 4 * 2 ** 20
 
 type LimitName = 'statementBytesMax' | 'transactionBytesMax'
 
+/** What does not go on to disk, so that whoever asks for more of it is told what to do instead: rows that are values, and those of OVER. */
+export type MemoryUse = 'values' | 'windows'
+
+/** `limit`: what is exceeded, such as `5 rows (sortedRowsMax)`. */
+export function refusalOfRows(use: MemoryUse, limit: string): string {
+  return use === 'values'
+    ? `The rows of a statement that is used as a value (of LET, WITH, UNION, FOR EACH or within another statement) stay in memory, and what the request holds would be more than ${limit}. Return fewer columns, restrict or aggregate the rows within that statement, or ask for parts of them in several requests.`
+    : `OVER keeps all rows of its statement in memory, and what the request holds would be more than ${limit}. Return fewer columns, restrict the rows by WHERE, aggregate them by GROUP BY first, or ask for some of the partitions at a time.`
+}
+
+const refusalOfUse: Readonly<Record<MemoryUse, (max: number) => string>> = {
+  values: (max) => refusalOfRows('values', `${max} bytes (statementBytesMax)`),
+  windows: (max) => refusalOfRows('windows', `${max} bytes (statementBytesMax)`),
+}
+
+/** Whether memory was refused, to the request or to all of them: whoever can do without it goes on. */
+export function isMemoryRefused(error: unknown): boolean {
+  return error instanceof AshlarError && (error.type === 'LimitExceeded' || error.type === 'ServerBusy')
+}
+
 const refusalOf: Readonly<Record<LimitName, (max: number) => string>> = {
   statementBytesMax: (max) =>
     `What the statements hold in memory would take more than ${max} bytes (statementBytesMax): variables, texts and lists, links, rows that are sorted, grouped or collected, and the reply to a change. TAKE, WHERE, an index on the order or several requests may help.`,
@@ -44,10 +64,10 @@ class Account {
     this.allowed = this.granted
   }
 
-  /** Fewer than 0 for what is let go of. Throws LimitExceeded, ServerBusy, and what the holder throws. */
-  add(bytes: number): void {
+  /** Fewer than 0 for what is let go of; `use`: what for. Throws LimitExceeded, ServerBusy, and what the holder throws. */
+  add(bytes: number, use?: MemoryUse): void {
     this.bytes += bytes
-    if (bytes > 0 && this.bytes > this.allowed) this.grow()
+    if (bytes > 0 && this.bytes > this.allowed) this.grow(use)
   }
 
   release(): void {
@@ -78,14 +98,15 @@ class Account {
     return this.peak ?? this.bytes
   }
 
-  private grow(): void {
+  private grow(use: MemoryUse | undefined): void {
     const { bytes, bytesMax, peak } = this
     if (peak !== undefined) {
       this.peak = Math.max(peak, bytes)
       this.allowed = bytes
       if (bytes <= this.granted) return
     }
-    if (bytes > bytesMax) throw new AshlarError('LimitExceeded', refusalOf[this.limit](bytesMax))
+    if (bytes > bytesMax)
+      throw new AshlarError('LimitExceeded', (use === undefined ? refusalOf[this.limit] : refusalOfUse[use])(bytesMax))
     const taken = Math.ceil(bytes / stepBytes) * stepBytes
     this.pool.take(taken - this.taken, this.poolBytesMax, this.holder)
     this.taken = taken
@@ -134,10 +155,10 @@ export class RequestMemory {
     this.ofRow = 0
   }
 
-  /** Until the statement ends; fewer than 0 for what is let go of before. Throws LimitExceeded and ServerBusy. */
-  chargeStatement(bytes: number): void {
+  /** Until the statement ends; fewer than 0 for what is let go of before. `use`: what for. Throws LimitExceeded and ServerBusy. */
+  chargeStatement(bytes: number, use?: MemoryUse): void {
     this.ofStatement += bytes
-    this.statements.add(bytes)
+    this.statements.add(bytes, use)
   }
 
   /** What can go to disk is to go there. */

@@ -178,6 +178,44 @@ describe('the memory of a request', () => {
   })
 })
 
+describe('rows that do not go on to disk', () => {
+  const ofValues = /used as a value \(of LET, WITH, UNION, FOR EACH or within another statement\) stay in memory/
+  const ofWindows = /OVER keeps all rows of its statement in memory/
+  const refused: Record<string, readonly [text: string, message: RegExp]> = {
+    'of UNION': ['FROM T RETURN UPPER($x) + s AS c UNION FROM T RETURN s', ofValues],
+    'of UNION ALL': ['FROM T RETURN UPPER($x) + s AS c UNION ALL FROM T RETURN s', ofValues],
+    'of LET': ['LET r = (FROM T RETURN UPPER($x) + s AS c); SHOW 1', ofValues],
+    'of WITH': ['WITH w AS (FROM T RETURN UPPER($x) + s AS c) FROM w RETURN COUNT()', ofValues],
+    'of a source': ['FROM (FROM T RETURN UPPER($x) + s AS c, n) AS r RETURN COUNT(r.n)', ofValues],
+    'of a statement for each row': ['FROM T t RETURN (FROM T u WHERE u.n >= t.n RETURN $x) AS c', ofValues],
+    'of OVER': ['FROM T RETURN ROW_NUMBER() OVER (ORDER BY UPPER($x) + s) AS c', ofWindows],
+  }
+  for (const [name, [text, message]] of Object.entries(refused)) {
+    queryTest(
+      `${name} are refused by what they are, and with what to do instead`,
+      [schema, objects],
+      async (db) => {
+        const error = await db.failure(`${doubled(15)}${text}`)
+        expect(error.type).toBe('LimitExceeded')
+        expect(error.message).toMatch(message)
+        expect(error.message).toMatch(/more than 4194304 bytes \(statementBytesMax\)/)
+        expect(error.message).toMatch(/fewer columns/)
+      },
+      { limits: { statementBytesMax: 4 * megabyte, textCharactersMax: 2 ** 19 } },
+    )
+    queryTest(
+      `${name} are refused by their number`,
+      [schema, objects],
+      async (db) => {
+        const error = await db.failure(`LET x = 'a'; ${text}`)
+        expect(error.message).toMatch(message)
+        expect(error.message).toMatch(/more than 5 rows \(sortedRowsMax\)/)
+      },
+      { limits: { sortedRowsMax: 5 } },
+    )
+  }
+})
+
 describe('the memory of all requests', () => {
   it('is refused to those that would exceed it; small ones get through, and the next when others have ended', async () => {
     const memory = new MemoryPool()

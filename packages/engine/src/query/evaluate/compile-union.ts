@@ -32,7 +32,7 @@ function* allInPieces(
   const all = yield* first
   for (const rows of rest) {
     // The rows themselves are those of the parts.
-    memory.chargeStatement(rows.length * elementBytes)
+    memory.chargeStatement(rows.length * elementBytes, 'values')
     for (let at = 0; at < rows.length; at += rowsAtOnce) {
       all.push(...rows.slice(at, at + rowsAtOnce))
       yield rowsAtOnce * takenSteps
@@ -57,7 +57,7 @@ function* distinctInPieces(
       // A key may be as long as a text is.
       sinceTurn += 1 + (key.length >> 8)
       if (!known.has(key)) {
-        memory.chargeStatement(2 * elementBytes + valueBytes(key))
+        memory.chargeStatement(2 * elementBytes + valueBytes(key), 'values')
         known.add(key)
         all.push(row)
       }

@@ -68,7 +68,7 @@ export class InnerValues implements InnerReader {
       if (end.status === 'rejected') throw end.reason
       const value = end.value ?? null
       const bytes = entryBytes + elementBytes + valueBytes(key) + valueBytes(value)
-      memory.chargeStatement(bytes)
+      memory.chargeStatement(bytes, 'values')
       this.bytes += bytes
       this.known.set(key, { value })
     }

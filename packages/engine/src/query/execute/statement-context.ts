@@ -1,6 +1,6 @@
 /** What a statement is carried out with: its snapshot and catalog, its limits, and who may end it. */
 
-import type { RequestMemory } from '../../budget/request-memory.ts'
+import { type MemoryUse, type RequestMemory, refusalOfRows } from '../../budget/request-memory.ts'
 import type { WorkClock } from '../../budget/work-clock.ts'
 import type { CancelSignal } from '../../cancel-signal.ts'
 import { AshlarError, assert } from '../../errors.ts'
@@ -245,17 +245,19 @@ export class StatementContext {
     this.script.totals.touched += objects
   }
 
-  /** Counts what is held in memory for sorting and grouping. Throws LimitExceeded and ServerBusy. */
-  hold(rows: number, bytes: number): void {
-    this.holdRows(rows)
-    this.script.memory.chargeStatement(bytes)
+  /** Counts what is held in memory for sorting and grouping, or for another `use`. Throws LimitExceeded and ServerBusy. */
+  hold(rows: number, bytes: number, use?: MemoryUse): void {
+    this.holdRows(rows, use)
+    this.script.memory.chargeStatement(bytes, use)
   }
 
   /** The same where the memory is charged elsewhere. */
-  holdRows(rows: number): void {
+  holdRows(rows: number, use?: MemoryUse): void {
     const { sortedRowsMax } = this.script.limits
     this.heldRows += rows
     if (this.heldRows <= sortedRowsMax) return
+    if (use !== undefined)
+      throw new AshlarError('LimitExceeded', refusalOfRows(use, `${sortedRowsMax} rows (sortedRowsMax)`))
     throw new AshlarError(
       'LimitExceeded',
       `The statement holds more than ${sortedRowsMax} rows in memory (sortedRowsMax), to sort or group them or as a value; TAKE, WHERE or an index on the order may help.`,

@@ -221,7 +221,7 @@ export async function rowValues<R>(
       const results = evaluateAll(evaluates, evaluation)
       return held(results.length === 1 ? results[0] : results, evaluation)
     })
-    context.holdRows(batch.length)
+    context.holdRows(batch.length, 'values')
     for (const value of batch) values.push(value)
   }
   return values
@@ -229,6 +229,6 @@ export async function rowValues<R>(
 
 /** A value that stays until the statement ends. */
 function held(value: unknown, { memory }: EvaluationContext): unknown {
-  memory.chargeStatement(elementBytes + valueBytes(value))
+  memory.chargeStatement(elementBytes + valueBytes(value), 'values')
   return value
 }

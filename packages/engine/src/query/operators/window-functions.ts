@@ -197,7 +197,7 @@ async function accumulated(work: Work, accumulator: Accumulator, { from, to }: S
     if (!accumulator.add(value)) {
       throw queryError(evaluation.text, plan.span, `the sum is beyond what an ${plan.type.kind} holds`)
     }
-    context.hold(0, (accumulator.held - held) * (elementBytes + valueBytes(value)))
+    context.hold(0, (accumulator.held - held) * (elementBytes + valueBytes(value)), 'windows')
     if (row % rowsBetweenLooks === 0 && context.isTurnDue) await context.turn()
   }
   const pieces = accumulator.select?.(fraction)
@@ -205,6 +205,6 @@ async function accumulated(work: Work, accumulator: Accumulator, { from, to }: S
   const result = accumulator.result()
   if (!Array.isArray(result)) return result
   // The same list goes on growing.
-  context.hold(0, elementBytes * (result.length + 1))
+  context.hold(0, elementBytes * (result.length + 1), 'windows')
   return [...result]
 }

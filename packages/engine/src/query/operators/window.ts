@@ -72,7 +72,8 @@ async function withWindows<R>(
     const made = evaluated instanceof Promise ? await evaluated : evaluated
     for (const [i, row] of batch.entries()) {
       const position = rows.length
-      context.hold(1, rowBytes + count * elementBytes + (row.row === undefined ? 0 : kind.bytesOf(row.row)))
+      const bytes = rowBytes + count * elementBytes + (row.row === undefined ? 0 : kind.bytesOf(row.row))
+      context.hold(1, bytes, 'windows')
       const results = new Array<unknown>(count).fill(null)
       windows.push(results)
       rows.push({ ...row, windows: results })
@@ -110,7 +111,7 @@ function windowRow({ partitionBy, orderBy, functions }: WindowPlan, evaluation: 
   ])
   let bytes = textBytes(key.length) + order.length
   for (const pair of values) bytes += 2 * elementBytes + valueBytes(pair[0]) + valueBytes(pair[1])
-  evaluation.memory.chargeStatement(bytes)
+  evaluation.memory.chargeStatement(bytes, 'windows')
   return { key, order, values }
 }
 

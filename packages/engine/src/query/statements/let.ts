@@ -54,7 +54,7 @@ async function letValue({ value, isStatement }: LetStatement, executor: Statemen
   const context = executor.context()
   const values: unknown[] = []
   for await (const row of rows) {
-    context.hold(1, elementBytes + valueBytes(row))
+    context.hold(1, elementBytes + valueBytes(row), 'values')
     const pause = context.yieldIfDue()
     if (pause !== undefined) await pause
     values.push(row)
