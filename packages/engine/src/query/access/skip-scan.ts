@@ -3,6 +3,7 @@
  * only restricted to a range. For each value of that attribute in the index, the entries that can qualify form one
  * range; the entries between these ranges are not read.
  */
+import { isMemoryRefused } from '../../budget/request-memory.ts'
 import { prefixEnd } from '../../bytes/key-space.ts'
 import { indexKeyFormat, type KeyBeginning, type KeyConditionRange } from '../../indexes/index-key.ts'
 import { beginningOf } from '../../indexes/key-parts.ts'
@@ -30,6 +31,8 @@ import { type Condition, ownConditions } from './sargable-predicates.ts'
 /** To find the next value and what belongs to it costs as much as to read so many entries, where the store is in the process and beyond it. */
 const seekCost = 8
 const seekCostAfar = 256
+/** About what a range takes beside the keys at its ends, until the statement ends. */
+const rangeBytes = 200
 /** If among the first values there are no more entries each than it costs to go on to the next, nothing is won. */
 const valuesTried = 8
 
@@ -110,6 +113,7 @@ export class SkipScan extends IndexScan {
     const found: Found = { cost: 0, ranges: [] }
     let values = 0
     let alike = 0
+    let [held, charged] = [0, 0]
     const beginnings = asked === undefined ? [] : this.beginnings(await super.ranges(evaluation, context), context)
     for await (const { beginning, end } of beginnings) {
       if (++values <= valuesTried) {
@@ -121,8 +125,14 @@ export class SkipScan extends IndexScan {
       if (range !== undefined) {
         if (found.cost < max) found.cost += await context.countEntries(range, max - found.cost)
         found.ranges.push(range)
+        held += rangeBytes + range.from.length + range.to.length
       }
-      if (found.cost >= max || values > skippedValuesMax) return undefined
+      const isTooMuch = found.cost >= max || values > skippedValuesMax
+      if (isTooMuch || !isCharged(context, held - charged)) {
+        context.hold(0, -charged)
+        return undefined
+      }
+      charged = held
     }
     evaluation.constants[this.foundPlace] = found
     return found
@@ -146,6 +156,18 @@ export class SkipScan extends IndexScan {
         if (pause !== undefined) await pause
       }
     }
+  }
+}
+
+/** False, and nothing charged, where there is no memory for it: another access does without it. */
+function isCharged(context: StatementContext, bytes: number): boolean {
+  try {
+    context.hold(0, bytes)
+    return true
+  } catch (error) {
+    context.hold(0, -bytes)
+    if (!isMemoryRefused(error)) throw error
+    return false
   }
 }
 

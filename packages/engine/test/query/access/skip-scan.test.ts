@@ -80,6 +80,36 @@ describe.skipIf(isOnPostgres)('a key attribute behind one that is not asked for'
   })
 })
 
+describe.skipIf(isOnPostgres)('the ranges of a skip scan', () => {
+  const setUpOfMany = [
+    'UPDATE SCHEMA { CREATE CLASS T {kind: Integer, size: Integer} }',
+    'CREATE INDEX byKindAndSize ON T (kind, size)',
+  ]
+  const ofManyKinds = async (statementBytesMax: number): ReturnType<typeof openQueryDatabase> => {
+    const database = await openQueryDatabase(setUpOfMany, { limits: { statementBytesMax } })
+    const all = Array.from({ length: 4_800 }, (_, i) => ({ kind: i % 100, size: Math.floor(i / 100) }))
+    await database.db.fd.createObjects(all.map((attributes) => ({ class: 'T', attributes })))
+    return database
+  }
+  const text = 'FROM T WHERE size = 7 RETURN COUNT(kind) AS n'
+
+  it('are held in memory, and counted so', async () => {
+    const { db, close } = await ofManyKinds(2 ** 24)
+    const plan = await db.analyze(text)
+    expect(find(plan, 'indexOnlyScan')).toMatchObject({ skipped: 'kind', examined: 100 })
+    expect(plan.heldBytesMax).toBeGreaterThan(100 * 200)
+    await close()
+  })
+
+  it('are done without where there is no memory for them', async () => {
+    const { db, close } = await ofManyKinds(2 ** 14)
+    expect(await db.rows(text)).toEqual([{ n: 100 }])
+    const plan = await db.analyze(text)
+    expect(JSON.stringify(plan)).not.toMatch(/"skipped":"kind","examined"/)
+    await close()
+  })
+})
+
 async function filled(): ReturnType<typeof openQueryDatabase> {
   const database = await openQueryDatabase(setUp)
   await database.db.fd.createObjects(values.map((attributes) => ({ class: 'T', attributes })))
