@@ -4,7 +4,7 @@ import type { FederatedDatabase } from '../../../src/federated-database.ts'
 import { classOf, index, toOne, withFd } from '../../engine/open-fd.ts'
 import { rowValues } from '../../row-texts.ts'
 import { find, touched } from '../plans.ts'
-import type { ShownPlan } from '../query-database.ts'
+import type { QueryDatabase, ShownPlan } from '../query-database.ts'
 import { airlineTests, changingTest, remarkOf } from './airline.ts'
 
 const classes = [classOf('Hub', {}), classOf('Car', { license: 'string', n: 'integer', hub: toOne('Hub') })]
@@ -64,6 +64,35 @@ describe('equality', () => {
     await db.rows('UPDATE Flight WHERE number < 4 CLEAR day')
     const plan = await db.analyze('FROM Flight WHERE IS_NULL(day) RETURN number')
     expect([find(plan, 'indexScan').index, touched(plan), plan.returned]).toEqual(['flightDay', 4, 4])
+  })
+})
+
+describe('at least so many elements', () => {
+  const numbers = async (db: QueryDatabase, where: string): Promise<unknown[]> =>
+    (await db.rows(`FROM Flight WHERE ${where} AND number < 8 ORDER BY number RETURN number`)).map(
+      ({ number }) => number,
+    )
+
+  plannerTest('that are equal are not any: all qualify for none of them', async (db) => {
+    const all = [0, 1, 2, 3, 4, 5, 6, 7]
+    for (const word of ['OF_EQUAL', 'SOME_EQUAL']) {
+      expect(await numbers(db, `${word}(0, LIST{1, 5}, number)`)).toEqual(all)
+      expect(await numbers(db, `${word}(1, LIST{1, 5}, number)`)).toEqual([1, 5])
+      expect(await numbers(db, `${word}(2, LIST{1, 5, 5}, number)`)).toEqual([5])
+      const plan = await db.analyze(`FROM Flight WHERE ${word}(2, LIST{1, 5, 5}, number) RETURN number`)
+      expect(find(plan, 'extentScan').examined).toBe(flights + 3)
+    }
+  })
+
+  plannerTest('that qualify are not any of those that refer back', async (db) => {
+    const codes = async (least: number): Promise<unknown[]> => {
+      const where = `OF(${least}, departures, (number = 7 OR number = 57)) AND code IN LIST{'a7', 'a8'}`
+      return (await db.rows(`FROM Airport WHERE ${where} ORDER BY code RETURN code`)).map(({ code }) => code)
+    }
+    expect(await codes(0)).toEqual(['a7', 'a8'])
+    expect(await codes(1)).toEqual(['a7'])
+    expect(await codes(2)).toEqual(['a7'])
+    expect(await codes(3)).toEqual([])
   })
 })
 

@@ -181,6 +181,20 @@ function isLike(operand: fc.Arbitrary<Term<string>>): fc.Arbitrary<Term<boolean>
   })
 }
 
+/** At least so many elements of a list are equal to an attribute: at least none of them always. */
+const isSome: fc.Arbitrary<Term<boolean>> = fc
+  .tuple(
+    fc.constantFrom('OF', 'SOME'),
+    fc.nat(2),
+    fc.array(fc.constantFrom(...numbers), { minLength: 1, maxLength: 3 }),
+  )
+  .map(([word, least, held]) =>
+    term(`${word}_EQUAL(${least}, LIST{${held.join(', ')}}, i)`, ({ i }) => {
+      if (i !== null || least === 0) return held.filter((one) => one === i).length >= least
+      return held.length >= least ? null : false
+    }),
+  )
+
 const attribute: fc.Arbitrary<Term<unknown>> = fc.constantFrom<Term<unknown>>(
   term('i', (thing) => thing.i),
   term('s', (thing) => thing.s),
@@ -202,6 +216,7 @@ const simple: fc.Arbitrary<Term<boolean>> = fc.oneof(
   { weight: 1, arbitrary: isBetween(textual, byText) },
   { weight: 1, arbitrary: isBetween(day, byText) },
   { weight: 3, arbitrary: isLike(textual) },
+  { weight: 2, arbitrary: isSome },
   {
     weight: 1,
     arbitrary: fc
