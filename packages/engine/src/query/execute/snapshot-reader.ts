@@ -16,7 +16,7 @@ import type { Awaitable, Bytes, Entry, KeyRange, RangeRead, ReadAnswer, Snapshot
 import { atOnce as piecesAtOnce } from '../../store/time-slice.ts'
 import type { Pieces } from '../../types/logical-type.ts'
 import type { MapPair } from '../../types/map.ts'
-import { type Oid, oidFromBytes, oidLength } from '../../types/oid.ts'
+import { type Oid, oidFromBytes, oidLength, writeOidBytes } from '../../types/oid.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
 import { needsFetch } from '../evaluate/evaluation-context.ts'
 import { type LinkEnd, type ObjectReader, ObjectView } from '../evaluate/object-view.ts'
@@ -148,7 +148,9 @@ export class SnapshotReader implements ObjectReader {
     const known = this.views.get(oid)
     if (known !== undefined) return known
     if (this.isSynchronous) {
-      return this.keepObject(oid, atOnce(this.snapshot.read([objectKey(oid)])).values[0])
+      targetKey[0] = keySpace.object
+      writeOidBytes(oid, targetKey, objectKeyHeaderBytes)
+      return this.keepObject(oid, atOnce(this.snapshot.view(targetKey, ownBytes)))
     }
     this.missingObjects.add(oid)
     throw needsFetch
@@ -197,8 +199,7 @@ export class SnapshotReader implements ObjectReader {
   private readAt(bytes: Bytes, at: number): ObjectView {
     targetKey[0] = keySpace.object
     for (let i = 0; i < oidLength; i++) targetKey[objectKeyHeaderBytes + i] = bytes[at + i] as number
-    const record = this.snapshot.view(targetKey, ownBytes)
-    assert(!(record instanceof Promise), 'a store whose reads are immediate answers at once')
+    const record = atOnce(this.snapshot.view(targetKey, ownBytes))
     this.noteRead(record?.length ?? 0)
     return record === undefined
       ? new ObjectView(oidOfObjectKey(targetKey), undefined, undefined, noRecord)
@@ -455,7 +456,7 @@ function nearPlace(high: number, low: number): number {
   return (low ^ (low >>> 16) ^ high) & (nearPlaces - 1)
 }
 
-function atOnce(answer: Awaitable<ReadAnswer>): ReadAnswer {
+function atOnce<T>(answer: Awaitable<T>): T {
   assert(!(answer instanceof Promise), 'a store whose reads are immediate answers at once')
   return answer
 }

@@ -1,6 +1,11 @@
 /** An edge pattern as followed from one of its ends: the direction, and the objects at the other end. */
+import { farSideEdgesMax } from '../../limits.ts'
+import { mapAwaitable } from '../../store/awaitable.ts'
+import type { Awaitable } from '../../store/store.ts'
 import type { BoundEdge } from '../bind/bind-match.ts'
+import { endsAtEdgeObject, type ReferenceAttribute } from '../bind/reference-attributes.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
+import { isFollowedBack } from './linked-objects.ts'
 import type { MatchFlow } from './match-operator.ts'
 import { NarrowedEdges } from './narrowed-edges.ts'
 import { Neighbours, type Step, type StepPlace } from './neighbours.ts'
@@ -31,15 +36,21 @@ export function neighboursOf({ edge, to, isRightward }: EdgeEnds, flow: MatchFlo
   return new Neighbours(flow.context, edge.attributes, labels, to.cls ?? undefined, narrowed)
 }
 
-export async function edgesAt(
+/** Without a promise where nothing has to be waited for. */
+export function edgesAt(
   neighbours: Neighbours,
   direction: Direction,
   view: ObjectView,
   place: StepPlace,
-): Promise<Step[]> {
-  const forward = direction === 'backward' ? [] : await neighbours.forward(view, place)
-  const backward = direction === 'forward' ? [] : await neighbours.backward(view, place)
-  return backward.length === 0 ? forward : [...forward, ...backward]
+): Awaitable<Step[]> {
+  if (direction === 'backward') return neighbours.backward(view, place)
+  const found = neighbours.forward(view, place)
+  if (direction === 'forward') return found
+  return mapAwaitable(found, (forward) => {
+    return mapAwaitable(neighbours.backward(view, place), (backward) => {
+      return backward.length === 0 ? forward : [...forward, ...backward]
+    })
+  })
 }
 
 /** Tells how many edges of the pattern there are at an object, counted up to `max`. */
@@ -49,4 +60,58 @@ export function edgeCounter(ends: EdgeEnds, flow: MatchFlow): EdgeCounter {
   const neighbours = neighboursOf(ends, flow)
   const direction = directionOf(ends)
   return (view, max) => neighbours.countAt(view, direction, max)
+}
+
+/** By which the bounds grow up to which edges are counted. */
+const countsStep = 4
+
+/** How many edges there are at the object, where there are not too many to be kept; yields what it costs to count more than `few`. */
+export async function* countedInSteps(
+  counter: EdgeCounter,
+  view: ObjectView,
+  few: number,
+): AsyncGenerator<number, number> {
+  for (let max = few; ; max = Math.min(max * countsStep, farSideEdgesMax + 1)) {
+    const count = await counter(view, max)
+    if (count < max || max > farSideEdgesMax) return count
+    yield count
+  }
+}
+
+/** The same edge pattern as it is followed from its other end; `from`: the vertex where it began. */
+export function turned({ edge, isRightward }: EdgeEnds, from: VertexPlan): EdgeEnds {
+  return { edge, to: from, isRightward: !isRightward }
+}
+
+/** An edge leads elsewhere as the first or last of a walk than within it. */
+export function isSplit({ attributes, leftLabel, rightLabel }: BoundEdge): boolean {
+  return attributes.some((one) => endsAtEdgeObject(one, leftLabel) || endsAtEdgeObject(one, rightLabel))
+}
+
+/** Whether the edges are found from the other end as well: the same ones, and none of them by a scan. */
+export function isFoundFromFarEnd(ends: EdgeEnds): boolean {
+  const { edge } = ends
+  if (isSplit(edge)) return false
+  const direction = directionOf(ends)
+  return direction === 'backward' || edge.attributes.every(isFollowedBackWhole)
+}
+
+function isFollowedBackWhole(reference: ReferenceAttribute): boolean {
+  return isFollowedBack(reference) && (reference.edge === undefined || isFollowedBack(reference.edge.leading))
+}
+
+/** Edges as the object sees them that were found from their other ends. */
+export function seenFrom({ format }: ObjectView, steps: readonly Step[], { attributes }: BoundEdge): Step[] {
+  const name = format?.cls.name ?? ''
+  return steps.map(({ edge, neighbour, place }) => {
+    const { attributeNumber } = edge
+    // It was followed back, from the object that it refers to.
+    if (edge.fromClass === '') {
+      const attribute = format?.attribute(attributeNumber)?.attribute.outputName ?? edge.attribute
+      return { edge: { ...edge, attribute, fromClass: name, toClass: '' }, neighbour, place }
+    }
+    const declared = attributes.find(({ attribute }) => attribute.number === attributeNumber)
+    const attribute = declared?.attribute.name ?? edge.attribute
+    return { edge: { ...edge, attribute, fromClass: '', toClass: name }, neighbour, place }
+  })
 }

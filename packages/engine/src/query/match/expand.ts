@@ -7,11 +7,13 @@ import type { MatchBatches, MatchRow } from './match-row.ts'
 import type { Step } from './neighbours.ts'
 import { edgeKey, repeatsVertices } from './path-modes.ts'
 import { qualified } from './predicates.ts'
+import type { Reach } from './reach.ts'
+import { boundDetails, isBounded, Reaches } from './reaches.ts'
 
 export function expand(step: EdgeStep): MatchOperator {
   return {
     run(input, flow) {
-      const expansion = expansionOf(step, 'expand', input, flow)
+      const expansion = expansionOf(step, 'expand', input, flow, boundDetails(step))
       const { operator } = expansion
       return { rows: flow.context.measured(walked(expansion, input.rows, flow), operator), operator }
     },
@@ -23,15 +25,21 @@ async function* walked(
   input: MatchBatches,
   flow: MatchFlow,
 ): AsyncGenerator<readonly MatchRow[]> {
-  const { predicates, operator } = expansion
-  for await (const batch of input) {
-    for (const row of batch) {
-      for await (const found of walksFrom(expansion, row)) {
-        const kept = await qualified(predicates, found, flow)
-        operator.returned += kept.length
-        if (kept.length > 0) yield kept
+  const { predicates, operator, far } = expansion
+  const reaches = isBounded(expansion) ? new Reaches(expansion, flow) : undefined
+  try {
+    for await (const batch of input) {
+      for (const row of batch) {
+        for await (const found of walksFrom(expansion, row, await reaches?.of(row))) {
+          const kept = await qualified(predicates, found, flow)
+          operator.returned += kept.length
+          if (kept.length > 0) yield kept
+        }
       }
     }
+  } finally {
+    await reaches?.close()
+    await far?.side.close()
   }
 }
 
@@ -45,13 +53,13 @@ interface Frame {
 }
 
 /** Every walk of the wanted length from the row's vertex, depth first: only one walk is held at a time. */
-async function* walksFrom(expansion: Expansion, row: MatchRow): AsyncGenerator<MatchRow[]> {
+async function* walksFrom(expansion: Expansion, row: MatchRow, reach: Reach | undefined): AsyncGenerator<MatchRow[]> {
   const { edge, from, isToBound, context, pattern } = expansion
   const { reader } = context
   const start = row.slots[from.slot] as ObjectView
   const been = new Set(row.visited[expansion.patternNumber])
   const used = pattern.mode === 'trail' ? edgesUsed(row, expansion) : undefined
-  const stack: Frame[] = [{ steps: await stepsOf(expansion, start, 0), next: 0 }]
+  const stack: Frame[] = [{ steps: await stepsOf(expansion, start, 0, reach), next: 0 }]
   const walk: Taken[] = []
   let foundBytes = 0
   let found: MatchRow[] = edge.min === 0 ? (arrive(expansion, row, been, [], start) ?? []) : []
@@ -67,6 +75,8 @@ async function* walksFrom(expansion: Expansion, row: MatchRow): AsyncGenerator<M
       continue
     }
     if (used?.has(edgeKey(step.edge)) === true) continue
+    // More may be known by now than when the step was found.
+    if (reach?.mayArrive(step.neighbour, edge.max - walk.length - 1) === false) continue
     // The last edge of a walk leads to its end or nowhere: no object has to be read to see that.
     if (walk.length + 1 >= edge.max && isToBound && !isBoundEnd(expansion, row, step.neighbour)) continue
     const wanted = edge.edgeObject !== undefined && step.edge.edgeData !== undefined ? [step.edge.edgeData] : []
@@ -94,7 +104,7 @@ async function* walksFrom(expansion: Expansion, row: MatchRow): AsyncGenerator<M
     }
     been.add(view.oid)
     used?.add(edgeKey(step.edge))
-    stack.push({ steps: await stepsOf(expansion, view, walk.length), next: 0 })
+    stack.push({ steps: await stepsOf(expansion, view, walk.length, reach), next: 0 })
   }
   if (found.length > 0) yield found
 }

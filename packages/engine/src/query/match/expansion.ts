@@ -1,18 +1,23 @@
 /** Shared parts of the operators that follow an edge pattern from a bound vertex: its steps, and the resulting rows. */
+import { farSideEdgesMax } from '../../limits.ts'
+import { mapAwaitable } from '../../store/awaitable.ts'
+import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
+import type { ChosenAccessPath } from '../access/choose-access.ts'
 import type { BoundEdge, BoundPattern } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { PathSelection } from '../language/ast.ts'
 import type { Edge } from '../values/edge.ts'
-import { type Direction, directionOf, edgesAt, neighboursOf } from './edge-ends.ts'
+import { type Direction, directionOf, type EdgeCounter, edgeCounter, edgesAt, neighboursOf } from './edge-ends.ts'
 import type { FarSide } from './far-side.ts'
 import { inputsOf, type MatchFlow, type MatchPipeline } from './match-operator.ts'
 import type { MatchRow } from './match-row.ts'
 import type { Neighbours, Step } from './neighbours.ts'
 import { mayBeMetAgain, withVertex } from './path-modes.ts'
 import { type PredicatePlan, predicateTexts } from './predicates.ts'
+import { countedAtOnce, type Reach } from './reach.ts'
 import type { VertexPlan } from './vertices.ts'
 
 /** An edge pattern whose turn it is, and which of its ends has an object by then. */
@@ -34,6 +39,8 @@ export interface EdgeStep {
   readonly predicates: readonly PredicatePlan[]
   /** Where the search goes on from the other end of the pattern, too. */
   readonly far: { readonly side: FarSide; readonly number: number } | undefined
+  /** Of the other end of a walk, where it has no object yet, but few that it may have. */
+  readonly ends: ChosenAccessPath | undefined
 }
 
 /** As it is written. */
@@ -47,15 +54,23 @@ export interface Expansion extends EdgeStep {
   readonly context: StatementContext
   readonly neighbours: Neighbours
   readonly direction: Direction
+  readonly counter: EdgeCounter
   readonly operator: ExplainNode
 }
 
-/** What an operator of the name goes by: of one run. */
-export function expansionOf(step: EdgeStep, name: string, input: MatchPipeline, flow: MatchFlow): Expansion {
+/** What an operator of the name goes by: of one run. `more`: what else EXPLAIN tells of it. */
+export function expansionOf(
+  step: EdgeStep,
+  name: string,
+  input: MatchPipeline,
+  flow: MatchFlow,
+  more: Readonly<Record<string, unknown>>,
+): Expansion {
   const direction = directionOf(step)
   const neighbours = neighboursOf(step, flow)
-  const operator = explainNode(name, detailsOf(step, direction, neighbours), inputsOf(input.operator))
-  return { ...step, context: flow.context, neighbours, direction, operator }
+  const operator = explainNode(name, detailsOf(step, direction, neighbours, more), inputsOf(input.operator))
+  const counter = edgeCounter(step, flow)
+  return { ...step, context: flow.context, neighbours, direction, counter, operator }
 }
 
 const namesShownMax = 8
@@ -64,6 +79,7 @@ function detailsOf(
   { edge, from, to, pattern, predicates, far }: EdgeStep,
   direction: Direction,
   neighbours: Neighbours,
+  more: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   const names = new Set(edge.attributes.map(({ attribute }) => attribute.name))
   return {
@@ -75,6 +91,7 @@ function detailsOf(
     mode: pattern.mode,
     ...(pattern.selection === undefined ? {} : { paths: selectionText(pattern.selection) }),
     ...predicateTexts(predicates),
+    ...more,
     /** Known when edges have been followed. */
     get backwardBy() {
       return neighbours.ways.size === 0 ? undefined : [...neighbours.ways]
@@ -92,20 +109,77 @@ export interface Taken extends Step {
   readonly edgeObject: ObjectView | undefined
 }
 
-/** `length`: of the walk so far. */
-export async function stepsOf(expansion: Expansion, view: ObjectView, length: number): Promise<readonly Step[]> {
-  const { neighbours, operator, direction, context, edge, far } = expansion
+/** `length`: of the walk so far; `reach`: what can still arrive. Without a promise where nothing has to be waited for. */
+export function stepsOf(
+  expansion: Expansion,
+  view: ObjectView,
+  length: number,
+  reach?: Reach,
+): Awaitable<readonly Step[]> {
+  const { operator, context, edge, far } = expansion
+  const pause = context.yieldIfDue()
+  if (pause !== undefined) return pause.then(() => stepsOf(expansion, view, length, reach))
+  const follow = (): Awaitable<Step[]> => followed(expansion, view, length)
+  if (reach !== undefined) return stepsWithin(reach, expansion, view, edge.max - length - 1, follow)
+  return far === undefined ? follow() : far.side.stepsOf(far.number, view, follow, operator)
+}
+
+function followed(
+  { neighbours, operator, direction, context, edge }: Expansion,
+  view: ObjectView,
+  length: number,
+): Awaitable<Step[]> {
   const place = { isFirst: length === 0, mayBeLast: length + 1 >= edge.min, mustBeLast: length + 1 >= edge.max }
-  const followed = async (): Promise<Step[]> => {
-    const steps = await edgesAt(neighbours, direction, view, place)
+  return mapAwaitable(edgesAt(neighbours, direction, view, place), (steps) => {
     operator.examined += steps.length
     context.expand(steps.length)
     return steps
+  })
+}
+
+/** Those behind which so many edges can suffice. */
+async function stepsWithin(
+  reach: Reach,
+  expansion: Expansion,
+  view: ObjectView,
+  edgesLeft: number,
+  follow: () => Awaitable<Step[]>,
+): Promise<readonly Step[]> {
+  const { operator, context } = expansion
+  await advance(reach, expansion, view, edgesLeft)
+  const known = reach.stepsFrom(view, edgesLeft)
+  if (known !== undefined) {
+    operator.examined += known.length
+    context.expand(known.length)
+    return known
   }
-  const steps = await (far === undefined ? followed() : far.side.stepsOf(far.number, view, followed, operator))
-  const pause = context.yieldIfDue()
-  if (pause !== undefined) await pause
-  return steps
+  const steps = await follow()
+  if (context.isRemote) operator.examined += await reach.advance(steps.length)
+  return steps.filter(({ neighbour }) => reach.mayArrive(neighbour, edgesLeft))
+}
+
+/** What a trip costs, as a number of edges: that to the end, and that to the edges there. */
+const tripEdges = 2
+
+/** Before the edges of an object are followed: those of a hub may be more than it takes to know which of them lead to an end. */
+async function advance(
+  reach: Reach,
+  { context, counter, edge, operator }: Expansion,
+  view: ObjectView,
+  edgesLeft: number,
+): Promise<void> {
+  // Where to count them is a trip of its own, they are followed first; but to know that nothing leads to an end takes one.
+  if (context.isRemote) {
+    if (edgesLeft === edge.max - 1) operator.examined += await reach.advance(tripEdges)
+    return
+  }
+  let counted = 0
+  for (let max = countedAtOnce; !reach.isOver && !reach.isKnown(edgesLeft); max *= 2) {
+    const count = await counter(view, max)
+    operator.examined += await reach.advance(count - counted)
+    if (count < max || count > farSideEdgesMax) return
+    counted = count
+  }
 }
 
 export function isBoundEnd({ isToBound, to }: Expansion, row: MatchRow, oid: Oid): boolean {

@@ -5,17 +5,26 @@
  * the total never costs much more than the cheaper side.
  */
 import { SteadyMap } from '../../budget/steady-map.ts'
-import { AshlarError } from '../../errors.ts'
 import { farSideEdgesMax } from '../../limits.ts'
+import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import { objectRows } from '../access/object-rows.ts'
 import type { BoundPattern } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
-import type { Edge } from '../values/edge.ts'
-import { directionOf, type EdgeCounter, type EdgeEnds, edgeCounter, edgesAt, neighboursOf } from './edge-ends.ts'
+import {
+  countedInSteps,
+  directionOf,
+  type EdgeEnds,
+  edgeCounter,
+  edgesAt,
+  isFoundFromFarEnd,
+  neighboursOf,
+  seenFrom,
+} from './edge-ends.ts'
+import { EqualShare } from './equal-share.ts'
 import type { MatchFlow } from './match-operator.ts'
-import { isFollowedBack, type Step } from './neighbours.ts'
+import type { Step } from './neighbours.ts'
 import type { EdgePlace, PatternsPlan } from './patterns-plan.ts'
 import type { ChosenVertex, StartVertex } from './start-vertex.ts'
 import { vertexObjects } from './vertex-objects.ts'
@@ -31,19 +40,15 @@ type FoundEdges = SteadyMap<Oid, Step[]>
 
 /** So many edges are followed before the other side has a turn. */
 const edgesBefore = 256
-/** Those of an object are counted before they are followed, up to bounds that grow by steps: at a hub the search may get ahead meanwhile. */
-const edgesStep = 4
 const objectsAtOnce = 256
 /** About what an edge takes. */
 const edgeBytes = 250
 const onlyEdge = { isFirst: true, mayBeLast: true, mustBeLast: true }
 
 /** True where the edges of one pattern can be found from both of its ends at the same cost, and are the same. */
-function isFoundFromBothEnds({ ends: { edge, ...to } }: FarEdge): boolean {
-  if (edge.isVariable || edge.edgeObject !== undefined) return false
-  if (edge.attributes.some((reference) => reference.edge !== undefined)) return false
-  const back = directionOf({ edge, to: to.to, isRightward: !to.isRightward })
-  return back === 'forward' || edge.attributes.every(isFollowedBack)
+function isFoundFromBothEnds({ ends }: FarEdge): boolean {
+  const { isVariable, attributes } = ends.edge
+  return !isVariable && attributes.every((reference) => reference.edge === undefined) && isFoundFromFarEnd(ends)
 }
 
 /** An edge pattern of a search whose far side is known, by its place. */
@@ -112,20 +117,17 @@ export class FarSide {
   private readonly flow: MatchFlow
   /** By the number of the edge: its edges by the object at the near end; undefined as long as not all are known. */
   private readonly known: (FoundEdges | undefined)[] = []
-  private readonly work: AsyncGenerator<number>
-  private spent = 0
-  private cost = 0
+  private readonly share: EqualShare
   private edgesKept = 0
   /** Of the edge pattern that is being followed. */
   private bytes = 0
-  private isAtEnd = false
 
   /** `edges`: from the near side to the far one, at least two; `last`: the far end of the last one. */
   constructor(edges: readonly FarEdge[], last: VertexPlan, chosen: ChosenVertex['chosen'], flow: MatchFlow) {
     this.edges = edges
     this.name = last.name
     this.flow = flow
-    this.work = this.followed(last, chosen)
+    this.share = new EqualShare(this.followed(last, chosen), edgesBefore, () => this.forget())
   }
 
   isKnown(number: number): boolean {
@@ -136,38 +138,23 @@ export class FarSide {
   async stepsOf(
     number: number,
     view: ObjectView,
-    follow: () => Promise<Step[]>,
+    follow: () => Awaitable<Step[]>,
     operator: ExplainNode,
   ): Promise<readonly Step[]> {
+    const { edge } = (this.edges[number] as FarEdge).ends
     const known = this.known[number]
-    if (known !== undefined) return seenFrom(view, known.get(view.oid) ?? [])
+    if (known !== undefined) return seenFrom(view, known.get(view.oid) ?? [], edge)
     const steps = await follow()
-    this.spent += steps.length
-    const before = this.cost
-    await this.advance()
-    operator.examined += this.cost - before
+    operator.examined += await this.share.advance(steps.length)
     const foundMeanwhile = this.known[number]
-    if (foundMeanwhile !== undefined) return seenFrom(view, foundMeanwhile.get(view.oid) ?? [])
+    if (foundMeanwhile !== undefined) return seenFrom(view, foundMeanwhile.get(view.oid) ?? [], edge)
     const next = this.known[number + 1]
     return next === undefined ? steps : steps.filter(({ neighbour }) => (next.get(neighbour)?.length ?? 0) > 0)
   }
 
-  /** Up to what the search has spent. */
-  private async advance(): Promise<void> {
-    if (this.spent < edgesBefore) return
-    try {
-      while (!this.isAtEnd && this.cost < this.spent) {
-        const { done, value } = await this.work.next()
-        if (done === true) this.isAtEnd = true
-        else this.cost += value
-      }
-    } catch (error) {
-      // The search goes on without what there is no memory for.
-      if (!(error instanceof AshlarError) || (error.type !== 'LimitExceeded' && error.type !== 'ServerBusy'))
-        throw error
-      this.isAtEnd = true
-      this.forget()
-    }
+  /** When no more rows are taken. May be called again. */
+  close(): Promise<void> {
+    return this.share.close()
   }
 
   /** Yields what each of its pieces has cost, as a number of edges. */
@@ -189,7 +176,7 @@ export class FarSide {
       const reached: Oid[] = []
       for await (const views of objects) {
         for (const view of views) {
-          const count = yield* countedInSteps(counter, view)
+          const count = yield* countedInSteps(counter, view, edgesBefore)
           if (!this.mayKeep(count)) return
           const steps = await edgesAt(neighbours, direction, view, onlyEdge)
           for (const { edge, neighbour } of steps) {
@@ -243,24 +230,4 @@ export class FarSide {
     this.flow.context.hold(0, -this.bytes)
     this.bytes = 0
   }
-}
-
-/** How many edges there are at the object, where there are not too many to be kept; yields what it costs to count more than a few. */
-async function* countedInSteps(counter: EdgeCounter, view: ObjectView): AsyncGenerator<number, number> {
-  for (let max = edgesBefore; ; max = Math.min(max * edgesStep, farSideEdgesMax + 1)) {
-    const count = await counter(view, max)
-    if (count < max || max > farSideEdgesMax) return count
-    yield count
-  }
-}
-
-/** As the object sees the edges that were found from their other ends. */
-function seenFrom({ format }: ObjectView, steps: readonly Step[]): Step[] {
-  const name = format?.cls.name ?? ''
-  return steps.map(({ edge, neighbour, place }) => {
-    // It was followed back, from the object that it refers to.
-    const isOwn = edge.fromClass === ''
-    const seen: Edge = isOwn ? { ...edge, fromClass: name, toClass: '' } : { ...edge, fromClass: '', toClass: name }
-    return { edge: seen, neighbour, place }
-  })
 }

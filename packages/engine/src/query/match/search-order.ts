@@ -2,7 +2,7 @@
  * Chooses, at run time, the order in which a MATCH is searched: from the vertex with the fewest candidates along the
  * edges.
  */
-import { chooseAccess } from '../access/choose-access.ts'
+import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
 import { type BoundEdge, type BoundPattern, innerVertices } from '../bind/bind-match.ts'
 import { type EdgeYields, edgeYields } from './branch-order.ts'
 import { expand } from './expand.ts'
@@ -113,9 +113,12 @@ async function operatorsOf(
       continue
     }
     const other = await otherEnd(plan, progress, next, flow)
-    if (other === undefined) left.delete(next)
+    const isFirstBound = other !== undefined && other.chosen.estimated <= fewEnds
+    if (!isFirstBound) left.delete(next)
     operators.push(
-      other === undefined ? edgeOperator(plan, part, progress, next, far) : vertexOperator(plan, part, progress, other),
+      isFirstBound
+        ? vertexOperator(plan, part, progress, other)
+        : edgeOperator(plan, part, progress, next, far, other?.chosen),
     )
     const { patternNumber } = next
     const isFollowed = ![...left].some((place) => place.patternNumber === patternNumber)
@@ -202,6 +205,7 @@ function edgeOperator(
   progress: Progress,
   place: EdgePlace,
   farPlaces: readonly FarPlace[],
+  ends: ChosenAccessPath | undefined,
 ): MatchOperator {
   const { bound, filled } = progress
   const patterns = patternsOf(plan, part)
@@ -223,7 +227,8 @@ function edgeOperator(
     const isThere = patternNumber === place.patternNumber && edgeNumber === place.edgeNumber
     return isThere && other.isRightward === isRightward
   })
-  return operator({ ...place, far, patterns, pattern, edge, from, to, toPosition, isToBound, isRightward, predicates })
+  const ofEdge = { pattern, edge, from, to, toPosition, isToBound, isRightward, ends }
+  return operator({ ...place, ...ofEdge, far, patterns, predicates })
 }
 
 /** Those of the predicates that can be decided now and could not before. */
@@ -267,8 +272,10 @@ function selectionOperator(plan: PatternsPlan, progress: Progress, patternNumber
 
 /** So few ends of long walks are looked up first: a walk then knows where it has to arrive. */
 const fewEnds = 16
+/** From no more than these it is followed back what can reach them. */
+const boundingEndsMax = 1_000
 
-/** The end of a walk of several edges, where it has few candidates of its own. */
+/** The end of a walk of several edges, where it has not many candidates of its own. */
 async function otherEnd(
   plan: PatternsPlan,
   { bound }: Progress,
@@ -281,5 +288,5 @@ async function otherEnd(
   const { objects } = plan.vertices[position] as VertexPlan
   if (objects.accesses.length === 0) return undefined
   const chosen = await chooseAccess(objects, evaluation, context, undefined)
-  return chosen.estimated <= fewEnds && chosen.access !== objects.extent ? { position, chosen } : undefined
+  return chosen.estimated <= boundingEndsMax && chosen.access !== objects.extent ? { position, chosen } : undefined
 }

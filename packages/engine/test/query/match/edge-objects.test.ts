@@ -271,4 +271,14 @@ describe('edges in pairs', () => {
     await db.rows('DELETE Call WHERE minutes = 1 RETURN COUNT()')
     expect(await found(db, 'MATCH (a)-[c:out]->(b) RETURN c.minutes')).toEqual(['2', '3'])
   })
+
+  const withNames = [...paired, 'CREATE INDEX personName ON Person (name)']
+  queryTest('are counted at both of their ends, to begin where there are fewer', withNames, async (db) => {
+    for (const text of [
+      "MATCH (a:Person {name = 'Ann'})-[c:out]->(b:Person {name = 'Bob'}) RETURN c.minutes",
+      "MATCH (b:Person {name = 'Bob'})<-[c:out]-(a:Person {name = 'Ann'}) RETURN c.minutes",
+    ]) {
+      expect(await found(db, text)).toEqual(['1', '2'])
+    }
+  })
 })

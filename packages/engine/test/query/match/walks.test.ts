@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { runs } from '../../bytes/property-runs.ts'
-import { openQueryDatabase, type QueryDatabase, storeKinds } from '../query-database.ts'
+import { kindNames, openQueryDatabase, type QueryDatabase, storeKinds } from '../query-database.ts'
 
 const schema = `UPDATE SCHEMA {
   CREATE CLASS Node {name: Integer}
@@ -15,6 +15,19 @@ const schema = `UPDATE SCHEMA {
 
 /** By which edges lead to vertices of a name alone. */
 const pairIndex = 'CREATE INDEX pairAndName ON Vertex (pair, name)'
+
+/** The same, where all edges are found from both their ends, and vertices by their names. */
+const pairedSchema = schema
+  .replace(
+    'to: List{Element: Reference{Referenced: Vertex}}',
+    'to: List{Element: Reference{Referenced: Vertex, Inverse: from}}, from: List{Element: Reference{Referenced: Vertex, Inverse: to}}',
+  )
+  .replace('EdgeAttribute: target}', 'EdgeAttribute: target, Inverse: owner}')
+  .replace(
+    'target: Reference{Referenced: Vertex}',
+    'target: Reference{Referenced: Vertex}, owner: Reference{Referenced: Vertex, Inverse: via}',
+  )
+const pairedIndexes = ['CREATE INDEX linkTarget ON Link (target)', 'CREATE INDEX nodeName ON Node (name)', pairIndex]
 
 type Direction = 'forward' | 'backward' | 'either'
 
@@ -50,6 +63,7 @@ interface Pattern {
   /** Per name, where it is not a vertex of the graph proper: an edge object, or either. */
   readonly others: readonly ('Link' | 'Node' | undefined)[]
   readonly start: number | undefined
+  readonly end: number | undefined
 }
 
 const graph: fc.Arbitrary<Graph> = fc.integer({ min: 1, max: 5 }).chain((size) => {
@@ -107,6 +121,7 @@ const pattern: fc.Arbitrary<Pattern> = shape.chain(({ mode, edges }) => {
       maxLength: 3,
     }),
     start: fc.option(fc.nat(4), { nil: undefined }),
+    end: fc.option(fc.nat(4), { nil: undefined }),
   })
 })
 
@@ -117,9 +132,10 @@ function labelAt({ names, special, others }: Pattern, i: number): 'Link' | 'Node
 }
 
 function written(pattern: Pattern, selection = ''): string {
-  const { mode, edges, names, start } = pattern
+  const { mode, edges, names, start, end } = pattern
   const vertex = (i: number): string => {
-    const where = i === 0 && start !== undefined ? ` {name = ${start}}` : ''
+    const name = i === 0 ? start : i === edges.length ? end : undefined
+    const where = name === undefined ? '' : ` {name = ${name}}`
     return `(v${names[i]}:${labelAt(pattern, i)}${where})`
   }
   let text = vertex(0)
@@ -161,12 +177,17 @@ interface PlainEdge {
   readonly kind: 'plain' | 'atObject' | 'through'
 }
 
-function edgesOf({ to, pair, via }: Graph): PlainEdge[] {
+function edgesOf({ to, pair, via }: Graph, isPaired: boolean): PlainEdge[] {
   const edges: PlainEdge[] = []
   const add = (from: number, attribute: string, far: number, kind: PlainEdge['kind'] = 'plain', held = far): void => {
     edges.push({ from, to: far, attribute, reference: `${from} ${attribute} ${held}`, kind })
   }
-  for (const [from, targets] of to.entries()) for (const target of new Set(targets)) add(from, 'to', target)
+  for (const [from, targets] of to.entries()) {
+    for (const target of new Set(targets)) {
+      add(from, 'to', target)
+      if (isPaired) add(target, 'from', from)
+    }
+  }
   for (const [from, target] of pair.entries()) {
     if (target === null) continue
     add(from, 'pair', target)
@@ -176,6 +197,7 @@ function edgesOf({ to, pair, via }: Graph): PlainEdge[] {
     for (const [nth, target] of targets.entries()) {
       const link = linkOf(from, nth)
       add(from, 'via', link, 'atObject')
+      if (isPaired) add(link, 'owner', from)
       if (target === null) continue
       add(from, 'via', target, 'through', link)
       add(link, 'target', target)
@@ -202,9 +224,9 @@ interface Found {
 const mayBeLink = (label: string): boolean => label === 'Link' || label === 'Node'
 
 /** Every match, one by one: each row as text, sorted. */
-function countedOut(data: Graph, pattern: Pattern): string[] {
-  const { mode, edges, names, start } = pattern
-  const all = edgesOf(data)
+function countedOut(data: Graph, pattern: Pattern, isPaired: boolean): string[] {
+  const { mode, edges, names, start, end } = pattern
+  const all = edgesOf(data, isPaired)
   const next = (walk: Walk, { attribute, direction }: EdgePattern, i: number): Walk[] => {
     const right = all.filter((edge) => attribute === undefined || edge.attribute === attribute)
     const goes = (edge: PlainEdge, end: number, more: { mayEnd: boolean; mayGoOn: boolean }): Walk => {
@@ -249,6 +271,7 @@ function countedOut(data: Graph, pattern: Pattern): string[] {
     return label === 'Vertex' || data.isSpecial[vertex] === true
   }
   return found
+    .filter(({ ends }) => end === undefined || ends.at(-1) === end)
     .filter(({ ends }) => ends.every(isOfClass))
     .filter(({ ends }) => ends.every((vertex, i) => ends[names.indexOf(names[i] as number)] === vertex))
     .filter((match) => isInMode(match, names, mode))
@@ -331,14 +354,14 @@ function expectChosen(
 }
 
 /** Every object that could be the first vertex, with its walks, or without one. */
-async function expectOptional(db: QueryDatabase, data: Graph, chosen: Pattern): Promise<void> {
+async function expectOptional(db: QueryDatabase, data: Graph, chosen: Pattern, isPaired: boolean): Promise<void> {
   const { names } = chosen
   const label = labelAt(chosen, 0)
   const first = `v${names[0]}`
   if (names.some((name, i) => name === names[0] && labelAt(chosen, i) !== label)) return
   const text = `MATCH (${first}:${label}) OPTIONAL ${written(chosen)}`
   const all = (await db.rows(`FROM ${label} RETURN name`)).map(({ name }) => name)
-  const rows = countedOut(data, chosen).map((row) => JSON.parse(row) as Record<string, unknown>)
+  const rows = countedOut(data, chosen, isPaired).map((row) => JSON.parse(row) as Record<string, unknown>)
   const nothing = Object.fromEntries([...new Set(names)].sort().map((name) => [`v${name}`, null]))
   const missed = all.filter((name) => rows.every((row) => row[first] !== name))
   const expected = [...rows, ...missed.map((name) => ({ ...nothing, [first]: name, walk: null }))]
@@ -346,31 +369,38 @@ async function expectOptional(db: QueryDatabase, data: Graph, chosen: Pattern): 
   expect({ text, rows: texts(await db.rows(text)) }).toEqual({ text, rows: texts(expected) })
 }
 
+const kindsOfGraph = [
+  { name: '', setUp: [schema, pairIndex], isPaired: false },
+  { name: ' where edges are found from both ends', setUp: [pairedSchema, ...pairedIndexes], isPaired: true },
+]
+
 describe('walks', () => {
   for (const [kind, wrap] of storeKinds.entries()) {
-    it(`are all found, and each once${kind === 0 ? '' : ' (from a store that answers later)'}`, async () => {
-      const { db, close } = await openQueryDatabase([schema, pairIndex], { limits: { walkEdgesMax: 8 } }, wrap)
-      await fc.assert(
-        fc.asyncProperty(graph, fc.array(pattern, { minLength: 1, maxLength: 4 }), async (data, patterns) => {
-          await db.rows(stored(data))
-          for (const chosen of patterns) {
-            const text = written(chosen)
-            const rows = await db.rows(text)
-            expect({ text, rows: rows.map((row) => JSON.stringify(row)).sort() }).toEqual({
-              text,
-              rows: countedOut(data, chosen),
-            })
-            await expectOptional(db, data, chosen)
-            for (const selection of selections) {
-              const asked = written(chosen, selection)
-              const some = await db.rows(asked)
-              expectChosen(asked, some, countedOut(data, chosen), chosen, selection)
+    for (const { name, setUp, isPaired } of kindsOfGraph) {
+      it(`are all found, and each once${name}${kindNames[kind]}`, async () => {
+        const { db, close } = await openQueryDatabase(setUp, { limits: { walkEdgesMax: 8 } }, wrap)
+        const patterns = fc.array(pattern, { minLength: 1, maxLength: 4 })
+        await fc.assert(
+          fc.asyncProperty(graph, patterns, fc.boolean(), async (data, all, isUncommitted) => {
+            if (!isUncommitted) await db.rows(stored(data))
+            for (const chosen of all) {
+              const text = written(chosen)
+              // What the same transaction has written before counts as well.
+              const rows = await db.rows(isUncommitted ? `${stored(data)}; ${text}` : text)
+              const expected = countedOut(data, chosen, isPaired)
+              expect({ text, rows: rows.map((row) => JSON.stringify(row)).sort() }).toEqual({ text, rows: expected })
+              await expectOptional(db, data, chosen, isPaired)
+              for (const selection of selections) {
+                const asked = written(chosen, selection)
+                const some = await db.rows(asked)
+                expectChosen(asked, some, expected, chosen, selection)
+              }
             }
-          }
-        }),
-        runs(40),
-      )
-      await close()
-    })
+          }),
+          runs(40),
+        )
+        await close()
+      })
+    }
   }
 })

@@ -1,0 +1,122 @@
+/** A breadth-first search from one object: what it has met, each at one length only, and by which edges. */
+import { SteadyMap } from '../../budget/steady-map.ts'
+import type { Awaitable } from '../../store/store.ts'
+import type { Oid } from '../../types/oid.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import { elementBytes } from '../evaluate/value-bytes.ts'
+import { evaluateRows } from '../execute/evaluate-rows.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import type { Step } from './neighbours.ts'
+
+/** An object that was met, and by which last edges at its length; none of the object at which the search begins. */
+export interface Reached {
+  readonly oid: Oid
+  readonly length: number
+  view: ObjectView | undefined
+  readonly by: { readonly before: Reached; readonly step: Step }[]
+}
+
+export interface Level {
+  readonly reached: readonly Reached[]
+  /** The shortest ways back to the beginning, where they end at this level. */
+  readonly returned: Reached | undefined
+}
+
+/** Edges at an object of that length. */
+export type Follow = (view: ObjectView, length: number) => Awaitable<readonly Step[]>
+
+const reachedBytes = 200
+const looksBetweenTurns = 4_096
+/** Objects that are read at once. */
+const objectsAtOnce = 256
+
+export class BreadthFirst {
+  readonly begin: Reached
+  /** The objects of the last level, those that there are. */
+  level: readonly Reached[]
+  length = 0
+  private readonly context: StatementContext
+  private readonly isOne: boolean
+  private readonly known = new SteadyMap<Oid, Reached>()
+  private objects = 0
+  private bytes = 0
+
+  /** `isOne`: one last edge of each object is enough. */
+  constructor(start: ObjectView, isOne: boolean, context: StatementContext) {
+    this.context = context
+    this.isOne = isOne
+    this.begin = { oid: start.oid, length: 0, view: start, by: [] }
+    this.level = [this.begin]
+    this.know(this.begin)
+  }
+
+  get(oid: Oid): Reached | undefined {
+    return this.known.get(oid)
+  }
+
+  /** What is met for the first time one edge further on; it is not read yet. */
+  async next(follow: Follow): Promise<Level> {
+    const length = ++this.length
+    const reached: Reached[] = []
+    let returned: Reached | undefined
+    let looked = 0
+    for (const before of this.level) {
+      const found = follow(before.view as ObjectView, length - 1)
+      for (const step of found instanceof Promise ? await found : found) {
+        let at = this.known.get(step.neighbour)
+        if (at === this.begin) {
+          returned ??= { oid: at.oid, length, view: at.view, by: [] }
+          at = returned
+        } else if (at === undefined) {
+          at = { oid: step.neighbour, length, view: undefined, by: [] }
+          this.know(at)
+          reached.push(at)
+        }
+        if (at.length === length && (at.by.length === 0 || !this.isOne)) {
+          if (at.by.length > 0) this.hold(0, elementBytes)
+          at.by.push({ before, step })
+        }
+        if (++looked % looksBetweenTurns > 0) continue
+        const pause = this.context.yieldIfDue()
+        if (pause !== undefined) await pause
+      }
+    }
+    this.level = []
+    return { reached, returned }
+  }
+
+  /** Goes on from those of the objects that there are. */
+  async read(reached: readonly Reached[]): Promise<void> {
+    const { reader } = this.context
+    const all: Reached[] = []
+    for (let at = 0; at < reached.length; at += objectsAtOnce) {
+      const some = reached.slice(at, at + objectsAtOnce)
+      const views = await evaluateRows(this.context, some, ({ oid }) => reader.object(oid))
+      for (const [i, one] of some.entries()) {
+        const view = views[i]
+        if (view?.format === undefined) continue
+        one.view = view
+        all.push(one)
+      }
+    }
+    this.level = all
+  }
+
+  /** When its objects are no longer needed. May be called again. */
+  release(): void {
+    this.context.hold(-this.objects, -this.bytes)
+    this.objects = 0
+    this.bytes = 0
+  }
+
+  private know(reached: Reached): void {
+    this.hold(1, reachedBytes)
+    this.known.set(reached.oid, reached)
+  }
+
+  private hold(objects: number, bytes: number): void {
+    this.objects += objects
+    this.bytes += bytes
+    this.context.hold(objects, bytes)
+  }
+}

@@ -1,0 +1,164 @@
+/** The objects that references of an object lead to, and those that refer to it by an attribute. */
+
+import { SteadyMap } from '../../budget/steady-map.ts'
+import { indexKeyFormat } from '../../indexes/index-key.ts'
+import { countLimited, readIndexOids } from '../../indexes/lookup.ts'
+import type { AttributeFormat } from '../../records/class-format.ts'
+import { linkKind, linkRange } from '../../records/link-keys.ts'
+import { containerExtent } from '../../records/object-key.ts'
+import type { SchemaClass } from '../../schema/catalog.ts'
+import type { IndexDefinition } from '../../schema/class-definition.ts'
+import { withSubclasses } from '../../schema/class-set.ts'
+import { mapAwaitable } from '../../store/awaitable.ts'
+import type { Awaitable, KeyRange } from '../../store/store.ts'
+import type { MapPair } from '../../types/map.ts'
+import { noOid, type Oid } from '../../types/oid.ts'
+import type { AttributeNumber, TypeSpec } from '../../types/type-spec.ts'
+import { referringRange } from '../access/reverse-navigation.ts'
+import { isSamePath } from '../access/sargable-predicates.ts'
+import type { BoundAttribute } from '../bind/bound.ts'
+import type { ReferenceAttribute } from '../bind/reference-attributes.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import { evaluateRows } from '../execute/evaluate-rows.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import { typeOfSpec } from '../values/value-type.ts'
+
+/** An index by which it is found who refers to an object. */
+function indexOn({ attribute, declaringClass }: ReferenceAttribute): IndexDefinition | undefined {
+  if (attribute.spec.logicalType !== 'reference') return undefined
+  const own = [{ number: attribute.number } as BoundAttribute]
+  return declaringClass.indexes.find(({ keyAttributes, state }) => {
+    return state === 'ready' && isSamePath(own, keyAttributes[0]?.path ?? [])
+  })
+}
+
+/** Whether those that refer to an object are found without going through all objects that could. */
+export function isFollowedBack(reference: ReferenceAttribute): boolean {
+  return reference.inverse !== null || indexOn(reference) !== undefined
+}
+
+/** Each once. */
+function targetsIn(held: unknown, { logicalType }: TypeSpec): readonly Oid[] {
+  if (logicalType === 'reference') return held === null || held === noOid ? [] : [held as Oid]
+  const elements =
+    logicalType === 'map' ? (held as readonly MapPair[]).map(({ value }) => value) : (held as readonly unknown[])
+  return [...new Set(elements as readonly Oid[])].filter((oid) => oid !== noOid)
+}
+
+/** What it works out about attributes and scans is kept for the statement. */
+export class LinkedObjects {
+  /** How it was found who refers to an object, for EXPLAIN. */
+  readonly ways = new Set<string>()
+  private readonly context: StatementContext
+  private readonly links = new Map<AttributeFormat, BoundAttribute>()
+  private readonly scanned = new Map<AttributeNumber, SteadyMap<Oid, Oid[]>>()
+
+  constructor(context: StatementContext) {
+    this.context = context
+  }
+
+  /** What the object refers to by one attribute, each once. */
+  targets(view: ObjectView, attribute: AttributeFormat): Awaitable<readonly Oid[]> {
+    const { spec } = attribute.attribute
+    if (attribute.linkStorage === undefined) return targetsIn(view.value(attribute.index), spec)
+    const { reader } = this.context
+    const links = this.boundOf(view, attribute)
+    const read = evaluateRows(this.context, [view], (row) => reader.links(row, links))
+    return mapAwaitable(read, ([held]) => targetsIn(held, spec))
+  }
+
+  private boundOf(view: ObjectView, format: AttributeFormat): BoundAttribute {
+    let bound = this.links.get(format)
+    if (bound === undefined) {
+      const { attribute, index, linkStorage } = format
+      const cls = view.format?.cls as SchemaClass
+      const { number, outputName: name, spec } = attribute
+      bound = { cls, number, name, index, spec, linkStorage, type: typeOfSpec(spec, this.context.catalog) }
+      this.links.set(format, bound)
+    }
+    return bound
+  }
+
+  /** Who refers to the object by one attribute: over the inverse, by an index, or by a scan of all who could. */
+  owners(view: ObjectView, reference: ReferenceAttribute): Awaitable<readonly Oid[]> {
+    const { attribute, inverse } = reference
+    if (inverse === null) return this.ownersFound(view, reference)
+    const neighbour = view.format?.attribute(inverse)
+    this.ways.add(`${attribute.name}: inverse ${neighbour?.attribute.name}`)
+    return neighbour === undefined ? [] : this.targets(view, neighbour)
+  }
+
+  private async ownersFound(view: ObjectView, reference: ReferenceAttribute): Promise<readonly Oid[]> {
+    const { attribute, declaringClass } = reference
+    const index = indexOn(reference)
+    if (index !== undefined) {
+      this.ways.add(`${attribute.name}: index ${index.name}`)
+      const format = indexKeyFormat(index, this.context.reader.formats.of(declaringClass))
+      const oids: Oid[] = []
+      for await (const batch of readIndexOids(this.context.snapshot, referringRange(format, view.oid), false))
+        oids.push(...batch)
+      return oids
+    }
+    this.ways.add(`${attribute.name}: scan of ${declaringClass.name}`)
+    return (await this.scan(reference)).get(view.oid) ?? []
+  }
+
+  /** How many entries there are in the range, counted up to `max`. */
+  async counted(range: KeyRange | undefined, max: number): Promise<number> {
+    if (range === undefined) return 0
+    const { context } = this
+    context.check()
+    const count = await countLimited(context.snapshot, range, max)
+    context.entriesCounted += count
+    return count
+  }
+
+  /** About how many objects are referred to, counted up to `max`. */
+  async countTargets(view: ObjectView, attribute: AttributeFormat, max: number): Promise<number> {
+    const { linkStorage } = attribute
+    if (linkStorage === undefined) return (await this.targets(view, attribute)).length
+    const kind = linkStorage === 'set' ? linkKind.target : linkStorage === 'map' ? linkKind.name : linkKind.position
+    return this.counted(linkRange(view.oid, attribute.attribute.number, kind), max)
+  }
+
+  /** How many refer to the object, counted up to `max`, which is told where only a scan would tell. */
+  async countOwners(view: ObjectView, reference: ReferenceAttribute, max: number): Promise<number> {
+    const { declaringClass, inverse } = reference
+    if (inverse !== null) {
+      const partner = view.format?.attribute(inverse)
+      return partner === undefined ? 0 : this.countTargets(view, partner, max)
+    }
+    const index = indexOn(reference)
+    // All who could refer to it are read.
+    if (index === undefined) return max
+    const format = indexKeyFormat(index, this.context.reader.formats.of(declaringClass))
+    return this.counted(referringRange(format, view.oid), max)
+  }
+
+  /** Once a statement: everybody who refers to anybody by the attribute. */
+  private async scan({ attribute, declaringClass }: ReferenceAttribute): Promise<SteadyMap<Oid, Oid[]>> {
+    const known = this.scanned.get(attribute.number)
+    if (known !== undefined) return known
+    const { context } = this
+    const owners = new SteadyMap<Oid, Oid[]>()
+    const use = (key: Uint8Array, record: Uint8Array): ObjectView => context.reader.view(undefined, key, record).copy()
+    const containers = await context.containersOf(withSubclasses(declaringClass).numbers)
+    const extents = containers.map(({ database, container }) => containerExtent(database, container))
+    for await (const batch of context.scanAll(extents, use)) {
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
+      for (const owner of batch) {
+        const format = owner.format?.attribute(attribute.number)
+        if (format === undefined) continue
+        for (const target of await this.targets(owner, format)) {
+          const list = owners.get(target)
+          if (list === undefined) owners.set(target, [owner.oid])
+          else list.push(owner.oid)
+          context.hold(0, 32)
+        }
+      }
+    }
+    this.scanned.set(attribute.number, owners)
+    return owners
+  }
+}
