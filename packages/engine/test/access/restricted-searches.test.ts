@@ -146,7 +146,7 @@ describe('a caller who sees some objects', () => {
         fc.asyncProperty(
           trips,
           fc.constantFrom(...rules),
-          fc.array(asked, { minLength: 3, maxLength: 3 }),
+          fc.array(asked, { minLength: 2, maxLength: 2 }),
           fc.nat(23),
           async (given, [trip, port, sees, has], all, hour) => {
             const fd = await fill(given, kind)
@@ -158,7 +158,8 @@ describe('a caller who sees some objects', () => {
             // To what is hidden, nothing leads.
             const between = seen.filter(({ from, to }) => has(from) && has(to))
             const database = fd.as(policy)
-            for (const one of all) {
+            // Two of those with many trips have enough for the other end to be asked.
+            for (const one of [{ from: 0, to: 2, day: 0 }, ...all]) {
               const isThere = has(one.from) && has(one.to)
               if (await sameEdges(database, isThere ? between : [], one)) fromFarEnd++
               await sameWalks(database, isThere ? between : [], one)

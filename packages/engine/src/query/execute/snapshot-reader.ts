@@ -148,12 +148,26 @@ export class SnapshotReader implements ObjectReader {
     const known = this.views.get(oid)
     if (known !== undefined) return known
     if (this.isSynchronous) {
-      targetKey[0] = keySpace.object
-      writeOidBytes(oid, targetKey, objectKeyHeaderBytes)
-      return this.keepObject(oid, atOnce(this.snapshot.view(targetKey, ownBytes)))
+      return this.keepObject(oid, this.recordOf(oid))
     }
     this.missingObjects.add(oid)
     throw needsFetch
+  }
+
+  /** The same for an object that is not asked for again: where the store answers at once, it is not kept. */
+  objectOnce(oid: Oid): ObjectView {
+    const known = this.views.get(oid)
+    if (known !== undefined || !this.isSynchronous) return known ?? this.object(oid)
+    const record = this.recordOf(oid)
+    this.objectsRead++
+    this.work.spend(objectSteps + ((record?.length ?? 0) >> byteStepsShift))
+    return this.viewOf(oid, record)
+  }
+
+  private recordOf(oid: Oid): Bytes | undefined {
+    targetKey[0] = keySpace.object
+    writeOidBytes(oid, targetKey, objectKeyHeaderBytes)
+    return atOnce(this.snapshot.view(targetKey, ownBytes))
   }
 
   objectAt(bytes: Bytes, at: number): ObjectView | undefined {
@@ -403,10 +417,15 @@ export class SnapshotReader implements ObjectReader {
 
   private keepObject(oid: Oid, record: Bytes | undefined): ObjectView {
     this.noteRead(record?.length ?? 0)
-    const view =
-      record === undefined ? new ObjectView(oid, undefined, undefined, noRecord) : this.view(oid, undefined, record)
+    const view = this.viewOf(oid, record)
     this.views.set(oid, view)
     return view
+  }
+
+  private viewOf(oid: Oid, record: Bytes | undefined): ObjectView {
+    return record === undefined
+      ? new ObjectView(oid, undefined, undefined, noRecord)
+      : this.view(oid, undefined, record)
   }
 
   private noteRead(length: number): void {

@@ -8,12 +8,47 @@ import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { Step } from './neighbours.ts'
 
+/** By which edge an object was met, and from which one. */
+interface LastEdge {
+  readonly before: Reached
+  readonly step: Step
+}
+
 /** An object that was met, and by which last edges at its length; none of the object at which the search begins. */
-export interface Reached {
+export class Reached {
   readonly oid: Oid
   readonly length: number
   view: ObjectView | undefined
-  readonly by: { readonly before: Reached; readonly step: Step }[]
+  private before: Reached | undefined
+  private step: Step | undefined
+  /** Most objects have one edge alone, and no list of them. */
+  private others: LastEdge[] | undefined
+
+  constructor(oid: Oid, length: number, view: ObjectView | undefined) {
+    this.oid = oid
+    this.length = length
+    this.view = view
+  }
+
+  get hasEdge(): boolean {
+    return this.step !== undefined
+  }
+
+  add(before: Reached, step: Step): void {
+    if (this.step === undefined) {
+      this.before = before
+      this.step = step
+    } else {
+      this.others ??= []
+      this.others.push({ before, step })
+    }
+  }
+
+  *by(): Generator<LastEdge> {
+    const { before, step, others } = this
+    if (before !== undefined && step !== undefined) yield { before, step }
+    if (others !== undefined) yield* others
+  }
 }
 
 export interface Level {
@@ -45,7 +80,7 @@ export class BreadthFirst {
   constructor(start: ObjectView, isOne: boolean, context: StatementContext) {
     this.context = context
     this.isOne = isOne
-    this.begin = { oid: start.oid, length: 0, view: start, by: [] }
+    this.begin = new Reached(start.oid, 0, start)
     this.level = [this.begin]
     this.know(this.begin)
   }
@@ -65,16 +100,16 @@ export class BreadthFirst {
       for (const step of found instanceof Promise ? await found : found) {
         let at = this.known.get(step.neighbour)
         if (at === this.begin) {
-          returned ??= { oid: at.oid, length, view: at.view, by: [] }
+          returned ??= new Reached(at.oid, length, at.view)
           at = returned
         } else if (at === undefined) {
-          at = { oid: step.neighbour, length, view: undefined, by: [] }
+          at = new Reached(step.neighbour, length, undefined)
           this.know(at)
           reached.push(at)
         }
-        if (at.length === length && (at.by.length === 0 || !this.isOne)) {
-          if (at.by.length > 0) this.hold(0, elementBytes)
-          at.by.push({ before, step })
+        if (at.length === length && !(at.hasEdge && this.isOne)) {
+          if (at.hasEdge) this.hold(0, elementBytes)
+          at.add(before, step)
         }
         if (++looked % looksBetweenTurns > 0) continue
         const pause = this.context.yieldIfDue()
@@ -91,7 +126,7 @@ export class BreadthFirst {
     const all: Reached[] = []
     for (let at = 0; at < reached.length; at += objectsAtOnce) {
       const some = reached.slice(at, at + objectsAtOnce)
-      const views = await evaluateRows(this.context, some, ({ oid }) => reader.object(oid))
+      const views = await evaluateRows(this.context, some, ({ oid }) => reader.objectOnce(oid))
       for (const [i, one] of some.entries()) {
         const view = views[i]
         if (view?.format === undefined) continue

@@ -82,7 +82,8 @@ async function* walksFrom(expansion: Expansion, row: MatchRow, reach: Reach | un
     const wanted = edge.edgeObject !== undefined && step.edge.edgeData !== undefined ? [step.edge.edgeData] : []
     const [view, edgeObject] = await evaluateRows(context, [step.neighbour, ...wanted], (oid) => reader.object(oid))
     if (view?.format === undefined) continue
-    walk.push({ ...step, neighbourClass: view.format.cls.name, edgeObject })
+    const { edge: taken, neighbour, place } = step
+    walk.push({ edge: taken, neighbour, place, neighbourClass: view.format.cls.name, edgeObject })
     const mayArrive = walk.length >= edge.min && step.place !== 'inner'
     const arrived = mayArrive ? arrive(expansion, row, been, walk, view) : undefined
     if (arrived !== undefined) {

@@ -116,12 +116,12 @@ export function stepsOf(
   length: number,
   reach?: Reach,
 ): Awaitable<readonly Step[]> {
-  const { operator, context, edge, far } = expansion
+  const { operator, context, far } = expansion
   const pause = context.yieldIfDue()
   if (pause !== undefined) return pause.then(() => stepsOf(expansion, view, length, reach))
-  const follow = (): Awaitable<Step[]> => followed(expansion, view, length)
-  if (reach !== undefined) return stepsWithin(reach, expansion, view, edge.max - length - 1, follow)
-  return far === undefined ? follow() : far.side.stepsOf(far.number, view, follow, operator)
+  if (reach !== undefined) return stepsWithin(reach, expansion, view, length)
+  if (far === undefined) return followed(expansion, view, length)
+  return far.side.stepsOf(far.number, view, () => followed(expansion, view, length), operator)
 }
 
 function followed(
@@ -137,15 +137,15 @@ function followed(
   })
 }
 
-/** Those behind which so many edges can suffice. */
+/** Those behind which the edges that are left can suffice. */
 async function stepsWithin(
   reach: Reach,
   expansion: Expansion,
   view: ObjectView,
-  edgesLeft: number,
-  follow: () => Awaitable<Step[]>,
+  length: number,
 ): Promise<readonly Step[]> {
-  const { operator, context } = expansion
+  const { operator, context, edge } = expansion
+  const edgesLeft = edge.max - length - 1
   await advance(reach, expansion, view, edgesLeft)
   const known = reach.stepsFrom(view, edgesLeft)
   if (known !== undefined) {
@@ -153,7 +153,7 @@ async function stepsWithin(
     context.expand(known.length)
     return known
   }
-  const steps = await follow()
+  const steps = await followed(expansion, view, length)
   if (context.isRemote) operator.examined += await reach.advance(steps.length)
   return steps.filter(({ neighbour }) => reach.mayArrive(neighbour, edgesLeft))
 }

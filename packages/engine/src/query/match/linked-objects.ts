@@ -42,7 +42,8 @@ function targetsIn(held: unknown, { logicalType }: TypeSpec): readonly Oid[] {
   if (logicalType === 'reference') return held === null || held === noOid ? [] : [held as Oid]
   const elements =
     logicalType === 'map' ? (held as readonly MapPair[]).map(({ value }) => value) : (held as readonly unknown[])
-  return [...new Set(elements as readonly Oid[])].filter((oid) => oid !== noOid)
+  const each = elements.length < 2 ? (elements as readonly Oid[]) : [...new Set(elements as readonly Oid[])]
+  return each.includes(noOid) ? each.filter((oid) => oid !== noOid) : each
 }
 
 /** What it works out about attributes and scans is kept for the statement. */

@@ -16,6 +16,7 @@ import { LinkedObjects } from './linked-objects.ts'
 import { type NarrowedEdge, type NarrowedEdges, narrowedText } from './narrowed-edges.ts'
 
 export interface Step {
+  /** May be made each time that it is asked for. */
   readonly edge: Edge
   readonly neighbour: Oid
   /** Of edges that end at their edge object where a walk ends, and lead through it elsewhere; undefined = both. */
@@ -54,6 +55,25 @@ function edgeTo(view: ObjectView, { attribute }: AttributeFormat, to: Oid): Edge
   return { from: view.oid, fromClass, attribute: outputName, attributeNumber: number, to, toClass: '' }
 }
 
+/** A step over a reference of an object; the edge is made for whoever asks for it. */
+class ForwardStep implements Step {
+  readonly neighbour: Oid
+  readonly place: Step['place']
+  private readonly view: ObjectView
+  private readonly format: AttributeFormat
+
+  constructor(view: ObjectView, format: AttributeFormat, neighbour: Oid, place: Step['place']) {
+    this.view = view
+    this.format = format
+    this.neighbour = neighbour
+    this.place = place
+  }
+
+  get edge(): Edge {
+    return edgeTo(this.view, this.format, this.neighbour)
+  }
+}
+
 function addTargets(
   view: ObjectView,
   format: AttributeFormat,
@@ -61,7 +81,7 @@ function addTargets(
   place: Step['place'],
   steps: Step[],
 ): void {
-  for (const neighbour of targets) steps.push({ edge: edgeTo(view, format, neighbour), neighbour, place })
+  for (const neighbour of targets) steps.push(new ForwardStep(view, format, neighbour, place))
 }
 
 function edgeDataOf({ oid, format }: EdgeObjectView): EdgeData {

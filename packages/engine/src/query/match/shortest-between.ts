@@ -141,9 +141,10 @@ function* walksThrough({ near, far }: Meeting, edge: BoundEdge): Generator<Taken
 }
 
 /** Of the walks from an object to the far end, as they are seen from the near one. */
-function* restsFrom({ view, by, length }: Reached, edge: BoundEdge): Generator<RestOfWalk | undefined> {
+function* restsFrom(reached: Reached, edge: BoundEdge): Generator<RestOfWalk | undefined> {
+  const { view, length } = reached
   if (length === 0) yield undefined
-  for (const { before, step } of by) {
+  for (const { before, step } of reached.by()) {
     const found = { edge: step.edge, neighbour: before.oid, place: undefined }
     const neighbourClass = before.view?.format?.cls.name ?? ''
     for (const seen of seenFrom(view as ObjectView, [found], edge)) {

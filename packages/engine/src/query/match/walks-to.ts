@@ -17,7 +17,7 @@ export function* walksTo(end: Reached, rest?: RestOfWalk): Generator<Taken[]> {
     return
   }
   const neighbourClass = end.view?.format?.cls.name ?? ''
-  for (const { before, step } of end.by) {
+  for (const { before, step } of end.by()) {
     const { edge, neighbour, place } = step
     yield* walksTo(before, { first: { edge, neighbour, place, neighbourClass, edgeObject: undefined }, others: rest })
   }
