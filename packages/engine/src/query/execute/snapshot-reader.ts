@@ -387,8 +387,15 @@ export class SnapshotReader implements ObjectReader {
   }
 
   private charge(entries: number): void {
+    const bytes = entries * entryBytes
+    try {
+      this.memory.chargeStatement(bytes)
+    } catch (error) {
+      // Whoever does without them goes on with the memory that there was.
+      this.memory.chargeStatement(-bytes)
+      throw error
+    }
     this.entriesKept += entries
-    this.memory.chargeStatement(entries * entryBytes)
   }
 
   /** The objects in order, undefined where there is none; read in one trip, and not kept. */

@@ -293,11 +293,16 @@ export class Neighbours {
     const range = await this.narrowed?.rangeOf(back, view.oid)
     if (range === undefined) return []
     const oids: Oid[] = []
-    for await (const batch of entriesOf(range, context, explainNode('entries'))) {
-      memory.chargeStatement(batch.length * oidBytes)
-      for (const oid of batch) oids.push(oid)
+    let bytes = 0
+    try {
+      for await (const batch of entriesOf(range, context, explainNode('entries'))) {
+        bytes += batch.length * oidBytes
+        memory.chargeStatement(batch.length * oidBytes)
+        for (const oid of batch) oids.push(oid)
+      }
+    } finally {
+      memory.chargeStatement(-bytes)
     }
-    memory.chargeStatement(-oids.length * oidBytes)
     return oids
   }
 
