@@ -48,22 +48,16 @@ describe('what walks touch that have to arrive', () => {
     ['with an end that is one of several', "(a:Stop {name = 'a'})-[e:next*1..5]->(z:Stop {zone = 2})"],
     ['where the end is known by another pattern', "(z:Stop {name = 'z'}), (a:Stop {name = 'a'})-[e:next*1..5]->(z)"],
   ] as const) {
-    for (const mode of ['WALK', 'TRAIL', 'ACYCLIC', 'SIMPLE']) {
-      queryTest(`is what leads to the end: ${what}, ${mode}`, setUp, async (db) => {
-        await fill(db)
+    queryTest(`is what leads to the end: ${what}`, setUp, async (db) => {
+      await fill(db)
+      for (const mode of ['WALK', 'TRAIL', 'ACYCLIC', 'SIMPLE']) {
         const text = `MATCH ${mode} ${pattern} RETURN z.name AS z, LENGTH(e) AS edges`
         expect(await db.rows(text)).toEqual([{ z: 'z', edges: 4 }])
-        const plan = await db.analyze(text)
-        expect(touchedBy(plan)).toBeLessThan(200)
-        const back = await db.rows(text.replace('*1..5', '*1..3'))
-        expect(back).toEqual([])
-      })
-    }
-
-    queryTest(`is what leads to the end: ${what}, shortest paths`, setUp, async (db) => {
-      await fill(db)
+        expect(touchedBy(await db.analyze(text))).toBeLessThan(200)
+        expect(await db.rows(text.replace('*1..5', '*1..3'))).toEqual([])
+      }
+      const [first, ...others] = pattern.split(', ').reverse()
       for (const paths of ['ANY', 'ANY SHORTEST', 'ALL SHORTEST']) {
-        const [first, ...others] = pattern.split(', ').reverse()
         const text = `MATCH p = ${paths} ${first}${others.map((other) => `, ${other}`).join('')} RETURN p`
         const rows = (await db.rows(text)) as unknown as { p: { from: string; to: string }[] }[]
         expect(rows.map(({ p }) => p.length)).toEqual([4])
