@@ -85,6 +85,9 @@ function likelyAccess({ references, accesses, ordered, extent }: SourcePlan): Ac
   return references ?? bestOf(accesses) ?? (ordered?.isPresorted === true ? undefined : ordered) ?? extent
 }
 
+/** Entries are counted for half of what it costs to read them. */
+const coveredShare = 2
+
 async function choose(
   plan: SourcePlan,
   evaluation: EvaluationContext,
@@ -137,8 +140,13 @@ async function choose(
   const max = Math.max(candidatesMin, Math.ceil(extent / extentShare))
   const best = few === undefined ? undefined : await cheapest(counted, evaluation, context, max, considered)
   const read = best !== undefined && best.estimated < max ? best : { access: plan.extent, estimated: extent }
-  const mostSkipping = Math.min(read.estimated, max)
-  const skipping = await cheapest(isNarrowest ? [] : plan.skipping, evaluation, context, mostSkipping, considered)
+  // Where entries are all that is read, those of a large part of the index cost less than all of them.
+  const coveredSkips = plan.skipping.filter((skip) => indexOnly.some((scan) => scan.isSkipping && scan.isSameAs(skip)))
+  const areCovered = coveredSkips.length > 0
+  const mostSkipping =
+    areCovered && read.access === plan.extent ? Math.ceil(extent / coveredShare) : Math.min(read.estimated, max)
+  const skips = areCovered ? coveredSkips : plan.skipping
+  const skipping = await cheapest(isNarrowest ? [] : skips, evaluation, context, mostSkipping, considered)
   const known = skipping !== undefined && skipping.estimated < mostSkipping ? skipping : read
   const covered = indexOnly.find((scan) => {
     return scan.isSameAs(known.access) || (known.access === plan.extent && !scan.isSkipping)
