@@ -29,6 +29,9 @@ const indexes: readonly string[] = [
   'CREATE INDEX routesOfAirline ON route (airline)',
 ]
 
+/** Of the type of the keys that they are compared with: an index on others would not be used. */
+const references: ReadonlySet<string> = new Set(['origin', 'source', 'destination', 'airline'])
+
 /** Opens it, filled from the server unless it is there. */
 export async function sqliteOf(server: ChildServer, file: string): Promise<Sqlite> {
   if (!existsSync(file)) {
@@ -49,8 +52,9 @@ async function fill(server: ChildServer, sqlite: Sqlite): Promise<void> {
     return ids.size - 1
   }
   for (const [name, attributes] of Object.entries(tables)) {
-    const columns = attributes.map((attribute) => attribute)
-    sqlite.exec(`CREATE TABLE ${name} (id INTEGER PRIMARY KEY, ${columns.join(', ')})`)
+    const columns = [...attributes]
+    const typed = columns.map((column) => (references.has(column) ? `${column} INTEGER` : column))
+    sqlite.exec(`CREATE TABLE ${name} (id INTEGER PRIMARY KEY, ${typed.join(', ')})`)
     const insert = sqlite.prepare(`INSERT INTO ${name} VALUES (?${', ?'.repeat(columns.length)})`)
     sqlite.exec('BEGIN')
     for await (const row of rowsOf(server, `FROM ${name} RETURN $$ID AS id, ${columns.join(', ')}`)) {
