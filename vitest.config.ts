@@ -1,6 +1,6 @@
 /**
- * How the tests run: all packages and the tools in one run, closed by the plain count of `tools/count-reporter.ts`. `npm test` runs the projects
- * `embedded` and `isolated`, which takes a few minutes; `npm run test:all`, and `.ci/run`, add `slow` and `postgres`.
+ * How the tests run: all packages and the tools in one run, closed by the plain count of `tools/count-reporter.ts`. `npm test` runs the project
+ * `embedded`, which takes a few minutes; `npm run test:all`, and `.ci/run`, run all of them.
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
@@ -44,11 +44,11 @@ const onPostgres = { ASHLAR_TEST_STORE: 'postgres', ASHLAR_RUNS: String(Number(p
 
 /**
  * Tests that start, and kill, many processes: commands, workers, several servers on one store, stores on several nodes. They take longer than all
- * others together. What most depends on them stays in `npm test`: a server that starts, stops and is killed.
+ * others together.
  */
 const slow = [
-  'packages/server/test/executable/!(kill|readme|serve).test.ts',
-  'packages/server/test/executable/kill-evolution.test.ts',
+  'packages/server/test/executable/!(readme).test.ts',
+  'packages/server/test/hostile/door-fuzz.test.ts',
   'packages/server/test/contract/{1.4-unavailable,1.5-disk,2.2-bulk-readers,6.1-builds,6.2-background,8-configuration}.test.ts',
   'packages/engine/test/changes/log-processes.test.ts',
   'packages/engine/test/store/{distributed,lmdb-compaction,lmdb-processes,node-down,one-node,postgres-failures,processes}.test.ts',
@@ -66,7 +66,7 @@ const sharing = [
   'packages/engine/test/store/{read-transaction,scan-side-by-side,unordered-set}.test.ts',
   'packages/engine/test/store/{verify-data-file,wrappers}.test.ts',
   'packages/server/test/{contract,hostile,unit}/*.test.ts',
-  'packages/server/test/executable/{readme,serve}.test.ts',
+  'packages/server/test/executable/readme.test.ts',
   'packages/client/test/*.test.ts',
   'bench/test/{figures,reply-reader}.test.ts',
   'tools/test/{check-*,lock-file,set-up-state}.test.ts',

@@ -140,6 +140,7 @@ async function sameSkips(
 describe('a caller who sees some objects', () => {
   for (const [kind, suffix] of kindNames.entries()) {
     it(`finds what a look at each of them finds${suffix}`, async () => {
+      const worlds = runs(12)
       let fromFarEnd = 0
       const asked = fc.record({ from: fc.nat(ports - 1), to: fc.nat(ports - 1), day: fc.nat(5) })
       await fc.assert(
@@ -168,9 +169,10 @@ describe('a caller who sees some objects', () => {
             await fd.close()
           },
         ),
-        runs(12),
+        worlds,
       )
-      expect(fromFarEnd).toBeGreaterThan(0)
+      // Among fewer there may be none.
+      if (worlds.numRuns >= 12) expect(fromFarEnd).toBeGreaterThan(0)
     })
   }
 })

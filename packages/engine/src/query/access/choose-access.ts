@@ -7,6 +7,7 @@ import { type AccessPath, bestOf, type OidAccess } from './access-path.ts'
 import type { IndexOnlyScan } from './index-only-scan.ts'
 import type { OrderedIndexScan } from './ordered-index-scan.ts'
 import { OrderedTrial } from './ordered-trial.ts'
+import type { SkipScan } from './skip-scan.ts'
 import type { SourcePlan } from './source-plan.ts'
 
 /** Below so many candidates an access is taken without looking at the others any closer. */
@@ -140,14 +141,9 @@ async function choose(
   const max = Math.max(candidatesMin, Math.ceil(extent / extentShare))
   const best = few === undefined ? undefined : await cheapest(counted, evaluation, context, max, considered)
   const read = best !== undefined && best.estimated < max ? best : { access: plan.extent, estimated: extent }
-  // Where entries are all that is read, those of a large part of the index cost less than all of them.
-  const coveredSkips = plan.skipping.filter((skip) => indexOnly.some((scan) => scan.isSkipping && scan.isSameAs(skip)))
-  const areCovered = coveredSkips.length > 0
-  const mostSkipping =
-    areCovered && read.access === plan.extent ? Math.ceil(extent / coveredShare) : Math.min(read.estimated, max)
-  const skips = areCovered ? coveredSkips : plan.skipping
-  const skipping = await cheapest(isNarrowest ? [] : skips, evaluation, context, mostSkipping, considered)
-  const known = skipping !== undefined && skipping.estimated < mostSkipping ? skipping : read
+  const skips = skippingOf(plan, indexOnly, read, extent, max)
+  const skipping = await cheapest(isNarrowest ? [] : skips.accesses, evaluation, context, skips.most, considered)
+  const known = skipping !== undefined && skipping.estimated < skips.most ? skipping : read
   const covered = indexOnly.find((scan) => {
     return scan.isSameAs(known.access) || (known.access === plan.extent && !scan.isSkipping)
   })
@@ -159,6 +155,22 @@ async function choose(
   if (inOrder === undefined) return known
   considered?.note(inOrder, wanted ?? extent, Number.POSITIVE_INFINITY)
   return { access: inOrder, estimated: wanted ?? extent }
+}
+
+/** The accesses that pass over entries, and the most that they may read. */
+function skippingOf(
+  { skipping, extent }: SourcePlan,
+  indexOnly: readonly IndexOnlyScan[],
+  read: ChosenAccessPath,
+  objects: number,
+  max: number,
+): { readonly accesses: readonly SkipScan[]; readonly most: number } {
+  const covered = skipping.filter((skip) => indexOnly.some((scan) => scan.isSkipping && scan.isSameAs(skip)))
+  if (covered.length === 0 || read.access !== extent) {
+    return { accesses: skipping, most: Math.min(read.estimated, max) }
+  }
+  // Where entries are all that is read, those of a large part of the index cost less than all of them.
+  return { accesses: covered, most: Math.ceil(objects / coveredShare) }
 }
 
 /** Undefined where it is better to sort what the other access gives. */

@@ -14,12 +14,18 @@ const calls = `COUNT SUM AVG MIN MAX COLLECT STDDEV MEDIAN PERCENTILE ROW_NUMBER
 const types =
   'Boolean Character Integer Real Float Guid String Date Time DateTime Reference Object List Map Element Key'
 
+/** Otherwise each word is tried in capital or in small letters. */
+const areAllTried = Number(process.env.ASHLAR_RUNS ?? 1) >= 1
+
 const words = [
   ...new Set(
     [clauses, statements, expressions, calls, types]
       .flatMap((some) => some.trim().split(/\s+/))
       .concat([...infixWords.keys()], [...functions.keys()])
-      .flatMap((word) => [word, word.toLowerCase()]),
+      .flatMap((word, i) => {
+        const both = [word, word.toLowerCase()]
+        return areAllTried ? both : (both[i % 2] as string)
+      }),
   ),
 ]
 
