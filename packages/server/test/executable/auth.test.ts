@@ -74,7 +74,11 @@ rule(
 
 rule('9.2.1', 'hashes of passwords are for the owner alone, also in a backup and after one was put back', async () => {
   const directory = temporaryDirectory()
-  await run(['user', 'add', 'bob', '--role', 'reader'], directory)
+  const added = await start(['user', 'add', 'bob', '--role', 'reader'], {}, directory).ended
+  expect([added.code, added.stderr]).toEqual([
+    0,
+    expect.stringMatching(/^ashlar: lmdb:\S+ is a new security database\.\n$/),
+  ])
   await run(['copy', 'lmdb:data/.security', 'lmdb:backup'], directory)
   const others = (name: string): number => statSync(join(directory, name)).mode & 0o77
   if (process.platform === 'win32') return

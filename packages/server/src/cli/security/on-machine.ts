@@ -30,11 +30,14 @@ export async function onMachine<T>(
 ): Promise<T> {
   const { securityStore: address } = place
   const directory = directoryOf(address)
-  if (!mayMake && directory !== undefined && !existsSync(directory)) {
+  const isNew = directory !== undefined && !existsSync(directory)
+  if (!mayMake && isNew) {
     const hint = 'ashlar serve --auth, or ashlar user add, creates it; --url asks a server elsewhere.'
     throw new CommandError(exitCodes.notFound, `There is no security database at ${address}: ${hint}`)
   }
   const database = await SecurityDatabase.open(address)
+  // A mistyped directory would otherwise be found out when somebody cannot sign in.
+  if (isNew) note(`${address} is a new security database.`)
   try {
     return await work(new MachineSecurity(database, place, note))
   } catch (error) {
