@@ -47,7 +47,7 @@ export async function createPacked(
 ): Promise<Oid[] | undefined> {
   const { transaction, guard, recorder } = unit
   const isFitting = creations.length >= packedObjectsMin && creations.length <= packedObjectsMax
-  const isPlain = guard === undefined && recorder === undefined && transaction.logEpoch === 0
+  const isPlain = guard === undefined && recorder === undefined
   if (!isFitting || !isPlain || transaction.isRetry || transaction.hasChanges) return undefined
   const packing = new PackedCreations(unit, creations.length)
   const oids = (await packing.createAll(creations, between)) ? await packing.finish() : undefined

@@ -59,6 +59,11 @@ const keysAtOnce = 1_000
 export const preconditionBytes = 80
 export const changeBytes = 150
 
+/** Of packed rows, what is logged: index entries follow from the objects. */
+function areObjects({ keys }: PackedRows): boolean {
+  return keys[packedLengthBytes] === keySpace.object
+}
+
 /** Keys that are looked up in one go. */
 const searchedKeysMax = 10_000
 
@@ -425,7 +430,7 @@ export class Transaction {
   /** What the commit appends to the change log. In turns with others where that is much. */
   append(): Awaitable<Append | undefined> {
     if (this.logEpoch === 0) return undefined
-    const changes = this.changes.all()
+    const changes = this.packed === undefined ? this.changes.all() : new PackedChanges(this.packed.filter(areObjects))
     const now = Date.now()
     const values = logValuesOfFew(changes, now) ?? inTurnsIfLong(logValues(changes, now))
     return values instanceof Promise ? values.then((all) => this.appending(all)) : this.appending(values)

@@ -111,6 +111,33 @@ it('are made once where each commit fails once, under the OIDs of the first atte
   await fd.close()
 })
 
+it('are in the change log as those one by one are', async () => {
+  const store = await openStoreOfRun()
+  const fd = await FederatedDatabase.open({ alias: 'test', store, changeLog: 'on' })
+  await fd.defineClasses(classes, 'create')
+  const given = creations(300, await makersOf(fd))
+  const told = async (since: string): Promise<Map<string, unknown>> => {
+    const page = await fd.changes.page({ since, include: 'values', limit: 10_000 })
+    const changes = page.changes.map(({ json }) => JSON.parse(json.toString()))
+    for (const { change } of changes) expect(change).toBe('created')
+    return new Map(
+      changes.map(({ oid, class: name, after }) => [oid, { name, after: { ...after, __identifier__: '' } }]),
+    )
+  }
+  const now = async (): Promise<string> => {
+    return (await fd.changes.page({ since: 'now', include: 'values', limit: 1 })).position
+  }
+  const [start, together] = [await now(), await fd.createObjects(given)]
+  const packed = await told(start)
+  expect([...packed.keys()].toSorted()).toEqual(together.toSorted())
+  for (const oid of together) await fd.deleteObject(oid)
+  const [later, inTurn] = [await now(), [] as string[]]
+  for (const one of given) inTurn.push(await fd.createObject(one.class, one.attributes ?? {}))
+  const single = await told(later)
+  expect(together.map((oid) => packed.get(oid))).toEqual(inTurn.map((oid) => single.get(oid)))
+  await fd.close()
+})
+
 it('few objects, and those of classes with links, go the usual way', async () => {
   const store = await openStoreOfRun()
   const ways: boolean[] = []
