@@ -29,7 +29,7 @@ const otherDelimiters = [',', ';', '\t', '|']
 export function checkHeader(names: readonly string[], isDelimiterGiven: boolean): void {
   const twice = names.find((name, at) => names.indexOf(name) !== at)
   if (twice !== undefined) {
-    const hint = 'rename one in the header'
+    const hint = 'rename one in the header, or give the names by --columns if the file has no header'
     throw new CommandError(exitCodes.invalid, `Two columns have the name '${twice}', and one would be lost: ${hint}.`)
   }
   const [name = ''] = names
