@@ -81,7 +81,15 @@ export type { CompactionReport } from './store/lmdb/compact.ts'
 export { withoutCredentials } from './store/postgres/address.ts'
 export { noteRest, readAnew, shareReads } from './store/reads-of-turn.ts'
 export type { Awaitable, Store, StoreCapabilities, StoreStats } from './store/store.ts'
-export { firstTurn, mayBegin, noteArrival, noteRequest, openTimeSlice, type TimeSlice } from './store/time-slice.ts'
+export {
+  firstTurn,
+  laterTurn,
+  mayBegin,
+  noteArrival,
+  noteRequest,
+  openTimeSlice,
+  type TimeSlice,
+} from './store/time-slice.ts'
 export { type Placed, UnorderedSet } from './store/unordered-set.ts'
 export { isHiddenFraction, withHiddenFraction } from './types/hidden-fraction.ts'
 export type { Oid } from './types/oid.ts'

@@ -1,9 +1,11 @@
 /** Entity tags of objects, and changes that depend on them (contract 4.1.13, 4.1.17, 4.1.18). */
-import { hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { AshlarError, assert } from '../errors.ts'
 import { readAndRequireLinkEntries } from '../links/attribute-links.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
-import type { Entry } from '../store/store.ts'
+import type { Awaitable, Entry } from '../store/store.ts'
+import { inTurns, laterTurn } from '../store/time-slice.ts'
+import type { Pieces } from '../types/logical-type.ts'
 import type { Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { objectJson, shownLinks } from './read.ts'
@@ -12,9 +14,31 @@ import { loadExisting } from './update.ts'
 /** Asked for the object's entity tag as it is when the change is committed. */
 export type Condition = (entityTag: string) => boolean
 
-/** The same for the same representation: attributes, links, and the schema that shows them. In double quotes. */
-export function entityTagOf(representation: Uint8Array): string {
+/** Of a representation that is hashed between two looks at the clock: about a millisecond's worth. */
+const hashedAtOnce = 1_048_576
+
+/**
+ * The same for the same representation: attributes, links, and the schema that shows them. In double quotes. That of some megabytes is made with turns
+ * for others in between.
+ */
+export function entityTagOf(representation: Uint8Array): Awaitable<string> {
+  if (representation.length > hashedAtOnce) return largeEntityTag(representation)
   return `"${hash('sha1', representation, 'base64url')}"`
+}
+
+async function largeEntityTag(representation: Uint8Array): Promise<string> {
+  // To make the representation has taken what is left of this turn.
+  await laterTurn()
+  return inTurns(hashed(representation))
+}
+
+function* hashed(representation: Uint8Array): Pieces<string> {
+  const digest = createHash('sha1')
+  for (let at = 0; at < representation.length; at += hashedAtOnce) {
+    digest.update(representation.subarray(at, at + hashedAtOnce))
+    yield
+  }
+  return `"${digest.digest('base64url')}"`
 }
 
 /** `action`: what depends on it. Throws ObjectNotFound, Forbidden, PreconditionFailed. What was looked at is required to be the same at the commit. */
@@ -35,7 +59,7 @@ export async function checkCondition(
     if (guard === undefined) links.set(attribute.index, await shownLinks(attribute, entries))
   }
   const shown = guard === undefined ? await objectJson(format, oid, stored, links) : await guard.representationOf(oid)
-  const entityTag = entityTagOf(shown)
+  const entityTag = await entityTagOf(shown)
   if (condition(entityTag)) return
   throw new AshlarError('PreconditionFailed', `Object ${oid} does not meet the condition: its ETag is ${entityTag}.`)
 }

@@ -8,7 +8,7 @@ import { isLongRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, Snapshot, Store } from '../store/store.ts'
-import { inTurns } from '../store/time-slice.ts'
+import { inTurns, laterTurn } from '../store/time-slice.ts'
 import type { Pieces } from '../types/logical-type.ts'
 import type { Oid } from '../types/oid.ts'
 import { isKnownToBeLarge, noteLongRecord, readAlone, writeFew } from './long-records.ts'
@@ -54,6 +54,8 @@ function readLarge(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: Memor
       const format = formats.ofShape(shapeNumberOf(lent))
       return { format, record: copyOf(lent), hasLinks: format.linkAttributes.length > 0 }
     })
+    // To check and copy some megabytes takes as long as a slice.
+    if (isLocal && found !== undefined) await laterTurn()
     return restOf(found, snapshot, oid, source)
   }
   // Nobody waits for another's trip to a store that is elsewhere.

@@ -4,6 +4,10 @@ import type { Awaitable } from './store.ts'
 
 /** How long work goes on before it lets others have their turn. */
 const sliceMs = 5
+/** The same, from its second slice on, while requests come: each of them waits for what is left of one. */
+const sliceBesideRequestsMs = 2
+/** So long after a request further ones are expected. */
+const requestsExpectedMs = 50
 /** How long what begins in one turn takes together at most, where each piece of it ends within its slice and nothing else waits for a turn. */
 const beginningsMs = 20
 /** Steps of a few microseconds between two looks at the clock. */
@@ -15,7 +19,7 @@ const arrivalsMsMax = 10
 /** The same while something arrives in more than every other turn: a flood of connections passes before much else is done. */
 const floodMsMax = 200
 /** After a slice of work that has begun, requests that keep coming have so much time: with what a slice takes beyond its end, half of it all. */
-const requestsMs = 10
+const requestsMs = 2 * sliceBesideRequestsMs
 /** No more come: after so long without one, the next slice begins. A client on another core sends its next request sooner. */
 const requestGapMs = 0.3
 /** Turns that pass after each arrival: in one a connection is accepted, in the next served, in the one after that its request is read. */
@@ -67,7 +71,8 @@ class Slice implements TimeSlice {
     const isFree = this.freeTurns-- > 0
     if (!isFree) await this.watch?.mayGoOn?.()
     await nextTurn(isFree ? second : begun)
-    this.end = performance.now() + sliceMs
+    const now = performance.now()
+    this.end = now + (now - lastRequestMs < requestsExpectedMs ? sliceBesideRequestsMs : sliceMs)
   }
 }
 
@@ -235,6 +240,8 @@ function isForArrivals(): boolean {
 }
 
 let lastRequestMs = Number.NEGATIVE_INFINITY
+/** The last turn was one of work that has begun. */
+let wasOfBegun = false
 /** Since the last slice of work that had begun was over, what requests begin has had its time. */
 let sinceSlice: { readonly ms: number; readonly slices: number } | undefined
 
@@ -247,6 +254,7 @@ export function noteRequest(): void {
 }
 
 function giveTurn(): void {
+  wasOfBegun = false
   if (isForArrivals()) {
     setImmediate(giveTurn)
     return
@@ -280,6 +288,7 @@ function nextInTurn(): (() => void) | undefined {
 
 function begunNext(): (() => void) | undefined {
   sinceSlice = undefined
+  wasOfBegun = begun.length > 0
   return begun.shift()
 }
 
@@ -314,6 +323,8 @@ let slicesBeforeArrivals: number | undefined
  * has begun waits for something to have arrived, no more than one that is long: as much would begin as arrives, and none of it get on.
  */
 export function mayBegin(): boolean {
+  // A slice was enough for this turn; the next one is of what is new.
+  if (isPumping && wasOfBegun) return false
   if (isPumping && arrivalTurnsLeft > 0) {
     slicesBeforeArrivals ??= slicesUsedUp
     if (slicesUsedUp > slicesBeforeArrivals) return false

@@ -113,7 +113,7 @@ async function told(database: Database, asked: Request): Promise<string> {
     switch (asked.kind) {
       case 'read': {
         const text = await database.readObject(asked.at)
-        return `${text} ${entityTagOf(text)}`
+        return `${text} ${await entityTagOf(text)}`
       }
       case 'delete':
         return String(await database.deleteObject(asked.at))

@@ -447,20 +447,20 @@ describe('a condition of a restricted caller', () => {
     withWorld(async ({ fd, database, person, read }) => {
       const hidden = await person('hidden')
       const oid = await person('p', { friends: [hidden], spot: { code: 'one' } })
-      const shown = entityTagOf(await database.readObject(oid))
+      const shown = await entityTagOf(await database.readObject(oid))
       const is = (expected: string) => (tag: string) => tag === expected
       await fd.updateObject(oid, { spot: { code: 'two' }, friends: [hidden, hidden] })
       await database.updateObject(oid, { name: 'new' }, undefined, is(shown))
       expect((await read(oid)).name).toBe('new')
       const stale = await failure(() => database.updateObject(oid, { name: 'newer' }, undefined, is(shown)))
       expect(stale.type).toBe('PreconditionFailed')
-      expect(stale.message).toContain(entityTagOf(await database.readObject(oid)))
+      expect(stale.message).toContain(await entityTagOf(await database.readObject(oid)))
       const missing = hidden.replace(/\d+$/, '60000')
       const [asHidden, asMissing] = [
         await failure(() => database.deleteObject(hidden, is('x'))),
         await failure(() => database.deleteObject(missing, is('x'))),
       ]
       expect(asHidden.message.replaceAll(hidden, missing)).toBe(asMissing.message)
-      await database.deleteObject(oid, is(entityTagOf(await database.readObject(oid))))
+      await database.deleteObject(oid, is(await entityTagOf(await database.readObject(oid))))
     }))
 })

@@ -110,9 +110,9 @@ describe('a restricted caller', () => {
       const names = (await database.readClass('D.Note')).attributes.map(({ attributeName }) => attributeName)
       expect(names).toEqual(['title', 'owner', 'next', 'folder'])
       const oid = await oidOf(fd, 'his')
-      const before = entityTagOf(await database.readObject(oid))
+      const before = await entityTagOf(await database.readObject(oid))
       await fd.updateObject(oid, { secret: 'other' })
-      expect(entityTagOf(await database.readObject(oid))).toBe(before)
+      expect(await entityTagOf(await database.readObject(oid))).toBe(before)
     }))
 
   it('does not know classes without a grant', () =>

@@ -68,7 +68,7 @@ it('an object is deleted while a partner puts its list in another order: no plac
 it('an object that a batch has read on a condition, and does not change, changes before its commit: nothing is done', () =>
   withBesides(fleet, async (fd, store) => {
     const rangeLockKey = await fd.createObject('Car', { license: 'a' })
-    const seen = entityTagOf(await fd.readObject(rangeLockKey))
+    const seen = await entityTagOf(await fd.readObject(rangeLockKey))
     const late = await openInterrupted(
       store,
       onceBeforeCommit(() => fd.updateObject(rangeLockKey, { license: 'b' })),

@@ -1,7 +1,8 @@
 /** The checksum of stored values is CRC-32 over key and value, whichever way it is worked out. */
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { EntryChecks } from '../../src/store/lmdb/entry-checks.ts'
 import { checkedLength, checksum, lentWithChecksum, withChecksum } from '../../src/store/lmdb/entry-checksum.ts'
 
 const bytesOf = (maxLength: number) => fc.uint8Array({ minLength: 0, maxLength })
@@ -48,4 +49,27 @@ describe('the checksum of an entry', () => {
   it('is missing in a value that is shorter than it', () => {
     expect(checkedLength(Buffer.from('a'), Buffer.alloc(3), 3)).toBe(-1)
   })
+})
+
+it('a long entry next to what is looked for is summed up once, and again where its key, its length or its checksum differs', () => {
+  const checks = new EntryChecks('checked')
+  const summedUp = vi.spyOn(checks, 'valueLength')
+  const key = Buffer.from('0300030003000100', 'hex')
+  const stored = withChecksum(key, Buffer.alloc(100_000, 0x5a))
+  const isIntact = (ofKey = key, entry = stored): boolean => checks.isKeyIntact(ofKey, entry, entry.length)
+  expect([isIntact(), isIntact(), isIntact()]).toEqual([true, true, true])
+  expect(summedUp).toHaveBeenCalledTimes(1)
+  const otherKey = Buffer.from('0300030003000101', 'hex')
+  const otherSum = Buffer.from(stored)
+  otherSum[stored.length - 1] = (otherSum.at(-1) as number) ^ 1
+  expect([isIntact(otherKey), isIntact(key, otherSum), isIntact(key, stored.subarray(1))]).toEqual([
+    false,
+    false,
+    false,
+  ])
+  const changed = withChecksum(key, Buffer.alloc(100_000, 0x5b))
+  expect([isIntact(key, changed), isIntact(key, changed)]).toEqual([true, true])
+  expect(summedUp).toHaveBeenCalledTimes(5)
+  const short = withChecksum(key, Buffer.alloc(100))
+  expect([isIntact(key, short), isIntact(otherKey, short)]).toEqual([true, false])
 })

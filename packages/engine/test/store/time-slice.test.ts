@@ -1,6 +1,6 @@
 /** Whose turn it is while connections arrive, counted in turns of the event loop. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import {
   firstTurn,
   mayBegin,
@@ -96,6 +96,7 @@ it('requests that have to queue for their turn have theirs before the next slice
 })
 
 it('while slices wait for arrivals, short work begins at once, and one that is longer than a slice: as much would begin as arrives', async () => {
+  await untilIdle()
   let isOver = false
   const work = async (): Promise<void> => {
     const slice = openTimeSlice()
@@ -122,7 +123,7 @@ it('while slices wait for arrivals, short work begins at once, and one that is l
 })
 
 it('once work has used up its slice, nothing else begins in that turn, whether at once or in line', async () => {
-  await nextTurn()
+  await untilIdle()
   expect(mayBegin()).toBe(true)
   const atOnce = useSliceUp()
   expect(mayBegin()).toBe(false)
@@ -133,6 +134,33 @@ it('once work has used up its slice, nothing else begins in that turn, whether a
   expect(turn.isOver).toBe(true)
   await inLine
 })
+
+it('in a turn in which work that has begun had a slice, what may be long has to queue for the next one', async () => {
+  let isOver = false
+  const begins: boolean[] = []
+  const work = async (): Promise<void> => {
+    const slice = openTimeSlice()
+    let slices = 0
+    while (!isOver) {
+      while (!slice.isOver);
+      await slice.yieldIfDue()
+      // The second slice counts as new work.
+      if (++slices > 1) process.nextTick(() => begins.push(mayBegin()))
+    }
+  }
+  const works = work()
+  while (begins.length < 3) await nextTurn()
+  isOver = true
+  expect(begins).not.toContain(true)
+  await works
+  await untilIdle()
+  expect(mayBegin()).toBe(true)
+})
+
+/** Nothing of the tests before has a turn any more. */
+async function untilIdle(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await nextTurn()
+}
 
 function useSliceUp(): Promise<void> | undefined {
   const slice = openTimeSlice()
@@ -174,4 +202,27 @@ it('what work waits for others is not part of its slice', async () => {
   while (!plain.isOver) await nextTurn()
   expect(slice.isOver).toBe(false)
   while (!slice.isOver);
+})
+
+it('slices are shorter while requests come', async () => {
+  // Each look at the clock is a millisecond after the one before. The last test of the file: what is kept of this time lies ahead.
+  let now = performance.now() + 1_000
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now++)
+  const looksOfSlice = async (arrives: () => void): Promise<number> => {
+    const slice = openTimeSlice()
+    let looks = 0
+    for (let i = 0; i < 6; i++) {
+      while (!slice.isOver);
+      const pause = slice.yieldIfDue()
+      arrives()
+      await pause
+      for (looks = 0; !slice.isOver; looks++);
+    }
+    return looks
+  }
+  try {
+    expect([await looksOfSlice(() => undefined), await looksOfSlice(noteRequest)]).toEqual([4, 1])
+  } finally {
+    clock.mockRestore()
+  }
 })

@@ -53,7 +53,7 @@ it('an object that is changed under a condition is read once', async () => {
   const fd = await FederatedDatabase.open({ alias: 'test', store })
   await fd.defineClasses(classes, 'create')
   const oid = await fd.createObject('Vehicle', { licence: 'A' })
-  const tag = entityTagOf(await fd.readObject(oid))
+  const tag = await entityTagOf(await fd.readObject(oid))
   const before = { ...counts }
   await fd.updateObject(oid, { km: 1 }, undefined, (found) => found === tag)
   expect(counts.copies - before.copies).toBe(1)

@@ -1,11 +1,15 @@
 /** Writes replies to requests: head and body, whole or as a stream, compressed where the client takes that. */
 import type { ServerResponse } from 'node:http'
-import { pipeline, type Readable, type Transform, type Writable } from 'node:stream'
+import { pipeline, Readable, type Transform, type Writable } from 'node:stream'
+import { laterTurn } from '@ashlar/engine'
 import type { FastifyReply } from 'fastify'
 import { compressorFor } from './compress-reply.ts'
 import { writeUsualHead } from './usual-head.ts'
 import { type TextEncoding, writeEnd } from './write-end.ts'
 import { writeTogether } from './write-together.ts'
+
+/** Of a body that is handed to the operating system in pieces: it takes all that fits into its buffers at once, which may be megabytes. */
+const largeBytes = 524_288
 
 /** Bytes of a body that goes out together with the head, as one text: two buffers cost more to write than a short copy. */
 export const oneTextBytes = 16_384
@@ -39,6 +43,10 @@ export function sendReply(
       [...headOf(headers, type), ...encodingHeaders(raw, compressor.encoding)],
       [compressor.stream],
     )
+    return
+  }
+  if (length > largeBytes && Buffer.isBuffer(body) && raw.req.method !== 'HEAD') {
+    sendPieces(reply, status, [...headOf(headers, type), 'content-length', length], [Readable.from(piecesOf(body))])
     return
   }
   reply.hijack()
@@ -79,6 +87,14 @@ export function sendLiveStream(
   body: Readable,
 ): void {
   sendPieces(reply, status, headOf(headers, type), [body])
+}
+
+/** Each in a turn of the event loop of its own, and none before the client takes the one before it. */
+async function* piecesOf(body: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < body.length; at += largeBytes) {
+    await laterTurn()
+    yield body.subarray(at, at + largeBytes)
+  }
 }
 
 /** For the end of one response. */

@@ -23,9 +23,15 @@ const attributeErrors = [
 const oidParam = { oid: 'OID, such as 3-3-1-40.' }
 
 /** Throws PreconditionFailed. */
-function replyTo(request: FdRequest, body: Buffer): OperationReply {
-  const { headers } = request
+function replyTo(request: FdRequest, body: Buffer): OperationReply | Promise<OperationReply> {
   const etag = entityTagOf(body)
+  return typeof etag === 'string'
+    ? taggedReply(request, body, etag)
+    : etag.then((one) => taggedReply(request, body, one))
+}
+
+function taggedReply(request: FdRequest, body: Buffer, etag: string): OperationReply {
+  const { headers } = request
   if (headers['if-match'] !== undefined && !isMatch(headers, etag)) {
     const message = `Object ${param(request, 'oid')} does not meet the condition: its ETag is ${etag}.`
     throw new AshlarError('PreconditionFailed', message)

@@ -177,6 +177,7 @@ export class Admission {
       // In every other turn one more goes whatever its address has: else newcomers could keep those of a busy one waiting for ever.
       this.isOneMore = !this.isOneMore
       if (!this.isOneMore || this.beginning.addresses < 2) continue
+      if (turn.isOver) await firstTurn()
       this.letBegin(() => 0)
       await untilItWaits()
     }

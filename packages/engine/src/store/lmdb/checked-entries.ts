@@ -4,7 +4,7 @@
  */
 import { AshlarError } from '../../errors.ts'
 import type { Bytes } from '../store.ts'
-import type { EntryChecks } from './entry-checks.ts'
+import { type EntryChecks, longValueBytes } from './entry-checks.ts'
 import { type EntryCursor, lentBytes, noteValueBuffer, type Pin, withCursor } from './entry-cursor.ts'
 import type { Environment } from './lmdb-js.ts'
 import type { LmdbRange } from './lmdb-range.ts'
@@ -51,7 +51,7 @@ function checkNeighbour(
     throw checks.ofRead(error)
   }
   const { key: found, value } = cursor
-  if (value === undefined || checks.valueLength(found, value, value.length) < 0)
+  if (value === undefined || !checks.isKeyIntact(found, value, value.length))
     throw checks.damaged(Buffer.from(found), checksumFault)
   if (!follows(key, key.length, found, isBefore, isExclusive)) throw checks.damaged(Buffer.from(found), orderFault)
 }
@@ -103,7 +103,7 @@ function visit(
   let decisive = Number.POSITIVE_INFINITY
   for (let isThere = cursor.start(start, reverse, exclusiveStart); isThere; isThere = cursor.next()) {
     const { key, value } = cursor
-    const length = value === undefined ? -1 : checks.valueLength(key, value, value.length)
+    const length = value === undefined ? -1 : intactLength(key, value, range, checks)
     const shared = previous === undefined ? 0 : sharedBytes(previous, previousLength, key)
     const order = previous === undefined ? -1 : orderAt(shared, previous, previousLength, key)
     const isInOrder = order === 0 ? !isAfter : previous === undefined || order < 0 !== reverse
@@ -125,6 +125,18 @@ function visit(
       return Buffer.from(previous.subarray(0, previousLength))
   }
   return undefined
+}
+
+/** Of the value without its checksum, or 0 where the entry is behind the range; -1 where it is damaged. */
+function intactLength(key: Bytes, value: Buffer, range: LmdbRange, checks: EntryChecks): number {
+  const { end } = range
+  if (
+    value.length < longValueBytes ||
+    end === undefined ||
+    !isBehind(sharedBytes(key, key.length, end), key, range, end)
+  )
+    return checks.valueLength(key, value, value.length)
+  return checks.isKeyIntact(key, value, value.length) ? 0 : -1
 }
 
 const checksumFault = 'its checksum does not fit'
