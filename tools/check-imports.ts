@@ -157,6 +157,7 @@ const operatorRanks: Ranks = {
   'aggregation.ts': 3,
   'sorted-rows.ts': 3,
   'spilled-groups.ts': 3.5,
+  'spilled-windows.ts': 3.5,
   'window-functions.ts': 3,
   'stored-columns.ts': 3,
   [each]: 4,

@@ -76,6 +76,15 @@ export class SortedRuns {
     }
   }
 
+  /** One run of all of them; no more records are added. */
+  async mergeAll(): Promise<void> {
+    for (;;) {
+      const runs = this.levels.flatMap((level) => level.runs)
+      if (runs.length <= 1) return
+      await this.mergeInto(this.levels.length, this.mergeable(runs))
+    }
+  }
+
   /** To be called whatever has happened. */
   async close(): Promise<void> {
     for (const { file } of this.levels.splice(0)) await file.close()

@@ -178,9 +178,9 @@ describe('the memory of a request', () => {
   })
 })
 
-describe('rows that do not go on to disk', () => {
+describe('rows where nothing may go on to disk', () => {
   const ofValues = /used as a value \(of LET, WITH, UNION, FOR EACH or within another statement\) stay in memory/
-  const ofWindows = /OVER keeps all rows of its statement in memory/
+  const ofWindows = /The rows of OVER, or what its aggregates of one partition hold on to/
   const refused: Record<string, readonly [text: string, message: RegExp]> = {
     'of UNION': ['FROM T RETURN UPPER($x) + s AS c UNION FROM T RETURN s', ofValues],
     'of UNION ALL': ['FROM T RETURN UPPER($x) + s AS c UNION ALL FROM T RETURN s', ofValues],
@@ -201,7 +201,7 @@ describe('rows that do not go on to disk', () => {
         expect(error.message).toMatch(/more than 4194304 bytes \(statementBytesMax\)/)
         expect(error.message).toMatch(/fewer columns/)
       },
-      { limits: { statementBytesMax: 4 * megabyte, textCharactersMax: 2 ** 19 } },
+      { limits: { statementBytesMax: 4 * megabyte, textCharactersMax: 2 ** 19, statementDiskBytesMax: 0 } },
     )
     queryTest(
       `${name} are refused by their number`,
@@ -211,9 +211,19 @@ describe('rows that do not go on to disk', () => {
         expect(error.message).toMatch(message)
         expect(error.message).toMatch(/more than 5 rows \(sortedRowsMax\)/)
       },
-      { limits: { sortedRowsMax: 5 } },
+      { limits: { sortedRowsMax: 5, statementDiskBytesMax: 0 } },
     )
   }
+
+  queryTest(
+    'what the aggregates of one partition hold on to is refused also where rows may',
+    [schema, objects],
+    async (db) => {
+      const error = await db.failure(`${doubled(15)}FROM T RETURN COLLECT(UPPER($x) + s) OVER () AS c`)
+      expect(error).toMatchObject({ type: 'LimitExceeded', message: expect.stringMatching(ofWindows) })
+    },
+    { limits: { statementBytesMax: 4 * megabyte, textCharactersMax: 2 ** 19 } },
+  )
 })
 
 describe('the memory of all requests', () => {

@@ -199,6 +199,16 @@ export class SortedRows<R> {
     }
   }
 
+  /** What is on disk becomes one run, of which little is read at once; no more are added. */
+  async mergeAll(): Promise<void> {
+    await this.spill()
+    const { runs, operator } = this
+    if (runs === undefined) return
+    const bytesBefore = runs.bytesWritten
+    await runs.mergeAll()
+    if (operator !== undefined) addSpilled(operator, 0, runs.bytesWritten - bytesBefore)
+  }
+
   /** What memory holds is no longer needed. */
   forget(): void {
     this.letGo()

@@ -38,6 +38,9 @@ export interface WindowRow {
   readonly values: readonly (readonly unknown[])[]
 }
 
+/** What a window needs of a row. */
+export type MadeRow = Omit<WindowRow, 'position'>
+
 export function planFunction(window: BoundWindow, index: number, compiler: Compiler): FunctionPlan {
   const { operand, otherwise, distance, fraction, isDistinct, orderBy, type, start, end } = window
   const aggregate = aggregateOf(window.function)
@@ -71,7 +74,8 @@ function aggregateOf(name: WindowName): AggregateName | undefined {
   }
 }
 
-interface Given {
+/** What a function is given beside the rows. */
+export interface Given {
   /** Of LAG and LEAD. */
   readonly distance: number
   /** Of PERCENTILE. */
@@ -192,19 +196,88 @@ async function accumulated(work: Work, accumulator: Accumulator, { from, to }: S
   const { plan, place, sorted, evaluation, context, fraction } = work
   for (let row = from; row < to; row++) {
     const value = sorted[row]?.values[place]?.[0] ?? null
-    if (plan.operandType !== undefined && isNullOf(plan.operandType, value)) continue
-    const { held } = accumulator
-    if (!accumulator.add(value)) {
-      throw queryError(evaluation.text, plan.span, `the sum is beyond what an ${plan.type.kind} holds`)
-    }
-    context.hold(0, (accumulator.held - held) * (elementBytes + valueBytes(value)), 'windows')
+    context.hold(0, accumulate(accumulator, plan, value, evaluation), 'windows')
     if (row % rowsBetweenLooks === 0 && context.isTurnDue) await context.turn()
   }
+  const result = await totalOf(accumulator, fraction, context)
+  if (Array.isArray(result)) context.hold(0, elementBytes * (result.length + 1), 'windows')
+  return result
+}
+
+/** Returns about how many bytes more the accumulator holds. Throws QueryError on overflow. */
+function accumulate(accumulator: Accumulator, plan: FunctionPlan, value: unknown, { text }: EvaluationContext): number {
+  if (plan.operandType !== undefined && isNullOf(plan.operandType, value)) return 0
+  const { held } = accumulator
+  if (!accumulator.add(value)) {
+    throw queryError(text, plan.span, `the sum is beyond what an ${plan.type.kind} holds`)
+  }
+  return (accumulator.held - held) * (elementBytes + valueBytes(value))
+}
+
+async function totalOf(accumulator: Accumulator, fraction: unknown, context: StatementContext): Promise<unknown> {
   const pieces = accumulator.select?.(fraction)
   if (pieces !== undefined) return inTurns(pieces, context)
   const result = accumulator.result()
-  if (!Array.isArray(result)) return result
   // The same list goes on growing.
-  context.hold(0, elementBytes * (result.length + 1), 'windows')
-  return [...result]
+  return Array.isArray(result) ? [...result] : result
+}
+
+/** The result is the same for all peers, and known when the last of them was seen. */
+export function isOfPeers({ function: name, newAccumulator }: FunctionPlan): boolean {
+  return newAccumulator !== undefined || name === 'LAST_VALUE'
+}
+
+/** Such results, where rows come one after the other. */
+export class PartitionTotals {
+  private readonly functions: readonly FunctionPlan[]
+  private readonly given: readonly Given[]
+  private readonly evaluation: EvaluationContext
+  private readonly context: StatementContext
+  private accumulators: readonly (Accumulator | undefined)[] = []
+  private values: readonly unknown[] = []
+  private held = 0
+
+  constructor(
+    functions: readonly FunctionPlan[],
+    given: readonly Given[],
+    evaluation: EvaluationContext,
+    context: StatementContext,
+  ) {
+    this.functions = functions
+    this.given = given
+    this.evaluation = evaluation
+    this.context = context
+  }
+
+  /** Another partition; what is held of the one before is let go of. */
+  begin(): void {
+    this.context.hold(0, -this.held)
+    this.held = 0
+    this.accumulators = this.functions.map(({ newAccumulator }) => newAccumulator?.())
+  }
+
+  /** `values`: of each function its operand and another one. Throws QueryError on overflow, LimitExceeded and ServerBusy. */
+  add(values: readonly unknown[]): void {
+    this.values = values
+    for (const [place, accumulator] of this.accumulators.entries()) {
+      if (accumulator === undefined) continue
+      const plan = this.functions[place] as FunctionPlan
+      const more = accumulate(accumulator, plan, values[2 * place] ?? null, this.evaluation)
+      if (more === 0) continue
+      this.context.hold(0, more, 'windows')
+      this.held += more
+    }
+  }
+
+  /** Of the last row and its peers, for each function; undefined where the result is another one for each row. */
+  async ofPeers(): Promise<unknown[]> {
+    const totals: unknown[] = []
+    for (const [place, plan] of this.functions.entries()) {
+      const accumulator = this.accumulators[place]
+      if (accumulator !== undefined) {
+        totals.push(await totalOf(accumulator, this.given[place]?.fraction, this.context))
+      } else totals.push(plan.function === 'LAST_VALUE' ? this.values[2 * place] : undefined)
+    }
+    return totals
+  }
 }

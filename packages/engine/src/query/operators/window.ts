@@ -1,29 +1,30 @@
 /**
- * OVER: all rows in memory, sorted once for each text that stands between its parentheses, and gone through from the first to the last. The rows
- * leave in the order in which they came.
+ * OVER: the rows are sorted once for each text that stands between its parentheses, and gone through from the first to the last: in memory, or,
+ * beyond what it may hold, on disk. They leave in the order in which they came.
  */
+import { inSlices } from '../../store/time-slice.ts'
 import type { BoundWindow } from '../bind/bound.ts'
-import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
-import { type OrderPlan, planOrder, sortKey } from '../evaluate/sort-key.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { planOrder, sortKey } from '../evaluate/sort-key.ts'
 import { elementBytes, textBytes, valueBytes } from '../evaluate/value-bytes.ts'
-import { groupKey, keyWriter, type WriteKey } from '../evaluate/value-key.ts'
-import { evaluateConstant, evaluateRows } from '../execute/evaluate-rows.ts'
-import { enterOutput, type OutputRow, type RowKind } from '../execute/row.ts'
+import { groupKey, keyWriter } from '../evaluate/value-key.ts'
+import { evaluateConstant, evaluateWhile } from '../execute/evaluate-rows.ts'
+import { enterOutput, type OutputRow } from '../execute/row.ts'
 import { sortInTurns } from '../execute/sort-in-turns.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { rowOperatorPlan } from '../explain/explain-node.ts'
+import { type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
 import { queryError } from '../language/query-error.ts'
 import type { Planning } from './planning.ts'
-import { later, type PlanOperator, pipeline } from './row-operator.ts'
-import { type FunctionPlan, planFunction, type WindowRow, windowResults } from './window-functions.ts'
-
-/** Functions over the same rows in the same order. */
-interface WindowPlan {
-  readonly partitionBy: readonly { readonly evaluate: Evaluate; readonly write: WriteKey }[]
-  readonly orderBy: readonly OrderPlan[]
-  readonly functions: readonly FunctionPlan[]
-  readonly span: { readonly start: number; readonly end: number }
-}
+import { type Flow, later, type PlanOperator, pipeline } from './row-operator.ts'
+import { SpilledWindows, type WindowPlan } from './spilled-windows.ts'
+import {
+  type FunctionPlan,
+  type Given,
+  type MadeRow,
+  planFunction,
+  type WindowRow,
+  windowResults,
+} from './window-functions.ts'
 
 export const planWindows: PlanOperator = ({ windows }, planning) => {
   if (windows.length === 0) return undefined
@@ -32,7 +33,7 @@ export const planWindows: PlanOperator = ({ windows }, planning) => {
   return {
     run(input, { kind, evaluation, context }) {
       const operator = rowOperatorPlan('window', details, [input.operator])
-      const rows = later(() => withWindows(input.rows, plans, windows.length, kind, evaluation, context))
+      const rows = withWindows(input.rows, { plans, count: windows.length }, operator, { kind, evaluation, context })
       return pipeline(rows, operator, input, context)
     },
   }
@@ -53,52 +54,143 @@ function planWindow(over: string, windows: readonly BoundWindow[], planning: Pla
 
 const rowBytes = 200
 
-async function withWindows<R>(
-  batches: AsyncIterable<readonly OutputRow<R>[]>,
-  plans: readonly WindowPlan[],
-  count: number,
-  kind: RowKind<R>,
-  evaluation: EvaluationContext,
-  context: StatementContext,
-): Promise<OutputRow<R>[]> {
-  const rows: OutputRow<R>[] = []
-  const windows: unknown[][] = []
-  const rowsOfPlans: WindowRow[][] = plans.map(() => [])
-  for await (const batch of batches) {
-    const evaluated = evaluateRows(context, batch, (row) => {
-      enterOutput(row, kind, evaluation)
-      return plans.map((plan) => windowRow(plan, evaluation))
-    })
-    const made = evaluated instanceof Promise ? await evaluated : evaluated
-    for (const [i, row] of batch.entries()) {
-      const position = rows.length
-      const bytes = rowBytes + count * elementBytes + (row.row === undefined ? 0 : kind.bytesOf(row.row))
-      context.hold(1, bytes, 'windows')
-      const results = new Array<unknown>(count).fill(null)
-      windows.push(results)
-      rows.push({ ...row, windows: results })
-      for (const [plan, { key, order, values }] of (made[i] as MadeRow[]).entries()) {
-        rowsOfPlans[plan]?.push({ position, key, order, values })
-      }
-    }
-    const pause = context.yieldIfDue()
-    if (pause !== undefined) await pause
-  }
-  for (const [i, plan] of plans.entries()) {
-    const sorted = await sortInTurns(rowsOfPlans[i] as WindowRow[], inOrder, () => context.yieldIfDue(), orderBytes)
-    for (const [place, one] of plan.functions.entries()) {
-      const distance = await distanceOf(one, evaluation, context)
-      const fraction = one.fraction && (await evaluateConstant(one.fraction, evaluation, context))
-      await windowResults(one, place, sorted, { distance, fraction }, windows, evaluation, context)
-    }
-  }
-  return rows
+interface Windows {
+  readonly plans: readonly WindowPlan[]
+  /** Of all functions. */
+  readonly count: number
 }
 
-type MadeRow = Omit<WindowRow, 'position'>
+type WindowFlow<R> = Pick<Flow<R>, 'kind' | 'evaluation' | 'context'>
 
-/** What it takes is held until the statement ends. */
-function windowRow({ partitionBy, orderBy, functions }: WindowPlan, evaluation: EvaluationContext): MadeRow {
+async function* withWindows<R>(
+  batches: AsyncIterable<readonly OutputRow<R>[]>,
+  windows: Windows,
+  operator: ExplainNode,
+  flow: WindowFlow<R>,
+): AsyncGenerator<readonly OutputRow<R>[]> {
+  const held = new HeldRows(windows, operator, flow)
+  try {
+    for await (const batch of batches) await held.takeAll(batch)
+    const { onDisk } = held
+    if (onDisk === undefined) yield* later(() => resultsInMemory(held, windows, flow))
+    else {
+      await held.write(onDisk)
+      yield* onDisk.rows((plan) => givenOf(plan, flow))
+    }
+  } finally {
+    await held.onDisk?.close()
+  }
+}
+
+/** Rows as they came, with what each window needs of them. */
+class HeldRows<R> {
+  /** Undefined while memory has room for all. */
+  onDisk: SpilledWindows<R> | undefined
+  rows: OutputRow<R>[] = []
+  made: MadeRow[][] = []
+  private readonly windows: Windows
+  private readonly operator: ExplainNode
+  private readonly flow: WindowFlow<R>
+  private bytes = 0
+
+  constructor(windows: Windows, operator: ExplainNode, flow: WindowFlow<R>) {
+    this.windows = windows
+    this.operator = operator
+    this.flow = flow
+  }
+
+  async takeAll(batch: readonly OutputRow<R>[]): Promise<void> {
+    const { context } = this.flow
+    for (let rest = batch; rest.length > 0; ) {
+      const taken = await this.takeFirst(rest)
+      rest = taken === rest.length ? [] : rest.slice(taken)
+      if (this.isFull) {
+        this.onDisk ??= new SpilledWindows(this.windows.plans, this.windows.count, this.operator, this.flow)
+        await this.write(this.onDisk)
+      }
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
+    }
+  }
+
+  /** All that is held, which is then no longer. */
+  async write(onDisk: SpilledWindows<R>): Promise<void> {
+    const { rows, made, bytes, flow } = this
+    // Its memory is that of the rows on their way.
+    flow.context.hold(-rows.length, -bytes)
+    this.rows = []
+    this.made = []
+    this.bytes = 0
+    await onDisk.add(rows, made)
+  }
+
+  private get isFull(): boolean {
+    return this.flow.context.isSpillDue(this.rows.length, this.bytes)
+  }
+
+  /** As many of the rows as memory has room for; how many. */
+  private async takeFirst(batch: readonly OutputRow<R>[]): Promise<number> {
+    const { windows, flow } = this
+    const { kind, evaluation, context } = flow
+    const evaluated = evaluateWhile(
+      context,
+      batch,
+      () => this.isFull,
+      (row) => {
+        enterOutput(row, kind, evaluation)
+        const made = windows.plans.map((plan) => madeRow(plan, evaluation))
+        let bytes = rowBytes + windows.count * elementBytes
+        for (const one of made) bytes += bytesOf(one)
+        this.charge(bytes)
+        return { made, bytes }
+      },
+      ({ bytes }) => this.charge(-bytes),
+    )
+    const taken = evaluated instanceof Promise ? await evaluated : evaluated
+    for (const [i, { made }] of taken.entries()) {
+      const row = batch[i] as OutputRow<R>
+      this.charge(row.row === undefined ? 0 : kind.bytesOf(row.row))
+      this.rows.push(row)
+      this.made.push(made)
+    }
+    context.holdRows(taken.length, 'windows')
+    return taken.length
+  }
+
+  private charge(bytes: number): void {
+    this.flow.evaluation.memory.chargeStatement(bytes, 'windows')
+    this.bytes += bytes
+  }
+}
+
+async function resultsInMemory<R>(
+  { rows, made }: HeldRows<R>,
+  { plans, count }: Windows,
+  flow: WindowFlow<R>,
+): Promise<OutputRow<R>[]> {
+  const { evaluation, context } = flow
+  const results: unknown[][] = []
+  const output: OutputRow<R>[] = []
+  const rowsOfPlans: WindowRow[][] = plans.map(() => [])
+  const take = (row: OutputRow<R>): void => {
+    const position = output.length
+    const windows = new Array<unknown>(count).fill(null)
+    results.push(windows)
+    output.push({ ...row, windows })
+    for (const [plan, one] of (made[position] as MadeRow[]).entries()) rowsOfPlans[plan]?.push({ ...one, position })
+  }
+  await inSlices(rows, take, context.script.slice)
+  for (const [i, plan] of plans.entries()) {
+    const sorted = await sortInTurns(rowsOfPlans[i] as WindowRow[], inOrder, () => context.yieldIfDue(), orderBytes)
+    const given = await givenOf(plan, flow)
+    for (const [place, one] of plan.functions.entries()) {
+      await windowResults(one, place, sorted, given[place] as Given, results, evaluation, context)
+    }
+  }
+  return output
+}
+
+function madeRow({ partitionBy, orderBy, functions }: WindowPlan, evaluation: EvaluationContext): MadeRow {
   const parts = partitionBy.map(({ evaluate }) => evaluate(evaluation))
   const key = groupKey(
     partitionBy.map(({ write }) => write),
@@ -109,10 +201,13 @@ function windowRow({ partitionBy, orderBy, functions }: WindowPlan, evaluation: 
     operand?.(evaluation) ?? null,
     otherwise?.(evaluation) ?? null,
   ])
+  return { key, order, values }
+}
+
+function bytesOf({ key, order, values }: MadeRow): number {
   let bytes = textBytes(key.length) + order.length
   for (const pair of values) bytes += 2 * elementBytes + valueBytes(pair[0]) + valueBytes(pair[1])
-  evaluation.memory.chargeStatement(bytes, 'windows')
-  return { key, order, values }
+  return bytes
 }
 
 function orderBytes({ key, order }: WindowRow): number {
@@ -124,7 +219,17 @@ function inOrder(one: WindowRow, other: WindowRow): number {
   return Buffer.compare(one.order, other.order)
 }
 
-/** Throws QueryError. */
+/** For each function. Throws QueryError. */
+async function givenOf<R>({ functions }: WindowPlan, { evaluation, context }: WindowFlow<R>): Promise<Given[]> {
+  const given: Given[] = []
+  for (const one of functions) {
+    const distance = await distanceOf(one, evaluation, context)
+    const fraction = one.fraction && (await evaluateConstant(one.fraction, evaluation, context))
+    given.push({ distance, fraction })
+  }
+  return given
+}
+
 async function distanceOf(
   { distance, span }: FunctionPlan,
   evaluation: EvaluationContext,

@@ -130,6 +130,38 @@ describe('statements beyond their memory', () => {
     await isSame('FROM Thing RETURN DISTINCT n')
   })
 
+  it('look through windows', async () => {
+    const by = 'PARTITION BY b ORDER BY s, big'
+    await goesToDisk(
+      `FROM Thing RETURN n, s, ROW_NUMBER() OVER (${by}) AS i, RANK() OVER (ORDER BY n) AS r, DENSE_RANK() OVER (ORDER BY n) AS d`,
+      'window',
+    )
+    await goesToDisk(
+      `FROM Thing RETURN n, LAG(s) OVER (${by}) AS a, LEAD(l, 3) OVER (${by}) AS b, LAG(n, 400, -1) OVER (${by}) AS c,
+       LEAD(n, 10000, 5) OVER (${by}) AS d, LAG(big, 0) OVER (${by}) AS e`,
+      'window',
+    )
+    await goesToDisk(
+      `FROM Thing RETURN n, SUM(r) OVER (PARTITION BY n ORDER BY s) AS a, SUM(r) OVER () AS b, COUNT() OVER (PARTITION BY n) AS c,
+       AVG(r) OVER (ORDER BY n) AS d, MIN(zoned) OVER (PARTITION BY s) AS e, MEDIAN(r) OVER (PARTITION BY n) AS f,
+       COLLECT(r) OVER (PARTITION BY n ORDER BY r DESC) AS g`,
+      'window',
+    )
+    await goesToDisk(
+      `FROM Thing RETURN *, FIRST_VALUE(place) OVER (${by}) AS a, LAST_VALUE(l) OVER (${by}) AS z, LAST_VALUE(s) OVER () AS y`,
+      'window',
+    )
+    await goesToDisk(
+      'FROM Thing t, Place p WHERE t.place = p RETURN t, RANK() OVER (PARTITION BY p.city ORDER BY t.n) AS r',
+      'window',
+    )
+    await goesToDisk(
+      'FROM Thing GROUP BY s, n RETURN s, n, SUM(COUNT()) OVER (PARTITION BY s ORDER BY n) AS c',
+      'window',
+    )
+    await goesToDisk('FROM Thing ORDER BY i DESC RETURN DISTINCT s, ROW_NUMBER() OVER (ORDER BY s, n) AS i', 'window')
+  })
+
   it('join by value', async () => {
     const all = 'FROM Thing t, Thing u WHERE'
     await goesToDisk(`${all} t.n = u.n RETURN t, u`, 'hashJoin')
@@ -153,6 +185,7 @@ describe('statements beyond their memory', () => {
       'FROM Thing GROUP BY s, n RETURN s, n, COUNT() AS c',
       'FROM Thing RETURN DISTINCT s, n, big',
       'FROM Thing t, Thing u WHERE t.n = u.n RETURN t, u',
+      'FROM Thing RETURN *, LAG(n) OVER (ORDER BY s) AS a, SUM(n) OVER (PARTITION BY b ORDER BY n) AS z',
     ]) {
       for (let afterWrites = 1; afterWrites < 40; afterWrites += 5) {
         const abort = new AbortController()
@@ -237,6 +270,10 @@ describe('statements beyond their memory', () => {
     ),
     { minLength: 1, maxLength: 4 },
   )
+  const windows = fc.constantFrom(
+    ...['ROW_NUMBER()', 'RANK()', 'DENSE_RANK()', 'LAG(s)', 'LEAD(l, 2)', 'LAG(r, 30, 0.5)', 'FIRST_VALUE(zoned)'],
+    ...['LAST_VALUE(place)', 'SUM(r)', 'COUNT()', 'AVG(n)', 'MIN(s)', 'COUNT(DISTINCT s)', 'MEDIAN(r)'],
+  )
   const order = fc.array(fc.tuple(keys, fc.constantFrom('', ' DESC')), { minLength: 1, maxLength: 3 })
   const sorted = fc.tuple(order, fc.option(fc.integer({ min: 0, max: count })), fc.constantFrom('*', 'n, s, l, place'))
   const statement = fc.oneof(
@@ -248,6 +285,13 @@ describe('statements beyond their memory', () => {
       const columns = all.map((one, i) => `${one} AS a${i}`)
       return `FROM Thing GROUP BY ${by} RETURN ${[...by.map((key, i) => `${key} AS k${i}`), ...columns]}`
     }),
+    fc.tuple(keys, order, fc.uniqueArray(windows, { minLength: 1, maxLength: 4 })).map(([by, inOrder, all]) => {
+      const items = [...new Set(inOrder.map(([[key], direction]) => `${key}${direction}`))]
+      const overs = [`(PARTITION BY ${by} ORDER BY ${items})`, `(ORDER BY ${items})`, `(PARTITION BY ${by})`]
+      const overOf = (one: string, i: number): string =>
+        /DISTINCT|MEDIAN/.test(one) ? `(PARTITION BY ${by})` : `${overs[i % 3]}`
+      return `FROM Thing RETURN ${all.map((one, i) => `${one} OVER ${overOf(one, i)} AS w${i}`)}`
+    }),
     keys.map((all) => `FROM Thing RETURN DISTINCT ${all.map((key, i) => `${key} AS k${i}`)}`),
   )
 
@@ -257,7 +301,7 @@ describe('statements beyond their memory', () => {
         await isSame(text)
       } catch (error) {
         // What the aggregates of one group hold on to stays in memory.
-        const isHeld = /GROUP BY .*(COLLECT|DISTINCT|MEDIAN|PERCENTILE)/.test(text)
+        const isHeld = /(GROUP BY|OVER) .*(COLLECT|DISTINCT|MEDIAN|PERCENTILE)|(DISTINCT|MEDIAN).* OVER/.test(text)
         if (!isHeld || !String(error).includes('(statementBytesMax)')) throw error
         refused++
       }
