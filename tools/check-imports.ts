@@ -156,6 +156,7 @@ const operatorRanks: Ranks = {
   'groups-by-values.ts': 3,
   'aggregation.ts': 3,
   'sorted-rows.ts': 3,
+  'held-values.ts': 3.5,
   'spilled-groups.ts': 3.5,
   'spilled-windows.ts': 3.5,
   'window-functions.ts': 3,

@@ -7,12 +7,14 @@ import type { Catalog } from '../schema/catalog.ts'
 import type { Awaitable, Snapshot } from '../store/store.ts'
 import { ValueError } from '../types/logical-type.ts'
 import { flushObjects } from '../write/flush.ts'
+import type { NestedValue } from './bind/scope.ts'
 import { type ChangeContext, createFrom, materializeNewObjects } from './change/change-values.ts'
 import { effectOf } from './classify.ts'
 import { NewObject } from './evaluate/new-object.ts'
 import { valueBytes } from './evaluate/value-bytes.ts'
 import { evaluateConstant } from './execute/evaluate-rows.ts'
 import { type InnerRuns, type Inputs, newEvaluationContext } from './execute/new-evaluation-context.ts'
+import { SourceValues } from './execute/source-values.ts'
 import { checkRunning, type ScriptContext, StatementContext } from './execute/statement-context.ts'
 import { Analysis, MeasuredSlice, probeBytes } from './explain/analysis.ts'
 import { type DescribedPlan, describeAnalyzed, describePlanned } from './explain/describe-statement.ts'
@@ -20,31 +22,27 @@ import type { StatementProbe } from './explain/statement-probe.ts'
 import type { Expression, FormatStatement, Statement } from './language/ast.ts'
 import type { Dialect } from './language/dialect.ts'
 import { placed, queryError } from './language/query-error.ts'
+import { collectedValues, HeldValues } from './operators/held-values.ts'
 import type { PlanCache, Planned, PlanningContext, Uses, ValuePlan } from './plan-cache.ts'
 import type { RowChunk } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { StatementPerRow } from './statement-per-row.ts'
 import { type PlannedScript, StatementPlanner } from './statement-planner.ts'
 import { type Answer, noRows } from './statements/answer.ts'
-import type { StatementExecutor } from './statements/statement-kind.ts'
+import type { StatementExecutor, StatementRows } from './statements/statement-kind.ts'
 import { kindOf, noValueHere, typeOfStatement } from './statements/statement-kinds.ts'
 import type { TypedValue } from './values/parameter-value.ts'
 import { type TextFormats, textFormat } from './values/text-format.ts'
 import type { ValueType } from './values/value-type.ts'
 
-function placedRows(rows: Answer, text: string, statement: Statement): Answer {
-  return rows.atHand === undefined ? placedLater(rows, text, statement) : rows
-}
-
-async function* placedLater(rows: Answer, text: string, statement: Statement): AsyncGenerator<RowChunk> {
-  try {
-    yield* rows
-  } catch (error) {
-    throw placed(text, statement, error)
-  }
-}
-
 const noValues: readonly unknown[] = []
+
+const nothingToClose = async (): Promise<void> => undefined
+
+interface HeldSource {
+  readonly type: ValueType
+  readonly values: HeldValues
+}
 
 /** What the variables and formats are as the text goes on; copied for each attempt of a transaction. */
 export interface ScriptState {
@@ -68,6 +66,8 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   private isOneSelect = false
   /** Of the statement under way: what WITH names is carried out once, wherever it is used. */
   private nestedValues = new Map<Statement, TypedValue>()
+  /** The same where the rows are a source. */
+  private heldSources = new Map<Statement, HeldSource>()
 
   constructor(
     resources: QueryResources,
@@ -108,6 +108,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
       const turn = this.turnBefore(held)
       if (turn !== undefined) await turn
       await this.ownTransaction?.transaction.sortWrites()
+      await this.closeSources()
       answer = await this.run(statement, i === statements.length - 1)
     }
     return answer
@@ -139,7 +140,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     this.nestedValues = new Map()
     try {
       const answer = kindOf(statement).run(statement, this, isAnswer)
-      return answer instanceof Promise ? this.placedLater(answer, statement) : placedRows(answer, this.text, statement)
+      return answer instanceof Promise ? this.placedLater(answer, statement) : this.placedRows(answer, statement)
     } catch (error) {
       throw placed(this.text, statement, error)
     }
@@ -147,9 +148,26 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
 
   private async placedLater(answer: Promise<Answer>, statement: Statement): Promise<Answer> {
     try {
-      return placedRows(await answer, this.text, statement)
+      const rows = await answer
+      if (rows.atHand !== undefined) await this.closeSources()
+      return this.placedRows(rows, statement)
+    } catch (error) {
+      await this.closeSources()
+      throw placed(this.text, statement, error)
+    }
+  }
+
+  private placedRows(rows: Answer, statement: Statement): Answer {
+    return rows.atHand === undefined ? this.rowsLater(rows, statement) : rows
+  }
+
+  private async *rowsLater(rows: Answer, statement: Statement): AsyncGenerator<RowChunk> {
+    try {
+      yield* rows
     } catch (error) {
       throw placed(this.text, statement, error)
+    } finally {
+      if (this.heldSources.size > 0) await this.closeSources()
     }
   }
 
@@ -220,8 +238,45 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
 
   private async nestedInputs(uses: Uses): Promise<Inputs> {
     const values: unknown[] = []
-    for (const { statement } of uses.nested) values.push((await this.valueOnce(statement)).value)
+    for (const nested of uses.nested) {
+      const isValue = nested.source === undefined || this.nestedValues.has(nested.statement)
+      values.push(isValue ? (await this.valueOnce(nested.statement)).value : await this.sourceValues(nested))
+    }
     return this.inputsWith(values, uses)
+  }
+
+  sourceOnce(nested: NestedValue): Promise<SourceValues> {
+    return this.sourceValues({ ...nested, source: 'held' })
+  }
+
+  private async sourceValues({ statement, type, source }: NestedValue): Promise<SourceValues> {
+    const held = this.heldSources.get(statement)?.values
+    if (held !== undefined) return new SourceValues(() => held.batches(), nothingToClose)
+    const { batches, context } = await this.rowsOf(statement)
+    const close = async (): Promise<void> => {
+      await batches.return(undefined)
+      await context.close()
+    }
+    if (source === 'once') return new SourceValues(() => batches, close)
+    try {
+      const values = await HeldValues.of(batches, context)
+      this.heldSources.set(statement, { type, values })
+      return new SourceValues(() => values.batches(), nothingToClose)
+    } finally {
+      await close()
+    }
+  }
+
+  private rowsOf(statement: Statement): Promise<StatementRows> {
+    const start = (): Promise<StatementRows> =>
+      kindOf(statement).rows?.(statement, this) ?? noValueHere(statement, this.text)
+    return this.analysis === undefined ? start() : this.analysis.streaming(statement, start)
+  }
+
+  private async closeSources(): Promise<void> {
+    const sources = this.heldSources
+    this.heldSources = new Map()
+    for (const { values } of sources.values()) await values.close()
   }
 
   private inputsWith(nested: readonly unknown[], uses: Uses): Inputs {
@@ -242,9 +297,16 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   /** The same; within the statement under way, it is carried out once. */
   async valueOnce(statement: Statement): Promise<TypedValue> {
     const { nestedValues } = this
-    const value = nestedValues.get(statement) ?? (await this.partValue(statement))
+    const value =
+      nestedValues.get(statement) ?? (await this.valueOfSource(statement)) ?? (await this.partValue(statement))
     nestedValues.set(statement, value)
     return value
+  }
+
+  private async valueOfSource(statement: Statement): Promise<TypedValue | undefined> {
+    const source = this.heldSources.get(statement)
+    if (source === undefined) return undefined
+    return { type: source.type, value: await collectedValues(source.values.batches(), this.context()) }
   }
 
   /** Part of the statement under way. */

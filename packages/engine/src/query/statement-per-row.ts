@@ -1,6 +1,7 @@
 /** A statement that is run for rows of the statement around it: each time with what it asks of the row, as variables. */
-import type { InnerStatement } from './bind/scope.ts'
+import type { InnerStatement, NestedValue } from './bind/scope.ts'
 import type { InnerRuns, Inputs } from './execute/new-evaluation-context.ts'
+import type { SourceValues } from './execute/source-values.ts'
 import type { StatementContext } from './execute/statement-context.ts'
 import type { StatementProbe } from './explain/statement-probe.ts'
 import type { Statement } from './language/ast.ts'
@@ -18,6 +19,8 @@ export interface ScriptAround {
   planning(): PlanningContext
   measured<T>(statement: Statement, run: () => Promise<T>): Promise<T>
   valueOnce(statement: Statement): Promise<TypedValue>
+  /** Its rows are held until the statement under way ends. */
+  sourceOnce(nested: NestedValue): Promise<SourceValues>
 }
 
 export class StatementPerRow {
@@ -28,6 +31,7 @@ export class StatementPerRow {
   private readonly planning: PlanningContext
   /** Statements within it that name no rows around them are run once. */
   private readonly once = new Map<Statement, Promise<TypedValue>>()
+  private readonly sources = new Map<Statement, Promise<SourceValues>>()
 
   /** `variables`, `outer`: of the statement around it. */
   constructor(
@@ -67,7 +71,8 @@ export class StatementPerRow {
 
   private async inputs(uses: Uses, variables: ReadonlyMap<string, TypedValue>): Promise<Inputs> {
     const nested: unknown[] = []
-    for (const { statement } of uses.nested) nested.push((await this.valueOnce(statement)).value)
+    for (const one of uses.nested)
+      nested.push(one.source === undefined ? await this.valueOnce(one) : await this.sourceOnce(one))
     return { variables, nested, inner: this.innerRuns(uses, variables) }
   }
 
@@ -79,13 +84,23 @@ export class StatementPerRow {
     }
   }
 
-  private valueOnce(statement: Statement): Promise<TypedValue> {
+  private async valueOnce({ statement }: NestedValue): Promise<unknown> {
     let value = this.once.get(statement)
     if (value === undefined) {
       value = this.script.valueOnce(statement)
       this.once.set(statement, value)
     }
-    return value
+    return (await value).value
+  }
+
+  private sourceOnce(nested: NestedValue): Promise<SourceValues> {
+    const { statement } = nested
+    let values = this.sources.get(statement)
+    if (values === undefined) {
+      values = this.script.sourceOnce(nested)
+      this.sources.set(statement, values)
+    }
+    return values
   }
 }
 

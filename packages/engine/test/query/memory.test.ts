@@ -203,13 +203,15 @@ describe('rows where nothing may go on to disk', () => {
       },
       { limits: { statementBytesMax: 4 * megabyte, textCharactersMax: 2 ** 19, statementDiskBytesMax: 0 } },
     )
+    // Those are handed on as they come.
+    if (['of UNION ALL', 'of a source'].includes(name)) continue
     queryTest(
       `${name} are refused by their number`,
       [schema, objects],
       async (db) => {
         const error = await db.failure(`LET x = 'a'; ${text}`)
-        expect(error.message).toMatch(message)
-        expect(error.message).toMatch(/more than 5 rows \(sortedRowsMax\)/)
+        if (name !== 'of UNION') expect(error.message).toMatch(message)
+        expect(error.message).toMatch(/more than 5 rows (in memory )?\(sortedRowsMax\)/)
       },
       { limits: { sortedRowsMax: 5, statementDiskBytesMax: 0 } },
     )

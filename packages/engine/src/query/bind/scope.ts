@@ -71,6 +71,8 @@ export interface VariableTypes {
 export interface NestedValue {
   readonly statement: Statement
   readonly type: ValueType
+  /** Where its rows are those of a source: they are taken once, or held since others may take them as well. Undefined for a value. */
+  source?: 'once' | 'held'
 }
 
 /** Where a statement stands that is run for the rows around it. */

@@ -58,6 +58,10 @@ export interface ScriptContext {
   readonly isUndone?: boolean
 }
 
+export interface Closable {
+  close(): Promise<void>
+}
+
 export class StatementContext {
   readonly script: ScriptContext
   readonly snapshot: Snapshot
@@ -75,6 +79,7 @@ export class StatementContext {
 
   private ownReader: SnapshotReader | undefined
   private readonly innerValues: InnerValues[] = []
+  private readonly closables: Closable[] = []
   /** The entries of ranges that were counted, by range. */
   private counted: Map<string, Oid[]> | undefined
   private readonly newContainers: readonly Container[]
@@ -270,6 +275,16 @@ export class StatementContext {
     if (space === undefined) return false
     if (bytes * spilledPart > limits.statementBytesMax && memory.isShort) return true
     return rows * spilledPart > limits.sortedRowsMax && this.heldRows + uncounted + rowsAtOnce > limits.sortedRowsMax
+  }
+
+  /** What is closed when nobody takes rows of the statement any more. */
+  closeLater(closable: Closable): void {
+    this.closables.push(closable)
+  }
+
+  /** May be called again. */
+  async close(): Promise<void> {
+    for (const closable of this.closables.splice(0)) await closable.close()
   }
 
   /** For one operator, which closes them; where `isSpillDue` was true. */

@@ -1,5 +1,7 @@
 /** EXPLAIN ANALYZE: which statement of a text is under way, what it takes, and what the request holds meanwhile. */
+
 import type { RequestMemory } from '../../budget/request-memory.ts'
+import { assert } from '../../errors.ts'
 import type { TimeSlice } from '../../store/time-slice.ts'
 import type { Statement } from '../language/ast.ts'
 import { StatementProbe } from './statement-probe.ts'
@@ -51,6 +53,51 @@ export class Analysis {
       if (outer === undefined) this.statements.push({ probe, heldBytesMax: held, changedBytesMax: changed })
     }
   }
+
+  /** The same of part of the one under way, whose rows are taken later: it ends when no more are taken. */
+  async streaming<T, S extends Rows<T>>(statement: Statement, start: () => Promise<S & Rows<T>>): Promise<S> {
+    const probe = this.probe?.part(statement)
+    assert(probe !== undefined, 'it is part of another statement')
+    if (probe.loops === 0) this.memory.chargeRequest(probeBytes)
+    try {
+      const rows = await this.during(probe, start)
+      return { ...rows, batches: this.taken(rows.batches, probe) }
+    } catch (error) {
+      probe.ended()
+      throw error
+    }
+  }
+
+  private async *taken<T>(batches: AsyncGenerator<T>, probe: StatementProbe): AsyncGenerator<T> {
+    try {
+      for (;;) {
+        const next = await this.during(probe, () => batches.next())
+        if (next.done === true) return
+        yield next.value
+      }
+    } finally {
+      await batches.return(undefined)
+      probe.ended()
+    }
+  }
+
+  /** The time counts as the statement's, and what is carried out meanwhile as part of it. */
+  private async during<T>(probe: StatementProbe, carryOut: () => Promise<T>): Promise<T> {
+    const nowMs = (): number => performance.now() - this.slice.pausedMs
+    const { probe: outer } = this
+    this.probe = probe
+    const started = nowMs()
+    try {
+      return await carryOut()
+    } finally {
+      probe.measured.ms += nowMs() - started
+      this.probe = outer
+    }
+  }
+}
+
+interface Rows<T> {
+  readonly batches: AsyncGenerator<T>
 }
 
 /** Knows for how long others had their turns. */

@@ -142,6 +142,8 @@ export interface StructureExpression extends Span {
 export interface NestedExpression extends Span {
   readonly kind: 'nested'
   readonly statement: Statement
+  /** WITH has given it a name: it may be used elsewhere, too. */
+  readonly isNamed?: true
 }
 
 /** `FROM … UNION FROM …`: the rows of the statements, where the source of the statement around them stands. */

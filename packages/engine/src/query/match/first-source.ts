@@ -38,6 +38,10 @@ export function itemsOf(
     return { items: rows, operator }
   }
   const operator = explainNode('values', {}, [])
+  if (source.kind === 'statements') {
+    if (source.count !== undefined) operator.estimated = source.count
+    return { items: itemsOfStatements(source, operator), operator }
+  }
   operator.estimated = source.values.length
   return { items: inBatches(source.values, operator), operator }
 }
@@ -48,6 +52,17 @@ async function* inBatches(values: readonly unknown[], operator: ExplainNode): As
     operator.examined += batch.length
     operator.returned += batch.length
     yield batch
+  }
+}
+
+async function* itemsOfStatements(
+  { rows, isWrapped }: Extract<SourceRows, { kind: 'statements' }>,
+  operator: ExplainNode,
+): AsyncGenerator<readonly unknown[]> {
+  for await (const batch of rows(operator)) {
+    operator.examined += batch.length
+    operator.returned += batch.length
+    yield isWrapped ? batch.map((value) => [value]) : batch
   }
 }
 

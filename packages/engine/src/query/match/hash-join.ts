@@ -7,21 +7,14 @@ import { elementBytes, textBytes } from '../evaluate/value-bytes.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
+import { type Item, itemBytes } from '../operators/held-values.ts'
 import type { SortedRows } from '../operators/sorted-rows.ts'
 import { itemsOf } from './first-source.ts'
 import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.ts'
 import { type MatchBatches, type MatchRow, matchRowKind } from './match-row.ts'
 import { type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
 import type { JoinKey, SourceRows } from './source-rows.ts'
-import {
-  addItem,
-  type Item,
-  itemBytes,
-  type KeyedBatch,
-  sortedItems,
-  spilledPairs,
-  spilledProduct,
-} from './spilled-join.ts'
+import { addItem, type KeyedBatch, sortedItems, spilledPairs, spilledProduct } from './spilled-join.ts'
 
 /** Rows are handed on when there are so many. */
 const batchRows = 256

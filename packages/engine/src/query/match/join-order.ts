@@ -10,6 +10,7 @@ import type { Bound, BoundSource } from '../bind/bound.ts'
 import { type Evaluate, unknownValue } from '../evaluate/evaluation-context.ts'
 import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
+import { HeldValues } from '../operators/held-values.ts'
 import type { Planning } from '../operators/planning.ts'
 import { isNumeric, isReference, isText, type ValueType } from '../values/value-type.ts'
 import { firstSource } from './first-source.ts'
@@ -19,11 +20,18 @@ import { asks, planLookup, planningOfRun } from './lookup-plan.ts'
 import type { MatchFlow, MatchOperator, MatchPipeline } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
 import type { PredicatePlan } from './predicates.ts'
+import { type RowStatements, statementsOf } from './row-statements.ts'
 import type { JoinKey, LookupPlan, SourceRows } from './source-rows.ts'
 
 export type JoinSource = { readonly slot: number; readonly name: string } & (
   | { readonly kind: 'objects'; readonly source: BoundSource; readonly objects: SourcePlan }
-  | { readonly kind: 'rows'; readonly rows: Evaluate; readonly isMany: boolean; readonly isWrapped: boolean }
+  | {
+      readonly kind: 'rows'
+      readonly rows: Evaluate
+      readonly isMany: boolean
+      readonly isWrapped: boolean
+      readonly statements: RowStatements | undefined
+    }
 )
 
 export interface JoinedPlan {
@@ -57,7 +65,7 @@ async function* once({ slots }: JoinedPlan): AsyncGenerator<readonly MatchRow[]>
 async function operatorsInOrder(planned: JoinedPlan, flow: MatchFlow): Promise<MatchOperator[]> {
   const plan: JoinedPlan = { ...planned, planning: planningOfRun(planned.planning) }
   const left: Candidate[] = []
-  for (const source of plan.sources) left.push(await candidate(source, flow))
+  for (const source of plan.sources) left.push(await candidate(source, plan.sources.length === 1, flow))
   left.sort((one, other) => one.estimated - other.estimated)
   const first = cheapestFirst(plan, left)
   left.splice(left.indexOf(first), 1)
@@ -132,13 +140,15 @@ function nextOf(
   return next
 }
 
-async function candidate(source: JoinSource, { evaluation, context }: MatchFlow): Promise<Candidate> {
+async function candidate(source: JoinSource, isOnly: boolean, { evaluation, context }: MatchFlow): Promise<Candidate> {
   if (source.kind === 'objects') {
     const chosen = await chooseAccess(source.objects, evaluation, context, undefined)
     return { source, rows: { kind: 'objects', objects: source.objects, chosen }, estimated: chosen.estimated }
   }
   let values: readonly unknown[] = []
   try {
+    const statements = statementsOf(source.statements, evaluation, context)
+    if (statements !== undefined) return await ofStatements(source, statements, isOnly, { evaluation, context })
     const value = await evaluateConstant(source.rows, evaluation, context)
     values = source.isMany ? ((value as readonly unknown[] | null) ?? []) : [value]
   } catch (error) {
@@ -146,6 +156,21 @@ async function candidate(source: JoinSource, { evaluation, context }: MatchFlow)
   }
   const rows = source.isWrapped ? values.map((value) => [value]) : values
   return { source, rows: { kind: 'values', values: rows }, estimated: values.length }
+}
+
+/** Only one source is read as it comes; of several, it is counted first how many rows each has. */
+async function ofStatements(
+  source: Extract<JoinSource, { kind: 'rows' }>,
+  rows: (operator?: ExplainNode) => AsyncIterable<readonly unknown[]>,
+  isOnly: boolean,
+  { context }: MatchFlow,
+): Promise<Candidate> {
+  const { isWrapped } = source
+  if (isOnly) return { source, rows: { kind: 'statements', rows, isWrapped, count: undefined }, estimated: 0 }
+  const held = await HeldValues.of(rows(), context)
+  context.closeLater(held)
+  const { count } = held
+  return { source, rows: { kind: 'statements', rows: () => held.batches(), isWrapped, count }, estimated: count }
 }
 
 /** Those that can be decided now and could not before. */

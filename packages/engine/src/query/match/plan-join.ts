@@ -4,6 +4,7 @@ import { planObjects } from '../access/source-plan.ts'
 import type { BoundJoin, BoundJoinSource } from '../bind/bind-join.ts'
 import { noClauses } from '../bind/bind-select.ts'
 import { Compiler } from '../evaluate/compile-expression.ts'
+import { keyWriter } from '../evaluate/value-key.ts'
 import { type ClausesPlan, planClauses } from '../operators/clauses.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { ValueType } from '../values/value-type.ts'
@@ -31,12 +32,13 @@ export function planJoin(bound: BoundJoin, slots: number, formats: RecordFormats
 function planSource(source: BoundJoinSource, predicates: readonly PredicatePlan[], planning: Planning): JoinSource {
   const { slot, name } = source
   if (source.kind === 'rows') {
-    const { rows, isWrapped } = source
+    const { rows, isWrapped, statements } = source
     return {
       kind: 'rows',
       slot,
       name,
       isWrapped,
+      statements: statements && { ...statements, writers: statements.types.map(keyWriter) },
       isMany: rows.type.kind === 'collection',
       rows: planning.compiler.compile(rows),
     }

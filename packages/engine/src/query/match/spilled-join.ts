@@ -2,32 +2,15 @@
  * A join beyond memory. Both sides are sorted by the values that are equal, and gone through together; the pairs are then put in the order in which
  * a table in memory would give them: that of the rows, and for each row that of the items.
  */
-import { ObjectView } from '../evaluate/object-view.ts'
-import { valueBytes } from '../evaluate/value-bytes.ts'
-import type { OutputRow, RowKind } from '../execute/row.ts'
+import type { OutputRow } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
+import { type Item, itemBytes, itemKind, itemRow } from '../operators/held-values.ts'
+import { noAggregates } from '../operators/row-operator.ts'
 import { type MergedRow, SortedRows } from '../operators/sorted-rows.ts'
 import type { MatchFlow } from './match-operator.ts'
 import { type MatchRow, matchRowKind } from './match-row.ts'
 import { type PredicatePlan, qualified } from './predicates.ts'
-
-/** What a source gives, as a row of its own. */
-export interface Item {
-  readonly value: unknown
-}
-
-const itemKind: RowKind<Item> = {
-  enter: () => undefined,
-  kept: (item) => item,
-  bytesOf: ({ value }) => itemBytes(value),
-  toValue: ({ value }) => value,
-  ofValue: (value) => ({ value }),
-}
-
-export function itemBytes(value: unknown): number {
-  return value instanceof ObjectView ? value.record.length : valueBytes(value)
-}
 
 export interface JoinedSides {
   readonly slot: number
@@ -42,14 +25,12 @@ export interface KeyedBatch {
   readonly keys: readonly (string | undefined)[]
 }
 
-const none: readonly unknown[] = []
-
 export function sortedItems({ flow, operator }: Pick<JoinedSides, 'flow' | 'operator'>): SortedRows<Item> {
   return new SortedRows(itemKind, flow.context, operator, { withKeys: true })
 }
 
 export async function addItem(items: SortedRows<Item>, key: string, value: unknown): Promise<void> {
-  items.add(Buffer.from(key), items.count, { row: { value }, aggregates: none })
+  items.add(Buffer.from(key), items.count, itemRow(value))
   if (items.isFull) await items.settle()
 }
 
@@ -67,7 +48,7 @@ export async function* spilledPairs(
       for (const [i, row] of batch.entries()) {
         const key = keys[i]
         if (key === undefined) continue
-        rows.add(Buffer.from(key), rows.count, { row, aggregates: none })
+        rows.add(Buffer.from(key), rows.count, { row, aggregates: noAggregates })
         if (rows.isFull) await rows.settle()
       }
       await rows.settle()
@@ -137,7 +118,7 @@ async function joinGroup(
         continue
       }
       many ??= new SortedRows(itemKind, flow.context, operator)
-      for (const row of [...few.take(), item]) many.addNumbered(many.count, { row, aggregates: none })
+      for (const row of [...few.take(), item]) many.addNumbered(many.count, { row, aggregates: noAggregates })
       if (many.isFull) await many.settle()
     }
     await items.skip()
@@ -249,7 +230,7 @@ class Pairs {
     operator.returned += kept.size
     for (const [i, row] of rows.entries()) {
       if (!kept.has(row)) continue
-      sorted.add(keys[i] as Buffer, 0, { row, aggregates: none })
+      sorted.add(keys[i] as Buffer, 0, { row, aggregates: noAggregates })
       if (sorted.isFull) await sorted.settle()
     }
     await sorted.settle()

@@ -3,28 +3,28 @@
  * more, rows of other keys are sorted by them on disk, and follow at the end.
  */
 import { SteadyMap } from '../../budget/steady-map.ts'
-import type { Evaluate } from '../evaluate/evaluation-context.ts'
 import { textBytes, valueBytes } from '../evaluate/value-bytes.ts'
-import { groupKey, keyWriter, type WriteKey } from '../evaluate/value-key.ts'
+import { groupKey, keyWriter } from '../evaluate/value-key.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import { enterOutput, type OutputRow } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
-import { type Flow, type PlanOperator, pipeline } from './row-operator.ts'
+import { type Flow, type Pipeline, type PlanOperator, pipeline } from './row-operator.ts'
 import { SortedRows } from './sorted-rows.ts'
-
-interface DistinctPlan {
-  readonly keys: readonly Evaluate[]
-  readonly writers: readonly WriteKey[]
-}
 
 export const planDistinct: PlanOperator = ({ distinct }, { compiler }) => {
   if (distinct === undefined) return undefined
   const plan = { keys: compiler.compileAll(distinct), writers: distinct.map(({ type }) => keyWriter(type)) }
   return {
-    run(input, { kind, evaluation, context }) {
+    run<R>(input: Pipeline<R>, { kind, evaluation, context }: Flow<R>) {
       const operator = rowOperatorPlan('distinct', { keys: plan.keys.length }, [input.operator])
-      const rows = distinctRows(input.rows, plan, operator, { kind, evaluation, context })
+      const keyOf = (row: OutputRow<R>): string => {
+        enterOutput(row, kind, evaluation)
+        const values = plan.keys.map((key) => key(evaluation))
+        for (const value of values) evaluation.memory.chargeRow(valueBytes(value))
+        return groupKey(plan.writers, values)
+      }
+      const rows = distinctRows(input.rows, keyOf, operator, { kind, context })
       return pipeline(rows, operator, input, context)
     },
   }
@@ -32,26 +32,22 @@ export const planDistinct: PlanOperator = ({ distinct }, { compiler }) => {
 
 const keyBytes = 100
 
-type DistinctFlow<R> = Pick<Flow<R>, 'kind' | 'evaluation' | 'context'>
+type DistinctFlow<R> = Pick<Flow<R>, 'kind' | 'context'>
 
-async function* distinctRows<R>(
+/** `keyOf`: the same for equal rows. */
+export async function* distinctRows<R>(
   batches: AsyncIterable<readonly OutputRow<R>[]>,
-  { keys, writers }: DistinctPlan,
+  keyOf: (row: OutputRow<R>) => string,
   operator: ExplainNode,
   flow: DistinctFlow<R>,
 ): AsyncGenerator<readonly OutputRow<R>[]> {
-  const { kind, evaluation, context } = flow
+  const { kind, context } = flow
   const seen = new Seen(context)
   // With keys that memory is not to hold as well.
   const others = new SortedRows(kind, context, operator, { ofEqualKeys: 'first' })
   try {
     for await (const rows of batches) {
-      const evaluated = evaluateRows(context, rows, (row) => {
-        enterOutput(row, kind, evaluation)
-        const values = keys.map((key) => key(evaluation))
-        for (const value of values) evaluation.memory.chargeRow(valueBytes(value))
-        return groupKey(writers, values)
-      })
+      const evaluated = evaluateRows(context, rows, keyOf)
       const keysOfRows = evaluated instanceof Promise ? await evaluated : evaluated
       const kept: OutputRow<R>[] = []
       for (const [i, key] of keysOfRows.entries()) {

@@ -7,7 +7,7 @@ import { compileStoredJson, firstReference, type RowReference, type WriteStored 
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
-import { evaluateRows } from '../execute/evaluate-rows.ts'
+import { evaluateWhile } from '../execute/evaluate-rows.ts'
 import { enterOutput as bindOutputRow, type OutputRow, type RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import {
@@ -203,32 +203,47 @@ function objectAndColumns(
 
 const [comma, colon] = [0x2c, 0x3a]
 
-/** The value of each row: that of its only column, or those of a record's fields; `whole`: where there are no columns. */
-export async function rowValues<R>(
+/**
+ * The value of each row: that of its only column, or those of a record's fields; `whole`: where there are no columns. Charged for the statement
+ * until the next batch is asked for.
+ */
+export async function* rowValues<R>(
   { rows }: Pipeline<R>,
   projections: Projections,
   whole: (row: R | undefined) => unknown,
   kind: RowKind<R>,
   evaluation: EvaluationContext,
   context: StatementContext,
-): Promise<unknown[]> {
-  const values: unknown[] = []
+): AsyncGenerator<readonly unknown[]> {
   const evaluates = projections?.map(({ evaluate }) => evaluate) ?? []
-  for await (const some of rows) {
-    const batch = await evaluateRows(context, some, (row: OutputRow<R>) => {
-      bindOutputRow(row, kind, evaluation)
-      if (projections === undefined) return held(whole(row.row), evaluation)
-      const results = evaluateAll(evaluates, evaluation)
-      return held(results.length === 1 ? results[0] : results, evaluation)
-    })
-    context.holdRows(batch.length, 'values')
-    for (const value of batch) values.push(value)
+  const { memory } = evaluation
+  let bytes = 0
+  const charged = (value: unknown): unknown => {
+    const more = elementBytes + valueBytes(value)
+    memory.chargeStatement(more, 'values')
+    bytes += more
+    return value
   }
-  return values
-}
-
-/** A value that stays until the statement ends. */
-function held(value: unknown, { memory }: EvaluationContext): unknown {
-  memory.chargeStatement(elementBytes + valueBytes(value), 'values')
-  return value
+  for await (const some of rows) {
+    for (let rest = some; rest.length > 0; ) {
+      const isFull = (): boolean => context.isSpillDue(0, bytes)
+      const evaluated = evaluateWhile(
+        context,
+        rest,
+        isFull,
+        (row: OutputRow<R>) => {
+          bindOutputRow(row, kind, evaluation)
+          if (projections === undefined) return [charged(whole(row.row))]
+          const results = evaluateAll(evaluates, evaluation)
+          return [charged(results.length === 1 ? results[0] : results)]
+        },
+        () => undefined,
+      )
+      const batch = evaluated instanceof Promise ? await evaluated : evaluated
+      rest = batch.length === rest.length ? [] : rest.slice(batch.length)
+      yield batch.map(([value]) => value)
+      memory.chargeStatement(-bytes)
+      bytes = 0
+    }
+  }
 }

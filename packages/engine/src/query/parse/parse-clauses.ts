@@ -35,7 +35,7 @@ export function parseSource(cursor: TokenCursor): Source {
   const span = cursor.spanFrom(start)
   const named = isOnly ? undefined : cursor.useNamed(className.text)
   if (named !== undefined) {
-    const references: Expression = { kind: 'nested', statement: named, ...span }
+    const references: Expression = { kind: 'nested', statement: named, isNamed: true, ...span }
     return { kind: 'references', references, alias: parseAlias(cursor) ?? { name: className.text, ...span }, ...span }
   }
   return { kind: 'class', className, isOnly, alias: parseAlias(cursor), ...span }

@@ -24,13 +24,21 @@ export async function startJoin(plan: JoinPlan, inputs: Inputs, context: Stateme
 }
 
 export async function* joinChunks(plan: JoinPlan, inputs: Inputs, context: StatementContext): AsyncGenerator<RowChunk> {
-  const { evaluation, pipeline } = await startJoin(plan, inputs, context)
-  const write = projectionWriter(plan.clauses.projections ?? [], matchRowKind, evaluation, context)
-  yield* writeRows(pipeline.rows, write, context)
+  try {
+    const { evaluation, pipeline } = await startJoin(plan, inputs, context)
+    const write = projectionWriter(plan.clauses.projections ?? [], matchRowKind, evaluation, context)
+    yield* writeRows(pipeline.rows, write, context)
+  } finally {
+    await context.close()
+  }
 }
 
-/** One value a row, or the values of a record's fields. */
-export async function joinValues(plan: JoinPlan, inputs: Inputs, context: StatementContext): Promise<unknown[]> {
+/** One value a row, or the values of a record's fields. `context` is closed by whoever takes them. */
+export async function joinValues(
+  plan: JoinPlan,
+  inputs: Inputs,
+  context: StatementContext,
+): Promise<AsyncGenerator<readonly unknown[]>> {
   const { evaluation, pipeline } = await startJoin(plan, inputs, context)
   return rowValues(pipeline, plan.clauses.projections ?? [], () => null, matchRowKind, evaluation, context)
 }

@@ -9,10 +9,12 @@ import { type MatchRow, matchRowKind } from '../match/match-row.ts'
 import { matchRows } from '../match/match-rows.ts'
 import { type MatchPlan, planMatch } from '../match/plan-match.ts'
 import { runClauses } from '../operators/clauses.ts'
+import { collectedValues } from '../operators/held-values.ts'
 import { projectionWriter, rowValues } from '../operators/project.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { Planned } from '../plan-cache.ts'
 import type { RowChunk } from '../query-request.ts'
+import type { TypedValue } from '../values/parameter-value.ts'
 import { hasRows, rowsType, rowsValue } from './answer.ts'
 import type { RowAccess, StatementKind } from './statement-kind.ts'
 
@@ -26,18 +28,16 @@ export const match: StatementKind<MatchStatement> = {
     return matchChunks(planned.plan, inputs, context)
   },
 
-  async value(statement, executor) {
+  value: matchValue,
+
+  async rows(statement, executor) {
     const planned = planOf(statement, executor)
-    const values = await matchValues(planned.plan, await executor.inputs(planned), executor.context())
-    return rowsValue(planned.plan, values)
+    const context = executor.context()
+    return { batches: await matchValues(planned.plan, await executor.inputs(planned), context), context }
   },
 
   perRow: {
-    async value(statement, access) {
-      const planned = planOf(statement, access)
-      const values = await matchValues(planned.plan, await access.inputs(planned), access.context())
-      return rowsValue(planned.plan, values).value
-    },
+    value: async (statement, access) => (await matchValue(statement, access)).value,
     async hasRow(statement, access) {
       const planned = planOf(statement, access)
       const { pipeline } = await startMatch(planned.plan, await access.inputs(planned), access.context())
@@ -79,8 +79,19 @@ async function* matchChunks(plan: MatchPlan, inputs: Inputs, context: StatementC
   yield* writeRows(pipeline.rows, write, context)
 }
 
+async function matchValue(statement: MatchStatement, access: RowAccess): Promise<TypedValue> {
+  const planned = planOf(statement, access)
+  const context = access.context()
+  const values = await matchValues(planned.plan, await access.inputs(planned), context)
+  return rowsValue(planned.plan, await collectedValues(values, context))
+}
+
 /** One value a row, or the values of a record's fields. */
-async function matchValues(plan: MatchPlan, inputs: Inputs, context: StatementContext): Promise<unknown[]> {
+async function matchValues(
+  plan: MatchPlan,
+  inputs: Inputs,
+  context: StatementContext,
+): Promise<AsyncGenerator<readonly unknown[]>> {
   const { evaluation, pipeline } = await startMatch(plan, inputs, context)
   return rowValues(pipeline, plan.clauses.projections ?? [], () => null, matchRowKind, evaluation, context)
 }

@@ -25,15 +25,17 @@ import type { LookupStatement, SelectStatement } from '../language/ast.ts'
 import { queryError } from '../language/query-error.ts'
 import { type JoinPlan, planJoin } from '../match/plan-join.ts'
 import { type ClausesPlan, planClauses, runClauses } from '../operators/clauses.ts'
+import { collectedValues } from '../operators/held-values.ts'
 import type { Planning } from '../operators/planning.ts'
 import { objectWriter, returned, rowValues } from '../operators/project.ts'
 import { rowsSkipped, rowsWanted } from '../operators/row-limits.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { PlanCache, Planned, PlanningContext } from '../plan-cache.ts'
+import type { TypedValue } from '../values/parameter-value.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
 import { type Answer, hasRows, rowsType, rowsValue } from './answer.ts'
 import { joinChunks, joinValues, startJoin } from './join.ts'
-import type { StatementKind } from './statement-kind.ts'
+import type { RowAccess, StatementKind } from './statement-kind.ts'
 
 const withAllRule = 'RETURN *, … adds to the objects of a reply: where a value stands, each column is named'
 
@@ -53,8 +55,14 @@ export const select: StatementKind<SelectStatement> = {
   async value(statement, executor) {
     const planned = planFrom(statement, executor)
     if (planned.plan.clauses.isWithAll) throw queryError(executor.text, statement, withAllRule)
-    const values = await fromValues(planned.plan, await executor.inputs(planned), executor.context())
-    return rowsValue(planned.plan, values)
+    return fromValue(planned, executor)
+  },
+
+  async rows(statement, executor) {
+    const planned = planFrom(statement, executor)
+    if (planned.plan.clauses.isWithAll) throw queryError(executor.text, statement, withAllRule)
+    const context = executor.context()
+    return { batches: await fromValues(planned.plan, await executor.inputs(planned), context), context }
   },
 
   valueType(statement, binder) {
@@ -64,11 +72,7 @@ export const select: StatementKind<SelectStatement> = {
   },
 
   perRow: {
-    async value(statement, access) {
-      const planned = planFrom(statement, access)
-      const values = await fromValues(planned.plan, await access.inputs(planned), access.context())
-      return rowsValue(planned.plan, values).value
-    },
+    value: async (statement, access) => (await fromValue(planFrom(statement, access), access)).value,
     async hasRow(statement, access) {
       const planned = planFrom(statement, access)
       return hasRows(await startFrom(planned.plan, await access.inputs(planned), access.context()))
@@ -117,7 +121,21 @@ async function startFrom(
   return (await started).pipeline
 }
 
-function fromValues(plan: SelectPlan | JoinPlan, inputs: Inputs, context: StatementContext): Promise<unknown[]> {
+async function fromValue(planned: Planned<SelectPlan | JoinPlan>, access: RowAccess): Promise<TypedValue> {
+  const context = access.context()
+  try {
+    const values = await fromValues(planned.plan, await access.inputs(planned), context)
+    return rowsValue(planned.plan, await collectedValues(values, context))
+  } finally {
+    await context.close()
+  }
+}
+
+function fromValues(
+  plan: SelectPlan | JoinPlan,
+  inputs: Inputs,
+  context: StatementContext,
+): Promise<AsyncGenerator<readonly unknown[]>> {
   return 'sources' in plan ? joinValues(plan, inputs, context) : selectValues(plan, inputs, context)
 }
 
@@ -256,7 +274,11 @@ async function pipelineChunks(plan: SelectPlan, begun: BegunSelect, context: Sta
 }
 
 /** The value of each row: a reference, a value, or the values of a record's fields. */
-async function selectValues(plan: SelectPlan, inputs: Inputs, context: StatementContext): Promise<unknown[]> {
+async function selectValues(
+  plan: SelectPlan,
+  inputs: Inputs,
+  context: StatementContext,
+): Promise<AsyncGenerator<readonly unknown[]>> {
   const { evaluation, kind, pipeline } = await startSelect(plan, inputs, context)
   return rowValues(pipeline, plan.clauses.projections, (row) => row?.oid ?? null, kind, evaluation, context)
 }

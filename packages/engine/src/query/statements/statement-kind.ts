@@ -27,6 +27,8 @@ export interface StatementKind<S extends Statement> {
   run(statement: S, executor: StatementExecutor, isAnswer: boolean): Awaitable<Answer>
   /** Its value where a value stands; without it, it has none. */
   value?(statement: S, executor: StatementExecutor): Promise<TypedValue>
+  /** The values of its rows as they are taken, where the rows are a source; only of statements whose value is a list of them. */
+  rows?(statement: S, executor: StatementExecutor): Promise<StatementRows>
   /** The type of its value within an expression; without it, it cannot stand there. Throws QueryError. */
   valueType?(statement: S, binder: Binder, walkEdgesMax: number): ValueType
   /** Where it is run for rows of a statement around it; without it, it cannot name them. */
@@ -35,6 +37,13 @@ export interface StatementKind<S extends Statement> {
   explain(statement: S, explainer: StatementExplainer): Promise<ValueType>
   /** What EXPLAIN tells by the statement alone. */
   details?(statement: S, text: string): DescribedPlan
+}
+
+export interface StatementRows {
+  /** Taken once. */
+  readonly batches: AsyncGenerator<readonly unknown[]>
+  /** Is closed when no more are taken. */
+  readonly context: StatementContext
 }
 
 /** What a statement is run with that is run for rows of another one: it reads what that one reads. */

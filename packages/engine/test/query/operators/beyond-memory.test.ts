@@ -162,6 +162,29 @@ describe('statements beyond their memory', () => {
     await goesToDisk('FROM Thing ORDER BY i DESC RETURN DISTINCT s, ROW_NUMBER() OVER (ORDER BY s, n) AS i', 'window')
   })
 
+  it('take the rows of other statements', async () => {
+    const wide = 'FROM Thing RETURN n, s, big, zoned, guid'
+    await isSame(`FROM (${wide}) AS r WHERE r.n > 50 RETURN *`)
+    await isSame(`FROM (${wide}) AS r RETURN r.s, r.n TAKE 5`)
+    await goesToDisk(`FROM (${wide}) AS r ORDER BY r.s, r.n RETURN r`, 'sort')
+    await goesToDisk(`${wide} UNION ${wide} UNION ALL FROM Thing WHERE n < 20 RETURN n, s, big, zoned, guid`, 'values')
+    await goesToDisk(
+      `${wide} UNION FROM Place RETURN code, city, 1, 2024-02-28 08:05:09.25 Z, null ORDER BY s TAKE 20`,
+      'values',
+    )
+    await goesToDisk('FROM Thing RETURN guid, big UNION FROM Thing RETURN guid, n', 'values')
+    await isSame(`${wide} UNION ALL ${wide}`)
+    await isSame(`WITH w AS (${wide}) FROM w RETURN COUNT(), SUM(w.n) AS s, MAX(zoned) AS z`)
+    await isSame(`WITH w AS (${wide}) FROM w a, Place p WHERE a.n = p.code RETURN a, p.city`)
+    await isSame(`WITH w AS (${wide}) FROM w a, w b WHERE a.n = b.n AND a.n < 5 RETURN a.s, b.s AS t`)
+    await isSame(
+      `WITH w AS (${wide}), x AS (FROM w WHERE n > 3 RETURN n, s) FROM x a, (FROM w RETURN MAX(n) AS m) AS b WHERE a.n = b.m RETURN a`,
+    )
+    await isSame(`FROM (${wide}) AS a, (${wide}) AS b WHERE a.n = b.n AND a.big < b.big RETURN a.s, b.s AS t`)
+    await isSame(`FROM Place p RETURN code, (FROM (${wide}) AS r WHERE r.n = p.code RETURN COUNT()) AS c`)
+    await isSame(`FROM Place p WHERE EXISTS(FROM (${wide}) AS r WHERE r.n = p.code + 20) RETURN code`)
+  })
+
   it('join by value', async () => {
     const all = 'FROM Thing t, Thing u WHERE'
     await goesToDisk(`${all} t.n = u.n RETURN t, u`, 'hashJoin')
@@ -185,6 +208,8 @@ describe('statements beyond their memory', () => {
       'FROM Thing GROUP BY s, n RETURN s, n, COUNT() AS c',
       'FROM Thing RETURN DISTINCT s, n, big',
       'FROM Thing t, Thing u WHERE t.n = u.n RETURN t, u',
+      'WITH w AS (FROM Thing RETURN n, s, l) FROM w a, w b WHERE a.n = b.n RETURN a, b',
+      'FROM Thing RETURN n, s, big UNION FROM Thing RETURN n, s, big',
       'FROM Thing RETURN *, LAG(n) OVER (ORDER BY s) AS a, SUM(n) OVER (PARTITION BY b ORDER BY n) AS z',
     ]) {
       for (let afterWrites = 1; afterWrites < 40; afterWrites += 5) {

@@ -213,11 +213,20 @@ describe('rows as a source', () => {
     ])
   })
 
-  queryTest('of a statement that fails, also where nobody takes the rows', shop, async (db) => {
-    const failing = 'FROM (FROM Order RETURN number + 18446744073709551615 AS n) AS r RETURN *'
-    for (const text of [failing, `${failing}; SHOW 1`, `LET x = 1; ${failing}; FROM Item RETURN *`]) {
+  queryTest('of a statement that fails, where somebody takes the rows', shop, async (db) => {
+    const failing = 'FROM Order RETURN number + 18446744073709551615 AS n'
+    for (const text of [failing, `FROM (${failing}) AS r RETURN *`, `WITH r AS (${failing}) FROM r RETURN *`]) {
       expect((await db.failure(text)).message).toContain('the result is beyond what an integer holds')
     }
+    expect(await db.rows(`FROM (${failing}) AS r RETURN *; SHOW 1`)).toEqual([1])
+  })
+
+  queryTest('as they come: no more are read than are taken', shop, async (db) => {
+    const plan = await db.analyze('FROM (FROM Order RETURN number AS n) AS r TAKE 1 RETURN n')
+    expect(plan.inputs?.at(-1)).toMatchObject({ operator: 'limit' })
+    const failing =
+      'FROM Order ORDER BY number RETURN CASE WHEN number = 1 THEN 1 ELSE number + 18446744073709551615 END AS n'
+    expect(await db.rows(`FROM (${failing}) AS r TAKE 0 RETURN n`)).toEqual([])
   })
 
   queryTest('joined with objects', shop, async (db) => {

@@ -1,0 +1,62 @@
+/** The rows of statements that are a source of another one: those of UNION one statement after the other, equal ones once where that is asked for. */
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { groupKey, type WriteKey } from '../evaluate/value-key.ts'
+import type { OutputRow } from '../execute/row.ts'
+import { SourceValues } from '../execute/source-values.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
+import { distinctRows } from '../operators/distinct.ts'
+import { type Item, itemKind, itemRow } from '../operators/held-values.ts'
+
+export interface RowStatements {
+  /** By their numbers among the nested ones. */
+  readonly indexes: readonly number[]
+  /** Of so many of them, each row once. */
+  readonly distinctParts: number
+  readonly writers: readonly WriteKey[]
+  readonly isOneColumn: boolean
+}
+
+/** `operator`: is told what goes to disk. Undefined where the rows are there as values. Throws `unknownValue`. */
+export function statementsOf(
+  statements: RowStatements | undefined,
+  { nested }: EvaluationContext,
+  context: StatementContext,
+): ((operator?: ExplainNode) => AsyncIterable<readonly unknown[]>) | undefined {
+  if (statements === undefined) return undefined
+  const parts: SourceValues[] = []
+  for (const index of statements.indexes) {
+    const part = nested[index]
+    if (!(part instanceof SourceValues)) return undefined
+    parts.push(part)
+    context.closeLater(part)
+  }
+  return (operator = explainNode('values')) => unionOf(parts, statements, operator, context)
+}
+
+async function* unionOf(
+  parts: readonly SourceValues[],
+  { distinctParts, writers, isOneColumn }: RowStatements,
+  operator: ExplainNode,
+  context: StatementContext,
+): AsyncGenerator<readonly unknown[]> {
+  if (distinctParts > 0) {
+    const keyOf = ({ row }: OutputRow<Item>): string => {
+      const value = row?.value
+      return groupKey(writers, isOneColumn ? [value] : (value as readonly unknown[]))
+    }
+    const rows = asRows(allOf(parts.slice(0, distinctParts)))
+    for await (const batch of distinctRows(rows, keyOf, operator, { kind: itemKind, context })) {
+      yield batch.map(({ row }) => row?.value)
+    }
+  }
+  yield* allOf(parts.slice(distinctParts))
+}
+
+async function* allOf(parts: readonly SourceValues[]): AsyncGenerator<readonly unknown[]> {
+  for (const part of parts) yield* part.batches()
+}
+
+async function* asRows(batches: AsyncIterable<readonly unknown[]>): AsyncGenerator<readonly OutputRow<Item>[]> {
+  for await (const batch of batches) yield batch.map(itemRow)
+}
