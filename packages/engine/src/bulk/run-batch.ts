@@ -10,6 +10,7 @@ import { checkedOid, type Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { ObjectState } from '../write/working-set.ts'
 import type { BulkCommand, BulkCreate, BulkDelete, BulkDone, BulkTarget, BulkUpdate } from './bulk-command.ts'
+import { createPacked } from './create-packed.ts'
 import { FailedLines, isOfLines } from './failed-lines.ts'
 import { type OidOf, unknownName, withOids } from './named-objects.ts'
 import { type KeyText, noSuchKey, UniqueKeys } from './unique-keys.ts'
@@ -76,6 +77,8 @@ class Batch {
 
   private async runAll(): Promise<readonly BulkDone[]> {
     const { commands, settings } = this
+    const packed = settings.upsertOn === undefined ? await this.createAllPacked() : undefined
+    if (packed !== undefined) return packed
     const hasKeys = commands.some((command) => isKeyed(command, settings.upsertOn))
     if (hasKeys) await this.resolveByKeys()
     else if (commands.some((command) => command.kind === 'create' && command.id !== undefined)) await this.createNamed()
@@ -92,6 +95,14 @@ class Batch {
       }
     }
     return done
+  }
+
+  /** Where all that lines do is create objects whose values are given. Undefined where that is to be done line by line. */
+  private async createAllPacked(): Promise<readonly BulkDone[] | undefined> {
+    const { commands, unit, settings } = this
+    if (!commands.every(isPlainCreation)) return undefined
+    const oids = await createPacked(unit, commands, settings.between)
+    return oids?.map((oid) => ({ oid, change: 'created' }))
   }
 
   /** Objects that others may refer to before their turn. */
@@ -260,6 +271,10 @@ class Batch {
       }
     }
   }
+}
+
+function isPlainCreation(command: BulkCommand): command is BulkCreate {
+  return command.kind === 'create' && command.refersTo === undefined
 }
 
 function isKeyed(command: BulkCommand, upsertOn: string | undefined): boolean {

@@ -6,59 +6,8 @@ import { PackedChanges } from '../../src/store/packed-rows.ts'
 import type { Store } from '../../src/store/store.ts'
 import { eachCommitFailsOnce } from '../model/spurious-conflicts.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
-import { classOf, index, outcome, read, toMany, toOne, withFd } from './open-fd.ts'
-
-const scalars = {
-  name: 'string',
-  latin: { logicalType: 'string', encoding: 'byte' },
-  small: { logicalType: 'integer', storage: 'b8' },
-  wide: { logicalType: 'integer', storage: 'b64' },
-  real: 'real',
-  flag: 'boolean',
-  day: 'date',
-  at: 'datetime',
-}
-const classes = [
-  classOf('Maker', { name: 'string' }),
-  classOf('Thing', { ...scalars, maker: toOne('Maker') }),
-  classOf('Special', { mark: 'string' }, { superClass: 'Thing' }),
-]
-const indexes = [
-  index('byName', 'Thing', true, 'name'),
-  index('bySmall', 'Thing', false, 'small', 'maker'),
-  index('byMark', 'Special', true, 'mark', 'maker'),
-]
-
-type Creation = Parameters<FederatedDatabase['createObjects']>[0][number]
-
-const names = ['plain', 'quoted "', 'back\\slash', 'tab\t', 'größer', '漢字', '😀', '', 'nul\u0000', 'x'.repeat(70)]
-
-/** Values of every kind, in both classes, with attributes left out, null, and in changing orders. */
-function creations(count: number, makers: readonly string[]): Creation[] {
-  return Array.from({ length: count }, (_, i) => {
-    const maker = i % 7 === 0 ? null : (makers[i % makers.length] as string)
-    const all: [string, unknown][] = [
-      ['name', i % 11 === 0 ? null : `${names[i % names.length]} ${count - i}`],
-      ['latin', i % 5 === 0 ? null : `ÿ ${i}`],
-      ['small', i % 6 === 0 ? null : (i * 37) % 128],
-      ['wide', `${BigInt(i) * 1_234_567_890_123n}`],
-      ['real', i % 4 === 0 ? -0 : i / 3],
-      ['flag', i % 2 === 0],
-      ['day', '2026-11-26'],
-      ['maker', maker],
-    ]
-    const given = all.filter(([name], at) => name === 'name' || (i + at) % 9 !== 0)
-    const isSpecial = i % 3 === 0
-    if (isSpecial) given.push(['mark', `mark ${i}`])
-    if (i % 2 === 0) given.reverse()
-    return { class: isSpecial ? 'Special' : 'Thing', attributes: Object.fromEntries(given) }
-  })
-}
-
-async function makersOf(fd: FederatedDatabase): Promise<string[]> {
-  for (const one of indexes) await fd.createIndex(one)
-  return fd.createObjects(['one', 'two', 'three'].map((name) => ({ class: 'Maker', attributes: { name } })))
-}
+import { classOf, outcome, read, toMany, toOne, withFd } from './open-fd.ts'
+import { type Creation, classes, creations, faults, makersOf } from './things.ts'
 
 async function withoutOids(fd: FederatedDatabase, oids: readonly string[]): Promise<unknown[]> {
   const all: unknown[] = []
@@ -159,33 +108,6 @@ it('few objects, and those of classes with links, go the usual way', async () =>
   expect(ways).toEqual([false, true, false])
   await fd.close()
 })
-
-const faults: readonly [what: string, type: string, fault: (given: Creation[], known: Known) => Creation[]][] = [
-  ['a key twice', 'UniqueViolation', (given) => changed(given, 77, { name: 'same' }, 20, { name: 'same' })],
-  ['a key that is taken', 'UniqueViolation', (given) => changed(given, 77, { name: 'taken' })],
-  ['a reference to nothing', 'InvalidReference', (given, { gone }) => changed(given, 77, { maker: gone })],
-  ['a reference to no container', 'InvalidReference', (given) => changed(given, 77, { maker: '9-9-9-9' })],
-  ['a reference to another class', 'InvalidReference', (given, { thing }) => changed(given, 77, { maker: thing })],
-  ['no OID', 'ValueNotAllowed', (given) => changed(given, 77, { maker: 'nowhere' })],
-  ['another type', 'MalformedValue', (given) => changed(given, 77, { flag: 7 })],
-  ['a number out of range', 'ValueNotAllowed', (given) => changed(given, 77, { small: 1_000 })],
-  ['no attribute', 'UnknownAttribute', (given) => changed(given, 77, { nothing: 1 })],
-  ['an attribute twice', 'ValueNotAllowed', (given) => changed(given, 77, { flag: true, 'Thing::flag': false })],
-  ['no class', 'UnknownClass', (given) => given.with(77, { class: 'None', attributes: {} })],
-]
-
-interface Known {
-  readonly gone: string
-  readonly thing: string
-}
-
-function changed(given: Creation[], at: number, to: object, alsoAt = at, also: object = to): Creation[] {
-  const withChange = (list: Creation[], position: number, attributes: object): Creation[] => {
-    const one = list[position] as Creation
-    return list.with(position, { ...one, attributes: { ...one.attributes, ...attributes } })
-  }
-  return withChange(withChange(given, at, to), alsoAt, also)
-}
 
 it.each(faults)('%s: nothing is created, and the error tells its place', async (_what, type, fault) => {
   await withFd(classes, async (fd) => {
