@@ -52,7 +52,6 @@ const slow = [
   'packages/server/test/contract/{1.4-unavailable,1.5-disk,2.2-bulk-readers,6.1-builds,6.2-background,8-configuration}.test.ts',
   'packages/engine/test/changes/log-processes.test.ts',
   'packages/engine/test/store/{distributed,lmdb-compaction,lmdb-processes,node-down,one-node,postgres-failures,processes}.test.ts',
-  'demo/test/load.test.ts',
   'tools/test/{count-reporter,temporary-postgres}.test.ts',
 ]
 
@@ -123,7 +122,7 @@ export default defineConfig({
         test: {
           name: 'isolated',
           env: { ASHLAR_RUNS: runsOfProcesses },
-          include: ['packages/*/test/**/*.test.ts', '{tools,demo,bench}/test/**/*.test.ts'],
+          include: ['packages/*/test/**/*.test.ts', '{tools,bench}/test/**/*.test.ts'],
           exclude: [...sharing, ...slow],
         },
       },

@@ -1,6 +1,6 @@
 /**
- * Measures queries over HTTP on the built server: a stream of few and of many objects (memory, first row), and with a folder of tables, as
- * `npm run demo -- --from` takes them, questions to the flights: what they touch, and their CPU time beside that of SQLite.
+ * Measures queries over HTTP on the built server: a stream of few and of many objects (memory, first row), and with a folder of OpenFlights
+ * tables and on-time records, questions to the flights: what they touch, and their CPU time beside that of SQLite.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,12 +1,12 @@
-/** The flights that the demo loads, and more of their kind: the same ones again on other days, hours and under other numbers, up to a month of all flights. */
+/** The flights of a folder of tables, and more of their kind: the same ones again on other days, hours and under other numbers, up to a month of all flights. */
 import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { FederatedDatabase, openStore } from '@ashlar/engine'
-import { loadFlights } from '../../demo/load.ts'
-import { openFlightsParts, type RowFault, type SourcePart } from '../../demo/open-flights.ts'
-import type { SourceRow } from '../../demo/row.ts'
+import { openFlightsParts, type RowFault, type SourcePart } from './flights-tables.ts'
+import { loadFlights } from './load-flights.ts'
+import type { SourceRow } from './row.ts'
 
-/** Loads the tables of a folder, as `npm run demo -- --from` does, with so many times the flights. Returns what was refused. */
+/** Loads the tables of a folder, with so many times the flights. Returns what was refused. */
 export async function loadMonth(from: string, to: string, times: number): Promise<string[]> {
   // What is there under its name is whole.
   const unfinished = `${to}.loading`

@@ -1,4 +1,4 @@
-/** Questions whose cost is told by what a plan touches, and the least that one has to touch with the demo's indexes and inverses. */
+/** Questions whose cost is told by what a plan touches, and the least that one has to touch with the indexes and inverses of `flights-schema.ts`. */
 
 export interface PlannerQuestion {
   readonly question: string

@@ -2,7 +2,7 @@
 import { AshlarError, type FederatedDatabase } from '@ashlar/engine'
 import { FlightsDirectory } from './flights-objects.ts'
 import { flightsClasses, flightsIndexes } from './flights-schema.ts'
-import type { SourcePart } from './open-flights.ts'
+import type { SourcePart } from './flights-tables.ts'
 import type { CreateRequest, SourceRow } from './row.ts'
 
 export interface LoadProgress {

@@ -1,13 +1,12 @@
-/** The demo's loader: what it takes, what it does not, and how it says so. */
+/** Tables of flights: which rows are loaded, which are not, and how that is told. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { FederatedDatabase, openStore } from '@ashlar/engine'
 import { expect, it } from 'vitest'
-import { loadFlights } from '../load.ts'
-import { openFlightsParts, type SourcePart } from '../open-flights.ts'
-import { vegaParts } from '../vega-flights.ts'
+import { openFlightsParts, type SourcePart } from '../flights/flights-tables.ts'
+import { loadFlights } from '../flights/load-flights.ts'
 
 async function load(parts: readonly SourcePart[]) {
   const fd = await FederatedDatabase.open({ alias: 'flights', store: await openStore('memory:') })
@@ -35,7 +34,7 @@ const flights = [
 ].join('\n')
 
 it('takes the OpenFlights files, gzipped too, and names each row that it cannot take', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'ashlar-demo-'))
+  const folder = mkdtempSync(join(tmpdir(), 'ashlar-flights-'))
   writeFileSync(join(folder, 'airlines.csv'), '24,"American Airlines",\\N,"AA","AAL","AMERICAN","United States","Y"\n')
   writeFileSync(join(folder, 'airports.csv'), airports)
   writeFileSync(join(folder, 'routes.csv'), 'AA,24,JFK,1,NCE,2,,0,744\nAA,\\N,JFK,1,QQQ,\\N,Y,0,744\n')
@@ -60,13 +59,5 @@ it('takes the OpenFlights files, gzipped too, and names each row that it cannot 
     airline: '3-3-1-1',
   })
   expect((await fd.verify()).problems).toEqual([])
-  await fd.close()
-})
-
-it('loads what a fresh machine has', async () => {
-  const { fd, created, refused } = await load(vegaParts())
-  expect(refused).toEqual([])
-  expect(created).toBeGreaterThan(25_000)
-  expect((await fd.readIndex('flightByDistance')).entryCount).toBe(20_000)
   await fd.close()
 })
