@@ -1,5 +1,5 @@
 /** An archive of `ashlar export` becomes a federated database again, on LMDB and on PostgreSQL, or nothing at all. */
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -110,16 +110,122 @@ function done({ code, stdout, stderr }: Ended): string {
   return stdout
 }
 
+const embedded = (directory: string, name: string): string => `lmdb:${join(directory, name)}`
+const onPostgres = (): string => `${inject('postgres')}?schema=test_${randomBytes(8).toString('hex')}`
+
 test('there and back: to LMDB, from there to PostgreSQL, and to LMDB again', async () => {
   const { directory, archive, file } = await withArchive(2_500)
-  const postgres = `${inject('postgres')}?schema=test_${randomBytes(8).toString('hex')}`
-  for (const address of [`lmdb:${join(directory, 'one')}`, postgres, `lmdb:${join(directory, 'two')}`]) {
+  for (const address of [embedded(directory, 'one'), onPostgres(), embedded(directory, 'two')]) {
     expect(done(await ashlar(['copy', `archive:${file}`, address]))).toContain('2,503 objects')
     const again = await archiveIn(address)
     expect(contentOf(again)).toEqual(contentOf(archive))
     writeFileSync(file, again)
   }
   expect(readdirSync(directory).sort()).toEqual(['cars.tar.gz', 'one', 'two'])
+})
+
+test('what was made on PostgreSQL goes to LMDB, and to PostgreSQL again', async () => {
+  const directory = temporaryDirectory()
+  const first = onPostgres()
+  const fd = await openFd(first)
+  await fill(fd, 1_000)
+  await fd.close()
+  const file = join(directory, 'cars.tar.gz')
+  const archive = await archiveIn(first)
+  for (const address of [embedded(directory, 'one'), onPostgres()]) {
+    writeFileSync(file, archive)
+    expect(done(await ashlar(['copy', `archive:${file}`, address]))).toContain('1,003 objects')
+    expect(sumsOf(await archiveIn(address))).toEqual(sumsOf(archive))
+  }
+})
+
+/** Flights between airports, each with three links; the lists of the airports and airlines are in an order of their own. */
+async function fillFlights(fd: FederatedDatabase, flights: number): Promise<void> {
+  const toOne = (referencedClass: string, inverseAttribute: string) => ({
+    logicalType: 'reference',
+    referencedClass,
+    inverseAttribute,
+  })
+  const hub = (className: string, lists: Record<string, string>) => ({
+    className,
+    isReferenceable: true,
+    attributes: [
+      { attributeName: 'code', logicalType: 'string' },
+      ...Object.entries(lists).map(([attributeName, inverse]) => ({ attributeName, ...list('Flight', inverse) })),
+    ],
+  })
+  const flight = {
+    className: 'Flight',
+    isReferenceable: true,
+    attributes: [
+      { attributeName: 'number', logicalType: 'integer' },
+      { attributeName: 'date', logicalType: 'date' },
+      { attributeName: 'origin', ...toOne('Airport', 'departures') },
+      { attributeName: 'destination', ...toOne('Airport', 'arrivals') },
+      { attributeName: 'airline', ...toOne('Airline', 'flights') },
+    ],
+  }
+  const hubs = [
+    hub('Airport', { departures: 'origin', arrivals: 'destination' }),
+    hub('Airline', { flights: 'airline' }),
+  ]
+  await fd.defineClasses([...hubs, flight], 'create')
+  const indexed: readonly (readonly [string, boolean, readonly string[]])[] = [
+    ['byNumber', true, ['number']],
+    ['byDate', false, ['date', 'airline']],
+  ]
+  for (const [name, isUnique, names] of indexed) {
+    const keyAttributes = names.map((attributeName) => ({ attributeName }))
+    await fd.createIndex({ name, indexedClass: 'Flight', isUnique, keyAttributes })
+  }
+  const many = (className: string, count: number): Promise<string[]> =>
+    fd.createObjects(
+      Array.from({ length: count }, (_, i) => ({ class: className, attributes: { code: `${className} ${i}` } })),
+    )
+  const [airports, airlines] = [await many('Airport', 300), await many('Airline', 20)]
+  for (let at = 0; at < flights; at += 1_000) {
+    const part = Array.from({ length: Math.min(1_000, flights - at) }, (_, i) => {
+      const number = ((at + i) * 7_919) % flights
+      return {
+        class: 'Flight',
+        attributes: {
+          number,
+          date: `2012-01-${String((number % 31) + 1).padStart(2, '0')}`,
+          origin: airports[number % 300],
+          destination: airports[(number * 7 + 1) % 300],
+          airline: number % 50 === 0 ? null : airlines[number % 20],
+        },
+      }
+    })
+    await fd.createObjects(part)
+  }
+}
+
+/** SHA-256 of the classes and indexes, and of all objects: stores part them at different ones. */
+function sumsOf(archive: Buffer): Record<string, string> {
+  const sums = { schema: createHash('sha256'), objects: createHash('sha256') }
+  for (const [name, text] of Object.entries(contentOf(archive)))
+    sums[name.startsWith('objects/') ? 'objects' : 'schema'].update(text)
+  return { schema: sums.schema.digest('hex'), objects: sums.objects.digest('hex') }
+}
+
+test('100,000 flights with their links go from LMDB to PostgreSQL, and to LMDB again', {
+  timeout: 900_000,
+}, async () => {
+  const directory = temporaryDirectory()
+  const file = join(directory, 'flights.tar.gz')
+  const first = embedded(directory, 'one')
+  const fd = await openFd(first)
+  await fillFlights(fd, 100_000)
+  await fd.close()
+  let archive = await archiveIn(first)
+  const sums = sumsOf(archive)
+  for (const address of [onPostgres(), embedded(directory, 'two')]) {
+    writeFileSync(file, archive)
+    expect(done(await ashlar(['copy', `archive:${file}`, address]))).toContain('100,320 objects')
+    archive = await archiveIn(address)
+    expect(sumsOf(archive)).toEqual(sums)
+  }
 })
 
 test('an archive that is damaged, cut, or none is refused, and so is a store that holds something', async () => {
