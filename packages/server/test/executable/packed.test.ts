@@ -33,6 +33,7 @@ async function install(folder: string): Promise<void> {
     expect(readdirSync(place).sort()).toEqual([
       'LICENSE',
       'README.md',
+      ...(name === 'server' ? ['bin'] : []),
       'dist',
       ...(name === 'server' ? ['man'] : []),
       'package.json',
