@@ -1,6 +1,7 @@
 /** Reads the fields of request bodies: JSON types and unknown fields. A place in a command is that of the body it was read from. */
 import type { CommandPlace } from '../errors.ts'
 import { commandError, truncateForMessage } from '../schema/command-error.ts'
+import { endWithKnown } from '../schema/names.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 
 export type JsonObject = { readonly [field: string]: unknown }
@@ -20,8 +21,12 @@ export function refuseUnknownFields(
 ): void {
   for (const field of Object.keys(given)) {
     if (known.includes(field)) continue
-    throw commandError('UnknownField', `${what} has no field '${truncateForMessage(field)}'.`, [...place, field])
+    throw commandError('UnknownField', unknownField(what, field, known), [...place, field])
   }
+}
+
+function unknownField(what: string, field: string, known: readonly string[]): string {
+  return `${what} may not have the field '${truncateForMessage(field)}'${endWithKnown(field, known, 'field')}`
 }
 
 /** JSON's true or false, or the same quoted; undefined for anything else (contract 1.2.6). */

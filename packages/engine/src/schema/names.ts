@@ -88,6 +88,26 @@ export function didYouMean(wanted: string, known: readonly string[]): string {
   return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
 }
 
+const namesListedMax = 20
+
+/** `a, b and c`. */
+export function listOfNames(names: readonly string[]): string {
+  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+}
+
+/**
+ * The end of a sentence that refuses a name: `. Did you mean a?` where one is near or begins alike, else `; its fields are a, b and c.` with all that there are.
+ * `noun`: what the names are of, such as `field`.
+ */
+export function endWithKnown(wanted: string, known: readonly string[], noun: string): string {
+  const lower = wanted.toLowerCase()
+  const longer = known.filter((name) => lower.length > 1 && name.toLowerCase().startsWith(lower))
+  const near = didYouMean(wanted, known) || didYouMean(longer[0] ?? '', longer.slice(0, 1))
+  if (near !== '') return `.${near}`
+  if (known.length === 0 || known.length > namesListedMax) return '.'
+  return `; its ${known.length === 1 ? `${noun} is` : `${noun}s are`} ${listOfNames(known)}.`
+}
+
 /**
  * Edits between the two, a swap of neighbours being one; anything beyond `max` is told as max + 1. Only the cells
  * within `max` of the diagonal are worked out, so that thousands of long names cost little.

@@ -62,7 +62,7 @@ queryTest('each text has its own rows and errors, whichever of its shape came fi
     const { type, message, extensions } = await db.failure(`FROM Car WHERE n = 9 AND day = '${day}' RETURN n`)
     expect({ type, message, text: extensions.text }).toEqual({
       type: 'QueryError',
-      message: `Line 1, column 32: "${day}" is not a date such as 2024-02-29.`,
+      message: `Line 1, column 32: class Car, attribute day: "${day}" is not a date such as 2024-02-29.`,
       text: `'${day}'`,
     })
   }

@@ -72,7 +72,8 @@ const mistakes: readonly (readonly [text: string, message: string])[] = [
   ['UPDATE SCHEMA «CREATE CLASS Foo {a: Date}', 'changes of classes stand in braces: UPDATE SCHEMA { … }'],
   ['UPDATE SCHEMA { CREATE CLASS Foo «EXTENDS Client {a: Date} }', 'CREATE CLASS C SUPERCLASS B {…}'],
   ['UPDATE SCHEMA { CREATE CLASS Foo {a: Integer{«constructor: B8}} }', "a type has no setting 'constructor'"],
-  ['UPDATE SCHEMA { CREATE CLASS Foo {a: «Int} }', "there is no type 'Int'; there are Boolean, "],
+  ['UPDATE SCHEMA { CREATE CLASS Foo {a: «Blob} }', "there is no type 'Blob'; there are Boolean, "],
+  ['UPDATE SCHEMA { CREATE CLASS Foo {a: «Int} }', "there is no type 'Int'. Did you mean Integer?"],
   ['UPDATE SCHEMA { CREATE CLASS Foo {a: «Intger} }', "there is no type 'Intger'. Did you mean Integer?"],
   ['UPDATE SCHEMA { CREATE CLASS Foo {a: List{Element: «Foo}} }', 'Reference{Referenced: Foo}'],
   ['UPDATE SCHEMA { CREATE CLASS Foo {a: «List} }', 'Class Foo, attribute a: Element is needed'],
@@ -115,6 +116,45 @@ const mistakes: readonly (readonly [text: string, message: string])[] = [
   ['SELECT name «n FROM Client', 'a column is named by AS'],
   ['FROM Client RETURN name «n', 'a column is named by AS'],
   ['MATCH «SHORTESTPATH((a)-[*]->(b)) RETURN a', 'ANY SHORTEST'],
+  [
+    'FROM Client ORDER BY «2 DESC RETURN name, age * 2 AS twice',
+    "ORDER BY takes a column's name or an expression, not a column's number: column 2 is 'twice'",
+  ],
+  [
+    'SELECT name, age + 1 FROM Client ORDER BY «2',
+    "ORDER BY takes a column's name or an expression, not a column's number: column 2 is 'age + 1'",
+  ],
+  ['FROM Client ORDER BY «3 RETURN name', "ORDER BY takes a column's name or an expression, which a constant is not"],
+  ["FROM Client ORDER BY «'name' RETURN name", 'which a constant is not: names stand without quotes'],
+  ['UPDATE Client ORDER BY «1 TAKE 1 SET age TO 3', 'which a constant is not'],
+  ['FROM Client RETURN orders{number ORDER BY «1}', 'which a constant is not'],
+  ['FROM Client WHERE name = «Ann RETURN age', "class Shop.Client has no attribute 'Ann'; texts are quoted: 'Ann'"],
+  ['FROM Client WHERE name IN («Ann, Bob) RETURN age', "texts are quoted: 'Ann'"],
+  ['FROM Client WHERE «Ann = name RETURN age', "texts are quoted: 'Ann'"],
+  ['MATCH (c:Client) WHERE c.name = «Ann RETURN c.age', "texts are quoted: 'Ann'"],
+  ['FROM Client WHERE name = «nam RETURN age', "class Shop.Client has no attribute 'nam'. Did you mean name?"],
+  ["FROM Client WHERE age = «'forty' RETURN name", 'class Shop.Client, attribute age: "forty" is not a whole number'],
+  [
+    "FROM Order WHERE client.age > «'forty' RETURN number",
+    'class Shop.Client, attribute age: "forty" is not a whole number',
+  ],
+  [
+    "FROM Client WHERE address.zip = «'N1' RETURN name",
+    'class Shop.Address, attribute zip: "N1" is not a whole number',
+  ],
+  ["FROM Client WHERE age IN («'a', 'b') RETURN name", 'class Shop.Client, attribute age: "a" is not a whole number'],
+  [
+    'FROM Client WHERE «age = true RETURN name',
+    '= does not compare an integer (attribute age of class Shop.Client) with a boolean',
+  ],
+  ['FROM Client RETURN CAST(name AS «Int)', "there is no type or class 'Int'. Did you mean Integer?"],
+  ['FROM Client RETURN CAST(age AS «VARCHAR)', "there is no type or class 'VARCHAR'. Did you mean String?"],
+  ['FROM Client RETURN «UCASE(name)', 'there is no function UCASE. Did you mean UPPER?'],
+  ['FROM Client RETURN «IFNULL(age, 1)', 'there is no function IFNULL. Did you mean COALESCE?'],
+  [
+    'FROM Order GROUP BY «y RETURN YEAR(day) AS y, COUNT() AS n',
+    "GROUP BY takes an expression, not a column's name: GROUP BY YEAR(day)",
+  ],
 ]
 
 queryTest('newcomers are told what to write', shop, async (db) => {

@@ -1,5 +1,5 @@
 /** The one way to an operation, alone or in a transaction: parameters, body, federated database, authorisation, run. */
-import type { AccessPolicy, FederatedDatabase } from '@ashlar/engine'
+import { type AccessPolicy, endWithKnown, type FederatedDatabase } from '@ashlar/engine'
 import { missingBody } from '../errors/problem.ts'
 import { quoteNames } from '../errors/quote-names.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
@@ -99,7 +99,8 @@ function checkParameters({ queryParameters = {} }: Operation, query: OperationRe
     unknown = [...(unknown ?? []), name]
   }
   if (unknown === undefined) return
-  throw new ServerError('UnknownParameter', `The operation has no parameter ${quoteNames(unknown)}.`)
+  const advice = endWithKnown(unknown[0] ?? '', ['fdAlias', ...Object.keys(queryParameters)], 'parameter')
+  throw new ServerError('UnknownParameter', `The operation has no parameter ${quoteNames(unknown)}${advice}`)
 }
 
 /** At once, but for an array. Throws BodyValidationError. */

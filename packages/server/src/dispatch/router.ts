@@ -1,4 +1,5 @@
 /** Which operation a path and a method mean, and which methods a path has: one router for batches, OPTIONS and 405. */
+import { listOfNames } from '@ashlar/engine'
 import findMyWay from 'find-my-way'
 import { ServerError } from '../errors/server-errors.ts'
 import { pathParameterCharactersMax } from '../limits.ts'
@@ -70,8 +71,7 @@ export class Router implements OperationRouter {
     const { resource, params } = found
     const operation = resource.operations.get(method.toUpperCase())
     if (operation === undefined) {
-      const message = `${path.slice(0, 200)} does not have the method ${method.slice(0, 20)}.`
-      throw new ServerError('MethodNotAllowed', message)
+      throw new ServerError('MethodNotAllowed', methodRefusal(path, method, [...resource.operations.keys()]))
     }
     return { operation, params, query: searchAt < 0 ? none : parametersOf(uri.slice(searchAt + 1)) }
   }
@@ -89,6 +89,13 @@ export class Router implements OperationRouter {
     }
     return { resource, params: found.params as Record<string, string> }
   }
+}
+
+/** Of a method that the path does not have. `methods`: those that it has. */
+export function methodRefusal(path: string, method: string, methods: readonly string[]): string {
+  const known = methodOrder.filter((name) => methods.includes(name) && name !== 'OPTIONS')
+  const ofPath = known.length === 0 ? '' : `; it has ${listOfNames(known)}`
+  return `${path.slice(0, 200)} does not have the method ${method.slice(0, 20)}${ofPath}.`
 }
 
 function noRoute(): void {}

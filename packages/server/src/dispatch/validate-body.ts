@@ -1,6 +1,6 @@
 /** Bodies of requests against the schemas of their operations, and the problem that Ajv's errors become. */
 import { createRequire } from 'node:module'
-import { openTimeSlice } from '@ashlar/engine'
+import { endWithKnown, openTimeSlice } from '@ashlar/engine'
 import type { BuildCompilerFromPool } from '@fastify/ajv-compiler'
 import { makeProblem, missingBody, type Problem, pointerTo } from '../errors/problem.ts'
 import { nameCharactersMax, namesListedMax, quoteNames } from '../errors/quote-names.ts'
@@ -89,7 +89,11 @@ function fromAjvErrors(errors: readonly AjvError[], body: unknown, schema: unkno
 function fromUnknownFields(body: unknown, schema: unknown, at: string): Problem {
   const known = Object.keys((schema as { readonly properties?: object } | undefined)?.properties ?? {})
   const names = Object.keys(body as object).filter((name) => !known.includes(name))
-  const message = `${at === '' ? 'The body' : at} has no field ${quoteNames(names)}.`
+  const what = `the field${names.length === 1 ? '' : 's'} ${quoteNames(names)}`
+  const ending = endWithKnown(names[0] ?? '', known, 'field')
+  // What newcomers send: the attributes of an object as the fields of the body.
+  const advice = known.includes('attributes') && !ending.endsWith('?') ? ' Attributes stand within "attributes".' : ''
+  const message = `${at === '' ? 'The body' : at} may not have ${what}${ending}${advice}`
   const details = names.slice(0, namesListedMax).map((name) => {
     // Not repeated in full, and a part of it is no place.
     const pointer = at + pointerTo(name.length > nameCharactersMax ? [] : [name])

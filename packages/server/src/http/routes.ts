@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandle
 import { subjectOf } from '../audit/subject.ts'
 import { authorizeAhead, dispatch } from '../dispatch/dispatch.ts'
 import { type Operation, type OperationReply, type ServiceContext, statementOf } from '../dispatch/operation.ts'
-import type { Router } from '../dispatch/router.ts'
+import { methodRefusal, type Router } from '../dispatch/router.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
 import { smallBodyBytes } from '../limits.ts'
@@ -308,6 +308,6 @@ function pathOf({ url }: FastifyRequest): string {
 }
 
 function methodNotAllowed(request: FastifyRequest, allow = ''): ServerError {
-  const message = `${pathOf(request).slice(0, 200)} does not have the method ${request.method}.`
+  const message = methodRefusal(pathOf(request), request.method, allow.split(', '))
   return new ServerError('MethodNotAllowed', message, { allow })
 }

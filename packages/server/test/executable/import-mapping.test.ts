@@ -105,7 +105,7 @@ test('what is not there ends the import with its line, and nothing of it is lost
   expect(JSON.parse(done(planned)).objects).toEqual([
     {
       carrier: 'UA',
-      number: '3',
+      number: 3,
       day: '2024-01-01',
       origin: expect.stringMatching(/^\d+-/),
       destination: null,

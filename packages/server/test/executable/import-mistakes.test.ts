@@ -22,11 +22,48 @@ test.each([
   ['Latin-1 in NDJSON', 'in.ndjson', Buffer.from('{"name":"M\xfcller"}\n', 'latin1'), 'Line 1 is not UTF-8'],
   ['an end amid a character', 'in.csv', Buffer.from('name\nB\n\xc3', 'latin1'), 'Line 3 is not UTF-8'],
   ['nothing', 'in.csv', '', 'The file has no records'],
+  [
+    'a number as a name',
+    'in.csv',
+    'Ann,30\nBob,40\n',
+    "The first line looks like data: a column has the name '30'. If the file has no header, --columns names",
+  ],
+  ['a column without a name', 'in.csv', 'Ann,\nBob,40\n', 'The first line looks like data: a column has no name. '],
 ])('%s makes no class', async (_what, name, content, message) => {
   const { code, stderr } = await imported(name, content)
   expect(stderr).toMatch(new RegExp(`^ashlar: .*${message}`))
   expect(code).toBe(exitCodes.invalid)
   expect((await run(['export', 'Item'])).code).toBe(exitCodes.notFound)
+})
+
+test('columns keep the order of the header, and dry runs show values as they are stored', async () => {
+  const table = '2020,2019,name,ok,code\n1,2.5,A,TRUE,007\n'
+  const { code, stdout } = await imported('in.csv', table, ['--dry-run'])
+  expect({ code, lines: stdout.split('\n') }).toEqual({
+    code: 0,
+    lines: [
+      'The class Item would be made:',
+      ...['c2020 integer', 'c2019 real', 'name string', 'ok boolean', 'code string'].map((line) => `  ${line}`),
+      'The first objects:',
+      '  {"c2020":1,"c2019":2.5,"name":"A","ok":true,"code":"007"}',
+      '',
+    ],
+  })
+  const given = await imported('in.csv', '1,2\n3,4\n', ['--columns', '2,1', '--skip', '1', '--dry-run', '--json'])
+  const { attributes } = JSON.parse(given.stdout).class
+  expect(attributes.map(({ attributeName }: { readonly attributeName: string }) => attributeName)).toEqual(['c2', 'c1'])
+})
+
+test('a column that the class does not have: add an attribute, or skip the column', async () => {
+  const own = ['--class', 'Car']
+  expect(await imported('in.csv', 'license\nA\n', own)).toMatchObject({ code: 0 })
+  const { code, stderr } = await imported('in.csv', 'license,color\nB,red\n', own)
+  expect(stderr).toBe(
+    'ashlar: Class Car has no attribute color for the column color: add the attribute ' +
+      '(UPDATE SCHEMA { ALTER CLASS Car {ADD color: String} }), or skip the column by a --mapping: {"columns": {"color": null}}.\n',
+  )
+  expect(code).toBe(exitCodes.invalid)
+  expect((await run(['query', 'FROM Car RETURN COUNT() AS n', '--json'])).stdout).toBe('[\n{"n":1}\n]\n')
 })
 
 test('an index that is not there is told before a class is made; so is a delimiter that is none', async () => {

@@ -37,6 +37,7 @@ import { hint } from './class-names.ts'
 import { alikeMoments, coerced } from './coercion.ts'
 import { requireKey } from './require-key.ts'
 import type { Binder, Scope } from './scope.ts'
+import { hintOfFunction } from './synonyms.ts'
 
 export const aggregateNames: readonly AggregateName[] = [
   'COUNT',
@@ -108,7 +109,9 @@ export function bindCall(expression: CallExpression, scope: Scope, binder: Binde
   const definition = functions.get(name)
   if (definition === undefined) {
     const known = [...functions.keys(), ...aggregateNames, ...ownNames]
-    const advice = windowNames.includes(name) ? `: ${name} is followed by OVER (…)` : hint(name, known)
+    const advice = windowNames.includes(name)
+      ? `: ${name} is followed by OVER (…)`
+      : (hintOfFunction(name) ?? hint(name, known))
     throw binder.error(expression, `there is no function ${truncateForMessage(name)}${advice}`)
   }
   return bindFunction(definition, expression, scope, binder)

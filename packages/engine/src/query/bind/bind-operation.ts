@@ -1,9 +1,9 @@
 /** Operators: which types they stand between, and what comes out (docs/query-language.md, Operators). */
-
+import { AshlarError } from '../../errors.ts'
 import { isRootClass } from '../../schema/root-class.ts'
-import type { OperationExpression, Span } from '../language/ast.ts'
+import type { Expression, OperationExpression, Span } from '../language/ast.ts'
 import { type OperatorName, operatorText } from '../language/operators.ts'
-import { queryError } from '../language/query-error.ts'
+import { queryError, truncateForMessage } from '../language/query-error.ts'
 import { arithmeticFor } from '../values/arithmetic.ts'
 import { compareFor, equalsFor } from '../values/compare.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
@@ -19,7 +19,7 @@ import {
   typeName,
 } from '../values/value-type.ts'
 import { calculateBits, type Whole } from '../values/whole-number.ts'
-import { bindPredicate } from './bind-path.ts'
+import { bindPredicate, tryBind } from './bind-path.ts'
 import { listOf } from './bind-value.ts'
 import { type Bound, isConstant } from './bound.ts'
 import { coerced } from './coercion.ts'
@@ -42,7 +42,7 @@ export function bindOperation(expression: OperationExpression, scope: Scope, bin
       return bindInfixQuantifier(expression, operator, scope, binder)
     default:
   }
-  const operands = expression.operands.map((operand) => binder.bind(operand, scope))
+  const operands = expression.operands.map((operand) => bindOperand(operand, expression, scope, binder))
   const [left, right] = operands as [Bound, Bound]
   if (operator === 'equal' && binder.outer !== undefined) refuseInnerId(expression, operands, binder)
   switch (operator) {
@@ -85,6 +85,20 @@ export function bindOperation(expression: OperationExpression, scope: Scope, bin
     default:
       return arithmetic(operator, left, right, expression, binder)
   }
+}
+
+/** A bare name that nothing has, beside a text, may be a text without its quotes. */
+function bindOperand(operand: Expression, { operands }: OperationExpression, scope: Scope, binder: Binder): Bound {
+  if (operand.kind !== 'name') return binder.bind(operand, scope)
+  const bound = tryBind(operand, scope, binder)
+  if (!(bound instanceof AshlarError)) return bound
+  const [found] = bound.errors
+  const isBesideText = operands.some((other) => {
+    const beside = other === operand ? bound : tryBind(other, scope, binder)
+    return !(beside instanceof AshlarError) && isText(beside.type)
+  })
+  if (!isBesideText || found === undefined || found.message.endsWith('?')) throw bound
+  throw binder.error(operand, `${found.message}; texts are quoted: '${truncateForMessage(operand.name)}'`)
 }
 
 /** `$$ID` of a statement within another is its own object, where that of the statement around it is mostly meant: then it is never equal. */
@@ -173,10 +187,33 @@ export function comparison(
   if (isEquality ? equals === undefined : compare === undefined) {
     throw binder.error(
       span,
-      `${operatorText[operator]} does not compare ${aTypeName(given.type)} with ${aTypeName(other.type)}${adviceOnElements(operator, given, other, binder)}`,
+      `${operatorText[operator]} does not compare ${typeOf(given)} with ${typeOf(other)}${adviceOnElements(operator, given, other, binder)}`,
     )
   }
   return { kind: 'compare', operator, left, right, equals, compare, type: booleanType, ...span }
+}
+
+/** With the attribute that is of the type. */
+function typeOf(bound: Bound): string {
+  const attribute = attributeOf(bound)
+  const type = aTypeName(bound.type)
+  return attribute === undefined ? type : `${type} (attribute ${attribute.name} of class ${attribute.className})`
+}
+
+/** The attribute whose value it is. */
+function attributeOf(bound: Bound): { readonly name: string; readonly className: string } | undefined {
+  if (bound.kind === 'field') {
+    const { type } = bound.object
+    return type.kind === 'embedded' ? { name: bound.name, className: type.cls.name } : undefined
+  }
+  if (bound.kind !== 'attribute' && bound.kind !== 'follow') return undefined
+  return { name: bound.attribute.name, className: bound.attribute.cls.name }
+}
+
+/** What a value is compared with, for the message where it can never be equal to one. */
+function whatOf(compared: Bound): string | undefined {
+  const attribute = attributeOf(compared)
+  return attribute && `class ${attribute.className}, attribute ${attribute.name}`
 }
 
 /** Of a statement that is compared with one value: null for no rows. The row of a second one is refused when it is there. */
@@ -209,8 +246,8 @@ const shownMax = 40
 
 /** Each side made to fit the other, where it is known before the rows. */
 function alike(one: Bound, other: Bound, binder: Binder): [Bound, Bound] {
-  if (isConstant(other) && !isConstant(one)) return [one, coerced(other, one.type, binder)]
-  if (isConstant(one) && !isConstant(other)) return [coerced(one, other.type, binder), other]
+  if (isConstant(other) && !isConstant(one)) return [one, coerced(other, one.type, binder, whatOf(one))]
+  if (isConstant(one) && !isConstant(other)) return [coerced(one, other.type, binder, whatOf(other)), other]
   if (isText(one.type) && !isText(other.type)) return [coerced(one, other.type, binder), other]
   if (isText(other.type) && !isText(one.type)) return [one, coerced(other, one.type, binder)]
   return [one, other]
@@ -231,7 +268,12 @@ export function equalQuantifier(
   const wanted = coerced(value, given.type.element, binder)
   const collection =
     isConstant(given) && given.type.kind === 'collection'
-      ? coerced(given, { ...given.type, element: value.type.kind === 'null' ? given.type.element : value.type }, binder)
+      ? coerced(
+          given,
+          { ...given.type, element: value.type.kind === 'null' ? given.type.element : value.type },
+          binder,
+          whatOf(value),
+        )
       : given
   const element = (collection.type as typeof given.type).element
   const isEmpty = element.kind === 'null' || wanted.type.kind === 'null'

@@ -316,7 +316,7 @@ export function bindPredicate(
   return predicate.type.kind === 'boolean' || predicate.type.kind === 'null' ? { slot, predicate } : undefined
 }
 
-function tryBind(expression: Expression, scope: Scope, binder: Binder): Bound | AshlarError {
+export function tryBind(expression: Expression, scope: Scope, binder: Binder): Bound | AshlarError {
   return attempted(() => binder.bind(expression, scope))
 }
 

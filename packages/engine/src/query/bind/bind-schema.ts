@@ -29,6 +29,7 @@ import { placed, truncateForMessage } from '../language/query-error.ts'
 import { wordOfType } from '../values/value-type.ts'
 import { hint, refuseRoot, resolveClass } from './class-names.ts'
 import type { Binder } from './scope.ts'
+import { hintOfType } from './synonyms.ts'
 
 /** Definition fields by the words of DO, which are taken in any case; KeyType and CollectionName are those of the original. */
 const settingFields: Readonly<Record<string, TypeField>> = {
@@ -221,7 +222,7 @@ function unknownType(type: TypeExpression, classNamed: ClassNamed, binder: Binde
   const words = logicalTypes.map(({ logicalType }) => wordOfType(logicalType))
   const advice = isClass(type, classNamed)
     ? `: a class is referred to by Reference{Referenced: ${type.name}}, embedded by Object{Class: ${type.name}}`
-    : hint(type.name, words) || `; there are ${words.join(', ')}`
+    : (hintOfType(type.name) ?? hint(type.name, words)) || `; there are ${words.join(', ')}`
   return invalidDefinition(type, `there is no type '${truncateForMessage(type.name)}'${advice}`, binder)
 }
 

@@ -1,9 +1,11 @@
 /** FROM … RETURN, LOOKUP, and the clauses that other statements share with them (docs/query-language.md, Finding). */
+import { AshlarError } from '../../errors.ts'
 import { ClassSet, withSubclasses } from '../../schema/class-set.ts'
 import type {
   Clauses,
   Expression,
   LimitClause,
+  LiteralValue,
   LookupStatement,
   OrderClauses,
   Projection,
@@ -13,9 +15,10 @@ import type {
   Source,
 } from '../language/ast.ts'
 
+import { shownPart, truncateForMessage } from '../language/query-error.ts'
 import { compareFor } from '../values/compare.ts'
 import { aTypeName, booleanType, isReference, type RecordType, type ValueType } from '../values/value-type.ts'
-import { isNameAround } from './bind-path.ts'
+import { isNameAround, tryBind } from './bind-path.ts'
 import { windowRule } from './bind-window.ts'
 import type {
   Bound,
@@ -172,7 +175,7 @@ export function bindWhere(expression: Expression, scope: Scope, binder: Binder):
 export function bindClauses(clauses: Clauses & Returned, scope: Scope, binder: Binder): BoundClauses {
   const { projections, isDistinct, isWithAll } = clauses
   const where = clauses.where === undefined ? undefined : bindWhere(clauses.where, scope, binder)
-  const groupBy = clauses.groupBy.map((expression) => bindGroupKey(expression, scope, binder))
+  const groupBy = clauses.groupBy.map((expression) => bindGroupKey(expression, scope, binder, projections))
   const aggregates: BoundAggregate[] = []
   const collector = { all: aggregates, places: new Map<string, number>() }
   const groupKeys = groupBy.length === 0 ? undefined : new Set(groupBy.map((key) => boundKey(key, binder.text)))
@@ -184,7 +187,7 @@ export function bindClauses(clauses: Clauses & Returned, scope: Scope, binder: B
   const having = clauses.having === undefined ? undefined : bindHaving(clauses.having, named, binder)
   const distinct = isDistinct ? distinctKeys(bound, scope, binder, isWithAll) : undefined
   const orderBy = clauses.orderBy.map(({ expression, isDescending }) => {
-    const item = bindOrderItem(expression, isDescending, named, binder)
+    const item = bindOrderItem(expression, isDescending, named, binder, projections)
     return distinct === undefined ? item : returnedItem(item, expression, distinct, named, binder)
   })
   const isGrouped = groupBy.length > 0 || aggregates.length > 0
@@ -214,10 +217,24 @@ function hasWindow(bound: Bound): boolean {
   return bound.kind === 'window' || partsOf(bound).some(hasWindow)
 }
 
-function bindGroupKey(expression: Expression, scope: Scope, binder: Binder): Bound {
-  const key = binder.bind(expression, scope)
+function bindGroupKey(
+  expression: Expression,
+  scope: Scope,
+  binder: Binder,
+  columns: readonly Projection[] = [],
+): Bound {
+  const key = tryBind(expression, scope, binder)
+  if (key instanceof AshlarError) throw columnAsGroupKey(expression, columns, binder) ?? key
   requireKey(key.type, expression, 'groups are made by', binder)
   return key
+}
+
+/** Groups are made before there are columns. */
+function columnAsGroupKey(key: Expression, columns: readonly Projection[], binder: Binder): AshlarError | undefined {
+  const column = key.kind === 'name' ? columns.find(({ name }) => name === key.name) : undefined
+  if (column === undefined) return undefined
+  const written = shownPart(binder.text, column.expression)
+  return binder.error(key, `GROUP BY takes an expression, not a column's name: GROUP BY ${written}`)
 }
 
 /** ORDER BY, SKIP and TAKE of objects. */
@@ -233,12 +250,25 @@ export function bindOrder(
   }
 }
 
+/** Why a constant orders nothing. In other languages a number is that of a column. */
+function constantOrder({ type, value }: LiteralValue, columns: readonly Projection[]): string {
+  const rule = "ORDER BY takes a column's name or an expression"
+  const column = type === 'integer' ? columns[Number(value) - 1] : undefined
+  if (column !== undefined) {
+    return `${rule}, not a column's number: column ${value} is '${truncateForMessage(column.name)}'`
+  }
+  return `${rule}, which a constant is not${type === 'string' ? ': names stand without quotes' : ''}`
+}
+
+/** `columns`: those of the rows, for the message. */
 export function bindOrderItem(
   expression: Expression,
   isDescending: boolean,
   scope: Scope,
   binder: Binder,
+  columns: readonly Projection[] = [],
 ): BoundOrderItem {
+  if (expression.kind === 'literal') throw binder.error(expression, constantOrder(expression.literal, columns))
   const bound = binder.bind(expression, scope)
   const { type } = bound
   if (type.kind !== 'null' && compareFor(type, type) === undefined) {

@@ -36,6 +36,7 @@ import {
 } from './class-names.ts'
 import { alikeMoments, assignable, coerced } from './coercion.ts'
 import type { Binder, Scope } from './scope.ts'
+import { hintOfType } from './synonyms.ts'
 
 export function bindElements(expression: ElementsExpression, scope: Scope, binder: Binder): Bound {
   const bound = expression.elements.map((element) => binder.bind(element, scope))
@@ -174,8 +175,12 @@ function stepAt(
   return [resolveAttribute(binder, owner, steps[at] as string, assignment), at + 1]
 }
 
+function hintOfCast(name: string): string {
+  return hintOfType(name) ?? hint(name, castTypes)
+}
+
 function isNearType({ name }: CastExpression['type']): boolean {
-  return hint(name, castTypes) !== ''
+  return hintOfCast(name) !== ''
 }
 
 /** To a logical type, or of a reference to a class: null where the object is of another. */
@@ -191,10 +196,7 @@ export function bindCast(expression: CastExpression, scope: Scope, binder: Binde
         : resolveClass(binder, { text: expression.type.name, ...expression.type }))
     if (cls === undefined) {
       const { name } = expression.type
-      throw binder.error(
-        expression.type,
-        `there is no type or class '${truncateForMessage(name)}'${hint(name, castTypes)}`,
-      )
+      throw binder.error(expression.type, `there is no type or class '${truncateForMessage(name)}'${hintOfCast(name)}`)
     }
     const reference = coerced(operand, { kind: 'reference', cls: null }, binder)
     if (!isReference(reference.type)) {

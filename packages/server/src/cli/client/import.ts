@@ -4,8 +4,8 @@ import { existsSync, realpathSync, statSync } from 'node:fs'
 import { type AshlarClient, AshlarRequestError, type AttributeDefinition, type ClassDescription } from '@ashlar/client'
 import { type CommandContext, parseInput, readInputFile } from '../command-context.ts'
 import { CommandError } from '../command-error.ts'
-import { stringifyExactly } from '../exact-json.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { checkAttributes, checkColumns } from './import/check-columns.ts'
 import { RecordProblem } from './import/column-values.ts'
 import type { Definition, Fields, FileRecord, OpenFile } from './import/file-record.ts'
 import { inferClasses } from './import/infer-class.ts'
@@ -13,6 +13,7 @@ import { attributeNameOf, type Mapping, noMapping, readMapping } from './import/
 import { type FileFormat, formatOfName, openRecords } from './import/records.ts'
 import { References } from './import/references.ts'
 import { importRecords } from './import/run-import.ts'
+import { shownDefinition, showPlan } from './import/show-plan.ts'
 import { attributesBy, type ToAttributes } from './import/to-attributes.ts'
 import { numberText } from './texts.ts'
 
@@ -31,7 +32,7 @@ interface Options {
 
 /** By which a class is made that is not there. */
 const sampledRecords = 1_000
-const shownRecords = 3
+
 export async function importFile(context: CommandContext, [file]: readonly [string], options: Options): Promise<void> {
   const skip = skipOf(options.skip)
   for (const read of [file, options.mapping]) refuseOverwriting(read, options.rejects)
@@ -55,8 +56,9 @@ export async function importFile(context: CommandContext, [file]: readonly [stri
   const references = await References.open(client, mapping, async (name) => (await attributesOf(client, name)) ?? [])
   const made = known === undefined ? inferredClasses(options.class, sample, source, { mapping, references }) : undefined
   const attributes = known ?? made?.at(-1)?.attributes ?? []
+  if (known !== undefined) checkAttributes(options.class, known, mapping, source, sample)
   const toAttributes = attributesBy(mapping, attributes, references)
-  if (options.dryRun === true) return showPlan(context, made, sample, { toAttributes, references })
+  if (options.dryRun === true) return showPlan(context, { made, attributes, toAttributes, references }, sample)
   if (made !== undefined) {
     await client.createClasses(made)
     for (const { className, attributes: its } of made)
@@ -145,17 +147,6 @@ async function sampled(records: AsyncIterable<FileRecord>): Promise<Sampled> {
   return { sample, all: all(), count: () => count }
 }
 
-/** Records of JSON may do without any of them. Throws CommandError. */
-function checkColumns({ columns }: Mapping, { areTexts, definitions }: OpenFile, sample: readonly FileRecord[]): void {
-  const fields = sample.find((record) => record.fields !== undefined)?.fields
-  if (fields === undefined || (!areTexts && definitions.size === 0)) return
-  const named = [...columns].flatMap(([column, { reference }]) => [column, ...(reference?.columns?.values() ?? [])])
-  const missing = named.find((column) => !Object.hasOwn(fields, column) && columns.get(column)?.default === undefined)
-  if (missing === undefined) return
-  const there = Object.keys(fields).join(', ')
-  throw new CommandError(exitCodes.usage, `The mapping names the column ${missing}; the file has ${there}.`)
-}
-
 /** Inherited ones included; undefined where the class is not there. */
 async function attributesOf(client: AshlarClient, className: string): Promise<AttributeDefinition[] | undefined> {
   try {
@@ -171,7 +162,7 @@ async function attributesOf(client: AshlarClient, className: string): Promise<At
 function inferredClasses(
   name: string,
   sample: readonly FileRecord[],
-  { areTexts, definitions }: OpenFile,
+  { areTexts, definitions, header }: OpenFile,
   { mapping, references }: { readonly mapping: Mapping; readonly references: References | undefined },
 ): readonly ClassDescription[] {
   const toAttributes = attributesBy(mapping, [])
@@ -196,7 +187,8 @@ function inferredClasses(
     if (definition !== undefined) known.set(attribute, definition)
     else if (referencedClass !== undefined) known.set(attribute, referenceTo(referencedClass, records, attribute))
   }
-  return inferClasses(name, { records, areTexts, known })
+  const order = header()?.map((column) => mapping.columns.get(column)?.attribute ?? attributeNameOf(column)) ?? []
+  return inferClasses(name, { records, areTexts, known, order })
 }
 
 /** What cannot be read is told when it is its turn. */
@@ -214,45 +206,4 @@ function referenceTo(referencedClass: string, records: readonly Fields[], attrib
   const reference = { logicalType: 'reference', referencedClass }
   const isList = records.some((fields) => Array.isArray(fields[attribute]))
   return isList ? { logicalType: 'list', elementSpecification: reference } : reference
-}
-
-function shownDefinition({
-  attributeName,
-  logicalType,
-  storage,
-  elementSpecification: element,
-}: AttributeDefinition): string {
-  const type = element === undefined ? logicalType : `${logicalType} of ${element.logicalType}`
-  return `${attributeName} ${type}${storage === undefined ? '' : ` ${storage}`}`
-}
-
-async function showPlan(
-  { output }: CommandContext,
-  made: readonly ClassDescription[] | undefined,
-  sample: readonly FileRecord[],
-  { toAttributes, references }: { readonly toAttributes: ToAttributes; readonly references: References | undefined },
-): Promise<void> {
-  const shown = sample.flatMap(({ fields }) => (fields === undefined ? [] : [fields])).slice(0, shownRecords)
-  await references?.find(shown)
-  const objects = shown.map((fields) => {
-    try {
-      return toAttributes(fields)
-    } catch (error) {
-      if (error instanceof RecordProblem) return { error: error.message }
-      throw error
-    }
-  })
-  const [described] = made?.slice(-1) ?? []
-  const embedded = made?.slice(0, -1) ?? []
-  const plan = { class: described ?? null, ...(embedded.length > 0 && { embeddedClasses: embedded }), objects }
-  await output.data(plan, () => [
-    ...(made === undefined
-      ? ['The class is there, and stays as it is.']
-      : made.flatMap(({ className, attributes }) => [
-          `The class ${className} would be made:`,
-          ...attributes.map((one) => `  ${shownDefinition(one)}`),
-        ])),
-    'The first objects:',
-    ...objects.map((one) => `  ${stringifyExactly(one)}`),
-  ])
 }

@@ -23,6 +23,17 @@ export function csvProblem(error: CsvError | undefined, columns: number | undefi
   return `cannot be read: ${error?.message ?? 'it is not CSV'}`
 }
 
+/** Of names that are rather values. Several years are names of columns, as in tables with a column a year. */
+function valueIn(names: readonly string[]): string | undefined {
+  const trimmed = names.map((name) => name.trim())
+  const areYears = trimmed.filter(isYear).length > 1
+  return trimmed.find((name) => name === '' || (Number.isFinite(Number(name)) && !(areYears && isYear(name))))
+}
+
+function isYear(name: string): boolean {
+  return /^(1[5-9]|2[01])\d\d$/.test(name)
+}
+
 const otherDelimiters = [',', ';', '\t', '|']
 
 /** Values would be lost where two columns have one name, and all columns be one where others separate them. Throws CommandError. */
@@ -31,6 +42,13 @@ export function checkHeader(names: readonly string[], isDelimiterGiven: boolean)
   if (twice !== undefined) {
     const hint = 'rename one in the header, or give the names by --columns if the file has no header'
     throw new CommandError(exitCodes.invalid, `Two columns have the name '${twice}', and one would be lost: ${hint}.`)
+  }
+  const value = valueIn(names)
+  if (value !== undefined) {
+    const what = value === '' ? 'a column has no name' : `a column has the name '${value}'`
+    const hint =
+      'If the file has no header, --columns names the columns; if this is its header, give --columns and --skip 1.'
+    throw new CommandError(exitCodes.invalid, `The first line looks like data: ${what}. ${hint}`)
   }
   const [name = ''] = names
   const other = otherDelimiters.find((one) => name.includes(one))

@@ -19,6 +19,8 @@ export interface OpenFile {
   readonly records: AsyncIterable<FileRecord>
   /** Bytes of the file that were read so far. */
   readonly bytesRead: () => number
+  /** The columns in the order of the file, once records are read; undefined where they have none. */
+  readonly header: () => readonly string[] | undefined
   /** Whether all values are texts, and what looks like a number is one. */
   readonly areTexts: boolean
   /** Of columns whose types the file tells. */

@@ -77,6 +77,8 @@ export interface Sample {
   readonly areTexts: boolean
   /** Attributes whose types are known. */
   readonly known: ReadonlyMap<string, Definition>
+  /** Of attributes, as the file has their columns; objects have names that look like numbers first. Others follow. */
+  readonly order: readonly string[]
 }
 
 /**
@@ -92,10 +94,11 @@ export function inferClasses(className: string, sample: Sample): readonly ClassD
 function attributesOf(
   className: string,
   records: readonly Fields[],
-  { areTexts, known }: Omit<Sample, 'records'>,
+  { areTexts, known, order }: Omit<Sample, 'records'>,
   embedded: ClassDescription[],
 ): AttributeDefinition[] {
-  const columns = new Set([...records.flatMap((fields) => Object.keys(fields)), ...known.keys()])
+  const all = new Set([...records.flatMap((fields) => Object.keys(fields)), ...known.keys()])
+  const columns = new Set([...order.filter((name) => all.has(name)), ...all])
   const attributes = [...columns].flatMap((column) => {
     if (column.startsWith('__')) return []
     const values = records
@@ -133,7 +136,7 @@ function definitionOf(
   if (values.every(isObject)) {
     const name = `${className}${attribute.charAt(0).toUpperCase()}${attribute.slice(1)}`
     // Behind those that are embedded in it.
-    const inner = attributesOf(name, values, { areTexts: false, known: new Map() }, embedded)
+    const inner = attributesOf(name, values, { areTexts: false, known: new Map(), order: [] }, embedded)
     embedded.push({ className: name, isReferenceable: false, attributes: inner })
     return { logicalType: 'object', class: name }
   }

@@ -44,6 +44,7 @@ export async function openParquet(file: string, signal?: AbortSignal): Promise<O
   return {
     records: records(),
     bytesRead: () => (rows === 0 ? size : Math.round((size * rowsDone) / rows)),
+    header: () => undefined,
     areTexts: false,
     definitions: new Map(definitions),
   }

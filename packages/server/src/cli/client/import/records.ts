@@ -59,6 +59,10 @@ export async function openRecords(
 function openStream(file: string, format: StreamFormat, table: TableForm): OpenFile {
   const source = file === '-' ? process.stdin : createReadStream(file)
   let bytes = 0
+  let header = table.columns
+  const tell = (names: readonly string[]): void => {
+    header = names
+  }
   source.on('data', (chunk: Buffer | string) => {
     bytes += chunk.length
   })
@@ -66,7 +70,7 @@ function openStream(file: string, format: StreamFormat, table: TableForm): OpenF
   const opened = decompressed(source)
   const records = async function* (): AsyncGenerator<FileRecord> {
     try {
-      yield* readers[format](Readable.from(checkedUtf8(await opened), { objectMode: false }), table)
+      yield* readers[format](Readable.from(checkedUtf8(await opened), { objectMode: false }), { ...table, tell })
     } catch (error) {
       if (error instanceof CommandError) throw error
       throw unreadable(file === '-' ? 'Standard input' : file, error as NodeJS.ErrnoException)
@@ -75,7 +79,7 @@ function openStream(file: string, format: StreamFormat, table: TableForm): OpenF
     }
   }
   const areTexts = format === 'csv' || format === 'tsv'
-  return { records: records(), bytesRead: () => bytes, areTexts, definitions: new Map() }
+  return { records: records(), bytesRead: () => bytes, header: () => header, areTexts, definitions: new Map() }
 }
 
 function unreadable(what: string, error: NodeJS.ErrnoException): CommandError {
@@ -108,7 +112,12 @@ function piped(source: Readable, through: Transform): Readable {
   return source.pipe(through)
 }
 
-type Reader = (source: Readable, table: TableForm) => AsyncIterable<FileRecord>
+interface Table extends TableForm {
+  /** Of the columns that the header names. */
+  tell(header: readonly string[]): void
+}
+
+type Reader = (source: Readable, table: Table) => AsyncIterable<FileRecord>
 
 const readers: Readonly<Record<StreamFormat, Reader>> = {
   csv: (source, table) => readTable(source, ',', table),
@@ -131,7 +140,7 @@ const recordCharactersMax = 32 * 2 ** 20
 async function* readTable(
   source: Readable,
   usualDelimiter: string,
-  { columns, delimiter }: TableForm,
+  { columns, delimiter, tell }: Table,
 ): AsyncGenerator<FileRecord> {
   const skipped: FileRecord[] = []
   let names = columns
@@ -139,6 +148,7 @@ async function* readTable(
   const named = (header: string[]): string[] => {
     checkHeader(header, delimiter !== undefined)
     names = header
+    tell(header)
     return header
   }
   const form = {

@@ -1,0 +1,55 @@
+/** Types and functions by the names that they have in other query languages. */
+
+const typesOfSql: Readonly<Record<string, string>> = {
+  INT: 'Integer',
+  BIGINT: 'Integer',
+  SMALLINT: 'Integer',
+  LONG: 'Integer',
+  NUMBER: 'Real',
+  DOUBLE: 'Real',
+  DECIMAL: 'Real',
+  NUMERIC: 'Real',
+  TEXT: 'String',
+  CHAR: 'String',
+  VARCHAR: 'String',
+  BOOL: 'Boolean',
+  TIMESTAMP: 'DateTime',
+  UUID: 'Guid',
+}
+
+const functionsOfSql: Readonly<Record<string, string>> = {
+  UCASE: 'UPPER',
+  TOUPPER: 'UPPER',
+  LCASE: 'LOWER',
+  TOLOWER: 'LOWER',
+  LEN: 'LENGTH',
+  CHAR_LENGTH: 'LENGTH',
+  SIZE: 'COUNT',
+  IFNULL: 'COALESCE',
+  NVL: 'COALESCE',
+  ISNULL: 'IS_NULL',
+  CEIL: 'CEILING',
+  TRUNC: 'TRUNCATE',
+  RANDOM: 'RAND',
+  AVERAGE: 'AVG',
+  MEAN: 'AVG',
+  DAY: 'DAY_OF_MONTH',
+  DAYOFWEEK: 'DAY_OF_WEEK',
+  STARTSWITH: 'STARTS_WITH',
+  ENDSWITH: 'ENDS_WITH',
+}
+
+/** `. Did you mean Integer?` without its full stop at the end; undefined for a name that no other language is known to have. */
+export function hintOfType(name: string): string | undefined {
+  return hintIn(typesOfSql, name)
+}
+
+/** The same of a function. */
+export function hintOfFunction(name: string): string | undefined {
+  return hintIn(functionsOfSql, name)
+}
+
+function hintIn(known: Readonly<Record<string, string>>, name: string): string | undefined {
+  const word = name.toUpperCase()
+  return Object.hasOwn(known, word) ? `. Did you mean ${known[word]}?` : undefined
+}

@@ -1,0 +1,54 @@
+/** Whether a file has the columns of a mapping, and a class the attributes of the columns, before anything is sent. */
+import type { AttributeDefinition } from '@ashlar/client'
+import { CommandError } from '../../command-error.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import type { FileRecord, OpenFile } from './file-record.ts'
+import { attributeNameOf, type Mapping } from './mapping.ts'
+
+/** Records of JSON may do without any of them. Throws CommandError. */
+export function checkColumns({ columns }: Mapping, file: OpenFile, sample: readonly FileRecord[]): void {
+  const there = columnsOf(file, sample)
+  if (there === undefined) return
+  const named = [...columns].flatMap(([column, { reference }]) => [column, ...(reference?.columns?.values() ?? [])])
+  const missing = named.find((column) => !there.includes(column) && columns.get(column)?.default === undefined)
+  if (missing === undefined) return
+  throw new CommandError(exitCodes.usage, `The mapping names the column ${missing}; the file has ${there.join(', ')}.`)
+}
+
+/** Of a class that there is: else each record would be refused. `attributes`: inherited ones included. Throws CommandError. */
+export function checkAttributes(
+  className: string,
+  attributes: readonly AttributeDefinition[],
+  { columns }: Mapping,
+  file: OpenFile,
+  sample: readonly FileRecord[],
+): void {
+  const names = new Set(attributes.map(({ attributeName }) => attributeName))
+  const missing = columnsOf(file, sample)?.flatMap((column) => {
+    const own = columns.get(column)
+    if (column.startsWith('__') || own?.attribute === null) return []
+    const attribute = own?.attribute ?? attributeNameOf(column)
+    const [first = ''] = (own?.attribute ?? column.trim()).split('.')
+    // What is qualified by a class is the server's to find.
+    return names.has(attribute) || names.has(first) || attribute.includes('::') ? [] : [{ column, attribute }]
+  })
+  const [one] = missing ?? []
+  if (one === undefined) return
+  const { column, attribute } = one
+  const add = `add the attribute (UPDATE SCHEMA { ALTER CLASS ${className} {ADD ${attribute}: String} })`
+  const skip = `skip the column by a --mapping: {"columns": {${JSON.stringify(column)}: null}}`
+  throw new CommandError(
+    exitCodes.invalid,
+    `Class ${className} has no attribute ${attribute} for the column ${column}: ${add}, or ${skip}.`,
+  )
+}
+
+/** In the order of the file, where all its records have them. */
+function columnsOf(
+  { areTexts, definitions, header }: OpenFile,
+  sample: readonly FileRecord[],
+): readonly string[] | undefined {
+  const fields = sample.find((record) => record.fields !== undefined)?.fields
+  if (fields === undefined || (!areTexts && definitions.size === 0)) return undefined
+  return header() ?? Object.keys(fields)
+}

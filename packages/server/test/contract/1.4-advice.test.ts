@@ -1,0 +1,58 @@
+/** What newcomers send, and what they are told: each message says what to send instead. */
+import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { expectProblem } from './expectations.ts'
+import { rule } from './rule.ts'
+import { type ServerUnderTest, startServer } from './server-under-test.ts'
+
+let server: ServerUnderTest
+const thing = {
+  className: 'Fleet.Vehicle',
+  isReferenceable: true,
+  attributes: [{ attributeName: 'license', logicalType: 'string' }],
+}
+
+beforeAll(async () => {
+  server = await startServer({})
+  await server.put('/v1/schema', [thing])
+})
+afterAll(() => server.remove())
+
+describe('a message names what there is instead', () => {
+  rule('1.4.5', 'of a field that the body may not have', async () => {
+    const message = async (path: string, body: unknown) =>
+      expectProblem(await server.post(path, body), 400, 'UnknownField')
+    expect(await message('/v1/object', { class: 'Fleet.Vehicle', license: 'A' })).toBe(
+      'The body may not have the field \'license\'; its fields are class and attributes. Attributes stand within "attributes".',
+    )
+    expect(await message('/v1/query', { query: 'SHOW 1', parameter: {} })).toBe(
+      "The body may not have the field 'parameter'. Did you mean parameters?",
+    )
+    expect(await message('/v1/query', { query: 'SHOW 1', limit: 1, offset: 2 })).toBe(
+      "The body may not have the fields 'limit', 'offset'; its fields are query, language, dialect and parameters.",
+    )
+    expect(await message('/v1/index', { name: 'i', indexedClass: 'Fleet.Vehicle', unique: true })).toBe(
+      "An index request may not have the field 'unique'; its fields are name, indexedClass, isUnique, keyAttributes and keyedAttributes.",
+    )
+    const misspelt = [{ ...thing, className: 'A', isReferencable: true }]
+    expect(expectProblem(await server.put('/v1/schema', misspelt), 400, 'UnknownField')).toBe(
+      "A class description may not have the field 'isReferencable'. Did you mean isReferenceable?",
+    )
+  })
+
+  rule('1.4.5', 'of a parameter that the operation has not', async () => {
+    const message = async (path: string) => expectProblem(await server.get(path), 400, 'UnknownParameter')
+    expect(await message('/v1/schema?fd=default')).toBe("The operation has no parameter 'fd'. Did you mean fdAlias?")
+    expect(await message('/v1/schema?limit=1')).toMatch(
+      /^The operation has no parameter 'limit'; its parameters? (is|are) fdAlias.*\.$/,
+    )
+  })
+
+  rule('1.4.5', 'of a method that the path has not, in a transaction too', async () => {
+    const wanted = '/v1/object/3-3-1-1 does not have the method POST; it has GET, PUT and DELETE.'
+    expect(expectProblem(await server.post('/v1/object/3-3-1-1', {}), 405)).toBe(wanted.replace('GET', 'GET, HEAD'))
+    const step = { method: 'post', uri: '/v1/object/3-3-1-1', body: {} }
+    expect(expectProblem(await server.post('/v1/transaction', [step]), 405)).toContain(
+      '/v1/object/3-3-1-1 does not have the method post; it has GET, PUT and DELETE.',
+    )
+  })
+})
