@@ -6,7 +6,7 @@ import type { Writable } from 'node:stream'
 import type { WriteStream as Terminal } from 'node:tty'
 import { styleText } from 'node:util'
 import { stringifyExactly } from './exact-json.ts'
-import { TableLayout, type TableOptions } from './table.ts'
+import { sizeOf, TableLayout, type TableOptions } from './table.ts'
 import { unwritable } from './unwritable.ts'
 
 export interface OutputOptions {
@@ -52,7 +52,7 @@ export class Output {
   get tableOptions(): TableOptions {
     const isColored = this.terminal?.hasColors() === true
     return {
-      columns: this.terminal?.columns,
+      columns: this.terminal && sizeOf(this.terminal).columns,
       styleHead: (text) => (isColored ? styleText('bold', text, { validateStream: false }) : text),
     }
   }

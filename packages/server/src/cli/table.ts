@@ -13,6 +13,14 @@ export interface TableOptions {
   readonly styleHead: (text: string) => string
 }
 
+/** Of a terminal. One whose size nobody has set says 0. */
+export function sizeOf({ columns, rows }: { readonly columns: number; readonly rows: number }): {
+  readonly columns: number
+  readonly rows: number
+} {
+  return { columns: columns || 80, rows: rows || 24 }
+}
+
 /** Widths of the columns, by the rows that are known, and a row as a line. */
 export class TableLayout {
   private readonly widths: readonly number[]

@@ -193,6 +193,30 @@ describe.skipIf(noTerminal !== undefined)(
       expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(40)
     })
 
+    it('has 80 columns and 24 rows where nobody has set its size', async () => {
+      const terminal = await shell({ columns: 0, rows: 0 })
+      const shown = await enter(terminal, "SHOW LIST{'one value', 'and another one'};")
+      expect(shown).toContain('one value')
+      const lines = (await enter(terminal, 'FROM Order WHERE number < 4 RETURN number, note;')).split('\n')
+      expect(lines).toContain('     1  a note that takes its place')
+    })
+
+    it('takes help, quit and exit for what they mean, where no statement has begun', async () => {
+      const terminal = await shell({ rows: 60 })
+      expect(await enter(terminal, 'help')).toContain('\\q                    end the shell (or Ctrl-D)')
+      terminal.type('FROM Order\r')
+      await terminal.shows('other-> ')
+      terminal.type('quit\r')
+      await terminal.shows('other-> ')
+      terminal.type('\x03')
+      await terminal.shows('other=> ')
+      terminal.type('quit;\r')
+      expect(await terminal.ended).toBe(0)
+      const other = await shell()
+      other.type('Exit\r')
+      expect(await other.ended).toBe(0)
+    })
+
     it('shows a failure below its place, and goes on', async () => {
       const terminal = await shell()
       await enter(terminal, 'FROM Order')

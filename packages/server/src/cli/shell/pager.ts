@@ -2,7 +2,7 @@
 import stringWidth from 'string-width'
 import type { RowsTarget } from '../client/rows.ts'
 import type { Output } from '../output.ts'
-import type { TableOptions } from '../table.ts'
+import { sizeOf, type TableOptions } from '../table.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Whoever reads has seen enough. Nothing has failed. */
@@ -42,7 +42,7 @@ export class Pager implements RowsTarget {
     if (!this.isOn) return this.output.write(text)
     for (const line of text.match(/[^\n]*\n|[^\n]+$/g) ?? []) {
       if (this.rowsLeft <= 0) await this.ask()
-      this.rowsLeft -= rowsOf(line, this.terminal.output.columns)
+      this.rowsLeft -= rowsOf(line, sizeOf(this.terminal.output).columns)
       await this.output.write(line)
     }
   }
@@ -58,7 +58,7 @@ export class Pager implements RowsTarget {
 
   /** One is left for the question. */
   private get pageRows(): number {
-    return Math.max(1, this.terminal.output.rows - 1)
+    return Math.max(1, sizeOf(this.terminal.output).rows - 1)
   }
 }
 

@@ -65,10 +65,15 @@ function promptOf({ reader, fd, transaction }: Session): string {
   return `${printable(fd)}${transaction === undefined ? open : `*${open}`}> `
 }
 
+/** As psql has it: what one types who knows no command yet, where no statement has begun. */
+const wordsOfShells: Readonly<Record<string, string>> = { quit: '\\q', exit: '\\q', help: '\\?' }
+
 async function obey(session: Session, terminal: Terminal, history: History, line: string): Promise<void> {
   try {
     await terminal.run(async (signal) => {
       const { reader } = session
+      const word = reader.isEmpty ? wordsOfShells[line.replace(/;\s*$/, '').trim().toLowerCase()] : undefined
+      if (word !== undefined) return runShellCommand(session, word, signal)
       if (reader.takesCommands && isCommand(line)) {
         remember(terminal, history, line)
         return runShellCommand(session, line, signal)
