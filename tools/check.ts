@@ -54,6 +54,10 @@ async function afterBuild(files: ProjectFiles): Promise<CheckResult> {
 }
 
 const chosen = process.argv.slice(2)
+if (chosen.includes('--help') || chosen.includes('-h')) {
+  console.log(`npm run check -- [check …]   runs all checks, or some of: ${Object.keys(checks).join(', ')}`)
+  process.exit(0)
+}
 const unknown = chosen.find((name) => !(name in checks))
 if (unknown !== undefined) {
   console.error(`There is no check "${unknown}": ${Object.keys(checks).join(', ')}`)

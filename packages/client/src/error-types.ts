@@ -7,7 +7,7 @@
 export const errorTypes = {
   /** The request cannot be understood. */
   MalformedRequest: { status: 400, isRepeatable: false },
-  /** A value has the wrong JSON type. */
+  /** A value has the wrong type. */
   MalformedValue: { status: 400, isRepeatable: false },
   /** The OID is malformed. */
   MalformedOid: { status: 400, isRepeatable: false },

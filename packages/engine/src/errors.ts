@@ -31,7 +31,7 @@ interface ErrorEntry {
 export const errorCatalogue = {
   // What the request says cannot be understood.
   MalformedRequest: { kind: 'malformed', title: 'The request cannot be understood' },
-  MalformedValue: { kind: 'malformed', title: 'A value has the wrong JSON type' },
+  MalformedValue: { kind: 'malformed', title: 'A value has the wrong type' },
   MalformedOid: { kind: 'malformed', title: 'The OID is malformed' },
   UnknownField: { kind: 'malformed', title: 'The body has a field that the operation does not know' },
   QuerySyntaxError: { kind: 'malformed', title: 'The query has a syntax error' },

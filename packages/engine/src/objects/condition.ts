@@ -61,5 +61,8 @@ export async function checkCondition(
   const shown = guard === undefined ? await objectJson(format, oid, stored, links) : await guard.representationOf(oid)
   const entityTag = await entityTagOf(shown)
   if (condition(entityTag)) return
-  throw new AshlarError('PreconditionFailed', `Object ${oid} does not meet the condition: its ETag is ${entityTag}.`)
+  throw new AshlarError(
+    'PreconditionFailed',
+    `Object ${oid} does not meet the condition: its ETag is ${entityTag}. Read it again, then repeat the request.`,
+  )
 }

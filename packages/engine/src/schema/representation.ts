@@ -33,7 +33,9 @@ export function readClass(catalog: Catalog, nameOrNumber: string): ClassRepresen
   const deleted = catalog.state.classes.find(({ number, isDeleted }) => isDeleted && String(number) === nameOrNumber)
   if (deleted !== undefined) return representDeleted(deleted, catalog)
   if (nameOrNumber === rootClassName) return representClass(catalog.root, catalog)
-  throw new AshlarError('ClassNotFound', `There is no class '${truncateForMessage(nameOrNumber)}'.`)
+  const names = catalog.classes.map(({ name }) => name)
+  const hint = didYouMean(nameOrNumber, names)
+  throw new AshlarError('ClassNotFound', `There is no class '${truncateForMessage(nameOrNumber)}'.${hint}`)
 }
 
 /** The class as it was when it was deleted; it is found by its number alone (contract 5.3.14). */

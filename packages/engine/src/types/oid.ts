@@ -44,7 +44,7 @@ export function checkedOid(text: string): Oid {
   if (oid !== undefined) return oid
   throw new AshlarError(
     'MalformedOid',
-    `'${text.slice(0, 60)}' is not an OID: four numbers up to ${partMax}, joined by dashes, such as 3-3-1-40.`,
+    `'${text.slice(0, 60)}' is not an OID: four numbers up to ${partMax}, the second up to ${containerMax}, joined by dashes, such as 3-3-1-40.`,
   )
 }
 

@@ -52,8 +52,17 @@ function sentencesOf(error: unknown, text: string | undefined, name: string): st
   const message = error instanceof Error ? error.message : String(error)
   const details = error instanceof CommandError ? error.details : []
   const below = error instanceof AshlarRequestError ? placeOf(error, text) : details
-  return [`${name}: ${message}`, ...below].map((line) => `${printable(line, 'lines')}\n`).join('')
+  return [`${name}: ${message}${adviceOn(error)}`, ...below].map((line) => `${printable(line, 'lines')}\n`).join('')
 }
+
+/** The server does not know by which options a command shows who it is. */
+function adviceOn(error: unknown): string {
+  const isUnknown = error instanceof AshlarRequestError && error.type === 'Unauthenticated'
+  return isUnknown ? ` ${authenticationAdvice}` : ''
+}
+
+const authenticationAdvice =
+  'Authenticate by --token-file or ASHLAR_TOKEN, by --user with the password in ASHLAR_PASSWORD, or by a --profile.'
 
 function placeOf(error: AshlarRequestError, text: string | undefined): string[] {
   const { line, column, errors, valuesLost, operation } = error

@@ -77,10 +77,27 @@ function fileText(chosen: Chosen): string {
   const fields = Object.entries(chosen).map(([field, value]) => {
     return `${commentOf(settings.find((setting) => setting.field === field))}  "${field}": ${JSON.stringify(value)}`
   })
-  const comments = others.map((setting) => `${commentOf(setting)}  // ${setting.inFile ?? `"${setting.field}": …`}\n\n`)
+  const comments = others.map((setting) => `${commentOf(setting)}  // ${exampleOf(setting)},\n\n`)
   const head =
     '  // The configuration of an Ashlar server. Lines that begin with // are comments; options and ASHLAR_ variables come before what stands here.\n\n'
   return `{\n${head}${comments.join('')}${fields.join(',\n\n')}\n}\n`
+}
+
+/** JSON, in which only what stands for a value is to be replaced. */
+function exampleOf({ field, inFile, default: usual }: Setting): string {
+  if (inFile === undefined) return `"${field}": ${valueText(usual)}`
+  return inFile
+    .replace(/\{([^{}]*)\}/, (_, names: string) => {
+      const fields = names.split(', ').filter((name) => name !== '…')
+      return `{${fields.map((name) => `"${name}": "…"`).join(', ')}}`
+    })
+    .replace('[…]', '["…"]')
+    .replace(/^\w+/, '"$&"')
+}
+
+/** As the options have a default: numbers and truth values are texts there. */
+function valueText(usual: Setting['default']): string {
+  return typeof usual === 'string' && /^(\d+|true|false)$/.test(usual) ? usual : JSON.stringify(usual ?? '…')
 }
 
 function commentOf(setting: Setting | undefined): string {

@@ -3,13 +3,15 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { isLoopback, takesAnyHost } from '../browsers/host-names.ts'
-import { type Config, type ConfigSource, storesOf } from '../config/config.ts'
+import { type Config, ConfigError, type ConfigSource, storesOf } from '../config/config.ts'
 import { configFromEnvironment } from '../config/config-environment.ts'
 import { addOptions, configFromOptions } from '../config/config-options.ts'
 import { mergeConfig } from '../config/merge-config.ts'
 import { defaultServerLimits } from '../limits.ts'
 import { lmdbStores } from '../workers/crash.ts'
 import { Primary } from '../workers/primary.ts'
+import { CommandError } from './command-error.ts'
+import { exitCodes } from './exit-codes.ts'
 import { openLog, sharedLogBytes } from './log.ts'
 import { reloadOnSignal, startLine, stopOnSignals } from './process.ts'
 
@@ -34,7 +36,8 @@ export async function serveThen(
 }
 
 async function configOf(options: Readonly<Record<string, unknown>>): Promise<Config> {
-  const given = configFromOptions(options)
+  refuseOptionsOfNpm(process.env)
+  const given = givenBy(options)
   const environment = configFromEnvironment(process.env)
   const configFile = given.config ?? environment.config
   const file =
@@ -46,6 +49,24 @@ async function configOf(options: Readonly<Record<string, unknown>>): Promise<Con
   if (config.auth && config.tlsCert === undefined && !isLoopback(config.host))
     process.stderr.write(`ashlar: ${readableNote}\n`)
   return config
+}
+
+/** Throws CommandError. */
+function givenBy(options: Readonly<Record<string, unknown>>): ConfigSource {
+  try {
+    return configFromOptions(options)
+  } catch (error) {
+    throw error instanceof ConfigError ? new CommandError(exitCodes.usage, error.message) : error
+  }
+}
+
+/** `npm start --port 9000`: npm takes what stands before `--` for itself, and the server would start as if it had not been given. Throws CommandError. */
+function refuseOptionsOfNpm(environment: NodeJS.ProcessEnv): void {
+  if (environment.npm_lifecycle_event !== 'start') return
+  const taken = ['port', 'data', 'fd', 'auth', 'workers', 'host'].find((name) => environment[`npm_config_${name}`])
+  if (taken === undefined) return
+  const message = `npm has taken --${taken} for itself: write options of the server after --, as in npm start -- --${taken} …`
+  throw new CommandError(exitCodes.usage, message)
 }
 
 const readableNote =

@@ -1,5 +1,6 @@
 /** The configuration file: our JSON, or the XML of the original server. */
 import { readFileSync } from 'node:fs'
+import { parse as parseLossless } from 'lossless-json'
 import { ConfigError, type ConfigFile, type ConfigSource } from './config.ts'
 import { configFromXml } from './config-xml.ts'
 import { didYouMean, objectOf } from './read-value.ts'
@@ -25,13 +26,29 @@ export function readConfigFile(file: string): ConfigFile {
   return { source: configFromJson(text, file), notes: [] }
 }
 
+/** JSON.parse does not always tell the place. */
+function faultOf(text: string, { message: ofEngine }: Error): string {
+  try {
+    parseLossless(text)
+  } catch (error) {
+    const [, what, position] = /^(.*) at position (\d+)$/s.exec((error as Error).message) ?? []
+    if (what !== undefined) {
+      const before = text.slice(0, Number(position)).split('\n')
+      return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}: ${what}`
+    }
+  }
+  return ofEngine
+}
+
 /** `file`: its name, for messages. Throws ConfigError. */
 export function configFromJson(text: string, file: string): ConfigSource {
   let json: unknown
   try {
     json = JSON.parse(withoutComments(text))
   } catch (error) {
-    throw new ConfigError(`The configuration file ${file} is not JSON: ${(error as Error).message}`)
+    throw new ConfigError(
+      `The configuration file ${file} is not JSON: ${faultOf(withoutComments(text), error as Error)}`,
+    )
   }
   const source: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(objectOf(json, `The configuration file ${file}`))) {

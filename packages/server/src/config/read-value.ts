@@ -10,7 +10,7 @@ import { type AuditFailure, ConfigError, type ConfigSource } from './config.ts'
 /** `name`: the setting as whoever wrote it knows it. Throws ConfigError. */
 export function readPort(value: unknown, name: string): number {
   const isDigits = typeof value === 'string' && /^\d{1,5}$/.test(value)
-  if (typeof value === 'number' || isDigits) return Number(value)
+  if ((typeof value === 'number' || isDigits) && Number(value) <= 65_535) return Number(value)
   throw new ConfigError(`${name} is a port (0 to 65535), not ${JSON.stringify(value)}.`)
 }
 

@@ -100,7 +100,10 @@ function checkParameters({ queryParameters = {} }: Operation, query: OperationRe
   }
   if (unknown === undefined) return
   const advice = endWithKnown(unknown[0] ?? '', ['fdAlias', ...Object.keys(queryParameters)], 'parameter')
-  throw new ServerError('UnknownParameter', `The operation has no parameter ${quoteNames(unknown)}${advice}`)
+  throw new ServerError(
+    'UnknownParameter',
+    `The operation has no parameter${unknown.length === 1 ? '' : 's'} ${quoteNames(unknown)}${advice}`,
+  )
 }
 
 /** At once, but for an array. Throws BodyValidationError. */

@@ -1,5 +1,6 @@
 /** If-Match and If-None-Match (RFC 9110, 13.1): which of an object's versions a request is about. */
-import type { Condition } from '@ashlar/engine'
+import { AshlarError, type Condition } from '@ashlar/engine'
+import { quote } from '../errors/quote-names.ts'
 import type { OperationRequest } from './operation.ts'
 
 type Headers = OperationRequest['headers']
@@ -16,16 +17,26 @@ export function isNotModified(headers: Headers, current: string): boolean {
   return given !== undefined && isAny(given, current, weakly)
 }
 
-/** What has to hold for a change; undefined where the request has no condition. */
+/** What has to hold for a change; undefined where the request has no condition. Throws MalformedRequest. */
 export function conditionOf(headers: Headers): Condition | undefined {
+  requireEntityTags(headers['if-match'])
   const match = read(headers['if-match'])
   const noneMatch = read(headers['if-none-match'])
   if (match === undefined && noneMatch === undefined) return undefined
   return (current) => holds(match, noneMatch, current)
 }
 
+/** A change on a condition that nobody can have meant is no change that has come too late. Throws MalformedRequest. */
+function requireEntityTags(header: Headers[string]): void {
+  const text = Array.isArray(header) ? header.join(', ') : header
+  if (text === undefined || isEntityTags(text)) return
+  const message = `If-Match is * or ETags in double quotes, as replies have them ("abc"), not ${quote(text)}.`
+  throw new AshlarError('MalformedRequest', message)
+}
+
 /** What a read asks for, as a transaction holds it until its commit. */
 export function matchOf(headers: Headers): Condition | undefined {
+  requireEntityTags(headers['if-match'])
   return headers['if-match'] === undefined ? undefined : (current) => isMatch(headers, current)
 }
 
@@ -36,6 +47,7 @@ export function isEntityTags(text: string): boolean {
 
 /** Whether a read may be answered: If-Match on GET. */
 export function isMatch(headers: Headers, current: string): boolean {
+  requireEntityTags(headers['if-match'])
   const given = read(headers['if-match'])
   return given === undefined || isAny(given, current, strongly)
 }

@@ -78,7 +78,7 @@ function fromAjvErrors(errors: readonly AjvError[], body: unknown, schema: unkno
   const [error] = errors
   const pointer = at + (error?.instancePath ?? '')
   const where = pointer === '' ? 'The body' : pointer
-  if (body === undefined) return missingBody()
+  if (body === undefined) return missingBody((schema as { readonly required?: readonly string[] }).required)
   if (error?.keyword === 'additionalProperties') return fromUnknownFields(body, schema, at)
   const missing = error?.keyword === 'required' ? error.params?.missingProperty : undefined
   const message =

@@ -1,5 +1,5 @@
 /** The body of every error reply (contract 1.4.1). */
-import type { AshlarError, ErrorDetail } from '@ashlar/engine'
+import { type AshlarError, type ErrorDetail, listOfNames } from '@ashlar/engine'
 import { type ProblemType, problemEntry } from './server-errors.ts'
 
 /** `pointer`: a JSON pointer (RFC 6901) into the body that was sent. */
@@ -39,7 +39,8 @@ export function pointerTo(place: ErrorDetail['place']): string {
   return named.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
-/** Of an operation that takes a body. */
-export function missingBody(): Problem {
-  return makeProblem('MalformedRequest', 'The operation needs a body.')
+/** Of an operation that takes a body. `required`: its fields that cannot be left out. */
+export function missingBody(required: readonly string[] = []): Problem {
+  const fields = required.length === 0 ? '' : `, which has ${listOfNames(required)}`
+  return makeProblem('MalformedRequest', `The operation needs a body${fields}.`)
 }

@@ -21,14 +21,17 @@ export function readContentType(contentType: string, isText: boolean, isLines = 
   if (isLines && linesType.test(contentType.trim())) return 'ndjson'
   if (isText && textType.test(contentType.trim())) {
     if (utf8Name.test(charset.exec(contentType)?.[1] ?? 'utf-8')) return 'text'
-    throw unsupported('Text is in UTF-8', contentType)
+    throw unsupported('Text is in UTF-8', contentType, 'text/plain; charset=utf-8')
   }
   const other = isText ? ' or text/plain' : isLines ? ' or application/x-ndjson' : ''
   throw unsupported(`Bodies are application/json${other}`, contentType)
 }
 
-function unsupported(rule: string, contentType: string): ServerError {
-  return new ServerError('UnsupportedMediaType', `${rule}, not ${quote(contentType)}.`)
+function unsupported(rule: string, contentType: string, type = 'application/json'): ServerError {
+  return new ServerError(
+    'UnsupportedMediaType',
+    `${rule}, not ${quote(contentType)}: send the header Content-Type: ${type}.`,
+  )
 }
 
 const nameOf: Record<ReplyType, string> = {

@@ -23,7 +23,9 @@ export function parseText(text: string, mayHaveWide: boolean): unknown {
   try {
     return mayHaveWide && beyondDouble.test(text) ? parseExactly(text) : JSON.parse(text)
   } catch (error) {
-    throw malformed(`The body is not JSON: ${(error as Error).message.slice(0, 200)}.`)
+    const { message } = error as Error
+    const hint = message.startsWith('Bad control character') ? ' Within a string, a line break is written \\n.' : ''
+    throw malformed(`The body is not JSON: ${message.slice(0, 200)}.${hint}`)
   }
 }
 

@@ -8,7 +8,7 @@ import {
   type OperationRequest,
   type ReplyType,
 } from '../dispatch/operation.ts'
-import { quoteNames } from '../errors/quote-names.ts'
+import { quote, quoteNames } from '../errors/quote-names.ts'
 import { Type } from '../wire/json-schema.ts'
 import { archiveChunks } from './export/archive.ts'
 import { csvRows, csvWithHeader } from './export/csv.ts'
@@ -48,7 +48,10 @@ function askedIn(request: OperationRequest): Asked {
   }
   const format = formatOf(given)
   if (format === undefined)
-    throw new AshlarError('MalformedValue', 'The parameter format must be ndjson, csv or archive.')
+    throw new AshlarError(
+      'MalformedValue',
+      `The parameter format must be ndjson, csv or archive, not ${quote(texts.format ?? '')}.`,
+    )
   const { class: className, query, after, columns } = texts
   if (className !== undefined && query !== undefined) throw contradiction(['class', 'query'])
   if (after !== undefined && query !== undefined) throw contradiction(['after', 'query'])

@@ -33,7 +33,7 @@ function replyTo(request: FdRequest, body: Buffer): OperationReply | Promise<Ope
 function taggedReply(request: FdRequest, body: Buffer, etag: string): OperationReply {
   const { headers } = request
   if (headers['if-match'] !== undefined && !isMatch(headers, etag)) {
-    const message = `Object ${param(request, 'oid')} does not meet the condition: its ETag is ${etag}.`
+    const message = `Object ${param(request, 'oid')} does not meet the condition: its ETag is ${etag}. Read it again, then repeat the request.`
     throw new AshlarError('PreconditionFailed', message)
   }
   if (headers['if-none-match'] !== undefined && isNotModified(headers, etag)) return { status: 304, headers: { etag } }
@@ -119,7 +119,7 @@ export const objectOperations: readonly FdOperation[] = [
     reply: ObjectRepresentation,
     description: 'Returns an ETag. With If-None-Match: 304 if the object is unchanged.',
     otherReplies: { 304: { description: 'The object is unchanged' } },
-    errors: ['MalformedOid', 'ObjectNotFound', 'PreconditionFailed'],
+    errors: ['MalformedRequest', 'MalformedOid', 'ObjectNotFound', 'PreconditionFailed'],
     run(database, request) {
       const found = database.readObject(param(request, 'oid'), matchOf(request.headers))
       return found instanceof Promise ? found.then((body) => replyTo(request, body)) : replyTo(request, found)

@@ -47,6 +47,33 @@ describe('a message names what there is instead', () => {
     )
   })
 
+  rule('1.4.5', 'of a class that is not there, and of one that is new', async () => {
+    expect(expectProblem(await server.get('/v1/schema/Fleet.Vehicel'), 404, 'ClassNotFound')).toBe(
+      "There is no class 'Fleet.Vehicel'. Did you mean Fleet.Vehicle?",
+    )
+    const nameless = [{ className: 'New', attributes: [] }]
+    expect(expectProblem(await server.put('/v1/schema', nameless), 422, 'InvalidDefinition')).toBe(
+      'Class New is new: isReferenceable is needed, true or false (an embedded object).',
+    )
+  })
+
+  rule('1.4.5', 'of a body that is missing, of another type, or no JSON', async () => {
+    const send = (text: string, type: string) =>
+      server.send('POST', '/v1/object', { raw: text, headers: { 'content-type': type } })
+    expect(expectProblem(await server.send('POST', '/v1/object'), 400, 'MalformedRequest')).toBe(
+      'The operation needs a body, which has class.',
+    )
+    expect(expectProblem(await send('{}', 'application/x-www-form-urlencoded'), 415)).toMatch(
+      /^Bodies are application\/json.*, not 'application\/x-www-form-urlencoded': send the header Content-Type: application\/json\.$/,
+    )
+    expect(expectProblem(await send('{"class": "A\nB"}', 'application/json'), 400)).toMatch(
+      /^The body is not JSON: .* Within a string, a line break is written \\n\.$/,
+    )
+    expect(expectProblem(await server.get('/v1/export?format=json'), 400, 'MalformedValue')).toBe(
+      "The parameter format must be ndjson, csv or archive, not 'json'.",
+    )
+  })
+
   rule('1.4.5', 'of a method that the path has not, in a transaction too', async () => {
     const wanted = '/v1/object/3-3-1-1 does not have the method POST; it has GET, PUT and DELETE.'
     expect(expectProblem(await server.post('/v1/object/3-3-1-1', {}), 405)).toBe(wanted.replace('GET', 'GET, HEAD'))

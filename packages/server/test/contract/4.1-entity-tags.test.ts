@@ -67,8 +67,16 @@ rule('4.1.18', 'If-Match on PUT and DELETE', async () => {
     { 'if-none-match': '*' },
   ]) {
     const message = expectProblem(await send('PUT', oid, headers, body), 412, 'PreconditionFailed')
-    expect(message).toContain(etag)
+    expect(message).toContain(`its ETag is ${etag}. Read it again, then repeat the request.`)
     expectProblem(await send('DELETE', oid, headers), 412, 'PreconditionFailed')
+  }
+  const bare = { 'if-match': etag.replaceAll('"', '') }
+  for (const reply of [
+    await send('PUT', oid, bare, body),
+    await send('DELETE', oid, bare),
+    await send('GET', oid, bare),
+  ]) {
+    expect(expectProblem(reply, 400, 'MalformedRequest')).toContain('If-Match is * or ETags in double quotes')
   }
   expect(await fd.read(oid)).toMatchObject({ text: 'a' })
   expect((await send('PUT', oid, { 'if-match': etag }, body)).status).toBe(204)

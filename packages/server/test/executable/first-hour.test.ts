@@ -22,7 +22,10 @@ describe('ashlar init', () => {
       auth: false,
     })
     const text = readFileSync(file, 'utf8')
-    expect(text).toMatch(/\/\/ worker processes that share the port; [^\n]* \(default: 1\)\n {2}\/\/ "workers": …/)
+    expect(text).toMatch(/\/\/ worker processes that share the port; [^\n]* \(default: 1\)\n {2}\/\/ "workers": 1,/)
+    const examples = text.split('\n').flatMap((line) => /^ {2}\/\/ (".*),$/.exec(line)?.[1] ?? [])
+    expect(examples.length).toBeGreaterThan(20)
+    for (const example of examples) expect(() => JSON.parse(`{${example}}`), example).not.toThrow()
     expect(await run()).toMatchObject({
       code: 5,
       stderr: 'ashlar: ashlar.json already exists; --force overwrites it.\n',

@@ -105,6 +105,14 @@ rule('9.2.1', 'commands by a server tell who is refused, and secrets go to files
   await expect.poll(async () => (await asBob(['token', 'list', '--json'])).code, { timeout: 10_000 }).toBe(4)
   const wrong = await ashlar(['user', 'list', '--url', url, '--json'], { directory })
   expect(JSON.parse(wrong.stderr)).toMatchObject({ error: { exitCode: 4, type: 'Unauthenticated', status: 401 } })
+  const unknown = await ashlar(['user', 'list', '--url', url], { directory })
+  expect(unknown.stderr).toMatch(
+    /^ashlar: .*\. Authenticate by --token-file or ASHLAR_TOKEN, by --user with the password in ASHLAR_PASSWORD, or by a --profile\.\n$/,
+  )
+  expect(await there(['token', 'create', '--name', 'y'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('needs roles of its own: add --role reader, or another role, or --owner alice'),
+  })
   const away = await ashlar(['role', 'list', '--url', 'http://127.0.0.1:1'], { directory })
   expect(away).toMatchObject({ code: 6, stdout: '' })
   const both = await ashlar(['role', 'list', '--url', url, '--data', 'data'], { directory })

@@ -149,6 +149,7 @@ describe('a server that cannot start', () => {
   it.each([
     [['--port', '99999'], /99999/],
     [['--port', 'x'], /--port is a port/],
+    [['--workers', 'many'], /--workers is a number/],
     [['--prot', '1'], /Unknown option '--prot'/],
     [['--fd', 'a', '--fd', 'a'], /a is configured twice/],
     [['--default', 'zz'], /zz is not among default/],
@@ -159,14 +160,30 @@ describe('a server that cannot start', () => {
     [['--fd', 'a=other:x', '--port', '0'], /a \(other:x\) cannot be opened/],
     [['nonsense'], /There is no command nonsense/],
   ])(
-    'by %j says why in one line, and ends with 1, or 2 where the words are none of a command',
+    'by %j says why in one line, and ends with 1, or 2 where the words are wrong by themselves',
     async (words, message) => {
       const { code, stdout, stderr } = await start(words).ended
       expect(stderr).toMatch(message)
       expect(stderr).not.toMatch(/^ +at /m)
-      expect([code, stdout]).toEqual([/Unknown option|no command/.test(stderr) ? 2 : 1, ''])
+      expect([code, stdout]).toEqual([/Unknown option|no command|is a port|is a number/.test(stderr) ? 2 : 1, ''])
     },
   )
+
+  it('by options that npm has taken for itself says where to write them', async () => {
+    const environment = { npm_lifecycle_event: 'start', npm_config_port: '9000' }
+    const { code, stderr } = await start(['serve'], environment).ended
+    expect(stderr).toBe(
+      'ashlar: npm has taken --port for itself: write options of the server after --, as in npm start -- --port …\n',
+    )
+    expect(code).toBe(2)
+  })
+
+  it('for a configuration file that is not JSON names line and column', async () => {
+    const directory = temporaryDirectory()
+    writeFileSync(join(directory, 'a.json'), '{\n  // a comment\n  workers: 1\n}\n')
+    const { code, stderr } = await start(['--config', 'a.json'], {}, directory).ended
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^ashlar: [^\n]*a\.json is not JSON: line 3, column 3: /)])
+  })
 
   it('for a port in use names it', async () => {
     const first = start(['--port', '0'])

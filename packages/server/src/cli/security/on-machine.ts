@@ -149,12 +149,14 @@ class MachineSecurity implements SecurityWork {
         const found = await grantProblemsIn(store, role.grants)
         fds.push({ alias, grantProblems: async () => found })
       } catch (error) {
-        this.note(`The grants could not be checked against the federated database ${alias}: ${messageOf(error)}.`)
+        this.note(
+          `The grants could not be checked against the federated database ${alias}: ${messageOf(error)}. With --url, a server that has it open checks them.`,
+        )
       }
     }
     if (fds.length > 0) return { ...role, problems: await roleProblems(fds, role.grants) }
     this.note(
-      `What the grants name was not checked. A server tells it: GET /v1/security/role/${role.name}, and its log.`,
+      `What the grants name was not checked. Repeat the command with --url, and a server checks it; GET /v1/security/role/${role.name} tells it too.`,
     )
     return { ...role, problems: [] }
   }

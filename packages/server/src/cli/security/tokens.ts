@@ -15,6 +15,10 @@ export async function createToken(
   _words: readonly unknown[],
   { name, owner, role, expires }: TokenOptions,
 ): Promise<void> {
+  if (owner === undefined && role === undefined) {
+    const advice = 'add --role reader, or another role, or --owner alice, whose roles it then has.'
+    throw new CommandError(exitCodes.usage, `A token without an owner needs roles of its own: ${advice}`)
+  }
   const expiresAtMs = expires === undefined ? undefined : expiry(expires, Date.now())
   const created = await security.createToken({ name, owner, roles: role, expiresAtMs })
   for (const problem of created.problems) output.note(`ashlar: ${problem}`)
