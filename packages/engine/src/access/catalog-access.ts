@@ -1,15 +1,18 @@
 /** What one catalog is for callers with the same grants: its classes, its rules and its restricted form, each made when it is first needed. */
 import { accessSampleBytesMax } from '../limits.ts'
+import type { UserValue } from '../query/values/user.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Awaitable, Bytes, Entry } from '../store/store.ts'
 import { atOnce, inTurns } from '../store/time-slice.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber } from '../types/type-spec.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
 import type { Grant, RuledAction } from './access-policy.ts'
 import { ClassAccess, type ObjectsAllowed } from './class-access.ts'
 import type { KeptAccess, KeptAccesses } from './kept-accesses.ts'
 import { ObjectRules } from './object-rules.ts'
 import { RecordReferences } from './record-references.ts'
+import { RecordRules } from './record-rules.ts'
 import { restrictedCatalog } from './restricted-catalog.ts'
 
 /** What is seen of the objects of one shape. */
@@ -20,6 +23,9 @@ export interface ShapeAccess {
   /** Every one of them, as it is stored. */
   readonly isWhole: boolean
 }
+
+/** For callers without a `$$USER`. */
+const noUser = {}
 
 const sampleBytesMax = 4_096
 
@@ -65,6 +71,7 @@ export class CatalogAccess implements KeptAccess {
   private readonly byClass = new Map<ClassNumber, ShapeAccess>()
   private shown: Catalog | undefined
   private preparing: Promise<this> | undefined
+  private readonly rulesOf = new WeakMap<object, RecordRules>()
   private readonly samples = new Map<ClassNumber, Entry>()
   private sampleBytes = 0
   private readonly keeper: Keeper | undefined
@@ -143,6 +150,15 @@ export class CatalogAccess implements KeptAccess {
   objectsOf(number: ClassNumber, action: RuledAction): ObjectsAllowed {
     const cls = this.catalog.classByNumber(number)
     return cls === undefined ? 'none' : this.classes.objects(cls, action)
+  }
+
+  /** For one of the callers, as long as its policy is kept. */
+  recordRules(database: OpenDatabase, user: UserValue): RecordRules {
+    const kept = this.rulesOf.get(user ?? noUser)
+    if (kept !== undefined) return kept
+    const made = new RecordRules(this.catalog, this.rules, database, user)
+    this.rulesOf.set(user ?? noUser, made)
+    return made
   }
 
   /** For work that is done in vain on purpose, see `Visibility.pretend`. */

@@ -6,9 +6,11 @@ import { oidOfObjectKey } from '../records/object-key.ts'
 import { shapeNumberOf } from '../records/record-format.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot } from '../store/store.ts'
-import { inTurnsIfLong } from '../store/time-slice.ts'
+import { inTurns } from '../store/time-slice.ts'
+import type { Pieces } from '../types/logical-type.ts'
 import { noOid, type Oid, oidFromBytes, oidLength } from '../types/oid.ts'
 import type { CatalogAccess, ShapeAccess } from './catalog-access.ts'
+import type { RecordReferences } from './record-references.ts'
 import type { Candidates, Visibility } from './visibility.ts'
 import { isWholeRange } from './whole-ranges.ts'
 
@@ -259,9 +261,8 @@ function mayBeScreened({ from, to }: KeyRange): boolean {
 function isShownAtOnce(key: Bytes, value: Bytes, { access, visibility, withReferences }: Screen): boolean | undefined {
   if (key[0] !== keySpace.object) return undefined
   const { objects, references } = access.ofShape(shapeNumberOf(value))
-  if (objects === 'none') return false
   if (!references.areNone && withReferences !== true) return undefined
-  return objects === 'all' ? true : visibility.decideLent(objects, key, value)
+  return visibility.seesRecord(objects, key, value)
 }
 
 function viewScreened<T>(
@@ -271,20 +272,51 @@ function viewScreened<T>(
   use: (value: Bytes) => T,
 ): Awaitable<T | undefined> {
   const isObject = key[0] === keySpace.object
-  const seen = below.view(key, (value): { readonly used: T } | { readonly copy: Bytes } | undefined => {
-    const shape = isObject ? screen.access.ofShape(shapeNumberOf(value)) : undefined
-    if (shape?.isWhole === true) return { used: use(value) }
-    if (shape !== undefined) screen.access.keepSample(shape.classNumber, key, value)
+  const { access, visibility, withReferences } = screen
+  let isSeen: boolean | undefined
+  let references: RecordReferences | undefined
+  const seen = below.view(key, (value): { readonly used: T } | { readonly copy: Buffer } | undefined => {
+    if (!isObject) return { copy: Buffer.from(value) }
+    const shape = access.ofShape(shapeNumberOf(value))
+    if (shape.isWhole) return { used: use(value) }
+    access.keepSample(shape.classNumber, key, value)
+    isSeen = visibility.seesRecord(shape.objects, key, value)
+    if (isSeen === false) return undefined
+    if (isSeen === true && (shape.references.areNone || withReferences === true)) return { used: use(value) }
+    references = shape.references
     return { copy: Buffer.from(value) }
   })
   return mapAwaitable(seen, (found): Awaitable<T | undefined> => {
-    if (found === undefined) return isObject ? screen.visibility.pretend(oidOfObjectKey(key)) : undefined
+    if (isSeen === false) return visibility.pretendMissing(key)
+    if (found === undefined) return isObject ? visibility.pretend(oidOfObjectKey(key)) : undefined
     if ('used' in found) return found.used
+    if (isSeen === true && references !== undefined)
+      return mapAwaitable(shownRecord(found.copy, references, visibility), use)
     return mapAwaitable(screened([{ key, value: found.copy }], screen), ([value]) => {
       if (value !== undefined) return use(value)
-      return isObject ? screen.visibility.pretendMissing(key) : undefined
+      return isObject ? visibility.pretendMissing(key) : undefined
     })
   })
+}
+
+/** A record whose object is seen, with null where the caller does not see what is referred to; at once where that can be told at once. */
+function shownRecord(record: Bytes, references: RecordReferences, visibility: Visibility): Awaitable<Bytes> {
+  const targets: Candidates = new Map()
+  return mapAwaitable(inSlicesOf(references.targets(record, targets), visibility), () =>
+    mapAwaitable(visibility.refusedAmong(targets), (hidden) =>
+      hidden.size === 0
+        ? record
+        : inSlicesOf(
+            references.without(record, (oid) => !hidden.has(oid)),
+            visibility,
+          ),
+    ),
+  )
+}
+
+function inSlicesOf<T>(pieces: Pieces<T>, visibility: Visibility): Awaitable<T> {
+  const first = pieces.next()
+  return first.done === true ? first.value : inTurns(pieces, visibility.slice)
 }
 
 /** The entries' values as the caller sees them, undefined for those that it does not see. Without a promise where nothing has to be found out. */
@@ -350,8 +382,9 @@ async function withoutHiddenReferences(
 ): Promise<(Bytes | undefined)[]> {
   const targets: Candidates = new Map()
   for (const [i, value] of values.entries()) {
-    if (value === undefined) continue
-    const looked = inTurnsIfLong(shapes[i]?.references.targets(value, targets) ?? none(), visibility.slice)
+    const references = shapes[i]?.references
+    if (value === undefined || references === undefined) continue
+    const looked = inSlicesOf(references.targets(value, targets), visibility)
     if (looked instanceof Promise) await looked
   }
   const hidden = await visibility.refusedAmong(targets)
@@ -360,10 +393,8 @@ async function withoutHiddenReferences(
   for (const [i, value] of values.entries()) {
     const references = shapes[i]?.references
     if (value === undefined || references === undefined || references.areNone) continue
-    const changed = inTurnsIfLong(references.without(value, isVisible), visibility.slice)
+    const changed = inSlicesOf(references.without(value, isVisible), visibility)
     values[i] = changed instanceof Promise ? await changed : changed
   }
   return values
 }
-
-function* none(): Generator<undefined, void> {}

@@ -2,12 +2,10 @@
 import { RequestMemory } from '../budget/request-memory.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
-import { AshlarError } from '../errors.ts'
 import { accessDecisionsKept } from '../limits.ts'
-import { type EvaluationContext, needsFetch } from '../query/evaluate/evaluation-context.ts'
+import { needsFetch } from '../query/evaluate/evaluation-context.ts'
 import type { ObjectView } from '../query/evaluate/object-view.ts'
 import { evaluateRows } from '../query/execute/evaluate-rows.ts'
-import { type Inputs, newEvaluationContext } from '../query/execute/new-evaluation-context.ts'
 import { type ScriptContext, StatementContext } from '../query/execute/statement-context.ts'
 import { turnDue } from '../query/functions/work.ts'
 import { dialectDefault } from '../query/language/dialect.ts'
@@ -18,7 +16,6 @@ import { objectKey } from '../records/object-key.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Snapshot } from '../store/store.ts'
 import { openSliceOfWork } from '../store/time-slice.ts'
-import { ValueError } from '../types/logical-type.ts'
 import { containerNumberOf, type Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
@@ -26,6 +23,8 @@ import type { RuledAction } from './access-policy.ts'
 import type { CatalogAccess } from './catalog-access.ts'
 import type { ClassRule, ObjectsAllowed } from './class-access.ts'
 import type { CompiledRule } from './object-rules.ts'
+import type { RecordRules } from './record-rules.ts'
+import { evaluated, type RuleInUse, ruleInUse } from './rule-in-use.ts'
 
 /** Who asks, and when that ends. */
 export interface Asking {
@@ -47,37 +46,10 @@ const decisionsBetweenLooks = 31
 /** Before what rules have read is let go of where it is much, less one. */
 const decisionsBetweenChecks = 255
 
-/** Of a class. */
-interface RulesInUse {
-  readonly rules: readonly RuleInUse[]
-  readonly areOfRecord: boolean
-}
-
-interface RuleInUse {
-  readonly rule: CompiledRule
-  readonly context: StatementContext
-  readonly evaluation: EvaluationContext
-}
-
 const noHidden: ReadonlySet<Oid> = new Set()
-const noCandidates: Candidates = new Map()
 /** Space, database and container of a record's key. */
 const containerPrefixBytes = 5
-const copied = (value: Bytes): Bytes => Buffer.from(value)
-const noInputs: Inputs = { variables: new Map(), nested: [] }
-
-/** Throws `needsFetch` and `turnDue`. */
-function evaluated({ rule, evaluation }: RuleInUse, view: ObjectView): boolean {
-  evaluation.slots[rule.slot] = view
-  try {
-    return rule.evaluate(evaluation) === true
-  } catch (error) {
-    // What cannot be worked out does not hold, and what it was about is not told.
-    if (error instanceof ValueError || (error instanceof AshlarError && error.type === 'QueryError')) return false
-    throw error
-  }
-}
-
+const copied = (value: Bytes): Buffer => Buffer.from(value)
 export class Visibility {
   private readonly snapshot: Snapshot
   private readonly access: CatalogAccess
@@ -86,18 +58,19 @@ export class Visibility {
   private decided = new Map<Oid, boolean>()
   private readonly containers = new Map<number, ObjectsAllowed>()
   private readonly rules = new Map<CompiledRule, RuleInUse>()
-  /** Undefined where it is that of the request. */
-  private readonly ownMemory: RequestMemory | undefined
+  private readonly asking: Asking
   private readonly action: RuledAction
-  private readonly clock: WorkClock
-  private readonly script: ScriptContext
+  /** Undefined where it is that of the request, or nothing had to be counted yet. */
+  private ownMemory: RequestMemory | undefined
+  private ownScript: ScriptContext | undefined
   private reading: StatementContext | undefined
   private working = 0
   private deciding: Promise<void> | undefined
   private decisionsUnderWay = 0
   /** Made at once. */
   private decisions = 0
-  private readonly compiled = new Map<readonly ClassRule[], RulesInUse>()
+  private readonly compiled = new Map<readonly ClassRule[], readonly RuleInUse[]>()
+  private ownRecordRules: RecordRules | undefined
 
   /** `snapshot`: unrestricted. `action`: by whose rules it is decided. */
   constructor(
@@ -111,20 +84,30 @@ export class Visibility {
     this.snapshot = snapshot
     this.access = access
     this.database = database
-    const { limits, memory, store } = database
-    const held = asking.memory ?? new RequestMemory(memory, limits)
-    this.ownMemory = held === asking.memory ? undefined : held
-    this.clock = new WorkClock(limits.statementMsMax)
-    this.clock.stop()
-    this.script = {
+    this.asking = asking
+  }
+
+  /** Made when it is first needed: most reads by OID are decided by their records, where these lie. */
+  private get script(): ScriptContext {
+    this.ownScript ??= this.newScript()
+    return this.ownScript
+  }
+
+  private newScript(): ScriptContext {
+    const { asking, database } = this
+    const { limits, store } = database
+    if (asking.memory === undefined) this.ownMemory = new RequestMemory(database.memory, limits)
+    const clock = new WorkClock(limits.statementMsMax)
+    if (this.working === 0) clock.stop()
+    return {
       text: '',
       dialect: dialectDefault,
       limits,
       capabilities: store.capabilities,
       signal: asking.signal,
-      slice: this.clock.stoppedBetween(openSliceOfWork()),
-      clock: this.clock,
-      memory: held,
+      slice: clock.stoppedBetween(openSliceOfWork()),
+      clock,
+      memory: asking.memory ?? (this.ownMemory as RequestMemory),
       written: newQueryCounts(),
       totals: newQueryCounts(),
       now: ticksNow(),
@@ -134,11 +117,11 @@ export class Visibility {
 
   /** The time between the two counts as work. */
   begin(): void {
-    if (this.working++ === 0) this.clock.goOn()
+    if (this.working++ === 0) this.ownScript?.clock.goOn()
   }
 
   end(): void {
-    if (--this.working === 0) this.clock.stop()
+    if (--this.working === 0) this.ownScript?.clock.stop()
   }
 
   /** Between two parts of what may be long. Throws LimitExceeded and the reason of the caller's signal. */
@@ -148,6 +131,7 @@ export class Visibility {
 
   /** Those to which its action is not allowed, as to see them; there may be none of that name at all. */
   refusedAmong(candidates: Candidates): Awaitable<ReadonlySet<Oid>> {
+    this.asking.signal?.throwIfAborted()
     const open: Candidate[] = []
     const hidden = new Set<Oid>()
     let decided = 0
@@ -155,7 +139,7 @@ export class Visibility {
     for (const candidate of candidates) {
       let known = this.known(candidate[0])
       if (known === undefined && mayDecide) {
-        if ((decided++ & decisionsBetweenLooks) === 0) mayDecide = !this.isTurnDue()
+        if ((++decided & decisionsBetweenLooks) === 0) mayDecide = !this.isTurnDue()
         if (mayDecide) known = this.decideNow(candidate)
       }
       if (known === undefined) open.push(candidate)
@@ -181,38 +165,35 @@ export class Visibility {
       return undefined
     }
     if (typeof rules === 'string') return rules === 'all'
-    const compiled = this.compiledOf(rules)
-    const seen = record === undefined ? this.readAndDecide(oid, compiled) : this.decideBy(oid, record, compiled)
+    const seen = record === undefined ? this.readAndDecide(oid, rules) : this.decideBy(oid, record, rules)
     if (seen !== undefined) this.keepDecision(oid, seen)
     return seen
   }
 
   /** Missing objects are not seen. */
-  private readAndDecide(oid: Oid, compiled: RulesInUse): boolean | undefined {
-    if (this.reader.isRemote) return undefined
-    if (!compiled.areOfRecord) {
-      const found = this.snapshot.view(objectKey(oid), copied) as Buffer | undefined
-      return found === undefined ? false : this.decideBy(oid, found, compiled)
-    }
+  private readAndDecide(oid: Oid, rules: readonly ClassRule[]): boolean | undefined {
+    if (!this.database.store.capabilities.hasSynchronousReads) return undefined
+    const key = objectKey(oid)
     let seen: boolean | undefined = false
-    this.snapshot.view(objectKey(oid), (lent) => {
-      seen = this.decideBy(oid, lent, compiled)
+    const read = this.snapshot.view(key, (lent): Buffer | undefined => {
+      seen = this.seesRecord(rules, key, lent)
+      return seen === undefined ? copied(lent) : undefined
     })
-    return seen
+    return read === undefined ? seen : this.decideBy(oid, read as Buffer, rules)
   }
 
-  private decideBy(oid: Oid, record: Bytes, compiled: RulesInUse): boolean | undefined {
-    return this.holdsNow(compiled, this.reader.reader.view(oid, undefined, record))
+  private decideBy(oid: Oid, record: Bytes, rules: readonly ClassRule[]): boolean | undefined {
+    return this.holdsNow(this.compiledOf(rules), this.reader.reader.view(oid, undefined, record))
   }
 
-  /** The same of one that is lent with its key, for rules that need nothing else; it is not kept. */
-  decideLent(rules: readonly ClassRule[], key: Bytes, record: Bytes): boolean | undefined {
-    if (this.decisionsUnderWay > 0) return undefined
-    const compiled = this.compiledOf(rules)
-    return compiled.areOfRecord ? this.holdsNow(compiled, this.reader.reader.view(undefined, key, record)) : undefined
+  /** Whether the object of a record that is lent is seen, where that alone tells; nothing of it is kept. */
+  seesRecord(objects: ObjectsAllowed, key: Bytes, record: Bytes): boolean | undefined {
+    if (typeof objects === 'string') return objects === 'all'
+    this.ownRecordRules ??= this.access.recordRules(this.database, this.asking.user)
+    return this.ownRecordRules.hold(objects, key, record)
   }
 
-  private holdsNow({ rules }: RulesInUse, view: ObjectView): boolean | undefined {
+  private holdsNow(rules: readonly RuleInUse[], view: ObjectView): boolean | undefined {
     if ((++this.decisions & decisionsBetweenChecks) === 0) for (const { context } of rules) context.check()
     for (const used of rules) {
       try {
@@ -227,11 +208,11 @@ export class Visibility {
     return false
   }
 
-  private compiledOf(rules: readonly ClassRule[]): RulesInUse {
+  private compiledOf(rules: readonly ClassRule[]): readonly RuleInUse[] {
     let compiled = this.compiled.get(rules)
     if (compiled === undefined) {
       const own = rules.map((rule) => this.access.rules.compile(rule)).filter((rule) => rule !== undefined)
-      compiled = { rules: own.map((rule) => this.inUse(rule)), areOfRecord: own.every((rule) => rule.isOfRecord) }
+      compiled = own.map((rule) => this.inUse(rule))
       this.compiled.set(rules, compiled)
     }
     return compiled
@@ -250,14 +231,19 @@ export class Visibility {
     return mapAwaitable(this.classIn(oid), (number) => {
       const sample = number === undefined ? undefined : this.access.sampleOf(number)
       if (number === undefined || sample === undefined) return undefined
-      return mapAwaitable(this.snapshot.view(sample.key, copied), () => {
-        const asked =
-          typeof this.access.ofClass(number)?.objects === 'string' ? noCandidates : new Map([[oid, sample.value]])
-        return mapAwaitable(this.refusedAmong(asked), () => {
-          this.decided.delete(oid)
-          return undefined
-        })
+      const objects = this.access.ofClass(number)?.objects ?? 'none'
+      let isDecided = false
+      const seen = this.snapshot.view(sample.key, () => {
+        isDecided = this.seesRecord(objects, sample.key, sample.value) !== undefined
       })
+      return mapAwaitable(seen, () => (isDecided ? undefined : this.decideInVain(oid, sample.value)))
+    })
+  }
+
+  private decideInVain(oid: Oid, record: Bytes): Awaitable<undefined> {
+    return mapAwaitable(this.refusedAmong(new Map([[oid, record]])), () => {
+      this.decided.delete(oid)
+      return undefined
     })
   }
 
@@ -408,9 +394,7 @@ export class Visibility {
   private inUse(rule: CompiledRule): RuleInUse {
     let used = this.rules.get(rule)
     if (used === undefined) {
-      const { text, slots, constants } = rule
-      const context = this.newContext(text)
-      used = { rule, context, evaluation: newEvaluationContext(slots, constants, noInputs, context) }
+      used = ruleInUse(rule, this.newContext(rule.text))
       this.rules.set(rule, used)
     } else used.context.check()
     return used

@@ -1,7 +1,9 @@
 /** Rules that the record of an object decides are asked where it lies: nobody waits for a promise, and nothing of hidden objects is copied. */
 import { expect, it, vi } from 'vitest'
 import type { Grant } from '../../src/access/access-policy.ts'
+import { ObjectRules } from '../../src/access/object-rules.ts'
 import { Visibility } from '../../src/access/visibility.ts'
+import type { Database } from '../../src/database.ts'
 import { classOf, index, toOne, withFd } from '../engine/open-fd.ts'
 import { rowTexts } from '../row-texts.ts'
 
@@ -62,4 +64,53 @@ it('objects that are found by an index are asked for at once, and what others de
     expect(papers.map((row) => JSON.parse(row).n).sort()).toEqual([0, 2, 4, 6, 8])
     const [limited] = await rowTexts(await half.query({ text: 'FROM Paper SKIP 3 TAKE 1 RETURN n' }))
     expect(JSON.parse(limited ?? '')).toEqual({ n: 6 })
+  }))
+
+it('a read by OID is decided where the record lies, with what was made for the caller before', () =>
+  withFd([classOf('Doc', { owner: 'string', n: 'integer' })], async (fd, store) => {
+    const made = ['u1', 'u2'].map((owner, n) => ({ class: 'Doc', attributes: { owner, n } }))
+    const [first = '', second = ''] = await fd.createObjects(made)
+    const grants = [allows('Doc', 'owner = $$USER.name AND n < 10')]
+    const [one, other] = [
+      fd.as({ user: { ...user, name: 'u1' }, grants }),
+      fd.as({ user: { ...user, name: 'u2' }, grants }),
+    ]
+    const isSeen = async (database: Database, oid: string): Promise<boolean> => {
+      try {
+        await database.readObject(oid)
+        return true
+      } catch (error) {
+        expect(error).toMatchObject({ type: 'ObjectNotFound' })
+        return false
+      }
+    }
+    const seen = async (): Promise<boolean[]> => {
+      const all: boolean[] = []
+      for (const oid of [first, second]) for (const database of [one, other]) all.push(await isSeen(database, oid))
+      return all
+    }
+    expect(await seen()).toEqual([true, false, false, true])
+    const asked = vi.spyOn(Visibility.prototype, 'refusedAmong')
+    const bound = vi.spyOn(ObjectRules.prototype, 'compile')
+    expect(await seen()).toEqual([true, false, false, true])
+    expect(await isSeen(one, `${first.slice(0, first.lastIndexOf('-'))}-999`)).toBe(false)
+    const calls = asked.mock.calls.length + bound.mock.calls.length
+    asked.mockRestore()
+    bound.mockRestore()
+    expect(calls).toBe(0)
+    if (store.capabilities.hasSynchronousReads) expect(Buffer.isBuffer(one.readObject(first))).toBe(true)
+    // What was made before says nothing of what has changed since.
+    await fd.updateObject(first, { owner: 'u2' })
+    expect(await seen()).toEqual([false, true, false, true])
+    await fd.alterClass('Doc', { attributesToRename: [{ originalName: 'owner', newName: 'author' }] })
+    expect(await seen()).toEqual([false, false, false, false])
+  }))
+
+it('a rule that depends on the time is asked anew for each read', () =>
+  withFd([classOf('Doc', { until: 'datetime' })], async (fd) => {
+    const [oid = ''] = await fd.createObjects([{ class: 'Doc', attributes: { until: '2100-01-01T00:00:00Z' } }])
+    const reader = fd.as({ user, grants: [allows('Doc', 'until > NOW()')] })
+    expect(String(await reader.readObject(oid))).toContain('2100')
+    await fd.updateObject(oid, { until: '2000-01-01T00:00:00Z' })
+    await expect((async () => reader.readObject(oid))()).rejects.toMatchObject({ type: 'ObjectNotFound' })
   }))

@@ -1,0 +1,32 @@
+/** A compiled object rule with what it is evaluated with. */
+import { AshlarError } from '../errors.ts'
+import type { EvaluationContext } from '../query/evaluate/evaluation-context.ts'
+import type { ObjectView } from '../query/evaluate/object-view.ts'
+import { type Inputs, newEvaluationContext } from '../query/execute/new-evaluation-context.ts'
+import type { StatementContext } from '../query/execute/statement-context.ts'
+import { ValueError } from '../types/logical-type.ts'
+import type { CompiledRule } from './object-rules.ts'
+
+export interface RuleInUse {
+  readonly rule: CompiledRule
+  readonly context: StatementContext
+  readonly evaluation: EvaluationContext
+}
+
+const noInputs: Inputs = { variables: new Map(), nested: [] }
+
+export function ruleInUse(rule: CompiledRule, context: StatementContext): RuleInUse {
+  return { rule, context, evaluation: newEvaluationContext(rule.slots, rule.constants, noInputs, context) }
+}
+
+/** Throws `needsFetch` and `turnDue`. */
+export function evaluated({ rule, evaluation }: RuleInUse, view: ObjectView): boolean {
+  evaluation.slots[rule.slot] = view
+  try {
+    return rule.evaluate(evaluation) === true
+  } catch (error) {
+    // What cannot be worked out does not hold, and what it was about is not told.
+    if (error instanceof ValueError || (error instanceof AshlarError && error.type === 'QueryError')) return false
+    throw error
+  }
+}
