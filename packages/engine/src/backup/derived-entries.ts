@@ -14,7 +14,7 @@ import { shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { sortInPieces } from '../store/sort-in-pieces.ts'
-import type { Bytes, Change, KeyRange, Snapshot, Store } from '../store/store.ts'
+import type { Bytes, KeyRange, Put, Snapshot, Store } from '../store/store.ts'
 import { inTurns, openTimeSlice } from '../store/time-slice.ts'
 import { oidBytes } from '../types/oid.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
@@ -134,8 +134,6 @@ interface IndexRun {
   /** From where to go on; undefined at the end. */
   readonly next: Buffer | undefined
 }
-
-type Put = Extract<Change, { readonly kind: 'put' }>
 
 /** Of the first objects of the range, as many as may be held. */
 async function indexEntries(

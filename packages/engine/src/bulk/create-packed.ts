@@ -6,7 +6,7 @@ import { keySpace } from '../bytes/key-space.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { type IndexKeyFormat, writeIndexKey, writtenIndexKey } from '../indexes/index-key.ts'
 import { indexFormatsOf } from '../indexes/maintain.ts'
-import { keyBytesMax, recordBytesMax } from '../limits.ts'
+import { keyBytesMax } from '../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { objectKeyBytes, objectKeyHeaderBytes } from '../records/object-key.ts'
 import { isReadAtOnce } from '../records/read-change.ts'
@@ -32,6 +32,10 @@ const bytesBetweenLooks = 262_144
 const packedObjectsMin = 50
 /** Where others want the same keys, what is packed is unpacked in one piece. */
 const packedObjectsMax = 10_000
+/** What costs time in a longer record is its bytes, not that there is a row. */
+const packedRecordBytesMax = 4_096
+/** A buffer that grows is copied in one piece. */
+const packedBytesMax = 16_777_216
 
 /** As a request has it. */
 interface Creation {
@@ -49,7 +53,7 @@ export async function createPacked(
   const isFitting = creations.length >= packedObjectsMin && creations.length <= packedObjectsMax
   const isPlain = guard === undefined && recorder === undefined
   if (!isFitting || !isPlain || transaction.isRetry || transaction.hasChanges) return undefined
-  const packing = new PackedCreations(unit, creations.length)
+  const packing = new PackedCreations(unit)
   const oids = (await packing.createAll(creations, between)) ? await packing.finish() : undefined
   if (oids === undefined) packing.giveUp()
   return oids
@@ -83,7 +87,6 @@ const noPositions: undefined[] = []
 
 class PackedCreations {
   private readonly unit: UnitOfWork
-  private readonly expected: number
   private readonly commitId: Buffer
   private readonly oids: Oid[] = []
   /** By the name that creations have. */
@@ -104,10 +107,8 @@ class PackedCreations {
   /** The end of `objectKey`. */
   private readonly oid = this.objectKey.subarray(objectKeyHeaderBytes)
 
-  /** `expected`: so many objects. */
-  constructor(unit: UnitOfWork, expected: number) {
+  constructor(unit: UnitOfWork) {
     this.unit = unit
-    this.expected = expected
     this.commitId = unit.session.nextCommitId()
     this.objectKey[0] = keySpace.object
   }
@@ -187,7 +188,7 @@ class PackedCreations {
   giveUp(): void {
     const { transaction } = this.unit
     transaction.memory?.chargeChange(-this.chargedBytes)
-    transaction.restartAllocations()
+    transaction.restartStep()
   }
 
   private newClass(name: string): ClassRows | undefined {
@@ -216,9 +217,7 @@ class PackedCreations {
   private rowsOfIndex({ index }: IndexKeyFormat): Pick<IndexRows, 'unique' | 'others'> {
     let rows = this.indexes.get(index)
     if (rows === undefined) {
-      const { expected } = this
-      const [unique, others] = index.isUnique ? [expected, 1] : [1, expected]
-      rows = { unique: new RowPacker(true, unique, oidLength), others: new RowPacker(false, others, oidLength) }
+      rows = { unique: new RowPacker(true, oidLength), others: new RowPacker(false, oidLength) }
       this.packers.push(rows.unique, rows.others)
       this.indexes.set(index, rows)
     }
@@ -273,7 +272,7 @@ class PackedCreations {
     return cls
   }
 
-  /** False where a limit is exceeded. */
+  /** False where it is too much to be packed. */
   private isAdded(rows: ClassRows, oid: Oid): boolean {
     const { format, values, indexes } = rows
     const { objectKey, oid: oidBytes, commitId } = this
@@ -282,7 +281,7 @@ class PackedCreations {
     objects.addKey(objectKey, objectKeyBytes, undefined)
     writeRecord(format, commitId, { values, positions: noPositions }, objects.beginValue())
     const recordBytes = objects.endValue()
-    if (recordBytes > recordBytesMax) return false
+    if (recordBytes > packedRecordBytesMax || this.chargedBytes > packedBytesMax) return false
     let bytes = changeBytes + objectKeyBytes + recordBytes
     for (let i = 0; i < indexes.length; i++) {
       const { format: keyFormat, unique, others } = indexes[i] as IndexRows
@@ -308,7 +307,7 @@ class PackedCreations {
     if (rows.objects !== undefined && rows.container === container) return rows.objects
     let packer = this.objects.get(container)
     if (packer === undefined) {
-      packer = new RowPacker(false, this.expected, recordRoomBytes)
+      packer = new RowPacker(false, recordRoomBytes)
       this.packers.push(packer)
       this.objects.set(container, packer)
     }

@@ -1,6 +1,6 @@
 /** Rows of a commit that lie one behind the other in two buffers: very many of them cost an object and two views each otherwise. */
 import type { Sequence } from './sequence.ts'
-import type { Change, Precondition } from './store.ts'
+import type { Bytes, Change, Precondition, Put } from './store.ts'
 
 /** Of what each key and value begins with: its length, big-endian. */
 export const packedLengthBytes = 4
@@ -59,6 +59,35 @@ export class PackedPreconditions implements Sequence<Precondition> {
     for (const rows of this.all) for (const key of packedKeys(rows)) yield { kind: 'absent', key }
     return undefined
   }
+}
+
+/** Of few, whose keys ascend; written whatever is there. */
+export function packedPuts(puts: readonly Put[]): PackedRows {
+  const keys = puts.map(({ key }) => key)
+  const values = puts.map(({ value }) => value)
+  return {
+    count: puts.length,
+    keys: packedAll(keys),
+    values: packedAll(values),
+    keyBytesMost: longest(keys),
+    valueBytesMost: longest(values),
+    areNew: false,
+  }
+}
+
+function packedAll(all: readonly Bytes[]): Buffer {
+  const packed = Buffer.allocUnsafe(all.reduce((sum, { length }) => sum + packedLengthBytes + length, 0))
+  let at = 0
+  for (const one of all) {
+    at = packed.writeUInt32BE(one.length, at)
+    packed.set(one, at)
+    at += one.length
+  }
+  return packed
+}
+
+function longest(all: readonly Bytes[]): number {
+  return all.reduce((most, { length }) => Math.max(most, length), 0)
 }
 
 export function* packedKeys({ keys }: PackedRows): Generator<Buffer, undefined, undefined> {

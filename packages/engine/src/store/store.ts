@@ -102,6 +102,7 @@ export interface Snapshot {
 export type Change =
   | { readonly kind: 'put'; readonly key: Bytes; readonly value: Bytes }
   | { readonly kind: 'delete'; readonly key: Bytes }
+export type Put = Extract<Change, { kind: 'put' }>
 
 /** A condition on the store as it is just before the commit, the commit's own changes not included. */
 export type Precondition =

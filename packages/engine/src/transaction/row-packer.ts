@@ -6,6 +6,8 @@ import { sortInPieces } from '../store/sort-in-pieces.ts'
 
 /** Room for most keys, with their lengths. */
 const keyRoomBytes = 32
+/** Room for so many rows to begin with: of hundreds of classes and indexes, most have few in one commit. */
+const firstRows = 64
 
 export class RowPacker {
   private readonly areNew: boolean
@@ -19,11 +21,11 @@ export class RowPacker {
   private valueBytesMost = 0
   private valueAt = 0
 
-  /** `areNew`: the keys are required to be absent. `rows`: about so many are to come, with values of so many bytes. */
-  constructor(areNew: boolean, rows: number, valueBytes: number) {
+  /** `areNew`: the keys are required to be absent. `valueBytes`: what most values have. */
+  constructor(areNew: boolean, valueBytes: number) {
     this.areNew = areNew
-    this.keys = new ByteWriter(rows * keyRoomBytes)
-    this.values = new ByteWriter(rows * (packedLengthBytes + valueBytes))
+    this.keys = new ByteWriter(firstRows * keyRoomBytes)
+    this.values = new ByteWriter(firstRows * (packedLengthBytes + valueBytes))
   }
 
   /** The first bytes of `key`, and then those of `suffix`. A value is to follow. */

@@ -145,6 +145,11 @@ export class Transaction {
     return new Transaction(this.snapshot, true, this.allocations, this.size, this.memory, this.signal)
   }
 
+  /** What the step under way has allocated is taken over by what is allocated next: it was of no use. */
+  restartStep(): void {
+    this.allocations.restartStep()
+  }
+
   /** After a rehearsal, before anything is allocated here. */
   restartAllocations(): void {
     this.allocations.restart()
@@ -315,6 +320,7 @@ export class Transaction {
    * are very many, others have turns in between.
    */
   async readAndRequireRange(range: KeyRange, rangeLockKey: Bytes): Promise<readonly Entry[]> {
+    this.unpack()
     const stored = await readWholeRange(this.snapshot, range)
     this.requireRange(
       range,
@@ -336,6 +342,7 @@ export class Transaction {
     use: (key: Bytes, value: Bytes) => T,
   ): AsyncGenerator<readonly T[]> {
     const holds: Buffer[] = []
+    this.unpack()
     await this.sortMany()
     this.sortSome(this.unsorted.length)
     const own = this.sorted
@@ -501,6 +508,11 @@ export class AllocationLog {
 
   beginStep(number: number): void {
     this.step = number
+  }
+
+  /** The same for the step under way alone. */
+  restartStep(): void {
+    for (const [name, scope] of this.scopes ?? []) if (name.startsWith(`${this.step} `)) scope.position = 0
   }
 
   /** `number`: of the scope, within the step. */

@@ -87,7 +87,23 @@ it('are in the change log as those one by one are', async () => {
   await fd.close()
 })
 
-it('few objects, and those of classes with links, go the usual way', async () => {
+it('an array of a transaction that goes the usual way after all has the OIDs of its rehearsal, and uses no others', async () => {
+  await withFd([classOf('A', { n: 'integer' })], async (fd) => {
+    // The class is named only by the last object, which ends the packing.
+    const given = Array.from({ length: 60 }, (_, i) => ({ class: 'A', attributes: { [i === 59 ? 'A::n' : 'n']: i } }))
+    const seen: (readonly string[])[] = []
+    await fd.transaction(async (step) => {
+      seen.push(await step(1).createObjects(given), await step(2).createObjects(given))
+    }, true)
+    expect(seen).toHaveLength(4)
+    expect(seen.slice(2)).toEqual(seen.slice(0, 2))
+    const next = await fd.createObject('A', {})
+    const slots = [...seen.slice(2).flat(), next].map((oid) => Number(oid.split('-').at(-1)))
+    expect(slots).toEqual(slots.map((_, i) => (slots[0] as number) + i))
+  })
+})
+
+it('few objects, long ones, and those of classes with links, go the usual way', async () => {
   const store = await openStoreOfRun()
   const ways: boolean[] = []
   const watched: Store = {
@@ -98,14 +114,18 @@ it('few objects, and those of classes with links, go the usual way', async () =>
     },
   }
   const fd = await FederatedDatabase.open({ alias: 'test', store: watched })
-  await fd.defineClasses([...classes, classOf('Part', { parts: toMany('Part', 'parts') })], 'create')
+  await fd.defineClasses(
+    [...classes, classOf('Note', { text: 'string' }), classOf('Part', { parts: toMany('Part', 'parts') })],
+    'create',
+  )
   const makers = await makersOf(fd)
   const create = (all: Creation[]): Promise<unknown> => fd.createObjects(all)
   ways.length = 0
   await create(creations(20, makers))
   await create(Array.from({ length: 200 }, (_, i) => ({ class: 'Thing', attributes: { name: `many ${i}` } })))
   await create(Array.from({ length: 60 }, () => ({ class: 'Part', attributes: {} })))
-  expect(ways).toEqual([false, true, false])
+  await create(Array.from({ length: 60 }, (_, i) => ({ class: 'Note', attributes: { text: `${i}`.repeat(5_000) } })))
+  expect(ways).toEqual([false, true, false, false])
   await fd.close()
 })
 

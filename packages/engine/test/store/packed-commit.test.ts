@@ -3,13 +3,14 @@ import { expect, it } from 'vitest'
 import { catalogVersionKey } from '../../src/bytes/key-space.ts'
 import { keyPlacement } from '../../src/storage/key-placement.ts'
 import { openStore } from '../../src/storage/open-store.ts'
+import { scanAppended } from '../../src/store/append-blocks.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { PackedChanges, PackedPreconditions, type PackedRows } from '../../src/store/packed-rows.ts'
 import { packedCommit } from '../../src/store/postgres/packed-commit.ts'
 import type { Commit, Precondition, Store } from '../../src/store/store.ts'
 import { atOnce } from '../../src/store/time-slice.ts'
 import { RowPacker } from '../../src/transaction/row-packer.ts'
-import { bytes, commitOf, entriesIn, present, put, revision, text } from './bytes.ts'
+import { bytes, commitOf, entriesIn, present, put, revision, text, withSnapshot } from './bytes.ts'
 import { freshAddress } from './postgres-stores.ts'
 import { temporaryLmdb } from './temporary-stores.ts'
 
@@ -18,7 +19,7 @@ const index = '\x05\x00\x00\x00\x01'
 const version: Precondition = { kind: 'revision', key: catalogVersionKey, prefix: bytes('7;') }
 
 function rowsOf(keys: readonly string[], areNew: boolean): PackedRows | undefined {
-  const packer = new RowPacker(areNew, 1, 1)
+  const packer = new RowPacker(areNew, 1)
   for (const key of keys) {
     packer.addKey(bytes(`${key}…`), key.length, bytes('!'))
     packer.addValue(bytes(`value of ${key}`))
@@ -86,4 +87,23 @@ it('are sent as they lie only where nothing else is required than a version, and
   const absent: Precondition = { kind: 'absent', key: bytes('elsewhere') }
   expect(packedCommit(packed(all, [version, absent]), keyPlacement)).toBeUndefined()
   expect(packedCommit(commitOf([put('key', 'value')]), keyPlacement)).toBeUndefined()
+})
+
+it.each(stores)('what they append is appended with them, and they are sent as they lie, on %s', async (_name, open) => {
+  const prefix = bytes('\x07\x00\x00\x00\x00\x01')
+  const all = [rowsOf(numbered(object, 300), false) as PackedRows, rowsOf(numbered(index, 300), true) as PackedRows]
+  const commit: Commit = { ...packed(all), append: { prefix, values: ['a', 'bc', ''].map(bytes) } }
+  expect(packedCommit(commit, keyPlacement)?.hasUnnumbered).toBe(true)
+  const store = await open()
+  expect(await store.commit(commit)).toEqual({ isCommitted: true })
+  const appended: string[] = []
+  await withSnapshot(store, async (snapshot) => {
+    for await (const batch of scanAppended(snapshot, prefix, 1, Number.MAX_SAFE_INTEGER))
+      appended.push(...batch.map(({ value }) => text(value)))
+  })
+  expect(appended).toEqual(['a', 'bc', ''])
+  // Refused whole.
+  expect(await store.commit(commit)).toMatchObject({ isCommitted: false })
+  expect((await entriesIn(store)).length).toBeGreaterThanOrEqual(600)
+  await store.close()
 })

@@ -6,7 +6,7 @@
 import { assert } from '../../errors.ts'
 import type { KeyPlacement } from '../key-placement.ts'
 import { sortInPieces } from '../sort-in-pieces.ts'
-import type { Bytes, Change, Commit, CommitOutcome, Precondition } from '../store.ts'
+import type { Bytes, Commit, CommitOutcome, Precondition, Put } from '../store.ts'
 import {
   bufferOf,
   byteaArray,
@@ -22,7 +22,6 @@ import { preconditionKind, procedureFlags } from './commit-parameters.ts'
 import { rowArrays } from './row-arrays.ts'
 import { isUnnumbered } from './unnumbered.ts'
 
-type Put = Extract<Change, { kind: 'put' }>
 export type Revision = Extract<Precondition, { kind: 'revision' }>
 
 /** From so many on it is worth a group of its own. */

@@ -47,7 +47,7 @@ export class GroupCommits {
 
   /** Throws StoreUnavailable, OutcomeUnknown. */
   async commit(commit: Commit): Promise<CommitOutcome> {
-    const prepared = inTurnsIfLong(prepare(withUnnumbered(commit), this.strategy))
+    const prepared = inTurnsIfLong(prepare(commit, this.strategy))
     return this.sent(prepared instanceof Promise ? await prepared : prepared)
   }
 
@@ -130,8 +130,9 @@ function* prepare(
 ): Generator<undefined, CommitLocks | CommitCall, undefined> {
   const packed = hasBulkCommits ? packedCommit(commit, keys) : undefined
   if (packed !== undefined) return new PackedCall(packed)
-  const bulk = hasBulkCommits ? yield* bulkCommit(commit, keys) : undefined
+  const unnumbered = withUnnumbered(commit)
+  const bulk = hasBulkCommits ? yield* bulkCommit(unnumbered, keys) : undefined
   if (bulk !== undefined) return new BulkCall(bulk)
-  const locks = yield* commitLocks(commit, keys)
+  const locks = yield* commitLocks(unnumbered, keys)
   return locks.locks.size > groupedKeysMax ? yield* CommitGroup.ofOne(locks, keys) : locks
 }

@@ -1,11 +1,19 @@
 /** Encodes a commit of packed rows as the parameters of one call of the commit function: rows are copied as they lie, not one by one. */
 import { unreachable } from '../../errors.ts'
 import type { KeyPlacement } from '../key-placement.ts'
-import { PackedChanges, PackedPreconditions, type PackedRows, packedAt, packedKeys } from '../packed-rows.ts'
+import {
+  PackedChanges,
+  PackedPreconditions,
+  type PackedRows,
+  packedAt,
+  packedKeys,
+  packedPuts,
+} from '../packed-rows.ts'
 import type { Bytes, Commit, CommitOutcome, Precondition } from '../store.ts'
 import { begunArray, setInt32 } from './binary-array.ts'
 import { noNumbers, parametersBeside, type RequiredBeside, type Revision } from './bulk-commit.ts'
 import { addPrecondition, isSame, type KeyLock, type RequiredKey } from './commit-locks.ts'
+import { unnumberedPuts } from './unnumbered.ts'
 
 interface PlacedRows {
   readonly placement: number
@@ -16,10 +24,12 @@ export interface PackedCommit extends RequiredBeside {
   /** In the order in which rows are locked. */
   readonly added: readonly PlacedRows[]
   readonly blind: readonly PlacedRows[]
+  /** Some of `blind` wait for their numbers. */
+  readonly hasUnnumbered: boolean
 }
 
 /** Undefined where it is not of that kind: its rows are not packed, or it requires more than a version and keys that are there. */
-export function packedCommit({ changes, preconditions }: Commit, keys: KeyPlacement): PackedCommit | undefined {
+export function packedCommit({ changes, preconditions, append }: Commit, keys: KeyPlacement): PackedCommit | undefined {
   if (!(changes instanceof PackedChanges) || !(preconditions instanceof PackedPreconditions)) return undefined
   const locks = new Map<string, KeyLock>()
   const expected: RequiredKey[] = []
@@ -31,9 +41,11 @@ export function packedCommit({ changes, preconditions }: Commit, keys: KeyPlacem
     } else expected.push({ precondition, lock: addPrecondition(locks, precondition, keys) })
   }
   const all = changes.all.map((rows) => ({ rows, placement: keys.placementOf(packedAt(rows.keys, 0)) }))
+  const hasUnnumbered = append !== undefined && append.values.length > 0
+  if (hasUnnumbered) all.push({ rows: packedPuts(unnumberedPuts(append)), placement: keys.appendPlacement })
   all.sort((one, other) => one.placement - other.placement)
   const [added, blind] = [all.filter(({ rows }) => rows.areNew), all.filter(({ rows }) => !rows.areNew)]
-  return { locks, version, expected, added, blind }
+  return { locks, version, expected, added, blind, hasUnnumbered }
 }
 
 /** What is sent for one of them, as `BulkCall` is for other large ones. */
@@ -50,8 +62,8 @@ export class PackedCall {
 
   /** In the order of the function's parameters after slot and number. In pieces, between which others may have their turn; of few and short rows there is one. */
   *toParameters(): Generator<undefined, unknown[], undefined> {
-    const { added, blind } = this.packed
-    const { locks, expected } = yield* parametersBeside(this.packed, blind.length > 0, false)
+    const { added, blind, hasUnnumbered } = this.packed
+    const { locks, expected } = yield* parametersBeside(this.packed, blind.length > 0, hasUnnumbered)
     const [addedRows, blindRows] = [yield* arraysOf(added), yield* arraysOf(blind)]
     return [...locks, ...addedRows, noNumbers, ...blindRows, noNumbers, ...expected]
   }

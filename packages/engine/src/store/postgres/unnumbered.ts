@@ -1,7 +1,7 @@
 /** What a commit appends, as puts of keys whose numbers the commit function replaces. */
 import { appendedKeyBytes, appendNumberBytes, appendPrefixBytes, writeSuffix } from '../append.ts'
 import type { Sequence } from '../sequence.ts'
-import type { Append, Bytes, Change, Commit } from '../store.ts'
+import type { Append, Bytes, Commit, Put } from '../store.ts'
 
 /** Numbers of keys that wait for their own; commits of one call must not have the same. */
 let given = 0
@@ -13,7 +13,8 @@ export function withUnnumbered(commit: Commit): Commit {
   return { ...commit, changes: joined(changes, unnumberedPuts(append)) }
 }
 
-function unnumberedPuts({ prefix, values }: Append): Change[] {
+/** In the order of their keys. */
+export function unnumberedPuts({ prefix, values }: Append): Put[] {
   given = (given + 1) % 2 ** 32
   return values.map((value, part) => {
     const key = Buffer.alloc(appendedKeyBytes)
