@@ -279,3 +279,5 @@ export const accessKeptBytesMax = 64 * 2 ** 20
 export const accessSampleBytesMax = 2 ** 20
 /** Objects of which a snapshot keeps whether its caller sees them. */
 export const accessDecisionsKept = 50_000
+/** Of a record that is large: it is read and written out alone, or beside few others. */
+export const largeRecordBytes = 524_288

@@ -22,6 +22,7 @@ const ways = {
   entryCount: 'leftOut',
   sharedRead: 'passedOn',
   sharedObjects: 'leftOut',
+  bytesLeftOut: 'passedOn',
   view: 'screened',
   read: 'screened',
   scan: 'screened',
@@ -79,6 +80,10 @@ export class RestrictedSnapshot implements Snapshot, Screened {
 
   get sharedRead(): object | undefined {
     return this.below.sharedRead
+  }
+
+  bytesLeftOut(key: Bytes): Promise<number | undefined> | undefined {
+    return this.below.bytesLeftOut?.(key)
   }
 
   view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined> {

@@ -2,13 +2,12 @@
  * Reads of large objects: to check and copy a record of some megabytes takes milliseconds, and as many requests as arrive together would be one
  * long piece of work, and hold as many copies. So one is read at a time, after what has just arrived; from a store that is elsewhere, a few.
  */
+import { largeRecordBytes } from '../limits.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Awaitable, Bytes } from '../store/store.ts'
 import { laterTurn } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 
-/** Bytes of a record that is large. */
-const largeBytes = 524_288
 const knownMax = 4_096
 /** After which the room for copies is let go of. */
 const roomKeptMs = 5_000
@@ -23,7 +22,7 @@ export function isKnownToBeLarge(catalog: Catalog, oid: Oid): boolean {
 
 /** To be called with each long record that is read: whether it is large. */
 export function noteLongRecord(catalog: Catalog, oid: Oid, bytes: number): boolean {
-  if (bytes < largeBytes) return false
+  if (bytes < largeRecordBytes) return false
   let ofCatalog = known.get(catalog)
   if (ofCatalog === undefined) {
     ofCatalog = new Set()

@@ -42,9 +42,14 @@ export interface MemorySource {
 
 /** The representation in UTF-8. Throws ObjectNotFound, and LimitExceeded and ServerBusy for an object of very many links. */
 export function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: MemorySource): Awaitable<Buffer> {
-  return isKnownToBeLarge(catalog, oid)
-    ? readLarge(snapshot, catalog, oid, source)
-    : readAtOnce(snapshot, catalog, oid, source)
+  if (isKnownToBeLarge(catalog, oid)) return readLarge(snapshot, catalog, oid, source)
+  const bytes = snapshot.bytesLeftOut?.(objectKey(oid))
+  if (bytes === undefined) return readAtOnce(snapshot, catalog, oid, source)
+  // Nobody has read it yet: however many different ones are asked for together, few are held.
+  return bytes.then((known) => {
+    const isLarge = known !== undefined && noteLongRecord(catalog, oid, known)
+    return isLarge ? readLarge(snapshot, catalog, oid, source) : readAtOnce(snapshot, catalog, oid, source)
+  })
 }
 
 function readLarge(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: MemorySource): Promise<Buffer> {

@@ -71,6 +71,8 @@ export interface Snapshot {
   readonly sharedObjects?: object | undefined
   /** Lends the value to `use`, synchronously: the next read may overwrite the bytes. */
   view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined>
+  /** Of a value that was not read early with others (`SnapshotOptions.prefetchKeys`) because it is large: the least that it has. */
+  bytesLeftOut?(key: Bytes): Promise<number | undefined> | undefined
   /** Reads keys and (short) ranges in one trip. */
   read(keys: readonly Bytes[], ranges?: readonly RangeRead[]): Awaitable<ReadAnswer>
   /** Lends each entry to `use` and yields the results in batches; for ranges of any size. */

@@ -297,6 +297,35 @@ describe('postgres: a snapshot with first keys', () => {
   })
 })
 
+it('postgres: of first keys, large values are left until they are viewed, however many keys there are', async () => {
+  const store = await temporaryPostgres.open()
+  const large = 'x'.repeat(600_000)
+  const keys = Array.from({ length: 10 }, (_, i) => `k${i}`)
+  await commitChanges(store, put('a', '1'), put('large', large), ...keys.map((key) => put(key, key)))
+  for (const others of [[], keys]) {
+    const snapshot = await store.snapshot({ prefetchKeys: ['a', 'large', 'none', ...others].map(bytes) })
+    const leftOut = (key: string) => snapshot.bytesLeftOut?.(bytes(key))
+    expect(await leftOut('large')).toBeGreaterThan(500_000)
+    expect([await leftOut('a'), await leftOut('none'), await leftOut('of another')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
+    expect(await valueAt(snapshot, 'a')).toBe('1')
+    expect(await valueAt(snapshot, 'large')).toBe(large)
+    const { values } = await snapshot.read(['a', 'large', ...others].map(bytes))
+    expect(values.map((value) => value && text(value))).toEqual(['1', large, ...others])
+    snapshot.release()
+  }
+  // It is of the moment of the others, or they say that this has passed.
+  const moved = await store.snapshot({ prefetchKeys: [bytes('a'), bytes('large')] })
+  expect(await valueAt(moved, 'a')).toBe('1')
+  await commitChanges(store, put('a', '2'), put('large', `${large}y`))
+  await expect(valueAt(moved, 'large')).rejects.toThrow(SnapshotInvalidated)
+  moved.release()
+  await store.close()
+})
+
 /** The key and the OID of an object in a container; an entry of an index with a key of one character. */
 const oid = (container: number, nth: number) =>
   `\x00\x07${String.fromCharCode(container >> 8, container & 255)}\x00\x01\x00${String.fromCharCode(nth)}`

@@ -1,9 +1,10 @@
 /** Reads of large objects of a store that is elsewhere: however many come together, a few hold their records and texts at a time. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { ReadBatch } from '../../src/store/postgres/read-batch.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Bytes, Store } from '../../src/store/store.ts'
 import { classOf } from '../engine/open-fd.ts'
 import { sometimesLater } from '../store/wrappers/sometimes-later.ts'
 
@@ -47,6 +48,53 @@ it('objects that are known to be large are read a few at a time, and others besi
   counts.most = 0
   await Promise.all(Array.from({ length: 40 }, () => read(small)))
   expect(counts.most).toBeGreaterThan(4)
+  await fd.close()
+})
+
+/** As PostgreSQL does: what is large is not read early. `counts`: of large values that were on their way together. */
+function leavingOut(store: Store): { readonly store: Store; readonly counts: { underWay: number; most: number } } {
+  const counts = { underWay: 0, most: 0 }
+  return {
+    counts,
+    store: {
+      ...store,
+      capabilities: { ...store.capabilities, hasSynchronousReads: false },
+      async snapshot(options) {
+        const snapshot = await store.snapshot(options)
+        const bytesOf = (key: Bytes): number => (snapshot.view(key, ({ length }) => length) as number | undefined) ?? 0
+        const isLarge = (key: Bytes): boolean => bytesOf(key) > 2 ** 19
+        return {
+          view: async (key, use) => {
+            if (!isLarge(key)) return snapshot.view(key, use)
+            counts.most = Math.max(counts.most, ++counts.underWay)
+            await nextTurn()
+            counts.underWay--
+            return snapshot.view(key, use)
+          },
+          bytesLeftOut: async (key) => (isLarge(key) ? 2 ** 19 : undefined),
+          read: (keys, ranges) => snapshot.read(keys, ranges),
+          scan: (range, use, scanOptions) => snapshot.scan(range, use, scanOptions),
+          release: () => snapshot.release(),
+        }
+      },
+    },
+  }
+}
+
+it('different large objects of which nobody has read one are read a few at a time, too', async () => {
+  const { store, counts } = leavingOut(await openMemoryStore())
+  const fd = await FederatedDatabase.open({ alias: 'test', store })
+  await fd.defineClasses([classOf('Long', { text: 'string' })], 'create')
+  const texts = Array.from({ length: 20 }, (_, i) => String.fromCharCode(97 + i).repeat(2 ** 20))
+  const oids: string[] = []
+  for (const text of texts) oids.push(...(await fd.createObjects([{ class: 'Long', attributes: { text } }])))
+  counts.most = 0
+  const read = await Promise.all(
+    oids.map(async (oid) => (JSON.parse(String(await fd.readObject(oid))) as { text: unknown }).text),
+  )
+  expect(read).toEqual(texts)
+  expect(counts.most).toBeGreaterThan(0)
+  expect(counts.most).toBeLessThanOrEqual(4)
   await fd.close()
 })
 

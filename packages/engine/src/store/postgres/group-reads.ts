@@ -19,7 +19,7 @@ const statementsAtOnce = 2
 export interface KeyReads {
   /**
    * In the order of the keys, as of a point in time that is not before the call: one for all keys, or where the table is distributed one
-   * for each placement. Others may have the same bytes: nobody writes to them. Throws StoreUnavailable.
+   * for each placement; `leftOut` in the place of large values. Others may have the same bytes: nobody writes to them. Throws StoreUnavailable.
    */
   read(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]>
 }
@@ -29,7 +29,10 @@ interface KeysStatement {
   values(keys: readonly Bytes[], rows: readonly (readonly unknown[])[]): (Bytes | undefined)[]
 }
 
-const anyPlacement: KeysStatement = { query: readKeys, values: (keys, rows) => valuesFrom(keys.length, rows) }
+const anyPlacement: KeysStatement = {
+  query: (tables, keys) => readKeys(tables, keys, true),
+  values: (keys, rows) => valuesFrom(keys.length, rows),
+}
 
 export class GroupReads implements KeyReads {
   private readonly connections: Connections
@@ -119,7 +122,7 @@ export class PlacedReads implements KeyReads {
   private of(placement: number): GroupReads {
     let reads = this.placements.get(placement)
     if (reads === undefined) {
-      const query = (tables: Tables, keys: readonly Bytes[]) => readKeysOfPlacement(tables, placement, keys)
+      const query = (tables: Tables, keys: readonly Bytes[]) => readKeysOfPlacement(tables, placement, keys, true)
       reads = new GroupReads(this.connections, this.tables, { query, values: valuesOfPlacement })
       this.placements.set(placement, reads)
     }

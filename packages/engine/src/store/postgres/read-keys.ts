@@ -1,6 +1,7 @@
 /**
  * Statements that read keys: of any placements, or of a single one, which a database with several nodes answers best.
  */
+import { largeRecordBytes } from '../../limits.ts'
 import type { KeyPlacement } from '../key-placement.ts'
 import type { Bytes } from '../store.ts'
 import { byteaArray, int4Array } from './binary-array.ts'
@@ -9,19 +10,31 @@ import { type Tables, tableOf } from './tables.ts'
 
 const keysWrittenOutMax = 8
 
-/** Gives rows of position, from 1, and value. */
-export function readKeys({ schema, keys: { placementOf } }: Tables, keys: readonly Bytes[]): PreparedStatement {
+/** In the place of a value that is too large to be read with others. */
+export const leftOut: Bytes = Buffer.alloc(0)
+
+/** The value, or null where it is large: as many as are read together may be. */
+const valueUnlessLarge = `CASE WHEN octet_length(value) < ${largeRecordBytes} THEN value END`
+
+/** Gives rows of position, from 1, and value. `isEarly`: null in the place of large values. */
+export function readKeys(
+  { schema, keys: { placementOf } }: Tables,
+  keys: readonly Bytes[],
+  isEarly = false,
+): PreparedStatement {
+  const value = isEarly ? valueUnlessLarge : 'value'
+  const name = isEarly ? 'early keys' : 'keys'
   // Written out, few keys cost half of what a join with their list costs.
   if (keys.length > keysWrittenOutMax) {
-    const text = `SELECT w.i, kv.value FROM unnest($1::int4[], $2::bytea[]) WITH ORDINALITY AS w(p, k, i)
+    const text = `SELECT w.i, ${value} FROM unnest($1::int4[], $2::bytea[]) WITH ORDINALITY AS w(p, k, i)
         JOIN ${schema}.kv ON kv.placement = w.p AND kv.key = w.k`
-    return preparedStatement('keys', text, [int4Array(keys.map(placementOf)), byteaArray(keys)])
+    return preparedStatement(name, text, [int4Array(keys.map(placementOf)), byteaArray(keys)])
   }
   const selects = keys.map((_, i) => {
-    return `SELECT ${i + 1}, value FROM ${schema}.kv WHERE placement = $${2 * i + 1} AND key = $${2 * i + 2}`
+    return `SELECT ${i + 1}, ${value} FROM ${schema}.kv WHERE placement = $${2 * i + 1} AND key = $${2 * i + 2}`
   })
   const values = keys.flatMap((key) => [placementOf(key), key])
-  return preparedStatement(`keys ${keys.length}`, selects.join(' UNION ALL '), values)
+  return preparedStatement(`${name} ${keys.length}`, selects.join(' UNION ALL '), values)
 }
 
 /** Where keys of one placement are among others. */
@@ -46,13 +59,18 @@ export function byPlacement({ placementOf }: KeyPlacement, keys: readonly Bytes[
 }
 
 /** Reads keys that have one placement, each asked for once. Gives rows of key and value: Citus plans that with least effort. */
-export function readKeysOfPlacement(tables: Tables, placement: number, keys: readonly Bytes[]): PreparedStatement {
+export function readKeysOfPlacement(
+  tables: Tables,
+  placement: number,
+  keys: readonly Bytes[],
+  isEarly = false,
+): PreparedStatement {
   const [only] = keys
   const isOne = keys.length === 1 && only !== undefined
   const table = tableOf(tables, placement)
   return preparedStatement(
-    `${isOne ? 'key' : 'keys'} in ${table}`,
-    `SELECT key, value FROM ${table} WHERE placement = $1 AND key = ${isOne ? '$2' : 'ANY ($2)'}`,
+    `${isEarly ? 'early ' : ''}${isOne ? 'key' : 'keys'} in ${table}`,
+    `SELECT key, ${isEarly ? valueUnlessLarge : 'value'} FROM ${table} WHERE placement = $1 AND key = ${isOne ? '$2' : 'ANY ($2)'}`,
     [placement, isOne ? only : byteaArray(keys)],
   )
 }
@@ -63,13 +81,15 @@ export function valuesOfPlacement(
   rows: readonly (readonly unknown[])[],
 ): (Bytes | undefined)[] {
   const found = new Map<string, Bytes>()
-  for (const [key, value] of rows as readonly (readonly [Buffer, Buffer])[]) found.set(key.toString('latin1'), value)
+  for (const [key, value] of rows as readonly (readonly [Buffer, Buffer | null])[])
+    found.set(key.toString('latin1'), value ?? leftOut)
   return keys.map((key) => found.get(Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')))
 }
 
 /** In the order of the keys, from the rows of the first statement. */
 export function valuesFrom(count: number, rows: readonly (readonly unknown[])[]): (Bytes | undefined)[] {
   const values: (Bytes | undefined)[] = new Array(count).fill(undefined)
-  for (const [position, value] of rows as readonly (readonly [number, Buffer])[]) values[position - 1] = value
+  for (const [position, value] of rows as readonly (readonly [number, Buffer | null])[])
+    values[position - 1] = value ?? leftOut
   return values
 }

@@ -3,7 +3,7 @@
  * with the first read.
  */
 import { type AshlarError, assert } from '../../errors.ts'
-import { scanBatchBytes } from '../../limits.ts'
+import { largeRecordBytes, scanBatchBytes } from '../../limits.ts'
 import type { KeyPlacement, Segment } from '../key-placement.ts'
 import { SnapshotInvalidated } from '../snapshot-invalidated.ts'
 import type {
@@ -21,6 +21,7 @@ import type {
 import { Attempts } from './attempts.ts'
 import { failureOf, toStoreError } from './failures.ts'
 import type { KeyReads } from './group-reads.ts'
+import { leftOut } from './read-keys.ts'
 import { type GroupNamingReads, namingPage } from './read-naming.ts'
 import type { Page } from './read-pages.ts'
 import type { PageRows, ReadTransaction, ReadTransactions } from './read-transaction.ts'
@@ -106,16 +107,21 @@ export class PostgresSnapshot implements Snapshot {
   private async viewLater<T>(key: Bytes, use: (value: Bytes) => T): Promise<T | undefined> {
     if (this.isPrefetched(key)) {
       const value = await this.prefetchedValue(key)
-      return value === undefined ? undefined : use(value)
+      if (value !== leftOut) return value === undefined ? undefined : use(value)
     }
     const [value] = await this.readKeys([key])
     return value === undefined ? undefined : use(value)
   }
 
+  bytesLeftOut(key: Bytes): Promise<number | undefined> | undefined {
+    if (!this.isPrefetched(key)) return undefined
+    return this.prefetchedValue(key).then((value) => (value === leftOut ? largeRecordBytes : undefined))
+  }
+
   async read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): Promise<ReadAnswer> {
     if (ranges.length === 0 && keys.every((key) => this.isPrefetched(key))) {
       const values = await Promise.all(keys.map((key) => this.prefetchedValue(key)))
-      return { values: values.map((value) => value && Buffer.from(value)), ranges: [] }
+      if (!values.includes(leftOut)) return { values: values.map((value) => value && Buffer.from(value)), ranges: [] }
     }
     const [values, entries] = await Promise.all([
       keys.length === 0 ? [] : this.readKeys(keys),
@@ -256,8 +262,11 @@ export class PostgresSnapshot implements Snapshot {
   /** The transaction shows the point in time of what was read before it only if that is still the same. */
   private async checkEarly(transaction: ReadTransaction): Promise<void> {
     if (this.prefetch === undefined || this.isPrefetchValidated) return
-    const keys = this.expected === undefined ? (this.options.prefetchKeys ?? []) : [this.expected.key]
-    const [values] = await Promise.all([transaction.read(keys), this.prefetch])
+    await this.prefetch
+    const early = this.expected === undefined ? (this.options.prefetchKeys ?? []) : [this.expected.key]
+    // What was left out has not been seen.
+    const keys = early.filter((key) => this.prefetched.get(textOf(key)) !== leftOut)
+    const values = keys.length === 0 ? [] : await transaction.read(keys)
     const isSame = (value: Bytes | undefined, i: number): boolean =>
       isEqual(value, this.prefetched.get(textOf(keys[i] as Bytes)))
     if (!values.every(isSame)) throw new SnapshotInvalidated()
