@@ -203,6 +203,7 @@ const matchRanks: Ranks = {
   'narrowed-edges.ts': 2,
   'linked-objects.ts': 2,
   'neighbours.ts': 3,
+  'oid-set.ts': 2,
   'path-modes.ts': 2,
   'predicates.ts': 2,
   'source-rows.ts': 2,

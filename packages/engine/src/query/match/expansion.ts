@@ -222,6 +222,18 @@ export function arrive(
   return [{ slots, visited, edges: next.edges.with(patternNumber, ofPattern) }]
 }
 
+/** The row with the end of a path whose edges nobody asks for; undefined where it may not end there. */
+export function arriveWithoutEdges(
+  { to, toPosition, patterns, patternNumber, edgeNumber }: Expansion,
+  row: MatchRow,
+  view: ObjectView,
+): MatchRow | undefined {
+  const next = withVertex(patterns, row, toPosition, to.slot, view)
+  if (next === undefined) return undefined
+  const ofPattern = (next.edges[patternNumber] as readonly (readonly Edge[] | undefined)[]).with(edgeNumber, [])
+  return { ...next, edges: next.edges.with(patternNumber, ofPattern) }
+}
+
 /** The edges with the classes of both their ends. */
 function named({ from }: Expansion, row: MatchRow, walk: readonly Taken[]): Edge[] {
   let nearClass = (row.slots[from.slot] as ObjectView).format?.cls.name ?? ''

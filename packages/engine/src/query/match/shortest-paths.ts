@@ -7,11 +7,20 @@ import type { BoundPattern } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { BreadthFirst, type Reached } from './breadth-first.ts'
 import { isSplit } from './edge-ends.ts'
-import { arrive, type EdgeStep, type Expansion, expansionOf, mayBeEnd, stepsOf } from './expansion.ts'
+import {
+  arrive,
+  arriveWithoutEdges,
+  type EdgeStep,
+  type Expansion,
+  expansionOf,
+  mayBeEnd,
+  stepsOf,
+} from './expansion.ts'
 import type { MatchFlow, MatchOperator } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
 import { type PredicatePlan, qualified } from './predicates.ts'
 import type { Reach } from './reach.ts'
+import { isOfReached, ReachableObjects } from './reachable-objects.ts'
 import { boundDetails, isBounded, Reaches } from './reaches.ts'
 import { isFromBothEnds, ShortestBetween } from './shortest-between.ts'
 import { walksTo } from './walks-to.ts'
@@ -48,6 +57,10 @@ export function shortestPaths(step: EdgeStep): MatchOperator {
 
 async function* found(expansion: Expansion, input: MatchBatches, flow: MatchFlow): AsyncGenerator<readonly MatchRow[]> {
   const { predicates, operator } = expansion
+  if (isOfReached(expansion)) {
+    yield* reached(expansion, input, flow)
+    return
+  }
   const between = isFromBothEnds(expansion) ? new ShortestBetween(expansion, flow) : undefined
   const reaches = between === undefined && isBounded(expansion) ? new Reaches(expansion, flow) : undefined
   try {
@@ -62,6 +75,29 @@ async function* found(expansion: Expansion, input: MatchBatches, flow: MatchFlow
     }
   } finally {
     await reaches?.close()
+  }
+}
+
+async function* reached(
+  expansion: Expansion,
+  input: MatchBatches,
+  flow: MatchFlow,
+): AsyncGenerator<readonly MatchRow[]> {
+  const { predicates, operator, from } = expansion
+  for await (const batch of input) {
+    for (const row of batch) {
+      const search = new ReachableObjects(expansion)
+      try {
+        for await (const views of search.from(row.slots[from.slot] as ObjectView)) {
+          const rows = views.flatMap((view) => arriveWithoutEdges(expansion, row, view) ?? [])
+          const kept = await qualified(predicates, rows, flow)
+          operator.returned += kept.length
+          if (kept.length > 0) yield kept
+        }
+      } finally {
+        search.release()
+      }
+    }
   }
 }
 
