@@ -225,6 +225,7 @@ const matchRanks: Ranks = {
   'expansion.ts': 7,
   [each]: 8,
   'expand.ts': 9,
+  'prefetch-edges.ts': 8,
   'shortest-between.ts': 9,
   'shortest-paths.ts': 10,
   'search-order.ts': 11,

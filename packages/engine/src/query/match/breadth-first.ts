@@ -60,6 +60,13 @@ export interface Level {
 /** Edges at an object of that length. */
 export type Follow = (view: ObjectView, length: number) => Awaitable<readonly Step[]>
 
+/** Reads together what edges at objects of that length are found by. */
+export type Prefetch = (views: readonly ObjectView[], length: number) => Promise<void>
+
+function viewsOf(reached: readonly Reached[]): ObjectView[] {
+  return reached.flatMap(({ view }) => view ?? [])
+}
+
 const reachedBytes = 200
 const looksBetweenTurns = 4_096
 /** Objects that are read at once. */
@@ -90,12 +97,15 @@ export class BreadthFirst {
   }
 
   /** What is met for the first time one edge further on; it is not read yet. */
-  async next(follow: Follow): Promise<Level> {
+  async next(follow: Follow, prefetch?: Prefetch): Promise<Level> {
     const length = ++this.length
     const reached: Reached[] = []
     let returned: Reached | undefined
     let looked = 0
-    for (const before of this.level) {
+    for (const [i, before] of this.level.entries()) {
+      if (prefetch !== undefined && i % objectsAtOnce === 0) {
+        await prefetch(viewsOf(this.level.slice(i, i + objectsAtOnce)), length - 1)
+      }
       const found = follow(before.view as ObjectView, length - 1)
       for (const step of found instanceof Promise ? await found : found) {
         let at = this.known.get(step.neighbour)

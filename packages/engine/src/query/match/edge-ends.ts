@@ -8,7 +8,7 @@ import type { ObjectView } from '../evaluate/object-view.ts'
 import { isFollowedBack } from './linked-objects.ts'
 import type { MatchFlow } from './match-operator.ts'
 import { NarrowedEdges } from './narrowed-edges.ts'
-import { Neighbours, type Step, type StepPlace } from './neighbours.ts'
+import { type Direction, Neighbours, type Step, type StepPlace } from './neighbours.ts'
 import type { VertexPlan } from './vertices.ts'
 
 /** What tells which edges are followed. */
@@ -19,9 +19,6 @@ export interface EdgeEnds {
   readonly isRightward: boolean
 }
 
-export type Direction = 'forward' | 'backward' | 'either'
-
-/** As seen from the vertex that has an object. */
 export function directionOf({ edge, isRightward }: EdgeEnds): Direction {
   if (edge.direction === 'either') return 'either'
   return (edge.direction === 'forward') === isRightward ? 'forward' : 'backward'

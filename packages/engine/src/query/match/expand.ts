@@ -7,6 +7,7 @@ import type { MatchBatches, MatchRow } from './match-row.ts'
 import type { Step } from './neighbours.ts'
 import { edgeKey, repeatsVertices } from './path-modes.ts'
 import { qualified } from './predicates.ts'
+import { prefetchedRows } from './prefetch-edges.ts'
 import type { Reach } from './reach.ts'
 import { boundDetails, isBounded, Reaches } from './reaches.ts'
 
@@ -29,12 +30,24 @@ async function* walked(
   const reaches = isBounded(expansion) ? new Reaches(expansion, flow) : undefined
   try {
     for await (const batch of input) {
-      for (const row of batch) {
-        for await (const found of walksFrom(expansion, row, await reaches?.of(row))) {
-          const kept = await qualified(predicates, found, flow)
-          operator.returned += kept.length
-          if (kept.length > 0) yield kept
+      for await (const rows of reaches === undefined ? prefetchedRows(expansion, batch) : [batch]) {
+        // Where each read is a trip, whoever follows the next edges reads those of many rows together.
+        let together: MatchRow[] = []
+        for (const row of rows) {
+          for await (const found of walksFrom(expansion, row, await reaches?.of(row))) {
+            const kept = await qualified(predicates, found, flow)
+            operator.returned += kept.length
+            if (!flow.context.isRemote) {
+              if (kept.length > 0) yield kept
+              continue
+            }
+            together.push(...kept)
+            if (together.length < batchRows) continue
+            yield together
+            together = []
+          }
         }
+        if (together.length > 0) yield together
       }
     }
   } finally {

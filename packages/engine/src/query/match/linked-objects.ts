@@ -68,6 +68,17 @@ export class LinkedObjects {
     return mapAwaitable(read, ([held]) => targetsIn(held, spec))
   }
 
+  /** Asks for the list of references by which edges are found, where the object has one; throws `needsFetch` until it is read. */
+  askTargets(view: ObjectView, { linkStorage, index }: AttributeFormat): void {
+    if (linkStorage !== undefined) this.context.reader.linkEntries(view, index)
+  }
+
+  /** The same for those who refer to the object, where its inverse attribute tells. */
+  askOwners(view: ObjectView, { inverse }: ReferenceAttribute): void {
+    const partner = inverse === null ? undefined : view.format?.attribute(inverse)
+    if (partner !== undefined) this.askTargets(view, partner)
+  }
+
   private boundOf(view: ObjectView, format: AttributeFormat): BoundAttribute {
     let bound = this.links.get(format)
     if (bound === undefined) {

@@ -7,6 +7,7 @@ import { noOid, type Oid } from '../../types/oid.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
 import { entriesOf } from '../access/index-scan.ts'
 import { type EdgeObjects, endsAtEdgeObject, headClass, type ReferenceAttribute } from '../bind/reference-attributes.ts'
+import { needsFetch } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -14,6 +15,9 @@ import { explainNode } from '../explain/explain-node.ts'
 import type { Edge } from '../values/edge.ts'
 import { LinkedObjects } from './linked-objects.ts'
 import { type NarrowedEdge, type NarrowedEdges, narrowedText } from './narrowed-edges.ts'
+
+/** As seen from the vertex that has an object. */
+export type Direction = 'forward' | 'backward' | 'either'
 
 export interface Step {
   /** May be made each time that it is asked for. */
@@ -84,6 +88,20 @@ function addTargets(
   for (const neighbour of targets) steps.push(new ForwardStep(view, format, neighbour, place))
 }
 
+/** Throws `needsFetch` after all have been asked, where one of them has to be. */
+function allAsked(asks: Iterable<() => void>): void {
+  let isMissing = false
+  for (const ask of asks) {
+    try {
+      ask()
+    } catch (error) {
+      if (error !== needsFetch) throw error
+      isMissing = true
+    }
+  }
+  if (isMissing) throw needsFetch
+}
+
 function edgeDataOf({ oid, format }: EdgeObjectView): EdgeData {
   return { edgeData: oid, edgeDataClass: format.cls.name }
 }
@@ -119,6 +137,39 @@ export class Neighbours {
   /** How edges were followed back, for EXPLAIN. */
   get ways(): ReadonlySet<string> {
     return this.linked.ways
+  }
+
+  /**
+   * Where each read is a trip: reads by one of them the lists by which the edges at all the objects are found, and by another the edge objects there. What
+   * an index tells is left to `forward` and `backward`.
+   */
+  async prefetch(views: readonly ObjectView[], direction: Direction, { isFirst }: StepPlace): Promise<void> {
+    const { reader } = this.context
+    const label = isFirst ? this.labels.begin : null
+    await evaluateRows(this.context, views, (view) => allAsked(this.asks(view, direction, label)))
+    if (direction === 'backward' || !this.attributes.some(({ edge }) => edge !== undefined)) return
+    const edgeObjects = new Set<Oid>()
+    for (const view of views) {
+      const { format } = view
+      for (const { format: attribute, reference } of format === undefined ? [] : this.outgoing(view, format.cls)) {
+        if (reference.edge === undefined) continue
+        for (const oid of await this.linked.targets(view, attribute)) edgeObjects.add(oid)
+      }
+    }
+    await evaluateRows(this.context, [[...edgeObjects]], (oids) => reader.prefetch(oids))
+  }
+
+  private *asks(view: ObjectView, direction: Direction, label: SchemaClass | null): Generator<() => void> {
+    const cls = view.format?.cls
+    if (cls === undefined) return
+    for (const { format, reference } of direction === 'backward' ? [] : this.outgoing(view, cls)) {
+      if (this.narrowedForward(reference) === undefined) yield () => this.linked.askTargets(view, format)
+    }
+    for (const reference of direction === 'forward' ? [] : this.incoming(cls, label)) {
+      const isThrough = reference.edge !== undefined && !endsAtEdgeObject(reference, label)
+      const followed = isThrough ? reference.edge.leading : reference
+      if (this.narrowed?.of(followed.attribute.number) === undefined) yield () => this.linked.askOwners(view, followed)
+    }
   }
 
   /** Without a promise where nothing has to be waited for. */
@@ -307,7 +358,7 @@ export class Neighbours {
   }
 
   /** How many edges there are at an object, counted up to `max`. */
-  async countAt(view: ObjectView, direction: 'forward' | 'backward' | 'either', max: number): Promise<number> {
+  async countAt(view: ObjectView, direction: Direction, max: number): Promise<number> {
     const cls = view.format?.cls
     if (cls === undefined) return 0
     let count = 0

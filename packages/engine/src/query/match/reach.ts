@@ -10,7 +10,6 @@ import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import {
   countedInSteps,
-  type Direction,
   directionOf,
   type EdgeCounter,
   type EdgeEnds,
@@ -21,7 +20,7 @@ import {
 } from './edge-ends.ts'
 import { EqualShare } from './equal-share.ts'
 import type { MatchFlow } from './match-operator.ts'
-import type { Neighbours, Step } from './neighbours.ts'
+import type { Direction, Neighbours, Step } from './neighbours.ts'
 
 /** Objects that are read at once. */
 const objectsAtOnce = 256

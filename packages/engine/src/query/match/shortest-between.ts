@@ -5,11 +5,12 @@
 import { farSideEdgesMax } from '../../limits.ts'
 import type { BoundEdge } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import { BreadthFirst, type Follow, type Reached } from './breadth-first.ts'
+import { BreadthFirst, type Follow, type Prefetch, type Reached } from './breadth-first.ts'
 import { type EdgeCounter, edgesAt, isFoundFromFarEnd, seenFrom, turned } from './edge-ends.ts'
 import { type EdgeStep, type Expansion, stepsOf, type Taken } from './expansion.ts'
 import type { MatchFlow } from './match-operator.ts'
 import type { Step } from './neighbours.ts'
+import { prefetchBack, prefetchOf } from './prefetch-edges.ts'
 import { type WayBack, wayBackOf } from './reach.ts'
 import { type RestOfWalk, walksTo } from './walks-to.ts'
 
@@ -23,6 +24,7 @@ interface Side {
   readonly search: BreadthFirst
   readonly follow: Follow
   readonly counter: EdgeCounter
+  readonly prefetch: Prefetch | undefined
 }
 
 /** An object at which the sides meet, as each has reached it. */
@@ -56,17 +58,19 @@ export class ShortestBetween {
       search: new BreadthFirst(start, isOne, context),
       follow: (view, length) => stepsOf(expansion, view, length),
       counter,
+      prefetch: prefetchOf(expansion),
     }
     const far: Side = {
       search: new BreadthFirst(end, isOne, context),
       follow: (view, length) => this.followBack(view, length),
       counter: this.wayBack.counter,
+      prefetch: prefetchBack(this.wayBack),
     }
     try {
       while (near.search.length + far.search.length < edge.max) {
         const isNear = await this.hasTurn(near, far)
         const [side, other] = isNear ? [near, far] : [far, near]
-        const { reached } = await side.search.next(side.follow)
+        const { reached } = await side.search.next(side.follow, side.prefetch)
         const met = meetings(reached, other.search, isNear)
         if (met.length > 0) {
           for (const meeting of met) {

@@ -19,6 +19,7 @@ import {
 import type { MatchFlow, MatchOperator } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
 import { type PredicatePlan, qualified } from './predicates.ts'
+import { prefetchOf } from './prefetch-edges.ts'
 import type { Reach } from './reach.ts'
 import { isOfReached, ReachableObjects } from './reachable-objects.ts'
 import { boundDetails, isBounded, Reaches } from './reaches.ts'
@@ -153,7 +154,8 @@ async function* rowsOfOneSide(
   let hasReturned = edge.min === 0
   try {
     while (search.length < edge.max && search.level.length > 0) {
-      const { reached, returned } = await search.next((view, length) => stepsOf(expansion, view, length, reach))
+      const follow = (view: ObjectView, length: number) => stepsOf(expansion, view, length, reach)
+      const { reached, returned } = await search.next(follow, reach === undefined ? prefetchOf(expansion) : undefined)
       await search.read(reached)
       // The first return to where it began is a path of its own, beyond which nothing new is found.
       const back = hasReturned ? undefined : returned

@@ -1,36 +1,9 @@
 /** How often a statement with shapes reads, where each read is a trip: as often for many objects as for few. */
 import { expect, it } from 'vitest'
-import type { Snapshot, Store } from '../../../src/store/store.ts'
 import { openStoreOfRun } from '../../store/store-of-run.ts'
+import { counting } from '../counted-trips.ts'
 import { openQueryDatabase } from '../query-database.ts'
 import { shopSchema } from '../shop.ts'
-
-interface Counted {
-  readonly store: Store
-  trips: number
-}
-
-/** Each read is answered later, and counted. */
-function counting(store: Store): Counted {
-  const counted: Counted = { trips: 0, store: { ...store } }
-  const later = (snapshot: Snapshot): Snapshot => ({
-    view: (key, use) => snapshot.view(key, use),
-    async read(keys, ranges) {
-      counted.trips++
-      return snapshot.read(keys, ranges)
-    },
-    scan(range, use, options) {
-      counted.trips++
-      return snapshot.scan(range, use, options)
-    },
-    release: () => snapshot.release(),
-  })
-  Object.assign(counted.store, {
-    capabilities: { ...store.capabilities, hasSynchronousReads: false },
-    snapshot: async (options: Parameters<Store['snapshot']>[0]) => later(await store.snapshot(options)),
-  })
-  return counted
-}
 
 const fill = `FOR EACH c IN $clients => (CREATE Client {name: $c.name, orders: LIST{
   CREATE Order {number: $c.number, total: 1.5, items: LIST{CREATE Item {title: 'pen'}, CREATE Item {title: 'ink'}}},
