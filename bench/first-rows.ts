@@ -72,9 +72,7 @@ try {
   await server.stop()
 }
 
-async function ask(
-  text: string,
-): Promise<{ readonly first: number; readonly whole: number; readonly isWhole: boolean }> {
+async function ask(text: string): Promise<Asked> {
   const started = performance.now()
   const reply = await fetch(`${server.url}/v1/query`, {
     method: 'POST',

@@ -44,6 +44,8 @@ export class SortedRuns {
   /** Throws where the statement is to end. */
   private readonly turn: () => Promise<void> | undefined
   private readonly levels: Level[] = []
+  /** So many as are read at once. */
+  private few: Promise<readonly Run[]> | undefined
 
   constructor(space: RequestSpace, sizes: RunSizes, turn: () => Promise<void> | undefined) {
     this.space = space
@@ -63,13 +65,18 @@ export class SortedRuns {
     }
   }
 
-  /** All records; no more of them are added. */
+  /** All records; no more of them are added. Several may read them at the same time. */
   async merged(): Promise<MergedRuns> {
+    this.few ??= this.mergedToFew()
+    return this.open(await this.few)
+  }
+
+  private async mergedToFew(): Promise<readonly Run[]> {
     const { fanIn } = this.sizes
     for (;;) {
       const runs = this.levels.flatMap((level) => level.runs)
       const first = this.mergeable(runs)
-      if (first.length === runs.length) return this.open(runs)
+      if (first.length === runs.length) return runs
       // Of short records no more than have to be: `fanIn` runs are left.
       const merged = first.length < fanIn ? first : first.slice(0, Math.max(2, runs.length - fanIn + 1))
       await this.mergeInto(this.levels.length, merged)
@@ -78,6 +85,7 @@ export class SortedRuns {
 
   /** One run of all of them; no more records are added. */
   async mergeAll(): Promise<void> {
+    this.few = undefined
     for (;;) {
       const runs = this.levels.flatMap((level) => level.runs)
       if (runs.length <= 1) return

@@ -69,12 +69,27 @@ describe('sorted runs', () => {
         expect(await readAll(runs)).toEqual(all.sort(inOrder))
         // Once more: they stay until they are closed.
         expect(await readAll(runs)).toHaveLength(all.length)
+        await runs.mergeAll()
+        expect(await readAll(runs)).toEqual(all)
         await runs.close()
         expect(space.bytes).toBe(0)
         expect(await readdir(directory)).toEqual([])
       }),
       runsOf(40),
     )
+  })
+
+  it('are read by several at the same time, who merge them once', async () => {
+    const runs = new SortedRuns(
+      new RequestSpace(new TemporarySpace(directory), wide),
+      { blockBytes: 4_096, fanIn: 4 },
+      () => undefined,
+    )
+    const all = Array.from({ length: 90 }, (_, i) => ({ key: `${i % 7}`, order: i, content: 'x'.repeat(500) }))
+    for (let at = 0; at < all.length; at += 5) await addRun(runs, all.slice(at, at + 5).sort(inOrder))
+    const read = await Promise.all([readAll(runs), readAll(runs), readAll(runs)])
+    for (const one of read) expect(one).toEqual(all.toSorted(inOrder))
+    await runs.close()
   })
 
   it('of many levels take less than three times what they hold', async () => {

@@ -1,6 +1,7 @@
 /** Expand operator: extends each row by every path along one edge pattern, from a bound vertex to the next one. */
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
 import { arrive, type EdgeStep, type Expansion, expansionOf, isBoundEnd, stepsOf, type Taken } from './expansion.ts'
 import type { MatchFlow, MatchOperator } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
@@ -60,27 +61,79 @@ const batchRows = 256
 /** Of the objects in which they end. */
 const batchBytes = 4 * 2 ** 20
 
+/** About what an edge takes that is still to be followed. */
+const stepBytes = 100
+
 interface Frame {
   readonly steps: readonly Step[]
   next: number
 }
 
-/** Every walk of the wanted length from the row's vertex, depth first: only one walk is held at a time. */
+/** Edges that are still to be followed at the objects of a walk, charged as long as they are held. */
+class Frames {
+  private readonly all: Frame[] = []
+  private readonly context: StatementContext
+  private held = 0
+
+  constructor(context: StatementContext) {
+    this.context = context
+  }
+
+  get last(): Frame | undefined {
+    return this.all.at(-1)
+  }
+
+  /** Throws LimitExceeded and ServerBusy. */
+  push(steps: readonly Step[]): void {
+    this.hold(steps.length)
+    this.all.push({ steps, next: 0 })
+  }
+
+  pop(): void {
+    const frame = this.all.pop()
+    this.hold(-(frame?.steps.length ?? 0))
+  }
+
+  release(): void {
+    this.all.length = 0
+    this.hold(-this.held)
+  }
+
+  private hold(steps: number): void {
+    this.held += steps
+    this.context.hold(0, steps * stepBytes)
+  }
+}
+
 async function* walksFrom(expansion: Expansion, row: MatchRow, reach: Reach | undefined): AsyncGenerator<MatchRow[]> {
+  const frames = new Frames(expansion.context)
+  try {
+    yield* walksOver(frames, expansion, row, reach)
+  } finally {
+    frames.release()
+  }
+}
+
+/** Every walk of the wanted length from the row's vertex, depth first: only one walk is held at a time. */
+async function* walksOver(
+  frames: Frames,
+  expansion: Expansion,
+  row: MatchRow,
+  reach: Reach | undefined,
+): AsyncGenerator<MatchRow[]> {
   const { edge, from, isToBound, context, pattern } = expansion
   const { reader } = context
   const start = row.slots[from.slot] as ObjectView
   const been = new Set(row.visited[expansion.patternNumber])
   const used = pattern.mode === 'trail' ? edgesUsed(row, expansion) : undefined
-  const stack: Frame[] = [{ steps: await stepsOf(expansion, start, 0, reach), next: 0 }]
+  frames.push(await stepsOf(expansion, start, 0, reach))
   const walk: Taken[] = []
   let foundBytes = 0
   let found: MatchRow[] = edge.min === 0 ? (arrive(expansion, row, been, [], start) ?? []) : []
-  while (stack.length > 0) {
-    const frame = stack.at(-1) as Frame
+  for (let frame = frames.last; frame !== undefined; frame = frames.last) {
     const step = frame.steps[frame.next++]
     if (step === undefined) {
-      stack.pop()
+      frames.pop()
       const last = walk.pop()
       if (last === undefined) continue
       been.delete(last.neighbour)
@@ -118,7 +171,7 @@ async function* walksFrom(expansion: Expansion, row: MatchRow, reach: Reach | un
     }
     been.add(view.oid)
     used?.add(edgeKey(step.edge))
-    stack.push({ steps: await stepsOf(expansion, view, walk.length, reach), next: 0 })
+    frames.push(await stepsOf(expansion, view, walk.length, reach))
   }
   if (found.length > 0) yield found
 }

@@ -186,7 +186,10 @@ class HashTable {
     context.hold(-this.rows, -this.bytes)
     this.items = new SteadyMap()
     for (const key of items.keys()) {
-      for (const item of items.get(key) ?? []) await addItem(onDisk, key, item)
+      for (const item of items.get(key) ?? []) {
+        await addItem(onDisk, key, item)
+        if (context.isTurnDue) await context.turn()
+      }
     }
     await onDisk.spill()
   }

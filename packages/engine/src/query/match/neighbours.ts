@@ -78,6 +78,41 @@ class ForwardStep implements Step {
   }
 }
 
+/** A step back over a reference to an object; likewise. */
+class BackwardStep implements Step {
+  readonly neighbour: Oid
+  readonly place = undefined
+  private readonly view: ObjectView
+  private readonly cls: SchemaClass
+  private readonly reference: ReferenceAttribute
+  private readonly more: EdgeData | undefined
+
+  /** `cls`: of the object. */
+  constructor(
+    view: ObjectView,
+    cls: SchemaClass,
+    reference: ReferenceAttribute,
+    neighbour: Oid,
+    more: EdgeData | undefined,
+  ) {
+    this.view = view
+    this.cls = cls
+    this.reference = reference
+    this.neighbour = neighbour
+    this.more = more
+  }
+
+  get edge(): Edge {
+    const { view, cls, reference, neighbour, more } = this
+    const { name, number } = reference.attribute
+    const edge = { from: neighbour, fromClass: '', attribute: name, attributeNumber: number, to: view.oid }
+    return { ...edge, toClass: cls.name, ...more }
+  }
+}
+
+/** Edges that are looked at before the next look at the clock. */
+const stepsBetweenLooks = 1_024
+
 function addTargets(
   view: ObjectView,
   format: AttributeFormat,
@@ -198,8 +233,20 @@ export class Neighbours {
     const found = back === undefined ? this.linked.targets(view, format) : this.byIndex(view, back)
     if (reference.edge !== undefined)
       return this.addThrough(view, place, format, reference, reference.edge, found, steps)
-    if (found instanceof Promise) return found.then((targets) => addTargets(view, format, targets, undefined, steps))
-    addTargets(view, format, found, undefined, steps)
+    const addAll = (targets: readonly Oid[]): Promise<void> | undefined => {
+      return this.each(targets, (neighbour) => steps.push(new ForwardStep(view, format, neighbour, undefined)))
+    }
+    return found instanceof Promise ? found.then(addAll) : addAll(found)
+  }
+
+  /** Of very many, with turns for others in between. */
+  private each(oids: readonly Oid[], add: (oid: Oid) => void, first = 0): Promise<void> | undefined {
+    for (let i = first; i < oids.length; i++) {
+      if (i > first && i % stepsBetweenLooks === 0 && this.context.isTurnDue) {
+        return this.context.turn().then(() => this.each(oids, add, i))
+      }
+      add(oids[i] as Oid)
+    }
     return undefined
   }
 
@@ -256,21 +303,16 @@ export class Neighbours {
     reference: ReferenceAttribute,
     steps: Step[],
   ): Promise<void> | undefined {
-    const { name, number } = reference.attribute
+    const { number } = reference.attribute
     const add = (neighbour: Oid, more?: EdgeData): void => {
-      const edge = { from: neighbour, fromClass: '', attribute: name, attributeNumber: number, to: view.oid }
-      steps.push({ neighbour, place: undefined, edge: { ...edge, toClass: cls.name, ...more } })
+      steps.push(new BackwardStep(view, cls, reference, neighbour, more))
     }
     if (reference.edge !== undefined && !endsAtEdgeObject(reference, label))
       return this.addBackThrough(view, reference, reference.edge, add)
     const back = this.narrowed?.of(number)
     const found = back === undefined ? this.linked.owners(view, reference) : this.byIndex(view, back)
-    const addAll = (owners: readonly Oid[]): void => {
-      for (const neighbour of owners) add(neighbour)
-    }
-    if (found instanceof Promise) return found.then(addAll)
-    addAll(found)
-    return undefined
+    const addAll = (owners: readonly Oid[]): Promise<void> | undefined => this.each(owners, (owner) => add(owner))
+    return found instanceof Promise ? found.then(addAll) : addAll(found)
   }
 
   private async addBackThrough(

@@ -62,7 +62,8 @@ export class HeldValues {
         const pause = context.yieldIfDue()
         if (pause !== undefined) await pause
       }
-      await held.onDisk?.spill()
+      // Several may go through them at the same time: each holds one block.
+      await held.onDisk?.mergeAll()
       return held
     } catch (error) {
       await held.close()
@@ -132,6 +133,7 @@ export class HeldValues {
     for (const value of values) {
       onDisk.addNumbered(onDisk.count, itemRow(value))
       if (onDisk.isFull) await onDisk.settle()
+      if (this.context.isTurnDue) await this.context.turn()
     }
     await onDisk.settle()
   }
