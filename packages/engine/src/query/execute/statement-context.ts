@@ -28,6 +28,8 @@ import { SnapshotReader } from './snapshot-reader.ts'
 
 /** What goes to disk at once is at least this part of what a statement may hold: less is not worth a run. */
 const spilledPart = 16
+/** This part of the rows that a statement may hold is not taken by an operator that can go on on disk. */
+const keptRowsPart = 8
 /** Rows that an operator takes before it looks at its memory again. */
 const rowsAtOnce = 256
 
@@ -274,7 +276,10 @@ export class StatementContext {
     const { space, limits, memory } = this.script
     if (space === undefined) return false
     if (bytes * spilledPart > limits.statementBytesMax && memory.isShort) return true
-    return rows * spilledPart > limits.sortedRowsMax && this.heldRows + uncounted + rowsAtOnce > limits.sortedRowsMax
+    const { sortedRowsMax } = limits
+    // What is left is for operators that hold too few for a run.
+    const due = sortedRowsMax - Math.floor(sortedRowsMax / keptRowsPart)
+    return rows * spilledPart > sortedRowsMax && this.heldRows + uncounted + rowsAtOnce > due
   }
 
   /** What is closed when nobody takes rows of the statement any more. */
