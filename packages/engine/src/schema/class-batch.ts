@@ -133,7 +133,7 @@ export class ClassBatch {
     const name = className as string
     checkClassName(name, [...place, 'className'])
     if (isReferenceable === undefined) {
-      const message = `Class ${name} is new: isReferenceable is needed, true or false (an embedded object).`
+      const message = `Class ${name} is new: isReferenceable is needed: true, or false if its objects are embedded in others.`
       throw commandError('InvalidDefinition', message, [...place, 'isReferenceable'])
     }
     this.nextNumber = Math.max(this.nextNumber, number + 1)

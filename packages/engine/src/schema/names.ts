@@ -88,7 +88,7 @@ export function didYouMean(wanted: string, known: readonly string[]): string {
   return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
 }
 
-const namesListedMax = 20
+const namesListedMax = 10
 
 /** `a, b and c`. */
 export function listOfNames(names: readonly string[]): string {

@@ -92,7 +92,7 @@ function fromUnknownFields(body: unknown, schema: unknown, at: string): Problem 
   const what = `the field${names.length === 1 ? '' : 's'} ${quoteNames(names)}`
   const ending = endWithKnown(names[0] ?? '', known, 'field')
   // What newcomers send: the attributes of an object as the fields of the body.
-  const advice = known.includes('attributes') && !ending.endsWith('?') ? ' Attributes stand within "attributes".' : ''
+  const advice = known.includes('attributes') && !ending.endsWith('?') ? ' Put attributes inside "attributes".' : ''
   const message = `${at === '' ? 'The body' : at} may not have ${what}${ending}${advice}`
   const details = names.slice(0, namesListedMax).map((name) => {
     // Not repeated in full, and a part of it is no place.

@@ -22,7 +22,7 @@ describe('a message names what there is instead', () => {
     const message = async (path: string, body: unknown) =>
       expectProblem(await server.post(path, body), 400, 'UnknownField')
     expect(await message('/v1/object', { class: 'Fleet.Vehicle', license: 'A' })).toBe(
-      'The body may not have the field \'license\'; its fields are class and attributes. Attributes stand within "attributes".',
+      'The body may not have the field \'license\'; its fields are class and attributes. Put attributes inside "attributes".',
     )
     expect(await message('/v1/query', { query: 'SHOW 1', parameter: {} })).toBe(
       "The body may not have the field 'parameter'. Did you mean parameters?",
@@ -53,7 +53,7 @@ describe('a message names what there is instead', () => {
     )
     const nameless = [{ className: 'New', attributes: [] }]
     expect(expectProblem(await server.put('/v1/schema', nameless), 422, 'InvalidDefinition')).toBe(
-      'Class New is new: isReferenceable is needed, true or false (an embedded object).',
+      'Class New is new: isReferenceable is needed: true, or false if its objects are embedded in others.',
     )
   })
 
@@ -61,7 +61,7 @@ describe('a message names what there is instead', () => {
     const send = (text: string, type: string) =>
       server.send('POST', '/v1/object', { raw: text, headers: { 'content-type': type } })
     expect(expectProblem(await server.send('POST', '/v1/object'), 400, 'MalformedRequest')).toBe(
-      'The operation needs a body, which has class.',
+      'The operation needs a body with the field class.',
     )
     expect(expectProblem(await send('{}', 'application/x-www-form-urlencoded'), 415)).toMatch(
       /^Bodies are application\/json.*, not 'application\/x-www-form-urlencoded': send the header Content-Type: application\/json\.$/,

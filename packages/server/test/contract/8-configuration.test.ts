@@ -124,7 +124,7 @@ rule('8.1.17', 'a dialect for each FD', async () => {
   }
   await server.remove()
   const refused = await runToEnd(['serve', '--port', '0', '--fd', 'a=memory:', '--dialect', 'a=sql'])
-  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('ashlar or objectivity') })
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('ashlar or objectivity') })
 })
 
 rule('8.1.9', 'aliases, and places that two FDs would share', async () => {
