@@ -3,7 +3,13 @@ import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { EntryChecks } from '../../src/store/lmdb/entry-checks.ts'
-import { checkedLength, checksum, lentWithChecksum, withChecksum } from '../../src/store/lmdb/entry-checksum.ts'
+import {
+  checkedLength,
+  checksum,
+  checksumWithin,
+  lentWithChecksum,
+  withChecksum,
+} from '../../src/store/lmdb/entry-checksum.ts'
 
 const bytesOf = (maxLength: number) => fc.uint8Array({ minLength: 0, maxLength })
 
@@ -12,6 +18,16 @@ describe('the checksum of an entry', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 40 }), bytesOf(1_000), (key, value) => {
         expect(checksum(key, value, value.length)).toBe(crc32(Buffer.concat([key, value])) | 0)
+      }),
+    )
+  })
+
+  it('is the same where key and value stand one behind the other', () => {
+    fc.assert(
+      fc.property(fc.nat(40), bytesOf(300), (from, entry) => {
+        const page = Buffer.concat([Buffer.alloc(from, 1), entry, Buffer.of(2)])
+        const view = new DataView(page.buffer, page.byteOffset, page.length)
+        expect(checksumWithin(view, from, from + entry.length)).toBe(crc32(entry) | 0)
       }),
     )
   })

@@ -6,8 +6,10 @@ import { AshlarError } from '../../errors.ts'
 import type { Bytes } from '../store.ts'
 import { type EntryChecks, longValueBytes } from './entry-checks.ts'
 import { type EntryCursor, lentBytes, noteValueBuffer, type Pin, withCursor } from './entry-cursor.ts'
+import type { LeafEnd } from './leaf-reader.ts'
+import { putBackLeaves, takeLeaves } from './leaves-of-pin.ts'
 import type { Environment } from './lmdb-js.ts'
-import type { LmdbRange } from './lmdb-range.ts'
+import { type LmdbRange, rangeAfter, withLimit } from './lmdb-range.ts'
 
 /**
  * The value of the key, as a view that the next read overwrites; undefined where there is none. Without a pin, of the write transaction under
@@ -76,7 +78,9 @@ export function visitEntries(
     if (start !== undefined && pin !== undefined && !isContinued && onDamage === undefined)
       checkNeighbour(cursor, start, !reverse, !exclusiveStart, checks)
     try {
-      return visit(cursor, range, checks, use, onDamage)
+      const mayBeMany = !reverse && environment.dataFile !== undefined && checks.hasChecksums
+      if (!mayBeMany || pin === undefined || onDamage !== undefined) return visit(cursor, range, checks, use, onDamage)
+      return visitMany(environment, cursor, range, checks, pin, use)
     } catch (error) {
       const damage = checks.ofRead(error)
       if (onDamage === undefined || !(damage instanceof AshlarError) || damage === error) throw damage
@@ -84,6 +88,42 @@ export function visitEntries(
       return undefined
     }
   })
+}
+
+/** Entries that the cursor lends before leaves are read instead: to find the first leaf takes as long as a few dozen entries. */
+const entriesByCursor = 32
+
+/** By the cursor, then leaf by leaf where there are many entries; and what cannot be read so, by the cursor again. */
+function visitMany(
+  environment: Environment,
+  cursor: EntryCursor,
+  range: LmdbRange,
+  checks: EntryChecks,
+  pin: Pin,
+  use: (key: Buffer, value: Buffer) => unknown,
+): Bytes | undefined {
+  let rest = range
+  let isByCursor = !range.isContinued
+  for (;;) {
+    if (isByCursor) {
+      const limit = Math.min(rest.limit, entriesByCursor)
+      const last = visit(cursor, withLimit(rest, limit), checks, use, undefined)
+      const isBrokenOff = cursor.visited < limit
+      if (last === undefined || isBrokenOff || limit === rest.limit) return last
+      rest = rangeAfter(rest, last, rest.limit - limit) as LmdbRange
+    }
+    const leaves = takeLeaves(environment, pin)
+    if (leaves === null) return visit(cursor, rest, checks, use, undefined)
+    let end: LeafEnd
+    try {
+      end = leaves.visit(rest, use)
+    } finally {
+      putBackLeaves(pin, leaves)
+    }
+    if (end !== 'lost') return end === 'end' ? undefined : leaves.last
+    if (leaves.visited > 0) rest = rangeAfter(rest, leaves.last, rest.limit - leaves.visited) as LmdbRange
+    isByCursor = true
+  }
 }
 
 /** The end is looked for here and not by LMDB, so that the entry behind it is seen. */
@@ -121,8 +161,10 @@ function visit(
     previous = cursor.keepKey(visited === 0 ? 0 : shared)
     previousLength = key.length
     isAfter = true
-    if (use(key, cursor.valueOf(length)) === false || ++visited === limit)
+    if (use(key, cursor.valueOf(length)) === false || ++visited === limit) {
+      cursor.visited = visited
       return Buffer.from(previous.subarray(0, previousLength))
+    }
   }
   return undefined
 }

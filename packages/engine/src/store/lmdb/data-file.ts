@@ -68,7 +68,7 @@ export const magicNumber = 0xbeefc0de
 export const dataVersion = 2
 export const pageHeaderBytes = 24
 export const treeHeaderBytes = 48
-const nodeHeaderBytes = 8
+export const nodeHeaderBytes = 8
 /** What the node of a long value holds: number, transaction and count of its pages. */
 const overflowPointerBytes = 24
 export const pageFlag = { branch: 0x01, leaf: 0x02, overflow: 0x04, meta: 0x08 } as const

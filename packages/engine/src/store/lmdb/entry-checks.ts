@@ -27,7 +27,7 @@ const rememberedMax = 256
 export class EntryChecks {
   /** Whoever knows what the keys stand for gives it. */
   nameOf: (key: Bytes) => string = keyInDigits
-  private readonly hasChecksums: boolean
+  readonly hasChecksums: boolean
   /** Keys of long values that were found intact, each with the length and the checksum that the value had. */
   private readonly intact = new Map<string, string>()
 

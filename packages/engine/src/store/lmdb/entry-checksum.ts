@@ -10,7 +10,7 @@ const nativeBytesMin = 320
 /** Up to here a loop beats a call into the runtime. */
 const loopedBytes = 48
 
-/** Eight tables of 256 entries in one: the nth tells what a byte does to the sum when n more bytes follow it. */
+/** Sixteen tables of 256 entries in one: the nth tells what a byte does to the sum when n more bytes follow it. */
 const table = slicingTable()
 
 /** The value followed by its checksum, in a buffer of its own. */
@@ -96,6 +96,49 @@ function addBytes(sum: number, bytes: Bytes, length: number): number {
   return crc
 }
 
+/**
+ * The checksum of the bytes from `from` to `end`, a key and its value where they stand one behind the other, as a signed number of 32 bits. Sixteen bytes a step,
+ * without functions of its own: there are more of them than V8 makes part of one.
+ */
+export function checksumWithin(view: DataView, from: number, end: number): number {
+  const sums = table
+  let at = from
+  let crc = ~0
+  for (; at + 16 <= end; at += 16) {
+    crc ^= view.getInt32(at, true)
+    const second = view.getInt32(at + 4, true)
+    const third = view.getInt32(at + 8, true)
+    const fourth = view.getInt32(at + 12, true)
+    crc =
+      (sums[0xf00 | (crc & 0xff)] as number) ^
+      (sums[0xe00 | ((crc >>> 8) & 0xff)] as number) ^
+      (sums[0xd00 | ((crc >>> 16) & 0xff)] as number) ^
+      (sums[0xc00 | (crc >>> 24)] as number) ^
+      (sums[0xb00 | (second & 0xff)] as number) ^
+      (sums[0xa00 | ((second >>> 8) & 0xff)] as number) ^
+      (sums[0x900 | ((second >>> 16) & 0xff)] as number) ^
+      (sums[0x800 | (second >>> 24)] as number) ^
+      (sums[0x700 | (third & 0xff)] as number) ^
+      (sums[0x600 | ((third >>> 8) & 0xff)] as number) ^
+      (sums[0x500 | ((third >>> 16) & 0xff)] as number) ^
+      (sums[0x400 | (third >>> 24)] as number) ^
+      (sums[0x300 | (fourth & 0xff)] as number) ^
+      (sums[0x200 | ((fourth >>> 8) & 0xff)] as number) ^
+      (sums[0x100 | ((fourth >>> 16) & 0xff)] as number) ^
+      (sums[fourth >>> 24] as number)
+  }
+  for (; at + 4 <= end; at += 4) {
+    crc ^= view.getInt32(at, true)
+    crc =
+      (sums[0x300 | (crc & 0xff)] as number) ^
+      (sums[0x200 | ((crc >>> 8) & 0xff)] as number) ^
+      (sums[0x100 | ((crc >>> 16) & 0xff)] as number) ^
+      (sums[crc >>> 24] as number)
+  }
+  for (; at < end; at++) crc = (sums[(crc ^ view.getUint8(at)) & 0xff] as number) ^ (crc >>> 8)
+  return ~crc
+}
+
 function littleEndian(bytes: Bytes, at: number): number {
   return byte(bytes, at) | (byte(bytes, at + 1) << 8) | (byte(bytes, at + 2) << 16) | (byte(bytes, at + 3) << 24)
 }
@@ -111,7 +154,7 @@ function entry(nth: number, at: number): number {
 
 function slicingTable(): Int32Array {
   const polynomial = 0xedb88320
-  const entries = new Int32Array(2_048)
+  const entries = new Int32Array(4_096)
   for (let value = 0; value < 256; value++) {
     let crc = value
     for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ polynomial : crc >>> 1

@@ -6,6 +6,7 @@ import * as lmdb from 'lmdb'
 import { assert } from '../../errors.ts'
 import { type SharedTurn, sharedTurn } from '../reads-of-turn.ts'
 import type { Bytes } from '../store.ts'
+import type { LeafReader } from './leaf-reader.ts'
 import type { Environment, ReadTransaction } from './lmdb-js.ts'
 
 /** What lmdb-js uses of its own library; its types do not have it. A cursor that is not closed is never freed. */
@@ -50,6 +51,8 @@ let keyNumbers: Uint32Array = new Uint32Array(0)
 export interface Pin {
   readonly transaction: ReadTransaction
   cursor: EntryCursor | undefined
+  /** For ranges of many entries; null where these cannot be read from the file. */
+  leaves?: LeafReader | null | undefined
   /** Pins that have the same show the same; undefined where it has a transaction of its own. */
   readonly sharedRead?: object
 }
@@ -138,6 +141,8 @@ export class EntryCursor {
   private kept = Buffer.allocUnsafe(64)
   /** Lent, until anything else is read. */
   key: Buffer = noBytes
+  /** Entries that were used by whoever went through a range last, the one aside with which it was broken off. */
+  visited = 0
   /** Lent in the same way; undefined where it is longer than any value that was ever written. */
   value: Buffer | undefined
 

@@ -13,6 +13,7 @@ interface LockBinding {
 
 /** A file that is open to be locked. The operating system releases its lock when the process ends, however it ends. */
 export interface LockFile {
+  readonly descriptor: number
   /** False where another opening of the file holds a lock that excludes this one. Throws where the file system has no locks. */
   tryLock(mode: 'shared' | 'exclusive'): boolean
   unlock(): void
@@ -84,6 +85,7 @@ export function openLockFileToRead(path: string): LockFile {
 function lockFile(binding: LockBinding, path: string, descriptor: number): LockFile {
   const opened = fstatSync(descriptor)
   return {
+    descriptor,
     tryLock(mode) {
       try {
         binding.tryLock(descriptor, 0, 0, mode === 'exclusive')

@@ -1,5 +1,6 @@
 /** The part of lmdb-js that is used. */
 import type { Awaitable, Bytes } from '../store.ts'
+import type { ProvenPages } from './proven-pages.ts'
 
 export interface ReadTransaction {
   /** For the library. */
@@ -13,6 +14,14 @@ export interface ReadTransaction {
   readonly notCurrent?: boolean
   readonly isDone?: boolean
   readonly isCommitted?: boolean
+}
+
+/** The data file of an environment, open for reading beside LMDB. */
+export interface DataFileBeside {
+  readonly descriptor: number
+  readonly pageBytes: number
+  /** Made by the first who reads many entries. */
+  provenPages: ProvenPages | undefined
 }
 
 export interface PutOptions {
@@ -39,6 +48,8 @@ export interface Environment {
   _commitReadTxn(): void
   /** The list of the databases of the environment. */
   readonly list: RootDatabase
+  /** Undefined where it is not open. */
+  dataFile?: DataFileBeside | undefined
   readonly db: { stat(): { entryCount: number } }
   /** Inside `childTransaction`: the number that the commit will have. */
   getWriteTxnId(): number

@@ -30,6 +30,12 @@ export function rangeAfter(range: LmdbRange, last: Bytes, limit: number): LmdbRa
   return limit <= 0 ? undefined : made(last, range.end, range.reverse, true, range.inclusiveEnd, limit, true)
 }
 
+/** The same range, of which so many entries are wanted. */
+export function withLimit(range: LmdbRange, limit: number): LmdbRange {
+  const { start, end, reverse, exclusiveStart, inclusiveEnd, isContinued } = range
+  return made(start, end, reverse, exclusiveStart, inclusiveEnd, limit, isContinued)
+}
+
 /**
  * All of them are made here. Made by spreading another, with a limit that is a small integer in the one and infinite in the other, they
  * kept V8 changing the shape of these objects, and giving up on the compilation of whatever reads them: scans took twice as long.

@@ -136,6 +136,7 @@ async function openThroughGate(directory: string, gate: Gate, isReadOnly: boolea
     if (gate.isWritable) settleReplacement(directory)
     const laidOut = await openAsMember(directory, membership, isReadOnly)
     const held = gate.isWritable ? holdDataFile(join(directory, 'data.mdb')) : undefined
+    laidOut.environment.dataFile = dataFileOf(laidOut.environment, held)
     const files = new OpenedFiles(directory, gate)
     gate.leave()
     keepUntilExit(gate)
@@ -188,6 +189,7 @@ function openedEnvironment(directory: string, opened: Opened): OpenEnvironment {
     makeFile(join(directory, 'lock.mdb'))
     const next = holdDataFile(join(directory, 'data.mdb'))
     const { environment } = isReadOnly ? await openLmdbToRead(directory) : await openLmdb(directory)
+    environment.dataFile = dataFileOf(environment, next)
     const former = { environment: open.environment, held }
     open.environment = environment
     open.files = new OpenedFiles(directory, gate)
@@ -232,6 +234,11 @@ function openedEnvironment(directory: string, opened: Opened): OpenEnvironment {
     },
   }
   return open
+}
+
+function dataFileOf(environment: Environment, held: LockFile | undefined): Environment['dataFile'] {
+  const { pageSize: pageBytes } = environment.getStats()
+  return held && { descriptor: held.descriptor, pageBytes, provenPages: undefined }
 }
 
 async function closeThroughGate(

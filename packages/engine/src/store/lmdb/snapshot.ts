@@ -7,6 +7,7 @@ import { readTail, storedTail } from './appended-tail.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
 import type { EntryChecks } from './entry-checks.ts'
 import { beginRead, beginSharedRead, type Pin } from './entry-cursor.ts'
+import { endLeaves } from './leaves-of-pin.ts'
 import type { Environment } from './lmdb-js.ts'
 import { type LmdbRange, lmdbRange, rangeAfter } from './lmdb-range.ts'
 
@@ -100,6 +101,7 @@ export class LmdbSnapshot implements Snapshot {
   release(): void {
     if (this.pin === undefined) return
     this.pin.cursor?.close()
+    endLeaves(this.pin)
     this.pin.transaction.done()
     this.pin = undefined
     this.ended(this)

@@ -1,0 +1,42 @@
+/** The leaf reader of a snapshot, where the data file can be read beside LMDB. */
+import { treeDepthMax } from './check-tree-header.ts'
+import { treeHeader, treeHeaderBytes } from './data-file.ts'
+import { lentBytes, noteValueBuffer, type Pin } from './entry-cursor.ts'
+import { giveBack, takeLeafBuffer } from './leaf-buffer.ts'
+import { LeafReader } from './leaf-reader.ts'
+import type { Environment } from './lmdb-js.ts'
+import { ProvenPages } from './proven-pages.ts'
+import { entriesKeys } from './storage-layout.ts'
+
+/** Takes it, so that a range within another does not use the same; null where there is none. To be put back. */
+export function takeLeaves(environment: Environment, pin: Pin): LeafReader | null {
+  // Reads of the list of databases would go through a write transaction that is under way.
+  if (environment.env.writeTxn) return null
+  const leaves = pin.leaves === undefined ? openLeaves(environment, pin) : pin.leaves
+  pin.leaves = leaves === null ? null : undefined
+  return leaves
+}
+
+export function putBackLeaves(pin: Pin, leaves: LeafReader): void {
+  endLeaves(pin)
+  pin.leaves = leaves
+}
+
+/** To be called before the read transaction ends. */
+export function endLeaves(pin: Pin): void {
+  if (pin.leaves) giveBack(pin.leaves.buffer)
+  pin.leaves = null
+}
+
+/** Where the tree begins is read through the read transaction. */
+function openLeaves({ dataFile, list }: Environment, pin: Pin): LeafReader | null {
+  if (dataFile === undefined) return null
+  const found = list.getBinaryFast(entriesKeys.checked, pin)
+  if (found?.length !== treeHeaderBytes) return null
+  noteValueBuffer(found)
+  const tree = treeHeader(lentBytes(found, treeHeaderBytes))
+  const isPossible = tree.root !== undefined && tree.flags === 0 && tree.depth > 0 && tree.depth <= treeDepthMax
+  if (!isPossible) return null
+  dataFile.provenPages ??= new ProvenPages()
+  return new LeafReader(dataFile.descriptor, dataFile.provenPages, takeLeafBuffer(dataFile.pageBytes), tree)
+}

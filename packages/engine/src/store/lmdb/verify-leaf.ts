@@ -1,0 +1,34 @@
+/** Verifies a leaf page: its nodes lie within it, their checksums fit, and their keys are in order. */
+import { nodeHeaderBytes, pageHeaderBytes } from './data-file.ts'
+import { checksumBytes, checksumWithin } from './entry-checksum.ts'
+
+/** False also where a value has pages of its own. `count`: of its nodes, whose places stand within the page. */
+export function isWholeLeaf(view: DataView, bytes: Uint8Array, pageBytes: number, count: number): boolean {
+  let before = 0
+  let beforeEnd = 0
+  for (let nth = 0; nth < count; nth++) {
+    const at = pageHeaderBytes + view.getUint16(pageHeaderBytes + 2 * nth, true)
+    if (at + nodeHeaderBytes > pageBytes || view.getUint16(at + 4, true) !== 0) return false
+    const keyAt = at + nodeHeaderBytes
+    const keyEnd = keyAt + view.getUint16(at + 6, true)
+    const sumAt = keyEnd + view.getUint32(at, true) - checksumBytes
+    if (keyEnd === keyAt || sumAt < keyEnd || sumAt + checksumBytes > pageBytes) return false
+    if (checksumWithin(view, keyAt, sumAt) !== view.getInt32(sumAt)) return false
+    if (!isBehind(bytes, keyAt, keyEnd, before, beforeEnd)) return false
+    before = keyAt
+    beforeEnd = keyEnd
+  }
+  return true
+}
+
+/** Whether a key stands behind another in the order of keys; an empty one is before all. */
+export function isBehind(bytes: Uint8Array, from: number, end: number, before: number, beforeEnd: number): boolean {
+  const length = end - from
+  const lengthBefore = beforeEnd - before
+  const least = Math.min(length, lengthBefore)
+  for (let i = 0; i < least; i++) {
+    const difference = (bytes[from + i] as number) - (bytes[before + i] as number)
+    if (difference !== 0) return difference > 0
+  }
+  return length > lengthBefore
+}

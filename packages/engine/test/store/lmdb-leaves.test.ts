@@ -1,0 +1,172 @@
+/** LMDB: ranges of many entries are read leaf by leaf from the file, and show what the cursor shows. */
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { openLmdbStore } from '../../src/store/lmdb/lmdb-store.ts'
+import type { Bytes, KeyRange, Snapshot, Store } from '../../src/store/store.ts'
+import { commitOf, put, remove } from './bytes.ts'
+import { temporaryDirectory } from './temporary-stores.ts'
+
+const entries = 3_000
+
+function keyOf(nth: number): string {
+  return `key-${String(nth).padStart(6, '0')}${'x'.repeat(nth % 7)}`
+}
+
+/** Every 500th has pages of its own. */
+function valueAt(nth: number): string {
+  return nth % 500 === 499 ? `long-${nth}-`.repeat(2_000) : `value-${nth}-${'y'.repeat(nth % 31)}`
+}
+
+interface Filled {
+  readonly store: Store
+  readonly directory: string
+}
+
+async function filledStore(): Promise<Filled> {
+  const directory = await temporaryDirectory()
+  const store = await openLmdbStore(directory)
+  // Not in their order, so that pages are split.
+  const numbers = Array.from({ length: entries }, (_, nth) => (nth * 7) % entries)
+  for (let from = 0; from < entries; from += 500)
+    await store.commit(commitOf(numbers.slice(from, from + 500).map((nth) => put(keyOf(nth), valueAt(nth)))))
+  return { store, directory }
+}
+
+/** What `visit` shows, broken off after every `step` entries. */
+function visited(snapshot: Snapshot, range: KeyRange, step: number): string[] {
+  const shown: string[] = []
+  let rest: KeyRange | undefined = range
+  while (rest !== undefined) {
+    let left = step
+    const last: Bytes | undefined = snapshot.visit?.(rest, false, (key, value) => {
+      shown.push(`${Buffer.from(key)} ${Buffer.from(value)}`)
+      return --left > 0
+    })
+    rest = last && { ...rest, from: Buffer.concat([last, Buffer.of(0)]) }
+  }
+  return shown
+}
+
+async function scanned(snapshot: Snapshot, range: KeyRange, batch: number): Promise<string[]> {
+  const shown: string[] = []
+  const use = (key: Bytes, value: Bytes): string => `${Buffer.from(key)} ${Buffer.from(value)}`
+  for await (const some of snapshot.scan(range, use, { batch })) shown.push(...some)
+  return shown
+}
+
+const all = Array.from({ length: entries }, (_, nth) => `${keyOf(nth)} ${valueAt(nth)}`)
+
+describe('lmdb: ranges of many entries', () => {
+  it('show all that is between their ends, wherever they are broken off', async () => {
+    const { store } = await filledStore()
+    const snapshot = await store.snapshot()
+    const ends = fc.tuple(fc.nat(entries), fc.nat(entries), fc.integer({ min: 1, max: 700 }))
+    await fc.assert(
+      fc.asyncProperty(ends, async ([one, other, step]) => {
+        const [from, to] = one < other ? [one, other] : [other, one]
+        const range = { from: Buffer.from(keyOf(from)), to: Buffer.from(keyOf(to)) }
+        expect(visited(snapshot, range, step)).toEqual(all.slice(from, to))
+        expect(await scanned(snapshot, range, step)).toEqual(all.slice(from, to))
+      }),
+      { numRuns: 40 },
+    )
+    expect(visited(snapshot, {}, Number.POSITIVE_INFINITY)).toEqual(all)
+    snapshot.release()
+    await store.close()
+  })
+
+  it('within others show what they show alone', async () => {
+    const { store } = await filledStore()
+    const snapshot = await store.snapshot()
+    const batches = snapshot.scan({}, (key) => String(Buffer.from(key)), { batch: 100 })
+    let seen = 0
+    for await (const keys of batches) {
+      expect(keys[0]).toBe(keyOf(seen))
+      seen += keys.length
+      const from = entries - 1 - seen
+      expect(visited(snapshot, { from: Buffer.from(keyOf(Math.max(0, from))) }, 1_000)).toEqual(
+        all.slice(Math.max(0, from)),
+      )
+    }
+    expect(seen).toBe(entries)
+    snapshot.release()
+    await store.close()
+  })
+
+  it('go on after a use of an entry has thrown', async () => {
+    const { store } = await filledStore()
+    const snapshot = await store.snapshot()
+    let left = 1_234
+    const breakOff = (): void => {
+      snapshot.visit?.({}, false, () => {
+        if (--left === 0) throw new Error('enough')
+        return true
+      })
+    }
+    expect(breakOff).toThrow('enough')
+    expect(visited(snapshot, {}, 777)).toEqual(all)
+    snapshot.release()
+    await store.close()
+  })
+
+  it('show what there was when the snapshot was made, while commits write the pages anew', async () => {
+    const { store } = await filledStore()
+    const before = await store.snapshot()
+    expect(visited(before, {}, 100).length).toBe(entries)
+    for (let round = 0; round < 5; round++) {
+      const changes = Array.from({ length: 300 }, (_, nth) => {
+        const key = keyOf((nth * 11 + round) % entries)
+        return nth % 2 === 0 ? put(key, `changed-${round}`) : remove(key)
+      })
+      await store.commit(commitOf(changes))
+      const now = await store.snapshot()
+      expect(visited(now, {}, 5_000)).toEqual(visitedByReads(now))
+      now.release()
+    }
+    expect(visited(before, {}, 100)).toEqual(all)
+    before.release()
+    await store.close()
+  })
+
+  it('throw for a bit that flips in an entry, a value or a key, also where the leaf was read before', async () => {
+    for (const sought of ['value-1700-', keyOf(1_700)]) {
+      const { store, directory } = await filledStore()
+      const snapshot = await store.snapshot()
+      expect(visited(snapshot, {}, 100)).toEqual(all)
+      flipInPlace(directory, sought)
+      expect(() => visited(snapshot, {}, 5_000)).toThrow(expect.objectContaining({ type: 'DataCorruption' }))
+      await expect(scanned(snapshot, {}, 1_000)).rejects.toMatchObject({ type: 'DataCorruption' })
+      // Everything else is shown.
+      expect(visited(snapshot, { to: Buffer.from(keyOf(1_500)) }, 400)).toEqual(all.slice(0, 1_500))
+      snapshot.release()
+      await store.close()
+    }
+  })
+})
+
+/** By ranges that are too short to be read in any other way than by the cursor. */
+function visitedByReads(snapshot: Snapshot): string[] {
+  const shown: string[] = []
+  let from = Buffer.alloc(0)
+  for (;;) {
+    const answer = snapshot.read([], [{ from, limit: 10 }])
+    if (answer instanceof Promise) throw new Error('LMDB answers at once')
+    const [found = []] = answer.ranges
+    for (const { key, value } of found) shown.push(`${Buffer.from(key)} ${Buffer.from(value)}`)
+    const last = found.at(-1)
+    if (last === undefined) return shown
+    from = Buffer.concat([last.key, Buffer.of(0)])
+  }
+}
+
+/** In the file of the open store, wherever the bytes are. */
+function flipInPlace(directory: string, sought: string): void {
+  const path = join(directory, 'data.mdb')
+  const content = readFileSync(path)
+  const file = openSync(path, 'r+')
+  for (let at = content.indexOf(sought); at >= 0; at = content.indexOf(sought, at + 1))
+    writeSync(file, Buffer.of((content[at + 5] as number) ^ 1), 0, 1, at + 5)
+  closeSync(file)
+}
