@@ -1,5 +1,6 @@
 /** Index entries read for queries: the OIDs of a range, and how many there are. */
 import { mapAwaitable } from '../store/awaitable.ts'
+import { countRange } from '../store/count-range.ts'
 import type { Awaitable, Bytes, KeyRange, ScanOptions, Snapshot } from '../store/store.ts'
 import { type Oid, oidFromBytes } from '../types/oid.ts'
 
@@ -75,9 +76,6 @@ export function readIndexEntries(
 }
 
 /** Exact below `max`, and `max` where there are as many or more. */
-export async function countLimited(snapshot: Snapshot, range: KeyRange, max: number): Promise<number> {
-  let count = 0
-  const options = { keysOnly: true, limit: Math.max(1, max) }
-  for await (const batch of snapshot.scan(range, () => undefined, options)) count += batch.length
-  return count
+export function countLimited(snapshot: Snapshot, range: KeyRange, max: number): Promise<number> {
+  return countRange(snapshot, range, { max: Math.max(1, max) })
 }

@@ -58,6 +58,12 @@ export interface ScanOptions {
   readonly onDamage?: (error: AshlarError) => void
 }
 
+export interface CountedEntries {
+  readonly count: number
+  /** Behind which the range may go on; undefined where it is at its end. */
+  readonly last: Bytes | undefined
+}
+
 /**
  * What the store held at one point in time, not older than the call of `Store.snapshot` and not younger than the first read.
  * Every read of one snapshot sees that same point in time, whatever is committed meanwhile.
@@ -82,6 +88,8 @@ export interface Snapshot {
    * false; it reads nothing else meanwhile. Returns the key of the last entry, which the caller owns; undefined where the range is at its end.
    */
   visit?(range: KeyRange, isReverse: boolean, use: (key: Bytes, value: Bytes) => boolean): Bytes | undefined
+  /** Where the store can count entries sooner than lend them: counts those of the range, up to `max`. */
+  count?(range: KeyRange, max: number): CountedEntries
   /**
    * Only where each read is a trip: the entries of a short range in order, and those that they name, in one. `isOnly`: nothing else is likely to
    * be read, so that no transaction need begin; another read throws SnapshotInvalidated then. It counts only where something is expected. The bytes

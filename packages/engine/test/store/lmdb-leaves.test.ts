@@ -3,8 +3,9 @@ import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { countRange } from '../../src/store/count-range.ts'
 import { openLmdbStore } from '../../src/store/lmdb/lmdb-store.ts'
-import type { Bytes, KeyRange, Snapshot, Store } from '../../src/store/store.ts'
+import type { Bytes, CountedEntries, KeyRange, Snapshot, Store } from '../../src/store/store.ts'
 import { commitOf, put, remove } from './bytes.ts'
 import { temporaryDirectory } from './temporary-stores.ts'
 
@@ -77,6 +78,30 @@ describe('lmdb: ranges of many entries', () => {
     await store.close()
   })
 
+  it('are counted as they are shown, up to a number, behind which the count goes on', async () => {
+    const { store } = await filledStore()
+    const snapshot = await store.snapshot()
+    await fc.assert(
+      fc.asyncProperty(fc.nat(entries), fc.nat(entries), fc.integer({ min: 1, max: 900 }), async (one, other, max) => {
+        const [from, to] = one < other ? [one, other] : [other, one]
+        const range = { from: Buffer.from(keyOf(from)), to: Buffer.from(keyOf(to)) }
+        const counts: number[] = []
+        for (let rest: KeyRange | undefined = range; rest !== undefined; ) {
+          const counted: CountedEntries | undefined = snapshot.count?.(rest, max)
+          counts.push(counted?.count ?? 0)
+          rest = counted?.last && { ...range, from: Buffer.concat([counted.last, Buffer.of(0)]) }
+        }
+        expect(counts.reduce((sum, count) => sum + count, 0)).toBe(to - from)
+        expect(counts.slice(0, -1).every((count) => count === max)).toBe(true)
+        expect(await countRange(snapshot, range)).toBe(to - from)
+        expect(await countRange(snapshot, range, { max })).toBe(Math.min(max, to - from))
+      }),
+      { numRuns: 100 },
+    )
+    snapshot.release()
+    await store.close()
+  })
+
   it('within others show what they show alone', async () => {
     const { store } = await filledStore()
     const snapshot = await store.snapshot()
@@ -136,6 +161,7 @@ describe('lmdb: ranges of many entries', () => {
       const snapshot = await store.snapshot()
       expect(visited(snapshot, {}, 100)).toEqual(all)
       flipInPlace(directory, sought)
+      expect(() => snapshot.count?.({}, 5_000)).toThrow(expect.objectContaining({ type: 'DataCorruption' }))
       expect(() => visited(snapshot, {}, 5_000)).toThrow(expect.objectContaining({ type: 'DataCorruption' }))
       await expect(scanned(snapshot, {}, 1_000)).rejects.toMatchObject({ type: 'DataCorruption' })
       // Everything else is shown.

@@ -2,6 +2,7 @@
 import { unreachable } from '../../errors.ts'
 import { containerExtent } from '../../records/object-key.ts'
 import type { ClassSet } from '../../schema/class-set.ts'
+import { countRange } from '../../store/count-range.ts'
 import type { Bytes, KeyRange } from '../../store/store.ts'
 import { oidFromBytes } from '../../types/oid.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -117,12 +118,19 @@ export class ExtentScan implements ObjectAccess {
     times: number,
     context: StatementContext,
   ): AsyncGenerator<OutputRow<never>[]> {
+    const { snapshot, script } = context
+    const extents = await this.extents(context)
     let count = 0
-    const options = { keysOnly: true, batch: countedAtOnce }
-    for await (const batch of context.scanAll(await this.extents(context), () => undefined, options)) {
+    const passed = (more: number): void => {
       context.check()
-      context.touched(batch.length)
-      count += batch.length
+      context.touched(more)
+      count += more
+    }
+    if (snapshot.count !== undefined) {
+      for (const extent of extents) await countRange(snapshot, extent, { passed, slice: script.slice })
+    } else {
+      const options = { keysOnly: true, batch: countedAtOnce }
+      for await (const batch of context.scanAll(extents, () => undefined, options)) passed(batch.length)
     }
     operator.examined = count
     operator.returned = 1

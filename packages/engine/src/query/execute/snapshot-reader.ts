@@ -12,7 +12,17 @@ import { PartSizes } from '../../records/part-sizes.ts'
 import { shapeNumberOf } from '../../records/record-format.ts'
 import { type RecordFormats, recordFormats } from '../../records/record-formats.ts'
 import type { Catalog } from '../../schema/catalog.ts'
-import type { Awaitable, Bytes, Entry, KeyRange, RangeRead, ReadAnswer, Snapshot } from '../../store/store.ts'
+import { countRange } from '../../store/count-range.ts'
+import type {
+  Awaitable,
+  Bytes,
+  CountedEntries,
+  Entry,
+  KeyRange,
+  RangeRead,
+  ReadAnswer,
+  Snapshot,
+} from '../../store/store.ts'
 import { atOnce as piecesAtOnce } from '../../store/time-slice.ts'
 import type { Pieces } from '../../types/logical-type.ts'
 import type { MapPair } from '../../types/map.ts'
@@ -287,14 +297,11 @@ export class SnapshotReader implements ObjectReader {
     const known = this.entries.get(name)?.length ?? this.counts.get(name)
     if (known !== undefined) return known
     const range = shownRange(view, attribute)
-    const { visit } = this.snapshot
-    if (visit === undefined) {
+    if (this.snapshot.visit === undefined) {
       if (max < entriesAtOnce) return this.endLinks(view, bound, { isLast: false, max }).length
       this.missingLinks.set(name, { range, isCounted: true })
     } else {
-      let counted = 0
-      const end = Math.min(max, countedAtOnceMax)
-      const last = visit.call(this.snapshot, range, false, () => ++counted < end)
+      const { count: counted, last } = this.countAtOnce(range, Math.min(max, countedAtOnceMax))
       this.linksRead += counted
       this.work.spend(countSteps + counted * keySteps)
       if (counted === max) return counted
@@ -306,6 +313,14 @@ export class SnapshotReader implements ObjectReader {
       })
     }
     throw needsFetch
+  }
+
+  private countAtOnce(range: KeyRange, max: number): CountedEntries {
+    const { snapshot } = this
+    if (snapshot.count !== undefined) return snapshot.count(range, max)
+    let count = 0
+    const last = snapshot.visit?.(range, false, () => ++count < max)
+    return { count, last }
   }
 
   private keepCount(name: string, count: number): number {
@@ -376,12 +391,7 @@ export class SnapshotReader implements ObjectReader {
 
   /** Nothing of it is kept, so no memory is charged: as many as there are can be counted, while the statement may go on. */
   private async countWhole(range: KeyRange): Promise<number> {
-    let count = 0
-    const options = { keysOnly: true, batch: entriesAtOnce }
-    for await (const batch of this.snapshot.scan(range, () => undefined, options)) {
-      count += batch.length
-      this.check()
-    }
+    const count = await countRange(this.snapshot, range, { passed: this.check })
     this.linksRead += count
     return count
   }

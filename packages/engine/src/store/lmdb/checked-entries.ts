@@ -70,7 +70,7 @@ export function visitEntries(
   range: LmdbRange,
   checks: EntryChecks,
   pin: Pin | undefined,
-  use: (key: Buffer, value: Buffer) => unknown,
+  use: EntryUse | EntryCounter,
   onDamage?: (error: AshlarError) => void,
 ): Bytes | undefined {
   return withCursor(environment, pin, (cursor) => {
@@ -79,7 +79,8 @@ export function visitEntries(
       checkNeighbour(cursor, start, !reverse, !exclusiveStart, checks)
     try {
       const mayBeMany = !reverse && environment.dataFile !== undefined && checks.hasChecksums
-      if (!mayBeMany || pin === undefined || onDamage !== undefined) return visit(cursor, range, checks, use, onDamage)
+      if (!mayBeMany || pin === undefined || onDamage !== undefined)
+        return visit(cursor, range, checks, lentTo(use), onDamage)
       return visitMany(environment, cursor, range, checks, pin, use)
     } catch (error) {
       const damage = checks.ofRead(error)
@@ -90,8 +91,30 @@ export function visitEntries(
   })
 }
 
+/** Counts the entries of a range as `visitEntries` goes through them: none is lent where they are read leaf by leaf. */
+export function countEntries(
+  environment: Environment,
+  range: LmdbRange,
+  checks: EntryChecks,
+  pin: Pin,
+): { readonly count: number; readonly last: Bytes | undefined } {
+  const counter = new EntryCounter()
+  const last = visitEntries(environment, range, checks, pin, counter)
+  return { count: counter.count, last }
+}
+
+class EntryCounter {
+  count = 0
+  readonly use = (): boolean => {
+    this.count++
+    return true
+  }
+}
+
+type EntryUse = (key: Buffer, value: Buffer) => unknown
+
 /** Entries that the cursor lends before leaves are read instead: to find the first leaf takes as long as a few dozen entries. */
-const entriesByCursor = 32
+const entriesByCursor = 64
 
 /** By the cursor, then leaf by leaf where there are many entries; and what cannot be read so, by the cursor again. */
 function visitMany(
@@ -100,30 +123,36 @@ function visitMany(
   range: LmdbRange,
   checks: EntryChecks,
   pin: Pin,
-  use: (key: Buffer, value: Buffer) => unknown,
+  use: EntryUse | EntryCounter,
 ): Bytes | undefined {
+  const lent = lentTo(use)
   let rest = range
   let isByCursor = !range.isContinued
   for (;;) {
     if (isByCursor) {
       const limit = Math.min(rest.limit, entriesByCursor)
-      const last = visit(cursor, withLimit(rest, limit), checks, use, undefined)
+      const last = visit(cursor, withLimit(rest, limit), checks, lent, undefined)
       const isBrokenOff = cursor.visited < limit
       if (last === undefined || isBrokenOff || limit === rest.limit) return last
       rest = rangeAfter(rest, last, rest.limit - limit) as LmdbRange
     }
     const leaves = takeLeaves(environment, pin)
-    if (leaves === null) return visit(cursor, rest, checks, use, undefined)
+    if (leaves === null) return visit(cursor, rest, checks, lent, undefined)
     let end: LeafEnd
     try {
-      end = leaves.visit(rest, use)
+      end = leaves.visit(rest, use instanceof EntryCounter ? undefined : use)
     } finally {
       putBackLeaves(pin, leaves)
     }
+    if (use instanceof EntryCounter) use.count += leaves.visited
     if (end !== 'lost') return end === 'end' ? undefined : leaves.last
     if (leaves.visited > 0) rest = rangeAfter(rest, leaves.last, rest.limit - leaves.visited) as LmdbRange
     isByCursor = true
   }
+}
+
+function lentTo(use: EntryUse | EntryCounter): EntryUse {
+  return use instanceof EntryCounter ? use.use : use
 }
 
 /** The end is looked for here and not by LMDB, so that the entry behind it is seen. */

@@ -1,10 +1,20 @@
 /** A snapshot of an LMDB store: one pinned read transaction. */
 import type { AshlarError } from '../../errors.ts'
 import { scanBatchBytes } from '../../limits.ts'
-import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
+import type {
+  Bytes,
+  CountedEntries,
+  Entry,
+  KeyRange,
+  RangeRead,
+  ReadAnswer,
+  ScanOptions,
+  Snapshot,
+  SnapshotOptions,
+} from '../store.ts'
 import { openTimeSlice } from '../time-slice.ts'
 import { readTail, storedTail } from './appended-tail.ts'
-import { lentValue, visitEntries } from './checked-entries.ts'
+import { countEntries, lentValue, visitEntries } from './checked-entries.ts'
 import type { EntryChecks } from './entry-checks.ts'
 import { beginRead, beginSharedRead, type Pin } from './entry-cursor.ts'
 import { endLeaves } from './leaves-of-pin.ts'
@@ -65,6 +75,13 @@ export class LmdbSnapshot implements Snapshot {
   visit(range: KeyRange, isReverse: boolean, use: (key: Bytes, value: Bytes) => boolean): Bytes | undefined {
     const visited = lmdbRange(range, isReverse, Number.POSITIVE_INFINITY)
     return visited && visitEntries(this.environment, visited, this.checks, this.requireOpen(), use)
+  }
+
+  count(range: KeyRange, max: number): CountedEntries {
+    const counted = lmdbRange(range, false, max)
+    return counted === undefined
+      ? { count: 0, last: undefined }
+      : countEntries(this.environment, counted, this.checks, this.requireOpen())
   }
 
   async *scan<T>(

@@ -1,7 +1,7 @@
 /** What readers of an LMDB store see: the tree, and what was appended last among its entries. */
 import { AshlarError } from '../../errors.ts'
 import { isOfAppended } from '../append.ts'
-import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions } from '../store.ts'
+import type { Bytes, CountedEntries, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions } from '../store.ts'
 import { mayHoldTail } from './appended-tail.ts'
 import { LmdbSnapshot } from './snapshot.ts'
 
@@ -29,6 +29,13 @@ export class StoreSnapshot extends LmdbSnapshot {
     const stopped = super.visit(first, isReverse, use)
     if (stopped !== undefined) return stopped
     return use(tail.key, tail.value) ? super.visit(second, isReverse, use) : tail.key
+  }
+
+  override count(range: KeyRange, max: number): CountedEntries {
+    if (this.tailIn(range) === undefined) return super.count(range, max)
+    let count = 0
+    const last = this.visit(range, false, () => ++count < max)
+    return { count, last }
   }
 
   override scan<T>(
