@@ -1,5 +1,6 @@
 /** Reads the values of index key parts back, as `KeyWriter` has written them. `at`: behind the marker byte. */
 import { readUint32 } from './read-number.ts'
+import { shortText } from './short-texts.ts'
 
 /** Longer magnitudes are read as bigint. */
 const safeWidthMax = 6
@@ -44,6 +45,10 @@ const nulEscaped = /\0\u00ff/g
 
 /** `end`: behind the two bytes that end the text, which is whole. */
 export function readKeyText(key: Uint8Array, at: number, end: number): string {
+  return shortText(key, at, end - terminatorBytes) ?? decodedText(key, at, end)
+}
+
+function decodedText(key: Uint8Array, at: number, end: number): string {
   const bytes = Buffer.from(key.buffer, key.byteOffset + at, end - at - terminatorBytes)
   if (!bytes.includes(0)) return bytes.toString('utf8')
   return Buffer.from(bytes.toString('latin1').replace(nulEscaped, '\0'), 'latin1').toString('utf8')

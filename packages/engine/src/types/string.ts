@@ -3,6 +3,7 @@
 import { isAscii as isAsciiBytes } from 'node:buffer'
 import { pieceEnd } from '../bytes/json-writer.ts'
 import { readKeyText } from '../bytes/key-reader.ts'
+import { shortText } from '../bytes/short-texts.ts'
 import { countField, enumField, wrongField } from './definition-fields.ts'
 import {
   type Codec,
@@ -133,7 +134,7 @@ function isReadAtOnce(bytes: Uint8Array, start: number, end: number): boolean {
 }
 
 function read(bytes: Uint8Array, start: number, end: number): string {
-  return decoded(bytes, start + 1, end)
+  return shortText(bytes, start + 1, end) ?? decoded(bytes, start + 1, end)
 }
 
 function decoded(bytes: Uint8Array, start: number, end: number): string {

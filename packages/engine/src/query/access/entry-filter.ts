@@ -7,7 +7,7 @@ import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context
 import { Work } from '../functions/work.ts'
 import { decideAtOnce } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
-import { attributesReadBy, entryView, type PartRead, partsRead } from './entry-view.ts'
+import { attributesReadBy, EntryReader, type PartRead, partsRead } from './entry-view.ts'
 
 /** The predicate of which an access path answers conditions. */
 export interface WholePredicate {
@@ -65,11 +65,11 @@ export class EntryFilter {
   /** For the entries of one run, whose rows may be under way meanwhile: what these keep is none of the entries'. */
   forRun(evaluation: EvaluationContext): MayQualify {
     const { parts, conjuncts, slot } = this
-    const { reader } = evaluation
     const work = new Work()
-    const own: EvaluationContext = { ...evaluation, reader, slots: [...evaluation.slots], work }
+    const own: EvaluationContext = { ...evaluation, reader: evaluation.reader, slots: [...evaluation.slots], work }
+    const reader = new EntryReader(parts)
     return (key) => {
-      const view = entryView(parts, key)
+      const view = reader.read(key)
       if (view === undefined) return true
       own.slots[slot] = view
       const isPossible = conjuncts.every((conjunct) => isNotFalse(conjunct, own))

@@ -45,23 +45,75 @@ export function partsRead(format: IndexKeyFormat, read: ReadonlySet<number>): Pa
 
 /** Undefined where a text that is read is cut: the object tells it then. */
 export function entryView(parts: readonly PartRead[], key: Bytes): ObjectView | undefined {
-  const values: unknown[] = []
-  let at = indexKeyHeaderBytes
-  for (const { codec, attribute } of parts) {
-    const { end, isTruncated } = readKeyPart(key, at, codec.form)
-    if (attribute !== undefined) {
-      if (isTruncated) return undefined
-      values[attribute] = end === at + 1 ? null : codec.read?.(key, at + 1, end)
-    }
-    at = end
+  return new EntryReader(parts).read(key)?.copy()
+}
+
+/** Reads entries one after the other, each lent until the next: a value is read when it is asked for. */
+export class EntryReader {
+  private readonly parts: readonly PartRead[]
+  private readonly view: LentEntry
+
+  constructor(parts: readonly PartRead[]) {
+    this.parts = parts
+    this.view = new LentEntry(parts)
   }
-  return new EntryView(values)
+
+  /** Undefined where a text that is read is cut: the object tells it then. */
+  read(key: Bytes): ObjectView | undefined {
+    const { parts, view } = this
+    let at = indexKeyHeaderBytes
+    for (let i = 0; i < parts.length; i++) {
+      const { codec, attribute } = parts[i] as PartRead
+      const { end, isTruncated } = readKeyPart(key, at, codec.form)
+      if (isTruncated && attribute !== undefined) return undefined
+      view.starts[i] = at
+      view.ends[i] = end
+      at = end
+    }
+    view.entry = key
+    return view
+  }
 }
 
 const noRecord = Buffer.alloc(0)
 
 /** An object of which only the values in the key of an entry are known. */
-class EntryView extends ObjectView {
+class LentEntry extends ObjectView {
+  entry: Bytes = noRecord
+  /** Of each part of the key. */
+  readonly starts: number[]
+  readonly ends: number[]
+  private readonly parts: readonly PartRead[]
+  /** By the positions of attributes: which part is theirs. */
+  private readonly partOf: (number | undefined)[] = []
+
+  constructor(parts: readonly PartRead[]) {
+    super(undefined, undefined, undefined, noRecord)
+    this.parts = parts
+    this.starts = parts.map(() => 0)
+    this.ends = parts.map(() => 0)
+    for (const [i, { attribute }] of parts.entries()) if (attribute !== undefined) this.partOf[attribute] = i
+  }
+
+  override value(index: number): unknown {
+    const part = this.partOf[index]
+    if (part === undefined) return undefined
+    const start = this.starts[part] as number
+    const end = this.ends[part] as number
+    return end === start + 1 ? null : (this.parts[part] as PartRead).codec.read?.(this.entry, start + 1, end)
+  }
+
+  override copy(): ObjectView {
+    return new KeptEntry(this.partOf.map((part, index) => (part === undefined ? undefined : this.value(index))))
+  }
+
+  override writeShortJson(): boolean {
+    return false
+  }
+}
+
+/** The same, with its values. */
+class KeptEntry extends ObjectView {
   private readonly values: readonly unknown[]
 
   constructor(values: readonly unknown[]) {
@@ -73,7 +125,6 @@ class EntryView extends ObjectView {
     return this.values[index]
   }
 
-  /** Nothing of it is lent. */
   override copy(): ObjectView {
     return this
   }

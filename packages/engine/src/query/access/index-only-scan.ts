@@ -17,7 +17,7 @@ import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import { qualified } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { AccessPath, ObjectAccess } from './access-path.ts'
-import { attributesReadBy, entryView, type PartRead, partsRead } from './entry-view.ts'
+import { attributesReadBy, EntryReader, entryView, type PartRead, partsRead } from './entry-view.ts'
 import { IndexScan, planIndexScan } from './index-scan.ts'
 import { lendObjects } from './lend-objects.ts'
 import { filterRest, type ObjectScan } from './object-scan.ts'
@@ -152,10 +152,13 @@ export class IndexOnlyScan implements ObjectAccess {
       scan,
       () => this.scan.ranges(evaluation, context),
       false,
-      () => ({
-        read: (key) => entryView(this.parts, key),
-        later: async (value) => (await this.whole(scan, [oidFromBytes(value, 0)]))[0] as ObjectView,
-      }),
+      () => {
+        const reader = new EntryReader(this.parts)
+        return {
+          read: (key) => reader.read(key),
+          later: async (value) => (await this.whole(scan, [oidFromBytes(value, 0)]))[0] as ObjectView,
+        }
+      },
     )
   }
 

@@ -12,6 +12,7 @@ import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
 import { compileLoop, inParts, type Places, textSteps, valueSteps } from './in-parts.ts'
 import { canBeSet, membership } from './list-membership.ts'
+import { MatchResults } from './match-results.ts'
 
 type Node<K extends Bound['kind']> = Extract<Bound, { kind: K }>
 
@@ -109,13 +110,19 @@ function keptPatterns<P>(
   compile: (source: string) => P | string,
 ): (evaluation: EvaluationContext, source: string) => P {
   const known = new Map<string, P>()
+  // Mostly there is only one.
+  let last: { readonly source: string; readonly compiled: P } | undefined
   return (evaluation, source) => {
-    const found = known.get(source)
-    if (found !== undefined) return found
-    const compiled = compile(source)
-    if (typeof compiled === 'string') throw queryError(evaluation.text, pattern, compiled)
-    if (known.size >= patternsKeptMax) known.clear()
-    known.set(source, compiled)
+    if (last?.source === source) return last.compiled
+    let compiled = known.get(source)
+    if (compiled === undefined) {
+      const made = compile(source)
+      if (typeof made === 'string') throw queryError(evaluation.text, pattern, made)
+      if (known.size >= patternsKeptMax) known.clear()
+      known.set(source, made)
+      compiled = made
+    }
+    last = { source, compiled }
     return compiled
   }
 }
@@ -126,15 +133,20 @@ export function compileMatches(bound: Node<'matches'>, text: Evaluate, pattern: 
 
 function compileLike(bound: Node<'matches'>, text: Evaluate, pattern: Evaluate): Evaluate {
   const patternOf = keptPatterns(bound, (source) => LikePattern.parse(source, bound.isIgnoringCase))
+  const results = new MatchResults()
   return (evaluation) => {
-    const [whole, source] = [text(evaluation), pattern(evaluation)]
+    const whole = text(evaluation)
+    const source = pattern(evaluation)
     if (source === null || source === undefined) return null
     const like = patternOf(evaluation, source as string)
     if (whole === null || whole === undefined) return null
+    const known = results.of(source as string, whole as string)
+    if (known !== undefined) return known
     const pieces = like.test(whole as string)
     const first = pieces.next()
     if (first.done === true) {
       evaluation.work.spend(textSteps((whole as string).length))
+      results.add(whole as string, first.value as boolean)
       return first.value
     }
     evaluation.work.spend(first.value)
@@ -147,15 +159,21 @@ function compileRegular(bound: Node<'matches'>, text: Evaluate, pattern: Evaluat
     const compiled = compileRegularExpression(source, bound.isIgnoringCase)
     return typeof compiled === 'string' ? `not a regular expression: ${compiled}` : compiled
   })
+  const results = new MatchResults()
   return (evaluation) => {
-    const [whole, source] = [text(evaluation), pattern(evaluation)]
+    const whole = text(evaluation)
+    const source = pattern(evaluation)
     if (source === null) return null
     const expression = expressionOf(evaluation, source as string)
     if (whole === null) return null
+    const known = results.of(source as string, whole as string)
+    if (known !== undefined) return known
     const { length } = whole as string
     if (length > matchedCharactersMax) throw tooLongToMatch(length, evaluation, bound)
     evaluation.work.spend(length * matchSteps)
-    return expression.isIn(whole as string) !== bound.isNegated
+    const isMatch = expression.isIn(whole as string) !== bound.isNegated
+    results.add(whole as string, isMatch)
+    return isMatch
   }
 }
 

@@ -11,7 +11,9 @@ type Level<G> = Map<unknown, Level<G> | G>
 export class GroupsByValues<G extends object> {
   private readonly hold: (bytes: number) => void
   private readonly root: Level<G> = new Map()
-  private only: G | undefined
+  /** The one that was found last, and its values: the next row often has the same. */
+  private last: G | undefined
+  private readonly lastValues: unknown[] = []
   private remembered = 0
 
   /** `hold`: is charged with what is remembered. */
@@ -20,14 +22,27 @@ export class GroupsByValues<G extends object> {
   }
 
   find(values: readonly unknown[]): G | undefined {
-    if (values.length === 0) return this.only
+    if (this.last !== undefined && this.areLast(values)) return this.last
     let level: Level<G> | G | undefined = this.root
     for (let i = 0; i < values.length && level !== undefined; i++) level = (level as Level<G>).get(values[i])
-    return level as G | undefined
+    const found = values.length === 0 ? undefined : (level as G | undefined)
+    if (found !== undefined) this.keepLast(values, found)
+    return found
+  }
+
+  private areLast(values: readonly unknown[]): boolean {
+    const { lastValues } = this
+    for (let i = 0; i < values.length; i++) if (values[i] !== lastValues[i]) return false
+    return true
+  }
+
+  private keepLast(values: readonly unknown[], group: G): void {
+    for (let i = 0; i < values.length; i++) this.lastValues[i] = values[i]
+    this.last = group
   }
 
   add(values: readonly unknown[], group: G): void {
-    if (values.length === 0) this.only = group
+    if (values.length === 0) this.keepLast(values, group)
     if (values.length === 0 || this.remembered >= valuesMax || !values.every(isRemembered)) return
     this.remembered++
     let bytes = 0
