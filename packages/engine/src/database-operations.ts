@@ -258,12 +258,15 @@ async function createRead(unit: UnitOfWork, command: Promise<CreateObject>, posi
   return createObject(unit, await command, position)
 }
 
+const packedObjectsMax = 10_000
+
 async function createAll(
   unit: UnitOfWork,
   creations: readonly ObjectCreation[],
   between: BetweenSteps,
 ): Promise<Oid[]> {
-  const packed = await createPacked(unit, creations, between)
+  // A receipt may have to be written beside them, for which they are unpacked in one piece.
+  const packed = creations.length > packedObjectsMax ? undefined : await createPacked(unit, creations, between)
   return packed ?? createEach(unit, creations, between)
 }
 

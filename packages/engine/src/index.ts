@@ -84,6 +84,7 @@ export { noteRest, readAnew, shareReads } from './store/reads-of-turn.ts'
 export type { Awaitable, Store, StoreCapabilities, StoreStats } from './store/store.ts'
 export {
   firstTurn,
+  inParts,
   laterTurn,
   mayBegin,
   noteArrival,

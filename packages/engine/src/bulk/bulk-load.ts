@@ -4,6 +4,7 @@
  */
 import { AshlarError } from '../errors.ts'
 import { bulkAttemptsMax } from '../limits.ts'
+import { inSlices } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import type { BulkCommand, BulkDone } from './bulk-command.ts'
 import { addDependents, failuresIn, isOfLines, ofLine } from './failed-lines.ts'
@@ -173,25 +174,26 @@ export class BulkLoad {
 
   /** Throws an error whose message and `line` tell which line has failed. */
   private async carryOutAtOnce(lines: readonly (Entry | Refused)[]): Promise<readonly LineOutcome[]> {
-    const refused = lines.find(isRefused)
+    const commands: BulkCommand[] = []
+    let refused: Refused | undefined
+    await inSlices(lines, (one) => {
+      if (isRefused(one)) refused ??= one
+      else commands.push(one.command)
+    })
     if (refused !== undefined) throw refused.error
-    const entries = lines.filter(isEntry)
+    if (commands.length === 0) return []
     let done: readonly BulkDone[]
     try {
-      done =
-        entries.length === 0
-          ? []
-          : await this.commit(
-              entries.map(({ command }) => command),
-              this.names,
-            )
+      done = await this.commit(commands, this.names)
     } catch (error) {
-      throw ofLine(entries, error)
+      throw ofLine(lines.filter(isEntry), error)
     }
-    return done.map(({ oid, change }, i) => {
+    const outcomes: LineOutcome[] = []
+    await inSlices(done, ({ oid, change }) => {
       this.counts[change]++
-      return { line: (entries[i] as Entry).line, oid }
+      outcomes.push({ line: (commands[outcomes.length] as BulkCommand).line, oid })
     })
+    return outcomes
   }
 
   private note(one: Entry | Refused): void {

@@ -6,7 +6,7 @@ import { keySpace } from '../bytes/key-space.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { type IndexKeyFormat, writeIndexKey, writtenIndexKey } from '../indexes/index-key.ts'
 import { indexFormatsOf } from '../indexes/maintain.ts'
-import { keyBytesMax } from '../limits.ts'
+import { keyBytesMax, recordBytesMax } from '../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { objectKeyBytes, objectKeyHeaderBytes } from '../records/object-key.ts'
 import { isReadAtOnce } from '../records/read-change.ts'
@@ -30,12 +30,12 @@ const objectsBetweenLooks = 16
 const bytesBetweenLooks = 262_144
 /** Fewer cost no less this way. */
 const packedObjectsMin = 50
-/** Where others want the same keys, what is packed is unpacked in one piece. */
-const packedObjectsMax = 10_000
-/** What costs time in a longer record is its bytes, not that there is a row. */
-const packedRecordBytesMax = 4_096
-/** A buffer that grows is copied in one piece. */
-const packedBytesMax = 16_777_216
+/** Rows of one packer: a buffer that grows is copied in one piece. */
+const packerBytesMax = 4_194_304
+const packerRowsMax = 16_384
+/** Indexes whose rows have room for all that is to come: of hundreds of classes and indexes most have few rows in one commit. */
+const roomyIndexesMax = 8
+const fewRows = 64
 
 /** As a request has it. */
 interface Creation {
@@ -50,10 +50,9 @@ export async function createPacked(
   between: BetweenSteps,
 ): Promise<Oid[] | undefined> {
   const { transaction, guard, recorder } = unit
-  const isFitting = creations.length >= packedObjectsMin && creations.length <= packedObjectsMax
   const isPlain = guard === undefined && recorder === undefined
-  if (!isFitting || !isPlain || transaction.isRetry || transaction.hasChanges) return undefined
-  const packing = new PackedCreations(unit)
+  if (creations.length < packedObjectsMin || !isPlain || transaction.isRetry || transaction.hasChanges) return undefined
+  const packing = new PackedCreations(unit, creations.length)
   const oids = (await packing.createAll(creations, between)) ? await packing.finish() : undefined
   if (oids === undefined) packing.giveUp()
   return oids
@@ -87,6 +86,7 @@ const noPositions: undefined[] = []
 
 class PackedCreations {
   private readonly unit: UnitOfWork
+  private readonly expected: number
   private readonly commitId: Buffer
   private readonly oids: Oid[] = []
   /** By the name that creations have. */
@@ -107,8 +107,10 @@ class PackedCreations {
   /** The end of `objectKey`. */
   private readonly oid = this.objectKey.subarray(objectKeyHeaderBytes)
 
-  constructor(unit: UnitOfWork) {
+  /** `expected`: so many objects. */
+  constructor(unit: UnitOfWork, expected: number) {
     this.unit = unit
+    this.expected = expected
     this.commitId = unit.session.nextCommitId()
     this.objectKey[0] = keySpace.object
   }
@@ -217,7 +219,9 @@ class PackedCreations {
   private rowsOfIndex({ index }: IndexKeyFormat): Pick<IndexRows, 'unique' | 'others'> {
     let rows = this.indexes.get(index)
     if (rows === undefined) {
-      rows = { unique: new RowPacker(true, oidLength), others: new RowPacker(false, oidLength) }
+      const room = this.indexes.size < roomyIndexesMax ? this.expected : fewRows
+      const [unique, others] = index.isUnique ? [room, 1] : [1, room]
+      rows = { unique: new RowPacker(true, unique, oidLength), others: new RowPacker(false, others, oidLength) }
       this.packers.push(rows.unique, rows.others)
       this.indexes.set(index, rows)
     }
@@ -272,7 +276,7 @@ class PackedCreations {
     return cls
   }
 
-  /** False where it is too much to be packed. */
+  /** False where a limit is exceeded. */
   private isAdded(rows: ClassRows, oid: Oid): boolean {
     const { format, values, indexes } = rows
     const { objectKey, oid: oidBytes, commitId } = this
@@ -281,7 +285,7 @@ class PackedCreations {
     objects.addKey(objectKey, objectKeyBytes, undefined)
     writeRecord(format, commitId, { values, positions: noPositions }, objects.beginValue())
     const recordBytes = objects.endValue()
-    if (recordBytes > packedRecordBytesMax || this.chargedBytes > packedBytesMax) return false
+    if (recordBytes > recordBytesMax) return false
     let bytes = changeBytes + objectKeyBytes + recordBytes
     for (let i = 0; i < indexes.length; i++) {
       const { format: keyFormat, unique, others } = indexes[i] as IndexRows
@@ -304,10 +308,11 @@ class PackedCreations {
     const { oid } = this
     const container =
       (((oid[0] as number) * 256 + (oid[1] as number)) * 256 + (oid[2] as number)) * 256 + (oid[3] as number)
-    if (rows.objects !== undefined && rows.container === container) return rows.objects
+    if (rows.objects !== undefined && rows.container === container && hasRoom(rows.objects)) return rows.objects
     let packer = this.objects.get(container)
-    if (packer === undefined) {
-      packer = new RowPacker(false, recordRoomBytes)
+    if (packer === undefined || !hasRoom(packer)) {
+      const room = this.objects.size === 0 ? Math.min(this.expected, packerRowsMax) : fewRows
+      packer = new RowPacker(false, room, recordRoomBytes)
       this.packers.push(packer)
       this.objects.set(container, packer)
     }
@@ -315,6 +320,10 @@ class PackedCreations {
     rows.container = container
     return packer
   }
+}
+
+function hasRoom({ length, bytes }: RowPacker): boolean {
+  return length < packerRowsMax && bytes < packerBytesMax
 }
 
 const noAttributes: Attributes = {}

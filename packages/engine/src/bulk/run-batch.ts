@@ -5,6 +5,7 @@ import { beginObject } from '../objects/create.ts'
 import { deleteObject } from '../objects/delete.ts'
 import { updateObject } from '../objects/update.ts'
 import { type Attributes, readCreateObject, readUpdateObject } from '../requests/read-object-command.ts'
+import { inSlices } from '../store/time-slice.ts'
 import type { BetweenSteps } from '../transaction/between-steps.ts'
 import { checkedOid, type Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
@@ -102,7 +103,12 @@ class Batch {
     const { commands, unit, settings } = this
     if (!commands.every(isPlainCreation)) return undefined
     const oids = await createPacked(unit, commands, settings.between)
-    return oids?.map((oid) => ({ oid, change: 'created' }))
+    if (oids === undefined) return undefined
+    const done: BulkDone[] = []
+    await inSlices(oids, (oid) => {
+      done.push({ oid, change: 'created' })
+    })
+    return done
   }
 
   /** Objects that others may refer to before their turn. */

@@ -6,8 +6,6 @@ import { sortInPieces } from '../store/sort-in-pieces.ts'
 
 /** Room for most keys, with their lengths. */
 const keyRoomBytes = 32
-/** Room for so many rows to begin with: of hundreds of classes and indexes, most have few in one commit. */
-const firstRows = 64
 
 export class RowPacker {
   private readonly areNew: boolean
@@ -21,11 +19,21 @@ export class RowPacker {
   private valueBytesMost = 0
   private valueAt = 0
 
-  /** `areNew`: the keys are required to be absent. `valueBytes`: what most values have. */
-  constructor(areNew: boolean, valueBytes: number) {
+  /** `areNew`: the keys are required to be absent. `rows`: room for so many to begin with, with values of so many bytes. */
+  constructor(areNew: boolean, rows: number, valueBytes: number) {
     this.areNew = areNew
-    this.keys = new ByteWriter(firstRows * keyRoomBytes)
-    this.values = new ByteWriter(firstRows * (packedLengthBytes + valueBytes))
+    this.keys = new ByteWriter(rows * keyRoomBytes)
+    this.values = new ByteWriter(rows * (packedLengthBytes + valueBytes))
+  }
+
+  /** Rows so far. */
+  get length(): number {
+    return this.count
+  }
+
+  /** Of keys and values, with their lengths. */
+  get bytes(): number {
+    return this.keys.length + this.values.length
   }
 
   /** The first bytes of `key`, and then those of `suffix`. A value is to follow. */

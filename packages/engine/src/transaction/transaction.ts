@@ -8,7 +8,13 @@ import { type ChangeFrom, logValues, logValuesOfFew } from '../change-log/log-en
 import { epochPrefix } from '../change-log/log-keys.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { defaultEngineLimits, type EngineLimits } from '../limits.ts'
-import { PackedChanges, PackedPreconditions, type PackedRows, packedLengthBytes } from '../store/packed-rows.ts'
+import {
+  PackedChanges,
+  PackedPreconditions,
+  type PackedRows,
+  packedAt,
+  packedLengthBytes,
+} from '../store/packed-rows.ts'
 import { readWholeRange } from '../store/read-range.ts'
 import type {
   Append,
@@ -250,7 +256,7 @@ export class Transaction {
     this.packed = all
   }
 
-  /** As if they had been written one by one. They are few enough for it to be done in one piece (`packedObjectsMax`). */
+  /** As if they had been written one by one: in one piece, so that whoever writes more beside many rows does not have them packed. */
   private unpack(): void {
     const { packed } = this
     if (packed === undefined) return
@@ -356,10 +362,14 @@ export class Transaction {
   }
 
   /**
-   * A key that the commit of another transaction changes, and this one requires; undefined where there is none. Of two very large ones
-   * the other is taken to change one, without a search: it then waits where it perhaps need not.
+   * A key that the commit of another transaction changes, and this one requires; undefined where there is none. Of two very large ones,
+   * and where the other has very many packed rows, the other is taken to change one, without a search: it then waits where it perhaps need not.
    */
   keyDisturbedBy(other: Transaction): string | undefined {
+    const { packed = [] } = other
+    const [first] = packed
+    if (first !== undefined && new PackedChanges(packed).length > searchedKeysMax)
+      return keyText(packedAt(first.keys, 0))
     return this.keyWrittenBy(other) ?? this.rangeLockRequiredBy(other)
   }
 

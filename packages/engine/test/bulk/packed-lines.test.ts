@@ -105,6 +105,34 @@ it('lines are packed unless they refer to others, are updates where a key is the
   await fd.close()
 })
 
+it('a load of very many lines that is one commit is packed, and refused as a whole where one of them fails', async () => {
+  const store = await openStoreOfRun()
+  let packed = 0
+  const watched: Store = {
+    ...store,
+    commit(commit) {
+      if (commit.changes instanceof PackedChanges) packed = commit.changes.length
+      return store.commit(commit)
+    },
+  }
+  const fd = await FederatedDatabase.open({ alias: 'test', store: watched, changeLog: 'on' })
+  await fd.defineClasses(classes, 'create')
+  await makersOf(fd)
+  const many = (name: string, count: number): Creation[] =>
+    Array.from({ length: count }, (_, i) => ({ class: 'Thing', attributes: { name: `${name} ${(i * 7) % count}` } }))
+  const atomic = (given: Creation[]): Promise<LineDone[]> =>
+    loaded(fd, linesOf(given), { onError: 'stop', isAtomic: true })
+  const outcomes = await atomic(many('one', 10_501))
+  expect(packed).toBe(3 * 10_501)
+  expect(outcomes.map(({ line }) => line)).toEqual(outcomes.map((_, i) => i + 1))
+  expect((await read(fd, outcomes[10_001]?.oid as string)).name).toBe('one 7001')
+  const taken = many('two', 300).with(250, { class: 'Thing', attributes: { name: 'one 5' } })
+  await expect(atomic(taken)).rejects.toMatchObject({ type: 'UniqueViolation', extensions: { line: 251 } })
+  const { objects, problems } = await fd.verify()
+  expect({ objects, problems }).toEqual({ objects: 10_504, problems: [] })
+  await fd.close()
+})
+
 it('later lines refer to packed ones by their ids', async () => {
   await withFd(classes, async (fd) => {
     const load = fd.beginLoad({ onError: 'stop' })

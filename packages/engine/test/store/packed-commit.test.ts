@@ -19,7 +19,7 @@ const index = '\x05\x00\x00\x00\x01'
 const version: Precondition = { kind: 'revision', key: catalogVersionKey, prefix: bytes('7;') }
 
 function rowsOf(keys: readonly string[], areNew: boolean): PackedRows | undefined {
-  const packer = new RowPacker(areNew, 1)
+  const packer = new RowPacker(areNew, 1, 1)
   for (const key of keys) {
     packer.addKey(bytes(`${key}…`), key.length, bytes('!'))
     packer.addValue(bytes(`value of ${key}`))

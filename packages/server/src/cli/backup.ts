@@ -5,6 +5,7 @@ import { readDuration } from '../config/read-value.ts'
 import { closeToOthers } from '../security/close-to-others.ts'
 import { inChild } from './in-child.ts'
 import { Progress } from './progress.ts'
+import { resumable } from './resumable.ts'
 
 interface BackupOptions {
   readonly incremental?: true
@@ -128,7 +129,7 @@ async function restore(path: string, address: string, options: RestoreOptions, s
     tell(report, options.json, options.quiet, () => restoreLines(report, target.capabilities.location))
   } catch (error) {
     if (signal.aborted) throw new Error('The restore was stopped; run the same command again to resume it.')
-    throw error
+    throw resumable(error, target.capabilities.location)
   } finally {
     progress.stop()
     await target.close()

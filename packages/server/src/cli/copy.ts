@@ -6,6 +6,7 @@ import { closeAs } from '../security/close-to-others.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
+import { resumable } from './resumable.ts'
 
 export function addCopyCommand(program: Command): void {
   program
@@ -36,7 +37,7 @@ async function copy(from: string, to: string, signal: AbortSignal): Promise<void
       const report = await copyWithBar(source, target, signal)
       process.stdout.write(`${told(report, source, target)}\n`)
     } catch (error) {
-      if (!signal.aborted) throw error
+      if (!signal.aborted) throw resumable(error, target.capabilities.location)
       throw new Error('The copy was stopped; run the same command again to resume it.')
     } finally {
       await target.close()

@@ -1,30 +1,40 @@
 /** A server whose disk is full: changes are refused, and everything else goes on. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { expect, inject, onTestFinished } from 'vitest'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { FederatedDatabase, openStore } from '@ashlar/engine'
+import { expect, inject, onTestFinished, test } from 'vitest'
 import { expectProblem } from '../contract/expectations.ts'
 import { rule } from '../contract/rule.ts'
 import { killAll } from '../process-tree.ts'
-import { temporaryDirectory } from './process.ts'
+import { ashlar } from './command-line.ts'
+import { start, temporaryDirectory } from './process.ts'
 
 /** Files may grow to so many KiB, and the signal that would end the process is ignored. */
 const limited = `trap '' XFSZ; ulimit -f 4096; exec "$0" "$@"`
 
-async function startLimited(): Promise<string> {
-  const words = [process.execPath, inject('server'), '--port', '0', '--log-level', 'silent']
+function spawnLimited(words: readonly string[], directory: string, stderr: 'inherit' | 'pipe') {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ASHLAR_'))
-  const child = spawn('sh', ['-c', limited, ...words], {
-    cwd: temporaryDirectory(),
+  return spawn('sh', ['-c', limited, process.execPath, inject('server'), ...words], {
+    cwd: directory,
     env: Object.fromEntries(inherited),
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', stderr],
   })
+}
+
+async function startLimited(): Promise<string> {
+  const child = spawnLimited(['--port', '0', '--log-level', 'silent'], temporaryDirectory(), 'inherit')
   onTestFinished(async () => {
     const ended = once(child, 'exit')
     killAll(child.pid as number)
     await ended
   })
   let told = ''
-  for await (const text of child.stdout.setEncoding('utf8')) {
+  const { stdout } = child
+  if (stdout === null) throw new Error('its output is piped')
+  for await (const text of stdout.setEncoding('utf8')) {
     told += text
     const url = /listening on (\S+)/.exec(told)?.[1]
     if (url !== undefined) return url
@@ -69,4 +79,47 @@ rule('1.4.17', 'a full disk refuses what does not fit, and nothing else', async 
   // What takes no more room, or gives some back, is done.
   expect((await ask('DELETE', made[0] as string)).status).toBe(204)
   expect((await create(10)).status).toBe(201)
+})
+
+/** The command where files may not become so large, and then without that limit. */
+async function limitedThenNot(words: readonly string[], directory: string) {
+  const child = spawnLimited(words, directory, 'pipe')
+  const [stderr] = await Promise.all([child.stderr === null ? '' : text(child.stderr), once(child, 'close')])
+  return { code: child.exitCode, stderr, again: await ashlar(words, { directory }) }
+}
+
+test('copy, restore and copy of an archive into a full disk say so in one line, and go on once there is room', async () => {
+  if (process.platform === 'win32') return
+  const directory = temporaryDirectory()
+  const fd = await FederatedDatabase.open({ alias: 'full', store: await openStore(`lmdb:${join(directory, 'full')}`) })
+  const attributes = [{ attributeName: 'a', logicalType: 'string' }]
+  await fd.defineClasses([{ className: 'Text', isReferenceable: true, attributes }], 'create')
+  for (let i = 0; i < 60; i++) await fd.createObject('Text', { a: 'x'.repeat(150_000) })
+  await fd.close()
+  expect(await ashlar(['backup', 'lmdb:full', 'backups'], { directory })).toMatchObject({ code: 0 })
+  const served = start(['serve', '--port', '0', '--fd', 'default=lmdb:full'], {}, directory)
+  const words = ['export', '--url', await served.url, '-o', 'full.tar.gz']
+  expect(await ashlar(words, { directory })).toMatchObject({ code: 0 })
+  served.child.kill('SIGTERM')
+  await served.ended
+  const commands = [
+    ['copy', 'lmdb:full', 'lmdb:copied'],
+    ['restore', 'backups', 'lmdb:restored'],
+  ]
+  for (const command of commands) {
+    const { code, stderr, again } = await limitedThenNot(command, directory)
+    expect(stderr).toMatch(
+      /^ashlar: \/[^\n]+ cannot be written: [^\n]*(disk full|large)[^\n]* run the same command again to resume it\.\n$/,
+    )
+    expect(code).toBe(1)
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('(resumed)') })
+  }
+  const { code, stderr, again } = await limitedThenNot(['copy', 'archive:full.tar.gz', 'lmdb:archived'], directory)
+  expect(stderr).toMatch(
+    /^ashlar: \/[^\n]+ could not be written: [^\n]+ It was removed\. Nothing was written to the target\.\n$/,
+  )
+  expect(code).toBe(1)
+  expect(again).toMatchObject({ code: 0 })
+  expect(readdirSync(directory).filter((name) => name.includes('importing'))).toEqual([])
+  expect(existsSync(join(directory, 'archived'))).toBe(true)
 })

@@ -6,13 +6,13 @@ import { checkInSlices, type Limits } from '../check-commit.ts'
 import type { CurrentState } from '../check-preconditions.ts'
 import { failedPrecondition, holds } from '../check-preconditions.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
-import type { Sequence } from '../sequence.ts'
 import type { Awaitable, Bytes, Change, Commit, CommitOutcome, KeyRange, Precondition } from '../store.ts'
-import { inSlices, openTimeSlice, type TimeSlice } from '../time-slice.ts'
+import { atOnce, inSlices, inTurns, openTimeSlice, type TimeSlice } from '../time-slice.ts'
 import { Appender } from './appender.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
 import { EntryChecks } from './entry-checks.ts'
-import { checksumBytes, lentWithChecksum } from './entry-checksum.ts'
+import { lentWithChecksum } from './entry-checksum.ts'
+import { fillingOrderInPieces, orderedMin } from './filling-order.ts'
 import type { Environment } from './lmdb-js.ts'
 import { lmdbRange } from './lmdb-range.ts'
 
@@ -53,7 +53,9 @@ export function applyCommit(
     if (error instanceof DamagedEntry) return error
     throw error
   }
-  for (const change of isAppended === true || changes.length < orderedMin ? changes : fillingOrder(changes)) {
+  for (const change of isAppended === true || changes.length < orderedMin
+    ? changes
+    : atOnce(fillingOrderInPieces(changes))) {
     state.noteWritten(change.key)
     applyChange(environment, change)
   }
@@ -93,12 +95,7 @@ export async function applyInSlices(
     throw error
   }
   if (failed !== undefined) return { isCommitted: false, failed }
-  let ordered: Sequence<Change> = changes
-  if (isAppended !== true) {
-    const order = new FillingOrder()
-    await inSlices(changes, (change) => order.add(change), slice)
-    ordered = order.all()
-  }
+  const ordered = isAppended === true ? changes : await inTurns(fillingOrderInPieces(changes), slice)
   const change = (one: Change): number => {
     state.noteWritten(one.key)
     return applyChange(environment, one)
@@ -106,45 +103,6 @@ export async function applyInSlices(
   await inSlices(ordered, change, slice)
   if (append !== undefined) await inSlices(state.appender.append(append), change, slice)
   return { isCommitted: true }
-}
-
-/** Changes whose order is worth some thought: fewer hardly fill a page. */
-const orderedMin = 100
-/** Of entries that LMDB parts by their number where a page is full: 32 at least are on a page of 4 KiB. */
-const shortBytesMax = 4_072 / 32 - 10 - checksumBytes
-/** Of 2^32: more than half, so that there is room for the others beside these. */
-const earlyShare = 0.535 * 2 ** 32
-/** The golden section of 2^32: its multiples are spread evenly, whatever the rhythm in which entries of one kind come. */
-const goldenSection = 0x9e37_79b9
-
-/**
- * The order of changes that fills pages. LMDB parts a full page in the middle where an entry comes between others, and ascending entries come
- * between those of their kind and those of the next: one by one they would leave half-full pages behind for good. So a little more than half
- * of them are put first, backwards, so that each page that is left holds just the half that was parted off, of their kind; the others then
- * come between them. Long entries are left in their order: LMDB parts pages of few by their size.
- */
-class FillingOrder {
-  private readonly early: Change[] = []
-  private readonly late: Change[] = []
-  private nth = 0
-
-  add(change: Change): void {
-    this.nth = (this.nth + goldenSection) >>> 0
-    const isShort = change.kind === 'put' && change.key.length + change.value.length <= shortBytesMax
-    if (isShort && this.nth < earlyShare) this.early.push(change)
-    else this.late.push(change)
-  }
-
-  /** To be called once. */
-  all(): readonly Change[] {
-    return this.early.reverse().concat(this.late)
-  }
-}
-
-function fillingOrder(changes: Iterable<Change>): readonly Change[] {
-  const order = new FillingOrder()
-  for (const change of changes) order.add(change)
-  return order.all()
 }
 
 /** Returns the bytes that it writes. */

@@ -58,6 +58,8 @@ export interface Environment {
     info(): { lastTxnId: number }
     /** The write transaction under way, which every read then goes through, whatever transaction it names; null where there is none. */
     writeTxn: object | null
+    /** Has instructions followed by its thread; `told` is called, in this one, with 0 to 2, or else the number of an error. */
+    startWriting(address: number, told: (status: number) => unknown): void
   }
   getStats(): { entryCount: number; pageSize: number; lastPageNumber: number }
   /** Clears the reader slots of processes that are no more; answers how many. */

@@ -5,6 +5,7 @@ import { FailedWrite } from './failed-writes.ts'
 import type { Environment } from './lmdb-js.ts'
 
 const inputOutputError = 5
+const noSpaceError = 28
 
 export interface StorageFailure {
   /** For commits that surely were not made: those that waited behind the transaction that failed, or all of them. */
@@ -60,8 +61,10 @@ function ownFault(cause: unknown): StorageFailure {
 
 function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause)
+  const code = 'code' in cause ? cause.code : undefined
+  if (code === noSpaceError) return 'no space is left (disk full)'
   // LMDB calls it so when less was written than asked for.
-  return 'code' in cause && cause.code === inputOutputError ? `${cause.message} (is the disk full?)` : cause.message
+  return code === inputOutputError ? `${cause.message} (is the disk full?)` : cause.message
 }
 
 /** lmdb-js rejects with a general error; the true one comes as the rejection of its property `commitError`. */

@@ -10,6 +10,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type CopyReport, copyStore, FederatedDatabase, openStore } from '@ashlar/engine'
 import { closeToOthers } from '../../security/close-to-others.ts'
 import { parseExactly } from '../exact-json.ts'
+import { removedScratch, resumable } from '../resumable.ts'
 import { makeFolders } from '../unwritable.ts'
 import { type ArchiveHead, archiveParts, type Counted, checkArchive, type Json } from './read-archive.ts'
 
@@ -70,7 +71,9 @@ export async function copyArchive(path: string, to: string, options: ArchiveCopy
   removeAbandoned(to)
   const scratch = archiveScratch(to)
   try {
-    await makeAnew(path, scratch, head, options)
+    await makeAnew(path, scratch, head, options).catch((error: unknown) => {
+      throw removedScratch(error, scratch, 'Nothing was written to the target.')
+    })
     const [source, target] = [await openStore(`lmdb:${scratch}`, { isReadOnly: true }), await openStore(to)]
     try {
       closeToOthers(to)
@@ -80,6 +83,8 @@ export async function copyArchive(path: string, to: string, options: ArchiveCopy
         onProgress: options.onProgress,
       })
       return { head, objects: head.objects, parts: head.parts, report }
+    } catch (error) {
+      throw resumable(error, target.capabilities.location)
     } finally {
       await source.close()
       await target.close()

@@ -1,5 +1,5 @@
 /** A bulk load as a request has it: lines in, replies out, each at the pace of whoever is slower (contract 2.2.9). */
-import { type Awaitable, type BulkLoad, type Database, openTimeSlice } from '@ashlar/engine'
+import { type Awaitable, type BulkLoad, type Database, inParts, openTimeSlice } from '@ashlar/engine'
 import type { FdRequest } from '../../dispatch/operation.ts'
 import { LineFailure } from '../../errors/request-errors.ts'
 import { ServerError } from '../../errors/server-errors.ts'
@@ -186,8 +186,10 @@ class Bulk {
     const place = this.request.watch?.mayGoOn?.()
     if (place !== undefined) await place
     this.waitingBytes = 0
+    const textOf = (line: number, error: unknown): string =>
+      JSON.stringify({ line, error: this.request.problemOf(error) })
     this.batch = this.load.flush().then((outcomes) => {
-      this.replies.push(outcomes, (line, error) => JSON.stringify({ line, error: this.request.problemOf(error) }))
+      return inParts(outcomes, repliesAtOnce, (part) => this.replies.push(part, textOf))
     })
     this.batch.catch(() => undefined)
   }
@@ -212,6 +214,8 @@ class Bulk {
 }
 
 const linesBetweenLooks = 16
+/** Of a load that is one commit, there may be very many. */
+const repliesAtOnce = 10_000
 /** By how much longer a batch may be while lines of it refer to others that have not come. */
 const openBatchTimes = 5
 

@@ -1,0 +1,103 @@
+/** The order in which the changes of a commit are put so that LMDB fills its pages. */
+import { PackedChanges, type PackedRows, packedAt, packedLengthBytes } from '../packed-rows.ts'
+import type { Sequence } from '../sequence.ts'
+import type { Change } from '../store.ts'
+import { checksumBytes } from './entry-checksum.ts'
+
+/** Changes whose order is worth some thought: fewer hardly fill a page. */
+export const orderedMin = 100
+/** Of entries that LMDB parts by their number where a page is full: 32 at least are on a page of 4 KiB. */
+const shortBytesMax = 4_072 / 32 - 10 - checksumBytes
+/** Of 2^32: more than half, so that there is room for the others beside these. */
+const earlyShare = 0.535 * 2 ** 32
+/** The golden section of 2^32: its multiples are spread evenly, whatever the rhythm in which entries of one kind come. */
+const goldenSection = 0x9e37_79b9
+/** Changes that are looked at in one piece. */
+const pieceChanges = 512
+
+/**
+ * The order of changes that fills pages. LMDB parts a full page in the middle where an entry comes between others, and ascending entries come
+ * between those of their kind and those of the next: one by one they would leave half-full pages behind for good. So a little more than half
+ * of them are put first, backwards, so that each page that is left holds just the half that was parted off, of their kind; the others then
+ * come between them. Long entries are left in their order: LMDB parts pages of few by their size.
+ *
+ * In pieces, between which others may have their turn.
+ */
+export function* fillingOrderInPieces(changes: Sequence<Change>): Generator<undefined, Sequence<Change>, undefined> {
+  const early: Change[] = []
+  const late: Change[] = []
+  if (changes instanceof PackedChanges) return yield* packedOrder(changes)
+  const spread = new Spread()
+  let seen = 0
+  for (const change of changes) {
+    const bytes = change.kind === 'put' ? change.key.length + change.value.length : Number.POSITIVE_INFINITY
+    if (spread.isEarly(bytes)) early.push(change)
+    else late.push(change)
+    if (++seen % pieceChanges === 0) yield
+  }
+  return early.reverse().concat(late)
+}
+
+class Spread {
+  private nth = 0
+
+  /** Of the next change, a put of so many bytes. */
+  isEarly(bytes: number): boolean {
+    this.nth = (this.nth + goldenSection) >>> 0
+    return bytes <= shortBytesMax && this.nth < earlyShare
+  }
+}
+
+/** Rows that are not made into changes before it is their turn: an order of very many would hold several objects for each. */
+interface OrderedRows {
+  readonly rows: PackedRows
+  /** Pairs of where key and value are: the early ones from the beginning on, the late ones from the end backwards. */
+  readonly places: Uint32Array
+  readonly earlyCount: number
+}
+
+function* packedOrder({ all }: PackedChanges): Generator<undefined, Sequence<Change>, undefined> {
+  const spread = new Spread()
+  const ordered: OrderedRows[] = []
+  for (const rows of all) {
+    const { count, keys, values } = rows
+    const places = new Uint32Array(2 * count)
+    let [keyAt, valueAt, earlyCount] = [0, 0, 0]
+    for (let i = 0; i < count; i++) {
+      const [keyLength, valueLength] = [keys.readUInt32BE(keyAt), values.readUInt32BE(valueAt)]
+      const pair = spread.isEarly(keyLength + valueLength) ? earlyCount++ : count - 1 - (i - earlyCount)
+      places[2 * pair] = keyAt
+      places[2 * pair + 1] = valueAt
+      keyAt += packedLengthBytes + keyLength
+      valueAt += packedLengthBytes + valueLength
+      if (i % pieceChanges === pieceChanges - 1) yield
+    }
+    ordered.push({ rows, places, earlyCount })
+  }
+  return new PackedOrder(ordered)
+}
+
+class PackedOrder implements Sequence<Change> {
+  readonly length: number
+  private readonly ordered: readonly OrderedRows[]
+
+  constructor(ordered: readonly OrderedRows[]) {
+    this.ordered = ordered
+    this.length = ordered.reduce((sum, { rows }) => sum + rows.count, 0)
+  }
+
+  *[Symbol.iterator](): Generator<Change, undefined, undefined> {
+    for (const one of this.ordered.toReversed()) {
+      for (let pair = one.earlyCount - 1; pair >= 0; pair--) yield changeAt(one, pair)
+    }
+    for (const one of this.ordered) {
+      for (let pair = one.rows.count - 1; pair >= one.earlyCount; pair--) yield changeAt(one, pair)
+    }
+    return undefined
+  }
+}
+
+function changeAt({ rows: { keys, values }, places }: OrderedRows, pair: number): Change {
+  const [keyAt, valueAt] = [places[2 * pair] as number, places[2 * pair + 1] as number]
+  return { kind: 'put', key: packedAt(keys, keyAt), value: packedAt(values, valueAt) }
+}

@@ -1,0 +1,20 @@
+/** What an operator can do where a store stops taking what a command writes into it, as on a full disk. */
+
+/** The error to be told. `location`: of the store, which keeps what it has got, and is not served before the command has been run again. */
+export function resumable(error: unknown, location: string): unknown {
+  if (!isUnavailable(error)) return error
+  const advice = 'What it has got is kept, but is not complete and not served: run the same command again to resume it.'
+  return new Error(`${location} cannot be written: ${error.message} ${advice}`, { cause: error })
+}
+
+/** The same for a directory that is of use to the command alone, and has been removed. `nothing`: a sentence. */
+export function removedScratch(error: unknown, directory: string, nothing: string): unknown {
+  if (!isUnavailable(error)) return error
+  return new Error(`${directory} could not be written: ${error.message} It was removed. ${nothing}`, { cause: error })
+}
+
+/** A restore tells it as the cause of its own failure. */
+function isUnavailable(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false
+  return ('type' in error && error.type === 'StoreUnavailable') || isUnavailable(error.cause)
+}
