@@ -41,6 +41,7 @@ export function pointerTo(place: ErrorDetail['place']): string {
 
 /** Of an operation that takes a body. `required`: its fields that cannot be left out. */
 export function missingBody(required: readonly string[] = []): Problem {
-  const fields = required.length === 0 ? '' : ` with the field${required.length === 1 ? '' : 's'} ${listOfNames(required)}`
+  const fields =
+    required.length === 0 ? '' : ` with the field${required.length === 1 ? '' : 's'} ${listOfNames(required)}`
   return makeProblem('MalformedRequest', `The operation needs a body${fields}.`)
 }
