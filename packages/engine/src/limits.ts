@@ -279,5 +279,7 @@ export const accessKeptBytesMax = 64 * 2 ** 20
 export const accessSampleBytesMax = 2 ** 20
 /** Objects of which a snapshot keeps whether its caller sees them. */
 export const accessDecisionsKept = 50_000
+/** Fields of the objects of one parameter of a query, of the elements of a list once; and parameters of a query. */
+export const parameterFieldsMax = 10_000
 /** Of a record that is large: it is read and written out alone, or beside few others. */
 export const largeRecordBytes = 524_288

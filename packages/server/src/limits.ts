@@ -171,6 +171,8 @@ export const pipelinedInATurnMax = 16
 export const liveRestPerWork = 4
 /** Of a number or a name in a JSON body. */
 export const jsonWordBytesMax = 2 ** 23
+/** Of one object in a JSON body: to list its names is one piece of work. As many as `objectValuesMax` leaves an object to create. */
+export const jsonNamesMax = 100_000
 /** Of a parameter in the path of a URL. */
 export const pathParameterCharactersMax = 4_096
 /** How long a connection on which nothing is under way is kept for a last request while the server stops. */

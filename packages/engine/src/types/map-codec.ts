@@ -165,7 +165,8 @@ function* givenPairs(json: unknown): Generator<GivenPair> {
   }
   if (typeof json !== 'object')
     throw new ValueError('MalformedValue', `${formatForMessage(json)} is not an object of keys and OIDs`)
-  for (const key of Object.keys(json)) {
+  // Takes a third of the time of a list of very many names.
+  for (const key in json) {
     yield { given: { key, value: (json as { readonly [key: string]: unknown })[key] }, path: [key], read: true }
   }
 }

@@ -1,7 +1,7 @@
 /** Where the large arrays and objects of a JSON text lie and can be cut, found byte by byte before anything is built of it. */
 import { AshlarError } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
-import { jsonWordBytesMax } from '../limits.ts'
+import { jsonNamesMax, jsonWordBytesMax } from '../limits.ts'
 
 export interface JsonLimits {
   readonly depthMax: number
@@ -57,6 +57,8 @@ interface Frame {
   /** Those that there were with it. */
   readonly valuesFrom: number
   elementFrom: number
+  /** Fields of an object so far. */
+  names: number
   /** The present piece stands behind a large child. */
   isBlank: boolean
 }
@@ -181,6 +183,9 @@ export class JsonLayout {
   }
 
   private takeColon(): void {
+    const frame = this.frames.at(-1)
+    if (frame !== undefined && ++frame.names > jsonNamesMax)
+      throw new ServerError('BodyTooLarge', `An object in the body has more than ${jsonNamesMax} fields.`)
     if (!this.isAfterLongText) return
     this.isAfterLongText = false
     const name = this.longTexts.pop()
@@ -223,6 +228,7 @@ export class JsonLayout {
       wideBefore: this.wideNumbers,
       valuesFrom: this.values,
       elementFrom: inside,
+      names: 0,
       isBlank: false,
     })
   }

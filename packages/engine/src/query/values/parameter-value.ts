@@ -1,5 +1,6 @@
 /** Values that come from outside of a text: JSON parameters, fields of a file. */
 import { AshlarError } from '../../errors.ts'
+import { parameterFieldsMax } from '../../limits.ts'
 import { nearestDouble } from '../../types/hidden-fraction.ts'
 import { formatForMessage } from '../../types/logical-type.ts'
 import { commonType } from './type-rules.ts'
@@ -21,18 +22,35 @@ export interface TypedValue {
 
 const valuesAtOnce = 1_024
 
+/** Of the type of a parameter: those of its objects, so far. */
+interface FieldCount {
+  fields: number
+}
+
+export function tooManyFields(what: string): AshlarError {
+  const message = `${what} has more than ${parameterFieldsMax} ${what === 'The query' ? 'parameters' : 'fields'}; a list may have more elements.`
+  return new AshlarError('LimitExceeded', message, [{ place: ['parameters'], message: 'has too many fields' }])
+}
+
 /**
  * An array becomes a list, an object a record of its fields. Yields where others may have their turn. Throws QueryError for an array of
- * several types.
+ * several types, and LimitExceeded.
  */
-export function* givenValue(name: string, json: unknown): Generator<undefined, TypedValue> {
+export function* givenValue(
+  name: string,
+  json: unknown,
+  counted: FieldCount = { fields: 0 },
+): Generator<undefined, TypedValue> {
   const scalar = givenScalar(json)
   if (scalar !== undefined) return scalar
-  if (Array.isArray(json)) return yield* givenList(name, json)
+  if (Array.isArray(json)) return yield* givenList(name, json, counted)
   const types: { name: string; type: ValueType }[] = []
   const values: unknown[] = []
-  for (const [field, value] of Object.entries(json as object)) {
-    const given = givenScalar(value) ?? (yield* givenValue(`${name}.${field}`, value))
+  const object = json as Readonly<Record<string, unknown>>
+  for (const field in object) {
+    if (++counted.fields > parameterFieldsMax) throw tooManyFields(`Parameter ${name.slice(0, 60)}`)
+    const value = object[field]
+    const given = givenScalar(value) ?? (yield* givenValue(`${name}.${field}`, value, counted))
     types.push({ name: field, type: given.type })
     values.push(given.value)
     if (values.length % valuesAtOnce === 0) yield
@@ -69,11 +87,14 @@ function asWhole(number: number): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(number)
 }
 
-function* givenList(name: string, json: readonly unknown[]): Generator<undefined, TypedValue> {
+function* givenList(name: string, json: readonly unknown[], counted: FieldCount): Generator<undefined, TypedValue> {
+  const before = counted.fields
   let element: ValueType = nullType
   const values: unknown[] = []
   for (const [i, one] of json.entries()) {
-    const { type, value } = givenScalar(one) ?? (yield* givenValue(`${name}[${i}]`, one))
+    // The elements have one type in the end.
+    counted.fields = before
+    const { type, value } = givenScalar(one) ?? (yield* givenValue(`${name}[${i}]`, one, counted))
     const common: ValueType | undefined = commonRecord(element, type) ?? commonType(element, type)
     if (common === undefined) {
       throw new AshlarError(
