@@ -25,6 +25,8 @@ export interface OrderPlan {
   readonly evaluate: Evaluate
   readonly write: WriteKey
   readonly isDescending: boolean
+  /** Whether it is an attribute, which has the same value however often it is read. */
+  readonly isAttribute: boolean
 }
 
 export function planOrder(orderBy: readonly BoundOrderItem[], compiler: ExpressionCompiler): OrderPlan[] {
@@ -34,6 +36,7 @@ export function planOrder(orderBy: readonly BoundOrderItem[], compiler: Expressi
       evaluate: isText(type) ? inParts(compiler, longTextsAsKeys(evaluate, isDescending)) : evaluate,
       write: keyWriter(type),
       isDescending,
+      isAttribute: expression.kind === 'attribute',
     }
   })
 }
@@ -80,10 +83,43 @@ export function sortKeyBelow(
   orderBy: readonly OrderPlan[],
   evaluation: EvaluationContext,
   bound: Buffer | undefined,
+  refused?: RefusedNumbers,
 ): Buffer | undefined {
+  const first = refused !== undefined && orderBy[0]?.isAttribute === true ? orderBy[0].evaluate(evaluation) : undefined
+  if (refused?.has(first) === true) return undefined
   const key = writeSortKey(orderBy, evaluation)
   if (Buffer.isBuffer(key)) return bound === undefined || Buffer.compare(key, bound) < 0 ? key : undefined
-  return bound === undefined || isBefore(key, bound) ? key.taken() : undefined
+  if (bound === undefined || isBefore(key, bound)) return key.taken()
+  refused?.add(first)
+  return undefined
+}
+
+/**
+ * The best number that was refused as the first value of a row: one that is not better is refused without a key, since those before which so many others come
+ * stay behind them.
+ */
+export class RefusedNumbers {
+  private readonly isOnly: boolean
+  private readonly isDescending: boolean
+  private best: number | undefined
+
+  constructor(orderBy: readonly OrderPlan[]) {
+    this.isOnly = orderBy.length === 1
+    this.isDescending = orderBy[0]?.isDescending === true
+  }
+
+  /** Zero is not: it has two signs. */
+  has(value: unknown): boolean {
+    const { best } = this
+    if (best === undefined || typeof value !== 'number' || value === 0) return false
+    if (value === best) return this.isOnly
+    return this.isDescending ? value < best : value > best
+  }
+
+  add(value: unknown): void {
+    if (typeof value !== 'number' || value === 0 || Number.isNaN(value) || this.has(value)) return
+    this.best = value
+  }
 }
 
 /** Most keys differ in a byte that is found sooner than a call into native code is made. */

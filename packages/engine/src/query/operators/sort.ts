@@ -1,6 +1,6 @@
 /** ORDER BY: all rows, or only the first of them where so many are taken. */
 import { isOfRecord } from '../bind/of-record.ts'
-import { type OrderPlan, planOrder, sortKeyBelow } from '../evaluate/sort-key.ts'
+import { type OrderPlan, planOrder, RefusedNumbers, sortKeyBelow } from '../evaluate/sort-key.ts'
 import { evaluateWhile } from '../execute/evaluate-rows.ts'
 import type { LendRows, RowTaker } from '../execute/lent-rows.ts'
 import { enterOutput, type OutputRow } from '../execute/row.ts'
@@ -65,11 +65,13 @@ class Sorter<R> implements RowTaker<R> {
   private readonly sorted: SortedRows<R>
   private readonly orderBy: readonly OrderPlan[]
   private readonly flow: SortFlow<R>
+  private readonly refused: RefusedNumbers
 
   constructor(sorted: SortedRows<R>, orderBy: readonly OrderPlan[], flow: SortFlow<R>) {
     this.sorted = sorted
     this.orderBy = orderBy
     this.flow = flow
+    this.refused = new RefusedNumbers(orderBy)
   }
 
   take(row: R): boolean {
@@ -79,7 +81,7 @@ class Sorter<R> implements RowTaker<R> {
     kind.enter(evaluation, row)
     let key: Buffer | undefined
     try {
-      key = sortKeyBelow(orderBy, evaluation, sorted.worst)
+      key = sortKeyBelow(orderBy, evaluation, sorted.worst, this.refused)
     } catch (error) {
       if (error !== turnDue) throw error
       return false
