@@ -26,6 +26,9 @@ type WindowFlow<R> = Pick<Flow<R>, 'kind' | 'evaluation' | 'context'>
 /** How often rows are taken over before others are asked for their turn, less one; all its bits are ones. */
 const rowsBetweenLooks = 255
 
+/** Results of so many windows are read from all their runs at once: their blocks take an eighth of the memory each, at most. */
+const runsAtOnce = 2
+
 export class SpilledWindows<R> {
   private readonly plans: readonly WindowPlan[]
   private readonly count: number
@@ -106,9 +109,9 @@ export class SpilledWindows<R> {
     return new SortedRows<R>(this.flow.kind, this.flow.context, this.operator, { withKeys })
   }
 
-  /** By the numbers of the rows; in one run, of which many can be read at once. */
+  /** By the numbers of the rows; where many are read at once, in one run. */
   private async resultsOf(plan: WindowPlan, sorted: SortedRows<R>, given: readonly Given[]): Promise<SortedRows<R>> {
-    await sorted.mergeAll()
+    if (plan.functions.some(isBeside)) await sorted.mergeAll()
     const results = this.newRows()
     const ofPeers = plan.functions.some(isOfPeers) ? this.newRows() : undefined
     const readers = new Readers(plan, sorted, given)
@@ -120,7 +123,7 @@ export class SpilledWindows<R> {
       } finally {
         await totals?.end()
       }
-      await results.mergeAll()
+      if (this.plans.length > runsAtOnce) await results.mergeAll()
       return results
     } catch (error) {
       await results.close()
@@ -173,6 +176,10 @@ export class SpilledWindows<R> {
     }
     await to.spill()
   }
+}
+
+function isBeside({ function: name }: FunctionPlan): boolean {
+  return name === 'LAG' || name === 'LEAD'
 }
 
 /** The rows of a window from the first to the last, and beside each those that LAG and LEAD name. */
