@@ -296,5 +296,7 @@ export const sessionsPerUserMax = 100
 export const roleProblemsMax = 100
 /** Of one user. */
 export const tokensPerUserMax = 1_000
+/** Objects and arrays within each other of which an import makes classes: a server takes no more embeddable classes within each other. */
+export const inferredDepthMax = 30
 
 export type Limits = ServerLimits & EngineLimits

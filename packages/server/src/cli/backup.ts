@@ -3,6 +3,8 @@ import type { BackupReport, Manifest, RestoreReport } from '@ashlar/engine'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readDuration } from '../config/read-value.ts'
 import { closeToOthers } from '../security/close-to-others.ts'
+import { CommandError } from './command-error.ts'
+import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
 import { Progress } from './progress.ts'
 import { resumable } from './resumable.ts'
@@ -107,7 +109,7 @@ async function backUp(
     progress.stop()
     tell(report, json, quiet, () => backupLines(report))
   } catch (error) {
-    if (signal.aborted) throw new Error('The backup was stopped; nothing of it was kept.')
+    if (signal.aborted) throw new CommandError(exitCodes.interrupted, 'The backup was stopped; nothing of it was kept.')
     throw error
   } finally {
     progress.stop()
@@ -128,7 +130,8 @@ async function restore(path: string, address: string, options: RestoreOptions, s
     progress.stop()
     tell(report, options.json, options.quiet, () => restoreLines(report, target.capabilities.location))
   } catch (error) {
-    if (signal.aborted) throw new Error('The restore was stopped; run the same command again to resume it.')
+    if (signal.aborted)
+      throw new CommandError(exitCodes.interrupted, 'The restore was stopped; run the same command again to resume it.')
     throw resumable(error, target.capabilities.location)
   } finally {
     progress.stop()

@@ -25,6 +25,6 @@ async function compact(address: string, signal: AbortSignal): Promise<void> {
     process.stdout.write(`Compacted ${address}: ${sizes} bytes, ${entries.toLocaleString('en')} entries; ${waited}.\n`)
   } catch (error) {
     if (!signal.aborted) throw error
-    throw new Error('The compaction was stopped; the store is as it was.')
+    throw new CommandError(exitCodes.interrupted, 'The compaction was stopped; the store is as it was.')
   }
 }

@@ -38,7 +38,7 @@ async function copy(from: string, to: string, signal: AbortSignal): Promise<void
       process.stdout.write(`${told(report, source, target)}\n`)
     } catch (error) {
       if (!signal.aborted) throw resumable(error, target.capabilities.location)
-      throw new Error('The copy was stopped; run the same command again to resume it.')
+      throw new CommandError(exitCodes.interrupted, 'The copy was stopped; run the same command again to resume it.')
     } finally {
       await target.close()
     }
@@ -74,7 +74,7 @@ async function copyFromArchive(path: string, to: string, signal: AbortSignal): P
     process.stdout.write(`Copied ${path}: ${content}, ${how}\n`)
   } catch (error) {
     if (!signal.aborted) throw error
-    throw new Error('The copy was stopped; run the same command again.')
+    throw new CommandError(exitCodes.interrupted, 'The copy was stopped; run the same command again.')
   } finally {
     bar.stop()
   }

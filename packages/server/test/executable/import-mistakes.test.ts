@@ -29,6 +29,26 @@ test.each([
     "The first line looks like data: a column has the name '30'. If the file has no header, --columns names",
   ],
   ['a column without a name', 'in.csv', 'Ann,\nBob,40\n', 'The first line looks like data: a column has no name. '],
+  ['objects too deep', 'in.ndjson', `${'{"a":'.repeat(100)}1${'}'.repeat(100)}`, 'objects or arrays more than 30 deep'],
+  [
+    'arrays too deep',
+    'in.ndjson',
+    `{"a":${'['.repeat(100)}1${']'.repeat(100)}}`,
+    'objects or arrays more than 30 deep',
+  ],
+  ['nothing as JSON', 'in.json', '', 'The file has no records'],
+  [
+    'what is named gzip and is not',
+    'in.csv.gz',
+    Buffer.from('\xff\xfe\x00', 'latin1'),
+    'is not UTF-8, and not compressed by gzip',
+  ],
+  [
+    'what is named zstd and is not',
+    'in.csv.zst',
+    Buffer.from('\xff\xfe\x00', 'latin1'),
+    'is not UTF-8, and not compressed by zstd',
+  ],
 ])('%s makes no class', async (_what, name, content, message) => {
   const { code, stderr } = await imported(name, content)
   expect(stderr).toMatch(new RegExp(`^ashlar: .*${message}`))
@@ -71,6 +91,12 @@ test('an index that is not there is told before a class is made; so is a delimit
   expect({ code, stderr }).toEqual({ code: exitCodes.notFound, stderr: "ashlar: There is no index 'nope'.\n" })
   expect((await imported('in.csv', 'a;b\n1;2\n', ['--delimiter', ';;'])).code).toBe(exitCodes.usage)
   expect((await run(['export', 'Item'])).code).toBe(exitCodes.notFound)
+})
+
+test('a dry run says why records cannot be read', async () => {
+  const { code, stdout } = await imported('in.csv', 'name,age\nA\nB,2\n', ['--dry-run', '--class', 'Dry'])
+  expect(code).toBe(0)
+  expect(stdout).toContain('{"error":"Line 2: The record has 1 value for 2 columns."}\n  {"name":"B","age":2}')
 })
 
 test('standard input needs a format', async () => {

@@ -5,15 +5,15 @@ import { exitCodes } from '../../exit-codes.ts'
 
 const lineBreak = 0x0a
 
-/** Passes them on as they are. Throws CommandError with the line. */
-export async function* checkedUtf8(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/** Passes them on as they are. `compression`: what the name of the file says that was not found. Throws CommandError with the line. */
+export async function* checkedUtf8(source: AsyncIterable<Buffer>, compression?: string): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let line = 1
   for await (const chunk of source) {
     try {
       decoder.decode(chunk, { stream: true })
     } catch {
-      throw notUtf8(line + linesBeforeFault(chunk))
+      throw notUtf8(line + linesBeforeFault(chunk), compression)
     }
     for (let at = chunk.indexOf(lineBreak); at >= 0; at = chunk.indexOf(lineBreak, at + 1)) line++
     yield chunk
@@ -21,7 +21,7 @@ export async function* checkedUtf8(source: AsyncIterable<Buffer>): AsyncGenerato
   try {
     decoder.decode()
   } catch {
-    throw notUtf8(line)
+    throw notUtf8(line, compression)
   }
 }
 
@@ -36,7 +36,10 @@ function linesBeforeFault(chunk: Buffer): number {
   }
 }
 
-function notUtf8(line: number): CommandError {
-  const hint = 'Convert the file first, for example: iconv -f latin1 -t utf-8'
-  return new CommandError(exitCodes.invalid, `Line ${line} is not UTF-8. ${hint}`)
+function notUtf8(line: number, compression: string | undefined): CommandError {
+  const fault =
+    compression === undefined
+      ? '. Convert the file first, for example: iconv -f latin1 -t utf-8'
+      : `, and not compressed by ${compression}, as the name of the file says.`
+  return new CommandError(exitCodes.invalid, `Line ${line} is not UTF-8${fault}`)
 }

@@ -1,5 +1,6 @@
 /** What classes records look like: an attribute a column, of the narrowest type that all values fit. */
 import type { AttributeDefinition, ClassDescription } from '@ashlar/client'
+import { inferredDepthMax } from '../../../limits.ts'
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { type Definition, type Fields, fieldOf } from './file-record.ts'
@@ -96,6 +97,7 @@ function attributesOf(
   records: readonly Fields[],
   { areTexts, known, order }: Omit<Sample, 'records'>,
   embedded: ClassDescription[],
+  depth = 0,
 ): AttributeDefinition[] {
   const all = new Set([...records.flatMap((fields) => Object.keys(fields)), ...known.keys()])
   const columns = new Set([...order.filter((name) => all.has(name)), ...all])
@@ -106,7 +108,10 @@ function attributesOf(
       .filter((value) => value !== null && value !== undefined)
     const name = attributeNameOf(column)
     return [
-      { attributeName: name, ...(known.get(column) ?? definitionOf(className, name, values, areTexts, embedded)) },
+      {
+        attributeName: name,
+        ...(known.get(column) ?? definitionOf(className, name, values, { areTexts, embedded, depth: depth + 1 })),
+      },
     ]
   })
   const names = attributes.map(({ attributeName }) => attributeName)
@@ -118,25 +123,36 @@ function attributesOf(
   )
 }
 
+interface Place {
+  readonly areTexts: boolean
+  readonly embedded: ClassDescription[]
+  /** From 1. */
+  readonly depth: number
+}
+
 function definitionOf(
   className: string,
   attribute: string,
   values: readonly unknown[],
-  areTexts: boolean,
-  embedded: ClassDescription[],
+  { areTexts, embedded, depth }: Place,
 ): Definition {
   if (values.length === 0) return string
+  if (depth > inferredDepthMax)
+    throw new CommandError(
+      exitCodes.invalid,
+      `The records have objects or arrays more than ${inferredDepthMax} deep, at ${className}.${attribute}, for which no class can be made.`,
+    )
   if (values.every(Array.isArray)) {
     const elements = values.flat().filter((value) => value !== null)
     return {
       logicalType: 'list',
-      elementSpecification: definitionOf(className, attribute, elements, areTexts, embedded),
+      elementSpecification: definitionOf(className, attribute, elements, { areTexts, embedded, depth: depth + 1 }),
     }
   }
   if (values.every(isObject)) {
     const name = `${className}${attribute.charAt(0).toUpperCase()}${attribute.slice(1)}`
     // Behind those that are embedded in it.
-    const inner = attributesOf(name, values, { areTexts: false, known: new Map(), order: [] }, embedded)
+    const inner = attributesOf(name, values, { areTexts: false, known: new Map(), order: [] }, embedded, depth)
     embedded.push({ className: name, isReferenceable: false, attributes: inner })
     return { logicalType: 'object', class: name }
   }

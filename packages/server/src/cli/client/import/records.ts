@@ -70,7 +70,9 @@ function openStream(file: string, format: StreamFormat, table: TableForm): OpenF
   const opened = decompressed(source)
   const records = async function* (): AsyncGenerator<FileRecord> {
     try {
-      yield* readers[format](Readable.from(checkedUtf8(await opened), { objectMode: false }), { ...table, tell })
+      const { bytes: text, isCompressed } = await opened
+      const missed = isCompressed ? undefined : compressionOf(file)
+      yield* readers[format](Readable.from(checkedUtf8(text, missed), { objectMode: false }), { ...table, tell })
     } catch (error) {
       if (error instanceof CommandError) throw error
       throw unreadable(file === '-' ? 'Standard input' : file, error as NodeJS.ErrnoException)
@@ -91,8 +93,13 @@ function unreadable(what: string, error: NodeJS.ErrnoException): CommandError {
 const gzipMagic = Buffer.from([0x1f, 0x8b])
 const zstdMagic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
 
+function compressionOf(name: string): string | undefined {
+  const [, ending] = /\.(gz|zst)$/i.exec(name) ?? []
+  return ending === undefined ? undefined : ending.toLowerCase() === 'gz' ? 'gzip' : 'zstd'
+}
+
 /** By its first bytes. */
-async function decompressed(source: Readable): Promise<Readable> {
+async function decompressed(source: Readable): Promise<{ readonly bytes: Readable; readonly isCompressed: boolean }> {
   const chunks = source[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   const first = await chunks.next()
   const all = async function* (): AsyncGenerator<Buffer> {
@@ -100,10 +107,10 @@ async function decompressed(source: Readable): Promise<Readable> {
   }
   const bytes = Readable.from(all(), { objectMode: false })
   const head = first.done === true ? Buffer.alloc(0) : first.value.subarray(0, 4)
-  if (head.subarray(0, 2).equals(gzipMagic)) return piped(bytes, zlib.createGunzip())
-  if (!head.equals(zstdMagic)) return bytes
+  if (head.subarray(0, 2).equals(gzipMagic)) return { bytes: piped(bytes, zlib.createGunzip()), isCompressed: true }
+  if (!head.equals(zstdMagic)) return { bytes, isCompressed: false }
   const { createZstdDecompress } = zlib as { createZstdDecompress?: () => Transform }
-  if (createZstdDecompress !== undefined) return piped(bytes, createZstdDecompress())
+  if (createZstdDecompress !== undefined) return { bytes: piped(bytes, createZstdDecompress()), isCompressed: true }
   throw new CommandError(exitCodes.usage, 'Node.js reads zstd from version 22.15 on: decompress the file first.')
 }
 
@@ -280,7 +287,8 @@ class ElementSplitter extends Transform {
   }
 
   override _flush(done: TransformCallback): void {
-    done(this.isOver ? null : new Error('the JSON array has no end'))
+    // A file with nothing in it has no records.
+    done(this.depth === 0 ? null : new Error('the JSON array has no end'))
   }
 
   private scan(): void {

@@ -23,9 +23,10 @@ export async function showPlan(
   { made, attributes, toAttributes, references }: Plan,
   sample: readonly FileRecord[],
 ): Promise<void> {
-  const shown = sample.flatMap(({ fields }) => (fields === undefined ? [] : [fields])).slice(0, shownRecords)
-  await references?.find(shown)
-  const objects = shown.map((fields) => {
+  const shown = sample.slice(0, shownRecords)
+  await references?.find(shown.flatMap(({ fields }) => (fields === undefined ? [] : [fields])))
+  const objects = shown.map(({ line, fields, problem = 'cannot be read' }) => {
+    if (fields === undefined) return { error: `Line ${line}: The record ${problem}.` }
     try {
       return asStored(toAttributes(fields), attributes)
     } catch (error) {
