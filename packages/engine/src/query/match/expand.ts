@@ -126,7 +126,8 @@ async function* walksOver(
   const start = row.slots[from.slot] as ObjectView
   const been = new Set(row.visited[expansion.patternNumber])
   const used = pattern.mode === 'trail' ? edgesUsed(row, expansion) : undefined
-  frames.push(await stepsOf(expansion, start, 0, reach))
+  // A walk of at most no edge stays where it is.
+  if (edge.max > 0) frames.push(await stepsOf(expansion, start, 0, reach))
   const walk: Taken[] = []
   let foundBytes = 0
   let found: MatchRow[] = edge.min === 0 ? (arrive(expansion, row, been, [], start) ?? []) : []

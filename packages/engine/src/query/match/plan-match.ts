@@ -31,7 +31,7 @@ export function planMatch(bound: BoundMatch, slots: number, formats: RecordForma
     ...planPredicates(inPatterns, patternSlots, planning, true),
     ...planPredicates(where, patternSlots, planning),
   ]
-  const ends = [...bound.optional.map((one) => one.firstVertex).slice(0), vertices.length]
+  const ends = [...bound.optional.map((one) => one.firstVertex), vertices.length]
   const conditions = (from: number, end = vertices.length): Bound[] =>
     vertices.slice(from, end).flatMap(({ where }) => where)
   const own = predicatesOf(conditions(0, ends[0]), clauses.where === undefined ? [] : [clauses.where])

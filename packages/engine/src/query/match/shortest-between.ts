@@ -73,10 +73,7 @@ export class ShortestBetween {
         const { reached } = await side.search.next(side.follow, side.prefetch)
         const met = meetings(reached, other.search, isNear)
         if (met.length > 0) {
-          for (const meeting of met) {
-            yield* walksThrough(meeting, edge)
-            if (isOne) return
-          }
+          for (const meeting of isOne ? met.slice(0, 1) : met) yield* walksThrough(meeting, edge)
           return
         }
         await side.search.read(reached)

@@ -74,6 +74,8 @@ describe('a walk', () => {
     expect(await from('*..2')).toEqual(['b', 'c'])
     expect(await from('*')).toEqual(['b', 'c', 'd'])
     expect(await from('*0..1')).toEqual(['a', 'b'])
+    expect(await from('*0..0')).toEqual(['a'])
+    expect(await from('*0')).toEqual(['a'])
     expect(await found(db, "MATCH (p:Place {name: 'd'})<-[:roads*1..3]-(q) RETURN q.name")).toEqual(['a', 'b', 'c'])
     expect(await found(db, "MATCH (p:Place {name: 'b'})-[:roads*2]-(q) RETURN q.name")).toEqual(['a', 'c', 'd'])
   })

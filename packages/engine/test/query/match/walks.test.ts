@@ -84,7 +84,7 @@ const edge: fc.Arbitrary<EdgePattern> = fc
     min: fc.nat(2),
     more: fc.nat(1),
   })
-  .map(({ min, more, ...rest }) => ({ ...rest, min, max: Math.max(1, min + more) }))
+  .map(({ min, more, ...rest }) => ({ ...rest, min, max: min + more }))
 
 /** So many edges at most where vertices are repeated: the walks that there are grow with a power of it. */
 const repeatingEdges = 4
