@@ -40,6 +40,12 @@ export class OidLookup implements OidAccess {
     return Array.isArray(value) ? value.length : 1
   }
 
+  /** Whether `0-0-0-0` is among them, which is no object. */
+  async namesNothing(evaluation: EvaluationContext, context: StatementContext): Promise<boolean> {
+    const value = await evaluateConstant(this.references.evaluate, evaluation, context)
+    return Array.isArray(value) ? value.includes(noOid) : value === noOid
+  }
+
   async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
     const unique = uniqueOids(await evaluateConstant(this.references.evaluate, evaluation, context))
     plan.examined += unique.length

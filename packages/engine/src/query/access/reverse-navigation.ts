@@ -29,6 +29,7 @@ import {
 import { OidLookup } from './oid-lookup.ts'
 import { type Condition, isOfPath, isSamePath, ownConditions, type PathCondition } from './sargable-predicates.ts'
 import { planScannedOids, ScannedOids } from './scanned-oids.ts'
+import { UnlinkedObjects } from './unlinked-objects.ts'
 
 type Way =
   /** The partner attribute of a bidirectional link, on the objects found first. */
@@ -101,7 +102,8 @@ function fromKnownObjects(asked: Asked, condition: PathCondition): OidAccess[] {
   const known = new OidLookup(constantKey(isOne ? condition.value : condition.values, planning))
   return ways.map((way) => {
     const areAllOfClass = way.kind === 'inverse' && isOne && holdsOnly(way.inverse, cls)
-    return new ReverseNavigation(known, target, step, way, areAllOfClass ? 1 : 0)
+    const unlinked = { known, objects: new UnlinkedObjects(cls, step.index) }
+    return new ReverseNavigation(known, target, step, way, areAllOfClass ? 1 : 0, unlinked)
   })
 }
 
@@ -152,6 +154,12 @@ function inverseAttribute(
 /** Objects found first whose owners are counted, where there are more of them the estimate grows with their number. */
 const countedObjectsMax = 16
 
+/** `0-0-0-0` may be among what is asked for: objects that refer to nothing have no way back. */
+interface Unlinked {
+  readonly known: OidLookup
+  readonly objects: UnlinkedObjects
+}
+
 class ReverseNavigation implements OidAccess {
   readonly rank: number
   readonly isAtMostOne = false
@@ -164,8 +172,17 @@ class ReverseNavigation implements OidAccess {
   private readonly cls: SchemaClass
   private readonly attribute: BoundAttribute
   private readonly way: Way
+  private readonly unlinked: Unlinked | undefined
 
-  constructor(inner: OidAccess, cls: SchemaClass, attribute: BoundAttribute, way: Way, conjunctsAnswered = 0) {
+  constructor(
+    inner: OidAccess,
+    cls: SchemaClass,
+    attribute: BoundAttribute,
+    way: Way,
+    conjunctsAnswered = 0,
+    unlinked?: Unlinked,
+  ) {
+    this.unlinked = unlinked
     this.conjunctsAnswered = conjunctsAnswered
     this.inner = inner
     // What has an index at its end comes first.
@@ -187,6 +204,8 @@ class ReverseNavigation implements OidAccess {
     const { inner, cls } = this
     const asked = await this.asked(evaluation, context)
     if (asked === undefined) return 0
+    // All objects would be looked at.
+    if ((await this.unlinked?.known.namesNothing(evaluation, context)) === true) return max
     let objects = 0
     // That many are looked at before the first is found.
     let count = inner instanceof ScannedOids ? await inner.estimate(evaluation, context, max) : 0
@@ -211,6 +230,9 @@ class ReverseNavigation implements OidAccess {
   async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
     const asked = await this.asked(evaluation, context)
     if (asked === undefined) return
+    const { unlinked } = this
+    // In a look-up the value is that of a row, and others may be shown later.
+    const hasUnlinked = (await unlinked?.known.namesNothing(evaluation, context)) === true
     const mayQualify = this.way.kind === 'index' ? this.way.filter?.forRun(evaluation) : undefined
     const found = plan.inputs[0] as ExplainNode
     for await (const far of context.measured(this.inner.oids(evaluation, context, found), found)) {
@@ -223,6 +245,7 @@ class ReverseNavigation implements OidAccess {
         } else yield* this.owners(oid, range, context, plan)
       }
     }
+    if (unlinked !== undefined && hasUnlinked) yield* unlinked.objects.oids(evaluation, context, plan)
   }
 
   /** What is asked of the keys of an index behind the reference; undefined where no entry can have it. */

@@ -1,6 +1,8 @@
 /** Paths through references, from the end that has an index. */
 import { describe, expect } from 'vitest'
+import { rowValues } from '../../row-texts.ts'
 import { find, touched } from '../plans.ts'
+import { queryTest } from '../query-database.ts'
 import { airlineTests, changingTest } from './airline.ts'
 
 const flights = 400
@@ -82,6 +84,67 @@ describe('paths through references', () => {
     // Few of them may be of a subclass, or fulfil another condition: these are counted.
     for (const text of ['FROM Charter WHERE origin = $o', 'FROM Flight WHERE origin = $o AND plain >= 0']) {
       expect((await db.analyze(`${text} TAKE 2 RETURN number`, { o })).entriesCounted, text).toBeGreaterThan(0)
+    }
+  })
+})
+
+/** Of the things 0 to 4, 0 is in box 0, and 1 in box 1; the others are in none: 4 says so by null. */
+const boxes = [
+  `UPDATE SCHEMA {
+    CREATE CLASS Box {code: Integer, things: List{Element: Reference{Referenced: Thing, Inverse: box}}}
+    CREATE CLASS Thing {k: Integer, box: Reference{Referenced: Box, Inverse: things}} }`,
+  'CREATE Box {code: 0}; CREATE Box {code: 1}',
+  `CREATE Thing {k: 0, box: (LOOKUP Box WHERE code = 0)}; CREATE Thing {k: 1, box: (LOOKUP Box WHERE code = 1)};
+   CREATE Thing {k: 2}; CREATE Thing {k: 3, box: 0-0-0-0}; CREATE Thing {k: 4, box: null}`,
+  'CREATE INDEX byK ON Thing (k)',
+]
+
+describe('a reference to nothing that has an inverse', () => {
+  const cases: [text: string, found: readonly number[]][] = [
+    ['FROM Thing WHERE box = 0-0-0-0 ORDER BY k RETURN k', [2, 3, 4]],
+    ['FROM Thing WHERE box = 0-0-0-0 AND k > 2 ORDER BY k RETURN k', [3, 4]],
+    ['FROM Thing WHERE box IN (0-0-0-0, 3-3-9-9) ORDER BY k RETURN k', [2, 3, 4]],
+    ['FROM Thing WHERE box IN ((LOOKUP Box WHERE code = 1), 0-0-0-0) ORDER BY k RETURN k', [1, 2, 3, 4]],
+    ['FROM Thing WHERE k = 1 OR box = 0-0-0-0 ORDER BY k RETURN k', [1, 2, 3, 4]],
+    ['FROM Thing WHERE box = (LOOKUP Box WHERE code = 0) OR box = 0-0-0-0 ORDER BY k RETURN k', [0, 2, 3, 4]],
+    ['MATCH (x:Thing {box = 0-0-0-0}) ORDER BY x.k RETURN x.k AS k', [2, 3, 4]],
+    ['MATCH (x:Thing), (y:Thing) WHERE x.box = y.box AND x.k = 2 ORDER BY y.k RETURN y.k AS k', [2, 3, 4]],
+    ['FROM Thing x, Thing y WHERE x.box = y.box AND x.k < 3 AND y.k > 0 ORDER BY y.k RETURN y.k AS k', [1, 2, 3, 4]],
+    ['FROM Thing o ORDER BY k RETURN (FROM Thing x WHERE x.box = o.box RETURN COUNT()) AS k', [1, 1, 3, 3, 3]],
+  ]
+  for (const [text, found] of cases) {
+    queryTest(`is found: ${text}`, boxes, async (db) => {
+      expect((await db.rows(text)).map(({ k }) => k)).toEqual(found)
+    })
+  }
+
+  queryTest('is found by the first rows, and by a deletion', boxes, async (db) => {
+    expect(await db.rows('FROM Thing WHERE box = 0-0-0-0 TAKE 2 RETURN k')).toHaveLength(2)
+    await db.rows('DELETE Thing WHERE box = 0-0-0-0')
+    expect(await db.rows('FROM Thing ORDER BY k RETURN k')).toEqual([{ k: 0 }, { k: 1 }])
+  })
+
+  queryTest('is found by callers who see some of the objects', boxes, async (db) => {
+    const user = { name: 'u', roles: [], claims: {} }
+    const seen = async (rules: { Box?: string; Thing?: string }, text: string): Promise<unknown[]> => {
+      const grants = (['Box', 'Thing'] as const).map((className) => {
+        const read = rules[className]
+        return {
+          on: { kind: 'class', className },
+          actions: ['read', 'query'],
+          ...(read && { rules: { read } }),
+        } as const
+      })
+      return (await rowValues(await db.fd.as({ user, grants }).query({ text }))).map((row) => (row as { k: unknown }).k)
+    }
+    const nothing = 'FROM Thing WHERE box = 0-0-0-0 ORDER BY k RETURN k'
+    expect(await seen({ Thing: 'k != 3' }, nothing)).toEqual([2, 4])
+    expect(await seen({ Thing: 'box = 0-0-0-0' }, 'FROM Thing ORDER BY k RETURN k')).toEqual([2, 3, 4])
+    // A reference to what a caller may not see is one to nothing, found by a scan or otherwise.
+    const scanned = 'FROM Thing WHERE k + 0 = 99 OR box = 0-0-0-0 ORDER BY k RETURN k'
+    const lookedUp = 'MATCH (x:Thing {k = 2}), (y:Thing) WHERE x.box = y.box ORDER BY y.k RETURN y.k AS k'
+    for (const text of [nothing, scanned, lookedUp]) {
+      expect(await seen({ Box: 'code = 0' }, text)).toEqual([1, 2, 3, 4])
     }
   })
 })
