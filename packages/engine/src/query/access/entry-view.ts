@@ -6,6 +6,7 @@ import type { KeyCodec } from '../../types/logical-type.ts'
 import { type Bound, partsOf } from '../bind/bound.ts'
 import { isOfRecord } from '../bind/of-record.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
+import { ValuesView } from '../evaluate/values-view.ts'
 
 /** Which attributes the expressions read, by their positions in the class; undefined where they read anything else of an object. */
 export function attributesReadBy(
@@ -104,29 +105,7 @@ class LentEntry extends ObjectView {
   }
 
   override copy(): ObjectView {
-    return new KeptEntry(this.partOf.map((part, index) => (part === undefined ? undefined : this.value(index))))
-  }
-
-  override writeShortJson(): boolean {
-    return false
-  }
-}
-
-/** The same, with its values. */
-class KeptEntry extends ObjectView {
-  private readonly values: readonly unknown[]
-
-  constructor(values: readonly unknown[]) {
-    super(undefined, undefined, undefined, noRecord)
-    this.values = values
-  }
-
-  override value(index: number): unknown {
-    return this.values[index]
-  }
-
-  override copy(): ObjectView {
-    return this
+    return new ValuesView(this.partOf.map((part, index) => (part === undefined ? undefined : this.value(index))))
   }
 
   override writeShortJson(): boolean {

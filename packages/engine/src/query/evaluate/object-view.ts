@@ -35,6 +35,11 @@ export class ObjectView {
     return this.text
   }
 
+  /** About how many bytes it takes beside its place. */
+  get bytes(): number {
+    return this.record.length
+  }
+
   /** Of an attribute that is kept in the record. */
   value(index: number): unknown {
     return this.format === undefined ? null : this.format.readValue(this.record, recordHeaderBytes, this.shape, index)

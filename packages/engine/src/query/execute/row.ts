@@ -43,7 +43,7 @@ export function objectRowKind(slot: number): RowKind<ObjectView> {
       evaluation.slots[slot] = row
     },
     kept: (row) => row.copy(),
-    bytesOf: ({ record }) => record.length + 100,
+    bytesOf: ({ bytes }) => bytes + 100,
     toValue: (row) => row,
     ofValue: (value) => value as ObjectView,
   }

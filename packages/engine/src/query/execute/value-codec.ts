@@ -7,6 +7,7 @@ import type { Oid } from '../../types/oid.ts'
 import type { BoundAssignment } from '../bind/bound.ts'
 import { NewObject } from '../evaluate/new-object.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
+import { ValuesView } from '../evaluate/values-view.ts'
 
 const tags = {
   undefined: 0,
@@ -25,6 +26,7 @@ const tags = {
   object: 11,
   objectByKey: 12,
   newObject: 13,
+  valuesView: 14,
 } as const
 
 /** Up to here a loop over the characters of a text beats a call into the runtime. */
@@ -110,6 +112,8 @@ export class ValueCodec {
         const { cls, assignments } = this.made.at(readCount(from))
         return new NewObject(cls, assignments, this.read(from) as readonly unknown[])
       }
+      case tags.valuesView:
+        return new ValuesView(this.read(from) as readonly unknown[])
       default:
         return unreachable(`no value begins with ${tag}`)
     }
@@ -163,6 +167,9 @@ export class ValueCodec {
       to.writeByte(tags.array)
       to.writeUint32(value.length)
       for (let i = 0; i < value.length; i++) this.write(value[i], to)
+    } else if (value instanceof ValuesView) {
+      to.writeByte(tags.valuesView)
+      this.write(value.values, to)
     } else if (value instanceof ObjectView) this.writeView(value, to)
     else if (value instanceof NewObject) {
       to.writeByte(tags.newObject)

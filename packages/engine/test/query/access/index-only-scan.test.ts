@@ -1,5 +1,7 @@
 /** Groups and aggregates from the entries of indexes alone. */
+import { tmpdir } from 'node:os'
 import { describe, expect } from 'vitest'
+import { TemporarySpace } from '../../../src/spill/temporary-space.ts'
 import { find, touched } from '../plans.ts'
 import { queryTest } from '../query-database.ts'
 import { airlineTests, changingTest, ownFlights } from './airline.ts'
@@ -129,4 +131,31 @@ describe('values of every type', () => {
       },
     )
   }
+})
+
+const pairs = [
+  'UPDATE SCHEMA { CREATE CLASS T {k: Integer, i: Integer, s: String} }',
+  'CREATE INDEX byK ON T (k)',
+  'CREATE INDEX byIK ON T (i, k)',
+  'CREATE INDEX bySK ON T (s, k)',
+]
+const manyPairs = Array.from({ length: 1000 }, (_, k) => ({ class: 'T', attributes: { k, i: k, s: `text ${k}` } }))
+
+describe('entries instead of objects', () => {
+  queryTest(
+    'are grouped beyond memory',
+    pairs,
+    async (db) => {
+      await db.fd.createObjects(manyPairs)
+      const plan = await db.analyze('FROM T WHERE i >= 0 GROUP BY i RETURN i, COUNT() AS n')
+      expect(find(plan, 'indexOnlyScan').index).toBe('byIK')
+      const rows = await db.rows('FROM T WHERE i >= 0 GROUP BY i ORDER BY i RETURN i, COUNT() AS n')
+      expect(rows).toEqual(manyPairs.map(({ attributes: { i } }) => ({ i, n: 1 })))
+      const texts = await db.rows("FROM T WHERE s >= '' GROUP BY s RETURN s, k")
+      expect(new Set(texts.map(({ s, k }) => `${s} ${k}`))).toEqual(
+        new Set(manyPairs.map(({ attributes: { s, k } }) => `${s} ${k}`)),
+      )
+    },
+    { limits: { sortedRowsMax: 300 }, temporary: new TemporarySpace(tmpdir()) },
+  )
 })

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { ByteWriter } from '../../../src/bytes/byte-writer.ts'
 import { NewObject } from '../../../src/query/evaluate/new-object.ts'
 import { ObjectView } from '../../../src/query/evaluate/object-view.ts'
+import { ValuesView } from '../../../src/query/evaluate/values-view.ts'
 import { ValueCodec } from '../../../src/query/execute/value-codec.ts'
 import type { ClassFormat } from '../../../src/records/class-format.ts'
 import type { SchemaClass } from '../../../src/schema/catalog.ts'
@@ -103,6 +104,8 @@ describe('values on their way over disk', () => {
     }
     const made = new NewObject({ name: 'T' } as SchemaClass, [], [1, 'a', [2]])
     expect(codec.read({ bytes: written(made, codec), at: 0 })).toStrictEqual(made)
+    const known = codec.read({ bytes: written(new ValuesView([1, 'a', null]), codec), at: 0 }) as ObjectView
+    expect([known.value(0), known.value(1), known.value(2), known.bytes > 0]).toEqual([1, 'a', null, true])
     expect(() => written(new Map(), codec)).toThrow('assertion failed')
   })
 })

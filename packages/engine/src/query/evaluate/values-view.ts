@@ -1,0 +1,32 @@
+/** An object of which only some values are known: it has no OID, no class and no record. */
+import { ObjectView } from './object-view.ts'
+import { valueBytes } from './value-bytes.ts'
+
+const noRecord = Buffer.alloc(0)
+
+export class ValuesView extends ObjectView {
+  /** By the positions of their attributes in the class. */
+  readonly values: readonly unknown[]
+
+  constructor(values: readonly unknown[]) {
+    super(undefined, undefined, undefined, noRecord)
+    this.values = values
+  }
+
+  override get bytes(): number {
+    return valueBytes(this.values)
+  }
+
+  override value(index: number): unknown {
+    return this.values[index]
+  }
+
+  /** Nothing of it is lent. */
+  override copy(): ObjectView {
+    return this
+  }
+
+  override writeShortJson(): boolean {
+    return false
+  }
+}
