@@ -113,7 +113,7 @@ async function choose(
   const isSole = (scan: IndexOnlyScan): boolean => {
     return plan.skipping.length === 0 && accesses.every((access) => scan.isSameAs(access))
   }
-  const sole = indexOnly.find((scan) => scan.isOfEnds || isSole(scan))
+  const sole = indexOnly.find((scan) => scan.isOfFirstEntries(plan.filter.conjuncts) || isSole(scan))
   if (sole !== undefined) {
     const max = sole.isOfEnds ? 1 : fewCandidates
     const estimated = sole.isNarrowed

@@ -131,6 +131,14 @@ export class IndexOnlyScan implements ObjectAccess {
     return this.extreme !== undefined
   }
 
+  /**
+   * Only an end of the range is read, and nearly every object there qualifies; where more is asked than the range tells, the first that does may be
+   * far from the end. `conjuncts`: of the predicate.
+   */
+  isOfFirstEntries(conjuncts: number): boolean {
+    return this.isOfEnds && this.scan.conjunctsAnswered >= conjuncts
+  }
+
   async *objects(scan: ObjectScan): AsyncGenerator<ObjectView[]> {
     const { evaluation, context } = scan
     const ranges = await this.scan.ranges(evaluation, context)

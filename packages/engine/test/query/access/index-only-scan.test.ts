@@ -158,4 +158,14 @@ describe('entries instead of objects', () => {
     },
     { limits: { sortedRowsMax: 300 }, temporary: new TemporarySpace(tmpdir()) },
   )
+
+  queryTest('are not gone through for MIN where another index finds few objects', pairs, async (db) => {
+    await db.fd.createObjects(manyPairs)
+    const text = 'FROM T WHERE k = 990 RETURN MIN(i) AS least'
+    expect(touched(await db.analyze(text))).toBeLessThan(100)
+    expect(await db.rows(text)).toEqual([{ least: 990 }])
+    expect(find(await db.analyze('FROM T WHERE i > 5 RETURN MIN(i) AS least'), 'indexOnlyScan').examined).toBeLessThan(
+      100,
+    )
+  })
 })
