@@ -2,6 +2,7 @@
 import { farSideEdgesMax } from '../../limits.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
+import type { Oid } from '../../types/oid.ts'
 import type { BoundEdge } from '../bind/bind-match.ts'
 import { endsAtEdgeObject, type ReferenceAttribute } from '../bind/reference-attributes.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
@@ -9,6 +10,7 @@ import { isFollowedBack } from './linked-objects.ts'
 import type { MatchFlow } from './match-operator.ts'
 import { NarrowedEdges } from './narrowed-edges.ts'
 import { type Direction, Neighbours, type Step, type StepPlace } from './neighbours.ts'
+import { edgeKey } from './path-modes.ts'
 import type { VertexPlan } from './vertices.ts'
 
 /** What tells which edges are followed. */
@@ -45,9 +47,17 @@ export function edgesAt(
   if (direction === 'forward') return found
   return mapAwaitable(found, (forward) => {
     return mapAwaitable(neighbours.backward(view, place), (backward) => {
-      return backward.length === 0 ? forward : [...forward, ...backward]
+      return backward.length === 0 ? forward : [...withoutLoops(forward, view.oid, backward), ...backward]
     })
   })
+}
+
+/** A reference of an object to itself is one edge, in whichever direction it is found. */
+function withoutLoops(forward: readonly Step[], oid: Oid, backward: readonly Step[]): readonly Step[] {
+  const isLoop = ({ neighbour }: Step): boolean => neighbour === oid
+  if (!forward.some(isLoop)) return forward
+  const found = new Set(backward.filter(isLoop).map(({ edge }) => edgeKey(edge)))
+  return forward.filter((step) => !isLoop(step) || !found.has(edgeKey(step.edge)))
 }
 
 /** Tells how many edges of the pattern there are at an object, counted up to `max`. */

@@ -22,6 +22,16 @@ describe('an edge', () => {
     expect(await found(db, "MATCH (p:Person {name: 'Bob'})<-[:byName]-(q) RETURN q.name")).toEqual(['a'])
   })
 
+  queryTest('of an object to itself is one, in whichever direction', network, async (db) => {
+    for (const edge of ['-[e:roads]->', '<-[e:roads]-', '-[e:roads]-']) {
+      const rows = await db.rows(
+        `MATCH WALK (p:Place {name: 'd'})${edge}(q:Place {name: 'd'}) RETURN e.from = e.to AS is`,
+      )
+      expect(rows).toEqual([{ is: true }])
+    }
+    expect(await found(db, "MATCH WALK (p:Place {name: 'd'})-[:roads]-(q) RETURN q.name")).toEqual(['c', 'd'])
+  })
+
   queryTest('goes by any of several attributes', network, async (db) => {
     const goes = (body: string): Promise<unknown> =>
       found(db, `MATCH (p:Place {name: 'a'})-[e:${body}]->(q) RETURN e.attribute`)

@@ -59,4 +59,10 @@ describe('OPTIONAL MATCH', () => {
     const plan = await db.analyze('MATCH (a:Place) OPTIONAL MATCH (a)-[:roads]->(b) RETURN a.name AS a, b.name AS b')
     expect(JSON.stringify(plan)).toContain('"operator":"optional"')
   })
+
+  queryTest('with ANY finds a path for each row, also behind a reference to itself', network, async (db) => {
+    const text =
+      "MATCH WALK (a:Place {name: 'd'})-[:roads]-(b:Place) OPTIONAL MATCH ANY WALK (b)-[:roads]->(c)-[:roads]->(d:Place) RETURN b.name, d.name"
+    expect((await db.rows(text)).filter((row) => row['d.name'] === null)).toEqual([])
+  })
 })

@@ -244,7 +244,12 @@ function countedOut(data: Graph, pattern: Pattern, isPaired: boolean): string[] 
       if (edge.kind !== 'plain' && (edge.kind === 'atObject') !== isSplit) return []
       return [goes(edge, edge.from, { mayEnd: true, mayGoOn: true })]
     })
-    return [...(direction === 'backward' ? [] : forward), ...(direction === 'forward' ? [] : backward)]
+    if (direction === 'forward') return forward
+    if (direction === 'backward') return backward
+    // A reference of a vertex to itself is one edge.
+    const found = new Set(backward.map(({ edges }) => edges.at(-1)))
+    const others = forward.filter(({ end, edges }) => end !== walk.end || !found.has(edges.at(-1)))
+    return [...others, ...backward]
   }
   const walksFrom = (walk: Walk, edge: EdgePattern, i: number): Walk[] => {
     const { end, passed, edges, mayEnd, mayGoOn } = walk
