@@ -1,26 +1,29 @@
 /** A breadth-first search from one object: what it has met, each at one length only, and by which edges. */
 import { SteadyMap } from '../../budget/steady-map.ts'
+import type { ClassFormat } from '../../records/class-format.ts'
 import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import { elementBytes } from '../evaluate/value-bytes.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
+import type { Edge } from '../values/edge.ts'
 import type { Step } from './neighbours.ts'
 
 /** By which edge an object was met, and from which one. */
 interface LastEdge {
   readonly before: Reached
-  readonly step: Step
+  readonly edge: Edge
 }
 
 /** An object that was met, and by which last edges at its length; none of the object at which the search begins. */
 export class Reached {
   readonly oid: Oid
   readonly length: number
-  view: ObjectView | undefined
+  /** Of an object that was read and is there. */
+  format: ClassFormat | undefined
+  private object: ObjectView | undefined
   private before: Reached | undefined
-  private step: Step | undefined
+  private edge: Edge | undefined
   /** Most objects have one edge alone, and no list of them. */
   private others: LastEdge[] | undefined
 
@@ -30,23 +33,33 @@ export class Reached {
     this.view = view
   }
 
-  get hasEdge(): boolean {
-    return this.step !== undefined
+  /** Known from when it is read until the edges at it are followed: later, what it is of is enough. */
+  get view(): ObjectView | undefined {
+    return this.object
   }
 
-  add(before: Reached, step: Step): void {
-    if (this.step === undefined) {
+  set view(view: ObjectView | undefined) {
+    this.object = view
+    if (view !== undefined) this.format = view.format
+  }
+
+  get hasEdge(): boolean {
+    return this.edge !== undefined
+  }
+
+  add(before: Reached, edge: Edge): void {
+    if (this.edge === undefined) {
       this.before = before
-      this.step = step
+      this.edge = edge
     } else {
       this.others ??= []
-      this.others.push({ before, step })
+      this.others.push({ before, edge })
     }
   }
 
   *by(): Generator<LastEdge> {
-    const { before, step, others } = this
-    if (before !== undefined && step !== undefined) yield { before, step }
+    const { before, edge, others } = this
+    if (before !== undefined && edge !== undefined) yield { before, edge }
     if (others !== undefined) yield* others
   }
 }
@@ -67,7 +80,10 @@ function viewsOf(reached: readonly Reached[]): ObjectView[] {
   return reached.flatMap(({ view }) => view ?? [])
 }
 
-const reachedBytes = 200
+/** About what an object takes with its last edge, each further edge, and the view of an object beside its record. */
+const reachedBytes = 280
+const edgeBytes = 128
+const viewBytes = 200
 const looksBetweenTurns = 4_096
 /** Objects that are read at once. */
 const objectsAtOnce = 256
@@ -82,6 +98,8 @@ export class BreadthFirst {
   private readonly known = new SteadyMap<Oid, Reached>()
   private objects = 0
   private bytes = 0
+  /** Of the objects of the level. */
+  private levelBytes = 0
 
   /** `isOne`: one last edge of each object is enough. */
   constructor(start: ObjectView, isOne: boolean, context: StatementContext) {
@@ -118,15 +136,19 @@ export class BreadthFirst {
           reached.push(at)
         }
         if (at.length === length && !(at.hasEdge && this.isOne)) {
-          if (at.hasEdge) this.hold(0, elementBytes)
-          at.add(before, step)
+          if (at.hasEdge) this.hold(0, edgeBytes)
+          // Not the step, which may keep the object that it was found at.
+          at.add(before, step.edge)
         }
         if (++looked % looksBetweenTurns > 0) continue
         const pause = this.context.yieldIfDue()
         if (pause !== undefined) await pause
       }
+      if (before !== this.begin) before.view = undefined
     }
     this.level = []
+    this.hold(0, -this.levelBytes)
+    this.levelBytes = 0
     return { reached, returned }
   }
 
@@ -137,6 +159,10 @@ export class BreadthFirst {
     for (let at = 0; at < reached.length; at += objectsAtOnce) {
       const some = reached.slice(at, at + objectsAtOnce)
       const views = await evaluateRows(this.context, some, ({ oid }) => reader.objectOnce(oid))
+      let bytes = 0
+      for (const { record } of views) bytes += viewBytes + record.length
+      this.levelBytes += bytes
+      this.hold(0, bytes)
       for (const [i, one] of some.entries()) {
         const view = views[i]
         if (view?.format === undefined) continue
@@ -152,6 +178,7 @@ export class BreadthFirst {
     this.context.hold(-this.objects, -this.bytes)
     this.objects = 0
     this.bytes = 0
+    this.levelBytes = 0
   }
 
   private know(reached: Reached): void {

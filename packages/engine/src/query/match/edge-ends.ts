@@ -108,7 +108,11 @@ function isFollowedBackWhole(reference: ReferenceAttribute): boolean {
 }
 
 /** Edges as the object sees them that were found from their other ends. */
-export function seenFrom({ format }: ObjectView, steps: readonly Step[], { attributes }: BoundEdge): Step[] {
+export function seenFrom(
+  { format }: Pick<ObjectView, 'format'>,
+  steps: readonly Step[],
+  { attributes }: BoundEdge,
+): Step[] {
   const name = format?.cls.name ?? ''
   return steps.map(({ edge, neighbour, place }) => {
     const { attributeNumber } = edge

@@ -49,6 +49,9 @@ function targetsIn(held: unknown, { logicalType }: TypeSpec): readonly Oid[] {
 /** Targets that are looked at before the next look at the clock. */
 const targetsBetweenLooks = 1_024
 
+/** About what an OID takes in a list. */
+const oidBytes = 64
+
 /** What it works out about attributes and scans is kept for the statement. */
 export class LinkedObjects {
   /** How it was found who refers to an object, for EXPLAIN. */
@@ -131,13 +134,27 @@ export class LinkedObjects {
     if (index !== undefined) {
       this.ways.add(`${attribute.name}: index ${index.name}`)
       const format = indexKeyFormat(index, this.context.reader.formats.of(declaringClass))
-      const oids: Oid[] = []
-      for await (const batch of readIndexOids(this.context.snapshot, referringRange(format, view.oid), false))
-        oids.push(...batch)
-      return oids
+      return this.gathered(readIndexOids(this.context.snapshot, referringRange(format, view.oid), false))
     }
     this.ways.add(`${attribute.name}: scan of ${declaringClass.name}`)
     return (await this.scan(reference)).get(view.oid) ?? []
+  }
+
+  /** All of them; they are charged as they come, and then to whoever holds the edges. Throws LimitExceeded and ServerBusy. */
+  async gathered(batches: AsyncIterable<readonly Oid[]>): Promise<readonly Oid[]> {
+    const { memory } = this.context.script
+    const oids: Oid[] = []
+    let bytes = 0
+    try {
+      for await (const batch of batches) {
+        bytes += batch.length * oidBytes
+        memory.chargeStatement(batch.length * oidBytes)
+        for (const oid of batch) oids.push(oid)
+      }
+    } finally {
+      memory.chargeStatement(-bytes)
+    }
+    return oids
   }
 
   /** How many entries there are in the range, counted up to `max`. */

@@ -47,9 +47,6 @@ interface Outgoing {
 
 /** So many edge objects are read in one trip. */
 const objectsAtOnce = 256
-/** About what an OID takes in a list. */
-const oidBytes = 64
-
 type EdgeObjectView = ObjectView & { readonly format: ClassFormat }
 type EdgeData = Required<Pick<Edge, 'edgeData' | 'edgeDataClass'>>
 
@@ -380,23 +377,9 @@ export class Neighbours {
 
   /** Those of the neighbours that refer to the object of which the index does not tell that they do not qualify. */
   private async byIndex(view: ObjectView, back: NarrowedEdge): Promise<readonly Oid[]> {
-    const { context } = this
-    const { memory } = context.script
     this.linked.ways.add(narrowedText(back))
     const range = await this.narrowed?.rangeOf(back, view.oid)
-    if (range === undefined) return []
-    const oids: Oid[] = []
-    let bytes = 0
-    try {
-      for await (const batch of entriesOf(range, context, explainNode('entries'))) {
-        bytes += batch.length * oidBytes
-        memory.chargeStatement(batch.length * oidBytes)
-        for (const oid of batch) oids.push(oid)
-      }
-    } finally {
-      memory.chargeStatement(-bytes)
-    }
-    return oids
+    return range === undefined ? [] : this.linked.gathered(entriesOf(range, this.context, explainNode('entries')))
   }
 
   /** How many edges there are at an object, counted up to `max`. */

@@ -131,8 +131,8 @@ function meetings(reached: readonly Reached[], other: BreadthFirst, isNear: bool
   return reached.flatMap((one) => {
     const there = other.get(one.oid)
     // What is not there was met, but not read.
-    if (there?.view === undefined) return []
-    one.view = there.view
+    if (there?.format === undefined) return []
+    one.format = there.format
     return [isNear ? { near: one, far: there } : { near: there, far: one }]
   })
 }
@@ -143,12 +143,12 @@ function* walksThrough({ near, far }: Meeting, edge: BoundEdge): Generator<Taken
 
 /** Of the walks from an object to the far end, as they are seen from the near one. */
 function* restsFrom(reached: Reached, edge: BoundEdge): Generator<RestOfWalk | undefined> {
-  const { view, length } = reached
-  if (length === 0) yield undefined
-  for (const { before, step } of reached.by()) {
-    const found = { edge: step.edge, neighbour: before.oid, place: undefined }
-    const neighbourClass = before.view?.format?.cls.name ?? ''
-    for (const seen of seenFrom(view as ObjectView, [found], edge)) {
+  if (reached.length === 0) yield undefined
+  for (const last of reached.by()) {
+    const { before } = last
+    const found = { edge: last.edge, neighbour: before.oid, place: undefined }
+    const neighbourClass = before.format?.cls.name ?? ''
+    for (const seen of seenFrom(reached, [found], edge)) {
       const first: Taken = { ...seen, neighbourClass, edgeObject: undefined }
       for (const others of restsFrom(before, edge)) yield { first, others }
     }

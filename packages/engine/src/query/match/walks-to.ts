@@ -16,9 +16,9 @@ export function* walksTo(end: Reached, rest?: RestOfWalk): Generator<Taken[]> {
     yield walk
     return
   }
-  const neighbourClass = end.view?.format?.cls.name ?? ''
-  for (const { before, step } of end.by()) {
-    const { edge, neighbour, place } = step
-    yield* walksTo(before, { first: { edge, neighbour, place, neighbourClass, edgeObject: undefined }, others: rest })
+  const neighbourClass = end.format?.cls.name ?? ''
+  for (const { before, edge } of end.by()) {
+    const first: Taken = { edge, neighbour: end.oid, place: undefined, neighbourClass, edgeObject: undefined }
+    yield* walksTo(before, { first, others: rest })
   }
 }
