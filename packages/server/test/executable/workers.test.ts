@@ -289,12 +289,16 @@ it('they end when the process that started them is killed', async () => {
 it.each([
   [['--fd', 'a=memory:'], /^ashlar: The federated database a is kept in memory, which 2 workers cannot share\.\n$/],
   [['--workers', '257'], /^ashlar: '257' is not a number of workers \(0 to 256\)\.\n$/],
-  [['--workers', 'many'], /^ashlar: --workers is a number of workers, not "many"\.\n$/],
   [['--fd', 'a=other:x'], /^ashlar: The federated database a \(other:x\) cannot be opened: [^\n]*\n$/],
 ])('where %j, it says why in one line, and ends with 1', async (words, message) => {
   const { code, stdout, stderr } = await startTwo('--log-level', 'silent', ...words).ended
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toMatch(message)
+})
+
+it('where the number of workers is none, it is a mistake on the command line', async () => {
+  const { code, stdout, stderr } = await startTwo('--workers', 'many').ended
+  expect([code, stdout, stderr]).toEqual([2, '', 'ashlar: --workers is a number of workers, not "many".\n'])
 })
 
 it('a port in use is told in one line', async () => {
