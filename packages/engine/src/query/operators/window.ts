@@ -177,7 +177,11 @@ async function resultsInMemory<R>(
     const windows = new Array<unknown>(count).fill(null)
     results.push(windows)
     output.push({ ...row, windows })
-    for (const [plan, one] of (made[position] as MadeRow[]).entries()) rowsOfPlans[plan]?.push({ ...one, position })
+    const ofRow = made[position] as MadeRow[]
+    for (let plan = 0; plan < ofRow.length; plan++) {
+      const { key, order, values } = ofRow[plan] as MadeRow
+      rowsOfPlans[plan]?.push({ position, key, order, values })
+    }
   }
   await inSlices(rows, take, context.script.slice)
   for (const [i, plan] of plans.entries()) {
