@@ -6,8 +6,8 @@ import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { PackedChanges } from '../../src/store/packed-rows.ts'
 import type { Store } from '../../src/store/store.ts'
-import { classOf, read, toMany, withFd } from '../engine/open-fd.ts'
-import { type Creation, classes, creations, faults, makersOf } from '../engine/things.ts'
+import { read, withFd } from '../engine/open-fd.ts'
+import { type Creation, classes, creations, faults, makersOf, openWatched } from '../engine/things.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
 
 interface LineDone {
@@ -77,17 +77,7 @@ it.each(faults)('%s: its line fails, and the others are taken', async (_what, ty
 })
 
 it('lines are packed unless they refer to others, are updates where a key is there, or are of classes with links', async () => {
-  const store = await openStoreOfRun()
-  const ways: boolean[] = []
-  const watched: Store = {
-    ...store,
-    commit(commit) {
-      if (commit.changes.length > 8) ways.push(commit.changes instanceof PackedChanges)
-      return store.commit(commit)
-    },
-  }
-  const fd = await FederatedDatabase.open({ alias: 'test', store: watched })
-  await fd.defineClasses([...classes, classOf('Part', { parts: toMany('Part', 'parts') })], 'create')
+  const { fd, ways } = await openWatched()
   await makersOf(fd)
   const named = (name: string): Creation[] =>
     Array.from({ length: 100 }, (_, i) => ({ class: 'Thing', attributes: { name: `${name} ${i}` } }))

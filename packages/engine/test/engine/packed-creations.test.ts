@@ -2,12 +2,10 @@
 import { expect, it } from 'vitest'
 import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
-import { PackedChanges } from '../../src/store/packed-rows.ts'
-import type { Store } from '../../src/store/store.ts'
 import { eachCommitFailsOnce } from '../model/spurious-conflicts.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
-import { classOf, outcome, read, toMany, toOne, withFd } from './open-fd.ts'
-import { type Creation, classes, creations, faults, makersOf } from './things.ts'
+import { classOf, outcome, read, toOne, withFd } from './open-fd.ts'
+import { type Creation, classes, creations, faults, makersOf, openWatched } from './things.ts'
 
 async function withoutOids(fd: FederatedDatabase, oids: readonly string[]): Promise<unknown[]> {
   const all: unknown[] = []
@@ -104,17 +102,7 @@ it('an array of a transaction that goes the usual way after all has the OIDs of 
 })
 
 it('few objects, and those of classes with links, go the usual way', async () => {
-  const store = await openStoreOfRun()
-  const ways: boolean[] = []
-  const watched: Store = {
-    ...store,
-    commit(commit) {
-      if (commit.changes.length > 8) ways.push(commit.changes instanceof PackedChanges)
-      return store.commit(commit)
-    },
-  }
-  const fd = await FederatedDatabase.open({ alias: 'test', store: watched })
-  await fd.defineClasses([...classes, classOf('Part', { parts: toMany('Part', 'parts') })], 'create')
+  const { fd, ways } = await openWatched()
   const makers = await makersOf(fd)
   const create = (all: Creation[]): Promise<unknown> => fd.createObjects(all)
   ways.length = 0

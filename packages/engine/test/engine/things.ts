@@ -1,6 +1,9 @@
 /** Objects of classes without links, with values of every kind, and what can be wrong with one of them. */
-import type { FederatedDatabase } from '../../src/federated-database.ts'
-import { classOf, index, toOne } from './open-fd.ts'
+import { FederatedDatabase } from '../../src/federated-database.ts'
+import { PackedChanges } from '../../src/store/packed-rows.ts'
+import type { Store } from '../../src/store/store.ts'
+import { openStoreOfRun } from '../store/store-of-run.ts'
+import { classOf, index, toMany, toOne } from './open-fd.ts'
 
 const scalars = {
   name: 'string',
@@ -79,4 +82,20 @@ function changed(given: Creation[], at: number, to: object, alsoAt = at, also: o
     return list.with(position, { ...one, attributes: { ...one.attributes, ...attributes } })
   }
   return withChange(withChange(given, at, to), alsoAt, also)
+}
+
+/** With a class that has links as well. `ways`: whether each commit of more than a few changes was packed. */
+export async function openWatched(): Promise<{ readonly fd: FederatedDatabase; readonly ways: boolean[] }> {
+  const store = await openStoreOfRun()
+  const ways: boolean[] = []
+  const watched: Store = {
+    ...store,
+    commit(commit) {
+      if (commit.changes.length > 8) ways.push(commit.changes instanceof PackedChanges)
+      return store.commit(commit)
+    },
+  }
+  const fd = await FederatedDatabase.open({ alias: 'test', store: watched })
+  await fd.defineClasses([...classes, classOf('Part', { parts: toMany('Part', 'parts') })], 'create')
+  return { fd, ways }
 }
