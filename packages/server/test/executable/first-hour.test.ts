@@ -3,6 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AshlarClient } from '@ashlar/client'
 import { describe, expect, inject, it } from 'vitest'
+import { runBench } from '../../src/cli/client/bench.ts'
+import { connect } from '../../src/cli/connection.ts'
+import { Output } from '../../src/cli/output.ts'
 import { readConfigFile } from '../../src/config/config-file.ts'
 import { ashlar, served } from './command-line.ts'
 import { start, temporaryDirectory } from './process.ts'
@@ -138,6 +141,33 @@ describe('ashlar bench', () => {
         stderr: expect.stringMatching(/is a whole number from/),
       })
     }
+  })
+
+  it.each([
+    ['the class is created', '/v1/schema'],
+    ['its first objects are created', '/v1/object'],
+  ])('leaves no class behind after Ctrl-C while %s', async (_what, path) => {
+    const interrupted = new AbortController()
+    // Each request has been carried out by the server when the interruption comes.
+    const interruptAfter: typeof fetch = async (url, init) => {
+      const reply = await fetch(url, init)
+      if (new URL(String(url)).pathname === path) interrupted.abort(new Error('interrupted'))
+      return reply
+    }
+    const clientOf = (send: typeof fetch) => new AshlarClient({ baseUrl: server.url, fetch: send })
+    const connection = {
+      ...connect({ url: server.url }, {}, interrupted.signal),
+      client: clientOf(async (url, init) => {
+        const reply = await interruptAfter(url, init)
+        interrupted.signal.throwIfAborted()
+        return reply
+      }),
+      uninterrupted: clientOf(interruptAfter),
+    }
+    const { client } = connection
+    const context = { client, connection, output: new Output({}), signal: interrupted.signal, explainWith: () => {} }
+    await expect(runBench(context, [], { quiet: true })).rejects.toThrow(/^interrupted$/)
+    expect(await clientOf(fetch).listClasses()).toEqual([])
   })
 })
 

@@ -23,6 +23,8 @@ interface Load {
   readonly oids: string[]
   readonly reads: LatencyHistogram
   readonly writes: LatencyHistogram
+  /** No request is sent after it. */
+  readonly stop: AbortSignal
 }
 
 /** Objects that are there before the first request is timed. */
@@ -39,7 +41,9 @@ export async function runBench(
   _words: readonly string[],
   options: BenchOptions,
 ): Promise<void> {
-  const { client, connection, output, signal } = context
+  const { connection, output, signal } = context
+  // Ctrl-C comes between requests: one that the server carries out after the class is removed would bring it back, or keep it.
+  const client = connection.uninterrupted
   const seconds = numberOf('--seconds', options.seconds ?? '10', 1, 600)
   const connections = numberOf('--connections', options.connections ?? '16', 1, 256)
   const readsPercent = numberOf('--reads', options.reads ?? '90', 0, 100)
@@ -51,9 +55,11 @@ export async function runBench(
       class: className,
       attributes: valuesOf(key),
     }))
+    signal.throwIfAborted()
     const oids = (await client.createObjects(objects)).map(({ __identifier__ }) => __identifier__)
     const started = performance.now()
     const deadline = started + seconds * 1_000
+    const failed = new AbortController()
     const load: Load = {
       className,
       deadline,
@@ -61,13 +67,20 @@ export async function runBench(
       oids,
       reads: new LatencyHistogram(),
       writes: new LatencyHistogram(),
+      stop: AbortSignal.any([signal, failed.signal]),
     }
     const telling = setInterval(() => progress.update(load.reads.count + load.writes.count), 500)
     try {
-      await Promise.all(Array.from({ length: connections }, (_, at) => sendUntilDeadline(client, load, at, signal)))
+      // Each is awaited, also where one fails.
+      await Promise.all(
+        Array.from({ length: connections }, (_, at) =>
+          sendUntilStopped(client, load, at).catch((error: unknown) => failed.abort(error)),
+        ),
+      )
     } finally {
       clearInterval(telling)
     }
+    load.stop.throwIfAborted()
     const measured = (performance.now() - started) / 1_000
     const requests = load.reads.count + load.writes.count
     const result = {
@@ -91,7 +104,7 @@ export async function runBench(
     ])
   } finally {
     progress.stop()
-    await remove(connection.uninterrupted, className)
+    await remove(client, className)
   }
 }
 
@@ -100,9 +113,8 @@ function cellsOf(histogram: LatencyHistogram): string[] {
   return [numberText(count), ...[p50Ms, p99Ms, maxMs].map((ms) => (ms === null ? '' : ms.toFixed(2)))]
 }
 
-async function sendUntilDeadline(client: AshlarClient, load: Load, at: number, signal: AbortSignal): Promise<void> {
-  for (let turn = 0; performance.now() < load.deadline; turn++) {
-    signal.throwIfAborted()
+async function sendUntilStopped(client: AshlarClient, load: Load, at: number): Promise<void> {
+  for (let turn = 0; performance.now() < load.deadline && !load.stop.aborted; turn++) {
     const oid = load.oids[Math.floor(Math.random() * load.oids.length)] ?? ''
     const isRead = Math.random() * 100 < load.readsPercent
     const sent = performance.now()
