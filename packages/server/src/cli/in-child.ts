@@ -1,7 +1,8 @@
 /** Runs a command on LMDB stores in a process of its own, whose crash this one survives to tell of. */
-import cluster from 'node:cluster'
+import cluster, { type Worker as Child } from 'node:cluster'
 import { once } from 'node:events'
 import { type Crashed, crashOf, crashSentence, lmdbStores } from '../workers/crash.ts'
+import { exitCodes } from './exit-codes.ts'
 
 export interface Guarded {
   readonly work: Crashed['work']
@@ -30,16 +31,22 @@ export async function inChild(guarded: Guarded, run: (signal: AbortSignal) => Pr
 }
 
 async function watchChild({ work, lostExitCode }: Guarded, stores: readonly string[]): Promise<void> {
-  const child = cluster.fork()
+  let isToStop = false
+  let child: Child | undefined
   // At a terminal the child gets the signal too, and is told twice, which does no harm.
   const tellToStop = (): void => {
-    if (child.isConnected()) child.send(interrupt, () => undefined)
+    isToStop = true
+    if (child?.isConnected()) child.send(interrupt, () => undefined)
   }
+  // Before there is a child: it would be left to itself by a signal that ends this process.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, tellToStop)
+  child = cluster.fork()
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
   const { pid } = child.process
   const crash = crashOf(code, signal)
   process.exitCode = crash === undefined ? (code ?? lostExitCode) : lostExitCode
   if (crash !== undefined) process.stderr.write(`ashlar: ${crashSentence({ pid, crash, stores, work })}\n`)
+  // At a terminal, by Ctrl-C before it has come to listen, or by a second one.
+  else if (isToStop && (signal === 'SIGINT' || signal === 'SIGTERM')) process.exitCode = exitCodes.interrupted
   else if (signal !== null) process.stderr.write(`ashlar: Process ${pid} was ended by ${signal}.\n`)
 }

@@ -61,11 +61,10 @@ export class Primary {
   /** The first worker alone, for it makes what is not there yet; then the others. Undefined where one ends instead, having said why. */
   async start(): Promise<Served | undefined> {
     const first = await this.startOne()
-    if (first === undefined) return this.failed()
+    // Whoever is started once it stops is told by nobody.
+    if (first === undefined || this.stopping !== undefined) return this.failed()
     const others = Array.from({ length: this.config.workers - 1 }, () => this.startOne())
-    if ((await Promise.all(others)).includes(undefined)) {
-      return this.failed()
-    }
+    if ((await Promise.all(others)).includes(undefined) || this.stopping !== undefined) return this.failed()
     this.served = first
     for (let missing = this.config.workers - this.children.size; missing > 0; missing--) void this.replace()
     return first

@@ -40,11 +40,22 @@ async function gone(pid: number): Promise<void> {
   while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-/** Ends its process by `process.abort()` before anything else is done there, unless it is the one that watches. */
-const aborting = {
-  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(
-    "import cluster from 'node:cluster'; if (cluster.isWorker) process.abort()",
-  )}`,
+/** Runs before anything else in each process, unless it is the one that watches. */
+function beforehand(script: string): Record<string, string> {
+  const text = `import cluster from 'node:cluster'; if (cluster.isWorker) { ${script} }`
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(text)}` }
+}
+
+const aborting = beforehand('process.abort()')
+const holding = beforehand('await new Promise((resolve) => setTimeout(resolve, 600_000))')
+
+/** The process that works for it, as soon as there is one. */
+async function childOf({ child }: Started): Promise<number> {
+  for (;;) {
+    const [pid] = childrenOf(child.pid as number)
+    if (pid !== undefined) return pid
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
 }
 
 describe('a server on LMDB', () => {
@@ -83,7 +94,11 @@ describe('a server on LMDB', () => {
     const server = start(['--port', '0', '--workers', '2', '--config', config])
     const client = new AshlarClient({ baseUrl: await server.url })
     await client.defineClasses([gadget])
-    for (const pid of await serving(server, 2)) process.kill(pid, 'SIGBUS')
+    const pids = await serving(server, 2)
+    // However late the second signal is: the process that watches learns of both at once.
+    server.child.kill('SIGSTOP')
+    for (const pid of pids) process.kill(pid, 'SIGBUS')
+    server.child.kill('SIGCONT')
     await serving(server, 4)
     expect((await client.createObject('Gadget', { name: 'after' })).__identifier__).toBeDefined()
     server.child.kill('SIGTERM')
@@ -134,14 +149,23 @@ describe('a server on LMDB', () => {
   })
 
   it.each(['SIGINT', 'SIGTERM'] as const)('ends by %s while it starts, without an error', async (signal) => {
-    const holding = {
-      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(
-        "import cluster from 'node:cluster'; if (cluster.isWorker) await new Promise((resolve) => setTimeout(resolve, 60_000))",
-      )}`,
-    }
     const server = start(['--port', '0'], holding)
-    while (childrenOf(server.child.pid as number).length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    await childOf(server)
     server.child.kill(signal)
+    expect(await server.ended).toMatchObject({ code: 0, stdout: '', stderr: '' })
+  })
+
+  it('ends by a signal that comes before it has heard of its first worker, and starts no other', async () => {
+    // The worker tells that it serves once it is to stop.
+    const environment = beforehand(`if (cluster.worker.id === 1) {
+      const { send } = process
+      process.send = (message, ...others) => {
+        if (message.kind !== 'listening') return send.call(process, message, ...others)
+        process.on('message', ({ kind }) => kind === 'stop' && send.call(process, message, ...others))
+        process.kill(process.ppid, 'SIGTERM')
+      }
+    }`)
+    const server = start(['--port', '0', '--workers', '2', '--log-level', 'error'], environment)
     expect(await server.ended).toMatchObject({ code: 0, stdout: '', stderr: '' })
   })
 })
@@ -163,6 +187,14 @@ it('a copy whose process crashes ends with a sentence', async () => {
       /crashed \(SIGABRT\) while it had lmdb:old, lmdb:new open\. .*Run: ashlar verify lmdb:old ; ashlar verify lmdb:new \. /,
     ),
   ])
+})
+
+it('a copy that is stopped by Ctrl-C before its process listens ends with the exit code of that, and says nothing', async () => {
+  const copy = start(['copy', 'lmdb:old', 'lmdb:new'], holding)
+  const pid = await childOf(copy)
+  copy.child.kill('SIGINT')
+  process.kill(pid, 'SIGINT')
+  expect(await copy.ended).toEqual({ code: 130, stdout: '', stderr: '' })
 })
 
 it('a check whose process crashes ends with a sentence, and with the exit code of what could not be checked', async () => {
