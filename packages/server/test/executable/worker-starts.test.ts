@@ -40,11 +40,17 @@ function stateOf(pid: number): string | undefined {
 
 it('a worker that cannot be started is started later, and the others go on serving', async () => {
   const server = startWith(`if (cluster.isPrimary) {
-    process.on('SIGUSR2', () => cluster.setupPrimary({ cwd: '/nonexistent' }))
-    process.on('SIGHUP', () => cluster.setupPrimary({ cwd: undefined }))
+    const startIn = (cwd) => {
+      cluster.setupPrimary({ cwd })
+      console.error('starts in ' + cwd)
+    }
+    process.on('SIGUSR2', () => startIn('/nonexistent'))
+    process.on('SIGHUP', () => startIn(undefined))
   }`)
   const url = await server.url
   server.child.kill('SIGUSR2')
+  // It may hear of the death of its worker before it hears of a signal.
+  await logged(server, /starts in \/nonexistent/)
   await kill(childrenOf(server.child.pid as number)[0] as number)
   await logged(server, /"a worker process cannot be started/, 2)
   expect((await fetch(`${url}/health/ready`)).status).toBe(200)
