@@ -1,12 +1,11 @@
 /** Processes that die beside the one that watches over them: replaced, told of, or not started again. */
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { AshlarClient } from '@ashlar/client'
 import { describe, expect, it } from 'vitest'
 import { CrashCount, crashOf, crashSentence } from '../../src/workers/crash.ts'
 import { childrenOf, isAlive } from '../process-tree.ts'
-import { type Started, start, temporaryDirectory } from './process.ts'
+import { freePort, isFree, type Started, start, temporaryDirectory } from './process.ts'
 
 const gadget = {
   className: 'Gadget',
@@ -137,15 +136,13 @@ describe('a server on LMDB', () => {
   })
 
   it('is gone, and its port free, when the process that watches is killed', async () => {
-    const server = start(['--port', '0'])
-    const { port } = new URL(await server.url)
+    const port = await freePort()
+    const server = start(['--port', String(port)])
     const [pid = 0] = await serving(server, 1)
     expect(childrenOf(server.child.pid as number)).toEqual([pid])
     server.child.kill('SIGKILL')
     await gone(pid)
-    const taken = createServer().listen(Number(port), '127.0.0.1')
-    await new Promise((resolve, reject) => taken.once('listening', resolve).once('error', reject))
-    await new Promise((resolve) => taken.close(resolve))
+    expect(await isFree(port)).toBe(true)
   })
 
   it.each(['SIGINT', 'SIGTERM'] as const)('ends by %s while it starts, without an error', async (signal) => {

@@ -2,7 +2,6 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -12,7 +11,7 @@ import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
 import { rule } from '../contract/rule.ts'
 import { killAll } from '../process-tree.ts'
 import { ashlar } from './command-line.ts'
-import { type Started, start, temporaryDirectory } from './process.ts'
+import { freePort, type Started, start, temporaryDirectory } from './process.ts'
 
 const port = {
   className: 'Port',
@@ -21,14 +20,6 @@ const port = {
     { attributeName: 'name', logicalType: 'string' },
     { attributeName: 'count', logicalType: 'integer' },
   ],
-}
-
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port: number } = server.address() as { port: number }
-  server.close()
-  return String(number)
 }
 
 async function killed({ child }: Started): Promise<void> {
@@ -147,7 +138,7 @@ class Events {
 }
 
 rule('2.4.1', 'who follows is told everything once over kills of the server and of its workers', async () => {
-  const [directory, number] = [temporaryDirectory(), await freePort()]
+  const [directory, number] = [temporaryDirectory(), String(await freePort())]
   const words = ['serve', '--port', number, '--data', join(directory, 'data'), '--workers', '2', '--log-level', 'error']
   const client = new AshlarClient({ baseUrl: `http://127.0.0.1:${number}`, retriesMax: 20 })
   let server = start(words, {}, directory)

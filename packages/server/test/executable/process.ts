@@ -1,7 +1,9 @@
 /** The program as a process of its own, with its data in a directory of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,6 +26,25 @@ export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'ashlar-executable-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   return directory
+}
+
+/** Takes the port and gives it back; false where somebody has it. */
+export async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1')
+  const isListening = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  )
+  if (isListening) await new Promise((resolve) => server.close(resolve))
+  return isListening
+}
+
+/** A port that nobody has, and that systems give to nobody who asks for any port: it stays free while no server of the test has it. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(10_000, 30_000)
+    if (await isFree(port)) return port
+  }
 }
 
 /** Its own ASHLAR_ variables only. `script`: the program of few files, unless it is to be another. */
