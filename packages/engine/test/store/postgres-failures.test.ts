@@ -67,21 +67,25 @@ describe('postgres: failures by SQLSTATE', () => {
 describe('postgres: statements behind one that fails', () => {
   it('are told its cause, also if they use what it was to prepare', async () => {
     const address = freshAddress()
-    const store = await openStore(`${address}&statementMs=400&patienceMs=0`)
+    const store = await openStore(`${address}&patienceMs=0`)
     await commitChanges(store, put('a', '1'), put('b', '1'))
     const [admin, lock] = [await connectedClient(postgresOfRun()), await connectedClient(postgresOfRun())]
     await lock.query(`BEGIN; LOCK TABLE ${schemaOf(address)}.kv IN ACCESS EXCLUSIVE MODE`)
     const snapshot = await store.snapshot()
-    const reads = [valueAt(snapshot, 'a')]
-    const isSent = async (): Promise<boolean> => {
-      const { rows } = await admin.query(`SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass`, [
-        `${schemaOf(address)}.kv`,
-      ])
-      return rows.length > 0
+    /** By whoever waits for the table; the database tells a statement that it ends after its time by the same state. */
+    const ofWaiting = async (selected: string): Promise<number> => {
+      const text = `SELECT ${selected} FROM pg_locks WHERE NOT granted AND relation = $1::regclass`
+      return (await admin.query(text, [`${schemaOf(address)}.kv`])).rows.length
     }
-    while (!(await isSent()));
-    reads.push(valueAt(snapshot, 'b'))
-    for (const read of await Promise.allSettled(reads)) {
+    const first = valueAt(snapshot, 'a')
+    while ((await ofWaiting('')) === 0);
+    const reads = Promise.allSettled([first, valueAt(snapshot, 'b')])
+    let isOver = false
+    void reads.then(() => {
+      isOver = true
+    })
+    while (!isOver) await ofWaiting('pg_cancel_backend(pid)')
+    for (const read of await reads) {
       expect(read).toMatchObject({ status: 'rejected', reason: { type: 'StoreUnavailable' } })
       expect((read as PromiseRejectedResult).reason.message).toContain('statementMs')
     }
