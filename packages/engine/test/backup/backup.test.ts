@@ -392,7 +392,7 @@ it('with one bit that is another is found, in each of its files', async () => {
     expect(await outcome()).toBe('whole')
   }
   await fd.close()
-}, 60_000)
+})
 
 it('is not restored in place of one whose manifest is damaged, but where it is named', async () => {
   const [fd, directory] = [await begun(await openMemoryStore()), await temporaryDirectory()]

@@ -211,7 +211,7 @@ describe('changes for callers with grants', () => {
       })
     })
     await fc.assert(property, runs(60))
-  }, 120_000)
+  })
 
   it('of a live query give what the query gives the caller anew, at every commit', async () => {
     const property = fc.asyncProperty(acts, fc.constantFrom(...byOthers), async (done, policy) => {
@@ -253,7 +253,7 @@ describe('changes for callers with grants', () => {
       })
     })
     await fc.assert(property, runs(40))
-  }, 120_000)
+  })
 
   it('are refused where rules ask for what was not kept, for exactly that part', async () => {
     await withFd(async (fd) => {

@@ -81,7 +81,7 @@ async function expectSlowedAndEnded(server: OpenServer, sender: Sender): Promise
   sender.write(Buffer.from(gadget('first')))
   expect(await sendUntilSlowed(sender)).toBeLessThan(piecesMax)
   expect(await count(server)).toBe(1)
-  await vi.waitFor(async () => expect(await statements(server)).toEqual([]), { timeout: 30_000 })
+  await vi.waitFor(async () => expect(await statements(server)).toEqual([]))
   expect(await readers(server)).toEqual({ oldestSnapshotMs: 0, repliesBrokenOff: 1 })
 }
 

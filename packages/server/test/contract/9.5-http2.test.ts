@@ -275,7 +275,7 @@ rule(['9.5.3', '1.5.16'], 'a reply that is not taken is broken off; others of it
   await new Promise((resolve) => stalled.once('response', resolve))
   await vi.waitFor(() => {
     expect(secure.lines.find(({ msg }) => String(msg).includes('replyStallMsMax'))).toMatchObject({ path: '/v1/query' })
-  }, 5_000)
+  })
   expect((await ask(session, 'GET', '/v1')).status).toBe(200)
 })
 
@@ -302,7 +302,7 @@ rule(
       expect(secure.lines.find(({ msg }) => String(msg).includes('replyStallMsMax'))).toMatchObject({
         path: '/v1/query',
       })
-    }, 10_000)
+    })
     await vi.waitFor(async () => {
       expect(JSON.parse((await secure.app.inject({ method: 'GET', url: '/v1/statement' })).body)).toEqual([])
     })

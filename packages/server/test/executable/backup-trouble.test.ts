@@ -116,10 +116,10 @@ rule('8.1.22', 'on a full disk the server tells that its backups fail, and goes 
     return reply.json()
   }
   const state = async () => (await ready(url)).backups[0]
-  await expect.poll(state, { timeout: 20_000 }).toMatchObject({ lastBackup: { kind: 'full' } })
+  await expect.poll(state).toMatchObject({ lastBackup: { kind: 'full' } })
   await post('/v1/schema', [port])
   await post('/v1/object', noises(4_000))
-  await expect.poll(async () => (await state())?.failure, { timeout: 20_000 }).toMatch(/full|large/)
+  await expect.poll(async () => (await state())?.failure).toMatch(/full|large/)
   await post('/v1/object', { class: 'Port', attributes: { name: 'one more' } })
   const counted = await post('/v1/query', { query: 'FROM Port RETURN COUNT() AS n' })
   expect(counted).toEqual([{ n: 4_001 }])
@@ -146,7 +146,7 @@ rule('8.1.22', 'a server that is killed amid its backup leaves none, and the nex
   // None, but on a machine that was busy meanwhile: then it had been made.
   expect(await listBackups(place)).toMatchObject({ damaged: [] })
   const url = await listening(limited(10_000_000, serve, directory))
-  await expect.poll(async () => (await ready(url)).backups[0]?.lastBackup, { timeout: 30_000 }).toBeDefined()
+  await expect.poll(async () => (await ready(url)).backups[0]?.lastBackup).toBeDefined()
   expect(filesOf(place).map((name) => name.replace(/^.*-full/, ''))).toEqual(['.entries', '.json'])
   await restoreBackup(place, await openStore(`lmdb:${join(directory, 'restored')}`))
   expect(await checkStore(`lmdb:${join(directory, 'restored')}`)).toMatchObject({

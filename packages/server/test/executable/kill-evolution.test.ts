@@ -142,5 +142,5 @@ it(
     }
     await server.remove()
   },
-  15_000 * Math.max(4, rounds),
+  60_000 * Math.max(5, rounds),
 )

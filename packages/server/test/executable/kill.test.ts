@@ -82,5 +82,5 @@ it(
     await stored.close()
     await server.remove()
   },
-  15_000 * Math.max(4, kills),
+  60_000 * Math.max(5, kills),
 )

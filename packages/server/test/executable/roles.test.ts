@@ -68,7 +68,7 @@ rule(['9.3.1', '9.3.3', '9.3.4', '9.3.6'], 'roles with grants by the commands, w
   expect(await seen()).toEqual(new Set(['Rome,false']))
   writeFileSync(join(directory, 'role.json'), JSON.stringify({ ...role, grants: [shown('Paris')] }))
   expect(await run(['role', 'set', 'guest', '--grants-file', 'role.json'], directory)).toBe('Role guest: 1 grant.\n')
-  await expect.poll(seen, { interval: 100, timeout: 10_000 }).toEqual(new Set(['Paris,false']))
+  await expect.poll(seen, { interval: 100 }).toEqual(new Set(['Paris,false']))
   expect(await run(['role', 'show', 'guest'], directory)).not.toContain('does not agree')
   await ask(admin, '/v1/query', { query: 'UPDATE SCHEMA { ALTER CLASS City { RENAME secret TO hidden } }' })
   // By the store itself, beside the server that has it open.
@@ -76,11 +76,11 @@ rule(['9.3.1', '9.3.3', '9.3.4', '9.3.6'], 'roles with grants by the commands, w
     "- Grant 1, hidden in default: None of its classes has an attribute 'secret'.",
   )
   await expect
-    .poll(() => server.log(), { interval: 100, timeout: 10_000 })
+    .poll(() => server.log(), { interval: 100 })
     .toContain('Role guest, grant 1, hidden in default: None of its classes')
   await ask(admin, '/v1/query', { query: 'UPDATE SCHEMA { ALTER CLASS City { RENAME hidden TO secret } }' })
   expect(await run(['role', 'set', 'guest', 'read', '--no-grants'], directory)).toBe('Role guest: read.\n')
-  await expect.poll(seen, { interval: 100, timeout: 10_000 }).toEqual(new Set(['Rome,true Paris,true']))
+  await expect.poll(seen, { interval: 100 }).toEqual(new Set(['Rome,true Paris,true']))
   // Each worker tells of the statements of all, and a caller is told of its own.
   const asked = Array.from({ length: 4 }, () => ask(guest, '/v1/statement'))
   expect(await Promise.all(asked)).toEqual([[], [], [], []])

@@ -91,7 +91,7 @@ it('is refused as one transaction, done step by step, and goes on wherever it wa
     code: 0,
     stdout: 'Nothing is to be changed.\n',
   })
-}, 120_000)
+})
 
 it('stops where the server refuses a step, and goes on once that is mended', async () => {
   const { directory, client, run } = await begun('refused', 100)

@@ -200,7 +200,7 @@ describe('a server that cannot start', () => {
       const { status, stderr } = spawnSync('sh', limited, {
         cwd: temporaryDirectory(),
         encoding: 'utf8',
-        timeout: 45_000,
+        timeout: 250_000,
       })
       expect(status).toBe(1)
       expect(stderr).toBe(

@@ -31,14 +31,11 @@ describe.each(['1', '2'])('with %s workers', (workers) => {
     writeFileSync(cert, otherPair.cert)
     writeFileSync(key, otherPair.key)
     child.kill('SIGHUP')
-    await vi.waitFor(() => expect(log().match(/was loaded again/g)).toHaveLength(Number(workers)), 10_000)
+    await vi.waitFor(() => expect(log().match(/was loaded again/g)).toHaveLength(Number(workers)))
     for (let i = 0; i < 4; i++) expect(await shown(address)).toBe(otherPair.cert)
     writeFileSync(key, 'broken')
     child.kill('SIGHUP')
-    await vi.waitFor(
-      () => expect(log()).toMatch(/New connections go on with the certificate that was loaded before/),
-      10_000,
-    )
+    await vi.waitFor(() => expect(log()).toMatch(/New connections go on with the certificate that was loaded before/))
     for (let i = 0; i < 4; i++) expect(await shown(address)).toBe(otherPair.cert)
     child.kill('SIGTERM')
     expect((await ended).code).toBe(0)

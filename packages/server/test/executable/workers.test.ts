@@ -119,7 +119,7 @@ describe.each([
       )
       expect([...busy].sort()).toEqual([1, 2])
     },
-    60_000 * scale,
+    300_000 * scale,
   )
 })
 
@@ -149,7 +149,7 @@ it(
     server.child.kill('SIGTERM')
     expect((await server.ended).code).toBe(0)
   },
-  60_000 * scale,
+  300_000 * scale,
 )
 
 /** Creates one object after another until it is over, and notes those that were acknowledged. */
@@ -191,7 +191,7 @@ it(
     server.child.kill('SIGTERM')
     expect((await server.ended).code).toBe(0)
   },
-  120_000 * scale,
+  300_000 * scale,
 )
 
 it('a connection that a worker has not taken over when it is killed is reset, and does not hang', async () => {
