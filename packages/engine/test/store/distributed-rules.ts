@@ -89,7 +89,7 @@ export function distributedRules(
 
     it('are not kept from commits for longer than lockingMs by a read whose client does not go on', async () => {
       const writing = await open()
-      const reading = await openAt(`${addresses.get(writing)}&reads=locking&lockingMs=400`)
+      const reading = await openAt(`${addresses.get(writing)}&reads=locking&lockingMs=2000`)
       const key = keyIn(3, 1)
       await writing.commit({ changes: [put(key, 'a')], preconditions: [] })
       const snapshot = await reading.snapshot({ isolation: 'readOnly' })

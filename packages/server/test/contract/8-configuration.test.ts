@@ -1,10 +1,9 @@
 /** Options, environment and configuration file of the real executable. */
-import { once } from 'node:events'
 import { mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { openStore } from '@ashlar/engine'
 import { expect } from 'vitest'
+import { freePort } from '../executable/process.ts'
 import { childrenOf } from '../process-tree.ts'
 import { classOf, FdUnderTest } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
@@ -17,16 +16,6 @@ function fileOf(name: string, content: unknown): string {
   const file = join(folder, name)
   writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
   return file
-}
-
-/** A port that nothing listens on. */
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
 }
 
 async function aliasesOf(server: ServerUnderTest): Promise<string[]> {

@@ -72,11 +72,7 @@ describe('ashlar demo', () => {
     expect(await first.ended).toMatchObject({ code: 0 })
     const second = demo('kept')
     await second.url
-    let said = ''
-    second.child.stdout?.on('data', (chunk: string) => {
-      said += chunk
-    })
-    await expect.poll(() => said).toMatch(/7,674 objects of the federated database demo\.\nTry:\n/)
+    await expect.poll(() => second.output()).toMatch(/7,674 objects of the federated database demo\.\nTry:\n/)
     expect(await counted(await second.url)).toEqual([308, 2_000, 5_366])
     second.child.kill('SIGTERM')
     // Where it takes long, it tells how far it is.

@@ -27,8 +27,8 @@ const streams = 100
 /** Longer than the server may wait for anything. */
 const patienceMs = 20_000
 
-/** What the connection has come to after so many frames, and a while for the server to notice. */
-async function flood({ port, ca }: Attacked, make: (i: number) => Buffer): Promise<string> {
+/** What the connection has come to after so many frames, and a while for the server to notice: `noticeMsMax` at most. */
+async function flood({ port, ca }: Attacked, make: (i: number) => Buffer, noticeMsMax: number): Promise<string> {
   const { socket, closed } = await openRawSession(port, ca)
   let isOver = false
   void closed.then(() => {
@@ -38,7 +38,7 @@ async function flood({ port, ca }: Attacked, make: (i: number) => Buffer): Promi
     const pieces = Buffer.concat(Array.from({ length: atOnce }, (_, i) => make(from + i)))
     if (!socket.write(pieces)) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed])
   }
-  await Promise.race([closed, delay(2_000)])
+  await Promise.race([closed, delay(noticeMsMax)])
   socket.destroy()
   return isOver ? 'ended' : 'stays'
 }
@@ -216,7 +216,9 @@ const every = sessions * streams
 
 export const attacks: readonly Attack[] = [
   ...Object.entries(floods).map(([name, { make, outcome }]) => {
-    return { name, outcome, run: (attacked: Attacked) => flood(attacked, make) }
+    // One that may stay is not waited for long.
+    const noticeMsMax = outcome === 'ended' ? patienceMs : 1_000
+    return { name, outcome, run: (attacked: Attacked) => flood(attacked, make, noticeMsMax) }
   }),
   { name: 'headers by few bytes that stand for many', outcome: /ended|stays/, run: packedHeaders },
   { name: 'slow bodies of 1,000 requests', outcome: `408 × ${every}`, run: (on) => slowBodies(on, on.authorization) },

@@ -16,6 +16,8 @@ export interface Started {
   readonly child: ChildProcess
   /** Where it listens; rejects where it ends before it does. */
   readonly url: Promise<string>
+  /** What it has written to standard output so far. */
+  output(): string
   /** What it has written to standard error so far. */
   log(): string
   /** Resolves when it has ended. */
@@ -76,5 +78,5 @@ export function start(
     void ended.then(() => reject(new Error(`ended before it listened: ${stderr}`)))
   })
   url.catch(() => undefined)
-  return { child, url, ended, log: () => stderr }
+  return { child, url, ended, output: () => stdout, log: () => stderr }
 }

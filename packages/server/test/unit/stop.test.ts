@@ -6,7 +6,6 @@ import { FederatedDatabase } from '@ashlar/engine'
 import { pino } from 'pino'
 import { expect, it, vi } from 'vitest'
 import { mergeConfig } from '../../src/config/merge-config.ts'
-import { defaultServerLimits } from '../../src/limits.ts'
 import { startServer } from '../../src/start-server.ts'
 import { makeGate, rowChunk, stubQuery } from './stub-query.ts'
 
@@ -42,16 +41,16 @@ async function readAll(response: IncomingMessage): Promise<string> {
 
 it('does not wait for a connection on which nothing was sent', async () => {
   const federatedDatabases = [{ alias: 'default', store: 'memory:' }]
-  const server = await startServer(mergeConfig([{ port: 0, federatedDatabases }]), pino({ level: 'silent' }))
+  // So long that a test that waits for it fails.
+  const config = mergeConfig([{ port: 0, federatedDatabases, limits: { stopMsMax: 1e9 } }])
+  const server = await startServer(config, pino({ level: 'silent' }))
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
   await once(socket, 'connect')
   // Answered only after the server has taken the connection before it.
   await (await fetch(server.url)).text()
   const closed = once(socket, 'close')
-  const startedAt = performance.now()
   await server.stop()
   await closed
-  expect(performance.now() - startedAt).toBeLessThan(defaultServerLimits.stopMsMax)
 })
 
 it('closes all federated databases, also where one cannot be closed, and tells of that one', async () => {
