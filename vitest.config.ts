@@ -30,21 +30,30 @@ const notOfTheStore = [
   '**/ddl/{alter-costs,request-properties}.test.ts',
   '**/{model,query}/preconditions.test.ts',
   '**/model/skew.test.ts',
+  // On stores of their own, or on none.
+  '**/contract/{1.5-rates,2.2-backup,2.2-bulk-readers,2.2-slow-queries,2.4-followers,2.5-webhooks,4.4-hub-cost}.test.ts',
+  '**/access/{element-origins,intersect-grants,kept-accesses,restricted-catalog}.test.ts',
+  '**/query/execute/{shared-targets,target-objects,value-codec}.test.ts',
+  '**/query/{expressions/match-results,operators/groups-by-values,operators/refused-numbers}.test.ts',
+  // What a statement does with what it has read: in memory, on disk, in turns, and edge by edge. That it reads the same is shown by others.
+  '**/contract/1.5-disk.test.ts',
+  '**/query/{memory,expressions/long-values,operators/beyond-memory}.test.ts',
+  '**/query/match/{bounded-walks,far-side}.test.ts',
   // The text of a statement, and the form of its reply.
   '**/query/dialect.test.ts',
   '**/statements/use-format.test.ts',
 ]
 
-/** Properties get a quarter of the runs that `.ci/run --long` asks for, and processes that are killed half of the rounds. */
+/** Properties get a quarter of the runs that `.ci/run --long` asks for, and processes that are killed a third of the rounds. */
 const runsOfProperties = process.env.ASHLAR_RUNS ?? '0.25'
-const runsOfProcesses = process.env.ASHLAR_RUNS ?? '0.5'
+const runsOfProcesses = process.env.ASHLAR_RUNS ?? '0.3'
 
 /** Properties get a tenth of their runs: a database beyond the process takes its time. */
 const onPostgres = { ASHLAR_TEST_STORE: 'postgres', ASHLAR_RUNS: String(Number(process.env.ASHLAR_RUNS ?? 1) / 10) }
 
 /**
  * Tests that start, and kill, many processes: commands, workers, several servers on one store, stores on several nodes. They take longer than all
- * others together.
+ * others together. Their files share processes of the runner, as those of `sharing` do.
  */
 const slow = [
   'packages/server/test/executable/!(readme).test.ts',
@@ -52,7 +61,6 @@ const slow = [
   'packages/server/test/contract/{1.4-unavailable,1.5-disk,2.2-bulk-readers,6.1-builds,6.2-background,8-configuration}.test.ts',
   'packages/engine/test/changes/log-processes.test.ts',
   'packages/engine/test/store/{distributed,lmdb-compaction,lmdb-processes,node-down,one-node,postgres-failures,processes}.test.ts',
-  'tools/test/{count-reporter,temporary-postgres}.test.ts',
 ]
 
 /**
@@ -128,7 +136,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'slow', include: slow, env: { ASHLAR_RUNS: runsOfProcesses } },
+        test: { name: 'slow', isolate: false, include: slow, env: { ASHLAR_RUNS: runsOfProcesses } },
       },
       {
         extends: true,
