@@ -386,6 +386,27 @@ describe('postgres: entries and what they name', () => {
     await store.close()
   })
 
+  it('in descending order are read too while so many read in ascending order that some always wait', async () => {
+    const store = await temporaryPostgres.open()
+    await commitChanges(store, put('a', '1'), put(entryAt('a'), oid(1, 1)))
+    const read = async (reverse: boolean): Promise<void> => {
+      const snapshot = await expecting(store, { key: bytes('a'), value: bytes('1') })
+      await snapshot.readNaming?.({ from: bytes(entryAt('')), to: bytes(entryAt('\xff')), limit: 1, reverse }, true)
+      snapshot.release()
+    }
+    let isAnswered = false
+    let ascending = 0
+    const ascendingReader = async (): Promise<void> => {
+      for (; !isAnswered && ascending < 30_000; ascending++) await read(false)
+    }
+    const readers = Array.from({ length: 300 }, ascendingReader)
+    await read(true)
+    isAnswered = true
+    expect(ascending).toBeLessThan(3_000)
+    await Promise.all(readers)
+    await store.close()
+  })
+
   it('that alone were to be read show a moment that no other read has', async () => {
     const store = await temporaryPostgres.open()
     await commitChanges(store, put('a', '1'), put(entryAt('a'), oid(1, 1)))

@@ -150,6 +150,8 @@ export class GroupNamingReads {
   private readonly connections: Connections
   private readonly tables: Tables
   private readonly waiting: { readonly forward: Asked[]; readonly reverse: Asked[] } = { forward: [], reverse: [] }
+  /** By turns: where many ask, there are always some who wait for the one. */
+  private isReverseNext = false
   private underWay = 0
   private gathering: NodeJS.Immediate | undefined
 
@@ -175,9 +177,11 @@ export class GroupNamingReads {
       this.underWay === 0 ||
       (this.underWay < statementsAtOnce && forward.length + reverse.length >= worthAnother)
     ) {
-      if (forward.length > 0) void this.send(takeTogether(forward), false)
-      else if (reverse.length > 0) void this.send(takeTogether(reverse), true)
-      else break
+      const isReverse = reverse.length > 0 && (this.isReverseNext || forward.length === 0)
+      const asked = takeTogether(isReverse ? reverse : forward)
+      if (asked.length === 0) break
+      this.isReverseNext = !isReverse
+      void this.send(asked, isReverse)
     }
   }
 
