@@ -86,8 +86,14 @@ export interface Snapshot {
   /**
    * Only where the store answers at once: lends the entries of the range to `use`, in order or from the last to the first, until it returns
    * false; it reads nothing else meanwhile. Returns the key of the last entry, which the caller owns; undefined where the range is at its end.
+   * `max`: told by whoever has `use` take no more entries than that, so that few are read in the way that is best for few.
    */
-  visit?(range: KeyRange, isReverse: boolean, use: (key: Bytes, value: Bytes) => boolean): Bytes | undefined
+  visit?(
+    range: KeyRange,
+    isReverse: boolean,
+    use: (key: Bytes, value: Bytes) => boolean,
+    max?: number,
+  ): Bytes | undefined
   /** Where the store can count entries sooner than lend them: counts those of the range, up to `max`. */
   count?(range: KeyRange, max: number): CountedEntries
   /**

@@ -35,16 +35,17 @@ async function filledStore(): Promise<Filled> {
   return { store, directory }
 }
 
-/** What `visit` shows, broken off after every `step` entries. */
-function visited(snapshot: Snapshot, range: KeyRange, step: number): string[] {
+/** What `visit` shows, broken off after every `step` entries, which it is told of where `isTold`. */
+function visited(snapshot: Snapshot, range: KeyRange, step: number, isTold = false): string[] {
   const shown: string[] = []
   let rest: KeyRange | undefined = range
   while (rest !== undefined) {
     let left = step
-    const last: Bytes | undefined = snapshot.visit?.(rest, false, (key, value) => {
+    const take = (key: Bytes, value: Bytes): boolean => {
       shown.push(`${Buffer.from(key)} ${Buffer.from(value)}`)
       return --left > 0
-    })
+    }
+    const last: Bytes | undefined = snapshot.visit?.(rest, false, take, isTold ? step : undefined)
     rest = last && { ...rest, from: Buffer.concat([last, Buffer.of(0)]) }
   }
   return shown
@@ -69,6 +70,7 @@ describe('lmdb: ranges of many entries', () => {
         const [from, to] = one < other ? [one, other] : [other, one]
         const range = { from: Buffer.from(keyOf(from)), to: Buffer.from(keyOf(to)) }
         expect(visited(snapshot, range, step)).toEqual(all.slice(from, to))
+        expect(visited(snapshot, range, step, true)).toEqual(all.slice(from, to))
         expect(await scanned(snapshot, range, step)).toEqual(all.slice(from, to))
       }),
       { numRuns: 40 },

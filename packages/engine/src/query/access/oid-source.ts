@@ -28,6 +28,11 @@ export class OidBatch {
     return this.count === this.max
   }
 
+  /** For so many more. */
+  get room(): number {
+    return this.max - this.count
+  }
+
   addText(oid: Oid): void {
     writeOidBytes(oid, this.bytes, this.count++ * oidLength)
   }
@@ -94,7 +99,7 @@ export class EntrySource implements OidSource {
         continue
       }
       const from = this.rest ?? range
-      const last = snapshot.visit?.(from, isReverse, take)
+      const last = snapshot.visit?.(from, isReverse, take, mayQualify === undefined ? batch.room : undefined)
       this.rest = last && restOf(from, last, isReverse)
       if (last === undefined) this.at++
     }

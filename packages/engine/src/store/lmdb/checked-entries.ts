@@ -115,6 +115,8 @@ type EntryUse = (key: Buffer, value: Buffer) => unknown
 
 /** Entries that the cursor lends before leaves are read instead: to find the first leaf takes as long as a few dozen entries. */
 const entriesByCursor = 64
+/** Of so few that are wanted, those that are left then are not worth a leaf. */
+const fewEntries = 2 * entriesByCursor
 
 /** By the cursor, then leaf by leaf where there are many entries; and what cannot be read so, by the cursor again. */
 function visitMany(
@@ -130,7 +132,7 @@ function visitMany(
   let isByCursor = !range.isContinued
   for (;;) {
     if (isByCursor) {
-      const limit = Math.min(rest.limit, entriesByCursor)
+      const limit = rest.limit <= fewEntries ? rest.limit : entriesByCursor
       const last = visit(cursor, withLimit(rest, limit), checks, lent, undefined)
       const isBrokenOff = cursor.visited < limit
       if (last === undefined || isBrokenOff || limit === rest.limit) return last

@@ -72,8 +72,13 @@ export class LmdbSnapshot implements Snapshot {
     return { values, ranges: ranges.map((range) => this.readRange(range)) }
   }
 
-  visit(range: KeyRange, isReverse: boolean, use: (key: Bytes, value: Bytes) => boolean): Bytes | undefined {
-    const visited = lmdbRange(range, isReverse, Number.POSITIVE_INFINITY)
+  visit(
+    range: KeyRange,
+    isReverse: boolean,
+    use: (key: Bytes, value: Bytes) => boolean,
+    max = Number.POSITIVE_INFINITY,
+  ): Bytes | undefined {
+    const visited = lmdbRange(range, isReverse, max)
     return visited && visitEntries(this.environment, visited, this.checks, this.requireOpen(), use)
   }
 

@@ -22,9 +22,14 @@ export class StoreSnapshot extends LmdbSnapshot {
     return { values, ranges: answer.ranges }
   }
 
-  override visit(range: KeyRange, isReverse: boolean, use: (key: Bytes, value: Bytes) => boolean): Bytes | undefined {
+  override visit(
+    range: KeyRange,
+    isReverse: boolean,
+    use: (key: Bytes, value: Bytes) => boolean,
+    max?: number,
+  ): Bytes | undefined {
     const tail = this.tailIn(range)
-    if (tail === undefined) return super.visit(range, isReverse, use)
+    if (tail === undefined) return super.visit(range, isReverse, use, max)
     const [first, second] = around(range, tail.key, isReverse)
     const stopped = super.visit(first, isReverse, use)
     if (stopped !== undefined) return stopped

@@ -1,6 +1,6 @@
 /** Ranges: from ≤ key < to in byte order, in both directions, with limits and without bounds. */
 import { describe, expect, it } from 'vitest'
-import type { KeyRange, ScanOptions, Store } from '../../../src/store/store.ts'
+import type { Bytes, KeyRange, ScanOptions, Store } from '../../../src/store/store.ts'
 import { bytes, commitChanges, entriesOf, put, range, text, withSnapshot } from '../bytes.ts'
 import type { Driver } from '../conformance.ts'
 import { useStore } from './use-store.ts'
@@ -64,12 +64,15 @@ export function rangeRules(driver: Driver): void {
                   where,
                 ).toEqual(entries)
                 if (snapshot.visit === undefined || limit === 0) continue
-                const visited: string[] = []
-                const last = snapshot.visit(of, reverse, (key, value) => {
-                  return visited.push(`${text(key)}=${text(value)}`) !== limit
-                })
-                expect(visited, where).toEqual(entries)
-                expect(last && text(last), where).toBe(keys.length === limit ? keys.at(-1) : undefined)
+                for (const max of [undefined, limit]) {
+                  const visited: string[] = []
+                  const take = (key: Bytes, value: Bytes): boolean => {
+                    return visited.push(`${text(key)}=${text(value)}`) !== limit
+                  }
+                  const last = snapshot.visit(of, reverse, take, max)
+                  expect(visited, where).toEqual(entries)
+                  expect(last && text(last), where).toBe(keys.length === limit ? keys.at(-1) : undefined)
+                }
               }
             }
           }
