@@ -23,12 +23,18 @@ function isSame(text: string, bytes: Uint8Array, start: number, length: number):
   return true
 }
 
+/** To make a view of the bytes takes longer than the text. */
+function latin1(bytes: Uint8Array, start: number, end: number): string {
+  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  return buffer.toString('latin1', start, end)
+}
+
 function remembered(bytes: Uint8Array, start: number, end: number, place: number): string | undefined {
   for (let at = start; at < end; at++) {
     const byte = bytes[at] as number
     if (byte === 0 || byte > 0x7f) return undefined
   }
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1')
+  const text = latin1(bytes, start, end)
   texts[place] = text
   return text
 }

@@ -64,10 +64,10 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   /** Where the text is analyzed: what its statements take is noted. */
   private readonly analysis: Analysis | undefined
   private isOneSelect = false
-  /** Of the statement under way: what WITH names is carried out once, wherever it is used. */
-  private nestedValues = new Map<Statement, TypedValue>()
+  /** Of the statement under way: what WITH names is carried out once, wherever it is used. Made when there is some: most statements have none. */
+  private nestedValues: Map<Statement, TypedValue> | undefined
   /** The same where the rows are a source. */
-  private heldSources = new Map<Statement, HeldSource>()
+  private heldSources: Map<Statement, HeldSource> | undefined
 
   constructor(
     resources: QueryResources,
@@ -137,7 +137,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   private placedRun(statement: Statement, isAnswer: boolean): Awaitable<Answer> {
-    this.nestedValues = new Map()
+    this.nestedValues = undefined
     try {
       const answer = kindOf(statement).run(statement, this, isAnswer)
       return answer instanceof Promise ? this.placedLater(answer, statement) : this.placedRows(answer, statement)
@@ -167,7 +167,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     } catch (error) {
       throw placed(this.text, statement, error)
     } finally {
-      if (this.heldSources.size > 0) await this.closeSources()
+      if (this.heldSources !== undefined) await this.closeSources()
     }
   }
 
@@ -239,7 +239,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   private async nestedInputs(uses: Uses): Promise<Inputs> {
     const values: unknown[] = []
     for (const nested of uses.nested) {
-      const isValue = nested.source === undefined || this.nestedValues.has(nested.statement)
+      const isValue = nested.source === undefined || this.nestedValues?.has(nested.statement) === true
       values.push(isValue ? (await this.valueOnce(nested.statement)).value : await this.sourceValues(nested))
     }
     return this.inputsWith(values, uses)
@@ -250,7 +250,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   private async sourceValues({ statement, type, source }: NestedValue): Promise<SourceValues> {
-    const held = this.heldSources.get(statement)?.values
+    const held = this.heldSources?.get(statement)?.values
     if (held !== undefined) return new SourceValues(() => held.batches(), nothingToClose)
     const { batches, context } = await this.rowsOf(statement)
     const close = async (): Promise<void> => {
@@ -260,6 +260,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     if (source === 'once') return new SourceValues(() => batches, close)
     try {
       const values = await HeldValues.of(batches, context)
+      this.heldSources ??= new Map()
       this.heldSources.set(statement, { type, values })
       return new SourceValues(() => values.batches(), nothingToClose)
     } finally {
@@ -275,8 +276,8 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
 
   private async closeSources(): Promise<void> {
     const sources = this.heldSources
-    this.heldSources = new Map()
-    for (const { values } of sources.values()) await values.close()
+    this.heldSources = undefined
+    for (const { values } of sources?.values() ?? []) await values.close()
   }
 
   private inputsWith(nested: readonly unknown[], uses: Uses): Inputs {
@@ -296,6 +297,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
 
   /** The same; within the statement under way, it is carried out once. */
   async valueOnce(statement: Statement): Promise<TypedValue> {
+    this.nestedValues ??= new Map()
     const { nestedValues } = this
     const value =
       nestedValues.get(statement) ?? (await this.valueOfSource(statement)) ?? (await this.partValue(statement))
@@ -304,7 +306,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   private async valueOfSource(statement: Statement): Promise<TypedValue | undefined> {
-    const source = this.heldSources.get(statement)
+    const source = this.heldSources?.get(statement)
     if (source === undefined) return undefined
     return { type: source.type, value: await collectedValues(source.values.batches(), this.context()) }
   }
