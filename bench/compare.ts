@@ -1,5 +1,5 @@
 /**
- * Two checkouts side by side: `node --import tsx bench/compare.ts <other checkout> [rounds] [row,…] [--postgres]`, both built. Each operation is sent
+ * Two checkouts side by side: `node --import tsx bench/compare.ts <other checkout> [rounds] [row,…] [--postgres] [--request-log]`, both built. Each operation is sent
  * to the one and the other by turns, so that both meet the same moments of the machine; what counts is the median of the rounds' ratios of CPU time.
  */
 import { resolve } from 'node:path'
@@ -36,21 +36,27 @@ const objects = Number(process.env.BENCH_OBJECTS ?? 20_000)
 const share = Number(process.env.BENCH_SHARE ?? 1)
 /** Rounds that warm both up. */
 const warmUps = Math.ceil(1 / share)
-const { values: flags, positionals } = parseArgs({ options: { postgres: { type: 'boolean' } }, allowPositionals: true })
+const { values: flags, positionals } = parseArgs({
+  options: { postgres: { type: 'boolean' }, 'request-log': { type: 'boolean' } },
+  allowPositionals: true,
+})
 const [other, rounds = '10', only] = positionals
 
 type Pair = readonly [Figures, Figures]
 
 if (other === undefined) {
-  throw new Error('usage: node --import tsx bench/compare.ts <other checkout> [rounds] [row,…] [--postgres]')
+  throw new Error(
+    'usage: node --import tsx bench/compare.ts <other checkout> [rounds] [row,…] [--postgres] [--request-log]',
+  )
 }
 const bench: Bench = { cores: takeCores(), generator: openSocketGenerator() }
 const sides: Contender[] = []
 const databases: RunningPostgres[] = []
 const peaks: number[] = []
 try {
-  for (const checkout of [resolve(other), process.cwd()]) {
-    sides.push((await fill(bench, await kindOf(checkout), objects)).contender)
+  for (const [side, checkout] of [resolve(other), process.cwd()].entries()) {
+    const hasLog = side === 1 && flags['request-log'] === true
+    sides.push((await fill(bench, await kindOf(checkout, hasLog), objects)).contender)
   }
   const measured = await compare()
   peaks.push(...sides.map(({ server }) => server.memory().peak))
@@ -61,8 +67,8 @@ try {
   await bench.generator.close()
 }
 
-async function kindOf(checkout: string): Promise<ContenderKind> {
-  if (flags.postgres !== true) return ashlar({ checkout })
+async function kindOf(checkout: string, hasLog: boolean): Promise<ContenderKind> {
+  if (flags.postgres !== true) return ashlar({ checkout, hasLog })
   return withDatabase(bench, databases, (places, beside) => ashlarOn(places, beside, checkout))
 }
 
