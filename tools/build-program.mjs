@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { demoFiles, demoNotice } from './demo-data.mjs'
+import { keepCodeOfStart } from './keep-code.mjs'
 import { compile } from './program/load.cjs'
 
 const loader = fileURLToPath(new URL('program/load.cjs', import.meta.url))
@@ -73,16 +74,19 @@ export async function buildProgram(root, folder = join(root, 'packages/server/di
   copyFileSync(loader, join(made, 'load.cjs'))
   for (const [name, text] of Object.entries(starters)) writeFileSync(join(made, name), text, { mode: 0o755 })
   for (const name of ['program', 'server', 'client']) {
-    writeFileSync(join(made, `${name}.code`), compile(join(made, `${name}.cjs`)).cachedData ?? '')
+    const script = compile(join(made, `${name}.cjs`), undefined, join(folder, `${name}.cjs`))
+    writeFileSync(join(made, `${name}.code`), script.createCachedData())
   }
   rmSync(folder, { recursive: true, force: true })
   renameSync(made, folder)
+  await keepCodeOfStart(folder)
 }
 
 /** Of the server and of the commands on stores: all that loads the engine. */
 const serverEntry = {
   contents:
-    "export * from './packages/server/dist/cli/serve-here.js'\nexport * from './packages/server/dist/cli/security-commands.js'\nexport * from '@ashlar/engine'",
+    "export * from './packages/server/dist/cli/serve-here.js'\nexport * from './packages/server/dist/cli/security/on-machine.js'\n" +
+    "export * from './packages/server/dist/cli/archive/copy-archive.js'\nexport * from '@ashlar/engine'",
   sourcefile: 'server.js',
 }
 
@@ -131,7 +135,7 @@ const ofEngine = {
 const ofServer = {
   name: 'of-server',
   setup({ onResolve }) {
-    onResolve({ filter: /^(@ashlar\/engine|\.\/(serve-here|security-commands)\.js)$/ }, ({ kind }) =>
+    onResolve({ filter: /^(@ashlar\/engine|\.\/(serve-here|on-machine|archive\/copy-archive)\.js)$/ }, ({ kind }) =>
       kind === 'dynamic-import' ? { path: './server.cjs', external: true } : undefined,
     )
     onResolve({ filter: /^\.\/client-commands\.js$/ }, () => ({ path: './client.cjs', external: true }))

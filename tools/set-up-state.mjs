@@ -63,7 +63,8 @@ export function isInstalled(root) {
  */
 export function sourceState(root) {
   const hash = createHash('sha256')
-  const files = ['tsconfig.base.json', 'tools/build-program.mjs', 'tools/program/load.cjs']
+  const files = ['tsconfig.base.json', 'tools/build-program.mjs', 'tools/keep-code.mjs']
+  files.push(...filesUnder(root, 'tools/program'))
   for (const folder of builtPackages(root)) {
     files.push(join(folder, 'package.json'), join(folder, 'tsconfig.json'))
     files.push(...filesUnder(root, join(folder, 'src')))

@@ -2,13 +2,16 @@
  * Loads a file of the program, and takes the code that V8 compiled of it when it was built: to compile it anew takes longer than everything else
  * until the first answer. Another version of V8, or one with other settings, refuses that code, and compiles.
  */
-const { existsSync, readFileSync } = require('node:fs')
+const { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } = require('node:fs')
 const { createRequire } = require('node:module')
 const { join } = require('node:path')
-const { compileFunction } = require('node:vm')
+const { Script } = require('node:vm')
 
 /** @type {Map<string, any>} what was loaded, by name: each file runs once, as modules do */
 const loaded = new Map()
+
+/** @type {Map<string, Script>} what it was loaded from, where it has code beside it */
+const scripts = new Map()
 
 /**
  * @param {string} name without its extension
@@ -35,7 +38,9 @@ function run(name) {
     return other === undefined ? requireFrom(wanted) : load(other)
   }
   const module = { exports: {} }
-  compile(file, readFileSync(code))(
+  const script = compile(file, readFileSync(code))
+  scripts.set(name, script)
+  script.runInThisContext()(
     module.exports,
     Object.assign(requireOr, { resolve: requireFrom.resolve }),
     module,
@@ -46,15 +51,36 @@ function run(name) {
 }
 
 /** What Node gives to a file in CommonJS. */
-const names = ['exports', 'require', 'module', '__filename', '__dirname']
+const [before, after] = ['(function (exports, require, module, __filename, __dirname) {', '\n})']
 
 /**
+ * A script whose value is a function, which runs the file.
  * @param {string} file
  * @param {Buffer} [code] of the same file
+ * @param {string} [filename] the name that stacks have: that of when the code was made
  */
-function compile(file, code) {
-  const options = code === undefined ? { produceCachedData: true } : { cachedData: code }
-  return compileFunction(readFileSync(file, 'latin1'), names, { filename: file, ...options })
+function compile(file, code, filename = file) {
+  return new Script(functionOf(file), { filename, ...(code && { cachedData: code }) })
 }
 
-module.exports = { load, compile }
+/**
+ * Read into its place: to put it together as texts would copy megabytes once more.
+ * @param {string} file
+ */
+function functionOf(file) {
+  const descriptor = openSync(file, 'r')
+  try {
+    const { size } = fstatSync(descriptor)
+    const text = Buffer.allocUnsafeSlow(before.length + size + after.length)
+    text.write(before, 'latin1')
+    let end = before.length
+    for (let read = 1; read > 0; end += read) {
+      read = readSync(descriptor, text, end, before.length + size - end, null)
+    }
+    return text.toString('latin1', 0, end + text.write(after, end, 'latin1'))
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+module.exports = { load, compile, scripts }

@@ -19,8 +19,8 @@ function lockOf(packages: Record<string, object>): string {
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'ashlar-set-up-'))
   write('tsconfig.base.json', '{}')
-  write('tools/build-program.mjs', '')
-  write('tools/program/load.cjs', '')
+  for (const name of ['build-program.mjs', 'keep-code.mjs', 'program/load.cjs', 'program/keep-code.cjs'])
+    write(`tools/${name}`, '')
   write('package-lock.json', lockOf({ 'node_modules/a': { version: '1.0.0' }, 'node_modules/b': { optional: true } }))
   write('packages/engine/package.json', '{}')
   write('packages/engine/tsconfig.json', '{}')

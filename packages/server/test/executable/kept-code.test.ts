@@ -1,0 +1,36 @@
+/** The program is started by code that was kept when it was built: what V8 takes, and what has run at a start. */
+import { execFileSync } from 'node:child_process'
+import { readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, inject, test } from 'vitest'
+
+/** In a process of its own: that of tests may have other settings. `code`: beside the file; otherwise none. */
+function compiled(name: string, isTaken: boolean): { readonly isRefused: boolean | undefined; readonly bytes: number } {
+  const folder = dirname(inject('server'))
+  const [file, code] = [join(folder, `${name}.cjs`), join(folder, `${name}.code`)]
+  const script = `const { compile } = require(${JSON.stringify(join(folder, 'load.cjs'))})
+    const code = ${isTaken} ? require('node:fs').readFileSync(${JSON.stringify(code)}) : undefined
+    const made = compile(${JSON.stringify(file)}, code)
+    console.log(JSON.stringify({ isRefused: made.cachedDataRejected, bytes: made.createCachedData().length }))`
+  return JSON.parse(execFileSync(process.execPath, ['-e', script], { encoding: 'utf8' }))
+}
+
+test.each(['program', 'server', 'client'])('V8 takes the code of %s', (name) => {
+  expect(compiled(name, true).isRefused).toBe(false)
+})
+
+test.runIf(process.platform !== 'win32')(
+  'the code of a start has the functions that ran, which V8 compiles late',
+  () => {
+    for (const name of ['program', 'server']) {
+      const { size } = statSync(join(dirname(inject('server')), `${name}.code`))
+      expect(size, name).toBeGreaterThan(1.5 * compiled(name, false).bytes)
+    }
+  },
+)
+
+test('what declares the commands, and watches over workers, has no engine in it', () => {
+  const text = readFileSync(join(dirname(inject('server')), 'program.cjs'), 'utf8')
+  expect(text).toContain('packages/server/dist/workers/primary.js')
+  expect(text).not.toMatch(/packages\/engine\/dist\/(query|store|access)\//)
+})
