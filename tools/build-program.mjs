@@ -46,6 +46,7 @@ const common = {
   define: { 'import.meta.url': 'ownUrl', 'import.meta.resolve': 'resolveUrl' },
   banner: { js: banner },
   external: installed,
+  inject: [fileURLToPath(new URL('program/globals.mjs', import.meta.url))],
   // Function names and lines are kept, and there are source maps beside, for `node --enable-source-maps`.
   sourcemap: 'linked',
   sourcesContent: false,
