@@ -76,6 +76,9 @@ const searchedKeysMax = 10_000
 /** Changes that are not entered in the map of keys yet; to enter so many takes a millisecond. */
 const unnotedMax = 4_096
 
+/** Changes, and preconditions, among which a key is looked for one by one: maps, and the texts of the keys in them, cost more than all else that is done for so few. */
+const fewKeys = 8
+
 export class Transaction {
   readonly snapshot: Snapshot
   /**
@@ -104,13 +107,8 @@ export class Transaction {
   /** How many of `unsorted` are in `sorted` already. */
   private sortedCount = 0
   private readonly preconditions = new SteadyList<Precondition>()
-  /** The keys, and for ranges the bounds, of `preconditions`. */
-  private readonly required: Record<Precondition['kind'], SteadySet<string>> = {
-    revision: new SteadySet(),
-    absent: new SteadySet(),
-    present: new SteadySet(),
-    range: new SteadySet(),
-  }
+  /** The keys, and for ranges the bounds, of `preconditions`; undefined while these are few. */
+  private required: Record<Precondition['kind'], SteadySet<string>> | undefined
   /** Of the ranges that are required. */
   private rangeLockKeys: Set<string> | undefined
   /** All that is written, as long as nothing else is written or read. */
@@ -217,17 +215,17 @@ export class Transaction {
 
   /** `requireAbsent` and `put`. */
   putNew(key: Bytes, value: Bytes): void {
-    const text = keyText(key)
+    const text = this.textOfMany(key)
     const change: Change = { kind: 'put', key, value }
-    const own = this.ownChange(text)
+    const own = this.ownChange(key, text)
     if (own?.kind === 'put') throw new OwnWriteConflict(key)
     if (own !== undefined) {
       this.write(change)
       return
     }
     // Not entered among the keys that are required: it is among those that are written.
-    if (!this.required.absent.has(text)) this.pushPrecondition({ kind: 'absent', key })
-    this.written.set(text, this.noted++)
+    if (!this.isRequired('absent', key, text)) this.pushPrecondition({ kind: 'absent', key })
+    if (text !== undefined) this.written.set(text, this.noted++)
     this.push(change)
   }
 
@@ -261,6 +259,8 @@ export class Transaction {
     const { packed } = this
     if (packed === undefined) return
     this.packed = undefined
+    // What the rows require is not entered, as with `putNew`.
+    this.allRequired()
     for (const change of new PackedChanges(packed)) {
       this.changes.push(change)
       this.unsorted.push(change)
@@ -270,25 +270,25 @@ export class Transaction {
 
   /** Requires that nobody else has written the key. Throws OwnWriteConflict when this transaction has. */
   requireAbsent(key: Bytes): void {
-    const text = keyText(key)
-    const own = this.ownChange(text)
+    const text = this.textOfMany(key)
+    const own = this.ownChange(key, text)
     if (own?.kind === 'put') throw new OwnWriteConflict(key)
     // A key that this transaction deletes was there, under a precondition of its own.
-    if (own === undefined) this.addPrecondition(text, { kind: 'absent', key })
+    if (own === undefined) this.requireKey({ kind: 'absent', key }, text)
   }
 
   /** Requires the key to be there, in whatever version. Throws OwnWriteConflict when this transaction deletes it. */
   requirePresent(key: Bytes): void {
-    const text = keyText(key)
-    const own = this.ownChange(text)
+    const text = this.textOfMany(key)
+    const own = this.ownChange(key, text)
     if (own?.kind === 'delete') throw new OwnWriteConflict(key)
-    if (own === undefined) this.addPrecondition(text, { kind: 'present', key })
+    if (own === undefined) this.requireKey({ kind: 'present', key }, text)
   }
 
   /** Requires the stored value to begin with `prefix`, as first read; what this transaction wrote does not count. */
   requireRevision(key: Bytes, prefix: Bytes): void {
-    const text = keyText(key)
-    if (this.positionOf(text) === undefined) this.addPrecondition(text, { kind: 'revision', key, prefix })
+    const text = this.textOfMany(key)
+    if (this.ownChange(key, text) === undefined) this.requireKey({ kind: 'revision', key, prefix }, text)
   }
 
   /**
@@ -315,8 +315,8 @@ export class Transaction {
   }
 
   private requireRange(range: KeyRange, keys: readonly Bytes[], rangeLockKey: Bytes): void {
-    const bounds = `${keyText(range.from ?? rangeLockKey)} ${keyText(range.to ?? rangeLockKey)}`
-    this.addPrecondition(bounds, { kind: 'range', range, keys, rangeLockKey })
+    const precondition = { kind: 'range', range, keys, rangeLockKey } as const
+    this.addPrecondition(textOf(precondition), precondition)
     this.rangeLockKeys ??= new Set()
     this.rangeLockKeys.add(keyText(rangeLockKey))
   }
@@ -377,7 +377,8 @@ export class Transaction {
   private keyWrittenBy(other: Transaction): string | undefined {
     this.unpack()
     other.unpack()
-    const { preconditions, required } = this
+    const { preconditions } = this
+    const required = this.allRequired()
     const { changes } = other
     if (Math.min(changes.length, preconditions.length) > searchedKeysMax) {
       return changes.length === 0 ? undefined : keyText(changes.at(0).key)
@@ -400,7 +401,7 @@ export class Transaction {
   /** Whoever adds or removes keys of a range requires its range lock key present. */
   private rangeLockRequiredBy(other: Transaction): string | undefined {
     for (const rangeLockKey of this.rangeLockKeys ?? [])
-      if (other.required.present.has(rangeLockKey)) return rangeLockKey
+      if (other.allRequired().present.has(rangeLockKey)) return rangeLockKey
     return undefined
   }
 
@@ -413,12 +414,43 @@ export class Transaction {
     return { changes: this.changes.all(), preconditions: this.preconditions.all(), append }
   }
 
+  private requireKey(precondition: KeyPrecondition, text: string | undefined): void {
+    const { kind, key } = precondition
+    if (!this.areFewRequired()) this.addPrecondition(text ?? keyText(key), precondition)
+    else if (!this.isRequired(kind, key, text)) this.pushPrecondition(precondition)
+  }
+
   /** `text`: of its key or its bounds. */
   private addPrecondition(text: string, precondition: Precondition): void {
-    const known = this.required[precondition.kind]
+    const known = this.allRequired()[precondition.kind]
     if (known.has(text)) return
     known.add(text)
     this.pushPrecondition(precondition)
+  }
+
+  private isRequired(kind: KeyPrecondition['kind'], key: Bytes, text: string | undefined): boolean {
+    if (!this.areFewRequired()) return this.allRequired()[kind].has(text ?? keyText(key))
+    for (const one of this.preconditions.all())
+      if (one.kind === kind && isSame((one as KeyPrecondition).key, key)) return true
+    return false
+  }
+
+  private areFewRequired(): boolean {
+    return this.required === undefined && this.preconditions.length < fewKeys
+  }
+
+  /** From now on those that are added are entered, but for what `putNew` requires. */
+  private allRequired(): Record<Precondition['kind'], SteadySet<string>> {
+    if (this.required !== undefined) return this.required
+    const all = {
+      revision: new SteadySet<string>(),
+      absent: new SteadySet<string>(),
+      present: new SteadySet<string>(),
+      range: new SteadySet<string>(),
+    }
+    for (const precondition of this.preconditions.all()) all[precondition.kind].add(textOf(precondition))
+    this.required = all
+    return all
   }
 
   private pushPrecondition(precondition: Precondition): void {
@@ -426,9 +458,23 @@ export class Transaction {
     this.preconditions.push(precondition)
   }
 
-  private ownChange(text: string): Change | undefined {
-    const at = this.positionOf(text)
+  /** `text`: as `textOfMany` has it. */
+  private ownChange(key: Bytes, text: string | undefined): Change | undefined {
+    const at = this.positionOfKey(key, text)
     return at === undefined ? undefined : this.changes.at(at)
+  }
+
+  private positionOfKey(key: Bytes, text: string | undefined): number | undefined {
+    if (text !== undefined) return this.positionOf(text)
+    const { changes } = this
+    for (let at = 0; at < changes.length; at++) if (isSame(changes.at(at).key, key)) return at
+    return undefined
+  }
+
+  /** Undefined while the changes are so few that the key is looked for among them itself. */
+  private textOfMany(key: Bytes): string | undefined {
+    this.unpack()
+    return this.noted === 0 && this.changes.length <= fewKeys ? undefined : keyText(key)
   }
 
   private positionOf(text: string): number | undefined {
@@ -466,10 +512,10 @@ export class Transaction {
       this.push(change)
       return
     }
-    const text = keyText(change.key)
-    const at = this.positionOf(text)
+    const text = this.textOfMany(change.key)
+    const at = this.positionOfKey(change.key, text)
     if (at === undefined) {
-      this.written.set(text, this.noted++)
+      if (text !== undefined) this.written.set(text, this.noted++)
       this.push(change)
     } else {
       const earlier = this.changes.at(at)
@@ -564,6 +610,23 @@ function tooLarge(most: string, limit: string): AshlarError {
     `One change writes ${most} at most (${limit}), objects, index entries and links together, since others wait while it is written. ` +
       'Divide it: a statement by conditions in its WHERE, each part a request of its own; the rows of a file by IMPORT … COMMIT EVERY.',
   )
+}
+
+type KeyPrecondition = Exclude<Precondition, { readonly kind: 'range' }>
+
+/** Of its key, or its bounds. */
+function textOf(precondition: Precondition): string {
+  if (precondition.kind !== 'range') return keyText(precondition.key)
+  const { range, rangeLockKey } = precondition
+  return `${keyText(range.from ?? rangeLockKey)} ${keyText(range.to ?? rangeLockKey)}`
+}
+
+/** From their ends, where keys of one transaction differ. */
+function isSame(one: Bytes, other: Bytes): boolean {
+  const { length } = one
+  if (other.length !== length) return false
+  for (let i = length - 1; i >= 0; i--) if (one[i] !== other[i]) return false
+  return true
 }
 
 export function keyText(key: Bytes): string {
