@@ -12,6 +12,8 @@ import { Turns } from './turns.ts'
 export interface TransactOptions {
   /** See `SnapshotOptions.prefetchKeys`. */
   readonly prefetchKeys?: readonly Bytes[] | undefined
+  /** See `SnapshotOptions.mayShare`: of the first attempt, whose commit requires all that it has read. */
+  readonly mayShare?: boolean | undefined
   /** Of a client that may go: waiting for other transactions ends then. */
   readonly signal?: CancelSignal | undefined
   /** What the transaction may write; the defaults without it. */
@@ -31,7 +33,7 @@ export async function transact<T>(
   store: Store,
   attemptsMax: number,
   body: (transaction: Transaction) => Awaitable<T>,
-  { prefetchKeys = [], signal, size, memory, onCommitted }: TransactOptions = {},
+  { prefetchKeys = [], mayShare = false, signal, size, memory, onCommitted }: TransactOptions = {},
 ): Promise<T> {
   const allocations = new AllocationLog()
   const heldBefore = memory?.requestBytes ?? 0
@@ -43,7 +45,8 @@ export async function transact<T>(
       if (turn !== undefined) await turn
       if (attempt > 1 && store.counts !== undefined) store.counts.retries++
       // A retry reads more than the first attempt.
-      const opened = attempt > 1 || prefetchKeys.length === 0 ? store.snapshot() : store.snapshot({ prefetchKeys })
+      const isBare = attempt > 1 || (prefetchKeys.length === 0 && !mayShare)
+      const opened = isBare ? store.snapshot() : store.snapshot({ prefetchKeys, mayShare })
       const snapshot = opened instanceof Promise ? await opened : opened
       // What the attempt before has made is gone.
       memory?.releaseAllBut(heldBefore)

@@ -44,6 +44,7 @@ export async function changeObjects<T>(
       },
       {
         prefetchKeys: oid === undefined ? [catalogVersionKey] : [catalogVersionKey, objectKey(oid)],
+        mayShare: true,
         memory,
         signal,
         mayAssumeLatestCatalog: oid === undefined,
