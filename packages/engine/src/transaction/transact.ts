@@ -6,7 +6,8 @@ import { AshlarError } from '../errors.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Awaitable, Bytes, Store } from '../store/store.ts'
 import { canRetryAfter, preconditionsHold } from '../store/with-snapshot.ts'
-import { AllocationLog, type CommitSize, OwnWriteConflict, Transaction } from './transaction.ts'
+import { AllocationLog } from './allocation-log.ts'
+import { type CommitSize, OwnWriteConflict, Transaction } from './transaction.ts'
 import { Turns } from './turns.ts'
 
 export interface TransactOptions {

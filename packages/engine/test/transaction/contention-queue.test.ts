@@ -4,8 +4,9 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { queueTurnMsMax, reservationMsMax } from '../../src/limits.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { AllocationLog } from '../../src/transaction/allocation-log.ts'
 import { ContentionQueue, type QueueTicket } from '../../src/transaction/contention-queue.ts'
-import { AllocationLog, Transaction } from '../../src/transaction/transaction.ts'
+import { Transaction } from '../../src/transaction/transaction.ts'
 import { runs } from '../bytes/property-runs.ts'
 
 beforeEach(() => {

@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Bytes, Change, Precondition, Snapshot } from '../../src/store/store.ts'
-import { AllocationLog, OwnWriteConflict, Transaction } from '../../src/transaction/transaction.ts'
+import { AllocationLog } from '../../src/transaction/allocation-log.ts'
+import { OwnWriteConflict, Transaction } from '../../src/transaction/transaction.ts'
 
 type Step = readonly [name: keyof typeof steps, key: string, value: string]
 

@@ -15,9 +15,10 @@ import {
 } from '../../src/limits.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { AllocationLog } from '../../src/transaction/allocation-log.ts'
 import { contentionQueueOf } from '../../src/transaction/contention-queue.ts'
 import { transact } from '../../src/transaction/transact.ts'
-import { AllocationLog, Transaction } from '../../src/transaction/transaction.ts'
+import { Transaction } from '../../src/transaction/transaction.ts'
 import { Turns } from '../../src/transaction/turns.ts'
 import { runs } from '../bytes/property-runs.ts'
 

@@ -2,7 +2,8 @@
 import { expect, it } from 'vitest'
 import { elementsOfPart } from '../../src/budget/steady-list.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
-import { AllocationLog, Transaction } from '../../src/transaction/transaction.ts'
+import { AllocationLog } from '../../src/transaction/allocation-log.ts'
+import { Transaction } from '../../src/transaction/transaction.ts'
 
 const many = elementsOfPart + 1_000
 const keyOf = (i: number): Buffer => Buffer.from(String(i).padStart(6, '0'))
