@@ -1,5 +1,5 @@
 /** Object rules that a record alone decides, asked where the record lies: what that takes is made once for a caller and a catalog, not for each request. */
-import { RequestMemory } from '../budget/request-memory.ts'
+import { isMemoryRefused, ownBytes, RequestMemory } from '../budget/request-memory.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import { unreachable } from '../errors.ts'
 import { needsFetch } from '../query/evaluate/evaluation-context.ts'
@@ -46,7 +46,11 @@ export class RecordRules {
       signal: undefined,
       slice: noTurns,
       clock,
-      memory: new RequestMemory(memory, limits),
+      // It outlives requests: nothing is taken of what they share.
+      memory: new RequestMemory(memory, {
+        ...limits,
+        statementBytesMax: Math.min(limits.statementBytesMax, ownBytes),
+      }),
       written: newQueryCounts(),
       totals: newQueryCounts(),
       now: 0,
@@ -63,11 +67,12 @@ export class RecordRules {
       try {
         if (evaluated(rule, context.reader.view(undefined, key, record))) return true
       } catch (error) {
-        if (error !== needsFetch && error !== turnDue) throw error
+        if (error !== needsFetch && error !== turnDue && !isMemoryRefused(error)) throw error
+        // Rows add up to what is done before others have their turn: a scan may ask for many in one piece.
+        context.work.goOn()
         return undefined
       } finally {
         context.endRow()
-        context.work.goOn()
       }
     }
     return false

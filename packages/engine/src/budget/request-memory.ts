@@ -6,7 +6,7 @@ import type { MemoryHolder, MemoryPool } from './memory-pool.ts'
 export type MemoryLimits = Pick<EngineLimits, 'statementBytesMax' | 'transactionBytesMax' | 'statementsBytesMax'>
 
 /** What a request may hold without asking the pool: so small statements get through beside those that have used it up. */
-const ownBytes = 2 ** 20
+export const ownBytes = 2 ** 20
 /** What is taken from the pool at a time. */
 const stepBytes = 4 * 2 ** 20
 

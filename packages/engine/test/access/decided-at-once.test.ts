@@ -3,9 +3,12 @@ import { expect, it, vi } from 'vitest'
 import type { Grant } from '../../src/access/access-policy.ts'
 import { ObjectRules } from '../../src/access/object-rules.ts'
 import { Visibility } from '../../src/access/visibility.ts'
+import { MemoryPool } from '../../src/budget/memory-pool.ts'
 import type { Database } from '../../src/database.ts'
+import { FederatedDatabase } from '../../src/federated-database.ts'
 import { classOf, index, toOne, withFd } from '../engine/open-fd.ts'
 import { rowTexts } from '../row-texts.ts'
+import { openStoreOfRun } from '../store/store-of-run.ts'
 
 const user = { name: 'u7', roles: [], claims: {} }
 const allows = (className: string, read: string): Grant => ({
@@ -114,3 +117,33 @@ it('a rule that depends on the time is asked anew for each read', () =>
     await fd.updateObject(oid, { until: '2000-01-01T00:00:00Z' })
     await expect((async () => reader.readObject(oid))()).rejects.toMatchObject({ type: 'ObjectNotFound' })
   }))
+
+it('a scan asks rules of records that lie in one batch for no more than a slice of work at once', () =>
+  withFd([classOf('Doc', { body: 'string' })], async (fd, store) => {
+    const body = 'abcdefgh'.repeat(500)
+    await fd.createObjects(Array.from({ length: 200 }, () => ({ class: 'Doc', attributes: { body } })))
+    // Some 16,000 steps for each object, of the 500,000 after which others have their turn.
+    const reader = fd.as({ user, grants: [allows('Doc', "body =~ 'abc.*h'")] })
+    const asked = vi.spyOn(Visibility.prototype, 'refusedAmong')
+    const rows = await rowTexts(await reader.query({ text: 'FROM Doc RETURN COUNT() AS c' }))
+    const later = asked.mock.calls.reduce((sum, [candidates]) => sum + candidates.size, 0)
+    asked.mockRestore()
+    expect(rows.map((row) => JSON.parse(row))).toEqual([{ c: 200 }])
+    if (store.capabilities.hasSynchronousReads) expect(later).toBeGreaterThan(100)
+  }))
+
+it('what a rule takes of the memory for all requests is given back, whoever asks', async () => {
+  const memory = new MemoryPool()
+  const fd = await FederatedDatabase.open({ alias: 'test', store: await openStoreOfRun(), memory })
+  await fd.defineClasses([classOf('Doc', { body: 'string' })], 'create')
+  const made = ['x', 'y'].map((letter) => ({ class: 'Doc', attributes: { body: letter.repeat(2_000_000) } }))
+  const [seen = '', hidden = ''] = await fd.createObjects(made)
+  for (const name of ['u1', 'u2', 'u3']) {
+    const reader = fd.as({ user: { ...user, name }, grants: [allows('Doc', "SUBSTR(UPPER(body), 0, 1) = 'X'")] })
+    expect((await reader.readObject(seen)).length).toBeGreaterThan(2_000_000)
+    await expect((async () => reader.readObject(hidden))()).rejects.toMatchObject({ type: 'ObjectNotFound' })
+    expect(await rowTexts(await reader.query({ text: 'FROM Doc RETURN COUNT() AS c' }))).toEqual(['{"c":1}'])
+  }
+  expect(memory.bytes).toBe(0)
+  await fd.close()
+})
