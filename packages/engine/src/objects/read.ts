@@ -63,9 +63,13 @@ function readLarge(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: Memor
     if (isLocal && found !== undefined) await laterTurn()
     return restOf(found, snapshot, oid, source)
   }
-  // Nobody waits for another's trip to a store that is elsewhere.
   const isLocal = source.database.store.capabilities.hasSynchronousReads
-  return isLocal ? readAlone(read) : writeFew(() => read((lent) => Buffer.from(lent)))
+  if (isLocal) return readAlone(read)
+  // Nobody waits for another's trip to a store that is elsewhere.
+  const readOwn = (): Promise<Buffer> => read((lent) => Buffer.from(lent))
+  // Within a transaction a connection may be held for which those who are at it wait.
+  const isFirstRead = snapshot.bytesLeftOut?.(objectKey(oid)) !== undefined
+  return isFirstRead ? writeFew(readOwn) : readOwn()
 }
 
 function readAtOnce(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: MemorySource): Awaitable<Buffer> {

@@ -9,7 +9,7 @@ export interface CurrentState {
   keys(range: KeyRange, limit: number): Iterable<Bytes>
 }
 
-/** The first precondition that does not hold, as the very object given; undefined when all hold. */
+/** The first precondition that does not hold, as it was walked to; undefined when all hold. */
 export function failedPrecondition(
   preconditions: Iterable<Precondition>,
   state: CurrentState,

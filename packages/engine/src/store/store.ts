@@ -77,7 +77,10 @@ export interface Snapshot {
   readonly sharedObjects?: object | undefined
   /** Lends the value to `use`, synchronously: the next read may overwrite the bytes. */
   view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined>
-  /** Of a value that was not read early with others (`SnapshotOptions.prefetchKeys`) because it is large: the least that it has. */
+  /**
+   * Of a value that was not read early with others (`SnapshotOptions.prefetchKeys`) because it is large: the least that it has. Undefined where it
+   * would not be read early, or where the snapshot holds a connection already: for that others may wait, and so whoever holds it waits for none of them.
+   */
   bytesLeftOut?(key: Bytes): Promise<number | undefined> | undefined
   /** Reads keys and (short) ranges in one trip. */
   read(keys: readonly Bytes[], ranges?: readonly RangeRead[]): Awaitable<ReadAnswer>
@@ -156,7 +159,7 @@ export interface Commit {
   readonly isAppended?: boolean
 }
 
-/** `failed` is the very precondition object of the commit that did not hold (the first found). */
+/** `failed`: the first precondition found that did not hold. It is the very object of the commit, unless it is that a key of packed rows is absent. */
 export type CommitOutcome =
   | { readonly isCommitted: true }
   | { readonly isCommitted: false; readonly failed: Precondition }

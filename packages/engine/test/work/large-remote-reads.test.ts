@@ -98,6 +98,68 @@ it('different large objects of which nobody has read one are read a few at a tim
   await fd.close()
 })
 
+/** As PostgreSQL with one connection for reads, and others for what is read within them: whatever is not read early needs it, and a snapshot holds it until it is released. */
+function ofOneConnection(store: Store): Store {
+  let before: Promise<void> = Promise.resolve()
+  return {
+    ...store,
+    capabilities: { ...store.capabilities, hasSynchronousReads: false },
+    async snapshot({ prefetchKeys = [], isNested = false } = {}) {
+      const snapshot = await store.snapshot()
+      let connected: Promise<void> | undefined = isNested ? Promise.resolve() : undefined
+      let leave = (): void => undefined
+      const connect = (): Promise<void> => {
+        connected = before
+        before = new Promise((resolve) => {
+          leave = resolve
+        })
+        return connected
+      }
+      const isLarge = (key: Bytes): boolean => snapshot.view(key, ({ length }) => length > 2 ** 19) === true
+      const isEarly = (key: Bytes): boolean => prefetchKeys.some((early) => Buffer.compare(early, key) === 0)
+      return {
+        async view(key, use) {
+          if (!isEarly(key) || isLarge(key)) await (connected ?? connect())
+          return snapshot.view(key, use)
+        },
+        bytesLeftOut: (key) =>
+          isEarly(key) && connected === undefined ? Promise.resolve(isLarge(key) ? 2 ** 19 : undefined) : undefined,
+        async read(keys, ranges) {
+          await (connected ?? connect())
+          return snapshot.read(keys, ranges)
+        },
+        async *scan(range, use, options) {
+          await (connected ?? connect())
+          yield* snapshot.scan(range, use, options)
+        },
+        release() {
+          snapshot.release()
+          leave()
+        },
+      }
+    },
+  }
+}
+
+it('who holds a connection and reads a large object does not wait for those who wait for a connection', async () => {
+  const fd = await FederatedDatabase.open({ alias: 'test', store: ofOneConnection(await openMemoryStore()) })
+  await fd.defineClasses([classOf('Long', { text: 'string' })], 'create')
+  const made = Array.from({ length: 10 }, (_, i) => ({ class: 'Long', attributes: { text: `${i}`.repeat(2 ** 20) } }))
+  const [first = '', ...others] = await fd.createObjects(made)
+  const [small = ''] = await fd.createObjects([{ class: 'Long', attributes: { text: 'short' } }])
+  let reads: Promise<Buffer[]> = Promise.resolve([])
+  const [, large] = await fd.transaction(async (step) => {
+    const short = await step(0).readObject(small)
+    reads = Promise.all(others.map(async (oid) => fd.readObject(oid)))
+    // They wait for the connection by now.
+    for (let turn = 0; turn < 20; turn++) await nextTurn()
+    return [short, await step(1).readObject(first)]
+  }, false)
+  expect(large?.length).toBeGreaterThan(2 ** 20)
+  expect((await reads).map(({ length }) => length > 2 ** 20)).toEqual(others.map(() => true))
+  await fd.close()
+})
+
 it('many who ask PostgreSQL for a key together get the same bytes where these are shared, else bytes of their own', async () => {
   const key = Buffer.from('key')
   for (const isShared of [true, false]) {

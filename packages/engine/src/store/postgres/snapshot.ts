@@ -114,7 +114,7 @@ export class PostgresSnapshot implements Snapshot {
   }
 
   bytesLeftOut(key: Bytes): Promise<number | undefined> | undefined {
-    if (!this.isPrefetched(key)) return undefined
+    if (this.transaction !== undefined || !this.isPrefetched(key)) return undefined
     return this.prefetchedValue(key).then((value) => (value === leftOut ? largeRecordBytes : undefined))
   }
 
