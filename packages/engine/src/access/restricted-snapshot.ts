@@ -15,10 +15,10 @@ import type { Candidates, Visibility } from './visibility.ts'
 import { isWholeRange } from './whole-ranges.ts'
 
 /**
- * What becomes of each way to read: a new one does not compile before it is in this list. `screened`: by the rules; `leftOut`: whoever asks can do
+ * What becomes of each method of a snapshot: a new one does not compile before it is in this list. `screened`: by the rules; `leftOut`: whoever asks can do
  * without it; `passedOn`: it tells nothing of objects.
  */
-const ways = {
+const readMethods = {
   entryCount: 'leftOut',
   sharedRead: 'passedOn',
   sharedObjects: 'leftOut',
@@ -34,7 +34,11 @@ const ways = {
   release: 'passedOn',
 } as const satisfies Record<keyof Required<Snapshot>, string>
 
-type Screened = { [Way in keyof typeof ways as (typeof ways)[Way] extends 'leftOut' ? never : Way]: Snapshot[Way] }
+type Screened = {
+  [Method in keyof typeof readMethods as (typeof readMethods)[Method] extends 'leftOut'
+    ? never
+    : Method]: Snapshot[Method]
+}
 
 const nothing = Buffer.alloc(0)
 /** Of a range with a limit, so many entries are read at first: some of them may be hidden. */

@@ -34,7 +34,7 @@ const packedObjectsMin = 50
 const packerBytesMax = 4_194_304
 const packerRowsMax = 16_384
 /** Indexes whose rows have room for all that is to come: of hundreds of classes and indexes most have few rows in one commit. */
-const roomyIndexesMax = 8
+const presizedIndexesMax = 8
 const fewRows = 64
 
 /** As a request has it. */
@@ -219,7 +219,7 @@ class PackedCreations {
   private rowsOfIndex({ index }: IndexKeyFormat): Pick<IndexRows, 'unique' | 'others'> {
     let rows = this.indexes.get(index)
     if (rows === undefined) {
-      const room = this.indexes.size < roomyIndexesMax ? this.expected : fewRows
+      const room = this.indexes.size < presizedIndexesMax ? this.expected : fewRows
       const [unique, others] = index.isUnique ? [room, 1] : [1, room]
       rows = { unique: new RowPacker(true, unique, oidLength), others: new RowPacker(false, others, oidLength) }
       this.packers.push(rows.unique, rows.others)

@@ -77,11 +77,11 @@ it.each(faults)('%s: its line fails, and the others are taken', async (_what, ty
 })
 
 it('lines are packed unless they refer to others, are updates where a key is there, or are of classes with links', async () => {
-  const { fd, ways } = await openWatched()
+  const { fd, arePacked } = await openWatched()
   await makersOf(fd)
   const named = (name: string): Creation[] =>
     Array.from({ length: 100 }, (_, i) => ({ class: 'Thing', attributes: { name: `${name} ${i}` } }))
-  ways.length = 0
+  arePacked.length = 0
   await loaded(fd, linesOf(named('plain')))
   await loaded(
     fd,
@@ -90,7 +90,7 @@ it('lines are packed unless they refer to others, are updates where a key is the
   await loaded(fd, linesOf(named('escaped'), { refersTo: [] }))
   await loaded(fd, linesOf(named('keyed')), { onError: 'skip', upsertOn: 'byName' })
   await loaded(fd, linesOf(Array.from({ length: 100 }, () => ({ class: 'Part', attributes: {} }))))
-  expect(ways).toEqual([true, true, false, false, false])
+  expect(arePacked).toEqual([true, true, false, false, false])
   expect((await fd.verify()).problems).toEqual([])
   await fd.close()
 })

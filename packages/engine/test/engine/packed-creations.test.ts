@@ -102,14 +102,14 @@ it('an array of a transaction that goes the usual way after all has the OIDs of 
 })
 
 it('few objects, and those of classes with links, go the usual way', async () => {
-  const { fd, ways } = await openWatched()
+  const { fd, arePacked } = await openWatched()
   const makers = await makersOf(fd)
   const create = (all: Creation[]): Promise<unknown> => fd.createObjects(all)
-  ways.length = 0
+  arePacked.length = 0
   await create(creations(20, makers))
   await create(Array.from({ length: 200 }, (_, i) => ({ class: 'Thing', attributes: { name: `many ${i}` } })))
   await create(Array.from({ length: 60 }, () => ({ class: 'Part', attributes: {} })))
-  expect(ways).toEqual([false, true, false])
+  expect(arePacked).toEqual([false, true, false])
   await fd.close()
 })
 

@@ -84,18 +84,18 @@ function changed(given: Creation[], at: number, to: object, alsoAt = at, also: o
   return withChange(withChange(given, at, to), alsoAt, also)
 }
 
-/** With a class that has links as well. `ways`: whether each commit of more than a few changes was packed. */
-export async function openWatched(): Promise<{ readonly fd: FederatedDatabase; readonly ways: boolean[] }> {
+/** With a class that has links as well. `arePacked`: whether each commit of more than a few changes was packed. */
+export async function openWatched(): Promise<{ readonly fd: FederatedDatabase; readonly arePacked: boolean[] }> {
   const store = await openStoreOfRun()
-  const ways: boolean[] = []
+  const arePacked: boolean[] = []
   const watched: Store = {
     ...store,
     commit(commit) {
-      if (commit.changes.length > 8) ways.push(commit.changes instanceof PackedChanges)
+      if (commit.changes.length > 8) arePacked.push(commit.changes instanceof PackedChanges)
       return store.commit(commit)
     },
   }
   const fd = await FederatedDatabase.open({ alias: 'test', store: watched })
   await fd.defineClasses([...classes, classOf('Part', { parts: toMany('Part', 'parts') })], 'create')
-  return { fd, ways }
+  return { fd, arePacked }
 }

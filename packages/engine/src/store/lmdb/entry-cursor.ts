@@ -176,10 +176,10 @@ export class EntryCursor {
   keepKey(shared: number): Buffer {
     const { key } = this
     const { length } = key
-    const isRoomy = length <= this.kept.length
-    if (!isRoomy) this.kept = Buffer.allocUnsafe(2 * length)
+    const hasRoom = length <= this.kept.length
+    if (!hasRoom) this.kept = Buffer.allocUnsafe(2 * length)
     const { kept } = this
-    for (let i = isRoomy ? shared : 0; i < length; i++) kept[i] = key[i] as number
+    for (let i = hasRoom ? shared : 0; i < length; i++) kept[i] = key[i] as number
     return kept
   }
 

@@ -9,7 +9,7 @@ import { nodeHeaderBytes, pageFlag, pageHeaderBytes, type TreeHeader } from './d
 import { checksumBytes } from './entry-checksum.ts'
 import type { LeafBuffer } from './leaf-buffer.ts'
 import type { LmdbRange } from './lmdb-range.ts'
-import { type Fingerprint, fingerprint, type ProvenPages } from './proven-pages.ts'
+import { type Fingerprint, fingerprint, type VerifiedPages } from './verified-pages.ts'
 import { isBehind, isWholeLeaf } from './verify-leaf.ts'
 
 /** Why no more entries are lent: the range is at its end, `use` wants no more, or the cursor has to go on behind the last one. */
@@ -34,7 +34,7 @@ const found: Fingerprint = { one: 0, other: 0 }
 export class LeafReader {
   readonly buffer: LeafBuffer
   private readonly file: number
-  private readonly proven: ProvenPages
+  private readonly verified: VerifiedPages
   private readonly tree: TreeHeader
   private readonly branches: Branch[] = []
   /** Nodes of the page at hand, and of a leaf the next one to be lent. */
@@ -48,9 +48,9 @@ export class LeafReader {
   /** Entries that were lent, or counted, in the last visit. */
   visited = 0
 
-  constructor(file: number, proven: ProvenPages, buffer: LeafBuffer, tree: TreeHeader) {
+  constructor(file: number, verified: VerifiedPages, buffer: LeafBuffer, tree: TreeHeader) {
     this.file = file
-    this.proven = proven
+    this.verified = verified
     this.buffer = buffer
     this.tree = tree
   }
@@ -191,12 +191,12 @@ export class LeafReader {
   /** False where the page is not a leaf that is whole, or has entries with pages of their own. */
   private leaf(page: number): boolean {
     if (!this.read(page, pageFlag.leaf)) return false
-    const { proven } = this
+    const { verified } = this
     const { words, view, bytes, pageBytes } = this.buffer
     fingerprint(words, pageBytes >> 2, found)
-    if (proven.has(page, found)) return true
+    if (verified.has(page, found)) return true
     if (!isWholeLeaf(view, bytes, pageBytes, this.count)) return false
-    proven.add(page, found)
+    verified.add(page, found)
     return true
   }
 

@@ -5,8 +5,8 @@ import { lentBytes, noteValueBuffer, type Pin } from './entry-cursor.ts'
 import { giveBack, takeLeafBuffer } from './leaf-buffer.ts'
 import { LeafReader } from './leaf-reader.ts'
 import type { Environment } from './lmdb-js.ts'
-import { ProvenPages } from './proven-pages.ts'
 import { entriesKeys } from './storage-layout.ts'
+import { VerifiedPages } from './verified-pages.ts'
 
 /** Takes it, so that a range within another does not use the same; null where there is none. To be put back. */
 export function takeLeaves(environment: Environment, pin: Pin): LeafReader | null {
@@ -37,6 +37,6 @@ function openLeaves({ dataFile, list }: Environment, pin: Pin): LeafReader | nul
   const tree = treeHeader(lentBytes(found, treeHeaderBytes))
   const isPossible = tree.root !== undefined && tree.flags === 0 && tree.depth > 0 && tree.depth <= treeDepthMax
   if (!isPossible) return null
-  dataFile.provenPages ??= new ProvenPages()
-  return new LeafReader(dataFile.descriptor, dataFile.provenPages, takeLeafBuffer(dataFile.pageBytes), tree)
+  dataFile.verifiedPages ??= new VerifiedPages()
+  return new LeafReader(dataFile.descriptor, dataFile.verifiedPages, takeLeafBuffer(dataFile.pageBytes), tree)
 }

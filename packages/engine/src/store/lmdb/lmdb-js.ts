@@ -1,6 +1,6 @@
 /** The part of lmdb-js that is used. */
 import type { Awaitable, Bytes } from '../store.ts'
-import type { ProvenPages } from './proven-pages.ts'
+import type { VerifiedPages } from './verified-pages.ts'
 
 export interface ReadTransaction {
   /** For the library. */
@@ -21,7 +21,7 @@ export interface DataFileBeside {
   readonly descriptor: number
   readonly pageBytes: number
   /** Made by the first who reads many entries. */
-  provenPages: ProvenPages | undefined
+  verifiedPages: VerifiedPages | undefined
 }
 
 export interface PutOptions {

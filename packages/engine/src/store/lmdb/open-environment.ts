@@ -238,7 +238,7 @@ function openedEnvironment(directory: string, opened: Opened): OpenEnvironment {
 
 function dataFileOf(environment: Environment, held: LockFile | undefined): Environment['dataFile'] {
   const { pageSize: pageBytes } = environment.getStats()
-  return held && { descriptor: held.descriptor, pageBytes, provenPages: undefined }
+  return held && { descriptor: held.descriptor, pageBytes, verifiedPages: undefined }
 }
 
 async function closeThroughGate(

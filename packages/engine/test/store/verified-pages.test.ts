@@ -1,6 +1,6 @@
 /** The fingerprint of a page tells it from every other that differs in a few bits. */
 import { describe, expect, it } from 'vitest'
-import { fingerprint, ProvenPages } from '../../src/store/lmdb/proven-pages.ts'
+import { fingerprint, VerifiedPages } from '../../src/store/lmdb/verified-pages.ts'
 
 const words = 1_024
 
@@ -13,7 +13,7 @@ function printOf(page: Int32Array): { one: number; other: number } {
 describe('a page that was verified', () => {
   it('is known by its bytes, and by its number', () => {
     const page = Int32Array.from({ length: words }, (_, at) => Math.imul(at, 0x1234_5677))
-    const pages = new ProvenPages()
+    const pages = new VerifiedPages()
     expect(pages.has(7, printOf(page))).toBe(false)
     pages.add(7, printOf(page))
     expect(pages.has(7, printOf(page))).toBe(true)
@@ -22,7 +22,7 @@ describe('a page that was verified', () => {
 
   it('is not known after a bit has flipped, or the same bit of two words', () => {
     const page = Int32Array.from({ length: words }, (_, at) => at)
-    const pages = new ProvenPages()
+    const pages = new VerifiedPages()
     pages.add(7, printOf(page))
     let unseen = 0
     for (let at = 0; at < words; at++) {

@@ -9,7 +9,7 @@ export interface Fingerprint {
   other: number
 }
 
-export class ProvenPages {
+export class VerifiedPages {
   /** Of the page at the place of its number. Two zeros where there is none. Memory that is never written to is not taken. */
   private readonly fingerprints = new Int32Array(2 * placesMax)
 
