@@ -24,12 +24,16 @@ export function effectOf(node: Statement | Expression): Effect {
 
 function effectWithin(node: unknown): Effect {
   if (typeof node !== 'object' || node === null) return 'read'
-  if (Array.isArray(node)) return highest(node.map(effectWithin))
   const { kind } = node as { readonly kind?: unknown }
-  const own = isStatementKind(kind) ? kindOf(node as Statement).effect : 'read'
+  let effect: Effect = isStatementKind(kind) ? kindOf(node as Statement).effect : 'read'
   // What is explained is not carried out, unless it is analyzed.
-  const isPlanned = kind === 'explain' && !(node as ExplainStatement).isAnalyze
-  return isPlanned ? own : highest([own, ...Object.values(node).map(effectWithin)])
+  if (kind === 'explain' && !(node as ExplainStatement).isAnalyze) return effect
+  // A statement may have 100,000 parts: no list is made of those of each.
+  for (const name in node) {
+    const part = (node as Readonly<Record<string, unknown>>)[name]
+    if (typeof part === 'object') effect = higher(effect, effectWithin(part))
+  }
+  return effect
 }
 
 const readAlone: ReadonlySet<Effect> = new Set(['read'])
@@ -59,5 +63,9 @@ function* effectsWithin(node: unknown): Generator<Effect> {
 }
 
 function highest(all: readonly Effect[]): Effect {
-  return all.reduce((one, other) => (ranks[other] > ranks[one] ? other : one), 'read')
+  return all.reduce(higher, 'read')
+}
+
+function higher(one: Effect, other: Effect): Effect {
+  return ranks[other] > ranks[one] ? other : one
 }

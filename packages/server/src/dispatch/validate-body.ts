@@ -1,23 +1,18 @@
-/** Bodies of requests against the schemas of their operations, and the problem that Ajv's errors become. */
-import { createRequire } from 'node:module'
+/** Bodies of requests against the schemas of their operations, and the problem that what is wrong with them becomes. */
 import { endWithKnown, openTimeSlice } from '@ashlar/engine'
-import type { BuildCompilerFromPool } from '@fastify/ajv-compiler'
 import { makeProblem, missingBody, type Problem, pointerTo } from '../errors/problem.ts'
 import { nameCharactersMax, namesListedMax, quoteNames } from '../errors/quote-names.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
+import { type Check, compileCheck, type SchemaFailure } from '../wire/check-json.ts'
 import type { Schema } from '../wire/json-schema.ts'
 
-type Compile = ReturnType<BuildCompilerFromPool>
-type Check = ReturnType<Compile>
-
-/** Compiled when the first such body comes, since most servers see few kinds of bodies, and shared by the servers of one process. */
+/** Made when the first such body comes, and shared by the servers of one process. */
 const checks = new WeakMap<Schema, Check>()
-let compile: Compile | undefined
 
-/** Throws BodyValidationError. */
+/** A body is checked as it is: nothing is converted, left out or filled in. Throws BodyValidationError. */
 export function validateBody(schema: Schema, body: unknown): void {
-  const check = checkOf(schema)
-  if (!check(body)) throw new BodyValidationError(fromAjvErrors(check.errors ?? [], body, schema, ''))
+  const failure = checkOf(schema)(body)
+  if (failure !== undefined) throw new BodyValidationError(problemOf(failure, body, schema, ''))
 }
 
 /** The same of each element of an array, with turns for others in between. */
@@ -26,8 +21,9 @@ export async function validateEach(schema: Schema, elements: readonly unknown[])
   const slice = openTimeSlice()
   for (let position = 0; position < elements.length; position++) {
     const element = elements[position]
-    if (!check(element)) {
-      throw new BodyValidationError(fromAjvErrors(check.errors ?? [], element, schema, pointerTo([position])))
+    const failure = check(element)
+    if (failure !== undefined) {
+      throw new BodyValidationError(problemOf(failure, element, schema, pointerTo([position])))
     }
     const pause = position % elementsBetweenLooks === 0 ? slice.yieldIfDue() : undefined
     if (pause !== undefined) await pause
@@ -40,49 +36,24 @@ const elementsBetweenLooks = 256
 function checkOf(schema: Schema): Check {
   let check = checks.get(schema)
   if (check === undefined) {
-    compile ??= loadCompiler()
-    check = compile({ schema })
+    check = compileCheck(schema)
     checks.set(schema, check)
   }
   return check
 }
 
-/**
- * A body is checked as it is: nothing is converted, left out or filled in. Texts have a length of 1 at least, if any: were they counted by characters, which Ajv warns that
- * they are not (`unicode`), one of 63 MiB would be gone through in one piece.
- */
-const options = {
-  coerceTypes: false,
-  removeAdditional: false,
-  useDefaults: false,
-  unicode: false,
-  logger: false,
-} as const
-
-/** Ajv takes a while to load. */
-function loadCompiler(): Compile {
-  const { AjvCompiler } = createRequire(import.meta.url)('@fastify/ajv-compiler')
-  const build = AjvCompiler() as BuildCompilerFromPool
-  return build({}, { customOptions: options })
-}
-
-interface AjvError {
-  readonly keyword?: string
-  readonly instancePath?: string
-  readonly message?: string
-  readonly params?: Readonly<Record<string, unknown>>
-}
-
-/** The first error found, named by its place; unknown fields by their names. `at`: a pointer to what is checked. */
-function fromAjvErrors(errors: readonly AjvError[], body: unknown, schema: unknown, at: string): Problem {
-  const [error] = errors
-  const pointer = at + (error?.instancePath ?? '')
-  const where = pointer === '' ? 'The body' : pointer
+/** What is wrong is named by its place; unknown fields by their names. `at`: a pointer to what is checked. */
+function problemOf(
+  { keyword, message: rule, field, place }: SchemaFailure,
+  body: unknown,
+  schema: Schema,
+  at: string,
+): Problem {
   if (body === undefined) return missingBody((schema as { readonly required?: readonly string[] }).required)
-  if (error?.keyword === 'additionalProperties') return fromUnknownFields(body, schema, at)
-  const missing = error?.keyword === 'required' ? error.params?.missingProperty : undefined
-  const message =
-    missing === undefined ? `${where} ${error?.message ?? 'is malformed'}.` : `${where} needs the field '${missing}'.`
+  if (keyword === 'additionalProperties') return fromUnknownFields(body, schema, at)
+  const pointer = at + pointerTo(place)
+  const where = pointer === '' ? 'The body' : pointer
+  const message = field === undefined ? `${where} ${rule}.` : `${where} needs the field '${field}'.`
   return makeProblem('MalformedRequest', message, [{ pointer, message }])
 }
 

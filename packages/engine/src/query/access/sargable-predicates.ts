@@ -126,8 +126,9 @@ function prefixConditions(
   const path = text === undefined ? undefined : pathOf(text, slot)
   if (path === undefined || given === undefined || text?.type.kind !== 'string') return []
   if (!isConstant(given) || !isText(given.type)) return []
-  const bound = (end: (prefix: string) => unknown): Bound => {
-    return { ...given, kind: 'convert', operand: given, convert: (value) => end(prefixOf(value as string)) }
+  const { type, start, end } = given
+  const bound = (endOf: (prefix: string) => unknown): Bound => {
+    return { kind: 'convert', operand: given, convert: (value) => endOf(prefixOf(value as string)), type, start, end }
   }
   return [
     { kind: 'lower', path, value: bound(wellFormed), isInclusive: true, prefixOf: word },
@@ -169,8 +170,13 @@ function logicalConditions(bound: Extract<Bound, { kind: 'logical' }>, slot: num
     return operand === undefined ? [] : conditionsOfNot(operand, slot)
   }
   if (bound.operator !== 'or') return []
-  const parts = bound.operands.map((operand) => sargablePredicates(operand, slot))
-  return parts.some((part) => part.length === 0) ? [] : [{ kind: 'or', parts }]
+  const parts: Condition[][] = []
+  for (const operand of bound.operands) {
+    const part = sargablePredicates(operand, slot)
+    if (part.length === 0) return []
+    parts.push(part)
+  }
+  return [{ kind: 'or', parts }]
 }
 
 const negated = {

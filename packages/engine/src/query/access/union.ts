@@ -8,8 +8,14 @@ import { bestOf, type OidAccess, type PlanAccess } from './access-path.ts'
 export const planUnions: PlanAccess = ({ cls, conditions, planning, whole, accessesFor }) => {
   return conditions.flatMap((condition) => {
     if (condition.kind !== 'or') return []
-    const parts = condition.parts.map((part) => bestOf(accessesFor(cls, part, planning, whole)))
-    return parts.every((part) => part !== undefined) ? [new Union(parts)] : []
+    const parts: OidAccess[] = []
+    for (const part of condition.parts) {
+      const best = bestOf(accessesFor(cls, part, planning, whole))
+      // Of thousands of parts the others need not be looked at.
+      if (best === undefined) return []
+      parts.push(best)
+    }
+    return [new Union(parts)]
   })
 }
 

@@ -104,10 +104,16 @@ function compileJunction(operands: readonly Evaluate[], decisive: boolean): Eval
 /** Patterns that differ from row to row are compiled once each, up to so many. */
 const patternsKeptMax = 100
 
+/** To compile an empty pattern takes as long as so many characters. */
+const patternCharacters = 20
+const likePatternSteps = 20
+const regularPatternSteps = 500
+
 /** `compile`: what is wrong with a pattern, as a text, where it is none. */
 function keptPatterns<P>(
   { pattern }: Node<'matches'>,
   compile: (source: string) => P | string,
+  stepsOfCharacter: number,
 ): (evaluation: EvaluationContext, source: string) => P {
   const known = new Map<string, P>()
   // Mostly there is only one.
@@ -118,6 +124,7 @@ function keptPatterns<P>(
     if (compiled === undefined) {
       const made = compile(source)
       if (typeof made === 'string') throw queryError(evaluation.text, pattern, made)
+      evaluation.work.spend((patternCharacters + source.length) * stepsOfCharacter)
       if (known.size >= patternsKeptMax) known.clear()
       known.set(source, made)
       compiled = made
@@ -132,7 +139,7 @@ export function compileMatches(bound: Node<'matches'>, text: Evaluate, pattern: 
 }
 
 function compileLike(bound: Node<'matches'>, text: Evaluate, pattern: Evaluate): Evaluate {
-  const patternOf = keptPatterns(bound, (source) => LikePattern.parse(source, bound.isIgnoringCase))
+  const patternOf = keptPatterns(bound, (source) => LikePattern.parse(source, bound.isIgnoringCase), likePatternSteps)
   const results = new MatchResults()
   return (evaluation) => {
     const whole = text(evaluation)
@@ -155,10 +162,14 @@ function compileLike(bound: Node<'matches'>, text: Evaluate, pattern: Evaluate):
 }
 
 function compileRegular(bound: Node<'matches'>, text: Evaluate, pattern: Evaluate): Evaluate {
-  const expressionOf = keptPatterns<RegularExpression>(bound, (source) => {
-    const compiled = compileRegularExpression(source, bound.isIgnoringCase)
-    return typeof compiled === 'string' ? `not a regular expression: ${compiled}` : compiled
-  })
+  const expressionOf = keptPatterns<RegularExpression>(
+    bound,
+    (source) => {
+      const compiled = compileRegularExpression(source, bound.isIgnoringCase)
+      return typeof compiled === 'string' ? `not a regular expression: ${compiled}` : compiled
+    },
+    regularPatternSteps,
+  )
   const results = new MatchResults()
   return (evaluation) => {
     const whole = text(evaluation)

@@ -2,7 +2,7 @@
  * Chooses, at run time, the order in which a MATCH is searched: from the vertex with the fewest candidates along the
  * edges.
  */
-import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
+import type { ChosenAccessPath } from '../access/choose-access.ts'
 import { type BoundEdge, type BoundPattern, innerVertices } from '../bind/bind-match.ts'
 import { type EdgeYields, edgeYields } from './branch-order.ts'
 import { expand } from './expand.ts'
@@ -16,13 +16,15 @@ import { type EdgePlace, endsOf, type OptionalPlan, type PatternsPlan } from './
 import type { PredicatePlan } from './predicates.ts'
 import { selectPaths } from './select-paths.ts'
 import { isBreadthFirst, shortestPaths } from './shortest-paths.ts'
-import { type ChosenVertex, startVertex } from './start-vertex.ts'
+import { type ChosenVertex, startVertex, VertexChoices } from './start-vertex.ts'
 import { type VertexPlan, vertices } from './vertices.ts'
 import { walks } from './walks.ts'
 
-/** MATCH, or an OPTIONAL MATCH: numbers of its patterns, and positions of the vertices that are new in it. */
+/** MATCH, or an OPTIONAL MATCH: its patterns, by their numbers, and positions of the vertices that are new in it. */
 interface Part {
   readonly patterns: readonly number[]
+  /** All patterns; those of other parts without their vertices, about which they say nothing here. */
+  readonly masked: readonly BoundPattern[]
   readonly vertices: readonly number[]
   readonly predicates: readonly PredicatePlan[]
 }
@@ -46,21 +48,27 @@ export async function operatorsInOrder(planned: PatternsPlan, flow: MatchFlow): 
   const ofPart = (
     first: { pattern: number; vertex: number },
     next: OptionalPlan | undefined,
-  ): Omit<Part, 'predicates'> => ({
-    patterns: range(first.pattern, next?.firstPattern ?? patterns.length),
-    vertices: range(first.vertex, next?.firstVertex ?? all.length),
-  })
+  ): Omit<Part, 'predicates'> => {
+    const end = next?.firstPattern ?? patterns.length
+    const isOwn = (number: number): boolean => number >= first.pattern && number < end
+    return {
+      patterns: range(first.pattern, end),
+      masked: patterns.map((pattern, number) => (isOwn(number) ? pattern : { ...pattern, vertices: [] })),
+      vertices: range(first.vertex, next?.firstVertex ?? all.length),
+    }
+  }
+  const choices = new VertexChoices(plan, flow)
   const own: Part = { ...ofPart({ pattern: 0, vertex: 0 }, optional[0]), predicates: plan.predicates }
-  const operators = await operatorsOf(plan, own, { bound, filled }, flow)
+  const operators = await operatorsOf(plan, own, { bound, filled }, choices, flow)
   for (const [i, { firstPattern, firstVertex, predicates, ordinalSlot }] of optional.entries()) {
     const part: Part = { ...ofPart({ pattern: firstPattern, vertex: firstVertex }, optional[i + 1]), predicates }
     const named = new Set(part.patterns.flatMap((number) => (patterns[number] as BoundPattern).vertices))
     const known = [...named].filter((position) => bound.has(position))
-    const within = await operatorsOf(plan, part, { bound, filled }, flow)
+    const within = await operatorsOf(plan, part, { bound, filled }, choices, flow)
     operators.push(
       optionalMatch({
         operators: within,
-        patterns: patternsOf(plan, part),
+        patterns: part.masked,
         known: known.map((position) => ({ position, slot: (all[position] as VertexPlan).slot })),
         ordinalSlot,
         keepsOrder: !part.patterns.some((number) => isChoosing(plan, number)),
@@ -74,16 +82,12 @@ function range(from: number, end: number): number[] {
   return Array.from({ length: end - from }, (_, i) => from + i)
 }
 
-/** By their numbers: those of other parts say nothing about the vertices of this one. */
-function patternsOf({ patterns }: PatternsPlan, part: Part): BoundPattern[] {
-  return patterns.map((pattern, number) => (part.patterns.includes(number) ? pattern : { ...pattern, vertices: [] }))
-}
-
 /** `known`: what rows have when the part has its turn. */
 async function operatorsOf(
   plan: PatternsPlan,
   part: Part,
   known: Pick<Progress, 'bound' | 'filled'>,
+  choices: VertexChoices,
   flow: MatchFlow,
 ): Promise<MatchOperator[]> {
   const choosing = new Set(part.patterns.filter((number) => isChoosing(plan, number)))
@@ -98,10 +102,12 @@ async function operatorsOf(
   let far: readonly FarPlace[] = []
   let yields: EdgeYields = new Map()
   while (left.size > 0 || part.vertices.some((position) => !progress.bound.has(position))) {
+    const pause = flow.context.yieldIfDue()
+    if (pause !== undefined) await pause
     const next = nextEdge(plan, left, progress, yields)
     if (next === undefined) {
       const unbound = part.vertices.filter((position) => !progress.bound.has(position))
-      const start = await startVertex(plan, unbound, left, flow)
+      const start = await startVertex(plan, unbound, left, choices, flow)
       const isFirst = operators.length === 0 && progress.bound.size === 0
       const isOfAll = start.chosen.access === (plan.vertices[start.position] as VertexPlan).objects.extent
       const lookup = isOfAll ? lookupOperator(plan, part, progress, unbound) : undefined
@@ -112,7 +118,7 @@ async function operatorsOf(
       }
       continue
     }
-    const other = await otherEnd(plan, progress, next, flow)
+    const other = await otherEnd(plan, progress, next, choices)
     const isFirstBound = other !== undefined && other.chosen.estimated <= fewEnds
     if (!isFirstBound) left.delete(next)
     operators.push(
@@ -166,7 +172,7 @@ function vertexOperator(
   bound.add(position)
   for (const predicate of vertex.checked) predicatesLeft.delete(predicate)
   filled.add(vertex.slot)
-  return vertices({ vertex, position, patterns: patternsOf(plan, part), chosen, predicates: decidable(plan, progress) })
+  return vertices({ vertex, position, patterns: part.masked, chosen, predicates: decidable(plan, progress) })
 }
 
 /** Of a vertex of which values are asked that the rows have by then, instead of going through all its objects for each row. */
@@ -177,23 +183,22 @@ function lookupOperator(
   unbound: readonly number[],
 ): MatchOperator | undefined {
   const { bound, filled, predicatesLeft } = progress
+  const equal = [...predicatesLeft].filter((predicate) => {
+    const { kind } = predicate.bound
+    const isEqual = kind === 'compare' && predicate.bound.operator === 'equal'
+    return isEqual && predicate.needs.size > 1 && !isAskedOfChosen(predicate, plan, progress)
+  })
   for (const position of unbound) {
     const vertex = plan.vertices[position] as VertexPlan
     const { slot, source, checked } = vertex
-    const equal = [...predicatesLeft].filter((predicate) => {
-      const { kind } = predicate.bound
-      const isEqual = kind === 'compare' && predicate.bound.operator === 'equal'
-      return isEqual && predicate.needs.size > 1 && !isAskedOfChosen(predicate, plan, progress)
-    })
     const predicates = [...equal, ...checked]
     const lookup = source && planLookup({ predicates, planning: plan.planning }, { source, slot }, filled)
     if (lookup === undefined) continue
     bound.add(position)
     filled.add(slot)
     for (const predicate of checked) predicatesLeft.delete(predicate)
-    const patterns = patternsOf(plan, part)
     return lookupJoin(vertex, lookup, decidable(plan, progress), (row, at, view) => {
-      return withVertex(patterns, row, position, at, view)
+      return withVertex(part.masked, row, position, at, view)
     })
   }
   return undefined
@@ -208,7 +213,7 @@ function edgeOperator(
   ends: ChosenAccessPath | undefined,
 ): MatchOperator {
   const { bound, filled } = progress
-  const patterns = patternsOf(plan, part)
+  const patterns = part.masked
   const pattern = patterns[place.patternNumber] as BoundPattern
   const edge = pattern.edges[place.edgeNumber] as BoundEdge
   const [left, right] = endsOf(plan, place)
@@ -280,13 +285,13 @@ async function otherEnd(
   plan: PatternsPlan,
   { bound }: Progress,
   place: EdgePlace,
-  { evaluation, context }: MatchFlow,
+  choices: VertexChoices,
 ): Promise<ChosenVertex | undefined> {
   const edge = (plan.patterns[place.patternNumber] as BoundPattern).edges[place.edgeNumber] as BoundEdge
   const position = endsOf(plan, place).find((end) => !bound.has(end))
   if (edge.max === 1 || position === undefined) return undefined
   const { objects } = plan.vertices[position] as VertexPlan
   if (objects.accesses.length === 0) return undefined
-  const chosen = await chooseAccess(objects, evaluation, context, undefined)
+  const chosen = await choices.of(position)
   return chosen.estimated <= boundingEndsMax && chosen.access !== objects.extent ? { position, chosen } : undefined
 }

@@ -3,6 +3,7 @@
  * them.
  */
 import { assert } from '../../errors.ts'
+import type { Awaitable } from '../../store/store.ts'
 import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
 import type { BoundEdge, BoundPattern } from '../bind/bind-match.ts'
@@ -33,18 +34,50 @@ export interface StartVertex extends ChosenVertex {
   readonly others: readonly ChosenVertex[]
 }
 
+/** How the objects of each vertex would be found, and about how many they are: worked out once for a search, however often it is asked. */
+export class VertexChoices {
+  private readonly plan: PatternsPlan
+  private readonly flow: MatchFlow
+  private readonly chosen = new Map<number, ChosenAccessPath>()
+
+  constructor(plan: PatternsPlan, flow: MatchFlow) {
+    this.plan = plan
+    this.flow = flow
+  }
+
+  of(position: number): Awaitable<ChosenAccessPath> {
+    return this.chosen.get(position) ?? this.choose(position)
+  }
+
+  private async choose(position: number): Promise<ChosenAccessPath> {
+    const { evaluation, context } = this.flow
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
+    const chosen = await chooseAccess(
+      (this.plan.vertices[position] as VertexPlan).objects,
+      evaluation,
+      context,
+      undefined,
+    )
+    this.chosen.set(position, chosen)
+    return chosen
+  }
+}
+
 /** `unbound`: positions of the vertices that have no objects yet; `left`: the edges that are still to be followed. */
 export async function startVertex(
   plan: PatternsPlan,
   unbound: readonly number[],
   left: ReadonlySet<EdgePlace>,
+  choices: VertexChoices,
   flow: MatchFlow,
 ): Promise<StartVertex> {
   let best: ChosenVertex | undefined
   const rivals: ChosenVertex[] = []
   for (const position of unbound) {
     const { objects } = plan.vertices[position] as VertexPlan
-    const chosen = await chooseAccess(objects, flow.evaluation, flow.context, undefined)
+    const choice = choices.of(position)
+    const chosen = choice instanceof Promise ? await choice : choice
     const vertex = { position, chosen }
     // Nothing comes out of the whole search.
     if (chosen.estimated === 0) return { ...vertex, others: [] }

@@ -1,5 +1,6 @@
 /** From where a MATCH is searched, told by EXPLAIN. */
-import { describe, expect } from 'vitest'
+import { describe, expect, vi } from 'vitest'
+import { ExtentScan } from '../../../src/query/access/extent-scan.ts'
 import { find, touched } from '../plans.ts'
 import { type QueryDatabase, queryTest, type ShownPlan } from '../query-database.ts'
 import { network } from './network.ts'
@@ -22,6 +23,20 @@ describe('the plan of a pattern', () => {
   queryTest('says that an edge without an inverse is found by a scan', network, async (db) => {
     const plan = await db.analyze("MATCH (p:Place {name: 'e'})<-[:twins]-(q) RETURN q.name")
     expect(JSON.stringify(plan)).toMatch(/scan/)
+  })
+})
+
+describe('what is worked out to choose where a search begins', () => {
+  queryTest('grows with the vertices of a pattern, not with their square', network, async ({ rows }) => {
+    const estimate = vi.spyOn(ExtentScan.prototype, 'estimate')
+    try {
+      const vertices = Array.from({ length: 30 }, (_, i) => `(v${i}:Place {name: 'a'})`)
+      await rows(`MATCH ${vertices.join(', ')} RETURN v0.name`)
+      expect(estimate.mock.calls.length).toBeGreaterThanOrEqual(vertices.length)
+      expect(estimate.mock.calls.length).toBeLessThanOrEqual(2 * vertices.length)
+    } finally {
+      estimate.mockRestore()
+    }
   })
 })
 
