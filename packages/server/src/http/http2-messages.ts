@@ -163,8 +163,10 @@ export class Http2Response extends ResponseOfNode {
 
   destroy(error?: Error): void {
     this.errored ??= error ?? null
-    // The client is told that the reply is not whole; why, it need not know.
-    if (!this.stream.destroyed) this.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+    const { stream } = this
+    if (stream.destroyed) return
+    // The client is told that the reply is not whole; why, it need not know. Were the stream closed by a code alone, Node would end it first, as if it were whole.
+    stream.on('error', () => undefined).destroy(new Error('The reply was broken off.'))
   }
 }
 

@@ -1,5 +1,6 @@
 /** HTTPS: HTTP/2 and HTTP/1.1 on one port, and that HTTP/2 has whatever holds for HTTP/1.1. */
 
+import { constants } from 'node:http2'
 import { get } from 'node:https'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
@@ -9,6 +10,7 @@ import { otherPair, serverPair } from '../certificates.ts'
 import { endHeaders, frame, frameTypes, postText } from '../http2-frames.ts'
 import { ask, openSecure, rawSession, replyOf, type Secure } from '../unit/open-secure.ts'
 import { defineGadget } from '../unit/open-server.ts'
+import { makeGate, rowChunk, stubQuery } from '../unit/stub-query.ts'
 import { rule } from './rule.ts'
 
 /** By HTTP/1.1: the status, the headers, and the body. */
@@ -262,6 +264,29 @@ rule(['9.5.5', '1.5.11'], 'connections and requests on sessions are bounded toge
   for (const one of waiting) one.close()
   await vi.waitFor(async () => expect((await get1(secure.port, '/v1')).status).toBe(200))
 })
+
+rule(
+  '9.5.3',
+  'a reply that is broken off does not end as if it were whole, also where all of it so far was taken',
+  async () => {
+    const secure = await openSecure()
+    const failure = makeGate()
+    stubQuery(secure.federatedDatabases[0], async function* () {
+      yield rowChunk('{"n":1}')
+      await failure.opened
+      throw new Error('of this test')
+    })
+    const session = await secure.session()
+    const stream = session.request({ ':method': 'POST', ':path': '/v1/query', 'content-type': 'application/json' })
+    const closed = new Promise((resolve) =>
+      stream.on('error', () => undefined).once('close', () => resolve(stream.rstCode)),
+    )
+    stream.end(JSON.stringify({ query: 'SHOW 1' }))
+    await new Promise((resolve) => stream.once('data', resolve))
+    failure.open()
+    expect(await closed).toBe(constants.NGHTTP2_INTERNAL_ERROR)
+  },
+)
 
 rule(['9.5.3', '1.5.16'], 'a reply that is not taken is broken off; others of its session go on', async () => {
   const secure = await openSecure({ limits: { replyStallMsMax: 300 } })
