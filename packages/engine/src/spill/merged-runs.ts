@@ -61,7 +61,19 @@ export class MergedRuns {
   }
 }
 
+/** Most keys differ in a byte that is found sooner than a call into native code is made. */
+const comparedHereMax = 24
+
 function isBefore(one: RunReader, other: RunReader): boolean {
-  const order = one.bytes.compare(other.bytes, other.keyStart, other.keyEnd, one.keyStart, one.keyEnd)
-  return order === 0 ? one.order < other.order : order < 0
+  const [oneLength, otherLength] = [one.keyEnd - one.keyStart, other.keyEnd - other.keyStart]
+  const here = Math.min(oneLength, otherLength, comparedHereMax)
+  for (let at = 0; at < here; at++) {
+    const difference = (one.bytes[one.keyStart + at] as number) - (other.bytes[other.keyStart + at] as number)
+    if (difference !== 0) return difference < 0
+  }
+  if (here === comparedHereMax) {
+    const order = one.bytes.compare(other.bytes, other.keyStart + here, other.keyEnd, one.keyStart + here, one.keyEnd)
+    return order === 0 ? one.order < other.order : order < 0
+  }
+  return oneLength === otherLength ? one.order < other.order : oneLength < otherLength
 }

@@ -1,6 +1,6 @@
 /** Reads the records of a run in blocks. */
 import { assert } from '../errors.ts'
-import { headerBytes, type Run } from './run-writer.ts'
+import { headerBytes, type Run, readOrder } from './run-writer.ts'
 
 export class RunReader {
   bytes: Buffer
@@ -36,7 +36,7 @@ export class RunReader {
     const keyEnd = keyStart + bytes.readUInt32BE(at)
     const end = keyEnd + bytes.readUInt32BE(at + 4)
     if (end > filled) return false
-    this.order = bytes.readDoubleBE(at + 8)
+    this.order = readOrder(bytes, at)
     this.keyStart = keyStart
     this.keyEnd = keyEnd
     this.end = end

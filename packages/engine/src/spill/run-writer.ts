@@ -5,6 +5,18 @@ import type { TemporaryFile } from './temporary-file.ts'
 /** The lengths of key and content, and the number. */
 export const headerBytes = 16
 
+const word = 2 ** 32
+
+/** The number of a record that begins at `start`: whole, and not negative. */
+export function readOrder(bytes: Buffer, start: number): number {
+  return bytes.readUInt32BE(start + 8) * word + bytes.readUInt32BE(start + 12)
+}
+
+export function writeOrder(order: number, bytes: Buffer, start: number): void {
+  bytes.writeUInt32BE(Math.floor(order / word), start + 8)
+  bytes.writeUInt32BE(order % word, start + 12)
+}
+
 /** Where the records of a run are. */
 export interface Run {
   readonly file: TemporaryFile
@@ -35,7 +47,7 @@ export class RunWriter {
     const { to } = this
     this.recordStart = to.reserve(headerBytes)
     to.bytes.writeUInt32BE(key.length, this.recordStart)
-    to.bytes.writeDoubleBE(order, this.recordStart + 8)
+    writeOrder(order, to.bytes, this.recordStart)
     to.writeBytes(key)
     this.contentStart = to.length
     return to
@@ -45,6 +57,15 @@ export class RunWriter {
     const { to, recordStart, contentStart } = this
     to.bytes.writeUInt32BE(to.length - contentStart, recordStart + 4)
     this.longest = Math.max(this.longest, to.length - recordStart)
+  }
+
+  /** A whole record, as it stands in another file or is going to stand there. */
+  copy(from: Buffer, start: number, end: number): void {
+    const { to } = this
+    const length = end - start
+    const at = to.reserve(length)
+    from.copy(to.bytes, at, start, end)
+    if (length > this.longest) this.longest = length
   }
 
   /** A block is to be written before more follows. */

@@ -5,7 +5,7 @@
 import { MergedRuns } from './merged-runs.ts'
 import type { RequestSpace } from './request-space.ts'
 import { RunReader } from './run-reader.ts'
-import { type Run, RunWriter } from './run-writer.ts'
+import { headerBytes, type Run, RunWriter } from './run-writer.ts'
 import type { TemporaryFile } from './temporary-file.ts'
 
 export interface RunSizes {
@@ -124,9 +124,7 @@ export class SortedRuns {
     await this.addTo(level, async (writer) => {
       let records = 0
       for (let reader = merged.current; reader !== undefined; reader = merged.current) {
-        const { bytes, keyStart, keyEnd, end, order } = reader
-        writer.begin(bytes.subarray(keyStart, keyEnd), order).writeBytes(bytes.subarray(keyEnd, end))
-        writer.end()
+        writer.copy(reader.bytes, reader.keyStart - headerBytes, reader.end)
         if (writer.isFull) await writer.flush()
         const wait = merged.advance()
         if (wait !== undefined) await wait

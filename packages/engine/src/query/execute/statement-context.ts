@@ -9,6 +9,7 @@ import type { EngineLimits } from '../../limits.ts'
 import { type Container, listContainers } from '../../records/container-registry.ts'
 import { type RecordFormats, recordFormats } from '../../records/record-formats.ts'
 import type { Catalog } from '../../schema/catalog.ts'
+import { RecordArena } from '../../spill/record-arena.ts'
 import type { RequestSpace } from '../../spill/request-space.ts'
 import { runSizes, SortedRuns } from '../../spill/sorted-runs.ts'
 import { scanSideBySide, scansAtOnce } from '../../store/scan-side-by-side.ts'
@@ -32,6 +33,11 @@ const spilledPart = 16
 const keptRowsPart = 8
 /** Rows that an operator takes before it looks at its memory again. */
 const rowsAtOnce = 256
+
+/** This part of what a statement may hold is for the records of runs that are being made; more than so much does not make them faster. */
+const arenaPart = 8
+const arenaBytesMax = 32 * 2 ** 20
+const arenaBytesMin = 2_048
 
 export interface ScriptContext {
   readonly text: string
@@ -282,6 +288,13 @@ export class StatementContext {
     return rows * spilledPart > sortedRowsMax && this.heldRows + uncounted + rowsAtOnce > due
   }
 
+  /** The same for rows that are a value as long as memory holds them. */
+  isBeyondMemory(bytes: number): boolean {
+    const { space, limits, memory } = this.script
+    if (space === undefined) return false
+    return this.heldRows >= limits.sortedRowsMax || (bytes * spilledPart > limits.statementBytesMax && memory.isShort)
+  }
+
   /** What is closed when nobody takes rows of the statement any more. */
   closeLater(closable: Closable): void {
     this.closables.push(closable)
@@ -297,6 +310,13 @@ export class StatementContext {
     const { space, limits } = this.script
     assert(space !== undefined, 'what is due to go to disk may go there')
     return new SortedRuns(space, runSizes(limits.statementBytesMax), () => this.yieldIfDue())
+  }
+
+  /** Where the records of the next run are made, in an eighth of the statement's memory at most, which so many share. */
+  recordArena(sharing: number): RecordArena {
+    const { limits, memory } = this.script
+    const bytesMax = Math.max(arenaBytesMin, Math.min(arenaBytesMax, limits.statementBytesMax / arenaPart / sharing))
+    return new RecordArena(2 ** Math.floor(Math.log2(bytesMax)), (bytes) => memory.chargeStatement(bytes))
   }
 
   /** Counts edges that walks try. Throws LimitExceeded. */

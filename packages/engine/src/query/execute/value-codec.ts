@@ -305,7 +305,9 @@ function writeBytes(bytes: Uint8Array, to: ByteWriter): void {
 function readBytes(from: Position): Buffer {
   const count = readCount(from)
   from.at += count
-  return Buffer.from(from.bytes.subarray(from.at - count, from.at))
+  const copied = Buffer.allocUnsafe(count)
+  from.bytes.copy(copied, 0, from.at - count, from.at)
+  return copied
 }
 
 function readCount(from: Position): number {

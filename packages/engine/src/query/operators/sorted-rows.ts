@@ -1,6 +1,7 @@
 /** Rows that are put in the order of their keys: in memory, or, beyond what it may hold, in sorted runs on disk. */
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
 import type { MergedRuns } from '../../spill/merged-runs.ts'
+import type { RecordArena } from '../../spill/record-arena.ts'
 import type { RunWriter } from '../../spill/run-writer.ts'
 import type { SortedRuns } from '../../spill/sorted-runs.ts'
 import { inSlices } from '../../store/time-slice.ts'
@@ -43,7 +44,14 @@ interface SortedRowsOptions {
   readonly wanted?: number | undefined
   /** Of what is read from disk, the first row of each key has it. */
   readonly withKeys?: boolean
+  /** They are too many for memory: none of them is held as an object. So many others like them are written at the same time. */
+  readonly onDiskBeside?: number
 }
+
+/** Rows that have no key but their numbers. */
+const noKey = Buffer.alloc(0)
+/** Short, and `undefined` as the row: of rows of which only their key and their results are kept. */
+const noWholeRow = Buffer.from([0, 0])
 
 export class SortedRows<R> {
   private readonly kind: RowKind<R>
@@ -61,6 +69,8 @@ export class SortedRows<R> {
   private heldRows = 0
   private added = 0
   private runs: SortedRuns | undefined
+  /** Once rows are on disk, the next ones wait here to be a run; not where the best are picked out from time to time. */
+  private arena: RecordArena | undefined
   private bound: Buffer | undefined
   private readonly codec = new ValueCodec()
 
@@ -69,7 +79,7 @@ export class SortedRows<R> {
     kind: RowKind<R>,
     context: StatementContext,
     operator: ExplainNode | undefined,
-    { ofEqualKeys = 'all', wanted, withKeys = false }: SortedRowsOptions = {},
+    { ofEqualKeys = 'all', wanted, withKeys = false, onDiskBeside }: SortedRowsOptions = {},
   ) {
     this.kind = kind
     this.context = context
@@ -77,13 +87,15 @@ export class SortedRows<R> {
     this.ofEqualKeys = ofEqualKeys
     this.wanted = wanted
     this.withKeys = withKeys
+    if (onDiskBeside !== undefined) this.arena = context.recordArena(onDiskBeside + 1)
   }
 
   /** What of them is held is to be let go of, by `settle`, before more are made. */
   get isFull(): boolean {
-    const { bytes, kept, pending, heldRows, wanted = Number.POSITIVE_INFINITY } = this
-    const rows = Math.min(kept.length + pending, wanted)
-    return this.context.isSpillDue(rows, bytes, rows - heldRows)
+    const { bytes, kept, pending, heldRows, arena, wanted = Number.POSITIVE_INFINITY } = this
+    if (arena?.isFull === true) return true
+    const rows = Math.min(kept.length + pending, wanted) + (arena?.count ?? 0)
+    return this.context.isSpillDue(rows, bytes + (arena?.bytes ?? 0), rows - heldRows)
   }
 
   /** `settle` has something to do. */
@@ -119,20 +131,41 @@ export class SortedRows<R> {
 
   /** After all that were pushed before. */
   push(keyed: KeyedRow<R>, order = this.added): void {
+    if (this.arena !== undefined && this.isWritten(keyed.key, keyed.key.length, order, keyed.row)) {
+      this.drop(keyed)
+      return
+    }
     keyed.order = order
     this.added++
     this.pending--
     this.kept.push(keyed)
   }
 
-  /** `order`: more than those before have. */
-  add(key: Buffer, order: number, row: OutputRow<R>): void {
-    this.push(this.keyed(key, row), order)
+  /** `order`: more than those of the same key before have. `length`: of a key whose buffer is used again. */
+  add(key: Buffer, order: number, row: OutputRow<R>, length?: number): void {
+    if (this.arena !== undefined && this.isWritten(key, length ?? key.length, order, row)) return
+    this.push(this.keyed(length === undefined ? key : copied(key, 0, length), row), order)
   }
 
   /** In the order of numbers alone. */
   addNumbered(order: number, row: OutputRow<R>): void {
-    this.push(this.keyed(orderKey(order), row), order)
+    this.add(noKey, order, row)
+  }
+
+  /** To where the next run is made; not what is long. */
+  private isWritten(key: Buffer, length: number, order: number, row: OutputRow<R>): boolean {
+    const { arena, codec } = this
+    const value = row.row === undefined ? undefined : this.kind.toValue(row.row)
+    if (arena === undefined || isLong(value) || isLong(row.aggregates) || isLong(row.windows)) return false
+    const to = arena.begin(key, length, order)
+    to.writeByte(0)
+    codec.write(value, to)
+    arena.endValue()
+    codec.write(row.aggregates, to)
+    codec.write(row.windows, to)
+    arena.end()
+    this.added++
+    return true
   }
 
   /** Rows that were added. */
@@ -145,17 +178,39 @@ export class SortedRows<R> {
     if (this.isTrimDue) await this.trim()
     if (this.isFull) await this.spill()
     // What will be dropped again does not count.
-    const grown = Math.min(this.kept.length, this.wanted ?? this.kept.length) - this.heldRows
+    const held = this.kept.length + (this.arena?.count ?? 0)
+    const grown = Math.min(held, this.wanted ?? held) - this.heldRows
     if (grown > 0) this.context.holdRows(grown)
     this.heldRows += Math.max(0, grown)
   }
 
   /** Writes all that is held. Throws LimitExceeded and ServerBusy. */
   async spill(): Promise<void> {
-    if (this.kept.length === 0) return
-    await this.trim()
-    await this.write(this.kept)
+    const { arena } = this
+    if (arena !== undefined && arena.count > 0) {
+      await this.writeRun((writer) => this.writeArena(arena, writer))
+      arena.clear()
+    }
+    if (this.kept.length > 0) {
+      await this.trim()
+      await this.write(this.kept)
+    }
     this.letGo()
+    if (this.runs !== undefined && this.wanted === undefined) this.arena ??= this.context.recordArena(1)
+  }
+
+  private writeArena(arena: RecordArena, writer: RunWriter): Promise<void> {
+    const { ofEqualKeys, context } = this
+    // Their first byte tells that they are short.
+    const others = ofEqualKeys === 'firstWhole' ? { others: noWholeRow } : ofEqualKeys
+    return arena.write(writer, others, () => context.yieldIfDue())
+  }
+
+  /** No more are added: all of them go to disk, and nothing of them is held. Throws LimitExceeded and ServerBusy. */
+  async end(): Promise<void> {
+    await this.spill()
+    this.arena?.release()
+    this.arena = undefined
   }
 
   /** The same of others, which are charged elsewhere and have numbers of their own. */
@@ -176,7 +231,7 @@ export class SortedRows<R> {
 
   /** From disk, with what tells whether a row has the key of the one before it. */
   async *merged(): AsyncGenerator<readonly MergedRow<R>[]> {
-    await this.spill()
+    await this.end()
     const { runs, context } = this
     if (runs === undefined) return
     const bytesBefore = runs.bytesWritten
@@ -201,7 +256,7 @@ export class SortedRows<R> {
 
   /** What is on disk becomes one run, of which little is read at once; no more are added. */
   async mergeAll(): Promise<void> {
-    await this.spill()
+    await this.end()
     const { runs, operator } = this
     if (runs === undefined) return
     const bytesBefore = runs.bytesWritten
@@ -211,6 +266,8 @@ export class SortedRows<R> {
 
   /** What memory holds is no longer needed. */
   forget(): void {
+    this.arena?.release()
+    this.arena = undefined
     this.letGo()
   }
 
@@ -225,7 +282,7 @@ export class SortedRows<R> {
     for (let record = merged.current; record !== undefined; record = merged.current) {
       const { keyStart, keyEnd, end, order } = record
       const isFirst = !last.isSame(record.bytes, keyStart, keyEnd)
-      const key = isFirst && this.withKeys ? Buffer.from(record.bytes.subarray(keyStart, keyEnd)) : undefined
+      const key = isFirst && this.withKeys ? copied(record.bytes, keyStart, keyEnd) : undefined
       const from = { bytes: record.bytes, at: keyEnd }
       const isLong = record.bytes[from.at++] === 1
       const values = (isLong ? await inTurns(this.codec.readInPieces(from), this.context) : undefined) as
@@ -273,11 +330,15 @@ export class SortedRows<R> {
     this.heldRows = 0
   }
 
-  private async write(rows: readonly KeyedRow<R>[]): Promise<void> {
+  private write(rows: readonly KeyedRow<R>[]): Promise<void> {
+    return this.writeRun((writer) => this.writeAll(rows, writer))
+  }
+
+  private async writeRun(writeTo: (writer: RunWriter) => Promise<void>): Promise<void> {
     this.runs ??= this.context.sortedRuns()
     const { runs, operator } = this
     const [countBefore, bytesBefore] = [runs.count, runs.bytesWritten]
-    await runs.add((writer) => this.writeAll(rows, writer))
+    await runs.add(writeTo)
     if (operator !== undefined) addSpilled(operator, runs.count - countBefore, runs.bytesWritten - bytesBefore)
   }
 
@@ -335,6 +396,12 @@ export interface MergedRow<R> {
   readonly row: OutputRow<R>
 }
 
+function copied(bytes: Buffer, start: number, end: number): Buffer {
+  const copy = Buffer.allocUnsafe(end - start)
+  bytes.copy(copy, 0, start, end)
+  return copy
+}
+
 /** The key of the record before. */
 class LastKey {
   private bytes = Buffer.alloc(0)
@@ -342,19 +409,12 @@ class LastKey {
 
   isSame(bytes: Buffer, start: number, end: number): boolean {
     const length = end - start
-    if (length === this.length && bytes.compare(this.bytes, 0, length, start, end) === 0) return true
+    if (length === this.length && (length === 0 || bytes.compare(this.bytes, 0, length, start, end) === 0)) return true
     if (length > this.bytes.length) this.bytes = Buffer.allocUnsafe(2 * length)
     bytes.copy(this.bytes, 0, start, end)
     this.length = length
     return false
   }
-}
-
-/** Numbers of rows as keys. */
-function orderKey(order: number): Buffer {
-  const key = Buffer.allocUnsafe(6)
-  key.writeUIntBE(order, 0, 6)
-  return key
 }
 
 function isLong(value: unknown): boolean {
@@ -377,5 +437,6 @@ function keyBytes({ key }: KeyedRow<unknown>): number {
 }
 
 function byKey(one: KeyedRow<unknown>, other: KeyedRow<unknown>): number {
-  return Buffer.compare(one.key, other.key)
+  const order = one.key === other.key ? 0 : Buffer.compare(one.key, other.key)
+  return order === 0 ? one.order - other.order : order
 }

@@ -24,7 +24,7 @@ export interface WindowPlan {
 type WindowFlow<R> = Pick<Flow<R>, 'kind' | 'evaluation' | 'context'>
 
 /** How often rows are taken over before others are asked for their turn, less one; all its bits are ones. */
-const rowsBetweenLooks = 255
+const rowsBetweenLooks = 15
 
 /** Results of so many windows are read from all their runs at once: their blocks take an eighth of the memory each, at most. */
 const runsAtOnce = 2
@@ -51,26 +51,25 @@ export class SpilledWindows<R> {
   /** `made`: of each row, for each plan. Throws LimitExceeded and ServerBusy. */
   async add(rows: readonly OutputRow<R>[], made: readonly (readonly MadeRow[])[]): Promise<void> {
     const { asTheyCame, sorted, flow } = this
-    const from = asTheyCame.count
-    const each = async (to: SortedRows<R>, use: (at: number) => void): Promise<void> => {
-      for (let at = 0; at < rows.length; at++) {
-        use(at)
+    for (let at = 0; at < rows.length; at++) {
+      const number = asTheyCame.count
+      asTheyCame.addNumbered(number, rows[at] as OutputRow<R>)
+      if (asTheyCame.isFull) await asTheyCame.settle()
+      const ofRow = made[at] as readonly MadeRow[]
+      for (let plan = 0; plan < sorted.length; plan++) {
+        const { key, order, values } = ofRow[plan] as MadeRow
+        const to = sorted[plan] as SortedRows<R>
+        const length = writeWindowKey(key, order)
+        to.add(written, number, { row: undefined, aggregates: values }, length)
         if (to.isFull) await to.settle()
-        if ((at & rowsBetweenLooks) === rowsBetweenLooks && flow.context.isTurnDue) await flow.context.turn()
       }
-      await to.spill()
-    }
-    await each(asTheyCame, (at) => asTheyCame.addNumbered(from + at, rows[at] as OutputRow<R>))
-    for (const [plan, to] of sorted.entries()) {
-      await each(to, (at) => {
-        const { key, order, values } = (made[at] as readonly MadeRow[])[plan] as MadeRow
-        to.add(windowKey(key, order), from + at, { row: undefined, aggregates: values.flat() })
-      })
+      if ((at & rowsBetweenLooks) === rowsBetweenLooks && flow.context.isTurnDue) await flow.context.turn()
     }
   }
 
   /** All of them, with their results. `givenOf`: what the functions of a plan are given beside the rows. */
   async *rows(givenOf: (plan: WindowPlan) => Promise<readonly Given[]>): AsyncGenerator<readonly OutputRow<R>[]> {
+    for (const rows of [this.asTheyCame, ...this.sorted]) await rows.end()
     for (const [i, plan] of this.plans.entries()) {
       const sorted = this.sorted[i] as SortedRows<R>
       this.results.push(await this.resultsOf(plan, sorted, await givenOf(plan)))
@@ -80,7 +79,15 @@ export class SpilledWindows<R> {
     try {
       for await (const batch of this.asTheyCame.merged()) {
         const rows: OutputRow<R>[] = []
-        for (const { row } of batch) rows.push({ ...row, windows: await this.windowsOf(cursors) })
+        for (const { row } of batch) {
+          const windows = new Array<unknown>(this.count).fill(null)
+          for (let i = 0; i < cursors.length; i++) {
+            const cursor = cursors[i] as Cursor<R>
+            if (cursor.isAtEnd) await cursor.read()
+            this.fill(windows, i, cursor.next())
+          }
+          rows.push({ row: row.row, aggregates: row.aggregates, windows })
+        }
         yield rows
       }
     } finally {
@@ -93,20 +100,16 @@ export class SpilledWindows<R> {
     for (const rows of [this.asTheyCame, ...this.sorted, ...this.results]) await rows.close()
   }
 
-  /** Of the next row. */
-  private async windowsOf(cursors: readonly Cursor<R>[]): Promise<unknown[]> {
-    const windows = new Array<unknown>(this.count).fill(null)
-    for (const [i, cursor] of cursors.entries()) {
-      if (cursor.isAtEnd) await cursor.read()
-      const results = cursor.next()?.row.aggregates ?? []
-      for (const [place, { index }] of (this.plans[i] as WindowPlan).functions.entries())
-        windows[index] = results[place]
-    }
-    return windows
+  private fill(windows: unknown[], plan: number, row: MergedRow<R> | undefined): void {
+    const results = row?.row.aggregates ?? noAggregates
+    const { functions } = this.plans[plan] as WindowPlan
+    for (let place = 0; place < functions.length; place++)
+      windows[(functions[place] as FunctionPlan).index] = results[place]
   }
 
   private newRows(withKeys = false): SortedRows<R> {
-    return new SortedRows<R>(this.flow.kind, this.flow.context, this.operator, { withKeys })
+    const { kind, context } = this.flow
+    return new SortedRows<R>(kind, context, this.operator, { withKeys, onDiskBeside: this.plans.length })
   }
 
   /** By the numbers of the rows; where many are read at once, in one run. */
@@ -144,37 +147,46 @@ export class SpilledWindows<R> {
     const { evaluation, context } = this.flow
     const totals = new PartitionTotals(functions, given, evaluation, context)
     const places = new Places()
-    const endPeers = async (): Promise<void> => {
-      to.addNumbered(to.count, { row: undefined, aggregates: await totals.ofPeers() })
-      if (to.isFull) await to.settle()
+    const endPeers = (): Promise<void> | undefined => {
+      const aggregates = totals.ofPeers()
+      if (aggregates instanceof Promise) return aggregates.then(addPeers)
+      return addPeers(aggregates)
     }
-    let isBegun = false
+    const addPeers = (aggregates: readonly unknown[]): Promise<void> | undefined => {
+      to.addNumbered(to.count, { row: undefined, aggregates })
+      return to.isFull ? to.settle() : undefined
+    }
+    let rows = 0
     for await (const batch of sorted.merged()) {
       for (const merged of batch) {
-        if (merged.isFirst && isBegun) await endPeers()
+        const wait = merged.isFirst && rows > 0 ? endPeers() : undefined
+        if (wait !== undefined) await wait
         if (places.isNewPartition(merged)) totals.begin()
-        isBegun = true
         totals.add(merged.row.aggregates)
-        if (context.isTurnDue) await context.turn()
+        if ((rows++ & rowsBetweenLooks) === rowsBetweenLooks && context.isTurnDue) await context.turn()
       }
     }
-    if (isBegun) await endPeers()
+    if (rows > 0) await endPeers()
     totals.begin()
   }
 
   private async addResults(readers: Readers<R>, totals: Cursor<R> | undefined, to: SortedRows<R>): Promise<void> {
     const { context } = this.flow
     let ofPeers: readonly unknown[] = noAggregates
-    for (let row = await readers.next(); row !== undefined; row = await readers.next()) {
+    for (let rows = 0; ; rows++) {
+      const wait = readers.advance()
+      if (wait !== undefined) await wait
+      const row = readers.next()
+      if (row === undefined) break
       if (row.isFirst && totals !== undefined) {
         if (totals.isAtEnd) await totals.read()
         ofPeers = totals.next()?.row.aggregates ?? noAggregates
       }
       to.addNumbered(row.order, { row: undefined, aggregates: readers.results(row, ofPeers) })
       if (to.isFull) await to.settle()
-      if (context.isTurnDue) await context.turn()
+      if ((rows & rowsBetweenLooks) === rowsBetweenLooks && context.isTurnDue) await context.turn()
     }
-    await to.spill()
+    await to.end()
   }
 }
 
@@ -205,11 +217,27 @@ class Readers<R> {
     }
   }
 
-  /** To the next row; undefined after the last. */
-  async next(): Promise<MergedRow<R> | undefined> {
-    const row = await this.main.moveTo(this.main.at + 1)
-    if (row === undefined) return undefined
+  /** To the next row. A promise where rows have to be read. */
+  advance(): Promise<void> | undefined {
+    const { main, beside } = this
+    const wait = main.moveTo(main.at + 1)
+    if (wait !== undefined) return this.advanceLater(wait)
+    for (const [shift, cursor] of beside) {
+      const other = cursor.moveTo(main.at + shift)
+      if (other !== undefined) return this.advanceLater(other)
+    }
+    return undefined
+  }
+
+  private async advanceLater(wait: Promise<void>): Promise<void> {
+    await wait
     for (const [shift, cursor] of this.beside) await cursor.moveTo(this.main.at + shift)
+  }
+
+  /** The row at hand; undefined after the last. */
+  next(): MergedRow<R> | undefined {
+    const row = this.main.current
+    if (row === undefined) return undefined
     if (this.main.partition !== this.partition) {
       this.partition = this.main.partition
       this.row = 0
@@ -225,26 +253,32 @@ class Readers<R> {
 
   /** Of each function, for the row at hand. */
   results({ row: { aggregates: values } }: MergedRow<R>, ofPeers: readonly unknown[]): unknown[] {
-    return this.plan.functions.map((one, place) => {
-      switch (one.function) {
-        case 'ROW_NUMBER':
-          return this.row
-        case 'RANK':
-          return this.rank
-        case 'DENSE_RANK':
-          return this.dense
-        case 'FIRST_VALUE':
-          return this.first[2 * place]
-        case 'LAG':
-        case 'LEAD': {
-          const cursor = this.beside.get(this.shiftOf(one, place) as number)
-          const isThere = cursor?.current !== undefined && cursor.partition === this.partition
-          return isThere ? cursor.current?.row.aggregates[2 * place] : values[2 * place + 1]
-        }
-        default:
-          return ofPeers[place]
+    const { functions } = this.plan
+    const results: unknown[] = []
+    for (let place = 0; place < functions.length; place++)
+      results.push(this.resultOf(functions[place] as FunctionPlan, place, values, ofPeers))
+    return results
+  }
+
+  private resultOf(one: FunctionPlan, place: number, values: readonly unknown[], ofPeers: readonly unknown[]): unknown {
+    switch (one.function) {
+      case 'ROW_NUMBER':
+        return this.row
+      case 'RANK':
+        return this.rank
+      case 'DENSE_RANK':
+        return this.dense
+      case 'FIRST_VALUE':
+        return this.first[2 * place]
+      case 'LAG':
+      case 'LEAD': {
+        const cursor = this.beside.get(this.shiftOf(one, place) as number)
+        const isThere = cursor?.current !== undefined && cursor.partition === this.partition
+        return isThere ? cursor.current?.row.aggregates[2 * place] : values[2 * place + 1]
       }
-    })
+      default:
+        return ofPeers[place]
+    }
   }
 
   async end(): Promise<void> {
@@ -295,6 +329,7 @@ class PlacedCursor<R> {
   partition = -1
   /** Undefined before the first row and after the last. */
   current: MergedRow<R> | undefined
+  private isOver = false
   private readonly cursor: Cursor<R>
   private readonly places = new Places()
 
@@ -302,16 +337,23 @@ class PlacedCursor<R> {
     this.cursor = new Cursor(batches)
   }
 
-  /** Ahead; before the first row nothing is read. */
-  async moveTo(at: number): Promise<MergedRow<R> | undefined> {
-    while (this.at < at) {
-      if (this.cursor.isAtEnd) await this.cursor.read()
-      this.current = this.cursor.next()
-      if (this.current === undefined) return undefined
+  /** Ahead; before the first row nothing is read. A promise where rows have to be read. */
+  moveTo(at: number): Promise<void> | undefined {
+    while (this.at < at && !this.isOver) {
+      if (this.cursor.isAtEnd) return this.readAndMoveTo(at)
+      this.current = this.cursor.next() as MergedRow<R>
       this.at++
       if (this.places.isNewPartition(this.current)) this.partition++
     }
-    return this.current
+    return undefined
+  }
+
+  private async readAndMoveTo(at: number): Promise<void> {
+    await this.cursor.read()
+    if (this.cursor.isAtEnd) {
+      this.isOver = true
+      this.current = undefined
+    } else await this.moveTo(at)
   }
 
   end(): Promise<void> {
@@ -334,11 +376,18 @@ class Places {
 
 const lengthBytes = 4
 
-/** Rows of a partition stand together, and in it peers, in their order. */
-function windowKey(partition: string, order: Buffer): Buffer {
-  const key = Buffer.allocUnsafe(lengthBytes + partition.length + order.length)
-  key.writeUInt32BE(partition.length, 0)
-  key.write(partition, lengthBytes, 'latin1')
-  order.copy(key, lengthBytes + partition.length)
-  return key
+/** The key that was written last; rows have theirs one after the other. */
+let written = Buffer.allocUnsafe(256)
+/** What a long key has made of it is let go of again. */
+const writtenBytesMax = 65_536
+
+/** Rows of a partition stand together, and in it peers, in their order. How many bytes it has. */
+function writeWindowKey(partition: string, order: Buffer): number {
+  const length = lengthBytes + partition.length + order.length
+  if (length > written.length || written.length > writtenBytesMax)
+    written = Buffer.allocUnsafe(Math.max(256, 2 * length))
+  written.writeUInt32BE(partition.length, 0)
+  if (partition.length > 0) written.write(partition, lengthBytes, 'latin1')
+  order.copy(written, lengthBytes + partition.length)
+  return length
 }

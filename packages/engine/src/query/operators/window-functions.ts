@@ -1,4 +1,6 @@
 /** What window functions give for rows that are sorted by partition and order. */
+
+import type { Awaitable } from '../../store/store.ts'
 import type { AggregateName, BoundWindow, WindowName } from '../bind/bound.ts'
 import { type Accumulator, accumulatorsOf } from '../evaluate/aggregate.ts'
 import type { Compiler } from '../evaluate/compile-expression.ts'
@@ -34,8 +36,8 @@ export interface WindowRow {
   readonly key: string
   /** The same for peers. */
   readonly order: Buffer
-  /** Of each function: its operand, and what LAG and LEAD give where there is no row. */
-  readonly values: readonly (readonly unknown[])[]
+  /** Of each function two: its operand, and what LAG and LEAD give where there is no row. */
+  readonly values: readonly unknown[]
 }
 
 /** What a window needs of a row. */
@@ -171,7 +173,7 @@ function resultOf(
   peers: Span,
   dense: number,
 ): unknown {
-  const valueAt = (at: number): unknown => sorted[at]?.values[place]?.[0] ?? null
+  const valueAt = (at: number): unknown => sorted[at]?.values[2 * place] ?? null
   switch (plan.function) {
     case 'ROW_NUMBER':
       return row - partition.from + 1
@@ -186,7 +188,7 @@ function resultOf(
     default: {
       const beside = plan.function === 'LAG' ? row - distance : row + distance
       const isThere = beside >= partition.from && beside < partition.to
-      return isThere ? valueAt(beside) : (sorted[row]?.values[place]?.[1] ?? null)
+      return isThere ? valueAt(beside) : (sorted[row]?.values[2 * place + 1] ?? null)
     }
   }
 }
@@ -195,7 +197,7 @@ function resultOf(
 async function accumulated(work: Work, accumulator: Accumulator, { from, to }: Span): Promise<unknown> {
   const { plan, place, sorted, evaluation, context, fraction } = work
   for (let row = from; row < to; row++) {
-    const value = sorted[row]?.values[place]?.[0] ?? null
+    const value = sorted[row]?.values[2 * place] ?? null
     context.hold(0, accumulate(accumulator, plan, value, evaluation), 'windows')
     if (row % rowsBetweenLooks === 0 && context.isTurnDue) await context.turn()
   }
@@ -214,7 +216,8 @@ function accumulate(accumulator: Accumulator, plan: FunctionPlan, value: unknown
   return (accumulator.held - held) * (elementBytes + valueBytes(value))
 }
 
-async function totalOf(accumulator: Accumulator, fraction: unknown, context: StatementContext): Promise<unknown> {
+/** A promise where it takes turns. */
+function totalOf(accumulator: Accumulator, fraction: unknown, context: StatementContext): unknown {
   const pieces = accumulator.select?.(fraction)
   if (pieces !== undefined) return inTurns(pieces, context)
   const result = accumulator.result()
@@ -270,14 +273,15 @@ export class PartitionTotals {
   }
 
   /** Of the last row and its peers, for each function; undefined where the result is another one for each row. */
-  async ofPeers(): Promise<unknown[]> {
-    const totals: unknown[] = []
-    for (const [place, plan] of this.functions.entries()) {
+  ofPeers(): Awaitable<unknown[]> {
+    let isLater = false
+    const totals = this.functions.map((plan, place) => {
       const accumulator = this.accumulators[place]
-      if (accumulator !== undefined) {
-        totals.push(await totalOf(accumulator, this.given[place]?.fraction, this.context))
-      } else totals.push(plan.function === 'LAST_VALUE' ? this.values[2 * place] : undefined)
-    }
-    return totals
+      if (accumulator === undefined) return plan.function === 'LAST_VALUE' ? this.values[2 * place] : undefined
+      const total = totalOf(accumulator, this.given[place]?.fraction, this.context)
+      isLater ||= total instanceof Promise
+      return total
+    })
+    return isLater ? Promise.all(totals) : totals
   }
 }

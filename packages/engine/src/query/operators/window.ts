@@ -73,10 +73,7 @@ async function* withWindows<R>(
     for await (const batch of batches) await held.takeAll(batch)
     const { onDisk } = held
     if (onDisk === undefined) yield* later(() => resultsInMemory(held, windows, flow))
-    else {
-      await held.write(onDisk)
-      yield* onDisk.rows((plan) => givenOf(plan, flow))
-    }
+    else yield* onDisk.rows((plan) => givenOf(plan, flow))
   } finally {
     await held.onDisk?.close()
   }
@@ -104,24 +101,23 @@ class HeldRows<R> {
     for (let rest = batch; rest.length > 0; ) {
       const taken = await this.takeFirst(rest)
       rest = taken === rest.length ? [] : rest.slice(taken)
-      if (this.isFull) {
-        this.onDisk ??= new SpilledWindows(this.windows.plans, this.windows.count, this.operator, this.flow)
-        await this.write(this.onDisk)
-      }
+      // From then on nothing is held until there is more of it.
+      if (this.onDisk !== undefined || this.isFull) await this.write()
       const pause = context.yieldIfDue()
       if (pause !== undefined) await pause
     }
   }
 
   /** All that is held, which is then no longer. */
-  async write(onDisk: SpilledWindows<R>): Promise<void> {
-    const { rows, made, bytes, flow } = this
+  private async write(): Promise<void> {
+    const { rows, made, bytes, flow, windows, operator } = this
     // Its memory is that of the rows on their way.
     flow.context.hold(-rows.length, -bytes)
     this.rows = []
     this.made = []
     this.bytes = 0
-    await onDisk.add(rows, made)
+    this.onDisk ??= new SpilledWindows(windows.plans, windows.count, operator, flow)
+    await this.onDisk.add(rows, made)
   }
 
   private get isFull(): boolean {
@@ -201,16 +197,15 @@ function madeRow({ partitionBy, orderBy, functions }: WindowPlan, evaluation: Ev
     parts,
   )
   const order = sortKey(orderBy, evaluation)
-  const values = functions.map(({ operand, otherwise }) => [
-    operand?.(evaluation) ?? null,
-    otherwise?.(evaluation) ?? null,
-  ])
+  const values: unknown[] = []
+  for (const { operand, otherwise } of functions)
+    values.push(operand?.(evaluation) ?? null, otherwise?.(evaluation) ?? null)
   return { key, order, values }
 }
 
 function bytesOf({ key, order, values }: MadeRow): number {
   let bytes = textBytes(key.length) + order.length
-  for (const pair of values) bytes += 2 * elementBytes + valueBytes(pair[0]) + valueBytes(pair[1])
+  for (const value of values) bytes += elementBytes + valueBytes(value)
   return bytes
 }
 
