@@ -192,7 +192,7 @@ rule('9.5.4', 'a body that is refused before it has arrived ends its request alo
 })
 
 rule(['9.5.5', '1.5.10'], 'a request that does not arrive in time is refused; its session goes on', async () => {
-  const secure = await openSecure({ limits: { requestMsMax: 300, headersMsMax: 300 } })
+  const secure = await openSecure({ limits: { requestMsMax: 1_000 } })
   const session = await secure.session()
   const late = session.request({ ':method': 'POST', ':path': '/v1/query', 'content-type': 'text/plain' })
   late.write('FROM ')
@@ -201,7 +201,8 @@ rule(['9.5.5', '1.5.10'], 'a request that does not arrive in time is refused; it
 })
 
 rule('9.5.5', 'a session on which nothing is asked is ended', async () => {
-  const secure = await openSecure({ limits: { headersMsMax: 200 } })
+  // A client has as long for the handshake of TLS.
+  const secure = await openSecure({ limits: { headersMsMax: 1_000 } })
   const session = await secure.session()
   await new Promise((resolve) => session.once('close', resolve))
   expect(session.destroyed).toBe(true)
@@ -336,7 +337,8 @@ rule(
 )
 
 rule(['9.5.3', '1.5.16'], 'by HTTPS, a reply that is taken slowly is not broken off', async () => {
-  const secure = await openSecure({ limits: { replyStallMsMax: 700 } })
+  // In less time than all of it takes, and far more than each pause.
+  const secure = await openSecure({ limits: { replyStallMsMax: 2_500 } })
   const names = ['one', 'other']
   const attributes = names.map((attributeName) => ({ attributeName, logicalType: 'string' }))
   const payload = [{ className: 'Long', isReferenceable: true, attributes }]

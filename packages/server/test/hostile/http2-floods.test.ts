@@ -162,7 +162,7 @@ rule('9.5.7', 'requests that are given up before their turn never begin', async 
 })
 
 rule('9.5.7', 'what is no HTTP/2 after it was agreed on, and no TLS at all', async () => {
-  const secure = await openSecure({ limits: { headersMsMax: 500 } })
+  const secure = await openSecure({ limits: { headersMsMax: 1_000 } })
   const { socket, closed } = await rawSession(secure.port)
   socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(10))
   await closed

@@ -142,7 +142,7 @@ rule(
   ['1.5.16', '2.1.8'],
   'a snapshot is ended in time, also where its reader takes a little now and then',
   async () => {
-    const running = await open({ snapshotMsMax: 200 })
+    const running = await open({ snapshotMsMax: 1_500 })
     await stall(running)
     expect(await running.log.withMessage(/snapshotMsMax/)).toMatchObject({ level: 40, clientAddress: '127.0.0.1' })
     await running.listed(0)
@@ -151,9 +151,9 @@ rule(
 )
 
 rule('1.5.16', 'an NDJSON reply whose snapshot was ended says so in its last line', async () => {
-  // However slow this machine is, nothing else may break it off.
+  // However slow this machine is, nothing else may break it off, and the reply has begun by then.
   const running = await open({
-    snapshotMsMax: 200,
+    snapshotMsMax: 1_500,
     statementMsMax: 1e9,
     replyStallMsMax: 1e9,
     replyStallBytesMax: 1e12,
