@@ -18,8 +18,8 @@ const notOfTheStore = [
   // Where data is kept in directories, the tests of places, of configuration and of damage have nothing to say of PostgreSQL;
   // what happens without the database is tested on PostgreSQL anyway.
   '**/{1.4-damage,1.4-unavailable,2-root,8-configuration}.test.ts',
-  // Connections, headers, browsers and bodies that are still arriving: decided before the store is asked.
-  '**/{1.4-connections,1.5-arrival,1.7-browsers}.test.ts',
+  // Connections, paths, headers, browsers, bodies that are still arriving, and mistakes in them: decided before the store is asked.
+  '**/{1-general,1.4-connections,1.4-schema-places,1.5-arrival,1.7-browsers}.test.ts',
   // The security database is in memory, or has tests on PostgreSQL of its own.
   '**/contract/9.*.test.ts',
   '**/query/parse/**',
