@@ -30,7 +30,9 @@ export async function keepCodeOfStart(folder) {
       told += piece
       const url = /http:\/\/[\d.:]+/.exec(told)?.[0]
       if (url === undefined) continue
-      await fetch(`${url}/v1/object/3-3-1-1`).then((reply) => reply.text())
+      await fetch(`${url}/v1/object/3-3-1-1`)
+        .then((reply) => reply.text())
+        .catch(() => undefined)
       break
     }
   } finally {

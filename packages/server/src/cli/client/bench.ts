@@ -23,8 +23,6 @@ interface Load {
   readonly oids: string[]
   readonly reads: LatencyHistogram
   readonly writes: LatencyHistogram
-  /** No request is sent after it. */
-  readonly stop: AbortSignal
 }
 
 /** Objects that are there before the first request is timed. */
@@ -58,29 +56,20 @@ export async function runBench(
     signal.throwIfAborted()
     const oids = (await client.createObjects(objects)).map(({ __identifier__ }) => __identifier__)
     const started = performance.now()
-    const deadline = started + seconds * 1_000
-    const failed = new AbortController()
     const load: Load = {
       className,
-      deadline,
+      deadline: started + seconds * 1_000,
       readsPercent,
       oids,
       reads: new LatencyHistogram(),
       writes: new LatencyHistogram(),
-      stop: AbortSignal.any([signal, failed.signal]),
     }
     const telling = setInterval(() => progress.update(load.reads.count + load.writes.count), 500)
     try {
-      // Each is awaited, also where one fails.
-      await Promise.all(
-        Array.from({ length: connections }, (_, at) =>
-          sendUntilStopped(client, load, at).catch((error: unknown) => failed.abort(error)),
-        ),
-      )
+      await sendUntilDeadline(client, load, connections, signal)
     } finally {
       clearInterval(telling)
     }
-    load.stop.throwIfAborted()
     const measured = (performance.now() - started) / 1_000
     const requests = load.reads.count + load.writes.count
     const result = {
@@ -113,8 +102,24 @@ function cellsOf(histogram: LatencyHistogram): string[] {
   return [numberText(count), ...[p50Ms, p99Ms, maxMs].map((ms) => (ms === null ? '' : ms.toFixed(2)))]
 }
 
-async function sendUntilStopped(client: AshlarClient, load: Load, at: number): Promise<void> {
-  for (let turn = 0; performance.now() < load.deadline && !load.stop.aborted; turn++) {
+/** Throws what a request has thrown, or the reason of `signal`, when no request is under way any more. */
+async function sendUntilDeadline(
+  client: AshlarClient,
+  load: Load,
+  connections: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const failed = new AbortController()
+  const stop = AbortSignal.any([signal, failed.signal])
+  const sent = Array.from({ length: connections }, (_, at) =>
+    sendUntilStopped(client, load, at, stop).catch((error: unknown) => failed.abort(error)),
+  )
+  await Promise.all(sent)
+  stop.throwIfAborted()
+}
+
+async function sendUntilStopped(client: AshlarClient, load: Load, at: number, stop: AbortSignal): Promise<void> {
+  for (let turn = 0; performance.now() < load.deadline && !stop.aborted; turn++) {
     const oid = load.oids[Math.floor(Math.random() * load.oids.length)] ?? ''
     const isRead = Math.random() * 100 < load.readsPercent
     const sent = performance.now()
