@@ -144,9 +144,13 @@ function counted(all: readonly (string | number)[]): string {
 }
 
 async function onSessions(attacked: Attacked, window: number, make: (session: ClientHttp2Session) => Asked[]) {
-  const open1 = Array.from({ length: sessions }, () => open(attacked, window))
-  const opened = await Promise.all(open1)
-  return { asked: opened.flatMap(make), end: () => opened.forEach((session) => void session.destroy()) }
+  // Each asks as soon as it is open: the server ends those on which nothing is asked for a while.
+  const opened = Array.from({ length: sessions }, async () => {
+    const session = await open(attacked, window)
+    return { session, asked: make(session) }
+  })
+  const all = await Promise.all(opened)
+  return { asked: all.flatMap(({ asked }) => asked), end: () => all.forEach(({ session }) => void session.destroy()) }
 }
 
 const many = Array.from({ length: streams }, (_, i) => i)
