@@ -179,6 +179,8 @@ export const pathParameterCharactersMax = 4_096
 export const idleConnectionMs = 100
 /** How long a refused request may go on sending its body: were the connection reset at once, its client might not get the refusal. */
 export const lingerMsMax = 1_000
+/** How long nothing is sent on a connection whose client has closed its side, until it is taken to have left. */
+export const halfClosedMsMax = 2_000
 
 /** Of an `Authorization` header with a JWT. */
 export const jwtCharactersMax = 8_192
@@ -273,6 +275,8 @@ export const throttledKeysMax = 30_000
 export const credentialCharactersMax = 8_192
 /** How often a process looks whether somebody has lost a right. */
 export const revisionIntervalMs = 300
+/** How long a reply whose caller has lost a right may take to tell that; with the interval, less than a second. */
+export const endedReplyMsMax = 500
 /** How often a process looks whether classes or roles have changed, so that roles do not agree with classes any more. */
 export const roleCheckIntervalMs = 2_000
 /** For how long callers who are known go on while the security database cannot be read; nobody else is let in meanwhile. */

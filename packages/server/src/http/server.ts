@@ -38,6 +38,7 @@ import { auditRequest } from './audit-requests.ts'
 import { type Bodies, limitBodies } from './bodies-under-way.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { arrivalTimes, ConnectionCounts, limitConnections } from './connections.ts'
+import { answerHalfClosed } from './half-closed.ts'
 import { registerHealth } from './health.ts'
 import type { Http2Sessions } from './http2-sessions.ts'
 import { identified, identify } from './identify.ts'
@@ -129,8 +130,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
       sendProblem(error, request, reply)
     },
   })
-  serveByAddress(app.server)
-  beginByTurns(app.server)
+  for (const serveAs of [serveByAddress, beginByTurns, answerHalfClosed]) serveAs(app.server)
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
   const router = new Router(operations)
   const bodies = limitBodies(limits)

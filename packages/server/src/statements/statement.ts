@@ -155,6 +155,11 @@ export class Statement implements Waiter, PausedReply {
     this.end()
   }
 
+  /** What its client has not taken yet is not sent. */
+  breakOff(): void {
+    this.response.destroy()
+  }
+
   /** Waited for before it works on, or sends rows, for long; undefined where it has a place, and once it has ended. Throws as `mayBegin`. */
   mayGoOn(): Promise<void> | undefined {
     if (this.hasPlace) return undefined

@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { endedReplyMsMax } from '../limits.ts'
 import type { Caller } from '../security/caller.ts'
 import { networkOf } from '../security/network.ts'
 import { Admission, type AdmissionLimits } from './admission.ts'
@@ -44,15 +45,26 @@ export class Statements {
     return new Statement(asked, response, admission, queueMsMax, brokenOff, underWay, shortTexts, caller, slow)
   }
 
-  /** Ends those for which `reasonOf` tells why: given the caller, and the alias of the federated database. */
+  /**
+   * Ends those for which `reasonOf` tells why: given the caller, and the alias of the federated database. A reply that has begun tells it to a reader who
+   * takes what is sent; it is broken off where one does not.
+   */
   async endThose(reasonOf: (caller: Caller, alias: string) => Promise<Error | undefined>): Promise<void> {
     for (const statement of [...this.underWay.values()]) {
       const { caller, fdAlias } = statement
       const reason = caller === undefined ? undefined : await reasonOf(caller, fdAlias)
       // Meanwhile it may have ended.
-      if (reason !== undefined && this.underWay.has(statement.id)) statement.signal.abort(reason)
+      if (reason !== undefined && this.underWay.has(statement.id)) this.endNow(statement, reason)
       await nextTurn()
     }
+  }
+
+  private endNow(statement: Statement, reason: Error): void {
+    statement.signal.abort(reason)
+    const breakOff = (): void => {
+      if (this.underWay.has(statement.id)) statement.breakOff()
+    }
+    setTimeout(breakOff, endedReplyMsMax).unref()
   }
 
   /** Those under way, by state. */

@@ -9,14 +9,8 @@ import { revokeToken } from '../../src/security/tokens.ts'
 import { openSecureServer } from '../unit/open-secure-server.ts'
 import { openServer } from '../unit/open-server.ts'
 import { bodyOf } from '../unit/operation-bodies.ts'
+import { expectOutcome, isByClass, type MatrixCaller, needOf } from './operation-needs.ts'
 import { rule } from './rule.ts'
-
-/** What a request of the operation needs, with the body that `bodyOf` gives. */
-function needOf({ needs, path }: Operation): Need {
-  if (typeof needs === 'string') return needs
-  expect(path).toBe('/v1/query')
-  return 'define'
-}
 
 /** Roles with grants for parts of a federated database, and the needs that may be served by them. */
 const partial: Readonly<Record<string, { readonly grants: readonly object[]; readonly allows: readonly Need[] }>> = {
@@ -30,11 +24,6 @@ const partial: Readonly<Record<string, { readonly grants: readonly object[]; rea
     allows: ['read', 'write'],
   },
   indexer: { grants: [{ on: { kind: 'class', className: 'Fleet.Car' }, actions: ['index'] }], allows: ['define'] },
-}
-
-/** Whether grants for parts of it may be enough for the operation at all. */
-function isByClass(operation: Operation): boolean {
-  return operation.scope === 'fd' && operation.isOfWhole !== true
 }
 
 interface Asked {
@@ -57,13 +46,7 @@ async function ask(app: FastifyInstance, operation: Operation, authorization?: s
 
 rule(['9.1.1', '9.3.1', '9.3.4'], 'each operation with each kind of caller', async () => {
   const { app, security, token } = await openSecureServer({ aliases: ['fleet', 'sales'] })
-  const callers: {
-    readonly name: string
-    readonly authorization: string | undefined
-    readonly allows: readonly Need[]
-    /** By grants for parts of it alone. */
-    readonly isPartial?: true
-  }[] = [
+  const callers: MatrixCaller[] = [
     { name: 'nobody', authorization: undefined, allows: ['nothing'] },
     { name: 'malformed', authorization: 'Bearer ash_0123456789abcdef_short', allows: ['nothing'] },
     { name: 'unknown', authorization: `Bearer ash_0123456789abcdef_${'x'.repeat(43)}`, allows: ['nothing'] },
@@ -104,22 +87,9 @@ rule(['9.1.1', '9.3.1', '9.3.4'], 'each operation with each kind of caller', asy
   await new Promise((resolve) => setTimeout(resolve, 110))
   const open = (await openServer({ aliases: ['fleet', 'sales'] })).app
   for (const operation of operations) {
-    const { method, path, scope } = operation
-    const need = needOf(operation)
-    for (const { name, authorization, allows, isPartial: isOfPart } of callers) {
-      const isKnown = allows.includes('identify')
-      // What concerns the server as a whole is not allowed by a role for one federated database.
-      const isPartial = name.includes('@') && scope === 'service' && need !== 'identify' && need !== 'nothing'
-      const isForWhole = isOfPart === true && need !== 'identify' && need !== 'nothing' && !isByClass(operation)
-      const isAllowed = allows.includes(need) && !isPartial && !isForWhole
-      const { status, type } = await ask(app, operation, authorization)
-      const shown = [`${method} ${path}`, name, status, type]
-      if (!isKnown && need !== 'nothing') expect(shown).toEqual([`${method} ${path}`, name, 401, 'Unauthenticated'])
-      else if (!isAllowed) expect(shown).toEqual([`${method} ${path}`, name, 403, 'Forbidden'])
-      else if (!path.startsWith('/v1/security/')) {
-        const isRefused = type === 'Unauthenticated' || type === 'Forbidden'
-        expect([...shown, isRefused]).toEqual([...shown, false])
-      }
+    const { method, path } = operation
+    for (const caller of callers) {
+      expectOutcome(operation, caller, await ask(app, operation, caller.authorization))
     }
     const { status, type } = await ask(open, operation)
     expect([path, ['Unauthenticated', 'Forbidden'].includes(type ?? '')]).toEqual([path, false])

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { defineGadget, openServer } from '../unit/open-server.ts'
 
 /** Sends the text on a connection of its own; what comes back until the server closes it. */
-async function exchange(port: number, message: string): Promise<string> {
+async function exchange(port: number, message: string, { isHalfClosed = false } = {}): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   let answer = ''
   socket.setEncoding('utf8').on('data', (text: string) => {
@@ -14,7 +14,8 @@ async function exchange(port: number, message: string): Promise<string> {
   const closed = new Promise((resolve) => socket.once('close', resolve))
   // A refusal may arrive, and the connection end, before all is sent.
   socket.on('error', () => undefined)
-  socket.write(message)
+  if (isHalfClosed) socket.end(message)
+  else socket.write(message)
   await closed
   return answer
 }
@@ -51,6 +52,27 @@ describe('on the wire', () => {
       expect(await exchange(port, message)).toMatch(/^HTTP\/1\.1 400 /)
     },
   )
+
+  it.each([
+    ['GET /v1 HTTP/1.1\r\nhost: localhost\r\n\r\n', [200]],
+    ['GET /v1 HTTP/1.0\r\nhost: localhost\r\n\r\n', [200]],
+    [
+      'GET /v1/object/3-3-1-1x HTTP/1.1\r\nhost: localhost\r\n\r\nGET /v1 HTTP/1.1\r\nhost: localhost\r\n\r\n',
+      [400, 200],
+    ],
+    [
+      'POST /v1/query HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 18\r\n\r\n{"query":"SHOW 1"}',
+      [200],
+    ],
+    [
+      'POST /v1/query HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 18\r\n\r\n{',
+      [400],
+    ],
+  ])('a client that closes its side after its requests is answered: %j', async (message, statuses) => {
+    const { port } = await listen()
+    const answer = await exchange(port, message, { isHalfClosed: true })
+    expect([...answer.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => Number(status))).toEqual(statuses)
+  })
 
   it('a body that breaks off is no fault, and changes nothing', async () => {
     const log: Record<string, unknown>[] = []
