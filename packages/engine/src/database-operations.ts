@@ -1,10 +1,13 @@
 /** The operations of the interface, written once for single requests and for steps of a transaction. */
 
 import type { RequestMemory } from './budget/request-memory.ts'
-import { BulkLoad, type BulkSettings, type CommitBatch } from './bulk/bulk-load.ts'
+import { AtomicLoad, type CommitHeld } from './bulk/atomic-load.ts'
+import { BulkLoad, type BulkSettings, type CommitBatch, type LineLoad } from './bulk/bulk-load.ts'
+import { carryOutHeld } from './bulk/carry-out-held.ts'
 import { createPacked } from './bulk/create-packed.ts'
-import { gatheredLines } from './bulk/gathered-lines.ts'
+import { HeldLines } from './bulk/held-lines.ts'
 import { runBatch } from './bulk/run-batch.ts'
+import { askableIndex } from './bulk/unique-keys.ts'
 import { listClasses } from './catalog/list-classes.ts'
 import type { CreateIndexOptions, Database, ObjectCreation } from './database.ts'
 import type { BuildOptions } from './ddl/ddl-executor.ts'
@@ -163,18 +166,39 @@ export class DatabaseOperations implements Database {
     return this.scope.change((unit) => createAll(unit, creations, between), options)
   }
 
-  beginLoad(settings: BulkSettings, client: TransactionClient = {}): BulkLoad {
-    const { upsertOn, onError } = settings
+  async checkUpsertIndex(name: string): Promise<void> {
+    await this.scope.readAt((_snapshot, catalog) => void askableIndex(catalog, name))
+  }
+
+  beginLoad(settings: BulkSettings, client: TransactionClient = {}): LineLoad {
+    const { upsertOn, onError, isAtomic = false } = settings
+    if (isAtomic) return this.beginAtomicLoad(upsertOn, client)
     const { signal, memoryHolder } = client
     const tellsAll = onError === 'skip'
-    const { limits, memory } = this.scope.database
+    const { limits } = this.scope.database
     const commit: CommitBatch = (commands, names) => {
       const between = betweenSteps(limits.transactionMsMax, client)
       const options = { objects: commands.length, signal, memoryHolder }
       return this.scope.change((unit) => runBatch(unit, commands, { names, upsertOn, tellsAll, between }), options)
     }
-    const gathered = settings.isAtomic === true ? gatheredLines(limits, memory, memoryHolder) : undefined
-    return new BulkLoad(commit, settings, gathered)
+    return new BulkLoad(commit, settings)
+  }
+
+  private beginAtomicLoad(upsertOn: string | undefined, client: TransactionClient): LineLoad {
+    const { signal, memoryHolder } = client
+    const { limits, memory, temporary } = this.scope.database
+    const { atomicLoadEntriesMax, atomicLoadBytesMax, transactionMsMax } = limits
+    const size = { commitEntriesMax: atomicLoadEntriesMax, commitBytesMax: atomicLoadBytesMax, isOfLoad: true }
+    const commit: CommitHeld = (lines, held) => {
+      // Who sends more may take longer.
+      const between = betweenSteps(transactionMsMax * Math.ceil(lines.count / linesOfTransactionMsMax), client)
+      return this.scope.change((unit) => carryOutHeld(unit, lines, { ...held, between }), {
+        size,
+        signal,
+        memoryHolder,
+      })
+    }
+    return new AtomicLoad(commit, upsertOn, new HeldLines(limits, memory, temporary, memoryHolder))
   }
 
   readObject(oid: string, condition?: Condition): Awaitable<Buffer> {
@@ -259,6 +283,8 @@ async function createRead(unit: UnitOfWork, command: Promise<CreateObject>, posi
 }
 
 const packedObjectsMax = 10_000
+/** Of a load that is one commit. */
+const linesOfTransactionMsMax = 50_000
 
 async function createAll(
   unit: UnitOfWork,

@@ -1,5 +1,5 @@
 /** The operations of the interface, as a federated database has them, and as a transaction has them. */
-import type { BulkLoad, BulkSettings } from './bulk/bulk-load.ts'
+import type { BulkSettings, LineLoad } from './bulk/bulk-load.ts'
 import type { CancelSignal } from './cancel-signal.ts'
 import type { SchemaReport } from './ddl/schema-report.ts'
 import type { Export, ExportRequest } from './export/export-objects.ts'
@@ -67,8 +67,10 @@ export interface Database {
    * (`transactionMsMax`), and the reason of the client's signal.
    */
   createObjects(creations: readonly ObjectCreation[], client?: TransactionClient): Promise<Oid[]>
+  /** Before the first line of a load: whether objects can be found by that index. Throws IndexNotFound, ValueNotAllowed. */
+  checkUpsertIndex(name: string): Promise<void>
   /** A load of many lines, in batches of which each is a commit. What its `flush` does ends with the client's signal. */
-  beginLoad(settings: BulkSettings, client?: TransactionClient): BulkLoad
+  beginLoad(settings: BulkSettings, client?: TransactionClient): LineLoad
   /**
    * The representation as JSON text in UTF-8; at once where the store answers at once.
    * `condition`: what a transaction is to hold until its commit; a single read leaves it to whoever asks. Throws MalformedOid,

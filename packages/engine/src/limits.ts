@@ -47,6 +47,12 @@ export interface EngineLimits {
   readonly commitEntriesMax: number
   /** Bytes (keys and values) written by one transaction, including values that it overwrites itself. */
   readonly commitBytesMax: number
+  /** Lines of one bulk load with `atomic=true`. */
+  readonly atomicLoadObjectsMax: number
+  /** `commitEntriesMax` of such a load: other writers wait while it commits, for seconds. */
+  readonly atomicLoadEntriesMax: number
+  /** `commitBytesMax` of such a load. */
+  readonly atomicLoadBytesMax: number
   /** Edges that the path searches of one statement may try. */
   readonly pathExpansionsMax: number
   /** Largest bound that can be given for a variable-length path. */
@@ -101,6 +107,9 @@ export const defaultEngineLimits: EngineLimits = {
   changedObjectsMax: 200_000,
   commitEntriesMax: 1_200_000,
   commitBytesMax: 128 * 2 ** 20,
+  atomicLoadObjectsMax: 1_000_000,
+  atomicLoadEntriesMax: 6_000_000,
+  atomicLoadBytesMax: 384 * 2 ** 20,
   pathExpansionsMax: 10_000_000,
   walkEdgesMax: 32,
   transactionOperationsMax: 10_000,

@@ -4,11 +4,10 @@
  */
 import { AshlarError } from '../errors.ts'
 import { bulkAttemptsMax } from '../limits.ts'
-import { inSlices } from '../store/time-slice.ts'
+import type { Sequence } from '../store/sequence.ts'
 import type { Oid } from '../types/oid.ts'
 import type { BulkCommand, BulkDone } from './bulk-command.ts'
-import { addDependents, failuresIn, isOfLines, ofLine } from './failed-lines.ts'
-import type { GatheredLines } from './gathered-lines.ts'
+import { addDependents, failuresIn, isOfLines } from './failed-lines.ts'
 
 export interface BulkCounts {
   created: number
@@ -41,6 +40,32 @@ export interface BulkSettings {
   readonly isAtomic?: boolean
 }
 
+/** What lines are given to, in their order. */
+export interface LineLoad {
+  readonly counts: BulkCounts
+  /** A line has failed, after which nothing is done. */
+  readonly isStopped: boolean
+  /** Lines that wait for their commit. */
+  readonly waiting: number
+  /** Lines that wait refer to others that have not come. */
+  readonly hasOpenNames: boolean
+  /** How many ids there are. */
+  readonly namesCount: number
+  /** Whether the lines that wait have to be committed first: the command finds its object by an index, whose entries they may have changed. */
+  needsCommitBefore(command: BulkCommand): boolean
+  /** `bytes`: of its line. Where there is a promise, it is to be waited for before more is added. Throws LimitExceeded and ServerBusy where all lines are one commit. */
+  add(command: BulkCommand, bytes: number): Promise<void> | undefined
+  /** A line that could not be read. */
+  refuse(line: number, error: unknown): void
+  /**
+   * Carries out all lines that wait, once those before them are carried out; what became of each, in their order. Of a load that is
+   * stopped, of those up to the one that failed. Throws what is the fault of no line, as StoreUnavailable is.
+   */
+  flush(): Promise<Sequence<LineOutcome>>
+  /** Nothing more will be done: whatever happens, what is held is let go of. */
+  end(): Promise<void>
+}
+
 interface Entry {
   readonly line: number
   readonly command: BulkCommand
@@ -55,9 +80,8 @@ interface Refused {
   readonly error: unknown
 }
 
-export class BulkLoad {
+export class BulkLoad implements LineLoad {
   readonly counts: BulkCounts = { created: 0, updated: 0, deleted: 0, failed: 0 }
-  /** A line has failed, after which nothing is done. */
   isStopped = false
   private readonly commit: CommitBatch
   private readonly settings: BulkSettings
@@ -70,66 +94,51 @@ export class BulkLoad {
   private keyIndex: string | undefined
   private changesKeys = false
   private before: Promise<unknown> = Promise.resolve()
-  private readonly gathered: GatheredLines | undefined
 
-  /** `gathered`: where all lines are one commit. */
-  constructor(commit: CommitBatch, settings: BulkSettings, gathered?: GatheredLines) {
+  constructor(commit: CommitBatch, settings: BulkSettings) {
     this.commit = commit
     this.settings = settings
-    this.gathered = gathered
   }
 
-  /** Lines that wait for their commit. */
   get waiting(): number {
     return this.pending.length
   }
 
-  /** Lines that wait refer to others that have not come. */
   get hasOpenNames(): boolean {
     return this.open.size > 0
   }
 
-  /** How many ids there are. */
   get namesCount(): number {
     return this.names.size
   }
 
-  /**
-   * Whether the lines that wait have to be committed first: the command finds its object by an index, whose entries they may have changed.
-   */
   needsCommitBefore(command: BulkCommand): boolean {
-    const index = indexOf(command, this.settings)
+    const index = indexOf(command, this.settings.upsertOn)
     return index !== undefined && this.pending.length > 0 && (this.changesKeys || (this.keyIndex ?? index) !== index)
   }
 
-  /** `bytes`: of its line. Throws LimitExceeded and ServerBusy where all lines are one commit. */
-  add(command: BulkCommand, bytes: number): void {
+  add(command: BulkCommand): undefined {
     const { line, refersTo } = command
-    this.gathered?.add(this.pending.length + 1, bytes)
     if (command.kind === 'create' && command.id !== undefined) {
       if (this.names.has(command.id)) {
         this.refuse(line, sameId(command.id))
-        return
+        return undefined
       }
       this.names.set(command.id, undefined)
       this.open.delete(command.id)
     }
     for (const id of refersTo ?? []) if (!this.names.has(id)) this.open.add(id)
-    const index = indexOf(command, this.settings)
+    const index = indexOf(command, this.settings.upsertOn)
     if (index === undefined || mayChangeKeys(command)) this.changesKeys = true
     this.keyIndex ??= index
     this.pending.push({ line, command, done: undefined, error: undefined })
+    return undefined
   }
 
-  /** A line that could not be read. */
   refuse(line: number, error: unknown): void {
     this.pending.push({ line, error })
   }
 
-  /**
-   * Carries out all lines that wait, once those before them are carried out; what became of each, in their order. Of a load that is
-   * stopped, of those up to the one that failed. Throws what is the fault of no line, as StoreUnavailable is.
-   */
   flush(): Promise<readonly LineOutcome[]> {
     const lines = this.pending
     this.pending = []
@@ -143,15 +152,12 @@ export class BulkLoad {
     return outcomes
   }
 
-  /** Nothing more will be done: whatever happens, what is held is let go of. */
-  end(): void {
+  async end(): Promise<void> {
     this.pending = []
-    this.gathered?.release()
   }
 
   private async carryOut(lines: readonly (Entry | Refused)[]): Promise<readonly LineOutcome[]> {
     if (this.isStopped) return []
-    if (this.settings.isAtomic === true) return this.carryOutAtOnce(lines)
     const refused = lines.findIndex(isRefused)
     const isEnd = refused >= 0 && this.settings.onError === 'stop'
     const taken = isEnd ? lines.slice(0, refused + 1) : lines
@@ -169,30 +175,6 @@ export class BulkLoad {
         break
       }
     }
-    return outcomes
-  }
-
-  /** Throws an error whose message and `line` tell which line has failed. */
-  private async carryOutAtOnce(lines: readonly (Entry | Refused)[]): Promise<readonly LineOutcome[]> {
-    const commands: BulkCommand[] = []
-    let refused: Refused | undefined
-    await inSlices(lines, (one) => {
-      if (isRefused(one)) refused ??= one
-      else commands.push(one.command)
-    })
-    if (refused !== undefined) throw refused.error
-    if (commands.length === 0) return []
-    let done: readonly BulkDone[]
-    try {
-      done = await this.commit(commands, this.names)
-    } catch (error) {
-      throw ofLine(lines.filter(isEntry), error)
-    }
-    const outcomes: LineOutcome[] = []
-    await inSlices(done, ({ oid, change }) => {
-      this.counts[change]++
-      outcomes.push({ line: (commands[outcomes.length] as BulkCommand).line, oid })
-    })
     return outcomes
   }
 
@@ -368,19 +350,19 @@ function* cutsOf(part: readonly Entry[]): Generator<number> {
   }
 }
 
-function indexOf(command: BulkCommand, { upsertOn }: BulkSettings): string | undefined {
+export function indexOf(command: BulkCommand, upsertOn: string | undefined): string | undefined {
   if (command.kind === 'create') return upsertOn
   return 'key' in command.target ? command.target.key.index : undefined
 }
 
 /** Of a command that finds its object by an index: whether it gives an object another key than that. */
-function mayChangeKeys(command: BulkCommand): boolean {
+export function mayChangeKeys(command: BulkCommand): boolean {
   if (command.kind !== 'update' || !('key' in command.target)) return false
   const { values } = command.target.key
   return Object.keys(command.attributes).some((name) => Object.hasOwn(values, name) || name.includes('::'))
 }
 
-function sameId(id: string): AshlarError {
+export function sameId(id: string): AshlarError {
   return new AshlarError('MalformedRequest', `A line before has the id '${id}' already.`, [
     { place: ['id'], message: 'is taken' },
   ])

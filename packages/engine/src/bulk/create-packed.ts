@@ -2,6 +2,7 @@
  * Creates many objects from JSON to rows, with nothing made in between. Only where that is all there is to do: objects of classes whose values are
  * plain, by who may do everything, at a first attempt. Whatever else turns up, an error above all, is left to the usual way.
  */
+import { isMemoryRefused } from '../budget/request-memory.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { type IndexKeyFormat, writeIndexKey, writtenIndexKey } from '../indexes/index-key.ts'
@@ -15,13 +16,12 @@ import { mayHoldReferences } from '../records/references-in.ts'
 import type { Attributes } from '../requests/read-object-command.ts'
 import type { SchemaClass } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
-import type { PackedRows } from '../store/packed-rows.ts'
-import { inTurnsIfLong } from '../store/time-slice.ts'
+import { type PackedRows, packedAt, packedLengthBytes } from '../store/packed-rows.ts'
+import { inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
 import type { BetweenSteps } from '../transaction/between-steps.ts'
-import { RowPacker } from '../transaction/row-packer.ts'
-import { changeBytes, preconditionBytes } from '../transaction/transaction.ts'
+import { type KeyTaken, packedRowBytes, RowPacker } from '../transaction/row-packer.ts'
 import { ValueError } from '../types/logical-type.ts'
-import { noOid, type Oid, oidLength, writeOidBytes } from '../types/oid.ts'
+import { noOid, type Oid, oidFromBytes, oidLength, writeOidBytes } from '../types/oid.ts'
 import type { ReferenceSpec } from '../types/type-spec.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 
@@ -54,7 +54,38 @@ export async function createPacked(
   if (creations.length < packedObjectsMin || !isPlain || transaction.isRetry || transaction.hasChanges) return undefined
   const packing = new PackedCreations(unit, creations.length)
   const oids = (await packing.createAll(creations, between)) ? await packing.finish() : undefined
-  if (oids === undefined) packing.giveUp()
+  if (Array.isArray(oids)) return oids
+  packing.giveUp()
+  return undefined
+}
+
+/** Positions of creations that are to be done the usual way, which tells what is wrong with them if something is; empty where it is not known which. */
+export interface NotPacked {
+  readonly positions: readonly number[]
+}
+
+/**
+ * As `createPacked`, of very many that come in parts, and also at another attempt: what a key is held by is read then. Throws LimitExceeded and
+ * ServerBusy where there is no room for them; the usual way would take more.
+ */
+export async function createAllPacked(
+  unit: UnitOfWork,
+  parts: AsyncIterable<readonly Creation[]>,
+  count: number,
+  between: BetweenSteps,
+): Promise<readonly Oid[] | NotPacked> {
+  const { transaction, guard, recorder } = unit
+  if (guard !== undefined || recorder !== undefined || transaction.hasChanges) return { positions: [] }
+  const packing = new PackedCreations(unit, count)
+  let oids: readonly Oid[] | NotPacked | undefined
+  for await (const part of parts) {
+    if (await packing.createAll(part, between)) continue
+    if (isMemoryRefused(packing.failure)) throw packing.failure
+    oids = { positions: [packing.count] }
+    break
+  }
+  oids ??= await packing.finish()
+  if (!Array.isArray(oids)) packing.giveUp()
   return oids
 }
 
@@ -83,6 +114,9 @@ interface IndexRows {
 const recordRoomBytes = 128
 
 const noPositions: undefined[] = []
+const noneTaken: readonly KeyTaken[] = []
+/** Keys that are looked up in one go. */
+const keysReadAtOnce = 500
 
 class PackedCreations {
   private readonly unit: UnitOfWork
@@ -100,6 +134,9 @@ class PackedCreations {
   private waiting: Promise<unknown> | undefined
   /** Something is to be done the usual way. */
   private isGivenUp = false
+  /** Why, where the usual way would throw that too. */
+  failure: unknown
+  private packedCount = 0
   /** For the object that has waited for it. */
   private allocated: Oid | undefined
   private chargedBytes = 0
@@ -113,6 +150,11 @@ class PackedCreations {
     this.expected = expected
     this.commitId = unit.session.nextCommitId()
     this.objectKey[0] = keySpace.object
+  }
+
+  /** Objects that are packed: the next one is to be done the usual way, where one is. */
+  get count(): number {
+    return this.packedCount
   }
 
   /** False where it is to be done the usual way. */
@@ -142,11 +184,13 @@ class PackedCreations {
         const oid = this.nextOid(rows)
         if (oid === undefined || !this.isAdded(rows, oid)) return this.stopped(position)
         position++
+        this.packedCount++
       }
       return position
     } catch (error) {
-      if (error instanceof ValueError || error instanceof AshlarError) return this.stopped(position)
-      throw error
+      if (!(error instanceof ValueError || error instanceof AshlarError)) throw error
+      this.failure = error
+      return this.stopped(position)
     }
   }
 
@@ -170,21 +214,48 @@ class PackedCreations {
     return oid
   }
 
-  /** The OIDs, once the transaction has what is to be written; undefined where it is to be done the usual way. Throws LimitExceeded. */
-  async finish(): Promise<Oid[] | undefined> {
+  /** The OIDs, once the transaction has what is to be written; else which are to be done the usual way. Throws LimitExceeded. */
+  async finish(): Promise<Oid[] | NotPacked> {
     const { oids, targets, unit } = this
     // One could be given out just now: whether it is there is known to the usual way.
-    if (targets.size > 0) for (const oid of oids) if (targets.has(oid)) return undefined
+    if (targets.size > 0) for (const oid of oids) if (targets.has(oid)) return { positions: [] }
     const all: PackedRows[] = []
     for (const packer of this.packers) {
       const packed = inTurnsIfLong(packer.packed())
       const rows = packed instanceof Promise ? await packed : packed
-      if (rows === undefined) return undefined
+      if ('twice' in rows) return { positions: positionsOf(rows.twice, oids) }
+      const taken = unit.transaction.isRetry && rows.areNew ? await this.takenKeys(rows) : noneTaken
+      if (taken.length > 0) return { positions: positionsOf(taken, oids) }
       if (rows.count > 0) all.push(rows)
     }
     for (const target of targets.keys()) unit.requireObject(target)
     unit.transaction.putPacked(all)
     return oids
+  }
+
+  /** The values of those rows whose keys are there already. */
+  private async takenKeys({ keys, values }: PackedRows): Promise<readonly KeyTaken[]> {
+    const taken: KeyTaken[] = []
+    let [keyAt, valueAt] = [0, 0]
+    const slice = openTimeSlice()
+    while (keyAt < keys.length) {
+      const asked: Buffer[] = []
+      for (
+        ;
+        keyAt < keys.length && asked.length < keysReadAtOnce;
+        keyAt += packedLengthBytes + (asked.at(-1) as Buffer).length
+      )
+        asked.push(packedAt(keys, keyAt))
+      const { values: found } = await this.unit.transaction.snapshot.read(asked, [])
+      for (const one of found) {
+        const value = packedAt(values, valueAt)
+        valueAt += packedLengthBytes + value.length
+        if (one !== undefined) taken.push({ holder: undefined, taker: value })
+      }
+      const pause = slice.yieldIfDue()
+      if (pause !== undefined) await pause
+    }
+    return taken
   }
 
   giveUp(): void {
@@ -286,7 +357,7 @@ class PackedCreations {
     writeRecord(format, commitId, { values, positions: noPositions }, objects.beginValue())
     const recordBytes = objects.endValue()
     if (recordBytes > recordBytesMax) return false
-    let bytes = changeBytes + objectKeyBytes + recordBytes
+    let bytes = packedRowBytes + objectKeyBytes + recordBytes
     for (let i = 0; i < indexes.length; i++) {
       const { format: keyFormat, unique, others } = indexes[i] as IndexRows
       const isUniqueKey = writeIndexKey(keyFormat, values)
@@ -296,7 +367,7 @@ class PackedCreations {
       const packer = isUniqueKey ? unique : others
       packer.addKey(key, length, isUniqueKey ? undefined : oidBytes)
       packer.addValue(oidBytes)
-      bytes += changeBytes + keyBytes + oidLength + (isUniqueKey ? preconditionBytes : 0)
+      bytes += packedRowBytes + keyBytes + oidLength
     }
     this.chargedBytes += bytes
     this.unit.transaction.memory?.chargeChange(bytes)
@@ -320,6 +391,14 @@ class PackedCreations {
     rows.container = container
     return packer
   }
+}
+
+/** The first object that would take a key that another has, with that one where it is created beside it: index entries have OIDs as values. */
+function positionsOf(taken: readonly KeyTaken[], oids: readonly Oid[]): number[] {
+  const holders = new Map(taken.map(({ holder, taker }) => [oidFromBytes(taker, 0), holder]))
+  const position = oids.findIndex((oid) => holders.has(oid))
+  const holder = holders.get(oids[position] as Oid)
+  return holder === undefined ? [position] : [oids.indexOf(oidFromBytes(holder, 0)), position]
 }
 
 function hasRoom({ length, bytes }: RowPacker): boolean {

@@ -4,7 +4,7 @@ import { type IndexKeyFormat, indexKeyFormat, makeIndexKey } from '../indexes/in
 import { applyChange } from '../records/apply-change.ts'
 import type { AttributeChange } from '../records/attribute-change.ts'
 import { readCreateObject } from '../requests/read-object-command.ts'
-import type { SchemaClass } from '../schema/catalog.ts'
+import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
 import { formatForMessage } from '../types/logical-type.ts'
@@ -26,24 +26,11 @@ export class UniqueKeys {
     this.unit = unit
   }
 
-  /** Of a unique index that can be asked. Throws IndexNotFound, ValueNotAllowed. */
+  /** Throws as `askableIndex`. */
   index(name: string): IndexDefinition {
     const known = this.indexes.get(name)
     if (known !== undefined) return known
-    const index = this.unit.commandCatalog.indexByName(name)
-    if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${truncateForMessage(name)}'.`)
-    if (!index.isUnique) {
-      throw new AshlarError(
-        'ValueNotAllowed',
-        `Index '${name}' is not unique: its values do not tell which object is meant.`,
-      )
-    }
-    if (index.state !== 'ready') {
-      throw new AshlarError(
-        'ValueNotAllowed',
-        `Index '${name}' is ${index.state}: it cannot tell yet which object is meant.`,
-      )
-    }
+    const index = askableIndex(this.unit.commandCatalog, name)
     this.indexes.set(name, index)
     return index
   }
@@ -126,6 +113,25 @@ export class UniqueKeys {
     ofClass.set(index, format)
     return format
   }
+}
+
+/** A unique index by which objects can be found. Throws IndexNotFound, ValueNotAllowed. */
+export function askableIndex(catalog: Catalog, name: string): IndexDefinition {
+  const index = catalog.indexByName(name)
+  if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${truncateForMessage(name)}'.`)
+  if (!index.isUnique) {
+    throw new AshlarError(
+      'ValueNotAllowed',
+      `Index '${truncateForMessage(name)}' is not unique: its values do not tell which object is meant.`,
+    )
+  }
+  if (index.state !== 'ready') {
+    throw new AshlarError(
+      'ValueNotAllowed',
+      `Index '${truncateForMessage(name)}' is ${index.state}: it cannot tell yet which object is meant.`,
+    )
+  }
+  return index
 }
 
 /** The attributes stand in the key. */

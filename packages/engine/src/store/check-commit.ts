@@ -27,6 +27,11 @@ export async function checkInSlices(
   slice: TimeSlice,
 ): Promise<void> {
   if (append !== undefined) checkedAppendBytes(append, limits)
+  if (changes instanceof PackedChanges && preconditions instanceof PackedPreconditions) {
+    for (const rows of changes.all) checkedPackedBytes(rows, limits)
+    await inSlices(preconditions.others, (precondition) => checkPrecondition(precondition, limits), slice)
+    return
+  }
   await inSlices(changes, (change) => checkedChangeBytes(change, limits), slice)
   await inSlices(preconditions, (precondition) => checkPrecondition(precondition, limits), slice)
 }

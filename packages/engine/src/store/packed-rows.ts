@@ -7,14 +7,22 @@ export const packedLengthBytes = 4
 
 export interface PackedRows {
   readonly count: number
-  /** Each after its length, none twice; in ascending order where they are new. */
-  readonly keys: Buffer
+  /** Each after its length, none twice; in ascending order where they are new. A driver that has written them lets go of them. */
+  keys: Buffer
   /** Each after its length, in the order of the keys. */
-  readonly values: Buffer
+  values: Buffer
   readonly keyBytesMost: number
   readonly valueBytesMost: number
   /** The keys are required to be absent. */
   readonly areNew: boolean
+}
+
+const nothing = Buffer.alloc(0)
+
+/** To be called once they are written, and the commit does not fail any more without failing for good: very many take much memory. */
+export function letGoOf(rows: PackedRows): void {
+  rows.keys = nothing
+  rows.values = nothing
 }
 
 /** They are puts. Drivers that have no use for packed rows walk through it. */

@@ -1,5 +1,6 @@
 /** Yields the event loop during long synchronous work, after each slice. */
 
+import type { Sequence } from './sequence.ts'
 import type { Awaitable } from './store.ts'
 
 /** How long work goes on before it lets others have their turn. */
@@ -170,20 +171,35 @@ export function atOnce<T>(pieces: Iterator<undefined, T>): T {
 
 /** As `inSlices`, in parts of so many, for steps that are of more use for several at once. */
 export async function inParts<T>(
-  all: readonly T[],
+  all: Sequence<T>,
   partSize: number,
   step: (part: readonly T[]) => Awaitable<unknown>,
 ): Promise<void> {
   if (all.length <= partSize) {
-    await step(all)
+    await step(Array.isArray(all) ? all : [...all])
     return
   }
   const slice = openTimeSlice()
-  for (let at = 0; at < all.length; at += partSize) {
-    await step(all.slice(at, at + partSize))
+  for (const part of partsOf(all, partSize)) {
+    await step(part)
     const pause = slice.yieldIfDue()
     if (pause !== undefined) await pause
   }
+}
+
+function* partsOf<T>(all: Sequence<T>, partSize: number): Generator<readonly T[]> {
+  if (Array.isArray(all)) {
+    for (let at = 0; at < all.length; at += partSize) yield all.slice(at, at + partSize)
+    return
+  }
+  let part: T[] = []
+  for (const one of all) {
+    part.push(one)
+    if (part.length < partSize) continue
+    yield part
+    part = []
+  }
+  if (part.length > 0) yield part
 }
 
 /*

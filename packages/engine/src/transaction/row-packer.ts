@@ -1,16 +1,19 @@
 /** Packs the rows of one index, or of the objects of one container, for a commit that writes very many. */
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { writeUint32At } from '../bytes/write-number.ts'
-import { type PackedRows, packedLengthBytes } from '../store/packed-rows.ts'
+import { type PackedRows, packedAt, packedLengthBytes } from '../store/packed-rows.ts'
 import { sortInPieces } from '../store/sort-in-pieces.ts'
+
+/** About what a packed row takes in memory beside its key and value: their lengths, and its place while rows are sorted and written. */
+export const packedRowBytes = 2 * packedLengthBytes + 24
 
 /** Room for most keys, with their lengths. */
 const keyRoomBytes = 32
 
 export class RowPacker {
   private readonly areNew: boolean
-  private readonly keys: ByteWriter
-  private readonly values: ByteWriter
+  private keys: ByteWriter
+  private values: ByteWriter
   private count = 0
   private isAscending = true
   private lastKeyAt = 0
@@ -46,8 +49,7 @@ export class RowPacker {
     for (let at = 0; at < length; at++) bytes[start + at] = key[at] as number
     if (suffix !== undefined)
       for (let at = 0; at < suffix.length; at++) bytes[start + length + at] = suffix[at] as number
-    if (this.areNew)
-      this.isAscending &&= this.count === 0 || compareKeys(bytes, start, whole, this.lastKeyAt, this.lastKeyLength) > 0
+    this.isAscending &&= this.count === 0 || compareKeys(bytes, start, whole, this.lastKeyAt, this.lastKeyLength) > 0
     this.lastKeyAt = start
     this.lastKeyLength = whole
     this.keyBytesMost = Math.max(this.keyBytesMost, whole)
@@ -77,60 +79,93 @@ export class RowPacker {
     return length
   }
 
-  /** Undefined where a new key is there twice; others are never. In pieces, between which others may have their turn; where keys came in order, there is one. */
-  *packed(): Generator<undefined, PackedRows | undefined, undefined> {
+  /**
+   * The rows, and the packer holds nothing more; where new keys are there twice, what has them. In pieces, between which others may have their turn;
+   * where keys came in order, there is one.
+   */
+  *packed(): Generator<undefined, PackedRows | KeysTwice, undefined> {
     const { count, areNew, keyBytesMost, valueBytesMost } = this
-    const keys = this.keys.written()
-    const values = this.values.written()
-    const rows = { count, keys, values, keyBytesMost, valueBytesMost, areNew }
-    return this.isAscending ? rows : yield* sorted(rows)
+    const rows = {
+      count,
+      keys: this.keys.written(),
+      values: this.values.written(),
+      keyBytesMost,
+      valueBytesMost,
+      areNew,
+    }
+    this.keys = new ByteWriter(0)
+    this.values = new ByteWriter(0)
+    const isInOrder = this.isAscending || (!areNew && count < sortedRowsMin)
+    return isInOrder ? rows : yield* sorted(rows)
   }
 }
 
-interface Place {
-  readonly keyAt: number
-  readonly keyLength: number
-  readonly valueAt: number
-  readonly valueLength: number
+/** Of a new key that is there twice: the value before, undefined where it is the one that is stored, and the one that would take it. */
+export interface KeyTaken {
+  readonly holder: Buffer | undefined
+  readonly taker: Buffer
 }
+
+export interface KeysTwice {
+  readonly twice: readonly KeyTaken[]
+}
+
+/** Of fewer rows it does not matter in what order they are written. */
+const sortedRowsMin = 16_384
 
 /** Rows that are looked at or copied in one piece. */
 const pieceRows = 2_048
 
-function* sorted(rows: PackedRows): Generator<undefined, PackedRows | undefined, undefined> {
-  const { keys, values } = rows
-  const places: Place[] = []
-  let valueAt = packedLengthBytes
-  for (let keyAt = packedLengthBytes; keyAt <= keys.length; ) {
-    const keyLength = keys.readUInt32BE(keyAt - packedLengthBytes)
-    const valueLength = values.readUInt32BE(valueAt - packedLengthBytes)
-    places.push({ keyAt, keyLength, valueAt, valueLength })
-    keyAt += keyLength + packedLengthBytes
-    valueAt += valueLength + packedLengthBytes
-    if (places.length % pieceRows === 0) yield
+/** By numbers alone: an object for each of very many rows would take as much as the rows. */
+function* sorted(rows: PackedRows): Generator<undefined, PackedRows | KeysTwice, undefined> {
+  const { count, keys, values } = rows
+  const keyPlaces = new Uint32Array(count)
+  const valuePlaces = new Uint32Array(count)
+  const order: number[] = []
+  let [keyAt, valueAt] = [0, 0]
+  for (let i = 0; i < count; i++) {
+    keyPlaces[i] = keyAt
+    valuePlaces[i] = valueAt
+    order.push(i)
+    keyAt += packedLengthBytes + keys.readUInt32BE(keyAt)
+    valueAt += packedLengthBytes + values.readUInt32BE(valueAt)
+    if (i % pieceRows === pieceRows - 1) yield
   }
-  const ordered = yield* sortInPieces(places, (one, other) => {
-    return compareKeys(keys, one.keyAt, one.keyLength, other.keyAt, other.keyLength)
-  })
+  const compare = (one: number, other: number): number => {
+    const [at, otherAt] = [keyPlaces[one] as number, keyPlaces[other] as number]
+    const [length, otherLength] = [lengthAt(keys, at), lengthAt(keys, otherAt)]
+    return compareKeys(keys, at + packedLengthBytes, length, otherAt + packedLengthBytes, otherLength)
+  }
+  const ordered = yield* sortInPieces(order, compare)
   const sortedKeys = Buffer.allocUnsafe(keys.length)
   const sortedValues = Buffer.allocUnsafe(values.length)
+  const twice: KeyTaken[] = []
   let [keysEnd, valuesEnd] = [0, 0]
-  for (let i = 0; i < ordered.length; i++) {
-    const place = ordered[i] as Place
+  for (let i = 0; i < count; i++) {
+    const place = ordered[i] as number
     const before = ordered[i - 1]
-    const isNext =
-      before === undefined || compareKeys(keys, place.keyAt, place.keyLength, before.keyAt, before.keyLength) > 0
-    if (!isNext) return undefined
-    keysEnd += keys.copy(sortedKeys, keysEnd, place.keyAt - packedLengthBytes, place.keyAt + place.keyLength)
+    const [from, valueFrom] = [keyPlaces[place] as number, valuePlaces[place] as number]
+    if (before !== undefined && compare(place, before) === 0) {
+      const holder = packedAt(values, valuePlaces[before] as number)
+      twice.push({ holder, taker: packedAt(values, valueFrom) })
+    }
+    keysEnd += keys.copy(sortedKeys, keysEnd, from, from + packedLengthBytes + lengthAt(keys, from))
     valuesEnd += values.copy(
       sortedValues,
       valuesEnd,
-      place.valueAt - packedLengthBytes,
-      place.valueAt + place.valueLength,
+      valueFrom,
+      valueFrom + packedLengthBytes + lengthAt(values, valueFrom),
     )
     if (i % pieceRows === pieceRows - 1) yield
   }
-  return { ...rows, keys: sortedKeys, values: sortedValues }
+  return rows.areNew && twice.length > 0 ? { twice } : { ...rows, keys: sortedKeys, values: sortedValues }
+}
+
+function lengthAt(bytes: Uint8Array, at: number): number {
+  return (
+    (bytes[at] as number) * 0x1_00_00_00 +
+    (((bytes[at + 1] as number) << 16) | ((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number))
+  )
 }
 
 /** Keys are short, and views of them would cost more than their bytes. */

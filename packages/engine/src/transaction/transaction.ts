@@ -45,7 +45,10 @@ export class OwnWriteConflict extends Error {
 }
 
 /** What a transaction may write: others wait while it is committed. */
-export type CommitSize = Pick<EngineLimits, 'commitEntriesMax' | 'commitBytesMax'>
+export interface CommitSize extends Pick<EngineLimits, 'commitEntriesMax' | 'commitBytesMax'> {
+  /** They are the bounds of a bulk load that is one commit. */
+  readonly isOfLoad?: boolean
+}
 
 /** Of changes of the schema, which are bounded by the limits of classes and cannot be divided. */
 export const anySize: CommitSize = {
@@ -63,8 +66,8 @@ const sortedAtOnce = 512
 const keysAtOnce = 1_000
 
 /** About what a precondition takes in memory, and a change beside its key and value. */
-export const preconditionBytes = 80
-export const changeBytes = 150
+const preconditionBytes = 80
+const changeBytes = 150
 
 /** Of packed rows, what is logged: index entries follow from the objects. */
 function areObjects({ keys }: PackedRows): boolean {
@@ -243,14 +246,12 @@ export class Transaction {
    */
   putPacked(all: readonly PackedRows[]): void {
     assert(!this.hasChanges, 'packed rows are the first that a transaction writes')
-    const { commitEntriesMax, commitBytesMax } = this.size
     const rows = all.reduce((sum, { count }) => sum + count, 0)
     const bytes = all.reduce(
       (sum, { keys, values }) => sum + keys.length + values.length,
       -2 * packedLengthBytes * rows,
     )
-    if (rows > commitEntriesMax) throw tooLarge(`${commitEntriesMax} entries`, 'commitEntriesMax')
-    if (bytes > commitBytesMax) throw tooLarge(`${commitBytesMax} bytes`, 'commitBytesMax')
+    checkSize(rows, bytes, this.size)
     this.writtenBytes += bytes
     this.packed = all
   }
@@ -364,13 +365,14 @@ export class Transaction {
 
   /**
    * A key that the commit of another transaction changes, and this one requires; undefined where there is none. Of two very large ones,
-   * and where the other has very many packed rows, the other is taken to change one, without a search: it then waits where it perhaps need not.
+   * and where one has very many packed rows, the other is taken to change one, without a search: it then waits where it perhaps need not.
    */
   keyDisturbedBy(other: Transaction): string | undefined {
-    const { packed = [] } = other
-    const [first] = packed
-    if (first !== undefined && new PackedChanges(packed).length > searchedKeysMax)
-      return keyText(packedAt(first.keys, 0))
+    for (const { packed = [] } of [other, this]) {
+      const [first] = packed
+      if (first !== undefined && new PackedChanges(packed).length > searchedKeysMax)
+        return keyText(packedAt(first.keys, 0))
+    }
     return this.keyWrittenBy(other) ?? this.rangeLockRequiredBy(other)
   }
 
@@ -537,17 +539,30 @@ export class Transaction {
     this.memory?.chargeChange(changeBytes + bytes)
     this.unsorted.push(change)
     this.writtenBytes += bytes
-    const { commitEntriesMax, commitBytesMax } = this.size
-    if (this.changes.length > commitEntriesMax) throw tooLarge(`${commitEntriesMax} entries`, 'commitEntriesMax')
-    if (this.writtenBytes > commitBytesMax) throw tooLarge(`${commitBytesMax} bytes`, 'commitBytesMax')
+    checkSize(this.changes.length, this.writtenBytes, this.size)
   }
 }
 
-function tooLarge(most: string, limit: string): AshlarError {
+/** Throws LimitExceeded. */
+function checkSize(
+  entries: number,
+  bytes: number,
+  { commitEntriesMax, commitBytesMax, isOfLoad = false }: CommitSize,
+): void {
+  if (entries > commitEntriesMax)
+    throw tooLarge(`${commitEntriesMax} entries`, isOfLoad ? 'atomicLoadEntriesMax' : 'commitEntriesMax', isOfLoad)
+  if (bytes > commitBytesMax)
+    throw tooLarge(`${commitBytesMax} bytes`, isOfLoad ? 'atomicLoadBytesMax' : 'commitBytesMax', isOfLoad)
+}
+
+function tooLarge(most: string, limit: string, isOfLoad: boolean): AshlarError {
+  const whoever = isOfLoad ? 'A load with atomic=true' : 'One change'
+  const advice = isOfLoad
+    ? 'Load the lines without atomic, by upsertOn so that they can be sent again, or in several loads.'
+    : 'Divide it: a statement by conditions in its WHERE, each part a request of its own; the rows of a file by IMPORT … COMMIT EVERY.'
   return new AshlarError(
     'LimitExceeded',
-    `One change writes ${most} at most (${limit}), objects, index entries and links together, since others wait while it is written. ` +
-      'Divide it: a statement by conditions in its WHERE, each part a request of its own; the rows of a file by IMPORT … COMMIT EVERY.',
+    `${whoever} writes ${most} at most (${limit}), objects, index entries and links together, since others wait while it is written. ${advice}`,
   )
 }
 

@@ -8,6 +8,7 @@ import type { EngineLimits } from '../limits.ts'
 import { objectKey } from '../records/object-key.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable } from '../store/store.ts'
+import type { CommitSize } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 import { flushObjects } from './flush.ts'
 import type { OpenDatabase } from './open-database.ts'
@@ -21,6 +22,8 @@ export interface ChangeOptions {
   readonly objects?: number | undefined
   /** Of a client that may go: waiting for other transactions ends then. */
   readonly signal?: CancelSignal | undefined
+  /** Of a load, which has bounds of its own, `objects` among them; without it, those of every change. */
+  readonly size?: CommitSize | undefined
   /** Who holds what the change takes in memory. */
   readonly memoryHolder?: MemoryHolder | undefined
 }
@@ -29,9 +32,9 @@ export interface ChangeOptions {
 export async function changeObjects<T>(
   database: OpenDatabase,
   body: (unit: UnitOfWork) => Awaitable<T>,
-  { oid, objects = 1, signal, memoryHolder }: ChangeOptions,
+  { oid, objects = 1, size, signal, memoryHolder }: ChangeOptions,
 ): Promise<T> {
-  checkChangedObjects(objects, database.limits)
+  if (size === undefined) checkChangedObjects(objects, database.limits)
   const memory = new RequestMemory(database.memory, database.limits, memoryHolder)
   try {
     return await transactWithCatalog(
@@ -46,6 +49,7 @@ export async function changeObjects<T>(
         prefetchKeys: oid === undefined ? [catalogVersionKey] : [catalogVersionKey, objectKey(oid)],
         mayShare: true,
         memory,
+        size,
         signal,
         mayAssumeLatestCatalog: oid === undefined,
       },

@@ -24,6 +24,7 @@ export class UnitOfWork {
   readonly catalog: Catalog
   readonly objects: WorkingSet
   private readonly containers: Containers
+  private readonly restriction: Restriction | undefined
   private readonly newOid = (cls: ClassNumber): Awaitable<Oid> => this.containers.allocate(cls, this.transaction)
   /** Objects that are required to exist: what the operation deletes is not written before its end. */
   private required: SteadySet<Oid> | undefined
@@ -49,7 +50,14 @@ export class UnitOfWork {
     this.containers = containers
     this.session = session
     this.recorder = recorder
+    this.restriction = restriction
     this.guard = restriction === undefined ? undefined : restriction.guardOf(this)
+  }
+
+  /** Another step of the same change, or one that only tries what `transaction`, a rehearsal, would do. */
+  another(transaction = this.transaction): UnitOfWork {
+    const { catalog, containers, session, recorder, restriction } = this
+    return new UnitOfWork(transaction, catalog, containers, session, recorder, restriction)
   }
 
   /** The catalog that commands are in terms of. */

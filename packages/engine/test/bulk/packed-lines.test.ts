@@ -27,10 +27,10 @@ async function loaded(
   settings: BulkSettings = { onError: 'skip' },
 ): Promise<LineDone[]> {
   const load = fd.beginLoad(settings)
-  for (const line of lines) load.add(line, 100)
+  for (const line of lines) await load.add(line, 100)
   const outcomes = await load.flush()
-  load.end()
-  return outcomes.map((one) =>
+  await load.end()
+  return [...outcomes].map((one) =>
     'error' in one ? { line: one.line, error: (one.error as AshlarError).type } : { line: one.line, oid: one.oid },
   )
 }
@@ -128,7 +128,7 @@ it('later lines refer to packed ones by their ids', async () => {
     const load = fd.beginLoad({ onError: 'stop' })
     const makers = Array.from({ length: 60 }, (_, i) => ({ class: 'Maker', attributes: { name: `${i}` } }))
     for (const line of linesOf(makers)) load.add({ ...line, id: `m${line.line}` }, 100)
-    const made = await load.flush()
+    const made = [...(await load.flush())]
     const refersTo = ['m7']
     const [thing] = linesOf([{ class: 'Thing', attributes: { maker: `\${${refersTo[0]}}` } }], { refersTo })
     load.add({ ...(thing as BulkCreate), line: 61 }, 100)

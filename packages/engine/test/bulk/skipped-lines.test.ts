@@ -1,7 +1,7 @@
 /** A load that leaves out lines that fail carries the others out a bounded number of times, whatever the lines refer to (contract 2.2.19). */
 import { expect, it } from 'vitest'
 import type { BulkCreate, BulkDone } from '../../src/bulk/bulk-command.ts'
-import { BulkLoad, type CommitBatch, type LineOutcome } from '../../src/bulk/bulk-load.ts'
+import { BulkLoad, type CommitBatch, type LineLoad, type LineOutcome } from '../../src/bulk/bulk-load.ts'
 import { AshlarError } from '../../src/errors.ts'
 import { bulkAttemptsMax } from '../../src/limits.ts'
 import type { Oid } from '../../src/types/oid.ts'
@@ -30,9 +30,9 @@ const ring = (between: readonly LineGiven[]): BulkCreate[] =>
 const failuresOf = (outcomes: readonly LineOutcome[]): Record<number, string> =>
   Object.fromEntries(outcomes.flatMap((one) => ('error' in one ? [[one.line, (one.error as AshlarError).type]] : [])))
 
-function addAll(load: BulkLoad, lines: readonly BulkCreate[]): BulkLoad {
-  for (const line of lines) load.add(line, 100)
-  return load
+async function flushed(load: LineLoad, lines: readonly BulkCreate[]): Promise<readonly LineOutcome[]> {
+  for (const line of lines) await load.add(line, 100)
+  return [...(await load.flush())]
 }
 
 const slotOf = (oid: string): number => Number(oid.split('-')[3])
@@ -42,7 +42,7 @@ async function loaded(lines: readonly BulkCreate[]): Promise<{ outcomes: readonl
   let result: { outcomes: readonly LineOutcome[]; created: number } | undefined
   await withFd(classes, async (fd) => {
     const before = slotOf(await fd.createObject('A', {}))
-    const outcomes = await addAll(fd.beginLoad({ onError: 'skip' }), lines).flush()
+    const outcomes = await flushed(fd.beginLoad({ onError: 'skip' }), lines)
     result = { outcomes, created: slotOf(await fd.createObject('A', {})) - before - 1 }
   })
   return result as NonNullable<typeof result>
@@ -104,7 +104,7 @@ const goodAndBad = (count: number): LineGiven[] =>
 
 it('gives up lines that cannot be committed apart, once that has failed often enough', async () => {
   const counts = counted()
-  const outcomes = await addAll(new BulkLoad(counts.commit, { onError: 'skip' }), ring(goodAndBad(1_000))).flush()
+  const outcomes = await flushed(new BulkLoad(counts.commit, { onError: 'skip' }), ring(goodAndBad(1_000)))
   expect(counts.attempts).toBeLessThanOrEqual(bulkAttemptsMax + 1)
   const types = Object.values(failuresOf(outcomes))
   expect(types).toHaveLength(1_002)
@@ -116,7 +116,7 @@ it('carries out what can be parted, with work in proportion to the lines', async
   const count = 2_000
   const counts = counted()
   const lines = linesOf(goodAndBad(count))
-  const outcomes = await addAll(new BulkLoad(counts.commit, { onError: 'skip' }), lines).flush()
+  const outcomes = await flushed(new BulkLoad(counts.commit, { onError: 'skip' }), lines)
   expect(Object.keys(failuresOf(outcomes))).toHaveLength(count / 2)
   expect(counts.lines).toBeLessThan(8 * count)
 })
@@ -125,6 +125,6 @@ it('gives up no lines but those that belong together', async () => {
   const counts = counted()
   const alone = { attributes: {} }
   const lines = linesOf([alone, ...[refersTo('x'), ...goodAndBad(200), { attributes: {}, id: 'x' }], alone, alone])
-  const outcomes = await addAll(new BulkLoad(counts.commit, { onError: 'skip' }), lines).flush()
+  const outcomes = await flushed(new BulkLoad(counts.commit, { onError: 'skip' }), lines)
   expect(outcomes.filter((one) => 'oid' in one).map(({ line }) => line)).toEqual([1, 204, 205])
 })

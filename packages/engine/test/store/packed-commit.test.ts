@@ -24,7 +24,8 @@ function rowsOf(keys: readonly string[], areNew: boolean): PackedRows | undefine
     packer.addKey(bytes(`${key}…`), key.length, bytes('!'))
     packer.addValue(bytes(`value of ${key}`))
   }
-  return atOnce(packer.packed())
+  const rows = atOnce(packer.packed())
+  return 'twice' in rows ? undefined : rows
 }
 
 function packed(all: readonly PackedRows[], others: readonly Precondition[] = []): Commit {

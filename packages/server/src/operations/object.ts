@@ -97,7 +97,10 @@ export const objectOperations: readonly FdOperation[] = [
     },
     async run(database, request) {
       if (request.body instanceof BodyLines) {
-        return { lines: runBulk(request.body, database, request, bulkParametersOf(request)) }
+        const parameters = bulkParametersOf(request)
+        // Nothing of the body is read before.
+        if (parameters.upsertOn !== undefined) await database.checkUpsertIndex(parameters.upsertOn)
+        return { lines: runBulk(request.body, database, request, parameters) }
       }
       refuseBulkParameters(request)
       const body = request.body as Static<typeof CreateObjectBody> | readonly Static<typeof CreateObjectBody>[]

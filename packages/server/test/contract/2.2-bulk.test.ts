@@ -369,7 +369,13 @@ rule('2.2.24', 'no Idempotency-Key: each line is acknowledged by itself', async 
 rule(['2.2.24', '1.5.20'], 'limits of lines, of ids and of time', async () => {
   const data = temporaryDirectory()
   const config = join(data, 'limits.json')
-  const limits = { lineBytesMax: 200, bulkNamesMax: 2, changedObjectsMax: 3, requestMsMax: 2_500, objectValuesMax: 20 }
+  const limits = {
+    lineBytesMax: 200,
+    bulkNamesMax: 2,
+    atomicLoadObjectsMax: 3,
+    requestMsMax: 2_500,
+    objectValuesMax: 20,
+  }
   writeFileSync(config, JSON.stringify({ limits }))
   const small = await startServer({ words: ['--config', config, '--fd', 'small'] })
   onTestFinished(() => small.remove())
@@ -400,6 +406,83 @@ rule(['2.2.24', '1.5.20'], 'limits of lines, of ids and of time', async () => {
   slow.request.on('error', () => undefined)
   for await (const reply of slow.replies) seen.push(reply)
   expect(seen.map(({ line, error }) => line ?? error?.type)).toEqual([1, 2, 3, 4, 5, 'RequestTimeout'])
+})
+
+rule(['2.2.20', '1.5.18'], 'a load with atomic=true has bounds of its own, and each is named', async () => {
+  const limits = {
+    atomicLoadObjectsMax: 400,
+    atomicLoadEntriesMax: 300,
+    atomicLoadBytesMax: 20_000,
+    changedObjectsMax: 10,
+  }
+  const data = temporaryDirectory()
+  const config = join(data, 'limits.json')
+  writeFileSync(config, JSON.stringify({ limits: { ...limits, commitEntriesMax: 10, commitBytesMax: 2_000 } }))
+  const small = await startServer({ words: ['--config', config, '--fd', 'small'] })
+  onTestFinished(() => small.remove())
+  await small.put('/v1/schema', [classOf('Car', { plate: 'string', next: reference('Car') })])
+  const atomic = async (count: number, attributes: object): Promise<[number, string]> => {
+    const lines = Array.from({ length: count }, (_, i) => ({
+      class: 'Car',
+      attributes: { plate: `${i}`, ...attributes },
+    }))
+    const reply = await small.send('POST', '/v1/object?atomic=true', { raw: toLines(lines), headers: asLines })
+    return [reply.status, reply.status === 200 ? '' : JSON.parse(reply.text).message]
+  }
+  expect(await atomic(401, {})).toEqual([422, expect.stringContaining('at most 400 lines (atomicLoadObjectsMax)')])
+  expect(await atomic(301, {})).toEqual([422, expect.stringContaining('300 entries at most (atomicLoadEntriesMax)')])
+  const long = { plate: 'x'.repeat(1_000) }
+  expect(await atomic(60, long)).toEqual([422, expect.stringContaining('20000 bytes at most (atomicLoadBytesMax)')])
+  expect((await small.post('/v1/query', { query: 'FROM Car RETURN COUNT(*) AS n' })).json).toEqual([{ n: 0 }])
+  expect(await atomic(200, {})).toEqual([200, ''])
+})
+
+rule(
+  '2.2.20',
+  'lines of a load with atomic=true find by keys what lines before them have made, and nothing is left where one fails',
+  async () => {
+    const update = (plate: string, attributes: object) => ({
+      method: 'put',
+      index: 'byPlate',
+      key: { plate },
+      body: { attributes },
+    })
+    const lines = [
+      car('a'),
+      update('a', { plate: 'b' }),
+      update('b', { plate: 'c' }),
+      { method: 'delete', index: 'byPlate', key: { plate: 'c' } },
+      car('a'),
+    ]
+    const failed = await send('&atomic=true', ...lines, update('c', {}))
+    expect([failed.status, JSON.parse(failed.text)]).toEqual([404, expect.objectContaining({ line: 6 })])
+    expect(await plates()).toEqual([])
+    const done = await send('&atomic=true', ...lines)
+    expect(JSON.parse(done.text.trim().split('\n').at(-1) as string)).toEqual({
+      summary: { created: 2, updated: 2, deleted: 1, failed: 0 },
+    })
+    expect(await plates()).toEqual(['a'])
+  },
+)
+
+rule('2.2.22', 'an index that does not tell which object is meant is refused before a line has come', async () => {
+  await server.post(fd.at('/v1/index'), {
+    name: 'byKm',
+    indexedClass: 'Car',
+    isUnique: false,
+    keyAttributes: [{ attributeName: 'km' }],
+  })
+  for (const [name, status, type] of [
+    ['none', 404, 'IndexNotFound'],
+    ['byKm', 422, 'ValueNotAllowed'],
+  ] as const) {
+    const { request, response, replies } = openLoad(fd.at(`/v1/object?upsertOn=${name}`))
+    request.on('error', () => undefined)
+    request.flushHeaders()
+    expect((await response).statusCode).toBe(status)
+    expect((await replies.next()).value).toMatchObject({ type })
+    request.destroy()
+  }
 })
 
 rule('2.2.24', 'the client sends an iterable, and yields the replies', async () => {

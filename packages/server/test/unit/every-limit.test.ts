@@ -133,6 +133,7 @@ const elsewhere: readonly (keyof Limits)[] = [
   ...(['statementsPerAddressMax', 'queuedStatementsMax', 'queuedStatementsPerAddressMax'] as const),
   // Of bodies of lines.
   ...(['lineBytesMax', 'bulkNamesMax'] as const),
+  ...(['atomicLoadObjectsMax', 'atomicLoadEntriesMax', 'atomicLoadBytesMax'] as const),
   // Of the change feed.
   ...(['changeFollowersMax', 'changeFollowersPerAddressMax', 'changeHeartbeatMs', 'changeLookMs'] as const),
   // Of temporary files, which only statements use that exceed another limit.

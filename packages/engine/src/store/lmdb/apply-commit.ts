@@ -6,13 +6,14 @@ import { checkInSlices, type Limits } from '../check-commit.ts'
 import type { CurrentState } from '../check-preconditions.ts'
 import { failedPrecondition, holds } from '../check-preconditions.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
+import { PackedChanges } from '../packed-rows.ts'
 import type { Awaitable, Bytes, Change, Commit, CommitOutcome, KeyRange, Precondition } from '../store.ts'
 import { atOnce, inSlices, inTurns, openTimeSlice, type TimeSlice } from '../time-slice.ts'
 import { Appender } from './appender.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
 import { EntryChecks } from './entry-checks.ts'
 import { lentWithChecksum } from './entry-checksum.ts'
-import { fillingOrderInPieces, orderedMin } from './filling-order.ts'
+import { fillingOrderInPieces, orderedMin, packedInFillingOrder } from './filling-order.ts'
 import type { Environment } from './lmdb-js.ts'
 import { lmdbRange } from './lmdb-range.ts'
 
@@ -95,12 +96,14 @@ export async function applyInSlices(
     throw error
   }
   if (failed !== undefined) return { isCommitted: false, failed }
-  const ordered = isAppended === true ? changes : await inTurns(fillingOrderInPieces(changes), slice)
-  const change = (one: Change): number => {
+  const change = (one: Change | undefined): number => {
+    if (one === undefined) return 0
     state.noteWritten(one.key)
     return applyChange(environment, one)
   }
-  await inSlices(ordered, change, slice)
+  if (changes instanceof PackedChanges) await inSlices(packedInFillingOrder(changes), change, slice)
+  else
+    await inSlices(isAppended === true ? changes : await inTurns(fillingOrderInPieces(changes), slice), change, slice)
   if (append !== undefined) await inSlices(state.appender.append(append), change, slice)
   return { isCommitted: true }
 }

@@ -1,5 +1,5 @@
 /** The order in which the changes of a commit are put so that LMDB fills its pages. */
-import { PackedChanges, type PackedRows, packedAt, packedLengthBytes } from '../packed-rows.ts'
+import { letGoOf, type PackedChanges, type PackedRows, packedAt, packedLengthBytes } from '../packed-rows.ts'
 import type { Sequence } from '../sequence.ts'
 import type { Change } from '../store.ts'
 import { checksumBytes } from './entry-checksum.ts'
@@ -26,7 +26,6 @@ const pieceChanges = 512
 export function* fillingOrderInPieces(changes: Sequence<Change>): Generator<undefined, Sequence<Change>, undefined> {
   const early: Change[] = []
   const late: Change[] = []
-  if (changes instanceof PackedChanges) return yield* packedOrder(changes)
   const spread = new Spread()
   let seen = 0
   for (const change of changes) {
@@ -56,44 +55,33 @@ interface OrderedRows {
   readonly earlyCount: number
 }
 
-function* packedOrder({ all }: PackedChanges): Generator<undefined, Sequence<Change>, undefined> {
+function* ordered(rows: PackedRows): Generator<undefined, OrderedRows, undefined> {
   const spread = new Spread()
-  const ordered: OrderedRows[] = []
-  for (const rows of all) {
-    const { count, keys, values } = rows
-    const places = new Uint32Array(2 * count)
-    let [keyAt, valueAt, earlyCount] = [0, 0, 0]
-    for (let i = 0; i < count; i++) {
-      const [keyLength, valueLength] = [keys.readUInt32BE(keyAt), values.readUInt32BE(valueAt)]
-      const pair = spread.isEarly(keyLength + valueLength) ? earlyCount++ : count - 1 - (i - earlyCount)
-      places[2 * pair] = keyAt
-      places[2 * pair + 1] = valueAt
-      keyAt += packedLengthBytes + keyLength
-      valueAt += packedLengthBytes + valueLength
-      if (i % pieceChanges === pieceChanges - 1) yield
-    }
-    ordered.push({ rows, places, earlyCount })
+  const { count, keys, values } = rows
+  const places = new Uint32Array(2 * count)
+  let [keyAt, valueAt, earlyCount] = [0, 0, 0]
+  for (let i = 0; i < count; i++) {
+    const [keyLength, valueLength] = [keys.readUInt32BE(keyAt), values.readUInt32BE(valueAt)]
+    const pair = spread.isEarly(keyLength + valueLength) ? earlyCount++ : count - 1 - (i - earlyCount)
+    places[2 * pair] = keyAt
+    places[2 * pair + 1] = valueAt
+    keyAt += packedLengthBytes + keyLength
+    valueAt += packedLengthBytes + valueLength
+    if (i % pieceChanges === pieceChanges - 1) yield
   }
-  return new PackedOrder(ordered)
+  return { rows, places, earlyCount }
 }
 
-class PackedOrder implements Sequence<Change> {
-  readonly length: number
-  private readonly ordered: readonly OrderedRows[]
-
-  constructor(ordered: readonly OrderedRows[]) {
-    this.ordered = ordered
-    this.length = ordered.reduce((sum, { rows }) => sum + rows.count, 0)
-  }
-
-  *[Symbol.iterator](): Generator<Change, undefined, undefined> {
-    for (const one of this.ordered.toReversed()) {
-      for (let pair = one.earlyCount - 1; pair >= 0; pair--) yield changeAt(one, pair)
-    }
-    for (const one of this.ordered) {
-      for (let pair = one.rows.count - 1; pair >= one.earlyCount; pair--) yield changeAt(one, pair)
-    }
-    return undefined
+/**
+ * As they are to be put, in pieces as `fillingOrderInPieces`; each of `all` by itself, and let go of behind its last row: of very many rows
+ * neither their order nor they themselves are held while the others are written.
+ */
+export function* packedInFillingOrder({ all }: PackedChanges): Generator<Change | undefined, void, undefined> {
+  for (const rows of all) {
+    const one = yield* ordered(rows)
+    for (let pair = one.earlyCount - 1; pair >= 0; pair--) yield changeAt(one, pair)
+    for (let pair = rows.count - 1; pair >= one.earlyCount; pair--) yield changeAt(one, pair)
+    letGoOf(rows)
   }
 }
 

@@ -1,5 +1,5 @@
 /** A bulk load as a request has it: lines in, replies out, each at the pace of whoever is slower (contract 2.2.9). */
-import { type Awaitable, type BulkLoad, type Database, inParts, openTimeSlice } from '@ashlar/engine'
+import { type Awaitable, type Database, inParts, type LineLoad, openTimeSlice } from '@ashlar/engine'
 import type { FdRequest } from '../../dispatch/operation.ts'
 import { LineFailure } from '../../errors/request-errors.ts'
 import { ServerError } from '../../errors/server-errors.ts'
@@ -31,7 +31,7 @@ export function runBulk(
 class Bulk {
   readonly replies = new PendingReplies()
   private readonly lines: BodyLines
-  private readonly load: BulkLoad
+  private readonly load: LineLoad
   private readonly request: FdRequest
   private readonly parameters: BulkParameters
   private readonly slice = openTimeSlice()
@@ -44,7 +44,7 @@ class Bulk {
   private line = 0
   private readonly jsonLimits: JsonLimits
 
-  constructor(lines: BodyLines, load: BulkLoad, request: FdRequest, parameters: BulkParameters) {
+  constructor(lines: BodyLines, load: LineLoad, request: FdRequest, parameters: BulkParameters) {
     this.lines = lines
     this.load = load
     this.request = request
@@ -70,7 +70,7 @@ class Bulk {
       this.replies.fail(error)
     } finally {
       signal.removeEventListener('abort', stop)
-      this.load.end()
+      await this.load.end()
     }
   }
 
@@ -146,7 +146,8 @@ class Bulk {
         if (json === blank) continue
         const command = readLine(json, line, hasNames)
         if (load.needsCommitBefore(command)) await this.commit()
-        load.add(command, bytes)
+        const added = load.add(command, bytes)
+        if (added !== undefined) await added
       } catch (error) {
         this.refuse(line, error)
       }

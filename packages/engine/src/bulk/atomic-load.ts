@@ -1,0 +1,123 @@
+/** A load whose lines are one commit: they are held until the end, and carried out together or not at all (contract 2.2.20). */
+import { AshlarError } from '../errors.ts'
+import type { Sequence } from '../store/sequence.ts'
+import type { BulkCommand, BulkDone } from './bulk-command.ts'
+import { type BulkCounts, indexOf, type LineLoad, type LineOutcome, mayChangeKeys, sameId } from './bulk-load.ts'
+import type { CreatedOids, HeldSettings } from './carry-out-held.ts'
+import { type CommandOfLine, ofLine } from './failed-lines.ts'
+import type { HeldLines } from './held-lines.ts'
+
+export type CommitHeld = (
+  lines: HeldLines,
+  settings: Pick<HeldSettings, 'cuts' | 'upsertOn'>,
+) => Promise<Sequence<BulkDone> | CreatedOids>
+
+export class AtomicLoad implements LineLoad {
+  readonly counts: BulkCounts = { created: 0, updated: 0, deleted: 0, failed: 0 }
+  /** What fails is thrown, and so ends the load. */
+  readonly isStopped = false
+  /** They are waited for until the end. */
+  readonly hasOpenNames = false
+  private readonly commit: CommitHeld
+  private readonly upsertOn: string | undefined
+  private readonly lines: HeldLines
+  private readonly ids = new Set<string>()
+  /** Since the last cut: the index by which lines find their objects, and whether one of them may have changed what it says. */
+  private keyIndex: string | undefined
+  private changesKeys = false
+  private readonly cuts: number[] = []
+  private isOver = false
+
+  constructor(commit: CommitHeld, upsertOn: string | undefined, lines: HeldLines) {
+    this.commit = commit
+    this.upsertOn = upsertOn
+    this.lines = lines
+  }
+
+  get waiting(): number {
+    return this.isOver ? 0 : this.lines.count
+  }
+
+  get namesCount(): number {
+    return this.ids.size
+  }
+
+  /** There is one commit. */
+  needsCommitBefore(): boolean {
+    return false
+  }
+
+  /** Throws LimitExceeded, ServerBusy, and where the id is taken. */
+  add(command: BulkCommand, bytes: number): Promise<void> | undefined {
+    if (command.kind === 'create' && command.id !== undefined) {
+      if (this.ids.has(command.id)) throw sameId(command.id)
+      this.ids.add(command.id)
+    }
+    const index = indexOf(command, this.upsertOn)
+    if (index !== undefined && this.lines.count > 0 && (this.changesKeys || (this.keyIndex ?? index) !== index)) {
+      this.cuts.push(this.lines.count)
+      this.keyIndex = undefined
+      this.changesKeys = false
+    }
+    if (index === undefined || mayChangeKeys(command)) this.changesKeys = true
+    this.keyIndex ??= index
+    return this.lines.add(command, bytes)
+  }
+
+  refuse(_line: number, error: unknown): void {
+    throw error
+  }
+
+  /** To be called once. Throws an error whose message and `line` tell which line has failed. */
+  async flush(): Promise<Sequence<LineOutcome>> {
+    this.isOver = true
+    const { lines, cuts, upsertOn } = this
+    await lines.finish()
+    let done: Sequence<BulkDone> | CreatedOids
+    try {
+      done = await this.commit(lines, { cuts, upsertOn })
+    } catch (error) {
+      throw await this.toldOf(error)
+    }
+    if ('oids' in done) this.counts.created += done.oids.length
+    else for (const { change } of done) this.counts[change]++
+    return new Outcomes(lines, done)
+  }
+
+  async end(): Promise<void> {
+    await this.lines.close()
+  }
+
+  private async toldOf(error: unknown): Promise<unknown> {
+    if (!(error instanceof AshlarError)) return error
+    const positions = [...new Set(error.errors.map(({ place: [position] }) => position))].filter(
+      (position) => typeof position === 'number',
+    )
+    positions.sort((one, other) => one - other)
+    const commands = await this.lines.some(positions)
+    const entries: CommandOfLine[] = []
+    for (const [i, command] of commands.entries()) entries[positions[i] as number] = { line: command.line, command }
+    return ofLine(entries, error)
+  }
+}
+
+/** Made one by one as they are told: there may be very many. */
+class Outcomes implements Sequence<LineOutcome> {
+  readonly length: number
+  private readonly lines: HeldLines
+  private readonly done: Sequence<BulkDone> | CreatedOids
+
+  constructor(lines: HeldLines, done: Sequence<BulkDone> | CreatedOids) {
+    this.lines = lines
+    this.done = done
+    this.length = lines.count
+  }
+
+  *[Symbol.iterator](): Generator<LineOutcome, undefined, undefined> {
+    const { lines, done } = this
+    let position = 0
+    if ('oids' in done) for (const oid of done.oids) yield { line: lines.numberAt(position++), oid }
+    else for (const { oid } of done) yield { line: lines.numberAt(position++), oid }
+    return undefined
+  }
+}

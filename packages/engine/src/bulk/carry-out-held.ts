@@ -1,0 +1,99 @@
+/** Carries out all lines of a load as one commit: packed into rows where they only create plain objects, in a fraction of the memory (contract 2.2.20). */
+
+import { isMemoryRefused } from '../budget/request-memory.ts'
+import { AshlarError } from '../errors.ts'
+import type { Sequence } from '../store/sequence.ts'
+import type { Oid } from '../types/oid.ts'
+import { flushObjects } from '../write/flush.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
+import type { BulkCommand, BulkDone } from './bulk-command.ts'
+import { createAllPacked } from './create-packed.ts'
+import type { HeldLines } from './held-lines.ts'
+import { type BatchSettings, runBatch } from './run-batch.ts'
+
+export interface HeldSettings extends Pick<BatchSettings, 'upsertOn' | 'between'> {
+  /** Where lines find their objects by an index whose entries those before may have changed: positions, ascending. */
+  readonly cuts: readonly number[]
+}
+
+/** All lines create objects: made into outcomes when they are told. */
+export interface CreatedOids {
+  readonly oids: readonly Oid[]
+}
+
+/** An error that is about a line has places that begin with its position. */
+export async function carryOutHeld(
+  unit: UnitOfWork,
+  lines: HeldLines,
+  settings: HeldSettings,
+): Promise<Sequence<BulkDone> | CreatedOids> {
+  const { upsertOn, between } = settings
+  if (lines.areCreations && upsertOn === undefined) {
+    const packed = await createAllPacked(unit, lines.creations(), lines.count, between)
+    if (!('positions' in packed)) return { oids: packed }
+    if (packed.positions.length > 0) await tryLines(unit, lines, packed.positions, settings)
+  }
+  return runInParts(unit, await lines.all(), settings)
+}
+
+/** What is wrong with some lines, told by the usual way. Ends where nothing is wrong with them. */
+async function tryLines(
+  unit: UnitOfWork,
+  lines: HeldLines,
+  positions: readonly number[],
+  { between }: HeldSettings,
+): Promise<void> {
+  const commands = await lines.some(positions)
+  const rehearsal = unit.another(unit.transaction.rehearsal())
+  try {
+    await runBatch(rehearsal, commands, { names: new Map(), upsertOn: undefined, tellsAll: false, between })
+    await flushObjects(rehearsal)
+  } catch (error) {
+    throw isMemoryRefused(error) ? error : movedTo(error, (position) => positions[position] ?? position)
+  } finally {
+    unit.transaction.restartAllocations()
+  }
+}
+
+/** What is cut before a line is written before it, so that the line finds it by the index. */
+async function runInParts(
+  unit: UnitOfWork,
+  commands: readonly BulkCommand[],
+  { cuts, upsertOn, between }: HeldSettings,
+): Promise<Sequence<BulkDone>> {
+  const done: BulkDone[] = []
+  const names = new Map<string, Oid>()
+  for (const [i, from] of [0, ...cuts].entries()) {
+    const to = cuts[i] ?? commands.length
+    const isLast = to === commands.length
+    const part = isLast ? unit : unit.another()
+    try {
+      const some = await runBatch(part, commands.slice(from, to), { names, upsertOn, tellsAll: false, between })
+      if (!isLast) await flushObjects(part)
+      for (const one of some) done.push(one)
+    } catch (error) {
+      throw movedTo(error, (position) => from + position)
+    }
+    for (let at = from; at < to; at++) {
+      const command = commands[at] as BulkCommand
+      if (command.kind === 'create' && command.id !== undefined) names.set(command.id, (done[at] as BulkDone).oid)
+    }
+  }
+  return done
+}
+
+/** The same error about lines at other positions. */
+function movedTo(error: unknown, positionOf: (position: number) => number): unknown {
+  if (!(error instanceof AshlarError)) return error
+  const { type, message, errors, extensions, isFatal } = error
+  const moved = errors.map(({ place: [position, ...inLine], message: detail }) => {
+    return {
+      place:
+        typeof position === 'number'
+          ? [positionOf(position), ...inLine]
+          : [...(position === undefined ? [] : [position]), ...inLine],
+      message: detail,
+    }
+  })
+  return new AshlarError(type, message, moved, extensions, isFatal)
+}
