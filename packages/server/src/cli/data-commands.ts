@@ -21,6 +21,7 @@ export function addDataCommands(program: Command): void {
     )
     .option('--columns <names>', 'column names of CSV or TSV without a header, separated by commas')
     .option('--delimiter <character>', "field delimiter, such as ';' or tab (default: a comma; in TSV a tab)")
+    .option('--null <text>', String.raw`text that stands for null in CSV and TSV, such as \N (default: an empty cell)`)
     .option('--mapping <file>', 'JSON file that maps columns to attributes (docs/import.md)')
     .option('--upsert-on <index>', 'a unique index: update objects whose key exists already')
     .option('--rejects <file>', 'skip invalid records, and write them to this file with the reasons')

@@ -1,7 +1,7 @@
 /** Runs a command on LMDB stores in a process of its own, whose crash this one survives to tell of. */
 import cluster, { type Worker as Child } from 'node:cluster'
 import { once } from 'node:events'
-import { type Crashed, crashOf, crashSentence, lmdbStores } from '../workers/crash.ts'
+import { type Crashed, crashOf, crashSentence, fileBytesMax, lmdbStores } from '../workers/crash.ts'
 import { exitCodes } from './exit-codes.ts'
 
 export interface Guarded {
@@ -45,8 +45,12 @@ async function watchChild({ work, lostExitCode }: Guarded, stores: readonly stri
   const { pid } = child.process
   const crash = crashOf(code, signal)
   process.exitCode = crash === undefined ? (code ?? lostExitCode) : lostExitCode
-  if (crash !== undefined) process.stderr.write(`ashlar: ${crashSentence({ pid, crash, stores, work })}\n`)
+  if (crash !== undefined) {
+    const sentence = crashSentence({ pid, crash, stores, work, fileBytesMax: fileBytesMax() })
+    process.stderr.write(`ashlar: ${sentence}\n`)
+    return
+  }
   // At a terminal, by Ctrl-C before it has come to listen, or by a second one.
-  else if (isToStop && (signal === 'SIGINT' || signal === 'SIGTERM')) process.exitCode = exitCodes.interrupted
+  if (isToStop && (signal === 'SIGINT' || signal === 'SIGTERM')) process.exitCode = exitCodes.interrupted
   else if (signal !== null) process.stderr.write(`ashlar: Process ${pid} was ended by ${signal}.\n`)
 }

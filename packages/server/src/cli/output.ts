@@ -24,7 +24,7 @@ export class ReaderGone extends Error {}
 export class Output {
   readonly isJson: boolean
   readonly isQuiet: boolean
-  private readonly file: string | undefined
+  private readonly name: string | undefined
   private readonly partial: string | undefined
   private readonly stream: Writable
   private failure: NodeJS.ErrnoException | undefined
@@ -33,7 +33,7 @@ export class Output {
   constructor({ json = false, quiet = false, output = '-', isPrivate = false }: OutputOptions) {
     this.isJson = json
     this.isQuiet = quiet
-    this.file = output === '-' ? undefined : output
+    this.name = output === '-' ? undefined : output
     this.partial = this.file && `${this.file}.${randomBytes(6).toString('hex')}.partial`
     this.stream =
       this.file === undefined || this.partial === undefined
@@ -47,6 +47,11 @@ export class Output {
   /** Undefined where it is no terminal. */
   get terminal(): Terminal | undefined {
     return this.stream === process.stdout && process.stdout.isTTY ? process.stdout : undefined
+  }
+
+  /** As the user has named it; undefined where it is standard output. */
+  get file(): string | undefined {
+    return this.name
   }
 
   get tableOptions(): TableOptions {

@@ -43,15 +43,19 @@ export class Progress {
   private async showBar(): Promise<void> {
     this.bar ??= this.startBar()
     const bar = await this.bar
-    bar.setTotal(this.total ?? this.done)
-    bar.update(this.done, { rate: rateText(this.rate()) })
+    bar.update(this.done, { text: this.text() })
+  }
+
+  private text(): string {
+    return barText({ done: this.done, total: this.total, unit: this.options.unit, rate: this.rate() })
   }
 
   private async startBar(): Promise<SingleBar> {
     const { SingleBar } = await import('cli-progress')
-    const counts = `{value}/{total} ${this.options.unit} · {rate}/s · {eta_formatted} left`
-    const bar = new SingleBar({ format: `[{bar}] {percentage} % · ${counts}`, stream: this.stream, hideCursor: true })
-    bar.start(this.total ?? this.done, this.done, { rate: '0' })
+    const format = (_options: unknown, _values: unknown, { text }: { readonly text: string }): string => text
+    const bar = new SingleBar({ format, stream: this.stream, hideCursor: true })
+    // What there is of it is in the text: it has no length of its own where the total is not known.
+    bar.start(Number.MAX_SAFE_INTEGER, 0, { text: this.text() })
     return bar
   }
 
@@ -68,6 +72,35 @@ export class Progress {
     const seconds = (performance.now() - this.started) / 1_000
     return seconds === 0 ? 0 : this.done / seconds
   }
+}
+
+export interface BarState {
+  readonly done: number
+  readonly total: number | undefined
+  readonly unit: string
+  /** A second. */
+  readonly rate: number
+}
+
+/** Cells of the bar. */
+const barCells = 40
+
+/** The line of a terminal; without a bar where the total is not known. */
+export function barText({ done, total, unit, rate }: BarState): string {
+  const [count, speed] = [done.toLocaleString('en'), `${rateText(rate)}/s`]
+  if (total === undefined) return `${count} ${unit} · ${speed}`
+  const share = total === 0 ? 1 : Math.min(1, done / total)
+  const full = Math.floor(share * barCells)
+  const bar = `[${'='.repeat(full)}${'-'.repeat(barCells - full)}] ${Math.floor(share * 100)} %`
+  const left = share === 1 || rate === 0 ? '' : ` · ${durationText((total - done) / rate)} left`
+  return `${bar} · ${count} of ${total.toLocaleString('en')} ${unit} · ${speed}${left}`
+}
+
+function durationText(seconds: number): string {
+  const whole = Math.ceil(seconds)
+  if (whole < 60) return `${whole} s`
+  if (whole < 3_600) return `${Math.floor(whole / 60)} min ${whole % 60} s`
+  return `${Math.floor(whole / 3_600).toLocaleString('en')} h ${Math.floor((whole % 3_600) / 60)} min`
 }
 
 function rateText(rate: number): string {

@@ -14,6 +14,7 @@ const reasons: Readonly<Record<string, string>> = {
   EPERM: 'the user who runs ashlar may not write there',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
+  EFBIG: 'it would be larger than a file may be here (ulimit -f, or the file system)',
   EDQUOT: 'the quota of the user is used up',
 }
 

@@ -1,7 +1,7 @@
 /** A process that native code has crashed: how that is told from other ends, what the operator reads, and how often is too often. */
 
 /** What the operating system ends a process by when native code fails, the checks of LMDB and V8 included. */
-const crashSignals: readonly string[] = ['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE', 'SIGTRAP']
+const crashSignals: readonly string[] = ['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE', 'SIGTRAP', 'SIGXFSZ']
 /** The same on Windows, as exit codes: access violation, error while a page was read in, failed check, abort. */
 const crashCodes: readonly number[] = [0xc000_0005, 0xc000_0006, 0xc000_0409, 134]
 
@@ -20,12 +20,25 @@ export interface Crashed {
   readonly stores: readonly string[]
   /** What the process did. */
   readonly work: 'serve' | 'copy' | 'verify' | 'compact' | 'backup' | 'restore' | 'security'
+  /** Of a file that the process writes, where that is bounded (ulimit -f); LMDB maps its files beyond what it has written. */
+  readonly fileBytesMax?: number | undefined
+}
+
+/** The bound of this process, which those that it starts have too; undefined where there is none. */
+export function fileBytesMax(): number | undefined {
+  const { userLimits } = process.report.getReport() as {
+    readonly userLimits?: { readonly file_size_blocks?: { readonly soft?: number | 'unlimited' } }
+  }
+  const bytes = userLimits?.file_size_blocks?.soft
+  return typeof bytes === 'number' ? bytes : undefined
 }
 
 /** What the operator reads. Nobody can tell for certain why native code crashed, so it is not said to be certain. */
-export function crashSentence({ pid, crash, stores, work }: Crashed): string {
+export function crashSentence({ pid, crash, stores, work, fileBytesMax: bytesMax }: Crashed): string {
   const crashed = `Process ${pid} crashed (${crash})`
   if (stores.length === 0) return `${crashed}: native code of Ashlar, or of what it is built on, has failed.`
+  if (bytesMax !== undefined)
+    return `${crashed} while it had ${stores.join(', ')} open. A file of this process may have at most ${bytesMax} bytes (ulimit -f), and that of a store needs more: raise the limit, and run the command again.`
   const memory = crash === 'SIGABRT' ? 'Unless the lines above say that memory ran out, the' : 'The'
   const file = stores.length === 1 ? 'its data file' : 'the data file of one of them'
   const cause = `${memory} likeliest cause is that ${file} is damaged, though a fault of Ashlar cannot be excluded.`

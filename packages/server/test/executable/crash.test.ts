@@ -221,6 +221,13 @@ describe('what a crash is', () => {
     expect(sentence).toBe('Process 7 crashed (SIGSEGV): native code of Ashlar, or of what it is built on, has failed.')
   })
 
+  it('is told with the bound of files where there is one, which is the cause then', () => {
+    const crashed = { pid: 7, crash: 'SIGSEGV', stores: ['lmdb:new'], work: 'copy', fileBytesMax: 51_200 } as const
+    expect(crashSentence(crashed)).toMatch(
+      /^Process 7 crashed \(SIGSEGV\) while it had lmdb:new open\. .* 51200 bytes \(ulimit -f\), .* raise the limit/,
+    )
+  })
+
   it('is too often when there were so many within the time', () => {
     const count = new CrashCount<number>(3, 1_000)
     const areTooMany = [0, 999, 1_001, 1_998, 1_999].map((ms, process) => count.isTooMany(process, [process], ms))

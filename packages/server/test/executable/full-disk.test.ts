@@ -12,12 +12,12 @@ import { killAll } from '../process-tree.ts'
 import { ashlar } from './command-line.ts'
 import { start, temporaryDirectory } from './process.ts'
 
-/** Files may grow to so many KiB, and the signal that would end the process is ignored. */
-const limited = `trap '' XFSZ; ulimit -f 4096; exec "$0" "$@"`
+/** Files may grow to so many blocks, and the signal that would end the process is ignored. */
+const limitedTo = (blocks: number): string => `trap '' XFSZ; ulimit -f ${blocks}; exec "$0" "$@"`
 
-function spawnLimited(words: readonly string[], directory: string, stderr: 'inherit' | 'pipe') {
+function spawnLimited(words: readonly string[], directory: string, stderr: 'inherit' | 'pipe', blocks = 4_096) {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ASHLAR_'))
-  return spawn('sh', ['-c', limited, process.execPath, inject('server'), ...words], {
+  return spawn('sh', ['-c', limitedTo(blocks), process.execPath, inject('server'), ...words], {
     cwd: directory,
     env: Object.fromEntries(inherited),
     stdio: ['ignore', 'pipe', stderr],
@@ -122,4 +122,15 @@ test('copy, restore and copy of an archive into a full disk say so in one line, 
   expect(again).toMatchObject({ code: 0 })
   expect(readdirSync(directory).filter((name) => name.includes('importing'))).toEqual([])
   expect(existsSync(join(directory, 'archived'))).toBe(true)
+})
+
+test('where files may be no larger than some KiB, a sentence tells of that limit', async () => {
+  if (process.platform === 'win32') return
+  const directory = temporaryDirectory()
+  const fd = await FederatedDatabase.open({ alias: 'full', store: await openStore(`lmdb:${join(directory, 'full')}`) })
+  await fd.close()
+  const child = spawnLimited(['copy', 'lmdb:full', 'lmdb:copied'], directory, 'pipe', 100)
+  const [stderr] = await Promise.all([child.stderr === null ? '' : text(child.stderr), once(child, 'close')])
+  expect(stderr).toMatch(/^ashlar: [^\n]*(ulimit -f|too large|larger)[^\n]*\n$/)
+  expect(child.exitCode).toBe(1)
 })

@@ -119,6 +119,29 @@ test('an empty cell is null, and quotes with nothing between them an empty text'
   ])
 })
 
+test('with --null, a text stands for null, unless it is in quotes, and an empty cell is an empty text', async () => {
+  const lines = ['name,note', 'A,\\N', 'B,', 'C,"\\N"', '\\N,"say ""\\N"""', '']
+  const own = ['--class', 'Dumped', '--null', '\\N']
+  expect(await imported('in.csv', lines.join('\n'), own)).toMatchObject({ code: 0 })
+  expect(await imported('in.tsv', 'name\tnote\nD\t\\N\nE\t\n', own)).toMatchObject({ code: 0 })
+  const { stdout } = await run(['query', 'FROM Dumped RETURN name, note', '--json'])
+  const rows = JSON.parse(stdout) as { readonly name: unknown; readonly note: unknown }[]
+  expect(rows.map(({ name, note }) => [name, note])).toEqual([
+    ['A', null],
+    ['B', ''],
+    ['C', '\\N'],
+    [null, 'say "\\N"'],
+    ['D', null],
+    ['E', ''],
+  ])
+  const json = await imported('in.ndjson', '{"name":"A"}', own)
+  expect(json).toEqual({
+    code: exitCodes.usage,
+    stdout: '',
+    stderr: 'ashlar: --null is for CSV and TSV: ndjson has a null of its own.\n',
+  })
+})
+
 test('records of CSV that cannot be read say why; other delimiters, long lines', async () => {
   const semicolons = await imported('in.csv', 'name;age\nA;1\n', ['--delimiter', ';'])
   expect(semicolons).toMatchObject({ code: 0, stdout: '1 created, 0 updated, 0 rejected.\n' })

@@ -1,5 +1,5 @@
 /** Ctrl-C amid a command that writes a store or a backup: it says how to go on, exits with 130, and goes on when it is run again. */
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { FederatedDatabase, openStore } from '@ashlar/engine'
 import { expect, test } from 'vitest'
@@ -61,4 +61,40 @@ test('copy, backup and restore', async () => {
   expect(await ashlar(restored, { directory })).toMatchObject({ code: 0 })
   const { stdout } = await ashlar(['verify', 'lmdb:restored'], { directory })
   expect(stdout).toContain('Content: 60,000 objects, 0 link entries, 60,000 index entries.\nNo problem found.')
+})
+
+test('import and export', async () => {
+  const directory = await storeWithMany()
+  const { child, url: listening } = start(['serve', '--port', '0', '--fd', 'many=lmdb:many'], {}, directory)
+  const url = ['--url', await listening]
+  const exported = ['export', 'Note', ...url, '-o', 'notes.ndjson']
+  const begun = start([...exported, '--quiet'], {}, directory)
+  const written = (): number =>
+    Math.max(
+      0,
+      ...readdirSync(directory).map((name) => (name.endsWith('.partial') ? statSync(join(directory, name)).size : 0)),
+    )
+  await expect.poll(written, { interval: 1, timeout: 20_000 }).toBeGreaterThan(0)
+  begun.child.kill('SIGINT')
+  expect(await begun.ended).toMatchObject({
+    code: 130,
+    stderr: 'ashlar: The export was stopped. notes.ndjson was not written; run the same command again.\n',
+  })
+  expect(readdirSync(directory).filter((name) => name.startsWith('notes'))).toEqual([])
+  expect(await ashlar(exported, { directory })).toMatchObject({ code: 0 })
+
+  const imported = ['import', 'notes.ndjson', ...url, '--class', 'Copied', '--quiet']
+  const count = async (): Promise<number> => {
+    const words = ['query', 'FROM Copied RETURN COUNT(*) AS n', '--json', ...url]
+    const { code, stdout } = await ashlar(words, { directory })
+    return code === 0 ? JSON.parse(stdout)[0].n : 0
+  }
+  const amid = start(imported, {}, directory)
+  await expect.poll(count, { interval: 1, timeout: 20_000 }).toBeGreaterThan(0)
+  amid.child.kill('SIGINT')
+  const { code, stderr } = await amid.ended
+  expect(code).toBe(130)
+  const skip = /^ashlar: Stopped\. [\d,]+ records are certainly done: go on with --skip (\d+), /.exec(stderr)?.[1]
+  expect(await count()).toBeGreaterThanOrEqual(Number(skip))
+  child.kill('SIGTERM')
 })

@@ -16,6 +16,7 @@ const told: Readonly<Record<string, Told>> = {
   EPERM: (path, directory) => `the user who runs Ashlar may not use ${path}; ${ownershipRemedy(directory)}`,
   ENAMETOOLONG: (path) => `the path ${path} is longer than the file system takes; name a shorter one`,
   ENOSPC: (path) => `there is no room for ${path}: the disk is full; free some space`,
+  EFBIG: (path) => `${path} would be larger than a file may be here; raise the limit (ulimit -f)`,
   EDQUOT: (path) => `there is no room for ${path}: the quota of the user is used up; free some space`,
   EMFILE: (path) => `${path} cannot be opened, since this process has too many files open; raise the limit (ulimit -n)`,
   ENFILE: (path) => `${path} cannot be opened, since the system has too many files open; raise its limit`,

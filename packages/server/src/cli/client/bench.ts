@@ -1,5 +1,5 @@
 /** `ashlar bench`: requests as fast as they are answered, by so many connections, and how long each of them took. */
-import type { AshlarClient } from '@ashlar/client'
+import type { AshlarClient, CreateObjectBody } from '@ashlar/client'
 import type { CommandContext } from '../command-context.ts'
 import { CommandError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -49,12 +49,8 @@ export async function runBench(
   await client.createClasses([{ className, isReferenceable: true, attributes }])
   const progress = new Progress({ unit: 'requests', isQuiet: options.quiet === true })
   try {
-    const objects = Array.from({ length: objectsAtStart }, (_, key) => ({
-      class: className,
-      attributes: valuesOf(key),
-    }))
     signal.throwIfAborted()
-    const oids = (await client.createObjects(objects)).map(({ __identifier__ }) => __identifier__)
+    const oids = (await client.createObjects(firstObjects(className))).map(({ __identifier__ }) => __identifier__)
     const started = performance.now()
     const load: Load = {
       className,
@@ -95,6 +91,10 @@ export async function runBench(
     progress.stop()
     await remove(client, className)
   }
+}
+
+function firstObjects(className: string): CreateObjectBody[] {
+  return Array.from({ length: objectsAtStart }, (_, key) => ({ class: className, attributes: valuesOf(key) }))
 }
 
 function cellsOf(histogram: LatencyHistogram): string[] {

@@ -14,6 +14,17 @@ interface Options {
   readonly quiet?: boolean
 }
 
+/** A file is there whole or not at all; of standard output somebody may have what was written. */
+function stoppedExport(file: string | undefined, { class: className, format }: ExportOptions): CommandError {
+  const goesOn =
+    className === undefined || format === 'csv' ? '' : ' --after <OID of the last whole line> goes on from there.'
+  const left =
+    file === undefined
+      ? `What was written is not all of it.${goesOn}`
+      : `${file} was not written; run the same command again.`
+  return new CommandError(exitCodes.interrupted, `The export was stopped. ${left}`)
+}
+
 export async function exportData(
   { client, output, signal }: CommandContext,
   [className]: readonly (string | undefined)[],
@@ -40,6 +51,8 @@ export async function exportData(
       bytes += chunk.length
       progress.update(bytes)
     }
+  } catch (error) {
+    throw signal.aborted ? stoppedExport(output.file, asked) : error
   } finally {
     progress.stop()
   }

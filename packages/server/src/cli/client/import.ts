@@ -22,6 +22,7 @@ interface Options {
   readonly format?: FileFormat
   readonly columns?: string
   readonly delimiter?: string
+  readonly null?: string
   readonly mapping?: string
   readonly upsertOn?: string
   readonly rejects?: string
@@ -47,7 +48,9 @@ export async function importFile(context: CommandContext, [file]: readonly [stri
       : readMapping(parseInput(readInputFile(options.mapping), `The file ${options.mapping}`))
   const columns = options.columns?.split(',').map((name) => name.trim())
   const { client, output } = context
-  const form = { columns, delimiter: delimiterOf(options.delimiter) }
+  if (options.null !== undefined && format !== 'csv' && format !== 'tsv')
+    throw new CommandError(exitCodes.usage, `--null is for CSV and TSV: ${format} has a null of its own.`)
+  const form = { columns, delimiter: delimiterOf(options.delimiter), nullText: options.null ?? '' }
   const source = await openRecords(file, format, form, context.signal)
   const { sample, all, count } = await sampled(source.records)
   checkColumns(mapping, source, sample)

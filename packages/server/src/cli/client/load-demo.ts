@@ -69,7 +69,7 @@ async function load(
   const mapping = className === 'Airport' ? noMapping : readMapping({ columns: ends })
   const attributesOf = async (name: string) => (await client.getClass(name)).attributes
   const references = await References.open(client, mapping, attributesOf)
-  const source = await openRecords(path, 'csv', { columns: undefined, delimiter: undefined })
+  const source = await openRecords(path, 'csv', { columns: undefined, delimiter: undefined, nullText: '' })
   const size = statSync(path).size
   const { created } = await importRecords(
     context,

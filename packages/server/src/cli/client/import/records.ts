@@ -41,6 +41,8 @@ export interface TableForm {
   readonly columns: readonly string[] | undefined
   /** The character between values; by default that of the format. */
   readonly delimiter: string | undefined
+  /** The text without quotes that stands for null; mostly the empty one. */
+  readonly nullText: string
 }
 
 /** `-`: standard input. `signal`: ends the wait for records of Parquet, which are read in a thread. What cannot be read is thrown by the iteration too: CommandError. */
@@ -143,11 +145,11 @@ interface ParsedRow {
 /** Of a record of CSV: a quote that is not closed would have the rest of the file held as one value. */
 const recordCharactersMax = 32 * 2 ** 20
 
-/** With a header, unless `columns` has the names. An empty cell is null; one with quotes an empty text. */
+/** With a header, unless `columns` has the names. A cell of `nullText` is null; one with quotes is that text. */
 async function* readTable(
   source: Readable,
   usualDelimiter: string,
-  { columns, delimiter, tell }: Table,
+  { columns, delimiter, nullText, tell }: Table,
 ): AsyncGenerator<FileRecord> {
   const skipped: FileRecord[] = []
   let names = columns
@@ -181,7 +183,7 @@ async function* readTable(
   for await (const row of source.pipe(parser) as AsyncIterable<ParsedRow>) {
     if (skipped.length > 0) yield* skipped.splice(0)
     lastLine = row.info.lines
-    yield { line: lastLine, fields: withNulls(row, names ?? [], form) }
+    yield { line: lastLine, fields: withNulls(row, nullText, names ?? [], form) }
   }
   yield* skipped
 }
@@ -194,19 +196,24 @@ function tooLong(line: number): CommandError {
 }
 
 /** To be told of each value whether it has quotes makes the parser five times as slow: it is asked again where that makes a difference. */
-function withNulls({ record, raw }: ParsedRow, columns: readonly string[], form: SyncOptions): Fields {
-  const areQuoted = raw.includes('""')
+function withNulls(
+  { record, raw }: ParsedRow,
+  nullText: string,
+  columns: readonly string[],
+  form: SyncOptions,
+): Fields {
+  const areQuoted = raw.includes(`"${nullText}"`)
   for (const column in record) {
-    if (record[column] !== '') continue
-    if (areQuoted) return readAgain(raw, columns, form)
+    if (record[column] !== nullText) continue
+    if (areQuoted) return readAgain(raw, nullText, columns, form)
     record[column] = null
   }
   return record
 }
 
-function readAgain(raw: string, columns: readonly string[], form: SyncOptions): Fields {
+function readAgain(raw: string, nullText: string, columns: readonly string[], form: SyncOptions): Fields {
   const cast = (value: string, { quoting }: { readonly quoting: boolean }): string | null =>
-    value === '' && !quoting ? null : value
+    value === nullText && !quoting ? null : value
   const records: unknown[] = parseSync(raw, { ...form, columns: [...columns], cast })
   return records[0] as Fields
 }
