@@ -28,6 +28,7 @@ const readMethods = {
   scan: 'screened',
   visit: 'leftOut',
   count: 'leftOut',
+  estimate: 'leftOut',
   readNaming: 'leftOut',
   expect: 'passedOn',
   confirm: 'passedOn',

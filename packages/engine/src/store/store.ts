@@ -99,6 +99,8 @@ export interface Snapshot {
   ): Bytes | undefined
   /** Where the store can count entries sooner than lend them: counts those of the range, up to `max`. */
   count?(range: KeyRange, max: number): CountedEntries
+  /** Where the store can tell about how many entries a range has, by far sooner than it counts them; undefined where it cannot now. */
+  estimate?(range: KeyRange): number | undefined
   /**
    * Only where each read is a trip: the entries of a short range in order, and those that they name, in one. `isOnly`: nothing else is likely to
    * be read, so that no transaction need begin; another read throws SnapshotInvalidated then. It counts only where something is expected. The bytes

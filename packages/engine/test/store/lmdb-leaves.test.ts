@@ -172,6 +172,23 @@ describe('lmdb: ranges of many entries', () => {
       await store.close()
     }
   })
+  it('have about as many entries as the pages tell that lead to their ends', async () => {
+    const { store } = await filledStore()
+    const snapshot = await store.snapshot()
+    fc.assert(
+      fc.property(fc.nat(entries), fc.nat(entries), (one, other) => {
+        const [from, to] = one < other ? [one, other] : [other, one]
+        const about = snapshot.estimate?.({ from: Buffer.from(keyOf(from)), to: Buffer.from(keyOf(to)) })
+        // Within a leaf it is exact; a leaf has a few dozen entries.
+        expect(about).toBeGreaterThanOrEqual(Math.floor((to - from) / 2) - 40)
+        expect(about).toBeLessThanOrEqual(2 * (to - from) + 40)
+      }),
+    )
+    expect(snapshot.estimate?.({ from: Buffer.from(keyOf(7)), to: Buffer.from(keyOf(7)) })).toBe(0)
+    expect(snapshot.estimate?.({ from: Buffer.from(keyOf(0)) })).toBeUndefined()
+    snapshot.release()
+    await store.close()
+  })
 })
 
 /** By ranges that are too short to be read in any other way than by the cursor. */

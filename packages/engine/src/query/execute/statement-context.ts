@@ -31,6 +31,10 @@ import { SnapshotReader } from './snapshot-reader.ts'
 const spilledPart = 16
 /** This part of the rows that a statement may hold is not taken by an operator that can go on on disk. */
 const keptRowsPart = 8
+/** More entries of a range are not counted for an estimate where the store tells about how many there are. */
+const exactMax = 4_096
+/** What it tells may be wrong by such a factor. */
+const estimateShare = 2
 /** Rows that an operator takes before it looks at its memory again. */
 const rowsAtOnce = 256
 
@@ -168,17 +172,33 @@ export class StatementContext {
    * of those that are read meanwhile.
    */
   async countEntries(range: KeyRange, max: number, isWanted?: (key: Bytes) => boolean): Promise<number> {
-    const count = await this.countedEntries(range, max, isWanted)
+    if (!this.isRemote) return this.countAbout(range, max)
+    const count = await this.countedAfar(range, max, isWanted)
     this.entriesCounted += count
     return count
   }
 
-  private async countedEntries(
+  /** About how many entries there are in a range of any kind; exact where there are few, and `max` where there are as many or more. */
+  async countAbout(range: KeyRange, max: number): Promise<number> {
+    const { snapshot } = this
+    const isLong = max > exactMax
+    const few = await countLimited(snapshot, range, Math.min(max, exactMax))
+    this.entriesCounted += few
+    if (!isLong || few < exactMax) return few
+    const about = snapshot.estimate?.(range)
+    if (about !== undefined && about >= max * estimateShare) return max
+    if (about !== undefined && about * estimateShare <= max) return Math.max(few, about)
+    // Too near to it to be told by an estimate.
+    const count = await countLimited(snapshot, range, max)
+    this.entriesCounted += count
+    return count
+  }
+
+  private async countedAfar(
     range: KeyRange,
     max: number,
     isWanted: ((key: Bytes) => boolean) | undefined,
   ): Promise<number> {
-    if (!this.isRemote) return countLimited(this.snapshot, range, max)
     // Few are read at once instead: whoever wants them has them then, without another trip.
     let count = 0
     const oids: Oid[] = []

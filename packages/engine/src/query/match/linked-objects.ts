@@ -2,7 +2,7 @@
 
 import { SteadyMap } from '../../budget/steady-map.ts'
 import { indexKeyFormat } from '../../indexes/index-key.ts'
-import { countLimited, readIndexOids } from '../../indexes/lookup.ts'
+import { readIndexOids } from '../../indexes/lookup.ts'
 import type { AttributeFormat } from '../../records/class-format.ts'
 import { linkKind, linkRange } from '../../records/link-keys.ts'
 import { containerExtent } from '../../records/object-key.ts'
@@ -162,9 +162,7 @@ export class LinkedObjects {
     if (range === undefined) return 0
     const { context } = this
     context.check()
-    const count = await countLimited(context.snapshot, range, max)
-    context.entriesCounted += count
-    return count
+    return context.countAbout(range, max)
   }
 
   /** About how many objects are referred to, counted up to `max`. */

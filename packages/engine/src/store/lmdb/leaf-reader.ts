@@ -7,6 +7,7 @@ import type { Bytes } from '../store.ts'
 import { treeDepthMax } from './check-tree-header.ts'
 import { nodeHeaderBytes, pageFlag, pageHeaderBytes, type TreeHeader } from './data-file.ts'
 import { checksumBytes } from './entry-checksum.ts'
+import type { PageOnWay } from './estimate-entries.ts'
 import type { LeafBuffer } from './leaf-buffer.ts'
 import type { LmdbRange } from './lmdb-range.ts'
 import { type Fingerprint, fingerprint, type VerifiedPages } from './verified-pages.ts'
@@ -73,6 +74,14 @@ export class LeafReader {
     return end
   }
 
+  /** The pages from the root to the leaf to which the key belongs; undefined where one of them cannot be read. */
+  wayTo(key: Bytes): readonly PageOnWay[] | undefined {
+    this.isInPlace = false
+    if (!this.seek(key, false)) return undefined
+    const branches = this.branches.map(({ children, next }) => ({ before: next - 1, count: children.length }))
+    return [...branches, { before: this.next, count: this.count }]
+  }
+
   private visitLeaves({ end, limit }: LmdbRange, use: ((key: Buffer, value: Buffer) => unknown) | undefined): LeafEnd {
     for (;;) {
       const { count } = this
@@ -135,8 +144,8 @@ export class LeafReader {
     return isBehind(bytes, from, from + view.getUint16(at + 6, true), this.lastAt, this.lastAt + this.lastLength)
   }
 
-  /** To the first entry of a leaf that is behind the key, if there is one. */
-  private seek(key: Bytes): boolean {
+  /** To the first entry of a leaf that is behind the key, if there is one. `isLent`: its entries are, so that all of the leaf is to be whole. */
+  private seek(key: Bytes, isLent = true): boolean {
     const { buffer, tree, branches } = this
     buffer.keepBytes(key)
     this.lastAt = buffer.keptAt
@@ -152,7 +161,7 @@ export class LeafReader {
       branch.next = nth + 1
       branches.push(branch)
     }
-    if (!this.leaf(page)) return false
+    if (!(isLent ? this.leaf(page) : this.read(page, pageFlag.leaf))) return false
     this.next = this.countUpTo(key, 0)
     return true
   }

@@ -17,7 +17,8 @@ import { readTail, storedTail } from './appended-tail.ts'
 import { countEntries, lentValue, visitEntries } from './checked-entries.ts'
 import type { EntryChecks } from './entry-checks.ts'
 import { beginRead, beginSharedRead, type Pin } from './entry-cursor.ts'
-import { endLeaves } from './leaves-of-pin.ts'
+import { estimateEntries } from './estimate-entries.ts'
+import { endLeaves, putBackLeaves, takeLeaves } from './leaves-of-pin.ts'
 import type { Environment } from './lmdb-js.ts'
 import { type LmdbRange, lmdbRange, rangeAfter } from './lmdb-range.ts'
 
@@ -87,6 +88,19 @@ export class LmdbSnapshot implements Snapshot {
     return counted === undefined
       ? { count: 0, last: undefined }
       : countEntries(this.environment, counted, this.checks, this.requireOpen())
+  }
+
+  estimate({ from, to }: KeyRange): number | undefined {
+    const pin = this.requireOpen()
+    if (from === undefined || to === undefined || !this.checks.hasChecksums) return undefined
+    const leaves = takeLeaves(this.environment, pin)
+    if (leaves === null) return undefined
+    try {
+      const [first, last] = [leaves.wayTo(from), leaves.wayTo(to)]
+      return first === undefined || last === undefined ? undefined : estimateEntries(first, last)
+    } finally {
+      putBackLeaves(pin, leaves)
+    }
   }
 
   async *scan<T>(
