@@ -5,6 +5,7 @@
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { Awaitable, KeyRange } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
+import type { AttributeNumber } from '../../types/type-spec.ts'
 import type { Bound } from '../bind/bound.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
@@ -32,6 +33,8 @@ export interface OidAccess {
   readonly isAtMostOne: boolean
   /** It answers so many of the conjuncts of the predicate; where these are all, nearly every object that it gives qualifies. */
   readonly conjunctsAnswered: number
+  /** The attributes of the class whose conditions it answers; undefined where these are several sets of them. */
+  readonly narrowedBy?: readonly AttributeNumber[]
   /** The same OID may come more than once. */
   readonly mayRepeat: boolean
   /** The entries that its OIDs are read from, whose objects are there; undefined where OIDs are given, which may name nothing. */

@@ -5,6 +5,7 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import type { Candidate } from '../explain/explain-node.ts'
 import { type AccessPath, bestOf, type OidAccess } from './access-path.ts'
 import type { IndexOnlyScan } from './index-only-scan.ts'
+import { intersectionOf } from './intersection.ts'
 import type { OrderedIndexScan } from './ordered-index-scan.ts'
 import { OrderedTrial } from './ordered-trial.ts'
 import type { SkipScan } from './skip-scan.ts'
@@ -152,9 +153,30 @@ async function choose(
     return { access: covered, estimated: known.estimated }
   }
   const inOrder = ordered && accessInOrder(ordered, known, plan, extent, wanted)
-  if (inOrder === undefined) return known
+  if (inOrder === undefined)
+    return (await narrowed(known, plan, extent, evaluation, context, wanted, considered)) ?? known
   considered?.note(inOrder, wanted ?? extent, Number.POSITIVE_INFINITY)
   return { access: inOrder, estimated: wanted ?? extent }
+}
+
+/** What is left of the objects of an access by the entries of another one; undefined where that spares little. */
+async function narrowed(
+  { access, estimated }: ChosenAccessPath,
+  { accesses, areRows }: SourcePlan,
+  objects: number,
+  evaluation: EvaluationContext,
+  context: StatementContext,
+  wanted: number | undefined,
+  considered: Considered | undefined,
+): Promise<ChosenAccessPath | undefined> {
+  const narrowest = accesses.find((one) => one === access)
+  // The first rows may come before all entries are read.
+  if (narrowest === undefined || (areRows && wanted !== undefined)) return undefined
+  const note = (one: AccessPath, counted: number, max: number): void => considered?.note(one, counted, max)
+  const both = await intersectionOf({ access: narrowest, estimated }, accesses, objects, evaluation, context, note)
+  if (both === undefined) return undefined
+  considered?.note(both, estimated, estimated)
+  return { access: both, estimated }
 }
 
 /** The accesses that pass over entries, and the most that they may read. */

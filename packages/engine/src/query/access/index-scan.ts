@@ -18,6 +18,7 @@ import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable, Bytes, KeyRange } from '../../store/store.ts'
 import { inSlices } from '../../store/time-slice.ts'
 import type { Oid } from '../../types/oid.ts'
+import type { AttributeNumber } from '../../types/type-spec.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { evaluateConstant, evaluateConstants } from '../execute/evaluate-rows.ts'
 import { sortInTurns } from '../execute/sort-in-turns.ts'
@@ -143,6 +144,7 @@ export class IndexScan implements OidAccess {
   /** One value for each key attribute of a unique index. */
   readonly isAtMostOne: boolean
   readonly conjunctsAnswered: number
+  readonly narrowedBy: readonly AttributeNumber[]
   readonly mayRepeat = false
   readonly entries: string
   /** For EXPLAIN. */
@@ -181,6 +183,8 @@ export class IndexScan implements OidAccess {
     const range = (lower === undefined ? 0 : 1) + (upper === undefined ? 0 : 1)
     this.rank = (isWhole && index.isUnique ? 50 : 0) + equal.length * 4 + range
     this.conjunctsAnswered = answeredBy(conditions)
+    const narrowing = index.keyAttributes.slice(0, equal.length + Math.min(range, 1))
+    this.narrowedBy = narrowing.flatMap(({ path }) => path[0] ?? [])
     const isFiltered = whole !== undefined && !this.isAtMostOne
     this.filter = isFiltered ? planEntryFilter(this.format, byRange(conditions, parts), whole, planning) : undefined
     this.details = {

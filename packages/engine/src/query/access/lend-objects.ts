@@ -1,13 +1,18 @@
 /**
- * Lends objects to an operator one by one, in the memory of the store and filtered by their records, without copies or
- * batches.
+ * Lends objects to an operator one by one, in the memory of the store and filtered where they lie, without copies or
+ * batches: those of ranges of keys, or those that OIDs name.
  */
+import { assert } from '../../errors.ts'
+import { scanBatchBytes } from '../../limits.ts'
+import { objectKeyBytes, oidOfObjectKey } from '../../records/object-key.ts'
+import { ReadSkew } from '../../store/read-skew.ts'
 import type { Awaitable, Bytes, KeyRange } from '../../store/store.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { LendRows, RowTaker } from '../execute/lent-rows.ts'
 import { decideAtOnce, qualified } from '../operators/filter.ts'
+import type { AccessPath } from './access-path.ts'
 import type { ObjectScan } from './object-scan.ts'
-import { restOf } from './oid-source.ts'
+import { OidBatch, type OidSource, restOf } from './oid-source.ts'
 
 /** Makes a view of an entry, which is lent as the entry is; undefined where it needs more than the entry, which `later` reads. */
 interface EntryReader {
@@ -17,8 +22,8 @@ interface EntryReader {
 }
 
 /**
- * Undefined where the store does not answer at once, or more than the entries has to be read; and where the operators are measured one by one.
- * `areObjects`: the entries are objects, and count as such.
+ * Undefined where the store does not answer at once; and where the operators are measured one by one. `areObjects`: the entries are objects, and
+ * count as such.
  */
 export function lendObjects(
   scan: ObjectScan,
@@ -26,91 +31,135 @@ export function lendObjects(
   areObjects: boolean,
   newReader: () => EntryReader,
 ): LendRows<ObjectView> | undefined {
-  const { context, filter } = scan
-  if (context.snapshot.visit === undefined || filter.rest !== undefined || context.probe !== undefined) return undefined
+  if (!canLend(scan)) return undefined
   return async (taker) => {
-    const scanned = new LentObjects(scan, areObjects, newReader(), taker)
-    for (const range of await ranges()) await scanned.lend(range)
+    const lent = new LentRanges(scan, areObjects, newReader(), taker)
+    for (const range of await ranges()) await lent.lend(range)
   }
+}
+
+/** Those of an access path; undefined where it cannot lend them, and as of `lendObjects`. */
+export function lentRows(access: AccessPath, scan: ObjectScan): LendRows<ObjectView> | undefined {
+  if (!('oids' in access)) return access.lent?.(scan)
+  const { evaluation, context } = scan
+  const source = access.source?.bind(access, evaluation, context)
+  return source === undefined ? undefined : lendNamed(scan, source)
+}
+
+/** The objects that OIDs name, each once. */
+function lendNamed(scan: ObjectScan, source: () => Awaitable<OidSource>): LendRows<ObjectView> | undefined {
+  if (!canLend(scan)) return undefined
+  return async (taker) => new LentNamed(scan, taker).lend(await source())
+}
+
+function canLend({ context }: ObjectScan): boolean {
+  return context.snapshot.visit !== undefined && context.probe === undefined
 }
 
 /** Rows that are lent before the next look at the clock, less one; all its bits are ones. */
 const rowsBetweenLooks = 31
+/** Rows that are copied at most where one was refused, to be taken together. */
+const copiesMax = 256
+/** Where fewer rows than so many times the copies were taken between two that were refused, more are copied the next time. */
+const lentShare = 4
 
-class LentObjects {
-  private readonly scan: ObjectScan
-  private readonly areObjects: boolean
-  private readonly reader: EntryReader
+/**
+ * Whoever is refused a row may have to read something for it, which cannot be done while rows are lent. Where that happens again and again, the rows
+ * that follow are copied, and handed over together: the more of them, the more often it happens.
+ */
+abstract class LentObjects {
+  protected readonly scan: ObjectScan
   private readonly taker: RowTaker<ObjectView>
   private looked = 0
-  private examined = 0
+  protected examined = 0
   private kept = 0
-  /** The value of the entry that was not read at once. */
-  private unread: Buffer | undefined
-  /** What takes long: it is not decided whether it is a row, or it is one that was not taken. */
+  /** It takes long to decide whether it is a row. */
   private undecided: ObjectView | undefined
-  private refused: ObjectView | undefined
+  /** The first of them was refused; whether they are rows the record alone does not tell, where there is a rest of the predicate. */
+  private copies: ObjectView[] = []
+  private copiedBytes = 0
+  private copiesWanted = 1
+  private lentSince = 0
 
-  constructor(scan: ObjectScan, areObjects: boolean, reader: EntryReader, taker: RowTaker<ObjectView>) {
+  constructor(scan: ObjectScan, taker: RowTaker<ObjectView>) {
     this.scan = scan
-    this.areObjects = areObjects
-    this.reader = reader
     this.taker = taker
   }
 
-  async lend(range: KeyRange): Promise<void> {
-    const { context } = this.scan
-    let rest: KeyRange | undefined = range
-    while (rest !== undefined) {
-      const last: Bytes | undefined = context.snapshot.visit?.(rest, false, this.use)
-      rest = last === undefined ? undefined : restOf(rest, last, false)
-      await this.takeLater()
-      this.count()
-      const pause = context.yieldIfDue()
-      if (pause !== undefined) await pause
-    }
-  }
-
-  private readonly use = (key: Bytes, value: Bytes): boolean => {
+  /** Lends one that was read; false where `settle` is to be called before the next. */
+  protected offer(view: ObjectView): boolean {
     const { context, evaluation, filter } = this.scan
-    this.examined++
-    const view = this.reader.read(key, value)
-    if (view === undefined) {
-      this.unread = Buffer.from(value)
-      return false
-    }
     const { ofRecord, slot } = filter
     evaluation.slots[slot] = view
     const isRow = ofRecord === undefined || decideAtOnce(ofRecord, evaluation)
     if (isRow === undefined) this.undecided = view.copy()
-    else if (isRow) {
-      if (this.taker.take(view)) this.kept++
-      else this.refused = view.copy()
-    }
+    else if (isRow && (this.copies.length > 0 || !this.isTaken(view))) this.keep(view.copy())
     context.endRow()
-    if (this.refused !== undefined || this.undecided !== undefined) return false
+    const { length } = this.copies
+    if (this.undecided !== undefined || length >= this.copiesWanted || this.copiedBytes >= scanBatchBytes) return false
     return (++this.looked & rowsBetweenLooks) !== 0 || !context.isTurnDue
   }
 
-  private async takeLater(): Promise<void> {
-    const { scan, taker, unread, undecided, refused } = this
-    const view = unread === undefined ? undecided : await this.reader.later(unread)
-    this.unread = undefined
-    this.undecided = undefined
-    this.refused = undefined
-    const row = view === undefined ? refused : await this.decided(view)
-    if (row === undefined) return
+  /** Whether nothing is left to be done with it: it was taken, or is no row. */
+  private isTaken(view: ObjectView): boolean {
+    const { rest } = this.scan.filter
+    if (rest !== undefined) {
+      const isRow = decideAtOnce(rest, this.scan.evaluation)
+      if (isRow !== true) return isRow === false
+    }
+    if (!this.taker.take(view)) return false
     this.kept++
-    await taker.takeLater(row)
-    scan.context.endRow()
+    this.lentSince++
+    return true
   }
 
-  private async decided(view: ObjectView): Promise<ObjectView | undefined> {
-    const { evaluation, context, filter } = this.scan
-    if (filter.ofRecord === undefined) return view
-    const [row] = await qualified([view], filter.ofRecord, filter.slot, evaluation, context)
-    return row
+  private keep(view: ObjectView): void {
+    this.copies.push(view)
+    this.copiedBytes += view.bytes
   }
+
+  /** What could not be done while rows were lent. */
+  protected async settle(): Promise<void> {
+    const { context } = this.scan
+    if (this.undecided !== undefined) {
+      const [row] = await this.rowsOf([this.undecided], this.scan.filter.ofRecord)
+      this.undecided = undefined
+      if (row !== undefined) this.keep(row)
+    }
+    if (this.copies.length > 0) await this.takeCopies()
+    this.count()
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
+
+  private async takeCopies(): Promise<void> {
+    const { copies, copiesWanted } = this
+    this.copies = []
+    this.copiedBytes = 0
+    const isOften = this.lentSince < copiesWanted * lentShare
+    this.copiesWanted = isOften ? Math.min(copiesMax, 2 * copiesWanted) : Math.max(1, copiesWanted >> 1)
+    this.lentSince = 0
+    const rows = await this.rowsOf(copies, this.scan.filter.rest)
+    this.kept += rows.length
+    if (rows.length > 0) await this.taker.takeLater(rows)
+    this.scan.context.endRow()
+  }
+
+  /** One that is still to be read is a row like others. */
+  protected async takeRead(view: ObjectView): Promise<void> {
+    const [row] = await this.rowsOf([view], this.scan.filter.ofRecord)
+    if (row !== undefined) this.keep(row)
+  }
+
+  private async rowsOf(
+    views: readonly ObjectView[],
+    predicate: ObjectScan['filter']['ofRecord'],
+  ): Promise<readonly ObjectView[]> {
+    const { evaluation, context, filter } = this.scan
+    return predicate === undefined ? views : qualified(views, predicate, filter.slot, evaluation, context)
+  }
+
+  protected abstract readonly areObjects: boolean
 
   private count(): void {
     const { examined, kept, scan } = this
@@ -124,5 +173,96 @@ class LentObjects {
     }
     this.examined = 0
     this.kept = 0
+  }
+}
+
+class LentRanges extends LentObjects {
+  protected override readonly areObjects: boolean
+  private readonly reader: EntryReader
+  /** The value of the entry that was not read at once. */
+  private unread: Buffer | undefined
+
+  constructor(scan: ObjectScan, areObjects: boolean, reader: EntryReader, taker: RowTaker<ObjectView>) {
+    super(scan, taker)
+    this.areObjects = areObjects
+    this.reader = reader
+  }
+
+  async lend(range: KeyRange): Promise<void> {
+    let rest: KeyRange | undefined = range
+    while (rest !== undefined) {
+      const last = this.visit(rest)
+      rest = last === undefined ? undefined : restOf(rest, last, false)
+      if (this.unread !== undefined) {
+        const { unread } = this
+        this.unread = undefined
+        await this.takeRead(await this.reader.later(unread))
+      }
+      await this.settle()
+    }
+  }
+
+  private visit(range: KeyRange): Bytes | undefined {
+    const { reader, snapshot } = this.scan.context
+    reader.isLending = true
+    try {
+      return snapshot.visit?.(range, false, this.use)
+    } finally {
+      reader.isLending = false
+    }
+  }
+
+  private readonly use = (key: Bytes, value: Bytes): boolean => {
+    this.examined++
+    const view = this.reader.read(key, value)
+    if (view !== undefined) return this.offer(view)
+    this.unread = Buffer.from(value)
+    return false
+  }
+}
+
+/** OIDs that are looked up before the source is asked for more. */
+const oidsAtOnce = 4_096
+
+class LentNamed extends LentObjects {
+  protected override readonly areObjects = true
+  private readonly batch = new OidBatch(oidsAtOnce)
+  private readonly key = Buffer.allocUnsafe(objectKeyBytes)
+
+  async lend(source: OidSource): Promise<void> {
+    const { batch, scan } = this
+    const { snapshot, reader } = scan.context
+    for (let hasMore = true; hasMore; ) {
+      batch.count = 0
+      hasMore = source.next(batch)
+      for (let at = 0; at < batch.count; at++) {
+        batch.writeKey(at, this.key)
+        reader.isLending = true
+        let goesOn: Awaitable<boolean | undefined>
+        try {
+          goesOn = snapshot.view(this.key, this.use)
+        } finally {
+          reader.isLending = false
+        }
+        if (goesOn === undefined) this.isMissing()
+        else if (goesOn === false) await this.settle()
+        else assert(goesOn === true, 'a store whose reads are immediate answers at once')
+      }
+      await this.settle()
+    }
+  }
+
+  private readonly use = (record: Bytes): boolean => {
+    const { context, classes } = this.scan
+    this.examined++
+    const view = context.reader.view(undefined, this.key, record)
+    return view.format === undefined || !classes.numbers.has(view.format.cls.number) || this.offer(view)
+  }
+
+  /** Throws ReadSkew where the OID was read from an entry. */
+  private isMissing(): void {
+    const { entries } = this.scan
+    if (entries === undefined) return
+    throw new ReadSkew(`${entries} names object ${oidOfObjectKey(this.key)}, which is not there`)
   }
 }

@@ -8,6 +8,7 @@ import type { ExplainNode } from '../explain/explain-node.ts'
 import { filterOperator } from '../operators/filter.ts'
 import type { OidAccess } from './access-path.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
+import { lentRows } from './lend-objects.ts'
 import { entriesAtOnce, fetchObjects, type ObjectScan } from './object-scan.ts'
 import { areRowsInOrder, type SourcePlan } from './source-plan.ts'
 
@@ -42,7 +43,7 @@ export function objectRows(
   const unseen = !isPartial && areRowsInOrder(plan, access) ? skipped : 0
   const scan: ObjectScan = { classes, entries, filter, evaluation, context, source, filterOperator: filtered, unseen }
   const rows = 'oids' in access ? objectsOf(access, scan, wanted) : access.objects(scan, wanted)
-  const lent = 'oids' in access ? undefined : access.lent?.(scan)
+  const lent = lentRows(access, scan)
   const operator = filtered ?? source
   if (considered?.isScanOfMany === true) {
     const hint = plan.hint(wanted)

@@ -3,9 +3,10 @@
  * string for each.
  */
 import { keySpace } from '../../bytes/key-space.ts'
+import { readInt32 } from '../../bytes/read-number.ts'
 import type { KeyConditionRange } from '../../indexes/index-key.ts'
 import type { Bytes, KeyRange, Snapshot } from '../../store/store.ts'
-import { type Oid, oidLength, writeOidBytes } from '../../types/oid.ts'
+import { type Oid, oidFromBytes, oidLength, writeOidBytes } from '../../types/oid.ts'
 import type { MayQualify } from './entry-filter.ts'
 
 export interface OidSource {
@@ -16,7 +17,7 @@ export interface OidSource {
 /** So many OIDs at most, one after the other. */
 export class OidBatch {
   count = 0
-  private readonly bytes: Buffer
+  readonly bytes: Buffer
   private readonly max: number
 
   constructor(max: number) {
@@ -39,10 +40,33 @@ export class OidBatch {
 
   /** That of an entry of an index; false where it was the last for which there is room. */
   addEntry(value: Bytes): boolean {
+    return this.addFrom(value, 0)
+  }
+
+  /** The same of one that stands anywhere in other bytes. */
+  addFrom(from: Bytes, at: number): boolean {
     const { bytes } = this
-    const at = this.count++ * oidLength
-    for (let i = 0; i < oidLength; i++) bytes[at + i] = value[i] as number
+    const to = this.count++ * oidLength
+    for (let i = 0; i < oidLength; i++) bytes[to + i] = from[at + i] as number
     return this.count < this.max
+  }
+
+  oidAt(nth: number): Oid {
+    return oidFromBytes(this.bytes, nth * oidLength)
+  }
+
+  /** The halves of the nth OID. */
+  highAt(nth: number): number {
+    return readInt32(this.bytes, nth * oidLength)
+  }
+
+  lowAt(nth: number): number {
+    return readInt32(this.bytes, nth * oidLength + oidLength / 2)
+  }
+
+  /** Adds the nth one of another batch; false where it was the last for which there is room. */
+  addOf(other: OidBatch, nth: number): boolean {
+    return this.addFrom(other.bytes, nth * oidLength)
   }
 
   /** Makes the key of a record that of the nth object. */

@@ -2,12 +2,12 @@
  * Follows references back from the objects of another access path to the objects that refer to them by an attribute.
  */
 import { type IndexKeyFormat, indexKeyFormat, type KeyCondition, keyConditionRange } from '../../indexes/index-key.ts'
-import { countLimited } from '../../indexes/lookup.ts'
-import { linkKind, linkRange, targetOfKey } from '../../records/link-keys.ts'
+import { linkHeaderBytes, linkKind, linkRange, targetOfKey } from '../../records/link-keys.ts'
 import type { RecordFormats } from '../../records/record-formats.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { KeyRange } from '../../store/store.ts'
 import { noOid, type Oid, oidFromBytes } from '../../types/oid.ts'
+import type { AttributeNumber } from '../../types/type-spec.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { evaluateConstants } from '../execute/evaluate-rows.ts'
@@ -27,6 +27,8 @@ import {
   soundRange,
 } from './index-scan.ts'
 import { OidLookup } from './oid-lookup.ts'
+import { KnownOids, type OidSource } from './oid-source.ts'
+import { ChainedSource, type Owners, type OwnersPlan, OwnersSource } from './owners-source.ts'
 import { type Condition, isOfPath, isSamePath, ownConditions, type PathCondition } from './sargable-predicates.ts'
 import { planScannedOids, ScannedOids } from './scanned-oids.ts'
 import { UnlinkedObjects } from './unlinked-objects.ts'
@@ -63,7 +65,10 @@ export const planReverseNavigations: PlanAccess = (asked) => {
     if (step.type.kind !== 'reference' || step.type.cls === null) continue
     const target = step.type.cls
     const scanned = planScannedOids(target, inner, planning)
-    for (const access of [...accessesFor(target, inner, planning), ...(scanned === undefined ? [] : [scanned])]) {
+    const known = accessesFor(target, inner, planning)
+    // What has all that is asked from an index is not looked for among all objects.
+    const isKnown = known.some(({ conjunctsAnswered }) => conjunctsAnswered >= inner.length)
+    for (const access of [...known, ...(scanned === undefined || isKnown ? [] : [scanned])]) {
       for (const way of waysBack(asked, step, target)) {
         accesses.push(new ReverseNavigation(access, target, step, way))
       }
@@ -165,7 +170,8 @@ class ReverseNavigation implements OidAccess {
   readonly isAtMostOne = false
   /** The links of one object are what refers to it. Else none: before the first object that qualifies, many ends may have to be gone through. */
   readonly conjunctsAnswered: number
-  readonly mayRepeat = true
+  readonly narrowedBy: readonly AttributeNumber[]
+  readonly mayRepeat: boolean
   readonly entries: string
   private readonly inner: OidAccess
   /** The class whose objects are found first. */
@@ -189,6 +195,9 @@ class ReverseNavigation implements OidAccess {
     this.rank = inner instanceof ScannedOids ? 1 : 3
     this.cls = cls
     this.attribute = attribute
+    this.narrowedBy = [attribute.number]
+    // Who refers to one object only is found by that one.
+    this.mayRepeat = inner.mayRepeat || attribute.spec.logicalType !== 'reference'
     this.way = way
     this.entries = way.kind === 'index' ? `index '${way.format.index.name}'` : `attribute ${way.inverse.name}`
   }
@@ -216,8 +225,7 @@ class ReverseNavigation implements OidAccess {
         if (++objects > countedObjectsMax) continue
         const range = this.rangeOf(far, asked)
         if (range === 'none') continue
-        const owners = range === undefined ? 1 : await countLimited(context.snapshot, range, max - count)
-        context.entriesCounted += owners
+        const owners = range === undefined ? 1 : await context.countAbout(range, max - count)
         count += owners
         if (count >= max) return max
       }
@@ -246,6 +254,34 @@ class ReverseNavigation implements OidAccess {
       }
     }
     if (unlinked !== undefined && hasUnlinked) yield* unlinked.objects.oids(evaluation, context, plan)
+  }
+
+  /** Those whose reference leads to nothing are looked for first, where they are asked for at all. */
+  async source(evaluation: EvaluationContext, context: StatementContext): Promise<OidSource> {
+    const asked = await this.asked(evaluation, context)
+    if (asked === undefined) return new KnownOids([])
+    const { inner, way, unlinked } = this
+    const far = (await inner.source?.(evaluation, context)) ?? (await heldOids(inner, this.cls, evaluation, context))
+    const plan: OwnersPlan = {
+      ownersOf: (oid) => this.ownersOf(oid, asked, context),
+      isInKey: way.kind === 'inverse' && way.inverse.linkStorage === 'set',
+      at: way.kind === 'inverse' && way.inverse.linkStorage === 'set' ? linkHeaderBytes : 0,
+      mayQualify: way.kind === 'index' ? way.filter?.forRun(evaluation) : undefined,
+    }
+    const owners = new OwnersSource(far, plan, this.mayRepeat, context)
+    if ((await unlinked?.known.namesNothing(evaluation, context)) !== true || unlinked === undefined) return owners
+    const others: Oid[] = []
+    const examined = explainNode('extentScan', {})
+    for await (const oids of unlinked.objects.oids(evaluation, context, examined))
+      for (const oid of oids) others.push(oid)
+    return new ChainedSource([owners, new KnownOids(others)])
+  }
+
+  private ownersOf(far: Oid, asked: KeyCondition, context: StatementContext): Owners {
+    const range = this.rangeOf(far, asked)
+    if (range === 'none') return undefined
+    if (range !== undefined || this.way.kind === 'index') return range
+    return (context.reader.objectOnce(far).value(this.way.inverse.index) as Oid | null) ?? undefined
   }
 
   /** What is asked of the keys of an index behind the reference; undefined where no entry can have it. */
@@ -291,6 +327,23 @@ class ReverseNavigation implements OidAccess {
     return linkRange(far, way.inverse.number, kind)
   }
 }
+
+/** Of an access whose OIDs come later, or repeat themselves: all of them. */
+async function heldOids(
+  access: OidAccess,
+  cls: SchemaClass,
+  evaluation: EvaluationContext,
+  context: StatementContext,
+): Promise<KnownOids> {
+  const found = new Set<Oid>()
+  for await (const oids of access.oids(evaluation, context, access.describe(cls.name))) {
+    context.hold(0, oids.length * heldBytes)
+    for (const oid of oids) found.add(oid)
+  }
+  return new KnownOids([...found])
+}
+
+const heldBytes = 64
 
 function describeIndex({ format, conditions, filter }: Extract<Way, { kind: 'index' }>): object {
   const texts = conditionTexts(format.parts.slice(1), conditions)

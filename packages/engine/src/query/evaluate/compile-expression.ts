@@ -326,7 +326,7 @@ function compileAttribute(slot: number, attribute: BoundAttribute, type: ValueTy
   if (isLong(type)) {
     return inParts(places, ({ slots, work }) => {
       const view = slots[slot] as ObjectView | undefined
-      return view === undefined ? null : longValue(view, index, work)
+      return view === undefined ? null : longValue(view, index, work, false)
     })
   }
   return ({ slots }) => {
@@ -341,8 +341,8 @@ function compileFollow(bound: Extract<Bound, { kind: 'follow' }>, compiler: Expr
   const { index, linkStorage } = attribute
   const owner = compileOwner(bound, compiler)
   const ofRecord = isLong(type)
-    ? (view: ObjectView, { work }: EvaluationContext): unknown => longValue(view, index, work)
-    : (view: ObjectView): unknown => view.value(index)
+    ? (view: ObjectView, { work }: EvaluationContext): unknown => longValue(view, index, work, true)
+    : (view: ObjectView): unknown => view.knownValue(index)
   return inParts(compiler, (evaluation) => {
     const view = owner(evaluation)
     if (view === undefined) return null
@@ -350,11 +350,11 @@ function compileFollow(bound: Extract<Bound, { kind: 'follow' }>, compiler: Expr
   })
 }
 
-/** A value of a record that may take long to read: the work to read it in pieces then. */
-function longValue(view: ObjectView, index: number, work: Work): unknown {
+/** A value of a record that may take long to read: the work to read it in pieces then. `isFollowed`: of an object that others may refer to as well. */
+function longValue(view: ObjectView, index: number, work: Work, isFollowed: boolean): unknown {
   const pieces = view.longValue(index)
   if (pieces !== undefined) return longWorkOf(pieces)
-  const value = view.value(index)
+  const value = isFollowed ? view.knownValue(index) : view.value(index)
   work.spend(valueSteps(value))
   return value
 }

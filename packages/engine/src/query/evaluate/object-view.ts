@@ -17,6 +17,8 @@ export class ObjectView {
   /** Rows that hold it, which may be many, are charged for the record once. */
   isCharged = false
   private readonly shape: ShapeNumber
+  /** By attribute; see `knownValue`. */
+  private known: unknown[] | undefined
   private text: Oid | undefined
   /** Of the record; undefined where the OID was given as text. */
   readonly key: Bytes | undefined
@@ -43,6 +45,16 @@ export class ObjectView {
   /** Of an attribute that is kept in the record. */
   value(index: number): unknown {
     return this.format === undefined ? null : this.format.readValue(this.record, recordHeaderBytes, this.shape, index)
+  }
+
+  /** The same, read once, of an object to which many refer. What it takes to be kept is of the order of the record. */
+  knownValue(index: number): unknown {
+    const known = this.known?.[index]
+    if (known !== undefined || this.format === undefined) return known ?? null
+    const value = this.value(index)
+    this.known ??= []
+    this.known[index] = value
+    return value
   }
 
   /**

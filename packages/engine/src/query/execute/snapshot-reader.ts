@@ -102,6 +102,8 @@ export class SnapshotReader implements ObjectReader {
   objectsRead = 0
   /** Link entries that were read. */
   linksRead = 0
+  /** While bytes of the store are lent, nothing is read: whoever asks for what is not kept is told by `needsFetch`, and asks again later. */
+  isLending = false
   private readonly isSynchronous: boolean
   private readonly work: Work
   private readonly memory: RequestMemory
@@ -157,6 +159,7 @@ export class SnapshotReader implements ObjectReader {
   object(oid: Oid): ObjectView {
     const known = this.views.get(oid)
     if (known !== undefined) return known
+    if (this.isLending) throw needsFetch
     if (this.isSynchronous) {
       return this.keepObject(oid, this.recordOf(oid))
     }
@@ -167,7 +170,7 @@ export class SnapshotReader implements ObjectReader {
   /** The same for an object that is not asked for again: where the store answers at once, it is not kept. */
   objectOnce(oid: Oid): ObjectView {
     const known = this.views.get(oid)
-    if (known !== undefined || !this.isSynchronous) return known ?? this.object(oid)
+    if (known !== undefined || !this.isSynchronous || this.isLending) return known ?? this.object(oid)
     const record = this.recordOf(oid)
     this.objectsRead++
     this.work.spend(objectSteps + ((record?.length ?? 0) >> byteStepsShift))
@@ -214,17 +217,31 @@ export class SnapshotReader implements ObjectReader {
   private targetAt(bytes: Bytes, at: number, high: number, low: number): ObjectView {
     const known = this.targets.get(high, low)
     if (known !== undefined) return known
+    if (this.isLending) throw needsFetch
     const view = this.readAt(bytes, at)
     if (!this.targets.hasRoomFor(view)) this.targets = new TargetObjects()
     this.targets.add(high, low, view)
     return view
   }
 
+  /** The same for an object that is not asked for again, where the store answers at once: it is not kept. */
+  objectOnceAt(bytes: Bytes, at: number): ObjectView {
+    const view = this.viewAt(bytes, at)
+    this.objectsRead++
+    this.work.spend(objectSteps + (view.record.length >> byteStepsShift))
+    return view
+  }
+
   private readAt(bytes: Bytes, at: number): ObjectView {
+    const view = this.viewAt(bytes, at)
+    this.noteRead(view.record.length)
+    return view
+  }
+
+  private viewAt(bytes: Bytes, at: number): ObjectView {
     targetKey[0] = keySpace.object
     for (let i = 0; i < oidLength; i++) targetKey[objectKeyHeaderBytes + i] = bytes[at + i] as number
     const record = atOnce(this.snapshot.view(targetKey, ownBytes))
-    this.noteRead(record?.length ?? 0)
     return record === undefined
       ? new ObjectView(oidOfObjectKey(targetKey), undefined, undefined, noRecord)
       : this.view(undefined, ownBytes(targetKey), record)
@@ -258,6 +275,7 @@ export class SnapshotReader implements ObjectReader {
     const name = nameOfLinks(view, attribute)
     const known = this.entries.get(name)
     if (known !== undefined) return known
+    if (this.isLending) throw needsFetch
     const range = shownRange(view, attribute)
     const entries = this.fewEntries(name, range)
     if (entries !== undefined) return entries
@@ -282,6 +300,7 @@ export class SnapshotReader implements ObjectReader {
     if (max === 0) return []
     const whole = this.entries.get(nameOfLinks(view, attribute))
     if (whole !== undefined) return this.elements(attribute, isLast ? whole.slice(-max) : whole.slice(0, max))
+    if (this.isLending) throw needsFetch
     const name = `${nameOfLinks(view, attribute)} ${isLast ? 'last' : 'first'} ${max}`
     const range = { ...shownRange(view, attribute), reverse: isLast, limit: max }
     const entries = this.entries.get(name) ?? this.fewEntries(name, range)
@@ -296,6 +315,7 @@ export class SnapshotReader implements ObjectReader {
     const name = nameOfLinks(view, attribute)
     const known = this.entries.get(name)?.length ?? this.counts.get(name)
     if (known !== undefined) return known
+    if (this.isLending) throw needsFetch
     const range = shownRange(view, attribute)
     if (this.snapshot.visit === undefined) {
       if (max < entriesAtOnce) return this.endLinks(view, bound, { isLast: false, max }).length

@@ -11,9 +11,9 @@ import { objectKeyBytes, objectKeyHeaderBytes } from '../../records/object-key.t
 import type { Bytes, KeyRange, Snapshot } from '../../store/store.ts'
 import { noOid, type Oid, oidFromBytes, oidLength, writeOidBytes } from '../../types/oid.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
+import { OidSet } from '../access/oid-set.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { Expansion } from './expansion.ts'
-import { OidSet } from './oid-set.ts'
 import { mayBeMetAgain } from './path-modes.ts'
 
 /** Objects, and edges of a list, after which others have their turn if it is time. */

@@ -3,7 +3,7 @@ import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { type Bound, conjunctsOf } from '../bind/bound.ts'
 import { isOfRecord } from '../bind/of-record.ts'
-import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { type Evaluate, type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -64,12 +64,12 @@ export function qualified(
   return mapAwaitable(results, (isKept) => views.filter((_view, i) => isKept[i]))
 }
 
-/** Undefined where that takes so long that others are to have their turn, which they cannot while bytes are lent. */
+/** Undefined where that takes so long that others are to have their turn, or something else is to be read: neither can be while bytes are lent. */
 export function decideAtOnce(predicate: Evaluate, evaluation: EvaluationContext): boolean | undefined {
   try {
     return predicate(evaluation) === true
   } catch (error) {
-    if (error !== turnDue) throw error
+    if (error !== turnDue && error !== needsFetch) throw error
     return undefined
   }
 }

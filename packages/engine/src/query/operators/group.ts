@@ -2,9 +2,8 @@
 import { SteadyMap } from '../../budget/steady-map.ts'
 import { inSlices } from '../../store/time-slice.ts'
 import { type Bound, type BoundClauses, partsOf } from '../bind/bound.ts'
-import { isOfRecord } from '../bind/of-record.ts'
 import { accumulatorsOf } from '../evaluate/aggregate.ts'
-import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { type Evaluate, type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
 import { textBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { groupKey, keyWriter, type WriteKey } from '../evaluate/value-key.ts'
 import { evaluateRows, evaluateWhile } from '../execute/evaluate-rows.ts'
@@ -31,8 +30,6 @@ interface GroupPlan {
   readonly keys: readonly { readonly evaluate: Evaluate; readonly write: WriteKey }[]
   readonly aggregates: readonly AggregatePlan[]
   readonly having: Evaluate | undefined
-  /** Keys and operands are of the rows' records alone: nothing has to be waited for. */
-  readonly areOfRecords: boolean
 }
 
 /** Always the first operator, since it takes the rows of the source as they are. */
@@ -64,9 +61,6 @@ function planGroups({ groupBy, aggregates, having }: BoundClauses, { compiler }:
       span: { start, end },
     })),
     having: having === undefined ? undefined : compiler.compile(having),
-    areOfRecords: [...groupBy, ...aggregates.map(({ operand }) => operand)].every(
-      (bound) => !bound || isOfRecord(bound),
-    ),
   }
 }
 
@@ -100,7 +94,7 @@ async function* groupRows<R>(
 ): AsyncGenerator<readonly OutputRow<R>[]> {
   const groups = new Groups(plan, operator, flow)
   try {
-    if (lent !== undefined && plan.areOfRecords) await lent(groups)
+    if (lent !== undefined) await lent(groups)
     else for await (const rows of source) await groups.takeAll(rows)
     const rows = await rowsOfGroups(groups.all(), plan, flow)
     yield* later(async () => (plan.having === undefined ? rows : having(rows, plan.having, flow)))
@@ -161,7 +155,7 @@ class Groups<R> implements RowTaker<R> {
       for (let i = 0; i < keys.length; i++) values[i] = keys[i]?.evaluate(evaluation)
       for (let i = 0; i < aggregates.length; i++) operands[i] = aggregates[i]?.operand?.(evaluation)
     } catch (error) {
-      if (error !== turnDue) throw error
+      if (error !== turnDue && error !== needsFetch) throw error
       return false
     }
     const known = this.byValues.find(values)
@@ -171,8 +165,8 @@ class Groups<R> implements RowTaker<R> {
     return true
   }
 
-  takeLater(row: R): Promise<void> {
-    return this.takeAll([row])
+  takeLater(rows: readonly R[]): Promise<void> {
+    return this.takeAll(rows)
   }
 
   async takeAll(rows: readonly R[]): Promise<void> {

@@ -1,5 +1,5 @@
 /** ORDER BY: all rows, or only the first of them where so many are taken. */
-import { isOfRecord } from '../bind/of-record.ts'
+import { needsFetch } from '../evaluate/evaluation-context.ts'
 import { type OrderPlan, planOrder, RefusedNumbers, sortKeyBelow } from '../evaluate/sort-key.ts'
 import { evaluateWhile } from '../execute/evaluate-rows.ts'
 import type { LendRows, RowTaker } from '../execute/lent-rows.ts'
@@ -14,7 +14,6 @@ export const planSort: PlanOperator = ({ orderBy }, planning) => {
   const [first, last] = [orderBy[0]?.expression, orderBy.at(-1)]
   if (first === undefined || last === undefined) return undefined
   const order = planOrder(orderBy, planning.compiler)
-  const isOfRecords = orderBy.every(({ expression }) => isOfRecord(expression))
   const by = `${planning.text.slice(first.start, last.expression.end)}${last.isDescending ? ' DESC' : ''}`
   return {
     async run(input, { limits, kind, evaluation, context }) {
@@ -22,8 +21,7 @@ export const planSort: PlanOperator = ({ orderBy }, planning) => {
       const wanted = await rowsWanted(limits, evaluation, context)
       const details = { by, ...(wanted === undefined ? {} : { first: wanted }) }
       const operator = rowOperatorPlan('sort', details, [input.operator])
-      const lent = isOfRecords ? input.lent : undefined
-      const sorted = sortRows(lent ?? input.rows, order, { wanted, operator }, { kind, evaluation, context })
+      const sorted = sortRows(input.lent ?? input.rows, order, { wanted, operator }, { kind, evaluation, context })
       return pipeline(sorted, operator, input, context)
     },
   }
@@ -38,7 +36,7 @@ interface Sort {
 
 type SortFlow<R> = Pick<Flow<R>, 'kind' | 'evaluation' | 'context'>
 
-/** Equal rows stay in the order they came in. `rows`: lent, where the order is that of their records alone. */
+/** Equal rows stay in the order they came in. */
 export async function* sortRows<R>(
   rows: AsyncIterable<readonly OutputRow<R>[]> | LendRows<R>,
   orderBy: readonly OrderPlan[],
@@ -83,16 +81,16 @@ class Sorter<R> implements RowTaker<R> {
     try {
       key = sortKeyBelow(orderBy, evaluation, sorted.worst, this.refused)
     } catch (error) {
-      if (error !== turnDue) throw error
+      if (error !== turnDue && error !== needsFetch) throw error
       return false
     }
     if (key !== undefined) sorted.push(sorted.keyed(key, { row: kind.kept(row), aggregates: noAggregates }))
     return true
   }
 
-  async takeLater(row: R): Promise<void> {
+  async takeLater(rows: readonly R[]): Promise<void> {
     await this.sorted.settle()
-    await this.takeAll([{ row, aggregates: noAggregates }])
+    await this.takeAll(rows.map((row) => ({ row, aggregates: noAggregates })))
   }
 
   async takeAll(rows: readonly OutputRow<R>[]): Promise<void> {

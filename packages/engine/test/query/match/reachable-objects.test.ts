@@ -1,7 +1,7 @@
 /** Objects that are met once each, without the edges: the same, in the same order, as where somebody asks for the edges. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { OidSet } from '../../../src/query/match/oid-set.ts'
+import { OidSet } from '../../../src/query/access/oid-set.ts'
 import { runs } from '../../bytes/property-runs.ts'
 import { openQueryDatabase, queryTest } from '../query-database.ts'
 

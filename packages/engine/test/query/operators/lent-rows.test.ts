@@ -62,3 +62,50 @@ describe('rows that are lent', () => {
     ])
   })
 })
+
+describe('rows that are lent, and lead to other objects', () => {
+  const places = 700
+  const schema = `UPDATE SCHEMA {
+    CREATE CLASS Place {name: String, size: Integer, near: Reference{Referenced: Place}}
+    CREATE CLASS Person {n: Integer, home: Reference{Referenced: Place}, work: Reference{Referenced: Place}}
+  }`
+
+  queryTest('are grouped and sorted by what these have, be they few or as many as the rows', [schema], async (db) => {
+    const named = Array.from({ length: places }, (_, i) => ({ name: `place ${i % 90}`, size: i % 11 }))
+    const oids = await db.fd.createObjects(named.map((attributes) => ({ class: 'Place', attributes })))
+    const people = Array.from({ length: 2_100 }, (_, n) => ({
+      n,
+      home: n % 50 === 0 ? '0-0-0-0' : (oids[(n * 31) % places] as string),
+      work: oids[n % 4] as string,
+    }))
+    await db.fd.createObjects(people.map((attributes) => ({ class: 'Person', attributes })))
+    // References that lead to objects that are not there any more.
+    await db.rows('DELETE Place WHERE size = 3')
+    const placeOf = new Map<string, { readonly name: string; readonly size: number }>()
+    for (const [i, place] of named.entries()) if (place.size !== 3) placeOf.set(oids[i] as string, place)
+    const homeOf = (n: number): string | null => placeOf.get(people[n]?.home as string)?.name ?? null
+    const byHome = new Map<string | null, number>()
+    for (const { n } of people) byHome.set(homeOf(n), (byHome.get(homeOf(n)) ?? 0) + 1)
+    const grouped = await db.rows('FROM Person GROUP BY home.name RETURN home.name AS name, COUNT() AS n')
+    expect(new Map(grouped.map(({ name, n }) => [name, n]))).toEqual(byHome)
+    const expected = [0, 1, 2].map((i) => {
+      const of = people.filter(({ n }) => n % 4 === i)
+      const sizes = of.map(({ home }) => placeOf.get(home)?.size).filter((size) => size !== undefined)
+      return { name: `place ${i}`, n: of.length, sum: sizes.reduce((sum, size) => sum + size, 0) }
+    })
+    const byWork = 'FROM Person WHERE work.size < 3 GROUP BY work.name ORDER BY work.name'
+    expect(await db.rows(`${byWork} RETURN work.name AS name, COUNT() AS n, SUM(home.size) AS sum`)).toEqual(expected)
+    const ordered = await db.rows('FROM Person WHERE n >= 100 ORDER BY home.size DESC, home.name, n TAKE 300 RETURN n')
+    // Null is the greatest of all.
+    const sizeOf = (n: number): number => placeOf.get(people[n]?.home as string)?.size ?? 100
+    const textOf = (n: number): string => homeOf(n) ?? '~'
+    const inOrder = people
+      .map(({ n }) => n)
+      .filter((n) => n >= 100)
+      .sort((one, other) => {
+        const byName = textOf(one) < textOf(other) ? -1 : textOf(one) > textOf(other) ? 1 : 0
+        return sizeOf(other) - sizeOf(one) || byName || one - other
+      })
+    expect(ordered.map(({ n }) => n)).toEqual(inOrder.slice(0, 300))
+  })
+})

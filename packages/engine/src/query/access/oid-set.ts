@@ -21,6 +21,10 @@ export class OidSet {
     return this.halves[2 * number + 1] as number
   }
 
+  has(high: number, low: number): boolean {
+    return this.places[this.placeOf(high, low)] !== 0
+  }
+
   /** False where it is there already. */
   add(high: number, low: number): boolean {
     if (this.count * 2 >= this.places.length) this.grow()

@@ -1,0 +1,154 @@
+/** Objects that two access paths give: where their entries are few beside the objects that one of them names, these need not be read to be refused. */
+import type { Oid } from '../../types/oid.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
+import type { OidAccess } from './access-path.ts'
+import { OidSet } from './oid-set.ts'
+import { OidBatch, type OidSource } from './oid-source.ts'
+
+/** An object takes about so many times what an entry does. */
+const objectShare = 8
+/** Fewer are read sooner than another access is looked at. */
+const objectsMin = 256
+
+interface Narrowing {
+  readonly access: OidAccess
+  /** How many OIDs it gives. */
+  readonly estimated: number
+}
+
+/**
+ * Of the accesses, the one whose entries leave the fewest of those that the narrowest gives, if that costs less than to read them all. `objects`: how
+ * many the class has. Only where the store answers at once. `note`: told what was counted.
+ */
+export async function intersectionOf(
+  narrowest: Narrowing,
+  accesses: readonly OidAccess[],
+  objects: number,
+  evaluation: EvaluationContext,
+  context: StatementContext,
+  note: (access: OidAccess, estimated: number, max: number) => void,
+): Promise<Intersection | undefined> {
+  const { access, estimated } = narrowest
+  if (context.isRemote || estimated < objectsMin || access.source === undefined) return undefined
+  // So many entries cost as much as they could ever spare.
+  let max = Math.min(objects, estimated * objectShare)
+  let found: OidAccess | undefined
+  for (const other of accesses) {
+    if (other.source === undefined || !isOfOthers(other, access)) continue
+    const entries = await other.estimate(evaluation, context, max)
+    note(other, entries, max)
+    const left = (estimated * entries) / objects
+    if (entries >= max || estimated + entries + left * objectShare >= estimated * objectShare) continue
+    max = entries
+    found = other
+  }
+  return found && new Intersection(access, found)
+}
+
+/** Whether they answer conditions on different attributes. */
+function isOfOthers({ narrowedBy = [] }: OidAccess, other: OidAccess): boolean {
+  return narrowedBy.length > 0 && narrowedBy.every((attribute) => other.narrowedBy?.includes(attribute) === false)
+}
+
+export class Intersection implements OidAccess {
+  readonly rank = 0
+  readonly isAtMostOne = false
+  readonly conjunctsAnswered: number
+  readonly mayRepeat: boolean
+  readonly entries: string | undefined
+  private readonly few: OidAccess
+  private readonly many: OidAccess
+
+  /** `few`: what it gives is held. */
+  constructor(few: OidAccess, many: OidAccess) {
+    this.few = few
+    this.many = many
+    this.conjunctsAnswered = few.conjunctsAnswered + many.conjunctsAnswered
+    this.mayRepeat = many.mayRepeat
+    this.entries = few.entries ?? many.entries
+  }
+
+  describe(className: string): ExplainNode {
+    const inputs = [this.few, this.many].map((access) => access.describe(className))
+    return explainNode('intersection', { class: className }, inputs)
+  }
+
+  estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
+    return this.few.estimate(evaluation, context, max)
+  }
+
+  async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
+    const [ofFew, ofMany] = plan.inputs as [ExplainNode, ExplainNode]
+    const held = new Set<Oid>()
+    for await (const oids of context.measured(this.few.oids(evaluation, context, ofFew), ofFew)) {
+      ofFew.returned += oids.length
+      context.hold(0, oids.length * heldBytes)
+      for (const oid of oids) held.add(oid)
+    }
+    for await (const oids of context.measured(this.many.oids(evaluation, context, ofMany), ofMany)) {
+      ofMany.returned += oids.length
+      plan.examined += oids.length
+      const both = oids.filter((oid) => held.has(oid))
+      if (both.length > 0) yield both
+    }
+  }
+
+  async source(evaluation: EvaluationContext, context: StatementContext): Promise<OidSource> {
+    const few = await this.few.source?.(evaluation, context)
+    const many = await this.many.source?.(evaluation, context)
+    return few === undefined || many === undefined ? nothing : new IntersectedSource(few, many, context)
+  }
+}
+
+const heldBytes = 64
+const nothing: OidSource = { next: () => false }
+
+const oidsAtOnce = 4_096
+
+class IntersectedSource implements OidSource {
+  private readonly few: OidSource
+  private readonly many: OidSource
+  private readonly context: StatementContext
+  private readonly held = new OidSet()
+  private readonly candidates = new OidBatch(oidsAtOnce)
+  private at = 0
+  private isHeld = false
+  private hasMore = true
+
+  constructor(few: OidSource, many: OidSource, context: StatementContext) {
+    this.few = few
+    this.many = many
+    this.context = context
+  }
+
+  /** A batch may have none: others have their turn before the next. */
+  next(batch: OidBatch): boolean {
+    const { candidates, held } = this
+    if (!this.isHeld) {
+      this.hold()
+      return true
+    }
+    if (this.at === candidates.count) {
+      if (!this.hasMore) return false
+      candidates.count = 0
+      this.at = 0
+      this.hasMore = this.many.next(candidates)
+    }
+    while (this.at < candidates.count && !batch.isFull) {
+      const nth = this.at++
+      if (held.has(candidates.highAt(nth), candidates.lowAt(nth))) batch.addOf(candidates, nth)
+    }
+    return this.hasMore || this.at < candidates.count
+  }
+
+  private hold(): void {
+    const { candidates, held } = this
+    const before = held.count
+    this.isHeld = !this.few.next(candidates)
+    for (let nth = 0; nth < candidates.count; nth++) held.add(candidates.highAt(nth), candidates.lowAt(nth))
+    candidates.count = 0
+    this.context.hold(0, (held.count - before) * OidSet.bytesOfOne)
+  }
+}

@@ -1,0 +1,110 @@
+/** The objects that refer to others, where the store answers at once: their OIDs by the links, or the entries of an index, of one object after the other. */
+import { readInt32 } from '../../bytes/read-number.ts'
+import type { Bytes, KeyRange } from '../../store/store.ts'
+import { noOid, type Oid } from '../../types/oid.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import { OidSet } from './oid-set.ts'
+import { OidBatch, type OidSource, restOf } from './oid-source.ts'
+
+/** Where the OIDs of the owners of an object stand; or the only one; undefined for none. */
+export type Owners = KeyRange | Oid | undefined
+
+export interface OwnersPlan {
+  ownersOf(far: Oid): Owners
+  /** Where the OID stands: in the key, or in the value. */
+  readonly isInKey: boolean
+  /** In these. */
+  readonly at: number
+  readonly mayQualify: ((key: Bytes) => boolean) | undefined
+}
+
+/** Entries that one batch may pass over, and objects that it may look at. */
+const passedMax = 1_024
+const objectsMax = 256
+
+export class OwnersSource implements OidSource {
+  private readonly far: OidSource
+  private readonly plan: OwnersPlan
+  private readonly context: StatementContext
+  private readonly farBatch = new OidBatch(objectsMax)
+  private farAt = 0
+  private hasMoreFar = true
+  /** What is left of the owners of the object at hand. */
+  private rest: KeyRange | undefined
+  private readonly seen: OidSet | undefined
+  private passed = 0
+
+  /** `mayRepeat`: an owner may refer to several of the objects, or one of these come again. */
+  constructor(far: OidSource, plan: OwnersPlan, mayRepeat: boolean, context: StatementContext) {
+    this.far = far
+    this.plan = plan
+    this.seen = mayRepeat ? new OidSet() : undefined
+    this.context = context
+  }
+
+  next(batch: OidBatch): boolean {
+    const { context, seen } = this
+    const before = seen?.count ?? 0
+    this.passed = 0
+    const take = (key: Bytes, value: Bytes): boolean => this.takeEntry(key, value, batch)
+    for (let objects = 0; !batch.isFull && this.passed < passedMax && objects < objectsMax; ) {
+      const range = this.rest ?? this.nextOwners()
+      objects++
+      if (range === undefined) {
+        if (this.isAtEnd) break
+      } else if (typeof range === 'string') this.takeText(range, batch)
+      else {
+        const last = context.snapshot.visit?.(range, false, take)
+        this.rest = last && restOf(range, last, false)
+      }
+    }
+    if (seen !== undefined) context.hold(0, (seen.count - before) * OidSet.bytesOfOne)
+    return !this.isAtEnd
+  }
+
+  private get isAtEnd(): boolean {
+    return this.rest === undefined && this.farAt === this.farBatch.count && !this.hasMoreFar
+  }
+
+  private nextOwners(): Owners {
+    const { farBatch } = this
+    if (this.farAt === farBatch.count) {
+      if (!this.hasMoreFar) return undefined
+      farBatch.count = 0
+      this.farAt = 0
+      this.hasMoreFar = this.far.next(farBatch)
+      if (farBatch.count === 0) return undefined
+    }
+    return this.plan.ownersOf(farBatch.oidAt(this.farAt++))
+  }
+
+  private takeEntry(key: Bytes, value: Bytes, batch: OidBatch): boolean {
+    const { isInKey, at, mayQualify } = this.plan
+    const bytes = isInKey ? key : value
+    const isNew = this.seen?.add(readInt32(bytes, at), readInt32(bytes, at + 4)) !== false
+    if (isNew && (mayQualify === undefined || mayQualify(key))) return batch.addFrom(bytes, at)
+    return ++this.passed < passedMax
+  }
+
+  private takeText(oid: Oid, batch: OidBatch): void {
+    if (oid === noOid) return
+    batch.addText(oid)
+    const nth = batch.count - 1
+    if (this.seen?.add(batch.highAt(nth), batch.lowAt(nth)) === false) batch.count--
+  }
+}
+
+/** One after the other. */
+export class ChainedSource implements OidSource {
+  private readonly sources: readonly OidSource[]
+  private at = 0
+
+  constructor(sources: readonly OidSource[]) {
+    this.sources = sources
+  }
+
+  next(batch: OidBatch): boolean {
+    if (this.sources[this.at]?.next(batch) === false) this.at++
+    return this.at < this.sources.length
+  }
+}
