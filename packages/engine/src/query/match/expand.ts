@@ -2,6 +2,7 @@
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
+import { edgeInPlace } from './edge-in-place.ts'
 import { arrive, type EdgeStep, type Expansion, expansionOf, isBoundEnd, stepsOf, type Taken } from './expansion.ts'
 import type { MatchFlow, MatchOperator } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
@@ -19,6 +20,7 @@ export function expand(step: EdgeStep): MatchOperator {
       const { operator } = expansion
       return { rows: flow.context.measured(walked(expansion, input.rows, flow), operator), operator }
     },
+    next: (flow) => edgeInPlace(step, flow.context),
   }
 }
 

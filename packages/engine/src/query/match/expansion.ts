@@ -31,6 +31,8 @@ export interface EdgeStep {
   readonly to: VertexPlan
   /** Among the vertices of the MATCH. */
   readonly toPosition: number
+  /** Slots of the vertices of the pattern that have objects by then. */
+  readonly before: readonly number[]
   /** Both ends have objects: what is looked for is the way between them. */
   readonly isToBound: boolean
   /** From the pattern's left to its right. */

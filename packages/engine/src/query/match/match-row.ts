@@ -14,13 +14,16 @@ export interface MatchRow {
 export type MatchBatches = AsyncIterable<readonly MatchRow[]>
 
 const slotBytes = 100
+/** The search has ended for rows that are kept: nothing but expressions sees them. */
+const noVertices: MatchRow['visited'] = []
+const noEdges: MatchRow['edges'] = []
 
 export const matchRowKind: RowKind<MatchRow> = {
   enter(evaluation, row) {
     const slots = row?.slots
     for (let i = 0; i < evaluation.slots.length; i++) evaluation.slots[i] = slots?.[i]
   },
-  kept: (row) => row,
+  kept: ({ slots }) => ({ slots: slots.slice(), visited: noVertices, edges: noEdges }),
   bytesOf({ slots }) {
     let bytes = slots.length * slotBytes
     for (const held of slots) {
@@ -30,7 +33,6 @@ export const matchRowKind: RowKind<MatchRow> = {
     }
     return bytes
   },
-  // The search has ended: nothing but expressions sees the row.
   toValue: ({ slots }) => slots,
-  ofValue: (value) => ({ slots: value as readonly unknown[], visited: [], edges: [] }),
+  ofValue: (value) => ({ slots: value as readonly unknown[], visited: noVertices, edges: noEdges }),
 }

@@ -1,20 +1,28 @@
 /** Executes MATCH: one empty row passes through the operators of the search, and one row per match comes out. */
 import { assert } from '../../errors.ts'
+import type { LendRows } from '../execute/lent-rows.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import type { MatchFlow, MatchPipeline } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
+import { pathsInPlace } from './paths-in-place.ts'
 import type { PatternsPlan } from './patterns-plan.ts'
 import { operatorsInOrder } from './search-order.ts'
 
-export async function matchRows(
-  plan: PatternsPlan,
-  flow: MatchFlow,
-): Promise<{ readonly rows: MatchBatches; readonly operator: ExplainNode }> {
+export interface MatchRows {
+  readonly rows: MatchBatches
+  /** The same lent one by one, where that can be: either these are taken or `rows`. */
+  readonly lent: LendRows<MatchRow> | undefined
+  readonly operator: ExplainNode
+}
+
+export async function matchRows(plan: PatternsPlan, flow: MatchFlow): Promise<MatchRows> {
   let pipeline: MatchPipeline = { rows: once(emptyRow(plan)), operator: undefined }
-  for (const operator of await operatorsInOrder(plan, flow)) pipeline = operator.run(pipeline, flow)
+  const operators = await operatorsInOrder(plan, flow)
+  for (const operator of operators) pipeline = operator.run(pipeline, flow)
   const { rows, operator } = pipeline
   assert(operator !== undefined, 'a pattern has a vertex')
-  return { rows, operator }
+  const inPlace = pathsInPlace(operators, plan.slots, flow)
+  return { rows: inPlace?.batches() ?? rows, lent: inPlace?.lend, operator }
 }
 
 function emptyRow({ slots, patterns }: PatternsPlan): MatchRow {

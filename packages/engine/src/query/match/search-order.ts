@@ -222,6 +222,8 @@ function edgeOperator(
   const from = plan.vertices[fromPosition] as VertexPlan
   const to = plan.vertices[toPosition] as VertexPlan
   const isToBound = bound.has(toPosition)
+  const known = pattern.vertices.filter((position) => bound.has(position))
+  const before = known.map((position) => (plan.vertices[position] as VertexPlan).slot)
   bound.add(toPosition)
   filled.add(to.slot)
   filled.add(edge.slot)
@@ -232,7 +234,7 @@ function edgeOperator(
     const isThere = patternNumber === place.patternNumber && edgeNumber === place.edgeNumber
     return isThere && other.isRightward === isRightward
   })
-  const ofEdge = { pattern, edge, from, to, toPosition, isToBound, isRightward, ends }
+  const ofEdge = { pattern, edge, from, to, toPosition, before, isToBound, isRightward, ends }
   return operator({ ...place, ...ofEdge, far, patterns, predicates })
 }
 

@@ -8,6 +8,7 @@ import { planObjects, type SourcePlan } from '../access/source-plan.ts'
 import type { BoundPattern, BoundVertex } from '../bind/bind-match.ts'
 import { noClauses } from '../bind/bind-select.ts'
 import type { BoundSource } from '../bind/bound.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
 import { addCounts, type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
 import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.ts'
@@ -73,6 +74,14 @@ export function vertices(step: VertexStep): MatchOperator {
       )
       const rows = rowsWithVertex(step, input.rows, first, operator, flow)
       return { rows: context.measured(rows, operator), operator }
+    },
+    first({ evaluation, context }) {
+      const { vertex, chosen, predicates } = step
+      const asked = predicates.map(({ evaluate }) => evaluate)
+      const objects = (): AsyncIterable<readonly ObjectView[]> => {
+        return objectRows(vertex.objects, chosen, evaluation, context, undefined).rows
+      }
+      return { slot: vertex.slot, asked, objects }
     },
   }
 }

@@ -68,8 +68,7 @@ async function startMatch(
   context: StatementContext,
 ): Promise<{ readonly evaluation: EvaluationContext; readonly pipeline: Pipeline<MatchRow> }> {
   const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, context)
-  const { rows, operator } = await matchRows(plan, { evaluation, context })
-  const source = { rows, operator, isOrdered: false }
+  const source = { ...(await matchRows(plan, { evaluation, context })), isOrdered: false }
   return { evaluation, pipeline: await runClauses(source, plan.clauses, matchRowKind, evaluation, context) }
 }
 

@@ -1,0 +1,238 @@
+/**
+ * Follows an edge pattern of one edge from the object that a row has, without a step, an edge or a row for each: the OIDs of the references are
+ * read several at a time, where they lie, and the objects one by one. Only where the store answers at once and nobody asks for the edge.
+ */
+import { readInt32 } from '../../bytes/read-number.ts'
+import type { AttributeFormat, ClassFormat } from '../../records/class-format.ts'
+import { linkHeaderBytes, linkKind, linkRange } from '../../records/link-keys.ts'
+import type { Bytes, KeyRange } from '../../store/store.ts'
+import { noOid, type Oid, oidLength, writeOidBytes } from '../../types/oid.ts'
+import type { ClassNumber } from '../../types/type-spec.ts'
+import { OidSet } from '../access/oid-set.ts'
+import { OidBatch, restOf } from '../access/oid-source.ts'
+import type { ReferenceAttribute } from '../bind/reference-attributes.ts'
+import type { Evaluate } from '../evaluate/evaluation-context.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import { directionOf } from './edge-ends.ts'
+import type { EdgeStep } from './expansion.ts'
+import { type NextVertex, pause } from './match-operator.ts'
+import { isDecidedAtEnd, mayBeMetAgain } from './path-modes.ts'
+
+const followedTypes: readonly string[] = ['reference', 'list', 'set']
+
+/** Undefined where the edge has to be known, or is not found from the object itself. */
+export function edgeInPlace(step: EdgeStep, context: StatementContext): NextVertex | undefined {
+  const { pattern, edge, to, far, isToBound, ends, patterns } = step
+  const { formats } = context
+  if (patterns.length > 1 || pattern.selection !== undefined || pattern.name !== undefined) return undefined
+  if (pattern.mode === 'trail' || isDecidedAtEnd(pattern)) return undefined
+  if (edge.min !== 1 || edge.max !== 1 || edge.name !== undefined || edge.edgeObject !== undefined) return undefined
+  if (isToBound || far !== undefined || ends !== undefined || to.narrowed.length > 0) return undefined
+  const direction = directionOf(step)
+  if (direction === 'either') return undefined
+  const isFollowed = ({ attribute, edge: through, inverse, referencedClass }: ReferenceAttribute): boolean => {
+    if (through !== undefined) return false
+    if (direction === 'forward') return followedTypes.includes(attribute.spec.logicalType)
+    const partner = inverse === null ? undefined : formats.of(referencedClass).attribute(inverse)
+    return partner !== undefined && followedTypes.includes(partner.attribute.spec.logicalType)
+  }
+  return edge.attributes.every(isFollowed) ? new EdgeInPlace(step, direction === 'forward', context) : undefined
+}
+
+/** References that are read at once, and looked at before others have their turn if it is time. */
+const referencesAtOnce = 512
+
+/** A reference that is followed, or a collection of them. */
+interface Followed {
+  readonly attribute: AttributeFormat
+  /** The same object may be in the collection several times. */
+  readonly mayRepeat: boolean
+}
+
+class EdgeInPlace implements NextVertex {
+  readonly slot: number
+  readonly asked: readonly Evaluate[]
+  private readonly step: EdgeStep
+  private readonly isForward: boolean
+  private readonly context: StatementContext
+  private readonly mayBeMetAgain: boolean
+  /** Slots of the vertices of the pattern that have objects by then. */
+  private readonly before: readonly number[]
+  private readonly followed = new Map<ClassNumber, readonly Followed[]>()
+  private readonly batch = new OidBatch(referencesAtOnce)
+  private at = 0
+  private view: ObjectView | undefined
+  /** OIDs of the objects that may not be met again. */
+  private readonly been: Int32Array
+  private attributes: readonly Followed[] = []
+  private attributeAt = 0
+  /** What is left of the collection at hand: in the store, or in the record. */
+  private rest: KeyRange | undefined
+  private held: readonly Oid[] = []
+  private heldAt = 0
+  private isSet = false
+  private isOfMany = false
+  private seen: OidSet | undefined
+
+  constructor(step: EdgeStep, isForward: boolean, context: StatementContext) {
+    const { to, predicates, pattern, toPosition, before } = step
+    this.step = step
+    this.slot = to.slot
+    this.asked = predicates.map(({ evaluate }) => evaluate)
+    this.isForward = isForward
+    this.context = context
+    this.mayBeMetAgain = mayBeMetAgain(pattern, toPosition)
+    this.before = this.mayBeMetAgain ? [] : before
+    this.been = new Int32Array(2 * this.before.length)
+  }
+
+  begin(slots: readonly unknown[]): void {
+    const view = slots[this.step.from.slot] as ObjectView
+    this.view = view
+    this.attributes = view.format === undefined ? [] : this.followedFrom(view.format)
+    this.attributeAt = 0
+    this.rest = undefined
+    this.held = []
+    this.heldAt = 0
+    this.batch.count = 0
+    this.at = 0
+    const { before, been } = this
+    for (let i = 0; i < before.length; i++) writeHalves(slots[before[i] as number] as ObjectView, been, 2 * i)
+  }
+
+  next(): ObjectView | undefined | typeof pause {
+    const { batch } = this
+    for (;;) {
+      while (this.at < batch.count) {
+        const view = this.objectAt(this.at++)
+        if (view !== undefined) return view
+      }
+      if (this.rest !== undefined || this.heldAt < this.held.length) {
+        this.fill()
+        return pause
+      }
+      const followed = this.attributes[this.attributeAt++]
+      if (followed === undefined) return undefined
+      this.follow(followed)
+    }
+  }
+
+  private objectAt(nth: number): ObjectView | undefined {
+    const { batch, context, step } = this
+    if (!this.mayBeMetAgain && this.wasMet(batch.highAt(nth), batch.lowAt(nth))) return undefined
+    const { reader } = context
+    const { bytes } = batch
+    const at = nth * oidLength
+    // Behind the first edge of a row there are objects that other rows do not lead to, but for the few that many refer to.
+    const isKept = !this.isOfMany || step.before.length > 1
+    const view = isKept ? reader.objectAt(bytes, at) : reader.objectOnceAt(bytes, at)
+    const cls = view?.format?.cls
+    if (cls === undefined) return undefined
+    const { to } = step
+    return to.cls === null || cls.isOrInherits(to.cls.number) ? view : undefined
+  }
+
+  private wasMet(high: number, low: number): boolean {
+    const { been } = this
+    for (let i = 0; i < been.length; i += 2) if (been[i] === high && been[i + 1] === low) return true
+    return false
+  }
+
+  private follow({ attribute, mayRepeat }: Followed): void {
+    const { batch } = this
+    const view = this.view as ObjectView
+    batch.count = 0
+    this.at = 0
+    const { index, linkStorage } = attribute
+    this.isOfMany = linkStorage !== undefined
+    const isCollection = attribute.attribute.spec.logicalType !== 'reference'
+    this.seen = mayRepeat && isCollection ? new OidSet() : undefined
+    if (linkStorage !== undefined) {
+      this.isSet = linkStorage === 'set'
+      const kind = this.isSet ? linkKind.target : linkKind.position
+      this.rest = linkRange(view.oid, attribute.attribute.number, kind)
+      return
+    }
+    const at = isCollection ? -1 : view.locateReference(index)
+    if (at < 0) {
+      const value = view.value(index)
+      this.held = Array.isArray(value) ? value : value === null ? [] : [value as Oid]
+      this.heldAt = 0
+      return
+    }
+    if (readInt32(view.record, at) === 0 && readInt32(view.record, at + 4) === 0) return
+    batch.addFrom(view.record, at)
+    this.context.expand(1)
+  }
+
+  private fill(): void {
+    const { batch, context } = this
+    batch.count = 0
+    this.at = 0
+    if (this.rest === undefined) this.fillFromRecord()
+    else {
+      const last = context.snapshot.visit?.(this.rest, false, this.take)
+      this.rest = last && restOf(this.rest, last, false)
+      context.reader.linksRead += batch.count
+    }
+    // Throws LimitExceeded.
+    context.expand(batch.count)
+  }
+
+  private readonly take = (key: Bytes, value: Bytes): boolean => {
+    return this.isSet ? this.add(key, linkHeaderBytes) : this.add(value, 0)
+  }
+
+  private add(bytes: Bytes, at: number): boolean {
+    const [high, low] = [readInt32(bytes, at), readInt32(bytes, at + 4)]
+    if ((high === 0 && low === 0) || this.seen?.add(high, low) === false) return true
+    return this.batch.addFrom(bytes, at)
+  }
+
+  private fillFromRecord(): void {
+    const { held, batch } = this
+    while (this.heldAt < held.length && !batch.isFull) {
+      const oid = held[this.heldAt++] as Oid
+      if (oid === noOid) continue
+      writeOidBytes(oid, oidBytes, 0)
+      this.add(oidBytes, 0)
+    }
+  }
+
+  private followedFrom(format: ClassFormat): readonly Followed[] {
+    const { cls } = format
+    let found = this.followed.get(cls.number)
+    if (found === undefined) {
+      const { edge, to } = this.step
+      const mayLeadTo = (other: typeof cls): boolean => {
+        return to.cls === null || to.cls.isOrInherits(other.number) || other.isOrInherits(to.cls.number)
+      }
+      const all = edge.attributes.flatMap((reference): Followed[] => {
+        const { attribute, inverse, referencedClass, declaringClass } = reference
+        if (this.isForward) {
+          const own = cls.isOrInherits(declaringClass.number) ? format.attribute(attribute.number) : undefined
+          return own === undefined || !mayLeadTo(referencedClass)
+            ? []
+            : [{ attribute: own, mayRepeat: inverse === null }]
+        }
+        if (inverse === null || !mayLeadTo(declaringClass) || !cls.isOrInherits(referencedClass.number)) return []
+        const partner = format.attribute(inverse)
+        return partner === undefined ? [] : [{ attribute: partner, mayRepeat: false }]
+      })
+      // In the order of the class, as edges are followed everywhere.
+      found = this.isForward ? all.sort((one, other) => one.attribute.index - other.attribute.index) : all
+      this.followed.set(cls.number, found)
+    }
+    return found
+  }
+}
+
+const oidBytes = Buffer.allocUnsafe(oidLength)
+
+function writeHalves(view: ObjectView, to: Int32Array, at: number): void {
+  if (view.key === undefined) writeOidBytes(view.oid, oidBytes, 0)
+  const [bytes, from] = view.key === undefined ? [oidBytes, 0] : [view.key, 1]
+  to[at] = readInt32(bytes, from)
+  to[at + 1] = readInt32(bytes, from + 4)
+}

@@ -1,0 +1,162 @@
+/**
+ * The rows of a MATCH whose paths go on from one object to the next: one row, whose slots are written in place, goes through all of them, and is
+ * copied only by whoever keeps it.
+ */
+import { needsFetch } from '../evaluate/evaluation-context.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import { evaluateRows } from '../execute/evaluate-rows.ts'
+import type { RowTaker } from '../execute/lent-rows.ts'
+import { turnDue } from '../functions/work.ts'
+import {
+  type FirstVertex,
+  type InPlaceVertex,
+  type MatchFlow,
+  type MatchOperator,
+  type NextVertex,
+  pause,
+} from './match-operator.ts'
+import { type MatchRow, matchRowKind } from './match-row.ts'
+
+/** Undefined where an operator needs rows of its own, or rows are measured. `slots`: how many there are. */
+export function pathsInPlace(
+  operators: readonly MatchOperator[],
+  slots: number,
+  flow: MatchFlow,
+): PathsInPlace | undefined {
+  const { context } = flow
+  if (context.isRemote || context.snapshot.visit === undefined || context.probe !== undefined) return undefined
+  const [start, ...others] = operators
+  const first = start?.first?.(flow)
+  const next = others.map((operator) => operator.next?.(flow))
+  if (first === undefined || next.length === 0 || !next.every((one) => one !== undefined)) return undefined
+  return new PathsInPlace(first, next, slots, flow)
+}
+
+/** A row is there; others are to have their turn; it takes something else to tell whether the row so far is one; or there are no more. */
+type Progress = 'row' | 'pause' | 'undecided' | 'end'
+
+/** Objects that are looked at before the next look at the clock, less one; all its bits are ones. */
+const objectsBetweenLooks = 31
+const batchRows = 256
+
+export class PathsInPlace {
+  private readonly first: FirstVertex
+  private readonly next: readonly NextVertex[]
+  private readonly flow: MatchFlow
+  private readonly slots: unknown[]
+  private readonly row: MatchRow
+  /** Which of the next vertices is asked for its next object; -1 where there are no more paths from the first one. */
+  private at = -1
+  private looked = 0
+
+  constructor(first: FirstVertex, next: readonly NextVertex[], slots: number, flow: MatchFlow) {
+    this.first = first
+    this.next = next
+    this.flow = flow
+    this.slots = new Array(slots).fill(undefined)
+    this.row = { slots: this.slots, visited: [], edges: [] }
+  }
+
+  /** Lends each row to whoever takes rows one by one. */
+  readonly lend = async (taker: RowTaker<MatchRow>): Promise<void> => {
+    for await (const views of this.first.objects()) {
+      for (const view of views) {
+        for (let progress = this.begin(view); progress !== 'end'; progress = this.goOn()) {
+          const isRow = progress === 'row' || (await this.settle(progress))
+          if (isRow && !taker.take(this.row)) await taker.takeLater([matchRowKind.kept(this.row)])
+        }
+      }
+    }
+  }
+
+  async *batches(): AsyncGenerator<readonly MatchRow[]> {
+    let rows: MatchRow[] = []
+    for await (const views of this.first.objects()) {
+      for (const view of views) {
+        for (let progress = this.begin(view); progress !== 'end'; progress = this.goOn()) {
+          if (progress === 'row' || (await this.settle(progress))) rows.push(matchRowKind.kept(this.row))
+          if (rows.length < batchRows && (progress !== 'pause' || rows.length === 0)) continue
+          yield rows
+          rows = []
+        }
+      }
+    }
+    if (rows.length > 0) yield rows
+  }
+
+  /** From a first object, to the first row or whatever comes before it. */
+  private begin(view: ObjectView): Progress {
+    const { first } = this
+    this.slots[first.slot] = view
+    this.at = -1
+    const isAllowed = this.isAllowed(first)
+    if (isAllowed === undefined) return 'undecided'
+    if (isAllowed) this.enter(0)
+    return this.goOn()
+  }
+
+  /** To the next row, or until something else is to be done first. */
+  private goOn(): Progress {
+    const { next, slots } = this
+    while (this.at >= 0) {
+      const vertex = next[this.at] as NextVertex
+      const found = vertex.next()
+      if (found === pause) return 'pause'
+      if (found === undefined) {
+        this.at--
+        continue
+      }
+      slots[vertex.slot] = found
+      const isAllowed = this.isAllowed(vertex)
+      if (isAllowed === undefined) return 'undecided'
+      if (isAllowed && this.enter(this.at + 1)) return 'row'
+      if ((++this.looked & objectsBetweenLooks) === 0 && this.isTurnDue) return 'pause'
+    }
+    return 'end'
+  }
+
+  /** Goes on to the next vertex; true where there is none: all have their objects. */
+  private enter(at: number): boolean {
+    const vertex = this.next[at]
+    if (vertex === undefined) return true
+    this.at = at
+    vertex.begin(this.slots)
+    return false
+  }
+
+  private get isTurnDue(): boolean {
+    const { context } = this.flow
+    return context.isTurnDue || context.work.isDue
+  }
+
+  /** Undefined where that takes long, or something else has to be read. */
+  private isAllowed({ asked }: InPlaceVertex): boolean | undefined {
+    if (asked.length === 0) return true
+    const { evaluation, context } = this.flow
+    matchRowKind.enter(evaluation, this.row)
+    try {
+      for (let i = 0; i < asked.length; i++) if (asked[i]?.(evaluation) !== true) return false
+      return true
+    } catch (error) {
+      if (error !== turnDue && error !== needsFetch) throw error
+      return undefined
+    } finally {
+      context.endRow()
+    }
+  }
+
+  /** What was in the way of the next row; whether there is one by then. */
+  private async settle(progress: 'pause' | 'undecided'): Promise<boolean> {
+    const { first, next, flow } = this
+    const { evaluation, context } = flow
+    const wait = context.yieldIfDue()
+    if (wait !== undefined) await wait
+    if (progress === 'pause') return false
+    const { asked } = next[this.at] ?? first
+    const [isAllowed] = await evaluateRows(context, [this.row], (row) => {
+      matchRowKind.enter(evaluation, row)
+      return asked.every((evaluate) => evaluate(evaluation) === true)
+    })
+    return isAllowed === true && this.enter(this.at + 1)
+  }
+}
