@@ -162,6 +162,8 @@ const operatorRanks: Ranks = {
   'window-functions.ts': 3,
   'stored-columns.ts': 3,
   [each]: 4,
+  // UNION is DISTINCT over the rows of its statements.
+  'row-statements.ts': 4.5,
   'clauses.ts': 5,
 }
 

@@ -18,7 +18,7 @@ export type MemoryUse = 'values' | 'windows'
 /** `limit`: what is exceeded, such as `5 rows (sortedRowsMax)`. */
 export function refusalOfRows(use: MemoryUse, limit: string): string {
   return use === 'values'
-    ? `The rows of a statement that is used as a value (of LET, WITH, UNION, FOR EACH or within another statement) stay in memory, and what the request holds would be more than ${limit}. Make it a source where it can be one (FROM (FROM …) or WITH, which go on on disk), return fewer columns, restrict or aggregate the rows within that statement, or ask for parts of them in several requests.`
+    ? `The rows of a statement that is used as a value (of LET, WITH, UNION, FOR EACH or within another statement) stay in memory, and what the request holds would be more than ${limit}. Make it a source where it can be one (FROM (FROM …), WITH, or a join instead of IN, which go on on disk), return fewer columns, restrict or aggregate the rows within that statement, or ask for parts of them in several requests.`
     : `The rows of OVER, or what its aggregates of one partition hold on to (COLLECT, DISTINCT, MEDIAN, PERCENTILE), would have the request hold more than ${limit}. Return fewer columns, restrict the rows by WHERE, aggregate them by GROUP BY first, or ask for some of the partitions at a time.`
 }
 

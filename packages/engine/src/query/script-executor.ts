@@ -68,6 +68,10 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   private nestedValues: Map<Statement, TypedValue> | undefined
   /** The same where the rows are a source. */
   private heldSources: Map<Statement, HeldSource> | undefined
+  /** What variables stand for, or stood for, of which something may be on disk. */
+  private heldVariables: HeldValues[] | undefined
+  /** Texts within each other, as those of FOR EACH are: so many are under way. */
+  private depth = 0
 
   constructor(
     resources: QueryResources,
@@ -94,11 +98,41 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   /** The reply of the last statement. */
   runAll(statements: readonly Statement[]): Awaitable<Answer> {
     const [only] = statements
-    if (only === undefined || statements.length > 1 || this.ownTransaction !== undefined)
-      return this.runEach(statements)
+    if (only === undefined || statements.length > 1 || only.kind === 'let' || this.ownTransaction !== undefined)
+      return this.runWithVariables(statements)
     this.isOneSelect = isOneSelect(statements)
     const turn = this.turnBefore(this.script.memory.statementBytes)
     return turn === undefined ? this.run(only, true) : turn.then(() => this.run(only, true))
+  }
+
+  /** What variables hold on disk is let go of with the rows of the text's reply. */
+  private async runWithVariables(statements: readonly Statement[]): Promise<Answer> {
+    this.depth++
+    let answer: Answer
+    try {
+      answer = await this.runEach(statements)
+    } catch (error) {
+      if (this.depth === 1) await this.closeVariables()
+      throw error
+    } finally {
+      this.depth--
+    }
+    if (this.depth > 0 || this.heldVariables === undefined) return answer
+    if (answer.atHand === undefined) return this.closingVariables(answer)
+    await this.closeVariables()
+    return answer
+  }
+
+  private async *closingVariables(answer: Answer): AsyncGenerator<RowChunk> {
+    try {
+      yield* answer
+    } finally {
+      await this.closeVariables()
+    }
+  }
+
+  private async closeVariables(): Promise<void> {
+    for (const values of this.heldVariables?.splice(0) ?? []) await values.close()
   }
 
   private async runEach(statements: readonly Statement[]): Promise<Answer> {
@@ -293,6 +327,23 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
 
   partValue(statement: Statement): Promise<TypedValue> {
     return this.measured(statement, () => this.valueOf(statement))
+  }
+
+  async variableValue(statement: Statement): Promise<TypedValue> {
+    const mayBeOnDisk = this.ownTransaction === undefined && kindOf(statement).rows !== undefined
+    if (!mayBeOnDisk) return this.partValue(statement)
+    const { type, batches, context } = await this.rowsOf(statement)
+    try {
+      if (type.kind !== 'collection') return await this.partValue(statement)
+      const values = await HeldValues.of(batches, context, true)
+      if (values.inMemory !== undefined) return { type, value: values.inMemory }
+      this.heldVariables ??= []
+      this.heldVariables.push(values)
+      return { type, value: values }
+    } finally {
+      await batches.return(undefined)
+      await context.close()
+    }
   }
 
   /** The same; within the statement under way, it is carried out once. */

@@ -51,7 +51,7 @@ export interface OidAccess {
     batch?: number,
   ): AsyncGenerator<Oid[]>
   /** The same where the store answers at once; without it, they come later or repeat themselves. */
-  source?(evaluation: EvaluationContext, context: StatementContext): Awaitable<OidSource>
+  source?(evaluation: EvaluationContext, context: StatementContext): Awaitable<OidSource> | undefined
   /** The entries that its OIDs are read from, where these are one range or none. */
   entryRange?(evaluation: EvaluationContext, context: StatementContext): Awaitable<EntryRange | 'several'>
 }

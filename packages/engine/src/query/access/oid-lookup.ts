@@ -1,4 +1,4 @@
-/** OIDs that are known before the rows: `$$ID = …`, `$$ID IN …`, or a source of references. */
+/** OIDs that are known before the rows: `$$ID = …`, `$$ID IN …`, or a source of references, which may be the rows of statements as they come. */
 import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
@@ -6,6 +6,7 @@ import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
+import { type RowStatements, statementsOf } from '../operators/row-statements.ts'
 import { constantKey, type KeyValue, type OidAccess, type PlanAccess } from './access-path.ts'
 import { KnownOids, type OidSource } from './oid-source.ts'
 import { ownConditions } from './sargable-predicates.ts'
@@ -26,16 +27,26 @@ export class OidLookup implements OidAccess {
   readonly entries = undefined
   /** One, or a collection of them. */
   private readonly references: KeyValue
+  private readonly statements: RowStatements | undefined
 
-  constructor(references: KeyValue) {
+  /** `statements`: whose rows they are, if these are taken as they come. */
+  constructor(references: KeyValue, statements?: RowStatements) {
     this.references = references
+    this.statements = statements
+  }
+
+  /** Its OIDs may be those of statements under way: the context is closed by whoever takes them. */
+  get takesStatements(): boolean {
+    return this.statements !== undefined && this.statements.indexes.length > 0
   }
 
   describe(className: string): ExplainNode {
     return explainNode('oidLookup', { class: className, oids: this.references.text })
   }
 
+  /** Throws `unknownValue`. */
   async estimate(evaluation: EvaluationContext, context: StatementContext): Promise<number> {
+    if (this.rowsOf(evaluation, context) !== undefined) return rowsExpected
     const value = await evaluateConstant(this.references.evaluate, evaluation, context)
     return Array.isArray(value) ? value.length : 1
   }
@@ -47,18 +58,39 @@ export class OidLookup implements OidAccess {
   }
 
   async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
+    const rows = this.rowsOf(evaluation, context)
+    if (rows !== undefined) {
+      for await (const batch of rows(plan)) {
+        const oids = batch.filter(isObject)
+        plan.examined += oids.length
+        if (oids.length > 0) yield oids
+      }
+      return
+    }
     const unique = uniqueOids(await evaluateConstant(this.references.evaluate, evaluation, context))
     plan.examined += unique.length
     if (unique.length > 0) yield unique
   }
 
-  source(evaluation: EvaluationContext, context: StatementContext): Awaitable<OidSource> {
+  source(evaluation: EvaluationContext, context: StatementContext): Awaitable<OidSource> | undefined {
+    if (this.rowsOf(evaluation, context) !== undefined) return undefined
     const value = evaluateConstant(this.references.evaluate, evaluation, context)
     return mapAwaitable(value, (references) => new KnownOids(uniqueOids(references)))
   }
+
+  private rowsOf(evaluation: EvaluationContext, context: StatementContext): ReturnType<typeof statementsOf> {
+    return statementsOf(this.statements, evaluation, context)
+  }
+}
+
+/** How many rows statements have is not known before they are taken. */
+const rowsExpected = 1_000
+
+function isObject(oid: unknown): oid is Oid {
+  return oid !== null && oid !== noOid
 }
 
 function uniqueOids(value: unknown): Oid[] {
-  const oids = (Array.isArray(value) ? value : [value]).filter((oid): oid is Oid => oid !== null && oid !== noOid)
+  const oids = (Array.isArray(value) ? value : [value]).filter(isObject)
   return oids.length < 2 ? oids : [...new Set(oids)]
 }

@@ -6,6 +6,7 @@ import type { BoundClauses, BoundSource } from '../bind/bound.ts'
 import type { IndexHint } from '../explain/explain-node.ts'
 import { type FilterPlan, planFilter } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
+import { statementsPlan } from '../operators/row-statements.ts'
 import { accessesFor } from './access-kinds.ts'
 import { type AccessPath, constantKey, type OidAccess } from './access-path.ts'
 import { ExtentScan } from './extent-scan.ts'
@@ -58,7 +59,9 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
   return {
     className: cls.name,
     classes,
-    references: isClass ? undefined : new OidLookup(constantKey(source.references, planning)),
+    references: isClass
+      ? undefined
+      : new OidLookup(constantKey(source.references, planning), statementsPlan(source.statements)),
     accesses,
     exact: accesses.find(({ isAtMostOne }) => isAtMostOne),
     ordered: isOrdered ? planOrderedIndexScan(cls, whole, orderBy, conditions, planning) : undefined,

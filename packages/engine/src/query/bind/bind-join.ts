@@ -11,8 +11,9 @@ import {
   rowTypeOf,
   withAll,
 } from './bind-select.ts'
-import type { Bound, BoundClauses, BoundProjection, BoundSource } from './bound.ts'
-import type { Binder, NestedValue, Scope } from './scope.ts'
+import type { Bound, BoundClauses, BoundProjection, BoundSource, RowStatements } from './bound.ts'
+import { rowStatements } from './row-statements.ts'
+import type { Binder, Scope } from './scope.ts'
 
 export type BoundJoinSource = {
   readonly slot: number
@@ -28,13 +29,6 @@ interface BoundRows {
   readonly statements: RowStatements | undefined
   /** The values of one column: each is a record of it. */
   readonly isWrapped: boolean
-}
-
-export interface RowStatements {
-  readonly indexes: readonly number[]
-  readonly distinctParts: number
-  readonly types: readonly ValueType[]
-  readonly isOneColumn: boolean
 }
 
 export interface BoundJoin {
@@ -102,20 +96,6 @@ function bindJoinSource(source: Source, binder: Binder): BoundJoinSource {
   const bound = bindSource(source, binder)
   const type: ValueType = { kind: 'reference', cls: bound.cls }
   return { slot, name: nameOf(source, bound.cls.name, binder), type, kind: 'objects', source: bound }
-}
-
-/** Undefined for rows of anything else, and of statements that are run for each row around them. */
-function rowStatements(source: Source, rows: Bound, binder: Binder): RowStatements | undefined {
-  const parts = rows.kind === 'union' ? rows.operands : [rows]
-  const indexes = parts.flatMap((part) =>
-    part.kind === 'nested' && part.type.kind === 'collection' ? [part.index] : [],
-  )
-  if (indexes.length < parts.length) return undefined
-  const isNamed = source.kind === 'references' && source.references.kind === 'nested' && source.references.isNamed
-  for (const index of indexes) (binder.nested[index] as NestedValue).source = isNamed ? 'held' : 'once'
-  const { distinctParts, types, isOneColumn } =
-    rows.kind === 'union' ? rows : { distinctParts: 0, types: [], isOneColumn: false }
-  return { indexes, distinctParts, types, isOneColumn }
 }
 
 /** As it is written, where it has no alias. */

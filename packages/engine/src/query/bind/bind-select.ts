@@ -35,6 +35,7 @@ import { boundKey } from './bound-key.ts'
 import { resolveReferenceable } from './class-names.ts'
 import { coerced } from './coercion.ts'
 import { requireKey } from './require-key.ts'
+import { objectStatements } from './row-statements.ts'
 import { type Binder, emptyScope, nothingAsNull, type Scope, sourceScope } from './scope.ts'
 
 type ReferencesSource = Extract<Source, { kind: 'references' }>
@@ -51,13 +52,18 @@ export interface BoundSelect {
 }
 
 export function bindSelect(statement: SelectStatement, binder: Binder): BoundSelect {
-  const source = bindSource(statement.source, binder)
+  const source = withStatements(bindSource(statement.source, binder), statement.source, binder)
   const slot = binder.newSlot()
   const self: ValueType = { kind: 'reference', cls: source.cls }
   const scope = sourceScope(slot, self, statement.source.alias)
   const clauses = bindClauses(statement, scope, binder)
   refuseAttributeNames(statement, source, binder)
   return { source, slot, clauses, ...rowTypeOf(clauses, self, statement) }
+}
+
+function withStatements(bound: BoundSource, source: Source, binder: Binder): BoundSource {
+  if (bound.kind === 'class') return bound
+  return { ...bound, statements: objectStatements(source, bound.references, binder) }
 }
 
 /** LOOKUP: one reference, that of the object with the lowest OID. */

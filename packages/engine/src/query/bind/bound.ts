@@ -257,7 +257,22 @@ export type BoundSource =
       readonly classes: ClassSet
     }
   /** References known before the rows. */
-  | { readonly kind: 'references'; readonly cls: SchemaClass; readonly references: Bound }
+  | {
+      readonly kind: 'references'
+      readonly cls: SchemaClass
+      readonly references: Bound
+      /** Where they are the rows of statements, and are taken as these find them. */
+      readonly statements?: RowStatements | undefined
+    }
+
+/** Statements by their numbers among the nested ones, or a variable that may stand for one; the rows of the first `distinctParts` once each. */
+export interface RowStatements {
+  readonly indexes: readonly number[]
+  readonly variable?: string
+  readonly distinctParts: number
+  readonly types: readonly ValueType[]
+  readonly isOneColumn: boolean
+}
 
 export interface BoundOrderItem {
   readonly expression: Bound

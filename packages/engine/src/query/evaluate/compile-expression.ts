@@ -13,7 +13,7 @@ import { placed, queryError } from '../language/query-error.ts'
 import { isNothing, isNullOf } from '../values/compare.ts'
 import type { Edge } from '../values/edge.ts'
 import { isLong } from '../values/type-rules.ts'
-import { aTypeName, isText, type ValueType } from '../values/value-type.ts'
+import { aTypeName, isMany, isText, type ValueType } from '../values/value-type.ts'
 import { compileCollection } from './compile-collection.ts'
 import { compileComparedCount } from './compile-links.ts'
 import { compileComparison, compileLogical, compileMatches, compileQuantifier } from './compile-predicate.ts'
@@ -25,6 +25,7 @@ import type { ExpressionCompiler } from './expression-compiler.ts'
 import { inParts, type Places, textSteps, valueSteps } from './in-parts.ts'
 import { NewObject } from './new-object.ts'
 import type { ObjectView } from './object-view.ts'
+import { valueInMemory } from './rows-on-disk.ts'
 import { elementBytes, textBytes, valueBytes } from './value-bytes.ts'
 
 /** Gives out places for values that are the same for all rows. */
@@ -78,10 +79,8 @@ function compileNode(bound: Exclude<Bound, { kind: 'given' }>, compiler: Compile
       const { value } = bound
       return () => value
     }
-    case 'variable': {
-      const { name } = bound
-      return ({ variables }) => variables.get(name)?.value ?? null
-    }
+    case 'variable':
+      return compileVariable(bound)
     case 'now':
       return ({ now }) => now
     case 'user':
@@ -148,6 +147,11 @@ function comparedSides({ left, right }: Extract<Bound, { kind: 'compare' }>, com
     compileComparedCount(left, right, compiler) ?? compiler.compile(left),
     compileComparedCount(right, left, compiler) ?? compiler.compile(right),
   ]
+}
+
+function compileVariable({ name, type }: Extract<Bound, { kind: 'variable' }>): Evaluate {
+  if (isMany(type)) return ({ variables }) => valueInMemory(variables.get(name)?.value ?? null, name)
+  return ({ variables }) => variables.get(name)?.value ?? null
 }
 
 function compileOnce({ slot, value, body }: Extract<Bound, { kind: 'once' }>, compiler: Compiler): Evaluate {

@@ -4,9 +4,9 @@ import { planObjects } from '../access/source-plan.ts'
 import type { BoundJoin, BoundJoinSource } from '../bind/bind-join.ts'
 import { noClauses } from '../bind/bind-select.ts'
 import { Compiler } from '../evaluate/compile-expression.ts'
-import { keyWriter } from '../evaluate/value-key.ts'
 import { type ClausesPlan, planClauses } from '../operators/clauses.ts'
 import type { Planning } from '../operators/planning.ts'
+import { statementsPlan } from '../operators/row-statements.ts'
 import type { ValueType } from '../values/value-type.ts'
 import type { JoinedPlan, JoinSource } from './join-order.ts'
 import { conjunction, isOfSlot, type PredicatePlan, planPredicates } from './predicates.ts'
@@ -38,7 +38,7 @@ function planSource(source: BoundJoinSource, predicates: readonly PredicatePlan[
       slot,
       name,
       isWrapped,
-      statements: statements && { ...statements, writers: statements.types.map(keyWriter) },
+      statements: statementsPlan(statements),
       isMany: rows.type.kind === 'collection',
       rows: planning.compiler.compile(rows),
     }

@@ -1,5 +1,6 @@
 /** Values that are held for whoever goes through them, perhaps several times: in memory, or, beyond what it may hold, on disk. */
 import { ObjectView } from '../evaluate/object-view.ts'
+import { RowsOnDisk } from '../evaluate/rows-on-disk.ts'
 import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import type { OutputRow, RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -46,16 +47,21 @@ export async function collectedValues(
 
 const batchRows = 256
 
-export class HeldValues {
+export class HeldValues extends RowsOnDisk {
   private values: unknown[] = []
   private onDisk: SortedRows<Item> | undefined
   private readonly context: StatementContext
+  private readonly isValue: boolean
   private bytes = 0
   private added = 0
 
-  /** Charged for the statement. Throws LimitExceeded and ServerBusy; nothing is left on disk then. */
-  static async of(batches: AsyncIterable<readonly unknown[]>, context: StatementContext): Promise<HeldValues> {
-    const held = new HeldValues(context)
+  /** `isValue`: in memory they may be a value. Charged for the statement. Throws LimitExceeded and ServerBusy; nothing is left on disk then. */
+  static async of(
+    batches: AsyncIterable<readonly unknown[]>,
+    context: StatementContext,
+    isValue = false,
+  ): Promise<HeldValues> {
+    const held = new HeldValues(context, isValue)
     try {
       for await (const batch of batches) {
         await held.add(batch)
@@ -71,8 +77,10 @@ export class HeldValues {
     }
   }
 
-  private constructor(context: StatementContext) {
+  private constructor(context: StatementContext, isValue: boolean) {
+    super()
     this.context = context
+    this.isValue = isValue
   }
 
   get count(): number {
@@ -84,7 +92,7 @@ export class HeldValues {
     return this.onDisk === undefined ? this.values : undefined
   }
 
-  /** In the order in which they came. */
+  /** In the order in which they came, to any number of readers at the same time. */
   async *batches(): AsyncGenerator<readonly unknown[]> {
     const { onDisk, values } = this
     if (onDisk === undefined) {
@@ -109,7 +117,8 @@ export class HeldValues {
     const { context, values } = this
     for (const [i, value] of batch.entries()) {
       const bytes = elementBytes + itemBytes(value)
-      if (context.isSpillDue(values.length + 1, this.bytes + bytes)) return i
+      const all = this.bytes + bytes
+      if (this.isValue ? context.isBeyondMemory(all) : context.isSpillDue(values.length + 1, all)) return i
       context.hold(1, bytes, 'values')
       this.bytes += bytes
       values.push(value)
@@ -119,11 +128,11 @@ export class HeldValues {
 
   private async moved(): Promise<SortedRows<Item>> {
     const { context, values } = this
-    const onDisk = new SortedRows(itemKind, context, undefined)
-    this.onDisk = onDisk
     // Its memory is that of the rows on their way.
     context.hold(-values.length, -this.bytes)
     this.values = []
+    const onDisk = new SortedRows(itemKind, context, undefined, { onDiskBeside: 0 })
+    this.onDisk = onDisk
     await this.write(onDisk, values)
     await onDisk.spill()
     return onDisk

@@ -6,6 +6,7 @@ import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { importRows } from '../execute/import-csv.ts'
 import type { Expression, LetStatement, Statement } from '../language/ast.ts'
 import { queryError } from '../language/query-error.ts'
+import { HeldValues } from '../operators/held-values.ts'
 import type { TypedValue } from '../values/parameter-value.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
 import { noRows } from './answer.ts'
@@ -16,7 +17,9 @@ export const letVariable: StatementKind<LetStatement> = {
   effect: 'read',
 
   async run(statement, executor) {
+    const before = executor.variables.get(statement.name)?.value
     setVariable(statement.name, await letValue(statement, executor), executor)
+    if (before instanceof HeldValues) await before.close()
     return noRows
   },
 
@@ -47,8 +50,13 @@ function depthOf(type: ValueType): number {
 }
 
 async function letValue({ value, isStatement }: LetStatement, executor: StatementExecutor): Promise<TypedValue> {
-  if (!isStatement) return executor.value(value as Expression)
-  if (value.kind !== 'import') return executor.partValue(value as Statement)
+  if (!isStatement) {
+    const expression = value as Expression
+    // A statement in parentheses is one as well.
+    if (expression.kind === 'nested') return executor.variableValue(expression.statement)
+    return executor.value(expression)
+  }
+  if (value.kind !== 'import') return executor.variableValue(value as Statement)
   if (value.commitEvery !== undefined) throw queryError(executor.text, value, 'COMMIT EVERY belongs to FOR EACH')
   const { type, rows } = await importRows(value, executor.text, executor.importDirectory)
   const context = executor.context()

@@ -33,7 +33,8 @@ export const match: StatementKind<MatchStatement> = {
   async rows(statement, executor) {
     const planned = planOf(statement, executor)
     const context = executor.context()
-    return { batches: await matchValues(planned.plan, await executor.inputs(planned), context), context }
+    const batches = await matchValues(planned.plan, await executor.inputs(planned), context)
+    return { type: rowsType(planned.plan), batches, context }
   },
 
   perRow: {

@@ -31,6 +31,7 @@ import { objectWriter, returned, rowValues } from '../operators/project.ts'
 import { rowsSkipped, rowsWanted } from '../operators/row-limits.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { PlanCache, Planned, PlanningContext } from '../plan-cache.ts'
+import type { RowChunk } from '../query-request.ts'
 import type { TypedValue } from '../values/parameter-value.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
 import { type Answer, hasRows, rowsType, rowsValue } from './answer.ts'
@@ -49,6 +50,9 @@ export const select: StatementKind<SelectStatement> = {
     const { plan } = planned
     // Statements within are carried out before its rows are taken, and whether these are taken at all.
     if ('sources' in plan) return mapAwaitable(inputs, (given) => joinChunks(plan, given, context))
+    if (plan.objects.references?.takesStatements === true) {
+      return mapAwaitable(inputs, (given) => closing(selectChunks(plan, given, context), context))
+    }
     return inputs instanceof Promise ? chunksLater(plan, inputs, context) : selectChunks(plan, inputs, context)
   },
 
@@ -62,7 +66,8 @@ export const select: StatementKind<SelectStatement> = {
     const planned = planFrom(statement, executor)
     if (planned.plan.clauses.isWithAll) throw queryError(executor.text, statement, withAllRule)
     const context = executor.context()
-    return { batches: await fromValues(planned.plan, await executor.inputs(planned), context), context }
+    const batches = await fromValues(planned.plan, await executor.inputs(planned), context)
+    return { type: rowsType(planned.plan), batches, context }
   },
 
   valueType(statement, binder) {
@@ -75,7 +80,12 @@ export const select: StatementKind<SelectStatement> = {
     value: async (statement, access) => (await fromValue(planFrom(statement, access), access)).value,
     async hasRow(statement, access) {
       const planned = planFrom(statement, access)
-      return hasRows(await startFrom(planned.plan, await access.inputs(planned), access.context()))
+      const context = access.context()
+      try {
+        return await hasRows(await startFrom(planned.plan, await access.inputs(planned), context))
+      } finally {
+        await context.close()
+      }
     },
   },
 
@@ -246,6 +256,15 @@ async function pipelineOf(
 function selectChunks(plan: SelectPlan, inputs: Inputs, context: StatementContext): Awaitable<Answer> {
   const begun = beginSelect(plan, inputs, context)
   return begun instanceof Promise ? begunChunksLater(plan, begun, context) : begunChunks(plan, begun, context)
+}
+
+/** The statements whose rows it takes end with it. */
+async function* closing(chunks: Awaitable<Answer>, context: StatementContext): AsyncGenerator<RowChunk> {
+  try {
+    yield* await chunks
+  } finally {
+    await context.close()
+  }
 }
 
 async function chunksLater(plan: SelectPlan, inputs: Promise<Inputs>, context: StatementContext): Promise<Answer> {

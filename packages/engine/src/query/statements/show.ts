@@ -1,6 +1,7 @@
 /** SHOW: a value, the parameters and variables, or classes. */
 import { representClass } from '../../schema/representation.ts'
 import { resolveClass } from '../bind/class-names.ts'
+import { valueInMemory } from '../evaluate/rows-on-disk.ts'
 import { jsonRow } from '../execute/row-chunk.ts'
 import { rowOf } from '../execute/write-rows.ts'
 import type { Expression, ShowStatement } from '../language/ast.ts'
@@ -42,7 +43,7 @@ async function showVariables(executor: StatementExecutor): Promise<Answer> {
   const context = executor.context()
   const rows: RowChunk[] = []
   for (const [name, { type, value }] of executor.variables) {
-    const { bytes } = await rowOf(type, value, context)
+    const { bytes } = await rowOf(type, valueInMemory(value, name), context)
     context.hold(0, 2 * bytes.length)
     const start = Buffer.from(`\n{"name":${JSON.stringify(name)},"value":`)
     rows.push({ bytes: Buffer.concat([start, bytes.subarray(1), Buffer.from('}')]), starts: [1] })

@@ -40,6 +40,8 @@ export interface StatementKind<S extends Statement> {
 }
 
 export interface StatementRows {
+  /** Of the value that the statement has; its rows are values of their own only where that is a collection. */
+  readonly type: ValueType
   /** Taken once. */
   readonly batches: AsyncGenerator<readonly unknown[]>
   /** Is closed when no more are taken. */
@@ -83,6 +85,8 @@ export interface StatementExecutor extends ScriptAccess {
   runAll(statements: readonly Statement[]): Awaitable<Answer>
   /** The value of a statement within the one under way. */
   partValue(statement: Statement): Promise<TypedValue>
+  /** The same for a variable of a text that changes nothing: `RowsOnDisk` where memory does not hold its rows. */
+  variableValue(statement: Statement): Promise<TypedValue>
   /** Undefined: nothing to plan. */
   explained(statement: Statement, isAnalyze: boolean): Promise<DescribedPlan | undefined>
 }

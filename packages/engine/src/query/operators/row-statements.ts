@@ -1,30 +1,44 @@
 /** The rows of statements that are a source of another one: those of UNION one statement after the other, equal ones once where that is asked for. */
+import type { RowStatements as BoundStatements } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
-import { groupKey, type WriteKey } from '../evaluate/value-key.ts'
+import { groupKey, keyWriter, type WriteKey } from '../evaluate/value-key.ts'
 import type { OutputRow } from '../execute/row.ts'
 import { SourceValues } from '../execute/source-values.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
-import { distinctRows } from '../operators/distinct.ts'
-import { type Item, itemKind, itemRow } from '../operators/held-values.ts'
+import { distinctRows } from './distinct.ts'
+import { HeldValues, type Item, itemKind, itemRow } from './held-values.ts'
 
 export interface RowStatements {
   /** By their numbers among the nested ones. */
   readonly indexes: readonly number[]
+  /** Instead of them; its value may be rows in memory. */
+  readonly variable?: string
   /** Of so many of them, each row once. */
   readonly distinctParts: number
   readonly writers: readonly WriteKey[]
   readonly isOneColumn: boolean
 }
 
+export function statementsPlan(bound: BoundStatements | undefined): RowStatements | undefined {
+  return bound && { ...bound, writers: bound.types.map(keyWriter) }
+}
+
+type Rows = Pick<SourceValues, 'batches'>
+
 /** `operator`: is told what goes to disk. Undefined where the rows are there as values. Throws `unknownValue`. */
 export function statementsOf(
   statements: RowStatements | undefined,
-  { nested }: EvaluationContext,
+  { nested, variables }: EvaluationContext,
   context: StatementContext,
 ): ((operator?: ExplainNode) => AsyncIterable<readonly unknown[]>) | undefined {
   if (statements === undefined) return undefined
-  const parts: SourceValues[] = []
+  const parts: Rows[] = []
+  if (statements.variable !== undefined) {
+    const rows = variables.get(statements.variable)?.value
+    if (!(rows instanceof HeldValues)) return undefined
+    parts.push(rows)
+  }
   for (const index of statements.indexes) {
     const part = nested[index]
     if (!(part instanceof SourceValues)) return undefined
@@ -35,7 +49,7 @@ export function statementsOf(
 }
 
 async function* unionOf(
-  parts: readonly SourceValues[],
+  parts: readonly Rows[],
   { distinctParts, writers, isOneColumn }: RowStatements,
   operator: ExplainNode,
   context: StatementContext,
@@ -53,7 +67,7 @@ async function* unionOf(
   yield* allOf(parts.slice(distinctParts))
 }
 
-async function* allOf(parts: readonly SourceValues[]): AsyncGenerator<readonly unknown[]> {
+async function* allOf(parts: readonly Rows[]): AsyncGenerator<readonly unknown[]> {
   for (const part of parts) yield* part.batches()
 }
 
