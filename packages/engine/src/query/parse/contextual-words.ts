@@ -24,7 +24,8 @@ function beginsExpression(cursor: TokenCursor, ahead: number): boolean {
   const token = cursor.peek(ahead)
   if (token.kind === 'symbol') return prefixes.includes(token.text)
   if (token.kind !== 'name') return token.kind !== 'end'
-  if (token.isQuoted) return true
+  // A path, whatever its first name is.
+  if (token.isQuoted || cursor.isSymbol('.', ahead + 1)) return true
   const word = token.text.toUpperCase()
   if (word === 'SET' && cursor.isSymbol('{', ahead + 1)) return true
   if (word === 'UNION' && wordsAfterUnion.includes(cursor.wordAt(ahead + 1) ?? '')) return false

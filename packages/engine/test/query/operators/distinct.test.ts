@@ -59,6 +59,18 @@ queryTest('an attribute wins over a column of its name', [schema], async (db) =>
   expect(await db.rows('FROM T ORDER BY x + 1 DESC RETURN b AS x')).toEqual([{ x: 2 }, { x: 1 }])
 })
 
+queryTest(
+  'paths may begin with the name of a clause',
+  [
+    'UPDATE SCHEMA { CREATE CLASS Spot EMBEDDABLE {zip: Integer} CREATE CLASS W {where: Object{Class: Spot}, n: Integer} }',
+    'CREATE W {where.zip: 1, n: 1}; CREATE W {where.zip: 1, n: 2}',
+  ],
+  async (db) => {
+    expect(await db.rows('FROM W RETURN DISTINCT where.zip AS z')).toEqual([{ z: 1 }])
+    expect(await db.rows('FROM W WHERE n = 2 RETURN CASE where.zip WHEN 1 THEN n ELSE 0 END AS z')).toEqual([{ z: 2 }])
+  },
+)
+
 describe('random rows', () => {
   it('are distinct as a set of them is', async () => {
     const row = fc.record({
