@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { countRange } from '../../src/store/count-range.ts'
+import { nodeAt, nodeHeaderBytes, pageFlag, pageHeader, pageHeaderBytes } from '../../src/store/lmdb/data-file.ts'
 import { openLmdbStore } from '../../src/store/lmdb/lmdb-store.ts'
 import type { Bytes, CountedEntries, KeyRange, Snapshot, Store } from '../../src/store/store.ts'
 import { commitOf, put, remove } from './bytes.ts'
@@ -189,7 +190,61 @@ describe('lmdb: ranges of many entries', () => {
     snapshot.release()
     await store.close()
   })
+
+  it('miss no entry where a bit flips in a key that leads to a leaf: all are shown, or an error says so', async () => {
+    const { store, directory } = await filledStore()
+    const snapshot = await store.snapshot()
+    const isAllOrError = async (count: () => number | undefined | Promise<number>): Promise<boolean> => {
+      try {
+        return (await count()) === entries
+      } catch (error) {
+        return (error as { readonly type?: string }).type === 'DataCorruption'
+      }
+    }
+    const scannedBackwards = async (): Promise<number> => {
+      let count = 0
+      for await (const some of snapshot.scan({}, () => 1, { batch: 500, reverse: true })) count += some.length
+      return count
+    }
+    const path = join(directory, 'data.mdb')
+    const places = branchKeyPlaces(readFileSync(path))
+    expect(places.length).toBeGreaterThan(20)
+    const file = openSync(path, 'r+')
+    for (const { at, byte } of places) {
+      for (const bit of [0x02, 0x04, 0x08]) {
+        writeSync(file, Buffer.of(byte ^ bit), 0, 1, at)
+        expect(await isAllOrError(() => visited(snapshot, {}, Number.POSITIVE_INFINITY).length)).toBe(true)
+        expect(await isAllOrError(() => snapshot.count?.({}, 5_000).count)).toBe(true)
+      }
+      expect(await isAllOrError(async () => (await scanned(snapshot, {}, 500)).length)).toBe(true)
+      expect(await isAllOrError(scannedBackwards)).toBe(true)
+      writeSync(file, Buffer.of(byte), 0, 1, at)
+    }
+    closeSync(file)
+    expect(visited(snapshot, {}, 1_000)).toEqual(all)
+    snapshot.release()
+    await store.close()
+  })
 })
+
+/** Of the first and the last byte of each key in a branch page. */
+function branchKeyPlaces(content: Buffer): { readonly at: number; readonly byte: number }[] {
+  const pageBytes = 4_096
+  const places: { at: number; byte: number }[] = []
+  for (let from = 0; from < content.length; from += pageBytes) {
+    const page = content.subarray(from, from + pageBytes)
+    const header = pageHeader(page)
+    if (header.flags !== pageFlag.branch || header.number * pageBytes !== from) continue
+    // The first child has no key of its own.
+    for (let nth = 1; nth < header.lower / 2; nth++) {
+      const node = nodeAt(page, header, nth)
+      if (node === undefined) continue
+      const keyAt = from + pageHeaderBytes + node.place + nodeHeaderBytes
+      for (const at of [keyAt, keyAt + node.key.length - 1]) places.push({ at, byte: content[at] as number })
+    }
+  }
+  return places
+}
 
 /** By ranges that are too short to be read in any other way than by the cursor. */
 function visitedByReads(snapshot: Snapshot): string[] {

@@ -165,14 +165,18 @@ function visit(
   use: (key: Buffer, value: Buffer) => unknown,
   onDamage: ((error: AshlarError) => void) | undefined,
 ): Bytes | undefined {
-  const { reverse, limit, start, end, exclusiveStart } = range
+  const { reverse, limit, start, end, exclusiveStart, isContinued } = range
   let previous = start
   let previousLength = start === undefined ? 0 : start.length
   let isAfter = exclusiveStart
   let visited = 0
   // The byte by which the entry before was seen to lie within the range: the next one does too where it shares that.
   let decisive = Number.POSITIVE_INFINITY
-  for (let isThere = cursor.start(start, reverse, exclusiveStart); isThere; isThere = cursor.next()) {
+  const isFirstThere =
+    isContinued && start !== undefined && onDamage === undefined
+      ? startBehind(cursor, start, reverse, checks)
+      : cursor.start(start, reverse, exclusiveStart)
+  for (let isThere = isFirstThere; isThere; isThere = cursor.next()) {
     const { key, value } = cursor
     const length = value === undefined ? -1 : intactLength(key, value, range, checks)
     const shared = previous === undefined ? 0 : sharedBytes(previous, previousLength, key)
@@ -198,6 +202,15 @@ function visit(
     }
   }
   return undefined
+}
+
+/**
+ * To the entry behind one that was read before. It is there unless what leads to it is damaged, which would lead past others as well: the keys of branches
+ * have no checksums. Throws DataCorruption.
+ */
+function startBehind(cursor: EntryCursor, key: Bytes, reverse: boolean, checks: EntryChecks): boolean {
+  if (!cursor.has(key)) throw checks.damaged(Buffer.from(key), orderFault)
+  return cursor.start(key, reverse, true)
 }
 
 /** Of the value without its checksum, or 0 where the entry is behind the range; -1 where it is damaged. */

@@ -155,11 +155,12 @@ export class EntryCursor {
 
   /** At the first entry from the key on, or after it; without a key, of all. False where there is none. Throws errors of LMDB. */
   start(key: Bytes | undefined, isBackwards: boolean, isAfter: boolean): boolean {
-    const { keys } = this
-    const length = key === undefined ? 0 : key.length
-    for (let i = 0; i < length; i++) keys[i] = (key as Bytes)[i] as number
-    const flags = includeValues | (isBackwards ? isReverse : 0) | (isAfter ? isExclusive : 0)
-    return this.reached(native.position(this.address, flags, 0, length, 0))
+    return this.position(key, includeValues | (isBackwards ? isReverse : 0) | (isAfter ? isExclusive : 0))
+  }
+
+  /** Whether there is an entry of the key. Its value is not read. Throws errors of LMDB. */
+  has(key: Bytes): boolean {
+    return this.position(key, 0) && Buffer.compare(this.key, key) === 0
   }
 
   /** Not after the last entry. */
@@ -185,6 +186,13 @@ export class EntryCursor {
 
   close(): void {
     this.cursor.close()
+  }
+
+  private position(key: Bytes | undefined, flags: number): boolean {
+    const { keys } = this
+    const length = key === undefined ? 0 : key.length
+    for (let i = 0; i < length; i++) keys[i] = (key as Bytes)[i] as number
+    return this.reached(native.position(this.address, flags, 0, length, 0))
   }
 
   private reached(keyLength: number): boolean {

@@ -68,7 +68,7 @@ export class LeafReader {
     const start = range.start as Bytes
     const isAtStart = this.isInPlace && this.isAt(start)
     this.isInPlace = false
-    if (!isAtStart && !this.seek(start)) return 'lost'
+    if (!isAtStart && !(this.seek(start) && this.followsEntryOf(start))) return 'lost'
     const end = this.visitLeaves(range, use)
     this.isInPlace = end === 'stopped'
     return end
@@ -134,6 +134,11 @@ export class LeafReader {
     if (lastLength !== key.length) return false
     for (let i = 0; i < lastLength; i++) if (buffer.bytes[lastAt + i] !== key[i]) return false
     return true
+  }
+
+  /** Whether it stands behind the entry of the key. The keys of branches have no checksums: one that is damaged leads to another leaf. */
+  private followsEntryOf(key: Bytes): boolean {
+    return this.next > 0 && this.order(this.next - 1, key) === 0
   }
 
   /** Of the leaf at hand. */
