@@ -42,14 +42,13 @@ export function lendObjects(
 export function lentRows(access: AccessPath, scan: ObjectScan): LendRows<ObjectView> | undefined {
   if (!('oids' in access)) return access.lent?.(scan)
   const { evaluation, context } = scan
-  const source = access.source?.bind(access, evaluation, context)
-  return source === undefined ? undefined : lendNamed(scan, source)
-}
-
-/** The objects that OIDs name, each once. */
-function lendNamed(scan: ObjectScan, source: () => Awaitable<OidSource>): LendRows<ObjectView> | undefined {
-  if (!canLend(scan)) return undefined
-  return async (taker) => new LentNamed(scan, taker).lend(await source())
+  if (access.source === undefined || !canLend(scan) || access.comesLater?.(evaluation, context) === true)
+    return undefined
+  return async (taker) => {
+    const source = await access.source?.(evaluation, context)
+    assert(source !== undefined, 'they do not come later')
+    await new LentNamed(scan, taker).lend(source)
+  }
 }
 
 function canLend({ context }: ObjectScan): boolean {
@@ -224,6 +223,7 @@ class LentRanges extends LentObjects {
 /** OIDs that are looked up before the source is asked for more. */
 const oidsAtOnce = 4_096
 
+/** The objects that OIDs name, each once. */
 class LentNamed extends LentObjects {
   protected override readonly areObjects = true
   private readonly batch = new OidBatch(oidsAtOnce)

@@ -72,8 +72,12 @@ export class OidLookup implements OidAccess {
     if (unique.length > 0) yield unique
   }
 
+  comesLater(evaluation: EvaluationContext, context: StatementContext): boolean {
+    return this.rowsOf(evaluation, context) !== undefined
+  }
+
   source(evaluation: EvaluationContext, context: StatementContext): Awaitable<OidSource> | undefined {
-    if (this.rowsOf(evaluation, context) !== undefined) return undefined
+    if (this.comesLater(evaluation, context)) return undefined
     const value = evaluateConstant(this.references.evaluate, evaluation, context)
     return mapAwaitable(value, (references) => new KnownOids(uniqueOids(references)))
   }

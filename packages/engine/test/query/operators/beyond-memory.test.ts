@@ -213,6 +213,9 @@ describe('statements beyond their memory', () => {
       `${rows}; LET w = FROM $w AS w WHERE w.n < 90 RETURN w.n AS n, w.s AS s; FROM $w AS w RETURN COUNT(), MAX(w.n)`,
     )
     await isSame('LET o = (FROM Thing RETURN *); FROM $o WHERE n > 30 RETURN n, s; FROM $o RETURN *')
+    await isSame(
+      'LET o = (FROM Thing RETURN *); FROM $o GROUP BY s ORDER BY s RETURN s, COUNT() AS c; FROM $o ORDER BY s, n RETURN n',
+    )
     await isSame('LET o = FROM Thing RETURN * UNION FROM Thing RETURN *; FROM $o AS t ORDER BY t.s, t.big RETURN t.n')
     await isSame(
       `LET a = (FROM Place RETURN code, city); ${rows}; FROM $a AS a, $w AS w WHERE a.code = w.n RETURN a, w.s`,
