@@ -9,7 +9,7 @@ import { type IndexKeyFormat, writeIndexKey, writtenIndexKey } from '../indexes/
 import { indexFormatsOf } from '../indexes/maintain.ts'
 import { keyBytesMax, recordBytesMax } from '../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
-import { objectKeyBytes, objectKeyHeaderBytes } from '../records/object-key.ts'
+import { objectKey, objectKeyBytes, objectKeyHeaderBytes } from '../records/object-key.ts'
 import { isReadAtOnce } from '../records/read-change.ts'
 import { writeRecord } from '../records/record-format.ts'
 import { mayHoldReferences } from '../records/references-in.ts'
@@ -17,7 +17,7 @@ import type { Attributes } from '../requests/read-object-command.ts'
 import type { SchemaClass } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
 import { type PackedRows, packedAt, packedLengthBytes } from '../store/packed-rows.ts'
-import { inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
+import { inParts, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
 import type { BetweenSteps } from '../transaction/between-steps.ts'
 import { type KeyTaken, packedRowBytes, RowPacker } from '../transaction/row-packer.ts'
 import { ValueError } from '../types/logical-type.ts'
@@ -130,6 +130,8 @@ class PackedCreations {
   private readonly packers: RowPacker[] = []
   /** Objects that are referred to. */
   private readonly targets = new Map<Oid, SchemaClass>()
+  /** By what is referred to: the position of the first creation that does. */
+  private readonly firstUses = new Map<Oid, number>()
   /** Set where an object has to wait: for an OID, or for the class of what it refers to. */
   private waiting: Promise<unknown> | undefined
   /** Something is to be done the usual way. */
@@ -219,6 +221,8 @@ class PackedCreations {
     const { oids, targets, unit } = this
     // One could be given out just now: whether it is there is known to the usual way.
     if (targets.size > 0) for (const oid of oids) if (targets.has(oid)) return { positions: [] }
+    const dangling = unit.transaction.isRetry ? await this.danglingReference() : undefined
+    if (dangling !== undefined) return { positions: [dangling] }
     const all: PackedRows[] = []
     for (const packer of this.packers) {
       const packed = inTurnsIfLong(packer.packed())
@@ -231,6 +235,19 @@ class PackedCreations {
     for (const target of targets.keys()) unit.requireObject(target)
     unit.transaction.putPacked(all)
     return oids
+  }
+
+  /** The first creation that refers to what is not there, as is read where a commit has failed; undefined where there is none. */
+  private async danglingReference(): Promise<number | undefined> {
+    let first: number | undefined
+    await inParts([...this.targets.keys()], keysReadAtOnce, async (part) => {
+      const { values } = await this.unit.transaction.snapshot.read(part.map(objectKey), [])
+      for (const [i, target] of part.entries()) {
+        const use = this.firstUses.get(target) as number
+        if (values[i] === undefined && (first === undefined || use < first)) first = use
+      }
+    })
+    return first
   }
 
   /** The values of those rows whose keys are there already. */
@@ -335,6 +352,7 @@ class PackedCreations {
 
   /** Undefined also where it comes with `waiting`. */
   private learnTarget(target: Oid): SchemaClass | undefined {
+    if (!this.firstUses.has(target)) this.firstUses.set(target, this.packedCount)
     const cls = this.unit.classOf(target)
     if (cls instanceof Promise) {
       this.waiting = cls.then((found) => {
