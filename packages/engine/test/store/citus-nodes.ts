@@ -7,7 +7,8 @@ import type { DistributedNodes } from './distributed-rules.ts'
 /**
  * `ASHLAR_CITUS_URL` is the address of a coordinator. Tests that kill nodes need two commands more, to which a node's name is appended:
  * `ASHLAR_CITUS_KILL` ends all its processes at once, `ASHLAR_CITUS_START` starts it again and returns when it takes connections.
- * `ASHLAR_CITUS_NODES` has the names, the coordinator's first, then those of the workers in the order in which Citus numbers them.
+ * `ASHLAR_CITUS_NODES` has the names, the coordinator's first, then those of the workers in the order in which Citus numbers them. There must be no
+ * other distributed tables: Citus puts the shards of new ones beside theirs.
  */
 export const citusUrl = process.env.ASHLAR_CITUS_URL
 const { ASHLAR_CITUS_KILL: killCommand, ASHLAR_CITUS_START: startCommand } = process.env
