@@ -134,20 +134,26 @@ export class FarSide {
     return this.known[number] !== undefined
   }
 
-  /** The edges at the object that can lead to the far end, where that is known; `follow` finds all that there are. `operator`: counts. */
+  /** The edges at the object that can lead to the far end; undefined where these are not known yet. */
+  knownSteps(number: number, view: ObjectView): readonly Step[] | undefined {
+    const { edge } = (this.edges[number] as FarEdge).ends
+    const known = this.known[number]
+    return known && seenFrom(view, known.get(view.oid) ?? [], edge)
+  }
+
+  /** The same, where they are known; `follow` finds all that there are. `operator`: counts. */
   async stepsOf(
     number: number,
     view: ObjectView,
     follow: () => Awaitable<Step[]>,
     operator: ExplainNode,
   ): Promise<readonly Step[]> {
-    const { edge } = (this.edges[number] as FarEdge).ends
-    const known = this.known[number]
-    if (known !== undefined) return seenFrom(view, known.get(view.oid) ?? [], edge)
+    const known = this.knownSteps(number, view)
+    if (known !== undefined) return known
     const steps = await follow()
     operator.examined += await this.share.advance(steps.length)
-    const foundMeanwhile = this.known[number]
-    if (foundMeanwhile !== undefined) return seenFrom(view, foundMeanwhile.get(view.oid) ?? [], edge)
+    const foundMeanwhile = this.knownSteps(number, view)
+    if (foundMeanwhile !== undefined) return foundMeanwhile
     const next = this.known[number + 1]
     return next === undefined ? steps : steps.filter(({ neighbour }) => (next.get(neighbour)?.length ?? 0) > 0)
   }

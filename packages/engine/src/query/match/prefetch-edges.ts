@@ -18,9 +18,9 @@ const rowsFactor = 4
 /** So many edges of one part of the rows are looked at ahead. */
 const edgesAhead = 4_096
 
-/** Undefined where reads are no trips, or edges are known from the other side. */
-export function prefetchOf({ context, far, neighbours, direction, edge }: Expansion): Prefetch | undefined {
-  if (!context.isRemote || far !== undefined) return undefined
+/** Undefined where reads are no trips. */
+export function prefetchOf({ context, neighbours, direction, edge }: Expansion): Prefetch | undefined {
+  if (!context.isRemote) return undefined
   return (views, length) => neighbours.prefetch(views, direction, placeOf(edge, length))
 }
 
@@ -48,7 +48,7 @@ export async function* prefetchedRows(
 }
 
 async function prefetchWalks(expansion: Expansion, rows: readonly MatchRow[], prefetch: Prefetch): Promise<void> {
-  const { context, from, edge, isToBound, neighbours, direction } = expansion
+  const { context, from, edge, isToBound, neighbours, direction, far } = expansion
   const { reader } = context
   const met = new Map<Oid, ObjectView>()
   for (const { slots } of rows) {
@@ -58,13 +58,14 @@ async function prefetchWalks(expansion: Expansion, rows: readonly MatchRow[], pr
   let views = [...met.values()]
   let edges = 0
   for (let length = 0; length < edge.max && views.length > 0; length++) {
-    await prefetch(views, length)
+    if (far?.side.isKnown(far.number) !== true) await prefetch(views, length)
     const isLast = length + 1 === edge.max
     // The last edge leads to a known end or nowhere.
     if (isLast && isToBound) return
     const next = new Set<Oid>()
     for (const view of views) {
-      const steps = await edgesAt(neighbours, direction, view, placeOf(edge, length))
+      const known = far?.side.knownSteps(far.number, view)
+      const steps = known ?? (await edgesAt(neighbours, direction, view, placeOf(edge, length)))
       for (const { neighbour } of steps) if (!met.has(neighbour)) next.add(neighbour)
       edges += steps.length
       if (edges > edgesAhead) return

@@ -10,6 +10,8 @@ const schema = `UPDATE SCHEMA {
   CREATE CLASS Way {n: Integer, start: Reference{Referenced: Port, Inverse: out}, goal: Reference{Referenced: Port, Inverse: into}}
 }`
 
+const indexes = ['CREATE INDEX portByN ON Port (n)', 'CREATE INDEX wayByN ON Way (n)']
+
 /** Ports in a circle, each with ways to the next three. */
 async function fill(db: QueryDatabase, count: number): Promise<void> {
   await db.rows('DELETE Port; DELETE Way')
@@ -27,7 +29,7 @@ async function fill(db: QueryDatabase, count: number): Promise<void> {
 
 async function tripsOf(text: string, counts: readonly number[]): Promise<number[]> {
   const counted: Counted = counting(await openStoreOfRun())
-  const { db, close } = await openQueryDatabase([schema], { store: counted.store })
+  const { db, close } = await openQueryDatabase([schema, ...indexes], { store: counted.store })
   const trips: number[] = []
   for (const count of counts) {
     await fill(db, count)
@@ -48,6 +50,12 @@ describe('MATCH', () => {
     ['MATCH ANY SHORTEST (a:Port {n = 1})-[e:out|goal*1..4]->(b:Port) RETURN b.n, COUNT(e) AS c', 12],
     ['MATCH ANY (a:Port {n = 1})-[:out|goal*1..4]->(b:Port) RETURN b.n', 12],
     ['MATCH ANY SHORTEST (a:Port {n = 1})-[e:out|goal*1..8]->(b:Port {n = 7}) RETURN COUNT(e) AS c', 20],
+    // Searched from both ends: the edges at the one are known when those at the other are followed.
+    ['MATCH (w:Way {n >= 0})-[:goal]->(p:Port)-[:out]->(v:Way {n = 3}) RETURN w.n', 24],
+    [
+      'MATCH (w:Way {n >= 0})-[:start]->(p:Port)<-[:goal]-(v:Way {n < 12})-[:start]->(q:Port {n < 9}) RETURN w.n, v.n AS m',
+      30,
+    ],
   ] as const) {
     it(`reads the edges at many vertices together: ${text}`, async () => {
       const [few, many] = (await tripsOf(text, [12, 60])) as [number, number]
