@@ -127,7 +127,7 @@ it('a walk to many large objects hands on some at a time', async () => {
     read = 0
     return yieldIfDue.call(this)
   })
-  const { chunks } = await fd.query({ text: 'MATCH (h:Text {n: 0})-[:texts]->(t:Text) RETURN t.n' })
+  const { chunks } = await fd.query({ text: 'MATCH (h:Text {n: 0})-[e:texts]->(t:Text) RETURN t.n, e' })
   for await (const _ of chunks);
   vi.restoreAllMocks()
   expect(most).toBeGreaterThan(textBytes)

@@ -56,7 +56,7 @@ const provoked: { readonly [Name in keyof Limits]?: Provoked } = {
   },
   queryCharactersMax: { value: 200, ...unprocessable, ask: query(`SHOW ${'1 + '.repeat(100)}1`) },
   statementTokensMax: { value: 100, ...unprocessable, ask: query(`SHOW ${'1 + '.repeat(100)}1`) },
-  sortedRowsMax: { value: 1, ...unprocessable, ask: query('LET x = (FROM T RETURN n); SHOW 1') },
+  sortedRowsMax: { value: 1, ...unprocessable, ask: query('LET x = (FROM T RETURN n); SHOW COUNT($x)') },
   statementBytesMax: { value: 2_000, ...unprocessable, ask: query('SHOW UPPER($x)', { x: 'x'.repeat(5_000) }) },
   transactionBytesMax: { value: 3_000, ...unprocessable, ask: query('UPDATE T SET s TO $x', { x: 'x'.repeat(5_000) }) },
   statementsBytesMax: { value: 1_000_000, status: 503, type: 'ServerBusy', ask: query(doubled(18)) },

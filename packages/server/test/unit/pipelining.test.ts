@@ -65,7 +65,7 @@ function requestLines(): unknown[] {
 async function hangUp(socket: Socket): Promise<void> {
   expect(await connectionCount()).toBe(1)
   socket.destroy()
-  await expect.poll(connectionCount).toBe(0)
+  await expect.poll(() => sockets.every(({ closed }) => closed)).toBe(true)
 }
 
 it('what a body took is given back when its client goes away before the request has its turn to be answered', async () => {
