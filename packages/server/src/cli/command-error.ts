@@ -7,6 +7,11 @@ export class CommandError extends Error {
   /** What a server would have answered, where the command does its work. */
   readonly refusal: { readonly type: string; readonly status: number } | undefined
 
+  /** By its name: each file of the program has a class of its own, and one file tells what another has thrown. */
+  static override [Symbol.hasInstance](error: unknown): boolean {
+    return error instanceof Error && error.name === 'CommandError'
+  }
+
   constructor(
     exitCode: number,
     message: string,
