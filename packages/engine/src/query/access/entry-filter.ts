@@ -14,6 +14,8 @@ export interface WholePredicate {
   readonly where: Bound | undefined
   /** Of the objects. */
   readonly slot: number
+  /** It is checked for one part of an OR, among others that check it as well. */
+  readonly isOfPart?: true
 }
 
 /** False for an entry whose object cannot qualify. */

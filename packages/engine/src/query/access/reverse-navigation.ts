@@ -95,21 +95,20 @@ function fromElements(
 }
 
 /** `ref = an OID`: over the inverse; an index on the reference is an access of its own. */
-function fromKnownObjects(asked: Asked, condition: PathCondition): OidAccess[] {
-  const { cls, planning } = asked
+function fromKnownObjects({ cls, planning }: Asked, condition: PathCondition): OidAccess[] {
   const [step] = condition.path.key
   if (step === undefined || condition.path.key.length > 1) return []
   if (condition.kind !== 'equal' && condition.kind !== 'anyOf') return []
   if (step.type.kind !== 'reference' || step.type.cls === null) return []
   const target = step.type.cls
-  const ways = waysBack(asked, step, target).filter(({ kind }) => kind === 'inverse')
+  const inverse = inverseAttribute(step, target, planning.formats)
+  if (inverse === undefined) return []
+  const way = { kind: 'inverse', inverse } as const
   const isOne = condition.kind === 'equal'
   const known = new OidLookup(constantKey(isOne ? condition.value : condition.values, planning))
-  return ways.map((way) => {
-    const areAllOfClass = way.kind === 'inverse' && isOne && holdsOnly(way.inverse, cls)
-    const unlinked = { known, objects: new UnlinkedObjects(cls, step.index) }
-    return new ReverseNavigation(known, target, step, way, areAllOfClass ? 1 : 0, unlinked)
-  })
+  const areAllOfClass = isOne && holdsOnly(inverse, cls)
+  const unlinked = { known, objects: new UnlinkedObjects(cls, step.index) }
+  return [new ReverseNavigation(known, target, step, way, areAllOfClass ? 1 : 0, unlinked)]
 }
 
 /** Whether every object that the attribute links is of the class. */

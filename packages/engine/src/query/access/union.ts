@@ -4,19 +4,33 @@ import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import { bestOf, type OidAccess, type PlanAccess } from './access-path.ts'
+import type { WholePredicate } from './entry-filter.ts'
+
+/** Each part of so few has its entries checked against the whole predicate by their keys. */
+const checkedPartsMax = 16
 
 export const planUnions: PlanAccess = ({ cls, conditions, planning, whole, accessesFor }) => {
   return conditions.flatMap((condition) => {
     if (condition.kind !== 'or') return []
     const parts: OidAccess[] = []
+    const checked = checkedInParts(whole, condition.parts.length)
     for (const part of condition.parts) {
-      const best = bestOf(accessesFor(cls, part, planning, whole))
+      const best = bestOf(accessesFor(cls, part, planning, checked))
       // Of thousands of parts the others need not be looked at.
       if (best === undefined) return []
       parts.push(best)
     }
     return [new Union(parts)]
   })
+}
+
+/**
+ * Each part compiles what it checks: of thousands, each with an OR of thousands, that would take all memory. Their objects are read and checked
+ * instead. For the same reason a part of a part checks nothing.
+ */
+function checkedInParts(whole: WholePredicate | undefined, parts: number): WholePredicate | undefined {
+  if (whole === undefined || whole.isOfPart === true || parts > checkedPartsMax) return undefined
+  return { ...whole, isOfPart: true }
 }
 
 class Union implements OidAccess {
