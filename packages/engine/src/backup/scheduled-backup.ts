@@ -56,11 +56,11 @@ export async function backUpIfDue(
       if (due === undefined) return undefined
       const write = (isIncremental: boolean): Promise<BackupReport> =>
         new BackupWriter(store, place, { ...options, isIncremental }).write()
-      if (intervals.incrementalEveryMs !== undefined && all.length > 0) {
-        const incremental = await unlessImpossible(write(true))
-        if (incremental !== undefined && due === 'incremental') return incremental
-      }
-      return await write(false)
+      const isWithIncremental = intervals.incrementalEveryMs !== undefined && all.length > 0
+      const incremental = isWithIncremental ? await unlessImpossible(write(true)) : undefined
+      if (incremental !== undefined && due === 'incremental') return incremental
+      const { backup, removed } = await write(false)
+      return { backup, removed: [...(incremental?.removed ?? []), ...removed] }
     })
   } catch (error) {
     if (error instanceof Error && error.cause instanceof BackupUnderWay) return undefined

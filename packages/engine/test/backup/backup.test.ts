@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { listBackups } from '../../src/backup/backup-directory.ts'
 import { manifestText } from '../../src/backup/manifest.ts'
 import { checkBackups, planRestore, restoreBackup } from '../../src/backup/restore-backup.ts'
@@ -429,6 +429,55 @@ describe('backups at intervals', () => {
     expect((await look(0, 3_600_000))?.backup.kind).toBe('full')
     expect(await kinds()).toEqual(['full', 'incremental', 'incremental', 'full'])
     expect(dueBackup([], { everyMs: 1 }, Date.now())).toBe('full')
+    await fd.close()
+  })
+
+  it('are removed once they are old, but for those that kept ones go on from, and the last good one', async () => {
+    const dayMs = 86_400_000
+    const intervals = { everyMs: 3 * dayMs, incrementalEveryMs: dayMs }
+    const [fd, directory] = [await begun(await openMemoryStore()), await temporaryDirectory()]
+    const look = (store: Store) => backUpIfDue(store, directory, intervals, { keepMs: 7 * dayMs })
+    const first = Date.now()
+    const days = 24
+    const removed: string[] = []
+    vi.useFakeTimers({ toFake: ['Date'] })
+    try {
+      for (let day = 0; day < days; day++) {
+        vi.setSystemTime(first + day * dayMs)
+        await fd.createObject('Model', { name: `${day}` })
+        const before = (await listBackups(directory)).all
+        const report = await look(fd.store)
+        removed.push(...(report?.removed ?? []))
+        const { all, damaged } = await listBackups(directory)
+        expect(damaged).toEqual([])
+        const gone = before.filter(({ id }) => all.every((one) => one.id !== id))
+        expect([...(report?.removed ?? [])].sort()).toEqual(gone.map(({ name }) => name).sort())
+        const oldest = new Date(Date.now() - 7 * dayMs).toISOString()
+        expect(all).toEqual(expect.arrayContaining(before.filter(({ at }) => at >= oldest)))
+        // Whole, and no older than what is kept for its age needs.
+        const needed = new Set<string>()
+        for (const { name, at } of all) {
+          const { chain } = await planRestore(join(directory, `${name}.json`))
+          if (at >= oldest) for (const { id } of chain) needed.add(id)
+        }
+        expect(all.filter(({ id }) => !needed.has(id))).toEqual([])
+      }
+      expect(removed.length).toBeGreaterThan(days / 2)
+      expect(new Set(removed).size).toBe(removed.length)
+      // All are old by now, and none is removed for one that is not made.
+      vi.setSystemTime(first + 100 * dayMs)
+      const kept = (await listBackups(directory)).all
+      const unreadable = { ...fd.store, snapshot: () => Promise.reject(new Error('cannot be read')) }
+      await expect(look(unreadable)).rejects.toThrow('cannot be read')
+      expect((await listBackups(directory)).all).toEqual(kept)
+      await look(fd.store)
+      await checkBackups(await planRestore(directory))
+      const target = await openMemoryStore()
+      await restoreBackup(directory, target)
+      expect((await contentOf(target)).join()).toBe((await contentOf(fd.store)).join())
+    } finally {
+      vi.useRealTimers()
+    }
     await fd.close()
   })
 
