@@ -10,6 +10,7 @@ import { noOid, type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { AttributeNumber } from '../../types/type-spec.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateConstants } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
@@ -280,7 +281,7 @@ class ReverseNavigation implements OidAccess {
     const range = this.rangeOf(far, asked)
     if (range === 'none') return undefined
     if (range !== undefined || this.way.kind === 'index') return range
-    return (context.reader.objectOnce(far).value(this.way.inverse.index) as Oid | null) ?? undefined
+    return this.partnerOf(context.reader.objectOnce(far), this.way.inverse)
   }
 
   /** What is asked of the keys of an index behind the reference; undefined where no entry can have it. */
@@ -301,9 +302,9 @@ class ReverseNavigation implements OidAccess {
     if (way.kind === 'index') return
     if (range === undefined) {
       const [view] = await context.reader.load([far])
-      const partner = view?.value(way.inverse.index)
+      const partner = view && this.partnerOf(view, way.inverse)
       plan.examined++
-      if (typeof partner === 'string' && partner !== noOid) yield [partner as Oid]
+      if (partner !== undefined && partner !== noOid) yield [partner]
       return
     }
     const use =
@@ -313,6 +314,13 @@ class ReverseNavigation implements OidAccess {
       context.check()
       yield oids
     }
+  }
+
+  /** A given OID may be that of an object of any class: others have other values in the place of the attribute. */
+  private partnerOf(view: ObjectView, { number }: BoundAttribute): Oid | undefined {
+    const { format } = view
+    if (format?.cls.isOrInherits(this.cls.number) !== true) return undefined
+    return (view.value(format.attribute(number).index) as Oid | null) ?? undefined
   }
 
   /** Undefined where the partner attribute is to-one, and so in the record. */

@@ -88,6 +88,38 @@ describe('paths through references', () => {
   })
 })
 
+/** Their values stand where objects of Lid have their partner. */
+const others = [
+  `UPDATE SCHEMA {
+    CREATE CLASS Lid {pot: Reference{Referenced: Pot, Inverse: lid}}
+    CREATE CLASS Pot {k: Integer, lid: Reference{Referenced: Lid, Inverse: pot}}
+    CREATE CLASS Named {name: String}
+    CREATE CLASS Sized {size: Integer}
+    CREATE CLASS Listed {list: List{Element: Integer}}
+  }`,
+  'CREATE Lid {}',
+  'CREATE Pot {k: 1, lid: (LOOKUP Lid WHERE IS_NULL(pot.k))}; CREATE Pot {k: 2}',
+]
+
+describe('the only partner of a known object', () => {
+  queryTest('is nobody where the object is of another class', others, async (db) => {
+    const [lid] = await db.rows('FROM Lid RETURN *')
+    const strangers = await db.fd.createObjects([
+      { class: 'Named', attributes: { name: 'no OID' } },
+      { class: 'Sized', attributes: { size: 17 } },
+      { class: 'Listed', attributes: { list: [1, 2] } },
+    ])
+    for (const clauses of ['RETURN k', 'ORDER BY k RETURN k', 'GROUP BY k RETURN k']) {
+      for (const o of strangers) {
+        expect(await db.rows(`FROM Pot WHERE lid = $o ${clauses}`, { o })).toEqual([])
+        expect((await db.analyze(`FROM Pot WHERE lid = $o ${clauses}`, { o })).returned).toBe(0)
+      }
+      const o = [...strangers, lid?.__identifier__]
+      expect(await db.rows(`FROM Pot WHERE lid IN $o ${clauses}`, { o })).toEqual([{ k: 1 }])
+    }
+  })
+})
+
 /** Of the things 0 to 4, 0 is in box 0, and 1 in box 1; the others are in none: 4 says so by null. */
 const boxes = [
   `UPDATE SCHEMA {
