@@ -96,7 +96,12 @@ abstract class LentObjects {
     context.endRow()
     const { length } = this.copies
     if (this.undecided !== undefined || length >= this.copiesWanted || this.copiedBytes >= scanBatchBytes) return false
-    return (++this.looked & rowsBetweenLooks) !== 0 || !context.isTurnDue
+    return this.mayGoOn()
+  }
+
+  /** Whether others need not have their turn yet; to be asked after each row, and after whatever is passed over. */
+  protected mayGoOn(): boolean {
+    return (++this.looked & rowsBetweenLooks) !== 0 || !this.scan.context.isTurnDue
   }
 
   /** Whether nothing is left to be done with it: it was taken, or is no row. */
@@ -244,9 +249,8 @@ class LentNamed extends LentObjects {
         } finally {
           reader.isLending = false
         }
-        if (goesOn === undefined) this.isMissing()
-        else if (goesOn === false) await this.settle()
-        else assert(goesOn === true, 'a store whose reads are immediate answers at once')
+        assert(typeof goesOn !== 'object', 'a store whose reads are immediate answers at once')
+        if (!(goesOn ?? this.goesOnWithout())) await this.settle()
       }
       await this.settle()
     }
@@ -256,13 +260,14 @@ class LentNamed extends LentObjects {
     const { context, classes } = this.scan
     this.examined++
     const view = context.reader.view(undefined, this.key, record)
-    return view.format === undefined || !classes.numbers.has(view.format.cls.number) || this.offer(view)
+    const isOfClass = view.format !== undefined && classes.numbers.has(view.format.cls.number)
+    return isOfClass ? this.offer(view) : this.mayGoOn()
   }
 
-  /** Throws ReadSkew where the OID was read from an entry. */
-  private isMissing(): void {
+  /** The object is missing. Throws ReadSkew where its OID was read from an entry. */
+  private goesOnWithout(): boolean {
     const { entries } = this.scan
-    if (entries === undefined) return
+    if (entries === undefined) return this.mayGoOn()
     throw new ReadSkew(`${entries} names object ${oidOfObjectKey(this.key)}, which is not there`)
   }
 }

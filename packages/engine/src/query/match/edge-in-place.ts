@@ -40,8 +40,10 @@ export function edgeInPlace(step: EdgeStep, context: StatementContext): NextVert
   return edge.attributes.every(isFollowed) ? new EdgeInPlace(step, direction === 'forward', context) : undefined
 }
 
-/** References that are read at once, and looked at before others have their turn if it is time. */
+/** References that are read at once. */
 const referencesAtOnce = 512
+/** Objects that are looked at in vain before the next look at the clock, less one; all its bits are ones. */
+const objectsBetweenLooks = 31
 
 /** A reference that is followed, or a collection of them. */
 interface Followed {
@@ -62,6 +64,8 @@ class EdgeInPlace implements NextVertex {
   private readonly followed = new Map<ClassNumber, readonly Followed[]>()
   private readonly batch = new OidBatch(referencesAtOnce)
   private at = 0
+  /** Objects that were looked at in vain. */
+  private passed = 0
   private view: ObjectView | undefined
   /** OIDs of the objects that may not be met again. */
   private readonly been: Int32Array
@@ -102,11 +106,12 @@ class EdgeInPlace implements NextVertex {
   }
 
   next(): ObjectView | undefined | typeof pause {
-    const { batch } = this
+    const { batch, context } = this
     for (;;) {
       while (this.at < batch.count) {
         const view = this.objectAt(this.at++)
         if (view !== undefined) return view
+        if ((++this.passed & objectsBetweenLooks) === 0 && context.isTurnDue) return pause
       }
       if (this.rest !== undefined || this.heldAt < this.held.length) {
         this.fill()

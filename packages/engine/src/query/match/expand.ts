@@ -63,6 +63,9 @@ const batchRows = 256
 /** Of the objects in which they end. */
 const batchBytes = 4 * 2 ** 20
 
+/** Edges that are followed before the next look at the clock, less one; all its bits are ones. */
+const edgesBetweenLooks = 31
+
 /** About what an edge takes that is still to be followed. */
 const stepBytes = 100
 
@@ -132,6 +135,7 @@ async function* walksOver(
   if (edge.max > 0) frames.push(await stepsOf(expansion, start, 0, reach))
   const walk: Taken[] = []
   let foundBytes = 0
+  let followed = 0
   let found: MatchRow[] = edge.min === 0 ? (arrive(expansion, row, been, [], start) ?? []) : []
   for (let frame = frames.last; frame !== undefined; frame = frames.last) {
     const step = frame.steps[frame.next++]
@@ -148,6 +152,8 @@ async function* walksOver(
     if (reach?.mayArrive(step.neighbour, edge.max - walk.length - 1) === false) continue
     // The last edge of a walk leads to its end or nowhere: no object has to be read to see that.
     if (walk.length + 1 >= edge.max && isToBound && !isBoundEnd(expansion, row, step.neighbour)) continue
+    // None of them may lead to a row.
+    if ((++followed & edgesBetweenLooks) === 0 && context.isTurnDue) await context.turn()
     const wanted = edge.edgeObject !== undefined && step.edge.edgeData !== undefined ? [step.edge.edgeData] : []
     const [view, edgeObject] = await evaluateRows(context, [step.neighbour, ...wanted], (oid) => reader.object(oid))
     if (view?.format === undefined) continue
