@@ -12,7 +12,7 @@ import {
   withAll,
 } from './bind-select.ts'
 import type { Bound, BoundClauses, BoundProjection, BoundSource, RowStatements } from './bound.ts'
-import { rowStatements } from './row-statements.ts'
+import { rowStatements, withVariableRows } from './row-statements.ts'
 import type { Binder, Scope } from './scope.ts'
 
 export type BoundJoinSource = {
@@ -93,7 +93,7 @@ function bindJoinSource(source: Source, binder: Binder): BoundJoinSource {
     const statements = rowStatements(source, rows.rows, binder)
     return { slot, name: nameOf(source, 'row', binder), type, kind: 'rows', statements, ...values }
   }
-  const bound = bindSource(source, binder)
+  const bound = withVariableRows(bindSource(source, binder), source, binder)
   const type: ValueType = { kind: 'reference', cls: bound.cls }
   return { slot, name: nameOf(source, bound.cls.name, binder), type, kind: 'objects', source: bound }
 }

@@ -35,7 +35,7 @@ import { boundKey } from './bound-key.ts'
 import { resolveReferenceable } from './class-names.ts'
 import { coerced } from './coercion.ts'
 import { requireKey } from './require-key.ts'
-import { objectStatements } from './row-statements.ts'
+import { objectStatements, withVariableRows } from './row-statements.ts'
 import { type Binder, emptyScope, nothingAsNull, type Scope, sourceScope } from './scope.ts'
 
 type ReferencesSource = Extract<Source, { kind: 'references' }>
@@ -68,7 +68,7 @@ function withStatements(bound: BoundSource, source: Source, binder: Binder): Bou
 
 /** LOOKUP: one reference, that of the object with the lowest OID. */
 export function bindLookup(statement: LookupStatement, binder: Binder): BoundSelect {
-  const source = bindSource(statement.source, binder)
+  const source = withVariableRows(bindSource(statement.source, binder), statement.source, binder)
   const slot = binder.newSlot()
   const rowType: ValueType = { kind: 'reference', cls: source.cls }
   const where =

@@ -1,6 +1,6 @@
 /** Which statements the rows of a source are those of, so that they are taken as they come instead of being a value. */
 import type { Source } from '../language/ast.ts'
-import type { Bound, RowStatements } from './bound.ts'
+import type { Bound, BoundSource, RowStatements } from './bound.ts'
 import type { Binder, NestedValue } from './scope.ts'
 
 /** Undefined for rows of anything else, and of statements that are run for each row around them. */
@@ -24,6 +24,12 @@ export function objectStatements(source: Source, references: Bound, binder: Bind
   if (statements === undefined || references.type.kind !== 'collection') return undefined
   const { element } = references.type
   return { ...statements, distinctParts: Number.POSITIVE_INFINITY, types: [element], isOneColumn: true }
+}
+
+/** Objects that a variable stands for, which may be on disk: they are taken from there, as often as they are wanted. */
+export function withVariableRows(bound: BoundSource, source: Source, binder: Binder): BoundSource {
+  if (bound.kind === 'class' || bound.references.kind !== 'variable') return bound
+  return { ...bound, statements: objectStatements(source, bound.references, binder) }
 }
 
 function isOfRows(part: Bound, binder: Binder): part is Extract<Bound, { kind: 'nested' }> {

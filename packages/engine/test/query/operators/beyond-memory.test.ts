@@ -216,6 +216,16 @@ describe('statements beyond their memory', () => {
     await isSame(
       'LET o = (FROM Thing RETURN *); FROM $o GROUP BY s ORDER BY s RETURN s, COUNT() AS c; FROM $o ORDER BY s, n RETURN n',
     )
+    const objects = 'LET o = FROM Thing RETURN * UNION ALL FROM Thing RETURN *'
+    const refused = await tight.db.failure(`${objects}; SHOW COUNT($o)`)
+    expect(refused).toMatchObject({ message: expect.stringContaining('rows, which are on disk') })
+    await isSame(
+      `${objects}; FROM $o AS t, Place p WHERE t.place = p ORDER BY p.code, t.n, t.s RETURN p.city, t.n, t.s`,
+    )
+    await isSame(`${objects}; FROM Place p, $o AS t WHERE t.n = p.code RETURN COUNT() AS c, SUM(t.r) AS s`)
+    await isSame(`${objects}; FROM $o AS t, $o AS u WHERE t.n = u.n AND t.big < u.big RETURN COUNT() AS c`)
+    await isSame(`${objects}; FROM Place p, $o AS t WHERE t.n < p.code RETURN COUNT() AS c`)
+    await isSame(`${objects}; LOOKUP $o WHERE n = 5`)
     await isSame('LET o = FROM Thing RETURN * UNION FROM Thing RETURN *; FROM $o AS t ORDER BY t.s, t.big RETURN t.n')
     await isSame(
       `LET a = (FROM Place RETURN code, city); ${rows}; FROM $a AS a, $w AS w WHERE a.code = w.n RETURN a, w.s`,
