@@ -17,7 +17,7 @@ import type { Attributes } from '../requests/read-object-command.ts'
 import type { SchemaClass } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
 import { type PackedRows, packedAt, packedLengthBytes } from '../store/packed-rows.ts'
-import { inParts, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
+import { inParts, inSlices, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
 import type { BetweenSteps } from '../transaction/between-steps.ts'
 import { type KeyTaken, packedRowBytes, RowPacker } from '../transaction/row-packer.ts'
 import { ValueError } from '../types/logical-type.ts'
@@ -220,7 +220,7 @@ class PackedCreations {
   async finish(): Promise<Oid[] | NotPacked> {
     const { oids, targets, unit } = this
     // One could be given out just now: whether it is there is known to the usual way.
-    if (targets.size > 0) for (const oid of oids) if (targets.has(oid)) return { positions: [] }
+    if (targets.size > 0 && (await this.hasTarget(oids))) return { positions: [] }
     const dangling = unit.transaction.isRetry ? await this.danglingReference() : undefined
     if (dangling !== undefined) return { positions: [dangling] }
     const all: PackedRows[] = []
@@ -232,9 +232,18 @@ class PackedCreations {
       if (taken.length > 0) return { positions: positionsOf(taken, oids) }
       if (rows.count > 0) all.push(rows)
     }
-    for (const target of targets.keys()) unit.requireObject(target)
+    await inSlices(targets.keys(), (target) => unit.requireObject(target))
     unit.transaction.putPacked(all)
     return oids
+  }
+
+  private async hasTarget(oids: readonly Oid[]): Promise<boolean> {
+    let isFound = false
+    await inSlices(oids, (oid) => {
+      isFound = this.targets.has(oid)
+      return !isFound
+    })
+    return isFound
   }
 
   /** The first creation that refers to what is not there, as is read where a commit has failed; undefined where there is none. */

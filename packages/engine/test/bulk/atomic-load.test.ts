@@ -1,8 +1,9 @@
 /** What is told of a line that a load with `atomic=true` fails with is what the line alone would be told, however many lines there are. */
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import type { BulkCommand } from '../../src/bulk/bulk-command.ts'
 import type { LineOutcome } from '../../src/bulk/bulk-load.ts'
 import type { FederatedDatabase } from '../../src/federated-database.ts'
+import { UnitOfWork } from '../../src/write/unit-of-work.ts'
 import { withFd } from '../engine/open-fd.ts'
 import { type Creation, classes, creations, faults, makersOf } from '../engine/things.ts'
 
@@ -57,5 +58,30 @@ it('of several keys that are taken or there twice, the first line that cannot ha
     const twice = [...named(70), ...named(65), ...named(3)]
     await expect(loaded(fd, twice)).rejects.toMatchObject({ type: 'UniqueViolation', extensions: { line: 141 } })
     await expect(loaded(fd, named(90))).rejects.toMatchObject({ type: 'UniqueViolation', extensions: { line: 21 } })
+  })
+})
+
+it('references to very many objects are required a few at a time, with turns for others in between', async () => {
+  await withFd(classes, async (fd) => {
+    const count = 30_000
+    const makers = await fd.createObjects(Array.from({ length: count }, () => ({ class: 'Maker', attributes: {} })))
+    let [inTurn, most, all] = [0, 0, 0]
+    const { requireObject: original } = UnitOfWork.prototype
+    const spy = vi.spyOn(UnitOfWork.prototype, 'requireObject').mockImplementation(function (this: UnitOfWork, oid) {
+      if (inTurn++ === 0) setImmediate(() => (inTurn = 0))
+      most = Math.max(most, inTurn)
+      all++
+      original.call(this, oid)
+    })
+    try {
+      await loaded(
+        fd,
+        makers.map((maker) => ({ class: 'Thing', attributes: { maker } })),
+      )
+    } finally {
+      spy.mockRestore()
+    }
+    expect(all).toBe(count)
+    expect(most).toBeLessThan(count)
   })
 })
