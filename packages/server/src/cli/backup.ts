@@ -3,11 +3,13 @@ import type { BackupReport, Manifest, RestoreReport } from '@ashlar/engine'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readDuration } from '../config/read-value.ts'
 import { closeToOthers } from '../security/close-to-others.ts'
+import { addJsonOption } from './client-command.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
 import { Progress } from './progress.ts'
 import { resumable } from './resumable.ts'
+import { tellResult } from './tell-result.ts'
 
 interface BackupOptions {
   readonly incremental?: true
@@ -25,7 +27,7 @@ interface RestoreOptions {
 }
 
 export function addBackupCommand(program: Command): void {
-  program
+  const command = program
     .command('backup <store> <path>')
     .summary('Back up a store, even while it is being served.')
     .description(
@@ -38,20 +40,19 @@ export function addBackupCommand(program: Command): void {
       'then remove backups older than this, such as 7d, unless backups that are kept depend on them',
       durationOf,
     )
-    .addOption(new Option('--json', 'print the result as JSON'))
     .addOption(new Option('-q, --quiet', 'print nothing unless there is a problem'))
-    .action((store: string, path: string, options: BackupOptions, command: Command) => {
-      if (!store.includes(':'))
-        command.error(
-          `error: '${store}' is not a store address (lmdb:<dir> or postgres://<host>/<database>); to back up through a running server: ashlar tool run Backup --fd ${store}`,
-        )
-      const guarded = { work: 'backup', addresses: [store], lostExitCode: 1 } as const
-      return inChild(guarded, (signal) => backUp(store, path, options, signal))
-    })
+  addJsonOption(command).action((store: string, path: string, options: BackupOptions) => {
+    if (!store.includes(':'))
+      command.error(
+        `error: '${store}' is not a store address (lmdb:<dir> or postgres://<host>/<database>); to back up through a running server: ashlar tool run Backup --fd ${store}`,
+      )
+    const guarded = { work: 'backup', addresses: [store], lostExitCode: 1 } as const
+    return inChild(guarded, (signal) => backUp(store, path, options, signal))
+  })
 }
 
 export function addRestoreCommand(program: Command): void {
-  program
+  const command = program
     .command('restore <backup> [store]')
     .summary('Restore a backup into an empty store.')
     .description(
@@ -64,14 +65,13 @@ export function addRestoreCommand(program: Command): void {
       momentOf,
     )
     .option('--check', 'restore nothing: only read the backups and check that they are intact')
-    .addOption(new Option('--json', 'print the result as JSON'))
     .addOption(new Option('-q, --quiet', 'print nothing unless there is a problem'))
-    .action((path: string, store: string | undefined, options: RestoreOptions, command: Command) => {
-      if (options.check === true) return inChild(guardedRestore([]), (signal) => check(path, options, signal))
-      if (store === undefined) command.error("error: missing required argument 'store' (not needed with --check)")
-      const address = store as string
-      return inChild(guardedRestore([address]), (signal) => restore(path, address, options, signal))
-    })
+  addJsonOption(command).action((path: string, store: string | undefined, options: RestoreOptions) => {
+    if (options.check === true) return inChild(guardedRestore([]), (signal) => check(path, options, signal))
+    if (store === undefined) command.error("error: missing required argument 'store' (not needed with --check)")
+    const address = store as string
+    return inChild(guardedRestore([address]), (signal) => restore(path, address, options, signal))
+  })
 }
 
 /** As the engine reads it. */
@@ -94,20 +94,16 @@ function guardedRestore(addresses: readonly string[]) {
   return { work: 'restore', addresses, lostExitCode: 1 } as const
 }
 
-async function backUp(
-  address: string,
-  path: string,
-  { incremental, keep, json, quiet }: BackupOptions,
-  signal: AbortSignal,
-): Promise<void> {
+async function backUp(address: string, path: string, options: BackupOptions, signal: AbortSignal): Promise<void> {
   const { backUpStore, openStore } = await import('@ashlar/engine')
   const store = await openStore(address, { isReadOnly: true })
+  const { incremental, keep, quiet } = options
   const progress = new StepProgress(quiet === true)
   try {
     const onProgress = progress.update
     const report = await backUpStore(store, path, { isIncremental: incremental, keepMs: keep, signal, onProgress })
     progress.stop()
-    tell(report, json, quiet, () => backupLines(report))
+    tellResult(report, options, () => backupLines(report))
   } catch (error) {
     if (signal.aborted) throw new CommandError(exitCodes.interrupted, 'The backup was stopped; nothing of it was kept.')
     throw error
@@ -128,7 +124,7 @@ async function restore(path: string, address: string, options: RestoreOptions, s
     closeToOthers(address)
     const report = await restoreBackup(path, target, { until: options.until, signal, onProgress: progress.update })
     progress.stop()
-    tell(report, options.json, options.quiet, () => restoreLines(report, target.capabilities.location))
+    tellResult(report, options, () => restoreLines(report, target.capabilities.location))
   } catch (error) {
     if (signal.aborted)
       throw new CommandError(exitCodes.interrupted, 'The restore was stopped; run the same command again to resume it.')
@@ -139,21 +135,16 @@ async function restore(path: string, address: string, options: RestoreOptions, s
   }
 }
 
-async function check(path: string, { until, json, quiet }: RestoreOptions, signal: AbortSignal): Promise<void> {
+async function check(path: string, options: RestoreOptions, signal: AbortSignal): Promise<void> {
   const { checkBackups, planRestore } = await import('@ashlar/engine')
-  const plan = await planRestore(path, until)
-  const progress = new StepProgress(quiet === true)
+  const plan = await planRestore(path, options.until)
+  const progress = new StepProgress(options.quiet === true)
   try {
     await checkBackups(plan, { signal, onProgress: progress.update })
   } finally {
     progress.stop()
   }
-  tell(plan, json, quiet, () => [...plan.chain.map(backupLine), 'All backups are intact.'])
-}
-
-function tell(report: unknown, json: true | undefined, quiet: true | undefined, lines: () => readonly string[]): void {
-  if (json === true) process.stdout.write(`${JSON.stringify(report)}\n`)
-  else if (quiet !== true) process.stdout.write(`${lines().join('\n')}\n`)
+  tellResult(plan, options, () => [...plan.chain.map(backupLine), 'All backups are intact.'])
 }
 
 function backupLines({ backup, removed }: BackupReport): string[] {

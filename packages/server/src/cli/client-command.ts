@@ -52,12 +52,17 @@ export function addConnectionOptions(command: Command, { isOfServer }: ClientCom
 }
 
 export function addOutputOptions(command: Command): void {
+  addJsonOption(command)
   const all: readonly (readonly [string, string])[] = [
-    ['--json', 'print JSON, for errors too'],
     ['-q, --quiet', 'print only data: no headings, notes or progress'],
     ['-o, --output <file>', 'write to a file, which appears only once it is complete'],
   ]
   for (const [flags, text] of all) command.addOption(new Option(flags, text).helpGroup('Output:'))
+}
+
+/** Of every command. */
+export function addJsonOption(command: Command): Command {
+  return command.addOption(new Option('--json', 'print JSON, for errors too').helpGroup('Output:'))
 }
 
 /** For an option that may be given several times. */

@@ -1,28 +1,33 @@
 /** `ashlar compact`: gives back the free space of a store, while a server goes on with it. */
 import type { Command } from 'commander'
+import { addJsonOption } from './client-command.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
+import { type ResultOptions, tellResult } from './tell-result.ts'
 
 export function addCompactCommand(program: Command): void {
-  program
+  const command = program
     .command('compact <store>')
     .description('Compact the file of a store, lmdb:<dir>, even while it is being served.')
-    .action((store: string) => {
-      const guarded = { work: 'compact', addresses: [store], lostExitCode: 1 } as const
-      return inChild(guarded, (signal) => compact(store, signal))
-    })
+  addJsonOption(command).action((store: string, options: ResultOptions) => {
+    const guarded = { work: 'compact', addresses: [store], lostExitCode: 1 } as const
+    return inChild(guarded, (signal) => compact(store, options, signal))
+  })
 }
 
-async function compact(address: string, signal: AbortSignal): Promise<void> {
+async function compact(address: string, options: ResultOptions, signal: AbortSignal): Promise<void> {
   const { addressProblem, compactStore } = await import('@ashlar/engine')
   const problem = addressProblem(address)
   if (problem !== undefined) throw new CommandError(exitCodes.usage, problem)
   try {
-    const { entries, bytesBefore, bytesAfter, aloneMs } = await compactStore(address, { signal })
+    const report = await compactStore(address, { signal })
+    const { entries, bytesBefore, bytesAfter, aloneMs } = report
     const sizes = [bytesBefore, bytesAfter].map((bytes) => bytes.toLocaleString('en')).join(' → ')
     const waited = `commits waited for ${Math.ceil(aloneMs)} ms while the file was replaced`
-    process.stdout.write(`Compacted ${address}: ${sizes} bytes, ${entries.toLocaleString('en')} entries; ${waited}.\n`)
+    tellResult(report, options, () => [
+      `Compacted ${address}: ${sizes} bytes, ${entries.toLocaleString('en')} entries; ${waited}.`,
+    ])
   } catch (error) {
     if (!signal.aborted) throw error
     throw new CommandError(exitCodes.interrupted, 'The compaction was stopped; the store is as it was.')

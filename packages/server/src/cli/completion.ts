@@ -1,12 +1,14 @@
 /** `ashlar completion`: what a shell needs to complete commands, options and their values; it asks the program itself, so nothing is told twice. */
 import { Argument, type Command } from 'commander'
+import { addJsonOption } from './client-command.ts'
 import type { Candidate } from './complete.ts'
+import { type ResultOptions, tellResult } from './tell-result.ts'
 
 export const shells = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof shells)[number]
 
 export function addCompletionCommand(program: Command): void {
-  program
+  const completion = program
     .command('completion')
     .summary('Print a shell completion script.')
     .description(
@@ -14,17 +16,20 @@ export function addCompletionCommand(program: Command): void {
         'for zsh: source <(ashlar completion zsh) in ~/.zshrc, after compinit; for fish: ashlar completion fish > ~/.config/fish/completions/ashlar.fish.',
     )
     .addArgument(new Argument('<shell>', 'your shell').choices(shells))
-    .action((shell: Shell) => void process.stdout.write(scripts[shell]))
-  program
+  addJsonOption(completion).action((shell: Shell, options: ResultOptions) =>
+    tellResult({ shell, script: scripts[shell] }, options, () => [scripts[shell].trimEnd()]),
+  )
+  const complete = program
     .command('complete', { hidden: true })
     .description('What could stand in place of the last word; asked by the scripts of completion.')
     .addArgument(new Argument('<shell>').choices(shells))
     .argument('[words...]')
-    .action(async (shell: Shell, words: readonly string[]) => {
-      const { candidates } = await import('./complete.ts')
-      const found = candidates(program, words)
-      process.stdout.write(found.map((candidate) => `${lineOf[shell](candidate)}\n`).join(''))
-    })
+  addJsonOption(complete).action(async (shell: Shell, words: readonly string[], { json }: ResultOptions) => {
+    const { candidates } = await import('./complete.ts')
+    const found = candidates(program, words)
+    if (json === true) tellResult(found, { json }, () => [])
+    else process.stdout.write(found.map((candidate) => `${lineOf[shell](candidate)}\n`).join(''))
+  })
 }
 
 const lineOf: Readonly<Record<Shell, (candidate: Candidate) => string>> = {

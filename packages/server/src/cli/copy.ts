@@ -3,28 +3,30 @@ import { existsSync, realpathSync } from 'node:fs'
 import type { CopyReport, Store } from '@ashlar/engine'
 import type { Command } from 'commander'
 import { closeAs } from '../security/close-to-others.ts'
+import { addJsonOption } from './client-command.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
 import { resumable } from './resumable.ts'
+import { type ResultOptions, tellResult } from './tell-result.ts'
 
 export function addCopyCommand(program: Command): void {
-  program
+  const command = program
     .command('copy <from> <to>')
     .description(
       'Copy a federated database into an empty store. Stores are lmdb:<dir> or postgres://<host>/<database>; <from> can also be archive:<file>, an archive of ashlar export.',
     )
-    .action((from: string, to: string) => {
-      const archive = /^archive:(.+)$/.exec(from)?.[1]
-      const addresses = archive === undefined ? [from, to] : [to]
-      const guarded = { work: 'copy', addresses, lostExitCode: 1 } as const
-      return inChild(guarded, (signal) =>
-        archive === undefined ? copy(from, to, signal) : copyFromArchive(archive, to, signal),
-      )
-    })
+  addJsonOption(command).action((from: string, to: string, options: ResultOptions) => {
+    const archive = /^archive:(.+)$/.exec(from)?.[1]
+    const addresses = archive === undefined ? [from, to] : [to]
+    const guarded = { work: 'copy', addresses, lostExitCode: 1 } as const
+    return inChild(guarded, (signal) =>
+      archive === undefined ? copy(from, to, options, signal) : copyFromArchive(archive, to, options, signal),
+    )
+  })
 }
 
-async function copy(from: string, to: string, signal: AbortSignal): Promise<void> {
+async function copy(from: string, to: string, options: ResultOptions, signal: AbortSignal): Promise<void> {
   const { openStore } = await import('@ashlar/engine')
   await refuseAddresses([from, to])
   // First, since opening the target makes its directory: a mistyped source leaves nothing behind.
@@ -35,7 +37,8 @@ async function copy(from: string, to: string, signal: AbortSignal): Promise<void
     try {
       closeAs(from, to)
       const report = await copyWithBar(source, target, signal)
-      process.stdout.write(`${told(report, source, target)}\n`)
+      const [sourceLocation, targetLocation] = [source.capabilities.location, target.capabilities.location]
+      tellResult({ from: sourceLocation, to: targetLocation, ...report }, options, () => [told(report, source, target)])
     } catch (error) {
       if (!signal.aborted) throw resumable(error, target.capabilities.location)
       throw new CommandError(exitCodes.interrupted, 'The copy was stopped; run the same command again to resume it.')
@@ -62,7 +65,7 @@ function refuseSame(from: string, to: string): void {
   if (realpathSync(source) === realpathSync(target)) throw new Error('A store cannot be copied into itself.')
 }
 
-async function copyFromArchive(path: string, to: string, signal: AbortSignal): Promise<void> {
+async function copyFromArchive(path: string, to: string, options: ResultOptions, signal: AbortSignal): Promise<void> {
   const { copyArchive } = await import('./archive/copy-archive.ts')
   await refuseAddresses([to])
   const bar = await stepBar('done')
@@ -71,7 +74,8 @@ async function copyFromArchive(path: string, to: string, signal: AbortSignal): P
     const { entries, checksum, isResumed } = report
     const content = `${objects.toLocaleString('en')} objects of ${head.exportedAt}, ${entries.toLocaleString('en')} entries`
     const how = `made anew, compared and verified, SHA-256 ${checksum}${isResumed ? ' (resumed)' : ''}`
-    process.stdout.write(`Copied ${path}: ${content}, ${how}\n`)
+    const result = { from: path, exportedAt: head.exportedAt, objects, ...report }
+    tellResult(result, options, () => [`Copied ${path}: ${content}, ${how}`])
   } catch (error) {
     if (!signal.aborted) throw error
     throw new CommandError(exitCodes.interrupted, 'The copy was stopped; run the same command again.')

@@ -2,12 +2,19 @@
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { readPort } from '../config/read-value.ts'
+import { addJsonOption } from './client-command.ts'
 import { serveThen } from './serve.ts'
 
 const alias = 'demo'
 
+interface DemoOptions {
+  readonly data: string
+  readonly port: string
+  readonly json?: boolean
+}
+
 export function addDemoCommand(program: Command): void {
-  program
+  const command = program
     .command('demo')
     .summary('Serve a demo database with sample data.')
     .description(
@@ -15,19 +22,19 @@ export function addDemoCommand(program: Command): void {
     )
     .option('--data <dir>', 'data directory', join('.', 'data', 'demo'))
     .option('--port <number>', 'port to listen on; 0 = any free one', '8185')
-    .action(({ data, port }: { readonly data: string; readonly port: string }) => {
-      const source = {
-        data,
-        port: readPort(port, '--port'),
-        federatedDatabases: [{ alias }],
-        logLevel: 'warn',
-      }
-      return serveThen(source, async (url, signal) => {
-        const { loadDemo } = await import('./client-commands.ts')
-        await loadDemo(url, alias, signal).catch((error: unknown) => {
-          if (!signal.aborted) throw error
-          process.stderr.write('Loading was interrupted; the next start resumes it.\n')
-        })
+  addJsonOption(command).action(({ data, port, json = false }: DemoOptions) => {
+    const source = {
+      data,
+      port: readPort(port, '--port'),
+      federatedDatabases: [{ alias }],
+      logLevel: 'warn',
+    }
+    return serveThen(source, json, async (url, signal) => {
+      const { loadDemo } = await import('./client-commands.ts')
+      await loadDemo(url, alias, json, signal).catch((error: unknown) => {
+        if (!signal.aborted) throw error
+        process.stderr.write('Loading was interrupted; the next start resumes it.\n')
       })
     })
+  })
 }

@@ -2,6 +2,7 @@
 import cluster, { type Worker as Child } from 'node:cluster'
 import { once } from 'node:events'
 import { type Crashed, crashOf, crashSentence, fileBytesMax, lmdbStores } from '../workers/crash.ts'
+import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 
 export interface Guarded {
@@ -14,7 +15,10 @@ export interface Guarded {
 
 const interrupt = 'interrupt'
 
-/** Here where no LMDB store is opened, else in a child, which runs the same command line. The signal is aborted by SIGINT and SIGTERM. */
+/**
+ * Here where no LMDB store is opened, else in a child, which runs the same command line. The signal is aborted by SIGINT and SIGTERM. Throws what `run`
+ * throws here; CommandError where the child was lost.
+ */
 export async function inChild(guarded: Guarded, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const stores = lmdbStores(guarded.addresses)
   if (cluster.isPrimary && stores.length > 0) return watchChild(guarded, stores)
@@ -44,13 +48,12 @@ async function watchChild({ work, lostExitCode }: Guarded, stores: readonly stri
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
   const { pid } = child.process
   const crash = crashOf(code, signal)
-  process.exitCode = crash === undefined ? (code ?? lostExitCode) : lostExitCode
   if (crash !== undefined) {
     const sentence = crashSentence({ pid, crash, stores, work, fileBytesMax: fileBytesMax() })
-    process.stderr.write(`ashlar: ${sentence}\n`)
-    return
+    throw new CommandError(lostExitCode, sentence)
   }
   // At a terminal, by Ctrl-C before it has come to listen, or by a second one.
   if (isToStop && (signal === 'SIGINT' || signal === 'SIGTERM')) process.exitCode = exitCodes.interrupted
-  else if (signal !== null) process.stderr.write(`ashlar: Process ${pid} was ended by ${signal}.\n`)
+  else if (signal !== null) throw new CommandError(lostExitCode, `Process ${pid} was ended by ${signal}.`)
+  else process.exitCode = code ?? lostExitCode
 }

@@ -5,6 +5,7 @@ import { configFromJson } from '../config/config-file.ts'
 import { defaultText, nowhere, type Setting, settings } from '../config/settings.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
+import { tellResult } from './tell-result.ts'
 import { unwritable } from './unwritable.ts'
 
 export interface InitOptions {
@@ -14,6 +15,8 @@ export interface InitOptions {
   readonly auth?: boolean
   readonly yes?: boolean
   readonly force?: boolean
+  /** Asks nothing, since questions are no JSON. */
+  readonly json?: boolean
 }
 
 /** The settings of the file that are no comments. */
@@ -26,7 +29,7 @@ interface Chosen {
 
 /** Throws CommandError for a value that no server would take, and for a file that is there; nothing is written then. */
 export async function writeInitFile(file: string, options: InitOptions): Promise<void> {
-  const isAsking = process.stdin.isTTY && process.stdout.isTTY && options.yes !== true
+  const isAsking = process.stdin.isTTY && process.stdout.isTTY && options.yes !== true && options.json !== true
   const chosen = chosenBy(isAsking ? await asked(options) : options)
   const text = fileText(chosen)
   checkText(text, file)
@@ -37,7 +40,7 @@ export async function writeInitFile(file: string, options: InitOptions): Promise
       throw new CommandError(exitCodes.conflict, `${file} already exists; --force overwrites it.`)
     throw unwritable(file, error)
   }
-  process.stdout.write(`Wrote ${file}. Start the server by: ashlar serve --config ${file}\n`)
+  tellResult({ file }, options, () => [`Wrote ${file}. Start the server by: ashlar serve --config ${file}`])
 }
 
 async function asked(options: InitOptions): Promise<InitOptions> {

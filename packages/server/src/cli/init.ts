@@ -1,10 +1,10 @@
 /** `ashlar init`: a configuration file with all settings, told in comments. */
 import type { Command } from 'commander'
-import { collect } from './client-command.ts'
+import { addJsonOption, collect } from './client-command.ts'
 import type { InitOptions } from './init-file.ts'
 
 export function addInitCommand(program: Command): void {
-  program
+  const command = program
     .command('init [file]')
     .summary('Write a configuration file.')
     .description(
@@ -16,8 +16,8 @@ export function addInitCommand(program: Command): void {
     .option('--auth', 'require authentication')
     .option('-y, --yes', 'do not ask; use defaults for settings that are not given')
     .option('--force', 'overwrite an existing file')
-    .action(async (file: string | undefined, options: InitOptions) => {
-      const { writeInitFile } = await import('./init-file.ts')
-      await writeInitFile(file ?? 'ashlar.json', options)
-    })
+  addJsonOption(command).action(async (file: string | undefined, options: InitOptions) => {
+    const { writeInitFile } = await import('./init-file.ts')
+    await writeInitFile(file ?? 'ashlar.json', options)
+  })
 }

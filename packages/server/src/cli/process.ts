@@ -3,26 +3,44 @@
 import type { Config } from '../config/config.ts'
 import type { StoreSummary } from '../peers/messages.ts'
 import { version } from '../version.ts'
+import { CommandError } from './command-error.ts'
+import { exitCodes } from './exit-codes.ts'
 
-/** With a second line where nobody has to authenticate. */
+/** With a second line where nobody has to authenticate; `isJson`: one line of JSON. */
 export function startLine(
   url: string,
   stores: readonly StoreSummary[],
   { workers, auth }: Pick<Config, 'workers' | 'auth'>,
+  isJson: boolean,
 ): string {
+  if (isJson) {
+    const federatedDatabases = stores.map(({ alias, kind, location }) => ({ alias, kind, location }))
+    return `${JSON.stringify({ version, url, workers, auth, federatedDatabases })}\n`
+  }
   const fds = stores.map(({ alias, kind, location }) => `${alias} (${kind} ${location})`)
   const by = workers <= 1 ? '' : ` · ${workers} workers`
   return `Ashlar ${version} listening on ${url}${by} · FDs: ${fds.join(', ')} · reference: ${url}/docs\n${auth ? '' : openLine}`
 }
 
-/** What it is rejected with is told in one line, and ends the process with exit code 1. */
-export async function tellFailure(work: Promise<unknown>): Promise<void> {
+/** What it is rejected with is told in one line, and ends the process with the exit code of a CommandError, or 1. */
+export async function tellFailure(work: Promise<unknown>, isJson: boolean): Promise<void> {
   try {
     await work
   } catch (error) {
-    process.stderr.write(`ashlar: ${(error as Error).message}\n`)
-    process.exitCode = 1
+    process.exitCode = error instanceof CommandError ? error.exitCode : exitCodes.failed
+    process.stderr.write(failureLine(process.exitCode, (error as Error).message, isJson))
   }
+}
+
+/** As `failureText`, of a failure that has no more to say, and without what that needs of the client. */
+export function failureLine(exitCode: number, message: string, isJson: boolean): string {
+  return isJson ? `${JSON.stringify({ error: { exitCode, message } })}\n` : `ashlar: ${message}\n`
+}
+
+/** Asked of the words themselves, since what is wrong with them is told as JSON too. */
+export function isJsonAsked(words: readonly string[]): boolean {
+  const end = words.indexOf('--')
+  return words.slice(0, end < 0 ? words.length : end).includes('--json')
 }
 
 /** Where there is anything to read again; else SIGHUP ends the process, as it does when a terminal is closed. */

@@ -12,6 +12,7 @@ import { addDemoCommand } from './demo.ts'
 import { exitCodes } from './exit-codes.ts'
 import { addInitCommand } from './init.ts'
 import { addObjectCommands, addQueryCommand } from './object-commands.ts'
+import { failureLine } from './process.ts'
 import { addSchemaCommand } from './schema.ts'
 import { addRoleCommand, addTokenCommand, addUserCommand } from './security-commands.ts'
 import { addServeCommand } from './serve.ts'
@@ -62,14 +63,14 @@ const sections: Readonly<Record<string, readonly Declared[]>> = {
 
 /**
  * Mistakes of its users are thrown as CommanderError. `first`: the first word of the command line; where it names a command, the others are not declared, which
- * would take longer than what many of them do.
+ * would take longer than what many of them do. `isJson`: mistakes are told as JSON.
  */
-export function programOf(first?: string): Command {
+export function programOf(first?: string, isJson = false): Command {
   const program = new Command('ashlar')
     .description('An open, federated object database behind plain REST.')
     .version(version)
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(sentenceOf(text)) })
+    .configureOutput({ outputError: (text, write) => write(failureLine(exitCodes.usage, sentenceOf(text), isJson)) })
     .showSuggestionAfterError()
   const meant = Object.values(sections)
     .flat()
@@ -95,5 +96,5 @@ function exitCodesText(): string {
 function sentenceOf(text: string): string {
   const [first = '', ...others] = text.trimEnd().split('\n')
   const sentence = first.replace(/^error: (.)/, (_, letter: string) => letter.toUpperCase()).replace(/\.$/, '')
-  return `ashlar: ${[`${sentence}.`, ...others.map((line) => line.replace(/^\((.*)\)$/, '$1'))].join(' ')}\n`
+  return [`${sentence}.`, ...others.map((line) => line.replace(/^\((.*)\)$/, '$1'))].join(' ')
 }

@@ -4,23 +4,24 @@ import type { Config } from '../config/config.ts'
 import { startServer } from '../start-server.ts'
 import { Worker } from '../workers/worker.ts'
 import { logBytes, openLog, sharedLogBytes } from './log.ts'
-import { reloadOnSignal, startLine, stopOnSignals, tellFailure } from './process.ts'
+import { isJsonAsked, reloadOnSignal, startLine, stopOnSignals, tellFailure } from './process.ts'
 
-export async function serveAlone(config: Config): Promise<void> {
+/** `isJson`: the line at the start is JSON. */
+export async function serveAlone(config: Config, isJson: boolean): Promise<void> {
   const log = openLog(config.logLevel, logBytes)
   const server = await startServer(config, log.logger)
   stopOnSignals(server.stop)
   reloadOnSignal(config, server.reload)
   const stores = server.federatedDatabases.map(({ alias, store: { capabilities } }) => ({ alias, ...capabilities }))
   // Last, since whoever reads it may send a signal at once.
-  process.stdout.write(startLine(server.url, stores, config))
+  process.stdout.write(startLine(server.url, stores, config, isJson))
   await server.stopped
   log.close()
 }
 
-/** A failure is told in one line, and ends the process with exit code 1. */
+/** A failure is told in one line, and ends the process with exit code 1. The words are those of the primary. */
 export function serveAsWorker(): Promise<void> {
-  return tellFailure(serveForPrimary())
+  return tellFailure(serveForPrimary(), isJsonAsked(process.argv.slice(2)))
 }
 
 async function serveForPrimary(): Promise<void> {

@@ -10,6 +10,7 @@ import { mergeConfig } from '../config/merge-config.ts'
 import { defaultServerLimits } from '../limits.ts'
 import { lmdbStores } from '../workers/crash.ts'
 import { Primary } from '../workers/primary.ts'
+import { addJsonOption } from './client-command.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { openLog, sharedLogBytes } from './log.ts'
@@ -17,22 +18,24 @@ import { reloadOnSignal, startLine, stopOnSignals } from './process.ts'
 
 export function addServeCommand(program: Command): void {
   const command = program.command('serve', { isDefault: true }).description('Serve federated databases over REST.')
-  addOptions(command).action((options: Readonly<Record<string, unknown>>) => serve(options))
+  addJsonOption(addOptions(command)).action((options: Readonly<Record<string, unknown>>) => serve(options))
 }
 
 async function serve(options: Readonly<Record<string, unknown>>): Promise<void> {
   const config = await configOf(options)
   const { workers } = config
   const isSupervised = workers > 1 || (workers === 1 && lmdbStores(storesOf(config)).length > 0)
-  return isSupervised ? supervise(config) : (await import('./serve-here.ts')).serveAlone(config)
+  const isJson = options.json === true
+  return isSupervised ? supervise(config, isJson) : (await import('./serve-here.ts')).serveAlone(config, isJson)
 }
 
-/** `onServed`: told the address, once it takes requests; the signal is aborted once it has stopped. A failure of it stops the server, and is thrown. */
+/** `onServed`: told the address, once it takes requests, and the line at the start is written, as JSON with `isJson`; the signal is aborted once it has stopped. A failure of it stops the server, and is thrown. */
 export async function serveThen(
   source: ConfigSource,
+  isJson: boolean,
   onServed: (url: string, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
-  await supervise(mergeConfig([source]), onServed)
+  await supervise(mergeConfig([source]), isJson, onServed)
 }
 
 async function configOf(options: Readonly<Record<string, unknown>>): Promise<Config> {
@@ -86,6 +89,7 @@ const workerProgram = fileURLToPath(new URL(`./worker${extname(import.meta.url)}
 /** This process opens no store and answers no request: what ends those that do, by whatever fault, does not end it. */
 async function supervise(
   config: Config,
+  isJson: boolean,
   onServed?: (url: string, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const log = openLog(config.logLevel, sharedLogBytes)
@@ -98,7 +102,7 @@ async function supervise(
   })
   reloadOnSignal(config, primary.reload)
   const served = await primary.start()
-  if (served !== undefined) process.stdout.write(startLine(served.url, served.stores, config))
+  if (served !== undefined) process.stdout.write(startLine(served.url, served.stores, config, isJson))
   const ending = primary.stopped.finally(() => stopped.abort())
   try {
     if (served !== undefined) await onServed?.(served.url, stopped.signal)

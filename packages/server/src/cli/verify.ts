@@ -1,35 +1,37 @@
 /** `ashlar verify`: checks a store, and tells by its exit code whether all is well. */
 import type { StoreCheck } from '@ashlar/engine'
 import type { Command } from 'commander'
+import { addJsonOption } from './client-command.ts'
+import { CommandError } from './command-error.ts'
 import { inChild } from './in-child.ts'
+import { type ResultOptions, tellResult } from './tell-result.ts'
 
 const fileAdvice = 'To check it too, stop every process that uses the store first, or verify a backup of it.'
 const exitCode = { hasProblems: 1, isNotChecked: 2 } as const
 
 export function addVerifyCommand(program: Command): void {
-  program
+  const command = program
     .command('verify <store>')
     .summary('Check a store for damage and inconsistencies.')
     .description(
       'Check a store, lmdb:<dir> or postgres://<host>/<database>, for damage and inconsistencies, without changing anything. ' +
         'Exit codes: 0 no problems, 1 problems found, 2 the store could not be checked.',
     )
-    .action((store: string) => {
-      const guarded = { work: 'verify', addresses: [store], lostExitCode: exitCode.isNotChecked } as const
-      return inChild(guarded, (signal) => verify(store, signal))
-    })
+  addJsonOption(command).action((store: string, options: ResultOptions) => {
+    const guarded = { work: 'verify', addresses: [store], lostExitCode: exitCode.isNotChecked } as const
+    return inChild(guarded, (signal) => verify(store, options, signal))
+  })
 }
 
-async function verify(address: string, signal: AbortSignal): Promise<void> {
+async function verify(address: string, options: ResultOptions, signal: AbortSignal): Promise<void> {
   const { checkStore } = await import('@ashlar/engine')
   try {
     const check = await checkStore(address, { signal })
-    process.stdout.write(`${lines(check, address).join('\n')}\n`)
+    tellResult(check, options, () => lines(check, address))
     if (check.problems.length > 0) process.exitCode = exitCode.hasProblems
   } catch (error) {
     const reason = signal.aborted ? 'The check was stopped.' : (error as Error).message
-    process.stderr.write(`ashlar: ${reason}\n`)
-    process.exitCode = exitCode.isNotChecked
+    throw new CommandError(exitCode.isNotChecked, reason)
   }
 }
 

@@ -3,62 +3,12 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import type { Command } from 'commander'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { programOf } from '../../src/cli/program.ts'
+import { clients, type Leaf, leaves, lineOf } from './command-leaves.ts'
 import { ashlarHere as ashlar, type CommandOptions, type Ended, served } from './command-line.ts'
 import { temporaryDirectory } from './process.ts'
 
 const real = served()
-
-interface Leaf {
-  readonly words: readonly string[]
-  readonly command: Command
-}
-
-function leavesOf(command: Command, words: readonly string[] = []): Leaf[] {
-  const inner = command.commands.filter((one) => one.name() !== 'help')
-  if (inner.length === 0) return [{ words, command }]
-  return inner.flatMap((one) => leavesOf(one, [...words, one.name()]))
-}
-
-const leaves = leavesOf(programOf())
-const isOfServer = ({ command }: Leaf): boolean => command.options.some(({ long }) => long === '--url')
-const clients = leaves.filter(isOfServer)
-
-/** Operands that could be right, by their names. */
-const operands: Readonly<Record<string, readonly string[]>> = {
-  attributes: ['a=b'],
-  attribute: ['a'],
-  class: ['C'],
-  file: ['data.ndjson'],
-  files: ['schema.do'],
-  id: ['0123456789abcdef'],
-  index: ['i'],
-  name: ['x'],
-  number: ['1'],
-  oid: ['3-3-1-1'],
-  oids: ['3-3-1-1'],
-  path: ['made'],
-  shell: ['bash'],
-  store: ['lmdb:none'],
-  text: ['SHOW 1'],
-  tool: ['Verify'],
-}
-
-/** What a command needs beside its operands. */
-const needed: Readonly<Record<string, readonly string[]>> = {
-  import: ['--class', 'C'],
-  query: ['SHOW 1'],
-  'token create': ['--name', 'x', '--role', 'reader'],
-}
-
-/** With all that is required. */
-function lineOf({ words, command }: Leaf): string[] {
-  const required = command.registeredArguments.filter((one) => one.required)
-  const given = required.flatMap((one) => operands[one.name()] ?? [`no operand for ${one.name()}`])
-  return [...words, ...given, ...(needed[words.join(' ')] ?? [])]
-}
 
 const hostile = '\u001b]0;owned\u0007\u001b[2J\u009b31m\u202e'
 

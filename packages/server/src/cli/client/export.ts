@@ -34,6 +34,10 @@ export async function exportData(
   if (isArchive && output.terminal !== undefined) {
     throw new CommandError(exitCodes.usage, 'An archive is not for a terminal: name a file by --output.')
   }
+  if (output.isJson && output.file === undefined && (isArchive || format === 'csv')) {
+    const message = `${isArchive ? 'An archive' : 'CSV'} is not JSON: name a file by --output, or leave out --json.`
+    throw new CommandError(exitCodes.usage, message)
+  }
   const asked: ExportOptions = {
     signal,
     ...(className !== undefined && { class: className }),

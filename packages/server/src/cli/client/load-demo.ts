@@ -3,6 +3,7 @@ import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { AshlarClient } from '@ashlar/client'
 import { httpFetch } from '../http-fetch.ts'
+import { tellResult } from '../tell-result.ts'
 import { noMapping, readMapping } from './import/mapping.ts'
 import { openRecords } from './import/records.ts'
 import { References } from './import/references.ts'
@@ -36,14 +37,13 @@ const ends = { origin: { reference: 'airportByIata' }, destination: { reference:
 const examples = (alias: string, url: string): string => `Try:
   ashlar query --url ${url} --fd ${alias} 'FROM Airport WHERE state = "HI" RETURN iata, name'
   ashlar query --url ${url} --fd ${alias} 'FROM Flight WHERE delayMinutes > 120 RETURN date, origin.iata AS origin, destination.city AS city, delayMinutes'
-  ashlar schema diagram --url ${url} --fd ${alias}
-`
+  ashlar schema diagram --url ${url} --fd ${alias}`
 
 /**
  * What is there already is not loaded again: the records of a file are taken in their order, and a commit holds the next ones as a whole or not at all. Data
  * of others is left alone.
  */
-export async function loadDemo(url: string, alias: string, signal: AbortSignal): Promise<void> {
+export async function loadDemo(url: string, alias: string, json: boolean, signal: AbortSignal): Promise<void> {
   const client = new AshlarClient({ baseUrl: url, fdAlias: alias, fetch: httpFetch({ ca: undefined, signal }) })
   const classes = (await client.listClasses()).map(({ className }) => className)
   if (classes.length === 0) await client.query(schema)
@@ -53,7 +53,10 @@ export async function loadDemo(url: string, alias: string, signal: AbortSignal):
   }
   let total = 0
   for (const [className, file] of files) total += await load({ client, signal }, className, file)
-  process.stdout.write(`${numberText(total)} objects of the federated database ${alias}.\n${examples(alias, url)}`)
+  tellResult({ fd: alias, objects: total }, { json }, () => [
+    `${numberText(total)} objects of the federated database ${alias}.`,
+    examples(alias, url),
+  ])
 }
 
 /** How many objects of the class there are then. */
