@@ -63,3 +63,34 @@ function* merge<T>(
   }
   return merged
 }
+
+/**
+ * The numbers from 0 to `count`, exclusive, in the order of what they stand for; equal ones stay in theirs. As `sortInPieces`, in two arrays of four bytes
+ * a number: arrays that grow anew for each round of merging take ten times as much.
+ */
+export function* sortNumbersInPieces(
+  count: number,
+  compare: (one: number, other: number) => number,
+): Generator<undefined, Uint32Array, undefined> {
+  let sorted = new Uint32Array(count)
+  for (let from = 0; from < count; from += pieceElements) {
+    const to = Math.min(from + pieceElements, count)
+    for (let i = from; i < to; i++) sorted[i] = i
+    sorted.subarray(from, to).sort(compare)
+    yield
+  }
+  let merged = new Uint32Array(count > pieceElements ? count : 0)
+  for (let run = pieceElements; run < count; run *= 2) {
+    for (let from = 0; from < count; from += 2 * run) {
+      const [middle, to] = [Math.min(from + run, count), Math.min(from + 2 * run, count)]
+      let [left, right] = [from, middle]
+      for (let at = from; at < to; at++) {
+        const isLeft = right >= to || (left < middle && compare(sorted[left] as number, sorted[right] as number) <= 0)
+        merged[at] = sorted[isLeft ? left++ : right++] as number
+        if (at % pieceElements === pieceElements - 1) yield
+      }
+    }
+    ;[sorted, merged] = [merged, sorted]
+  }
+  return sorted
+}

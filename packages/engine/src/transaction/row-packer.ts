@@ -2,7 +2,7 @@
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { writeUint32At } from '../bytes/write-number.ts'
 import { type PackedRows, packedAt, packedLengthBytes } from '../store/packed-rows.ts'
-import { sortInPieces } from '../store/sort-in-pieces.ts'
+import { sortNumbersInPieces } from '../store/sort-in-pieces.ts'
 
 /** About what a packed row takes in memory beside its key and value: their lengths, and its place while rows are sorted and written. */
 export const packedRowBytes = 2 * packedLengthBytes + 24
@@ -121,12 +121,10 @@ function* sorted(rows: PackedRows): Generator<undefined, PackedRows | KeysTwice,
   const { count, keys, values } = rows
   const keyPlaces = new Uint32Array(count)
   const valuePlaces = new Uint32Array(count)
-  const order: number[] = []
   let [keyAt, valueAt] = [0, 0]
   for (let i = 0; i < count; i++) {
     keyPlaces[i] = keyAt
     valuePlaces[i] = valueAt
-    order.push(i)
     keyAt += packedLengthBytes + keys.readUInt32BE(keyAt)
     valueAt += packedLengthBytes + values.readUInt32BE(valueAt)
     if (i % pieceRows === pieceRows - 1) yield
@@ -136,7 +134,7 @@ function* sorted(rows: PackedRows): Generator<undefined, PackedRows | KeysTwice,
     const [length, otherLength] = [lengthAt(keys, at), lengthAt(keys, otherAt)]
     return compareKeys(keys, at + packedLengthBytes, length, otherAt + packedLengthBytes, otherLength)
   }
-  const ordered = yield* sortInPieces(order, compare)
+  const ordered = yield* sortNumbersInPieces(count, compare)
   const sortedKeys = Buffer.allocUnsafe(keys.length)
   const sortedValues = Buffer.allocUnsafe(values.length)
   const twice: KeyTaken[] = []
