@@ -176,7 +176,35 @@ function logicalConditions(bound: Extract<Bound, { kind: 'logical' }>, slot: num
     if (part.length === 0) return []
     parts.push(part)
   }
-  return [{ kind: 'or', parts }]
+  return [asList(parts, bound) ?? { kind: 'or', parts }]
+}
+
+/** Fewer are an access each, as they are written. */
+const listedPartsMin = 17
+
+/**
+ * `a = 1 OR a = 2 OR …` as `a IN LIST{1, 2, …}`: to plan an access for each of thousands takes one piece of a hundred milliseconds. Undefined for
+ * all else.
+ */
+function asList(parts: readonly (readonly Condition[])[], { start, end }: Span): Condition | undefined {
+  const [first] = parts[0] ?? []
+  if (parts.length < listedPartsMin || first?.kind !== 'equal') return undefined
+  const { path, value } = first
+  const elements: Bound[] = []
+  for (const [condition, ...others] of parts) {
+    if (condition?.kind !== 'equal' || others.length > 0 || !leadToSame(condition.path, path)) return undefined
+    if (condition.value.kind !== 'constant' || condition.value.type.kind !== value.type.kind) return undefined
+    elements.push(condition.value)
+  }
+  const type = { kind: 'collection', form: 'list', element: value.type } as const
+  return { kind: 'anyOf', path, values: { kind: 'elements', elements, type, start, end } }
+}
+
+function leadToSame(one: AttributePath, other: AttributePath): boolean {
+  const isSame = (some: readonly BoundAttribute[], others: readonly BoundAttribute[]): boolean => {
+    return some.length === others.length && some.every(({ number }, i) => number === others[i]?.number)
+  }
+  return isSame(one.steps, other.steps) && isSame(one.key, other.key)
 }
 
 const negated = {
