@@ -9,8 +9,22 @@ export type BodyStream = Readable & { readonly receivedEncodedLength?: number }
 
 type Done = (error: Error | null, body?: Buffer) => void
 
-/** Bytes of a body that is put together in one piece. */
+/** Bytes of a body that is put together in one piece, and of all such bodies in one turn of the event loop. */
 const atOnceBytes = 1_048_576
+
+let bytesOfTurn = 0
+
+/** Bodies that were sent side by side end side by side: a hundred in one turn, of as many streams of HTTP/2. */
+function hasRoomInTurn(bytes: number): boolean {
+  if (bytesOfTurn > 0 && bytesOfTurn + bytes > atOnceBytes) return false
+  if (bytesOfTurn === 0) {
+    setImmediate(() => {
+      bytesOfTurn = 0
+    })
+  }
+  bytesOfTurn += bytes
+  return true
+}
 
 /** `limit`: of its bytes. Calls `done` once, at once where the body is short. As the framework does, it fails where the body is too large, broken off, or of another length. */
 export function collectBody({ headers }: FastifyRequest, payload: BodyStream, limit: number, done: Done): void {
@@ -47,7 +61,7 @@ export function collectBody({ headers }: FastifyRequest, payload: BodyStream, li
     if (!Number.isNaN(announced) && (payload.receivedEncodedLength || bytes) !== announced) {
       done(new errorCodes.FST_ERR_CTP_INVALID_CONTENT_LENGTH())
     } else if (only !== undefined && chunks.length === 1) done(null, only)
-    else if (bytes <= atOnceBytes) done(null, Buffer.concat(chunks, bytes))
+    else if (bytes <= atOnceBytes && hasRoomInTurn(bytes)) done(null, Buffer.concat(chunks, bytes))
     else void inOnePiece(chunks, bytes).then((body) => done(null, body))
   }
   payload.on('error', fail)
@@ -56,6 +70,10 @@ export function collectBody({ headers }: FastifyRequest, payload: BodyStream, li
 
 /** Others have their turn in between: what costs is not so much the copying as the memory, which the system gives page by page. */
 async function inOnePiece(chunks: readonly Buffer[], bytes: number): Promise<Buffer> {
+  if (bytes <= atOnceBytes) {
+    do await new Promise((resolve) => setImmediate(resolve))
+    while (!hasRoomInTurn(bytes))
+  }
   const slice = openTimeSlice()
   const body = Buffer.allocUnsafeSlow(bytes)
   let at = 0
