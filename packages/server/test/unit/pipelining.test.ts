@@ -64,8 +64,9 @@ function requestLines(): unknown[] {
 /** Resolves once the server has noticed. */
 async function hangUp(socket: Socket): Promise<void> {
   expect(await connectionCount()).toBe(1)
+  const noticed = sockets.map((its) => new Promise<void>((resolve) => its.once('close', () => resolve())))
   socket.destroy()
-  await expect.poll(() => sockets.every(({ closed }) => closed)).toBe(true)
+  await Promise.all(noticed)
 }
 
 it('what a body took is given back when its client goes away before the request has its turn to be answered', async () => {
