@@ -19,12 +19,23 @@ export const countReporter: Reporter = {
   onTestRunEnd(modules, errors) {
     Object.assign(counts, countTests(modules))
     counts.failed += errors.length
+    tellFlaky(modules)
     const missing = run?.getRootProject().getProvidedContext().postgresMissing
     if (!missing) return
     writeSync(2, `\n${missing}\n`)
     // Where nobody reads along, a run that leaves out a store must not pass for a whole one.
     if (process.env.CI) counts.failed++
   },
+}
+
+/** Tests that have failed and then passed: the closing count does not tell them from others. */
+function tellFlaky(modules: readonly Pick<TestModule, 'children' | 'moduleId'>[]): void {
+  for (const module of modules) {
+    for (const test of module.children.allTests()) {
+      if (test.diagnostic()?.flaky)
+        writeSync(2, `FLAKY (passed when run again): ${module.moduleId} > ${test.fullName}\n`)
+    }
+  }
 }
 
 /** Tests by their outcome; a file that could not be loaded, and a failed hook of a suite, count as one failure each. */

@@ -16,7 +16,7 @@ beforeEach(() => {
     join(folder, 'vitest.config.mjs'),
     `import { countReporter } from ${JSON.stringify(reporter)}
 export default { test: { include: ['**/*.test.mjs'], exclude: [], server: { deps: { inline: true } }, globalSetup: ['set-up.mjs'],
-  runner: ${JSON.stringify(runner)}, reporters: ['default', countReporter] } }`,
+  runner: ${JSON.stringify(runner)}, retry: process.env.RETRY ? { count: 1, condition: /^(?!Property (failed|interrupted))/ } : 0, reporters: ['default', countReporter] } }`,
   )
 })
 
@@ -51,6 +51,17 @@ describe('the closing line', () => {
       status: 1,
       last: '1 passed, 3 failed',
     })
+  })
+
+  it('follows the names of tests that passed when they were run again; a property that failed is not', () => {
+    const once = 'if (attempts++ === 0)'
+    const tests = {
+      flaky: `let attempts = 0\nit('a', () => { ${once} expect(1).toBe(2) })`,
+      property: `let attempts = 0\nit('b', () => { ${once} throw new Error('Property failed after 3 tests') })`,
+    }
+    const { status, last, errors } = run(tests, '', { CI: '', RETRY: '1' })
+    expect([status, last]).toEqual([1, '1 passed, 1 failed'])
+    expect(errors.match(/^FLAKY .*$/gm)).toEqual([expect.stringMatching(/flaky\.test\.mjs > a$/)])
   })
 
   it('does not tell a run without tests as a good one', () => {
