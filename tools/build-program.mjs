@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { demoFiles, demoNotice } from './demo-data.mjs'
 import { keepCodeOfStart } from './keep-code.mjs'
-import { compile } from './program/load.cjs'
+import { codeFile, compile } from './program/load.cjs'
 
 const loader = fileURLToPath(new URL('program/load.cjs', import.meta.url))
 
@@ -76,7 +76,7 @@ export async function buildProgram(root, folder = join(root, 'packages/server/di
   for (const [name, text] of Object.entries(starters)) writeFileSync(join(made, name), text, { mode: 0o755 })
   for (const name of ['program', 'server', 'client']) {
     const script = compile(join(made, `${name}.cjs`), undefined, join(folder, `${name}.cjs`))
-    writeFileSync(join(made, `${name}.code`), script.createCachedData())
+    writeFileSync(join(made, codeFile(name)), script.createCachedData())
   }
   rmSync(folder, { recursive: true, force: true })
   renameSync(made, folder)

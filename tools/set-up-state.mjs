@@ -56,13 +56,13 @@ export function isInstalled(root) {
 }
 
 /**
- * Changes when a source file or a compiler setting is written, added or removed. Times and sizes stand for contents:
+ * Changes when a source file or a compiler setting is written, added or removed, and with the version of V8, for which code is kept. Times and sizes stand for contents:
  * reading every file would cost more than the build's own check.
  * @param {string} root
  * @returns {string}
  */
 export function sourceState(root) {
-  const hash = createHash('sha256')
+  const hash = createHash('sha256').update(`${process.versions.v8}\n`)
   const files = ['tsconfig.base.json', 'tools/build-program.mjs', 'tools/keep-code.mjs']
   files.push(...filesUnder(root, 'tools/program'))
   for (const folder of builtPackages(root)) {

@@ -11,8 +11,9 @@ const folder = /** @type {string} */ (process.env.PROGRAM_FOLDER)
 process.on('exit', () => {
   // Back to what `heap.ts` of the server has changed: V8 takes no code of a process that had other settings.
   for (const setting of ['--allocation-site-pretenuring', '--heap-growing-percent=0']) setFlagsFromString(setting)
-  for (const [name, script] of require(join(folder, 'load.cjs')).scripts) {
-    const code = join(folder, `${name}.code`)
+  const { codeFile, scripts } = require(join(folder, 'load.cjs'))
+  for (const [name, script] of scripts) {
+    const code = join(folder, codeFile(name))
     writeFileSync(`${code}.${process.pid}`, script.createCachedData())
     renameSync(`${code}.${process.pid}`, code)
   }

@@ -1,6 +1,7 @@
 /**
  * Loads a file of the program, and takes the code that V8 compiled of it when it was built: to compile it anew takes longer than everything else
- * until the first answer. Another version of V8, or one with other settings, refuses that code, and compiles.
+ * until the first answer. V8 refuses the code of another version or of other settings, and compiles. It does not notice patches that Node has made to
+ * a version, though, and what it then runs goes wrong: so the whole version, with Node's patches, is in the file's name.
  */
 const { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } = require('node:fs')
 const { createRequire } = require('node:module')
@@ -28,7 +29,7 @@ function load(name) {
  */
 function run(name) {
   const file = join(__dirname, `${name}.cjs`)
-  const code = join(__dirname, `${name}.code`)
+  const code = join(__dirname, codeFile(name))
   // Source maps are found by what Node compiles itself.
   if (process.sourceMapsEnabled || !existsSync(code)) return require(file)
   const requireFrom = createRequire(file)
@@ -48,6 +49,14 @@ function run(name) {
     __dirname,
   )
   return module.exports
+}
+
+/**
+ * @param {string} name of what was compiled, without its extension
+ * @returns {string} the file beside it that has the code for this process
+ */
+function codeFile(name) {
+  return `${name}.${process.arch}.${process.versions.v8}.code`
 }
 
 /** What Node gives to a file in CommonJS. */
@@ -83,4 +92,4 @@ function functionOf(file) {
   }
 }
 
-module.exports = { load, compile, scripts }
+module.exports = { load, compile, codeFile, scripts }
