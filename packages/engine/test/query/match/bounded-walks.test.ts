@@ -13,7 +13,7 @@ const setUp = [
 ]
 
 /**
- * From `a`, edges to 30 stops with 40 edges each, and to the first of a chain of three to `z`. Beside the chain, `z` has an edge from one stop
+ * From `a`, edges to 10 stops with 70 edges each, and to the first of a chain of three to `z`. Beside the chain, `z` has an edge from one stop
  * that none leads to. The stops of zone 2 are `z` and 19 others to which nothing leads.
  */
 async function fill({ fd }: QueryDatabase): Promise<void> {
@@ -26,8 +26,8 @@ async function fill({ fd }: QueryDatabase): Promise<void> {
   const [c2] = await create([{ name: 'c2', next: [c3 as string] }])
   const [c1] = await create([{ name: 'c1', next: [c2 as string] }])
   const hubs: string[] = []
-  for (let hub = 0; hub < 30; hub++) {
-    const leaves = await create(Array.from({ length: 40 }, (_, i) => ({ name: `h${hub}-${i}` })))
+  for (let hub = 0; hub < 10; hub++) {
+    const leaves = await create(Array.from({ length: 60 }, (_, i) => ({ name: `h${hub}-${i}` })))
     const further = await create(leaves.slice(0, 10).map((leaf, i) => ({ name: `f${hub}-${i}`, next: [leaf] })))
     hubs.push(...(await create([{ name: `h${hub}`, next: [...leaves, ...further] }])))
   }

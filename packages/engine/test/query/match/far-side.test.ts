@@ -21,7 +21,7 @@ const setUp = [
 ]
 /** The first ones have many trips, the last two few. */
 const names = ['hub1', 'hub2', 'hub3', 'hub4', 'small1', 'small2']
-const trips = Array.from({ length: 4_000 }, (_, n) => {
+const trips = Array.from({ length: 2_000 }, (_, n) => {
   const isOfSmall = n % 100 === 0
   const from = isOfSmall ? 'small1' : (names[n % 4] as string)
   const to = n % 100 === 50 ? 'small2' : (names[(n * 7 + (n >> 3) + 1) % 4] as string)
@@ -68,10 +68,10 @@ describe('a pattern with few objects at both ends', () => {
       const plan = await db.analyze(`${withChange} RETURN COUNT() AS n`, parameters)
       const atEnds = trips.filter((trip) => trip.from === from || trip.to === to).length
       // The list of a hub is read once before the other side is asked, and each object found there is looked at.
-      expect(examinedBy(plan)).toBeLessThanOrEqual(6 * atEnds + 4_000)
+      expect(examinedBy(plan)).toBeLessThanOrEqual(6 * atEnds + trips.length)
     }
     const [{ n } = { n: 0 }] = await db.rows(`${withChange} RETURN COUNT() AS n`, { from: 'hub1', to: 'hub2', day: 2 })
-    expect(n).toBeGreaterThan(1_000)
+    expect(n).toBeGreaterThan(300)
   })
 
   queryTest('says from which side its edges were found', setUp, async (db) => {
@@ -134,7 +134,7 @@ describe('a pattern with few objects at both ends', () => {
         return fd.createObjects(names.map((name) => ({ class: 'Stop', attributes: { name, next } })))
       }
       const last = await layer('z', [], 1)
-      await layer('other', last, 10_000)
+      await layer('other', last, 4_000)
       await layer('hub', await layer('a', last, 300), 1)
       const walk = "MATCH (a:Stop {name = 'hub0'})-[:next]->(m:Stop)-[:next]->(z:Stop {name = 'z0'})"
       const plan = await db.analyze(`${walk} RETURN COUNT() AS n`)

@@ -14,7 +14,7 @@ const calls = `COUNT SUM AVG MIN MAX COLLECT STDDEV MEDIAN PERCENTILE ROW_NUMBER
 const types =
   'Boolean Character Integer Real Float Guid String Date Time DateTime Reference Object List Map Element Key'
 
-/** Otherwise each word is tried in capital or in small letters. */
+/** Otherwise each word is tried in capital or in small letters, and one of four in backquotes as well. */
 const areAllTried = Number(process.env.ASHLAR_RUNS ?? 1) >= 1
 
 const words = [
@@ -75,7 +75,8 @@ async function refusedAsNames(db: QueryDatabase, type: string, attributes: reado
   }
   for (const [i, word] of attributes.entries()) {
     const quoted = `\`${word}\``
-    for (const name of [quoted, ...(isValue(word) ? [] : [word])]) {
+    const isQuoted = areAllTried || i % 4 === 0 || isValue(word)
+    for (const name of [...(isQuoted ? [quoted] : []), ...(isValue(word) ? [] : [word])]) {
       await check(`UPDATE ${type} SET ${name} TO ${i} RETURN COUNT() AS c`, [{ c: 1 }])
       await check(
         `FROM ${type} WHERE ${name} = ${i} AND ${name} + 0 >= ${i} ORDER BY ${name} DESC RETURN $$ID.${name} AS ${name}`,
@@ -103,8 +104,9 @@ wordsTest('each word is the name of a class', async (db) => {
   const classes = [...new Set(words.map((word) => word.toUpperCase()))]
   await db.rows(`UPDATE SCHEMA { ${classes.map((word) => `CREATE CLASS W.${word} {n: Integer}`).join(' ')} }`)
   const refused: string[] = []
-  for (const word of classes) {
-    for (const name of [word, `\`${word}\``, `W.${word}`]) {
+  for (const [i, word] of classes.entries()) {
+    const names = [word, `\`${word}\``, `W.${word}`]
+    for (const name of areAllTried ? names : [word, names[1 + (i % 2)] as string]) {
       for (const text of [
         `CREATE ${name} {n: 1}; FROM ${name} WHERE n = 1 RETURN n`,
         // `FROM ONLY t` is the class t without its subclasses.
