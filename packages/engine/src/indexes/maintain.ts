@@ -5,7 +5,7 @@ import { AshlarError, type ErrorDetail } from '../errors.ts'
 import { violationsToldMax } from '../limits.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
-import type { Bytes } from '../store/store.ts'
+import type { Awaitable, Bytes } from '../store/store.ts'
 import { openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { formatForMessage } from '../types/logical-type.ts'
@@ -87,6 +87,20 @@ export async function maintainIndexes(
   }
 }
 
+/** `maintainIndexes` of one object: at once, unless something has to be read for it. */
+export function maintainIndexesOf(transaction: Transaction, change: IndexedChange): Awaitable<void> {
+  const { all, unique, isAnyBuilding } = indexFormatsOf(change.format)
+  if (isAnyBuilding || transaction.isRetry) return maintainIndexes(transaction, [change])
+  for (const format of change.before === undefined ? unique : all) {
+    const { old, entry } = entriesOf(change, format)
+    // Of one object, no key moves from one entry to another.
+    if (old !== undefined) transaction.delete(old.key)
+    if (entry === undefined) continue
+    if (entry.isUniqueKey) transaction.putNew(entry.key, entryValueOf(change))
+    else transaction.put(entry.key, entryValueOf(change))
+  }
+}
+
 /** Puts the entries of a new object in the indexes that are not unique: their keys have its OID, and need no look at what else there is. */
 export function putNewEntries(transaction: Transaction, change: IndexedChange): void {
   const { oid, format, values } = change
@@ -112,13 +126,24 @@ function collect(
   removals: SteadyList<EntryChange>,
   additions: SteadyList<EntryChange>,
 ): void {
-  const { oid, before, values, isDeleted } = change
-  if (before !== undefined && !isDeleted && !concerns(format, change)) return
-  const old = before === undefined ? undefined : makeIndexKey(format, before, oid)
-  const entry = isDeleted ? undefined : makeIndexKey(format, values, oid)
-  if (old !== undefined && entry !== undefined && old.key.equals(entry.key)) return
+  const { old, entry } = entriesOf(change, format)
   if (old !== undefined) removals.push({ change, format, entry: old })
   if (entry !== undefined) additions.push({ change, format, entry })
+}
+
+const unchanged = { old: undefined, entry: undefined }
+
+/** The entry that is to go, and the one that is to come. */
+function entriesOf(
+  change: IndexedChange,
+  format: IndexKeyFormat,
+): { readonly old: IndexKey | undefined; readonly entry: IndexKey | undefined } {
+  const { oid, before, values, isDeleted } = change
+  if (before !== undefined && !isDeleted && !concerns(format, change)) return unchanged
+  const old = before === undefined ? undefined : makeIndexKey(format, before, oid)
+  const entry = isDeleted ? undefined : makeIndexKey(format, values, oid)
+  if (old !== undefined && entry !== undefined && old.key.equals(entry.key)) return unchanged
+  return { old, entry }
 }
 
 /** Whether an attribute has changed of which the key is made, or in which the embedded object stands that has it. */
@@ -257,6 +282,7 @@ interface IndexFormats {
   readonly all: readonly IndexKeyFormat[]
   readonly unique: readonly IndexKeyFormat[]
   readonly others: readonly IndexKeyFormat[]
+  readonly isAnyBuilding: boolean
 }
 
 const formatsOfClasses = new WeakMap<ClassFormat, IndexFormats>()
@@ -269,6 +295,7 @@ export function indexFormatsOf(format: ClassFormat): IndexFormats {
       all,
       unique: all.filter(({ index }) => index.isUnique),
       others: all.filter(({ index }) => !index.isUnique),
+      isAnyBuilding: all.some(({ index }) => index.state === 'building'),
     }
     formatsOfClasses.set(format, formats)
   }

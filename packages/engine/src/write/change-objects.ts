@@ -43,7 +43,7 @@ export async function changeObjects<T>(
         transaction.requireRevision(catalogVersionKey, catalog.version)
         const { containers, session, restriction } = database
         const unit = new UnitOfWork(transaction, catalog, containers, session, recorder, restriction)
-        return mapAwaitable(body(unit), (result) => flushObjects(unit).then(() => result))
+        return mapAwaitable(body(unit), (result) => mapAwaitable(flushObjects(unit), () => result))
       },
       {
         prefetchKeys: oid === undefined ? [catalogVersionKey] : [catalogVersionKey, objectKey(oid)],

@@ -92,6 +92,11 @@ export class WorkingSet {
     return this.states.all()
   }
 
+  /** Where there is but one, whether it still exists or not. */
+  get only(): ObjectState | undefined {
+    return this.states.length === 1 ? this.states.at(0) : undefined
+  }
+
   /** An object loaded or created before, if it still exists. */
   known(oid: Oid): ObjectState | undefined {
     const state = this.find(oid)
