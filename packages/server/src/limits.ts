@@ -275,7 +275,7 @@ export const throttledKeysMax = 30_000
 export const credentialCharactersMax = 8_192
 /** How often a process looks whether somebody has lost a right. */
 export const revisionIntervalMs = 300
-/** How long a reply whose caller has lost a right may take to tell that; with the interval, less than a second. */
+/** How long a reply that is ended, such as one whose caller has lost a right, may take to tell that; with the interval, less than a second. */
 export const endedReplyMsMax = 500
 /** How often a process looks whether classes or roles have changed, so that roles do not agree with classes any more. */
 export const roleCheckIntervalMs = 2_000

@@ -147,11 +147,18 @@ export interface OperationReply {
   readonly rows?: RowChunks
   /** Instead of a body: lines of NDJSON, sent as they come, with status 200 once there are some. */
   readonly lines?: AsyncIterable<Buffer>
-  /** Instead of a body, where the reply goes on for as long as its client listens. What is thrown is the last event. */
-  readonly events?: AsyncIterable<ServerEvent>
+  /** Instead of a body, where the reply goes on for as long as its client listens. */
+  readonly events?: ServerEvents
   readonly headers?: Readonly<Record<string, string>>
   /** The type of the body, where it is not JSON. */
   readonly type?: ReplyType
+}
+
+export interface ServerEvents {
+  /** What is thrown is the last event. */
+  readonly all: AsyncIterable<ServerEvent>
+  /** Aborted where they are to end, whether or not the client takes what was sent. */
+  readonly until: CancelSignal
 }
 
 /** Of a reply that goes on (text/event-stream); without any field, a heartbeat. */

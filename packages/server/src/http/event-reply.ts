@@ -1,7 +1,8 @@
 /** Replies of events as they happen (text/event-stream): no faster than the client reads, ended when it goes away. */
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
-import type { ServerEvent } from '../dispatch/operation.ts'
+import type { ServerEvent, ServerEvents } from '../dispatch/operation.ts'
+import { endedReplyMsMax } from '../limits.ts'
 import { contentTypeOf } from './negotiate.ts'
 import { toProblem } from './send-problem.ts'
 import { sendStream } from './send-reply.ts'
@@ -9,9 +10,21 @@ import { sendStream } from './send-reply.ts'
 /** Proxies are to pass on each event at once, and to keep none. */
 const headers = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
 
-export function sendEvents(events: AsyncIterable<ServerEvent>, reply: FastifyReply): void {
-  const stream = Readable.from(framed(events, reply), { objectMode: false, highWaterMark: 65_536 })
+export function sendEvents({ all, until }: ServerEvents, reply: FastifyReply): void {
+  const stream = Readable.from(framed(all, reply), { objectMode: false, highWaterMark: 65_536 })
   sendStream(reply, 200, headers, contentTypeOf.events, stream)
+  const breakOff = (): void => breakOffUntaken(reply)
+  if (until.aborted) breakOff()
+  else until.addEventListener('abort', breakOff)
+}
+
+/** The last event waits for the client to take those before it, of which there may be many. */
+function breakOffUntaken({ raw }: FastifyReply): void {
+  if (raw.destroyed) return
+  const timer = setTimeout(() => {
+    if (!raw.writableFinished) raw.destroy(new Error('its reader did not take the end'))
+  }, endedReplyMsMax).unref()
+  raw.once('close', () => clearTimeout(timer))
 }
 
 async function* framed(events: AsyncIterable<ServerEvent>, reply: FastifyReply): AsyncGenerator<Buffer> {

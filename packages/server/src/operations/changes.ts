@@ -180,8 +180,8 @@ async function follow(asked: Asked, request: FdRequest): Promise<OperationReply>
   try {
     const seen = following.waiters.count
     const first = await following.changes.page({ ...asked, signal: follower.signal })
-    const events = changeEvents(following, asked, { first, seen }, service.limits.changeHeartbeatMs, follower)
-    return { events, type: 'events' }
+    const all = changeEvents(following, asked, { first, seen }, service.limits.changeHeartbeatMs, follower)
+    return { events: { all, until: follower.signal }, type: 'events' }
   } catch (error) {
     follower.end()
     throw error

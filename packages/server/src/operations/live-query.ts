@@ -19,10 +19,8 @@ export async function followQuery(asked: Asked, request: FdRequest): Promise<Ope
     const isResumed = typeof last === 'string' && last !== '' && (await live.isUnchangedSince(last))
     const begun = eventOf('begin', { isOrdered: live.isOrdered, isResumed })
     const step = isResumed ? { ...first, events: [] } : first
-    return {
-      events: liveEvents(following, live, { begun, step, seen }, service.limits.changeHeartbeatMs, follower),
-      type: 'events',
-    }
+    const all = liveEvents(following, live, { begun, step, seen }, service.limits.changeHeartbeatMs, follower)
+    return { events: { all, until: follower.signal }, type: 'events' }
   } catch (error) {
     live.end()
     follower.end()
