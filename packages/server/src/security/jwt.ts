@@ -119,9 +119,18 @@ export class JwtScheme implements AuthenticationScheme {
       ),
       claims: Object.fromEntries(exposed),
       credential: { kind: 'jwt', id: subject },
-      expiresAtMs: (exp + clockToleranceSeconds) * 1_000,
+      expiresAtMs: momentOf(exp + clockToleranceSeconds),
     }
   }
+}
+
+/** Of a `Date`, in milliseconds. */
+const latestMs = 8.64e15
+
+/** In milliseconds; beyond any date, never. */
+function momentOf(seconds: number): number {
+  const ms = seconds * 1_000
+  return ms <= latestMs ? ms : Number.POSITIVE_INFINITY
 }
 
 /** The claim of that name, or what a path of names leads to. */

@@ -52,6 +52,20 @@ rule('9.1.8', 'a token of the issuer is its caller, with the roles that its clai
   expect((await get(ofAuditor)).statusCode).toBe(403)
 })
 
+rule('9.1.8', 'of a token that expires later than any date can tell, the expiry is told as none', async () => {
+  const key = await newKey('k1')
+  const { url } = await openIssuer(key)
+  const { get } = await openWith(url)
+  for (const [expires, told] of [
+    [longAfter, '2096-10-02T07:06:40.000Z'],
+    [1e13, null],
+    [1e300, null],
+  ] as const) {
+    const reply = await get(await sign(key, {}, expires), '/v1/security/session')
+    expect([reply.statusCode, reply.json().expiresAt], reply.body).toEqual([200, told])
+  }
+})
+
 rule('9.1.8', 'tokens that are not valid are 401, and the reply does not repeat them', async () => {
   const [key, other] = [await newKey('k1'), await newKey('k1')]
   const { url } = await openIssuer(key)
