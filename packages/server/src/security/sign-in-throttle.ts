@@ -38,9 +38,11 @@ export class SignInThrottle {
     const network = networkOf(address)
     const pair = pairKey(name, network)
     const [ofAddress, ofName] = [`address:${network}`, `name:${name}`]
-    const isGuessed = (this.current(ofName)?.count ?? 0) >= signInFailures.ofNameMax && !this.wasRightFrom(pair)
+    const wasRight = this.wasRightFrom(pair)
+    const isGuessed = !wasRight && (this.current(ofName)?.count ?? 0) >= signInFailures.ofNameMax
     this.check(pair, isGuessed ? signInFailures.ofPairAfterNameMax : signInFailures.ofPairMax)
-    this.check(ofAddress, signInFailures.ofAddressMax)
+    // Many may share an address, as behind a proxy: whoever is wrong there is not to keep out those who sign in there.
+    if (!wasRight) this.check(ofAddress, signInFailures.ofAddressMax)
     const all = [pair, ofAddress, ofName]
     for (const key of all) this.count(key)
     return {

@@ -35,3 +35,13 @@ it.each([
 ])('%s does not count as %s', (address, other) => {
   expect(areOne(address, other)).toBe(false)
 })
+
+it('others who are wrong at an address do not keep out a name that has been right there', () => {
+  const throttle = new SignInThrottle(() => 0)
+  throttle.begin('ann', '192.0.2.1').wasRight()
+  for (let time = 0; time < signInFailures.ofAddressMax; time++) throttle.begin(`guess${time}`, '192.0.2.1')
+  expect(() => throttle.begin('bob', '192.0.2.1')).toThrow(/Too many wrong passwords/)
+  // Guesses of this name are as few as anywhere.
+  for (let time = 0; time < signInFailures.ofPairMax; time++) throttle.begin('ann', '192.0.2.1')
+  expect(() => throttle.begin('ann', '192.0.2.1')).toThrow(/Too many wrong passwords/)
+})
