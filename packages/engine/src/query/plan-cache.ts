@@ -3,7 +3,7 @@ import { plansBytesMax } from '../limits.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Awaitable } from '../store/store.ts'
-import { inTurns, type TimeSlice } from '../store/time-slice.ts'
+import { atOnce, inTurns, type TimeSlice } from '../store/time-slice.ts'
 import { type WorkSpans, withinSpan } from '../work-spans.ts'
 import { bindExpression } from './bind/bind-expression.ts'
 import { assignable } from './bind/coercion.ts'
@@ -39,6 +39,8 @@ export interface PlanningContext {
   readonly outer?: Outer
   /** What the value of a statement in parentheses is. Throws QueryError for one that has none. */
   readonly typeOfStatement: (statement: Statement, binder: Binder, walkEdgesMax: number) => ValueType
+  /** Of the work of the text; undefined where others can have no turn while a statement is planned. */
+  readonly slice?: TimeSlice | undefined
 }
 
 /** A value that needs no row. */
@@ -64,6 +66,12 @@ export interface Uses {
 }
 
 type Plans = WeakMap<Statement | Expression, KeptPlan>
+
+interface BegunPlan<P> {
+  readonly binder: Binder
+  /** Keeps it. */
+  readonly end: (plan: P) => Planned<P>
+}
 
 interface KeptPlan {
   readonly dialect: Dialect
@@ -177,6 +185,8 @@ function bytesOf(text: string, statements: readonly Statement[] | false): number
 
 /** Longer texts hold data rather than questions, and do not come again. */
 const textCharactersKept = 20_000
+/** Statements of shorter texts are planned in a millisecond or two, or some more while the code is not compiled yet. */
+const textCharactersPlannedAtOnce = 4_000
 
 /** A text as it is carried out. */
 export interface ParsedText {
@@ -263,23 +273,49 @@ export class PlanCache {
 
   /** As `make` has planned it, perhaps earlier. */
   planned<P>(statement: Statement | Expression, context: PlanningContext, make: (binder: Binder) => P): Planned<P> {
-    const { catalog, dialect } = context
-    const formats = formatsSignature(context.textFormats)
-    const plans = this.plansOf(catalog)
-    const kept = plans.get(statement)
-    if (kept !== undefined && kept.dialect === dialect && kept.formats === formats) {
-      if (areSame(kept.planned.variables, context.variables)) {
-        this.reused++
-        return kept.planned as Planned<P>
-      }
+    const kept = this.keptPlan<P>(statement, context)
+    if (kept !== undefined) return kept
+    const planning = this.beginPlan<P>(statement, context)
+    return planning.end(withinSpan(this.spans, 'plan', () => make(planning.binder)))
+  }
+
+  /** The same; of a long text later, where others may have their turn between the pieces. */
+  plannedInTurns<P>(
+    statement: Statement,
+    context: PlanningContext,
+    pieces: (binder: Binder) => Iterator<undefined, P>,
+  ): Awaitable<Planned<P>> {
+    const { slice, text } = context
+    if (slice === undefined || text.length <= textCharactersPlannedAtOnce) {
+      return this.planned(statement, context, (binder) => atOnce(pieces(binder)))
     }
+    const kept = this.keptPlan<P>(statement, context)
+    if (kept !== undefined) return kept
+    const { binder, end } = this.beginPlan<P>(statement, context)
+    return withinSpan(this.spans, 'plan', () => inTurns(pieces(binder), slice)).then(end)
+  }
+
+  private keptPlan<P>(statement: Statement | Expression, context: PlanningContext): Planned<P> | undefined {
+    const kept = this.plansOf(context.catalog).get(statement)
+    if (kept === undefined || kept.dialect !== context.dialect) return undefined
+    if (kept.formats !== formatsSignature(context.textFormats)) return undefined
+    if (!areSame(kept.planned.variables, context.variables)) return undefined
+    this.reused++
+    return kept.planned as Planned<P>
+  }
+
+  private beginPlan<P>(statement: Statement | Expression, context: PlanningContext): BegunPlan<P> {
     this.made++
+    const { dialect, catalog } = context
+    const formats = formatsSignature(context.textFormats)
     const asked = new AskedVariables(context.variables)
     const binder = createBinder(context, asked, context.outer)
-    const plan = withinSpan(this.spans, 'plan', () => make(binder))
-    const planned = { plan, nested: binder.nested, inner: binder.inner, variables: asked.signatures }
-    plans.set(statement, { dialect, formats, planned })
-    return planned
+    const end = (plan: P): Planned<P> => {
+      const planned = { plan, nested: binder.nested, inner: binder.inner, variables: asked.signatures }
+      this.plansOf(catalog).set(statement, { dialect, formats, planned })
+      return planned
+    }
+    return { binder, end }
   }
 
   private plansOf(catalog: Catalog): Plans {

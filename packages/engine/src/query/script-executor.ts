@@ -5,6 +5,7 @@ import { assert } from '../errors.ts'
 import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Awaitable, Snapshot } from '../store/store.ts'
+import type { TimeSlice } from '../store/time-slice.ts'
 import { ValueError } from '../types/logical-type.ts'
 import { flushObjects } from '../write/flush.ts'
 import type { NestedValue } from './bind/scope.ts'
@@ -222,6 +223,10 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
 
   planning(): PlanningContext {
     return this
+  }
+
+  get slice(): TimeSlice {
+    return this.script.slice
   }
 
   get dialect(): Dialect {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { plansBytesMax } from '../../src/limits.ts'
 import type { SelectStatement } from '../../src/query/language/ast.ts'
 import { dialectDefault } from '../../src/query/language/dialect.ts'
-import { PlanCache, type PlanningContext } from '../../src/query/plan-cache.ts'
+import { PlanCache, type Planned, type PlanningContext } from '../../src/query/plan-cache.ts'
 import { planSelect, type SelectPlan } from '../../src/query/statements/select.ts'
 import { noTextFormats } from '../../src/query/values/text-format.ts'
 import { recordFormats } from '../../src/records/record-formats.ts'
@@ -11,6 +11,8 @@ import { readDefineClasses } from '../../src/requests/read-class-descriptions.ts
 import { buildCatalog, emptyCatalogState } from '../../src/schema/build-catalog.ts'
 import type { Catalog } from '../../src/schema/catalog.ts'
 import { defineClasses } from '../../src/schema/define-classes.ts'
+import type { Awaitable } from '../../src/store/store.ts'
+import type { TimeSlice } from '../../src/store/time-slice.ts'
 import { classOf, toMany } from '../engine/open-fd.ts'
 
 const tokensMax = 25_000
@@ -59,20 +61,35 @@ function catalogOf(classes: readonly object[]): Catalog {
 }
 
 function planned(plans: PlanCache, text: string, catalog: Catalog): SelectPlan {
+  const made = plannedWith(plans, text, catalog)
+  if (made instanceof Promise) throw new Error('planned later')
+  return made.plan
+}
+
+function plannedWith(
+  plans: PlanCache,
+  text: string,
+  catalog: Catalog,
+  slice?: TimeSlice,
+): Awaitable<Planned<SelectPlan>> {
+  const {
+    statements: [statement],
+    lifted: variables,
+  } = plans.parsed(text, tokensMax)
   const context: PlanningContext = {
+    slice,
     text,
     dialect: dialectDefault,
     catalog,
     formats: recordFormats(catalog),
-    variables: new Map(),
+    variables,
     walkEdgesMax: 1,
     textFormats: noTextFormats,
     typeOfStatement: () => {
       throw new Error('no statement stands in another one')
     },
   }
-  const [statement] = plans.parsed(text, tokensMax).statements
-  return planSelect(statement as SelectStatement, { plans, planning: () => context }).plan
+  return planSelect(statement as SelectStatement, { plans, planning: () => context })
 }
 
 const sub = (className: string, attributes: Record<string, string | object>): object =>
@@ -98,6 +115,30 @@ it('a plan belongs to its catalog, and is found again under it', () => {
   expect(ofOther).not.toBe(ofOne)
   expect(planned(plans, text, one)).toBe(ofOne)
   expect(planned(plans, text, other)).toBe(ofOther)
+})
+
+it('what is asked of a long text is planned in several turns, that of a short one at once, and the same', async () => {
+  const catalog = catalogOf([classOf('Base', { n: 'integer', text: 'string' })])
+  let turns = 0
+  const yieldIfDue = async (): Promise<void> => void turns++
+  const slice: TimeSlice = { isOver: true, yieldIfDue }
+  const textOf = (parts: number) => {
+    const conditions = Array.from({ length: parts }, (_, i) => (i % 2 === 0 ? `n = ${i}` : `text LIKE 'x${i}%'`))
+    return `FROM Base WHERE ${conditions.join(' OR ')} RETURN n`
+  }
+  const plans = new PlanCache()
+  const short = plannedWith(plans, textOf(20), catalog, slice)
+  expect([short instanceof Promise, turns]).toEqual([false, 0])
+  const long = plannedWith(plans, textOf(500), catalog, slice)
+  expect(long).toBeInstanceOf(Promise)
+  // After names are resolved, after what indexes could answer, after what each access path takes, and before the rows.
+  const { plan } = await long
+  expect(turns).toBe(4)
+  // It is kept like any other.
+  expect((await plannedWith(plans, textOf(500), catalog, slice)).plan).toBe(plan)
+  expect(turns).toBe(4)
+  const atOnce = await plannedWith(new PlanCache(), textOf(500), catalog)
+  expect(JSON.stringify(atOnce.plan.objects.accesses)).toBe(JSON.stringify(plan.objects.accesses))
 })
 
 const reference = (referencedClass: string, inverseAttribute?: string): object => ({

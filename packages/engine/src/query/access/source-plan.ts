@@ -2,6 +2,7 @@
  * The plan of a source: every access path that could find its qualifying objects, and the filter that all of them pass.
  */
 import { type ClassSet, withSubclasses } from '../../schema/class-set.ts'
+import { atOnce } from '../../store/time-slice.ts'
 import type { BoundClauses, BoundSource } from '../bind/bound.ts'
 import type { IndexHint } from '../explain/explain-node.ts'
 import { type FilterPlan, planFilter } from '../operators/filter.ts'
@@ -42,13 +43,21 @@ export interface SourcePlan {
   readonly areRows: boolean
 }
 
+type Given = [source: BoundSource, slot: number, clauses: BoundClauses, planning: Planning]
+
 /** `slot`: of the objects. */
-export function planObjects(source: BoundSource, slot: number, clauses: BoundClauses, planning: Planning): SourcePlan {
+export function planObjects(...given: Given): SourcePlan {
+  return atOnce(objectsInPieces(...given))
+}
+
+/** The same; others may have their turn in between. */
+export function* objectsInPieces(...[source, slot, clauses, planning]: Given): Generator<undefined, SourcePlan> {
   const { where, orderBy, groupBy } = clauses
   const { cls } = source
   const isClass = source.kind === 'class'
   const classes = isClass ? source.classes : withSubclasses(cls)
   const conditions = sargablePredicates(where, slot)
+  yield
   const isOrdered = isClass && groupBy === undefined
   const whole = { where, slot }
   const accesses = isClass
@@ -56,6 +65,9 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
     : []
   const skipping = isClass ? planSkipScans(cls, conditions, planning, whole) : []
   const areFirst = groupBy === undefined && clauses.distinct === undefined && clauses.windows.length === 0
+  const ordered = isOrdered ? planOrderedIndexScan(cls, whole, orderBy, conditions, planning) : undefined
+  const indexOnly = isClass ? planIndexOnlyScans(cls, classes, slot, clauses, conditions, skipping, planning) : []
+  yield
   return {
     className: cls.name,
     classes,
@@ -64,10 +76,10 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
       : new OidLookup(constantKey(source.references, planning), statementsPlan(source.statements)),
     accesses,
     exact: accesses.find(({ isAtMostOne }) => isAtMostOne),
-    ordered: isOrdered ? planOrderedIndexScan(cls, whole, orderBy, conditions, planning) : undefined,
+    ordered,
     skipping,
     extent: new ExtentScan(classes),
-    indexOnly: isClass ? planIndexOnlyScans(cls, classes, slot, clauses, conditions, skipping, planning) : [],
+    indexOnly,
     filter: planFilter(where, slot, planning),
     hint: (wanted) => {
       if (!isClass) return undefined

@@ -1,6 +1,7 @@
 /** What UPDATE and DELETE have in common: the objects that qualify, and what RETURN makes of them. */
 import { commitIdOf } from '../../records/record-format.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
+import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import { chooseAccess, isInOrder } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
@@ -31,12 +32,13 @@ type ChangeStatement = UpdateStatement | DeleteStatement
 export function planChanges(
   statement: ChangeStatement,
   executor: StatementExecutor | StatementExplainer,
-): Planned<ChangePlan> {
+): Awaitable<Planned<ChangePlan>> {
   const context = executor.planning()
-  return executor.plans.planned(statement, context, (binder) => {
+  return executor.plans.plannedInTurns(statement, context, function* (binder): Generator<undefined, ChangePlan> {
     const bound: BoundChange =
       statement.kind === 'update' ? bindUpdate(statement, binder) : bindDelete(statement, binder)
-    return planChange(bound, binder.slots, context.formats, context.text)
+    yield
+    return yield* planChange(bound, binder.slots, context.formats, context.text)
   })
 }
 
@@ -51,7 +53,7 @@ export function changedValue(plan: ChangePlan, oids: readonly Oid[]): TypedValue
 
 /** How its objects are found, and what is made of them. */
 export async function explainChange(statement: ChangeStatement, explainer: StatementExplainer): Promise<ValueType> {
-  const planned = planChanges(statement, explainer)
+  const planned = await planChanges(statement, explainer)
   const { plan } = planned
   const inputs = await explainer.inputs(planned)
   const context = explainer.context()

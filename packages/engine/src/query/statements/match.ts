@@ -1,4 +1,5 @@
 /** MATCH … RETURN: the matches of its patterns, which operators their rows pass, and the rows as JSON text or as values. */
+import type { Awaitable } from '../../store/store.ts'
 import { bindMatch } from '../bind/bind-match.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { type Inputs, newEvaluationContext } from '../execute/new-evaluation-context.ts'
@@ -22,7 +23,7 @@ export const match: StatementKind<MatchStatement> = {
   effect: 'read',
 
   async run(statement, executor) {
-    const planned = planOf(statement, executor)
+    const planned = await planOf(statement, executor)
     const context = executor.context()
     const inputs = await executor.inputs(planned)
     return matchChunks(planned.plan, inputs, context)
@@ -31,7 +32,7 @@ export const match: StatementKind<MatchStatement> = {
   value: matchValue,
 
   async rows(statement, executor) {
-    const planned = planOf(statement, executor)
+    const planned = await planOf(statement, executor)
     const context = executor.context()
     const batches = await matchValues(planned.plan, await executor.inputs(planned), context)
     return { type: rowsType(planned.plan), batches, context }
@@ -40,7 +41,7 @@ export const match: StatementKind<MatchStatement> = {
   perRow: {
     value: async (statement, access) => (await matchValue(statement, access)).value,
     async hasRow(statement, access) {
-      const planned = planOf(statement, access)
+      const planned = await planOf(statement, access)
       const { pipeline } = await startMatch(planned.plan, await access.inputs(planned), access.context())
       return hasRows(pipeline)
     },
@@ -49,16 +50,20 @@ export const match: StatementKind<MatchStatement> = {
   valueType: (statement, binder, walkEdgesMax) => rowsType(bindMatch(statement, binder, walkEdgesMax)),
 
   async explain(statement, explainer) {
-    const planned = planOf(statement, explainer)
+    const planned = await planOf(statement, explainer)
     await startMatch(planned.plan, await explainer.inputs(planned), explainer.context())
     return rowsType(planned.plan)
   },
 }
 
-function planOf(statement: MatchStatement, executor: Pick<RowAccess, 'plans' | 'planning'>): Planned<MatchPlan> {
+function planOf(
+  statement: MatchStatement,
+  executor: Pick<RowAccess, 'plans' | 'planning'>,
+): Awaitable<Planned<MatchPlan>> {
   const context = executor.planning()
-  return executor.plans.planned(statement, context, (binder) => {
+  return executor.plans.plannedInTurns(statement, context, function* (binder): Generator<undefined, MatchPlan> {
     const bound = bindMatch(statement, binder, context.walkEdgesMax)
+    yield
     return planMatch(bound, binder.slots, context.formats, context.text)
   })
 }
@@ -80,7 +85,7 @@ async function* matchChunks(plan: MatchPlan, inputs: Inputs, context: StatementC
 }
 
 async function matchValue(statement: MatchStatement, access: RowAccess): Promise<TypedValue> {
-  const planned = planOf(statement, access)
+  const planned = await planOf(statement, access)
   const context = access.context()
   const values = await matchValues(planned.plan, await access.inputs(planned), context)
   return rowsValue(planned.plan, await collectedValues(values, context))

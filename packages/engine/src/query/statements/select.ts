@@ -7,7 +7,7 @@ import { type ChosenAccessPath, chooseAccess, isInOrder } from '../access/choose
 import { objectRows } from '../access/object-rows.ts'
 import { rowsByTrips } from '../access/rows-by-trips.ts'
 import { type RowsPlan, rowsInPlace } from '../access/rows-in-place.ts'
-import { planObjects, type SourcePlan } from '../access/source-plan.ts'
+import { objectsInPieces, type SourcePlan } from '../access/source-plan.ts'
 import { bindFrom } from '../bind/bind-join.ts'
 import { type BoundSelect, bindLookup, bindSelect } from '../bind/bind-select.ts'
 import type { BoundClauses } from '../bind/bound.ts'
@@ -36,34 +36,23 @@ import type { TypedValue } from '../values/parameter-value.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
 import { type Answer, hasRows, rowsType, rowsValue } from './answer.ts'
 import { joinChunks, joinValues, startJoin } from './join.ts'
-import type { RowAccess, StatementKind } from './statement-kind.ts'
+import type { RowAccess, StatementExecutor, StatementKind } from './statement-kind.ts'
 
 const withAllRule = 'RETURN *, … adds to the objects of a reply: where a value stands, each column is named'
 
 export const select: StatementKind<SelectStatement> = {
   effect: 'read',
 
-  run(statement, executor) {
-    const planned = planFrom(statement, executor)
-    const context = executor.context()
-    const inputs = executor.inputs(planned)
-    const { plan } = planned
-    // Statements within are carried out before its rows are taken, and whether these are taken at all.
-    if ('sources' in plan) return mapAwaitable(inputs, (given) => joinChunks(plan, given, context))
-    if (plan.objects.references?.takesStatements === true) {
-      return mapAwaitable(inputs, (given) => closing(selectChunks(plan, given, context), context))
-    }
-    return inputs instanceof Promise ? chunksLater(plan, inputs, context) : selectChunks(plan, inputs, context)
-  },
+  run: (statement, executor) => mapAwaitable(planFrom(statement, executor), (planned) => runPlanned(planned, executor)),
 
   async value(statement, executor) {
-    const planned = planFrom(statement, executor)
+    const planned = await planFrom(statement, executor)
     if (planned.plan.clauses.isWithAll) throw queryError(executor.text, statement, withAllRule)
     return fromValue(planned, executor)
   },
 
   async rows(statement, executor) {
-    const planned = planFrom(statement, executor)
+    const planned = await planFrom(statement, executor)
     if (planned.plan.clauses.isWithAll) throw queryError(executor.text, statement, withAllRule)
     const context = executor.context()
     const batches = await fromValues(planned.plan, await executor.inputs(planned), context)
@@ -77,9 +66,9 @@ export const select: StatementKind<SelectStatement> = {
   },
 
   perRow: {
-    value: async (statement, access) => (await fromValue(planFrom(statement, access), access)).value,
+    value: async (statement, access) => (await fromValue(await planFrom(statement, access), access)).value,
     async hasRow(statement, access) {
-      const planned = planFrom(statement, access)
+      const planned = await planFrom(statement, access)
       const context = access.context()
       try {
         return await hasRows(await startFrom(planned.plan, await access.inputs(planned), context))
@@ -90,10 +79,22 @@ export const select: StatementKind<SelectStatement> = {
   },
 
   async explain(statement, explainer) {
-    const planned = planFrom(statement, explainer)
+    const planned = await planFrom(statement, explainer)
     await startFrom(planned.plan, await explainer.inputs(planned), explainer.context())
     return rowsType(planned.plan)
   },
+}
+
+function runPlanned(planned: Planned<SelectPlan | JoinPlan>, executor: StatementExecutor): Awaitable<Answer> {
+  const context = executor.context()
+  const inputs = executor.inputs(planned)
+  const { plan } = planned
+  // Statements within are carried out before its rows are taken, and whether these are taken at all.
+  if ('sources' in plan) return mapAwaitable(inputs, (given) => joinChunks(plan, given, context))
+  if (plan.objects.references?.takesStatements === true) {
+    return mapAwaitable(inputs, (given) => closing(selectChunks(plan, given, context), context))
+  }
+  return inputs instanceof Promise ? chunksLater(plan, inputs, context) : selectChunks(plan, inputs, context)
 }
 
 export interface SelectPlan {
@@ -113,14 +114,17 @@ interface Planner {
 }
 
 /** Of one source of objects, or of any others. Throws QueryError. */
-function planFrom(statement: SelectStatement, executor: Planner): Planned<SelectPlan | JoinPlan> {
+function planFrom(statement: SelectStatement, executor: Planner): Awaitable<Planned<SelectPlan | JoinPlan>> {
   const context = executor.planning()
-  return executor.plans.planned(statement, context, (binder): SelectPlan | JoinPlan => {
+  return executor.plans.plannedInTurns(statement, context, function* (binder): Pieces<SelectPlan | JoinPlan> {
     const bound = bindFrom(statement, binder)
+    yield
     if ('sources' in bound) return planJoin(bound, binder.slots, context.formats, context.text)
-    return planBound(bound, binder, context)
+    return yield* planBound(bound, binder, context)
   })
 }
+
+type Pieces<T> = Generator<undefined, T>
 
 async function startFrom(
   plan: SelectPlan | JoinPlan,
@@ -150,17 +154,26 @@ function fromValues(
 }
 
 /** Also of LOOKUP, which is a FROM with a value of its own. Throws QueryError. */
-export function planSelect(statement: SelectStatement | LookupStatement, executor: Planner): Planned<SelectPlan> {
+export function planSelect(
+  statement: SelectStatement | LookupStatement,
+  executor: Planner,
+): Awaitable<Planned<SelectPlan>> {
   const context = executor.planning()
-  return executor.plans.planned(statement, context, (binder) => {
+  return executor.plans.plannedInTurns(statement, context, function* (binder): Pieces<SelectPlan> {
     const bound = statement.kind === 'select' ? bindSelect(statement, binder) : bindLookup(statement, binder)
-    return planBound(bound, binder, context)
+    yield
+    return yield* planBound(bound, binder, context)
   })
 }
 
-function planBound(bound: BoundSelect, { slots, inner }: Binder, { formats, text }: PlanningContext): SelectPlan {
+function* planBound(
+  bound: BoundSelect,
+  { slots, inner }: Binder,
+  { formats, text }: PlanningContext,
+): Pieces<SelectPlan> {
   const planning: Planning = { formats, text, compiler: new Compiler(formats) }
-  const objects = planObjects(bound.source, bound.slot, bound.clauses, planning)
+  const objects = yield* objectsInPieces(bound.source, bound.slot, bound.clauses, planning)
+  yield
   const clauses = planClauses(bound.clauses, planning)
   const { rowType, isSingle } = bound
   const { constants } = planning.compiler
