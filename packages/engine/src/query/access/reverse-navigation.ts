@@ -10,6 +10,7 @@ import { noOid, type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { AttributeNumber } from '../../types/type-spec.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import type { KnownElements } from '../evaluate/known-elements.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateConstants } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -81,7 +82,7 @@ export const planReverseNavigations: PlanAccess = (asked) => {
 /** What one object fulfils to which a collection refers: found, and followed back by the inverse. */
 function fromElements(
   { planning, accessesFor }: Asked,
-  { collection, conditions }: Extract<Condition, { kind: 'within' }>,
+  { collection, conditions, bound }: Extract<Condition, { kind: 'within' }>,
 ): OidAccess[] {
   const { type } = collection
   const element = type.kind === 'collection' ? type.element : undefined
@@ -90,8 +91,12 @@ function fromElements(
   const inverse = inverseAttribute(collection, target, planning.formats)
   if (inverse === undefined) return []
   const way = { kind: 'inverse', inverse } as const
+  // What is given by another row is another value for the next one.
+  const isSame = conditions.every((condition) => condition.kind !== 'equal' || condition.value.kind !== 'given')
+  const isToOne = inverse.spec.logicalType === 'reference'
+  const place = isSame && isToOne ? planning.compiler.placeOf(bound) : undefined
   return accessesFor(target, conditions, planning).map((access) => {
-    return new ReverseNavigation(access, target, collection, way)
+    return new ReverseNavigation(access, target, collection, way, 0, undefined, place)
   })
 }
 
@@ -179,6 +184,8 @@ class ReverseNavigation implements OidAccess {
   private readonly attribute: BoundAttribute
   private readonly way: Way
   private readonly unlinked: Unlinked | undefined
+  /** Where the objects found first are kept, if they are few: they decide about a collection that may have them. */
+  private readonly place: number | undefined
 
   constructor(
     inner: OidAccess,
@@ -187,7 +194,9 @@ class ReverseNavigation implements OidAccess {
     way: Way,
     conjunctsAnswered = 0,
     unlinked?: Unlinked,
+    place?: number,
   ) {
+    this.place = place
     this.unlinked = unlinked
     this.conjunctsAnswered = conjunctsAnswered
     this.inner = inner
@@ -215,6 +224,7 @@ class ReverseNavigation implements OidAccess {
     if (asked === undefined) return 0
     // All objects would be looked at.
     if ((await this.unlinked?.known.namesNothing(evaluation, context)) === true) return max
+    const found: Oid[] = []
     let objects = 0
     // That many are looked at before the first is found.
     let count = inner instanceof ScannedOids ? await inner.estimate(evaluation, context, max) : 0
@@ -223,6 +233,7 @@ class ReverseNavigation implements OidAccess {
       context.entriesCounted += oids.length
       for (const far of oids) {
         if (++objects > countedObjectsMax) continue
+        found.push(far)
         const range = this.rangeOf(far, asked)
         if (range === 'none') continue
         const owners = range === undefined ? 1 : await context.countAbout(range, max - count)
@@ -231,8 +242,16 @@ class ReverseNavigation implements OidAccess {
       }
       if (objects >= max) return max
     }
+    this.keep(objects, found, evaluation)
     const scale = objects > countedObjectsMax ? objects / countedObjectsMax : 1
     return Math.min(max, Math.ceil(count * scale))
+  }
+
+  private keep(objects: number, oids: readonly Oid[], { constants }: EvaluationContext): void {
+    const { place, way } = this
+    if (place === undefined || way.kind === 'index' || objects > oids.length) return
+    const known: KnownElements = { oids, cls: this.cls, inverse: way.inverse.number }
+    constants[place] = known
   }
 
   async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {

@@ -37,7 +37,13 @@ export type Condition =
   /** One of several predicates. */
   | { readonly kind: 'or'; readonly parts: readonly (readonly Condition[])[] }
   /** All of them by one object that a collection of the source's object refers to. */
-  | { readonly kind: 'within'; readonly collection: BoundAttribute; readonly conditions: readonly Condition[] }
+  | {
+      readonly kind: 'within'
+      readonly collection: BoundAttribute
+      readonly conditions: readonly Condition[]
+      /** The collection, as the predicate has it. */
+      readonly bound: Bound
+    }
 
 export type PathCondition = Exclude<Condition, { kind: 'or' | 'within' }>
 
@@ -99,7 +105,9 @@ function quantifierConditions({ test, collection }: Extract<Bound, { kind: 'quan
   }
   if (collection.kind !== 'attribute' || collection.slot !== slot) return []
   const conditions = conditionsOfElement(test)
-  return conditions.length === 0 ? [] : [{ kind: 'within', collection: collection.attribute, conditions }]
+  return conditions.length === 0
+    ? []
+    : [{ kind: 'within', collection: collection.attribute, conditions, bound: collection }]
 }
 
 function conditionsOfElement(test: Extract<Bound, { kind: 'quantifier' }>['test']): Condition[] {

@@ -35,6 +35,7 @@ export class Compiler implements ExpressionCompiler {
   constants = 0
   /** Given out by `inParts` and `compileLoop`. */
   places = 0
+  private readonly placesOf = new Map<Bound, number>()
 
   constructor(formats: RecordFormats) {
     this.formats = formats
@@ -45,6 +46,15 @@ export class Compiler implements ExpressionCompiler {
     return !plainKinds.includes(bound.kind) && isConstant(bound) && !dependsOnGiven(bound)
       ? this.memoize(compileNode(bound, this))
       : compileNode(bound, this)
+  }
+
+  placeOf(bound: Bound): number {
+    let place = this.placesOf.get(bound)
+    if (place === undefined) {
+      place = this.constants++
+      this.placesOf.set(bound, place)
+    }
+    return place
   }
 
   compileAll(bounds: readonly Bound[]): Evaluate[] {

@@ -11,6 +11,7 @@ import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
 import { compileLoop, inParts, type Places, textSteps, valueSteps } from './in-parts.ts'
+import { compileKnownElements } from './known-elements.ts'
 import { canBeSet, membership } from './list-membership.ts'
 import { MatchResults } from './match-results.ts'
 
@@ -202,12 +203,15 @@ export function compileQuantifier(bound: Node<'quantifier'>, compiler: Expressio
   const elements = bound.test.kind === 'predicate' ? slotElements(bound.collection.type) : undefined
   const plainElements = elementsIn(bound.collection.type)
   const { mode } = bound
+  const knownElements = compileKnownElements(bound, compiler)
   const asSet = canBeSet(bound) ? membership(bound, compiler) : undefined
   return compileLoop<Tally, ElementTest>(
     compiler,
     () => compileElementTest(bound, compiler),
     (testElement) => ({
       start(evaluation) {
+        const known = knownElements?.(evaluation)
+        if (known !== undefined) return { elements: known, state: newTally() }
         const held = collection(evaluation)
         if (held === null || held === undefined) return null
         const asked = asSet?.has(evaluation, testElement.wanted?.(evaluation))
@@ -243,6 +247,10 @@ export function compileQuantifier(bound: Node<'quantifier'>, compiler: Expressio
 }
 
 const none: readonly unknown[] = []
+
+function newTally(): Tally {
+  return { found: 0, unknown: 0, wanted: Number.NaN, decided: undefined }
+}
 
 interface Tally {
   found: number

@@ -7,5 +7,7 @@ import type { Places } from './in-parts.ts'
 export interface ExpressionCompiler extends Places {
   readonly formats: RecordFormats
   compile(bound: Bound): Evaluate
+  /** Under which something is known of a part of the statement that is the same for all rows; always the same of one part. */
+  placeOf(bound: Bound): number
   compileAll(bounds: readonly Bound[]): Evaluate[]
 }

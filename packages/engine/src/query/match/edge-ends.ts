@@ -70,18 +70,22 @@ export function edgeCounter(ends: EdgeEnds, flow: MatchFlow): EdgeCounter {
 }
 
 /** By which the bounds grow up to which edges are counted. */
-const countsStep = 4
+export const countsStep = 4
 
-/** How many edges there are at the object, where there are not too many to be kept; yields what it costs to count more than `few`. */
+/**
+ * How many edges there are at the object, where there are not too many to be kept; yields what it costs to count more than `few`. `countedPerEdge`: so
+ * many are counted for what it costs to follow one.
+ */
 export async function* countedInSteps(
   counter: EdgeCounter,
   view: ObjectView,
   few: number,
+  countedPerEdge: number,
 ): AsyncGenerator<number, number> {
   for (let max = few; ; max = Math.min(max * countsStep, farSideEdgesMax + 1)) {
     const count = await counter(view, max)
     if (count < max || max > farSideEdgesMax) return count
-    yield count
+    yield Math.ceil(count / countedPerEdge)
   }
 }
 

@@ -118,12 +118,13 @@ export function stepsOf(
   length: number,
   reach?: Reach,
 ): Awaitable<readonly Step[]> {
-  const { operator, context, far } = expansion
+  const { operator, context, far, counter } = expansion
   const pause = context.yieldIfDue()
   if (pause !== undefined) return pause.then(() => stepsOf(expansion, view, length, reach))
   if (reach !== undefined) return stepsWithin(reach, expansion, view, length)
   if (far === undefined) return followed(expansion, view, length)
-  return far.side.stepsOf(far.number, view, () => followed(expansion, view, length), operator)
+  const near = { follow: () => followed(expansion, view, length), counter: context.isRemote ? undefined : counter }
+  return far.side.stepsOf(far.number, view, near, operator)
 }
 
 function followed(

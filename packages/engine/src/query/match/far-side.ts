@@ -14,7 +14,9 @@ import type { ObjectView } from '../evaluate/object-view.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import {
   countedInSteps,
+  countsStep,
   directionOf,
+  type EdgeCounter,
   type EdgeEnds,
   edgeCounter,
   edgesAt,
@@ -38,6 +40,17 @@ interface FarEdge {
 
 type FoundEdges = SteadyMap<Oid, Step[]>
 
+/** What the near side finds at an object by itself. */
+export interface NearEdges {
+  follow(): Awaitable<Step[]>
+  /** Undefined where to count them takes a trip, as to follow them does. */
+  readonly counter: EdgeCounter | undefined
+}
+
+/** So many edges of an object are counted before the far side has its turn. */
+const countedAtOnce = 64
+/** So many are counted in the time in which one is followed to its object. */
+const countedPerEdge = 8
 /** So many edges are followed before the other side has a turn. */
 const edgesBefore = 256
 const objectsAtOnce = 256
@@ -141,21 +154,41 @@ export class FarSide {
     return known && seenFrom(view, known.get(view.oid) ?? [], edge)
   }
 
-  /** The same, where they are known; `follow` finds all that there are. `operator`: counts. */
-  async stepsOf(
-    number: number,
-    view: ObjectView,
-    follow: () => Awaitable<Step[]>,
-    operator: ExplainNode,
-  ): Promise<readonly Step[]> {
+  /** The same, where they are known; else `near` finds all that there are. `operator`: counts. */
+  async stepsOf(number: number, view: ObjectView, near: NearEdges, operator: ExplainNode): Promise<readonly Step[]> {
     const known = this.knownSteps(number, view)
     if (known !== undefined) return known
-    const steps = await follow()
-    operator.examined += await this.share.advance(steps.length)
+    const counted = await this.advanceBefore(number, view, near.counter, operator)
+    const foundBefore = this.knownSteps(number, view)
+    if (foundBefore !== undefined) return foundBefore
+    const steps = await near.follow()
+    operator.examined += await this.share.advance(Math.max(0, steps.length - counted))
     const foundMeanwhile = this.knownSteps(number, view)
     if (foundMeanwhile !== undefined) return foundMeanwhile
     const next = this.known[number + 1]
     return next === undefined ? steps : steps.filter(({ neighbour }) => (next.get(neighbour)?.length ?? 0) > 0)
+  }
+
+  /**
+   * To count the edges of an object costs little beside following them, each to an object: so the far side has its turn before that, and may come to
+   * know them meanwhile. Returns how many it was told of.
+   */
+  private async advanceBefore(
+    number: number,
+    view: ObjectView,
+    counter: EdgeCounter | undefined,
+    operator: ExplainNode,
+  ): Promise<number> {
+    // The first edges are followed from here in any case.
+    if (counter === undefined || number === 0) return 0
+    let counted = 0
+    for (let max = countedAtOnce; !this.share.isOver && !this.isKnown(number); max *= countsStep) {
+      const count = await counter(view, max)
+      operator.examined += await this.share.advance(count - counted)
+      counted = count
+      if (count < max || count > farSideEdgesMax) break
+    }
+    return counted
   }
 
   /** When no more rows are taken. May be called again. */
@@ -182,7 +215,7 @@ export class FarSide {
       const reached: Oid[] = []
       for await (const views of objects) {
         for (const view of views) {
-          const count = yield* countedInSteps(counter, view, edgesBefore)
+          const count = yield* countedInSteps(counter, view, edgesBefore, countedPerEdge)
           if (!this.mayKeep(count)) return
           const steps = await edgesAt(neighbours, direction, view, onlyEdge)
           for (const { edge, neighbour } of steps) {

@@ -119,7 +119,7 @@ export class Reach {
         for (const view of views) {
           // Nobody comes by an object that is not there.
           if (view.format === undefined) continue
-          const count = yield* countedInSteps(counter, view, countedAtOnce)
+          const count = yield* countedInSteps(counter, view, countedAtOnce, 1)
           if (!this.mayKeep(count)) return
           const steps = await edgesAt(neighbours, direction, view, place)
           for (const step of steps) this.keep(step, view.oid, distance + 1, next)

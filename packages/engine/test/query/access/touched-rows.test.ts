@@ -232,17 +232,16 @@ describe('conditions', () => {
 
   flightsTest('on an element of a collection find that first, and follow it back', async (db) => {
     const ofGuam = count(({ from }) => from === 'GUM')
-    // What is found is asked once more as a whole, which reads the list of the one airport.
     const one = await touchedBy(db, 'FROM Airport WHERE departures ANY (rowId = 401) RETURN iata')
-    expect([one.rows, one.links]).toEqual([1, ofGuam])
-    expect(one.entries + one.objects).toBeLessThanOrEqual(ofGuam + 4)
+    expect([one.rows, one.links]).toEqual([1, 0])
+    expect(one.entries + one.objects).toBeLessThanOrEqual(4)
     expect(await db.rows('FROM Airport WHERE departures ANY (rowId = 401) RETURN iata')).toEqual([{ iata: 'GUM' }])
     const known = await touchedBy(db, 'FROM Airport WHERE (LOOKUP Flight WHERE rowId = 401) IN departures RETURN iata')
-    expect([known.rows, known.links]).toEqual([1, ofGuam])
+    expect([known.rows, known.links]).toEqual([1, 0])
     // Of one flight each: no flight has both numbers.
     const both = 'FROM Airport WHERE departures ANY (rowId = 401) AND departures ANY (rowId = 801) RETURN iata'
     expect(await db.rows(both)).toEqual([{ iata: 'GUM' }])
-    expect((await touchedBy(db, both)).links).toBeLessThanOrEqual(2 * ofGuam)
+    expect((await touchedBy(db, both)).links).toBeLessThanOrEqual(ofGuam)
     expect(await db.rows('FROM Airport WHERE departures ANY (rowId = 401 AND rowId = 801) RETURN iata')).toEqual([])
     const without = 'FROM Airport WHERE NOT departures ANY (rowId = 401) RETURN COUNT() AS n'
     expect(await db.rows(without)).toEqual([{ n: airports - 1 }])
