@@ -85,13 +85,6 @@ const sharing = [
  */
 const retryInCi = process.env.CI ? { retry: { count: 1, condition: /^(?!Property (failed|interrupted))/ } } : {}
 
-/** Set where a run is one of several whose coverage is merged thereafter, as `.ci/run` does: the name of its report. */
-const part = process.env.ASHLAR_PART
-const reportOfPart: ['blob', { outputFile: string }] = [
-  'blob',
-  { outputFile: `node_modules/.cache/test-reports/${part}.json` },
-]
-
 /** These only rise. They are half a point below what was found, since properties take other ways each time. */
 const thresholds = {
   'packages/client/src/**': { lines: 100, branches: 96 },
@@ -111,15 +104,14 @@ export default defineConfig({
     // Vitest gives up after a second, which a busy machine may need for one look.
     expect: { poll: { timeout: 60_000 } },
     ...retryInCi,
-    reporters: ['default', countReporter, ...(part === undefined ? [] : [reportOfPart])],
-    // `npm run coverage`, and `.ci/run`: what runs within the tests' own processes. What the processes run that they start is not seen: commands and
+    reporters: ['default', countReporter],
+    // `npm run coverage`, and `.ci/run --long`: what runs within the tests' own processes. What the processes run that they start is not seen: commands and
     // workers, whose tests are in packages/server/test/executable, have no figure.
     coverage: {
-      enabled: part !== undefined,
       include: ['packages/*/src/**/*.ts'],
-      reporter: part === undefined ? ['text-summary', 'json-summary'] : [],
+      reporter: ['text-summary', 'json-summary'],
       reportsDirectory: 'node_modules/.cache/coverage',
-      thresholds: part === undefined ? thresholds : {},
+      thresholds,
     },
     projects: [
       {
