@@ -315,13 +315,14 @@ export class Statement implements Waiter, PausedReply {
 
   private end(): void {
     if (!this.isOver) return
-    if (!this.outlives) this.shortTexts.note(this.asked.text)
     if (this.slow !== undefined) this.tellIfSlow(this.slow)
-    this.admission.goOn(this)
+    if (this.isPaused) this.admission.goOn(this)
     if (this.hasPlace) this.admission.leave(this.address)
     this.hasPlace = false
     if (this.hasBegun) this.admission.end(this.address)
     this.hasBegun = false
-    this.underWay.delete(this.id)
+    // Most end at once, and are listed nowhere.
+    if (this.outlives) this.underWay.delete(this.id)
+    else this.shortTexts.note(this.asked.text)
   }
 }

@@ -16,7 +16,12 @@ export class ReplacementUnderWay extends Error {}
 export class OpenedFiles {
   private readonly directory: string
   private readonly gate: Pick<Gate, 'isInPlace'>
-  private readonly identities: readonly (string | undefined)[]
+  /** Their paths are put together once: they are looked at before and after each commit. */
+  private readonly files: readonly {
+    readonly name: string
+    readonly path: string
+    readonly identity: string | undefined
+  }[]
   /** No process reads a file that this one has replaced: so it stays. */
   private isOnlyOne = false
 
@@ -24,13 +29,16 @@ export class OpenedFiles {
   constructor(directory: string, gate: Pick<Gate, 'isInPlace'>) {
     this.directory = directory
     this.gate = gate
-    this.identities = names.map((name) => identityOf(join(directory, name)))
+    this.files = names.map((name) => {
+      const path = join(directory, name)
+      return { name, path, identity: identityOf(path) }
+    })
   }
 
   /** By a compaction: the file that is open is the one before, and what is in its place holds the same. */
   isReplaced(): boolean {
     const { data, dataBefore } = replacementPaths(this.directory)
-    const [opened] = this.identities
+    const opened = this.files[0]?.identity
     return opened !== undefined && identityOf(dataBefore) === opened && identityOf(data) !== opened
   }
 
@@ -41,9 +49,9 @@ export class OpenedFiles {
   }
 
   private difference(): string | undefined {
-    for (const [position, name] of names.entries()) {
-      const found = identityOf(join(this.directory, name))
-      if (found === this.identities[position]) continue
+    for (const { name, path, identity } of this.files) {
+      const found = identityOf(path)
+      if (found === identity) continue
       const what = found === undefined ? 'is no longer there' : 'is not the file that was opened'
       return `The store's file ${name} ${what}: it was moved, deleted or replaced while the store was open. Put it back, or stop the server and restore a backup.`
     }
