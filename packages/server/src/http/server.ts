@@ -427,11 +427,22 @@ function checkHost({ raw, headers: { host } }: FastifyRequest, hostNames: HostNa
     if (raw.httpVersion === '1.0') return
     throw new AshlarError('MalformedRequest', `An HTTP/${raw.httpVersion} request must have a Host header.`)
   }
+  if (hasSeveralHosts(raw)) throw new AshlarError('MalformedRequest', 'A request must have one Host header.')
   if (hostNames.take(host, raw.socket)) return
   throw new ServerError(
     'UnknownHost',
     `The server does not accept the host name '${host.slice(0, 100)}'; its operator can allow it with --host-name.`,
   )
+}
+
+/** Node keeps the first of them; whoever passed on the request may have looked at another (RFC 9112, 3.2). */
+function hasSeveralHosts({ rawHeaders }: IncomingMessage): boolean {
+  let count = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') count++
+  }
+  return count > 1
 }
 
 /** Node answers them itself, without a body, unless somebody listens. */

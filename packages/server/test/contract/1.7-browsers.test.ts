@@ -210,6 +210,21 @@ rule(
   },
 )
 
+rule('1.7.4', 'two Host headers, of which a proxy might take the other, are refused', async () => {
+  for (const hosts of [
+    [own, own],
+    [own, 'evil.example'],
+    ['evil.example', own],
+  ]) {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    const lines = hosts.map((host, i) => `${i === 0 ? 'Host' : 'hOST'}: ${host}`).join('\r\n')
+    socket.write(`GET /v1 HTTP/1.1\r\n${lines}\r\nConnection: close\r\n\r\n`)
+    let answer = ''
+    for await (const piece of socket.setEncoding('utf8')) answer += piece
+    expect([hosts, answer]).toEqual([hosts, expect.stringMatching(/^HTTP\/1\.1 400 .*"MalformedRequest"/s)])
+  }
+})
+
 rule('1.7.5', 'beyond loopback any name is taken where none is said, which the start tells', async () => {
   const remote = ['--host', '0.0.0.0', '--insecure', '--fd', 'one=memory:']
   const settings = [
