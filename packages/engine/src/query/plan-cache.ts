@@ -257,10 +257,11 @@ export class PlanCache {
   }
 
   /** Throws QueryError, also where the type is not the one wanted. */
-  value(expression: Expression, context: PlanningContext, wanted?: ValueType): Planned<ValuePlan> {
-    return this.planned(expression, context, (binder) => {
+  value(expression: Expression, context: PlanningContext, wanted?: ValueType): Awaitable<Planned<ValuePlan>> {
+    return this.plannedInTurns(expression, context, function* (binder): Generator<undefined, ValuePlan> {
       const given = binder.bind(expression, emptyScope)
       const bound = wanted === undefined ? given : assignable(given, wanted, 'what stands here', binder)
+      yield
       const compiler = new Compiler(context.formats)
       return {
         evaluate: compiler.compile(bound),
@@ -281,7 +282,7 @@ export class PlanCache {
 
   /** The same; of a long text later, where others may have their turn between the pieces. */
   plannedInTurns<P>(
-    statement: Statement,
+    statement: Statement | Expression,
     context: PlanningContext,
     pieces: (binder: Binder) => Iterator<undefined, P>,
   ): Awaitable<Planned<P>> {

@@ -397,7 +397,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
 
   /** The value of an expression that needs no row; objects that it makes are made now. */
   async value(expression: Expression, wanted?: ValueType): Promise<TypedValue> {
-    const planned = this.plans.value(expression, this.planning(), wanted)
+    const planned = await this.plans.value(expression, this.planning(), wanted)
     const { evaluate, type } = planned.plan
     const context = this.context()
     const value = await evaluateConstant(evaluate, await this.valueContext(planned, context), context)

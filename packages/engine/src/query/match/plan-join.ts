@@ -18,12 +18,23 @@ export interface JoinPlan extends JoinedPlan {
   readonly isSingle: boolean
 }
 
-export function planJoin(bound: BoundJoin, slots: number, formats: RecordFormats, text: string): JoinPlan {
+/** Others may have their turn in between. */
+export function* planJoin(
+  bound: BoundJoin,
+  slots: number,
+  formats: RecordFormats,
+  text: string,
+): Generator<undefined, JoinPlan> {
   const planning: Planning = { formats, text, compiler: new Compiler(formats) }
   const { clauses, rowType, isSingle } = bound
   const slotsOfSources = new Set(bound.sources.map(({ slot }) => slot))
   const predicates = planPredicates(clauses.where === undefined ? [] : [clauses.where], slotsOfSources, planning)
-  const sources = bound.sources.map((source) => planSource(source, predicates, planning))
+  const sources: JoinSource[] = []
+  for (const source of bound.sources) {
+    yield
+    sources.push(planSource(source, predicates, planning))
+  }
+  yield
   const clausesPlan = planClauses(clauses, planning)
   const { constants } = planning.compiler
   return { sources, predicates, planning, slots, clauses: clausesPlan, constants, rowType, isSingle }

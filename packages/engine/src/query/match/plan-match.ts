@@ -11,7 +11,7 @@ import type { Planning } from '../operators/planning.ts'
 import type { ValueType } from '../values/value-type.ts'
 import type { PatternsPlan } from './patterns-plan.ts'
 import { type PredicatePlan, planPredicates } from './predicates.ts'
-import { planVertex } from './vertices.ts'
+import { planVertex, type VertexPlan } from './vertices.ts'
 
 export interface MatchPlan extends PatternsPlan {
   readonly clauses: ClausesPlan
@@ -20,7 +20,13 @@ export interface MatchPlan extends PatternsPlan {
   readonly isSingle: boolean
 }
 
-export function planMatch(bound: BoundMatch, slots: number, formats: RecordFormats, text: string): MatchPlan {
+/** Others may have their turn in between. */
+export function* planMatch(
+  bound: BoundMatch,
+  slots: number,
+  formats: RecordFormats,
+  text: string,
+): Generator<undefined, MatchPlan> {
   const planning: Planning = { formats, text, compiler: new Compiler(formats) }
   const { vertices, patterns, clauses, rowType, isSingle } = bound
   const patternSlots = new Set([
@@ -45,12 +51,15 @@ export function planMatch(bound: BoundMatch, slots: number, formats: RecordForma
     return optional.findLast(({ firstVertex }) => firstVertex <= position)?.predicates ?? own
   }
   const chosenFrom = new Set(patterns.flatMap((one) => (one.selection === undefined ? [] : innerVertices(one))))
-  const plans = vertices.map((vertex, position) => {
+  const plans: VertexPlan[] = []
+  for (const [position, vertex] of vertices.entries()) {
+    yield
     // What is asked behind WHERE is asked of the paths that were chosen.
     const predicates = predicatesAt(position)
     const known = chosenFrom.has(position) ? predicates.filter(({ isOfPattern }) => isOfPattern) : predicates
-    return planVertex(vertex, known, planning)
-  })
+    plans.push(planVertex(vertex, known, planning))
+  }
+  yield
   const clausesPlan = planClauses(clauses, planning)
   const { constants } = planning.compiler
   const all = slots + optional.length

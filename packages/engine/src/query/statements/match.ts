@@ -64,7 +64,7 @@ function planOf(
   return executor.plans.plannedInTurns(statement, context, function* (binder): Generator<undefined, MatchPlan> {
     const bound = bindMatch(statement, binder, context.walkEdgesMax)
     yield
-    return planMatch(bound, binder.slots, context.formats, context.text)
+    return yield* planMatch(bound, binder.slots, context.formats, context.text)
   })
 }
 

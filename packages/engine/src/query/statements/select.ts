@@ -119,7 +119,7 @@ function planFrom(statement: SelectStatement, executor: Planner): Awaitable<Plan
   return executor.plans.plannedInTurns(statement, context, function* (binder): Pieces<SelectPlan | JoinPlan> {
     const bound = bindFrom(statement, binder)
     yield
-    if ('sources' in bound) return planJoin(bound, binder.slots, context.formats, context.text)
+    if ('sources' in bound) return yield* planJoin(bound, binder.slots, context.formats, context.text)
     return yield* planBound(bound, binder, context)
   })
 }
