@@ -130,6 +130,7 @@ export class RequestMemory {
   private transaction: Account | undefined
   private ofRow = 0
   private ofStatement = 0
+  private kept = 0
   private ofRequest = 0
   private loaded = 0
   private changed = 0
@@ -169,6 +170,16 @@ export class RequestMemory {
   /** What statements hold at the moment, for `resetStatement`. */
   get statementBytes(): number {
     return this.ofStatement
+  }
+
+  /** So much of what is charged for the statement is held until it ends, also where a part of it that asked for it ends before. */
+  keepForStatement(bytes: number): void {
+    this.kept += bytes
+  }
+
+  /** All that was kept so far: only differences mean something. */
+  get keptBytes(): number {
+    return this.kept
   }
 
   /** At the end of a statement that began when so much was held, or of an operation. */

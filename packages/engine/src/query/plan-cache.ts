@@ -365,7 +365,8 @@ export function createBinder(
   const { text, dialect, catalog, walkEdgesMax, textFormats } = context
   const bindWithin = (statement: Statement, around: Outer): NestedBinding => {
     const binder = createBinder(context, variables, around)
-    return { type: context.typeOfStatement(statement, binder, walkEdgesMax), captured: binder.captured }
+    const type = context.typeOfStatement(statement, binder, walkEdgesMax)
+    return { type, captured: binder.captured, isSingle: binder.isSingle }
   }
   return new Binder(text, dialect, catalog, variables, textFormats, bindExpression, bindWithin, outer)
 }

@@ -301,6 +301,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
       const values = await HeldValues.of(batches, context)
       this.heldSources ??= new Map()
       this.heldSources.set(statement, { type, values })
+      this.script.memory.keepForStatement(values.bytesInMemory)
       return new SourceValues(() => values.batches(), nothingToClose)
     } finally {
       await close()
@@ -337,9 +338,9 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   async variableValue(statement: Statement): Promise<TypedValue> {
     const mayBeOnDisk = this.ownTransaction === undefined && kindOf(statement).rows !== undefined
     if (!mayBeOnDisk) return this.partValue(statement)
-    const { type, batches, context } = await this.rowsOf(statement)
+    const { type, isSingle, batches, context } = await this.rowsOf(statement)
     try {
-      if (type.kind !== 'collection') return await this.partValue(statement)
+      if (isSingle) return { type, value: (await collectedValues(batches, context))[0] ?? null }
       const values = await HeldValues.of(batches, context, true)
       if (values.inMemory !== undefined) return { type, value: values.inMemory }
       this.heldVariables ??= []
@@ -355,9 +356,11 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   async valueOnce(statement: Statement): Promise<TypedValue> {
     this.nestedValues ??= new Map()
     const { nestedValues } = this
-    const value =
-      nestedValues.get(statement) ?? (await this.valueOfSource(statement)) ?? (await this.partValue(statement))
+    const known = nestedValues.get(statement)
+    if (known !== undefined) return known
+    const value = (await this.valueOfSource(statement)) ?? (await this.partValue(statement))
     nestedValues.set(statement, value)
+    this.script.memory.keepForStatement(valueBytes(value.value))
     return value
   }
 

@@ -29,6 +29,8 @@ interface BoundRows {
   readonly statements: RowStatements | undefined
   /** The values of one column: each is a record of it. */
   readonly isWrapped: boolean
+  /** Else they are one value. */
+  readonly isMany: boolean
 }
 
 export interface BoundJoin {

@@ -125,13 +125,17 @@ export function bindSource(source: Source, binder: Binder): BoundSource {
 export function bindRowsSource(
   source: Source,
   binder: Binder,
-): { rows: Bound; row: ValueType; isWrapped: boolean } | undefined {
+): { rows: Bound; row: ValueType; isWrapped: boolean; isMany: boolean } | undefined {
   if (source.kind !== 'references') return undefined
   const rows = binder.bind(source.references, emptyScope)
   const { type } = rows
   if (type.kind === 'null' || type.kind === 'map') return undefined
-  const row = type.kind === 'collection' ? type.element : type
   const { references } = source
+  const isOneValue = references.kind === 'nested' && binder.isSingleWithin(references.statement)
+  const element = type.kind === 'collection' ? type.element : type
+  // A list of references that is the value of the only row is a source of objects.
+  const isMany = type.kind === 'collection' && (!isOneValue || isReference(element))
+  const row = isMany ? element : type
   const union = references.kind === 'union' ? references : undefined
   const statement = references.kind === 'nested' ? references.statement : union?.parts[0]
   const [only, second] =
@@ -139,10 +143,10 @@ export function bindRowsSource(
   const isColumn = union !== undefined && only !== undefined
   if (!isColumn && (isReference(row) || row.kind === 'null')) return undefined
   if (only !== undefined && second === undefined) {
-    return { rows, row: { kind: 'record', fields: [{ name: only.name, type: row }] }, isWrapped: true }
+    return { rows, row: { kind: 'record', fields: [{ name: only.name, type: row }] }, isWrapped: true, isMany }
   }
   const isRecord = row.kind === 'record' || row.kind === 'embedded' || row.kind === 'edge'
-  return isRecord || type.kind === 'collection' ? { rows, row, isWrapped: false } : undefined
+  return isRecord || type.kind === 'collection' ? { rows, row, isWrapped: false, isMany } : undefined
 }
 
 function referencesSource(references: Bound, source: Source, binder: Binder): BoundSource {

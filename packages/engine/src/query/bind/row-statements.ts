@@ -34,6 +34,8 @@ export function withVariableRows(bound: BoundSource, source: Source, binder: Bin
 
 function isOfRows(part: Bound, binder: Binder): part is Extract<Bound, { kind: 'nested' }> {
   if (part.kind !== 'nested' || part.type.kind !== 'collection') return false
-  const kind = binder.nested[part.index]?.statement.kind
+  const statement = binder.nested[part.index]?.statement
+  if (statement === undefined || binder.isSingleWithin(statement)) return false
+  const { kind } = statement
   return kind === 'select' || kind === 'match'
 }

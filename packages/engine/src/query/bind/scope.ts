@@ -96,6 +96,8 @@ export interface InnerStatement {
 export interface NestedBinding {
   readonly type: ValueType
   readonly captured: ReadonlyMap<string, Bound>
+  /** An aggregate of all rows, which may be a list. */
+  readonly isSingle: boolean
 }
 
 /** Binds one statement: its text for errors, its catalog, and the slots it has given out. */
@@ -113,6 +115,8 @@ export class Binder {
   /** What the statement asks of the rows around it, by the names of variables. */
   readonly captured = new Map<string, Bound>()
   slots = 0
+  /** Whether the statement that it has bound has one value where a value stands, instead of one for each row. */
+  isSingle = false
   /** Statements that were bound, where they were: a second time at each of many levels would be a power of two. */
   private readonly boundWithin = new Map<Statement, { readonly scope: Scope; readonly binding: NestedBinding }>()
   private readonly bindWithin: (statement: Statement, outer: Outer) => NestedBinding
@@ -169,6 +173,11 @@ export class Binder {
     const binding = this.bindWithin(statement, outer)
     this.boundWithin.set(statement, { scope, binding })
     return binding
+  }
+
+  /** Of a statement within this one that was bound. */
+  isSingleWithin(statement: Statement): boolean {
+    return this.boundWithin.get(statement)?.binding.isSingle === true
   }
 
   private bindInner(inner: InnerStatement, type: ValueType, { start, end }: Span): Bound {

@@ -60,9 +60,10 @@ export class InnerValues implements InnerReader {
   private async runTogether(asked: readonly (readonly [key: string, asked: Asked])[]): Promise<void> {
     const { memory } = this.around.script
     const before = memory.statementBytes
+    const keptBefore = memory.keptBytes
     const ends = await Promise.allSettled(asked.map(([, { index, captured }]) => this.run(index, captured)))
-    // What they held meanwhile is let go of, but for what they came to.
-    memory.chargeStatement(before - memory.statementBytes)
+    // What they held meanwhile is let go of, but for what they came to, and what is kept for others that run the same statements.
+    memory.chargeStatement(before + memory.keptBytes - keptBefore - memory.statementBytes)
     for (const [i, [key]] of asked.entries()) {
       const end = ends[i] as PromiseSettledResult<unknown>
       if (end.status === 'rejected') throw end.reason

@@ -181,8 +181,9 @@ export class StatementContext {
   /** About how many entries there are in a range of any kind; exact where there are few, and `max` where there are as many or more. */
   async countAbout(range: KeyRange, max: number): Promise<number> {
     const { snapshot } = this
-    const isLong = max > exactMax
-    const few = await countLimited(snapshot, range, Math.min(max, exactMax))
+    // Where nothing tells it from afar, the first few would be counted twice, and by two trips where a count is one.
+    const isLong = snapshot.estimate !== undefined && max > exactMax
+    const few = await countLimited(snapshot, range, isLong ? exactMax : max)
     this.entriesCounted += few
     if (!isLong || few < exactMax) return few
     const about = snapshot.estimate?.(range)

@@ -43,14 +43,14 @@ export function* planJoin(
 function planSource(source: BoundJoinSource, predicates: readonly PredicatePlan[], planning: Planning): JoinSource {
   const { slot, name } = source
   if (source.kind === 'rows') {
-    const { rows, isWrapped, statements } = source
+    const { rows, isWrapped, isMany, statements } = source
     return {
       kind: 'rows',
       slot,
       name,
       isWrapped,
       statements: statementsPlan(statements),
-      isMany: rows.type.kind === 'collection',
+      isMany,
       rows: planning.compiler.compile(rows),
     }
   }

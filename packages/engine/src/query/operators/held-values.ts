@@ -87,6 +87,11 @@ export class HeldValues extends RowsOnDisk {
     return this.added
   }
 
+  /** What is charged for them. */
+  get bytesInMemory(): number {
+    return this.onDisk === undefined ? this.bytes : 0
+  }
+
   /** Undefined where they are on disk. */
   get inMemory(): readonly unknown[] | undefined {
     return this.onDisk === undefined ? this.values : undefined

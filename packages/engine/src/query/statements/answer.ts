@@ -1,5 +1,6 @@
 /** The replies of statements. */
 import type { Oid } from '../../types/oid.ts'
+import type { Binder } from '../bind/scope.ts'
 import { RowsAtHand, rowBy } from '../execute/row-chunk.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { RowChunk, RowChunks } from '../query-request.ts'
@@ -38,6 +39,12 @@ interface RowsPlan {
 /** What a statement with rows is where a value stands. */
 export function rowsType({ rowType, isSingle }: RowsPlan): ValueType {
   return isSingle ? rowType : { kind: 'collection', form: 'list', element: rowType }
+}
+
+/** The same of a statement within another one, which is told whether that is one value. */
+export function typeWithin(bound: RowsPlan, binder: Binder): ValueType {
+  binder.isSingle = bound.isSingle
+  return rowsType(bound)
 }
 
 export function rowsValue(plan: RowsPlan, values: readonly unknown[]): TypedValue {

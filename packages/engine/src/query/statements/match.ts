@@ -16,7 +16,7 @@ import type { Pipeline } from '../operators/row-operator.ts'
 import type { Planned } from '../plan-cache.ts'
 import type { RowChunk } from '../query-request.ts'
 import type { TypedValue } from '../values/parameter-value.ts'
-import { hasRows, rowsType, rowsValue } from './answer.ts'
+import { hasRows, rowsType, rowsValue, typeWithin } from './answer.ts'
 import type { RowAccess, StatementKind } from './statement-kind.ts'
 
 export const match: StatementKind<MatchStatement> = {
@@ -35,7 +35,7 @@ export const match: StatementKind<MatchStatement> = {
     const planned = await planOf(statement, executor)
     const context = executor.context()
     const batches = await matchValues(planned.plan, await executor.inputs(planned), context)
-    return { type: rowsType(planned.plan), batches, context }
+    return { type: rowsType(planned.plan), isSingle: planned.plan.isSingle, batches, context }
   },
 
   perRow: {
@@ -47,7 +47,7 @@ export const match: StatementKind<MatchStatement> = {
     },
   },
 
-  valueType: (statement, binder, walkEdgesMax) => rowsType(bindMatch(statement, binder, walkEdgesMax)),
+  valueType: (statement, binder, walkEdgesMax) => typeWithin(bindMatch(statement, binder, walkEdgesMax), binder),
 
   async explain(statement, explainer) {
     const planned = await planOf(statement, explainer)

@@ -34,7 +34,7 @@ import type { PlanCache, Planned, PlanningContext } from '../plan-cache.ts'
 import type { RowChunk } from '../query-request.ts'
 import type { TypedValue } from '../values/parameter-value.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
-import { type Answer, hasRows, rowsType, rowsValue } from './answer.ts'
+import { type Answer, hasRows, rowsType, rowsValue, typeWithin } from './answer.ts'
 import { joinChunks, joinValues, startJoin } from './join.ts'
 import type { RowAccess, StatementExecutor, StatementKind } from './statement-kind.ts'
 
@@ -56,13 +56,13 @@ export const select: StatementKind<SelectStatement> = {
     if (planned.plan.clauses.isWithAll) throw queryError(executor.text, statement, withAllRule)
     const context = executor.context()
     const batches = await fromValues(planned.plan, await executor.inputs(planned), context)
-    return { type: rowsType(planned.plan), batches, context }
+    return { type: rowsType(planned.plan), isSingle: planned.plan.isSingle, batches, context }
   },
 
   valueType(statement, binder) {
     const bound = bindFrom(statement, binder)
     if (bound.clauses.isWithAll) throw binder.error(statement, withAllRule)
-    return rowsType(bound)
+    return typeWithin(bound, binder)
   },
 
   perRow: {

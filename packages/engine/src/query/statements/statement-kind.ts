@@ -40,8 +40,10 @@ export interface StatementKind<S extends Statement> {
 }
 
 export interface StatementRows {
-  /** Of the value that the statement has; its rows are values of their own only where that is a collection. */
+  /** Of the value that the statement has. */
   readonly type: ValueType
+  /** That is the value of its only row, and not a list of those of all rows. */
+  readonly isSingle: boolean
   /** Taken once. */
   readonly batches: AsyncGenerator<readonly unknown[]>
   /** Is closed when no more are taken. */

@@ -52,6 +52,22 @@ describe('parameters', () => {
     ])
   })
 
+  queryTest('of a statement whose only value is a list are that list', shop, async (db) => {
+    const all = 'LET all = (FROM Order WHERE number < 3 RETURN COLLECT(number))'
+    expect(await db.rows(`${all}; FROM Order WHERE number IN $all ORDER BY number RETURN number`)).toEqual([
+      { number: 1 },
+      { number: 2 },
+    ])
+    expect(await db.rows(`${all}; SHOW $all[1]`)).toEqual([2])
+    expect(await db.rows(`${all}; FROM $all AS n RETURN n`)).toEqual([{ n: 1 }, { n: 2 }])
+  })
+
+  queryTest('of a statement with one value carry it out once', shop, async (db) => {
+    const plan = await db.analyze('LET n = (FROM (FROM Order RETURN total) AS r RETURN COUNT())')
+    expect(plan.inputs).toHaveLength(1)
+    expect(plan.inputs?.[0]?.nested).toHaveLength(1)
+  })
+
   queryTest('of the wrong kind, or missing, are told with the place where they are used', shop, async (db) => {
     const missing = await db.failure('FROM Client WHERE name = $nme RETURN *', { name: 'Ann' })
     expect(missing).toMatchObject({ type: 'QueryError', extensions: { line: 1, column: 26, text: '$nme' } })

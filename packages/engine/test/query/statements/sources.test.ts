@@ -245,4 +245,23 @@ describe('rows as a source', () => {
       ),
     ).toEqual([{ big: [1] }])
   })
+
+  queryTest('whose only value is a list: one row that has it', shop, async (db) => {
+    const collected = '(FROM Order WHERE number < 3 RETURN COLLECT(number) AS all)'
+    for (const text of [
+      `FROM ${collected} AS r RETURN r.all AS all`,
+      `WITH r AS ${collected} FROM r RETURN r.all AS all`,
+      'FROM (MATCH (o:Order {number < 3}) RETURN COLLECT(o.number) AS all) AS r RETURN r.all AS all',
+    ]) {
+      expect(await db.rows(text)).toEqual([{ all: [1, 2] }])
+    }
+    const twice = `WITH r AS ${collected} FROM r x, r y, Client c WHERE c.name = 'Ann' RETURN x.all AS one, y.all AS other, c.name AS who`
+    expect(await db.rows(twice)).toEqual([{ one: [1, 2], other: [1, 2], who: 'Ann' }])
+    const perRow = '(FROM (FROM c.orders o RETURN COLLECT(o.number) AS all) AS r RETURN r.all)'
+    expect(await db.rows(`FROM Client c WHERE name = 'Ann' RETURN ${perRow} AS all`)).toEqual([{ all: [[1, 2]] }])
+    // References are a source of objects, also as a list.
+    expect(
+      await db.rows('FROM (FROM Order WHERE number < 3 RETURN COLLECT($$ID)) ORDER BY number RETURN number'),
+    ).toEqual([{ number: 1 }, { number: 2 }])
+  })
 })
