@@ -42,7 +42,7 @@ export class QuestionForms {
       () =>
         `FROM Trip RETURN COUNT() AS c, MIN(${this.oneOf(['n', 'day', 'hour'])}) AS a, MAX(${this.oneOf(['n', 'note'])}) AS b`,
       () => `FROM Trip WHERE ${trip()} RETURN COUNT() AS c, COUNT(destination) AS d`,
-      () => `FROM Trip RETURN DISTINCT ${this.key()} AS k`.replace(', day AS k', ' AS k'),
+      () => `FROM Trip RETURN DISTINCT ${this.oneOf(['day', 'note', 'destination.name', 'destination.zone, day'])}`,
       () => `FROM Trip ORDER BY ${this.order()} SKIP ${this.random(5)} TAKE ${1 + this.random(9)} RETURN n`,
       () => `FROM Trip WHERE ${trip()} ORDER BY ${this.order()} TAKE ${1 + this.random(9)} RETURN n, day`,
       () => 'FROM ooObj RETURN COUNT() AS c',
