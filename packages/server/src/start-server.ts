@@ -18,7 +18,7 @@ import { AuditFile } from './audit/audit-file.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import { BackupSchedule, type ScheduleListener } from './backups/backup-schedule.ts'
 import type { CertificatesConfig, Config, JwtConfig } from './config/config.ts'
-import { collectSooner, makeAllYoung } from './heap.ts'
+import { collectSooner, prepareHeap } from './heap.ts'
 import { buildServer, type TlsOptions } from './http/server.ts'
 import { defaultServerLimits, type Limits, type ServerLimits, unacceptedConnectionsMax } from './limits.ts'
 import type { Peers } from './peers/peers.ts'
@@ -55,7 +55,7 @@ export interface RunningServer {
  */
 export async function startServer(config: Config, logger: Logger, peers?: Peers): Promise<RunningServer> {
   keepTickShape()
-  makeAllYoung()
+  prepareHeap()
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
   const traces = await requestTraces(version)
   const { tls, audit, security, fds } = await openParts(config, limits, logger, traces)
