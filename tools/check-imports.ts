@@ -130,8 +130,9 @@ const queryRanks: Ranks = {
   'script-commits.ts': 12,
   'script-executor.ts': 12,
   'prepare-text.ts': 13,
-  'run-live-query.ts': 14,
-  'run-query.ts': 14,
+  'effects-of-text.ts': 14,
+  'run-live-query.ts': 15,
+  'run-query.ts': 15,
 }
 
 /** A kind of statement, an operator, an access path is a file beside the others, which do not know it: no line of these tables is its own. */

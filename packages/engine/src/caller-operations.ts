@@ -3,11 +3,12 @@ import { runTransaction } from './batch/run-transaction.ts'
 import type { CallerDatabase, TransactionBody } from './database.ts'
 import { DatabaseOperations, type OperationScope } from './database-operations.ts'
 import { type Export, type ExportRequest, exportObjects } from './export/export-objects.ts'
+import { effectOfQuery, effectsOfQuery } from './query/effects-of-text.ts'
 import type { QueryRequest } from './query/query-request.ts'
 import type { QueryResources } from './query/query-resources.ts'
-import { effectOfQuery, effectsOfQuery } from './query/run-query.ts'
 import type { Effect } from './query/statements/statement-kind.ts'
 import type { Once } from './receipts/receipt.ts'
+import type { Awaitable } from './store/store.ts'
 import { withSnapshot } from './store/with-snapshot.ts'
 import type { TransactionClient } from './transaction/between-steps.ts'
 import { transact } from './transaction/transact.ts'
@@ -29,11 +30,11 @@ export class CallerOperations extends DatabaseOperations implements CallerDataba
     this.scopeOf = scopeOf
   }
 
-  classify(request: QueryRequest): Effect {
+  classify(request: QueryRequest): Awaitable<Effect> {
     return effectOfQuery(request, this.resources)
   }
 
-  effects(request: QueryRequest): ReadonlySet<Effect> {
+  effects(request: QueryRequest): Awaitable<ReadonlySet<Effect>> {
     return effectsOfQuery(request, this.resources)
   }
 

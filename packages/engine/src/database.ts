@@ -108,10 +108,10 @@ export type TransactionBody<T> = (step: TransactionStep, isRehearsal: boolean, b
 export interface CallerDatabase extends Database {
   /** All that the caller sees of the objects, the classes and the indexes, as one snapshot has it. Throws ClassNotFound, ClassNotReferenceable, MalformedOid. */
   export(request: ExportRequest): Promise<Export>
-  /** Whether the query would read, change objects or change the schema; it is not run. Throws QuerySyntaxError, LimitExceeded. */
-  classify(request: QueryRequest): Effect
+  /** Whether the query would read, change objects or change the schema; it is not run. Of a long text, later. Throws QuerySyntaxError, LimitExceeded, the signal's reason. */
+  classify(request: QueryRequest): Awaitable<Effect>
   /** All that it would do, `read` always. Throws what `classify` does. */
-  effects(request: QueryRequest): ReadonlySet<Effect>
+  effects(request: QueryRequest): Awaitable<ReadonlySet<Effect>>
   /**
    * What `body` does is committed together or not at all; where others were first, it is done
    * again. With `isRehearsed`, `body` runs twice: all of it first, its reply kept, and then the steps that are kept,

@@ -4,9 +4,10 @@ import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { Catalogs } from '../catalog/catalog-cache.ts'
 import type { OperationScope, SchemaExecutor } from '../database-operations.ts'
 import { accessPoliciesKept } from '../limits.ts'
+import { effectOfQuery } from '../query/effects-of-text.ts'
 import type { QueryReply, QueryRequest } from '../query/query-request.ts'
 import type { QueryResources } from '../query/query-resources.ts'
-import { effectOfQuery, runQuery } from '../query/run-query.ts'
+import { runQuery } from '../query/run-query.ts'
 import type { UserValue } from '../query/values/user.ts'
 import { objectKey } from '../records/object-key.ts'
 import type { Catalog } from '../schema/catalog.ts'
@@ -101,9 +102,11 @@ class CallerScope implements OperationScope {
 
   query(request: QueryRequest): Awaitable<QueryReply> {
     const { resources } = this
-    if (effectOfQuery(request, resources) !== 'read') return runQuery(request, resources)
-    const database = this.databaseFor({ user: this.user, signal: request.signal })
-    return runQuery(request, { ...resources, database })
+    return mapAwaitable(effectOfQuery(request, resources), (effect) => {
+      if (effect !== 'read') return runQuery(request, resources)
+      const database = this.databaseFor({ user: this.user, signal: request.signal })
+      return runQuery(request, { ...resources, database })
+    })
   }
 
   change<T>(body: (unit: UnitOfWork) => Awaitable<T>, options: ChangeOptions = {}): Promise<T> {

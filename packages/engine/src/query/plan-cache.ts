@@ -184,7 +184,7 @@ function bytesOf(text: string, statements: readonly Statement[] | false): number
 }
 
 /** Longer texts hold data rather than questions, and do not come again. */
-const textCharactersKept = 20_000
+export const textCharactersKept = 20_000
 /** Statements of shorter texts are planned in a millisecond or two, or some more while the code is not compiled yet. */
 const textCharactersPlannedAtOnce = 4_000
 
@@ -210,6 +210,8 @@ export class PlanCache {
   private readonly plansOfCatalogs = new WeakMap<Catalog, Plans>()
   private latest: { readonly catalog: Catalog; readonly plans: Plans } | undefined
   private readonly spans: WorkSpans | undefined
+  /** The last of those who have to work alone. */
+  private lastAlone: Promise<unknown> = Promise.resolve()
 
   constructor(spans?: WorkSpans) {
     this.spans = spans
@@ -228,6 +230,13 @@ export class PlanCache {
   parsedInTurns(text: string, statementTokensMax: number, slice: TimeSlice): Awaitable<ParsedText> {
     if (text.length <= textCharactersKept) return this.parsed(text, statementTokensMax)
     return inTurns(parseInPieces(text, statementTokensMax), slice).then(asWritten)
+  }
+
+  /** For work on a long text before anybody has admitted it: what is parsed is counted nowhere, and so there is one at a time. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.lastAlone.then(work)
+    this.lastAlone = done.catch(() => undefined)
+    return done
   }
 
   /** As `parsed`, with every value where the text has it; from now on for all texts of the shape where `isLasting`. */

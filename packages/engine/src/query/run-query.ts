@@ -15,7 +15,8 @@ import { transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { bindCreateIndex } from './bind/bind-schema.ts'
 import { valueMatters } from './bind/coercion.ts'
 import { placesOfIndex } from './bind/schema-places.ts'
-import { classify, effectOf, effectsOf } from './classify.ts'
+import { classify, effectOf } from './classify.ts'
+import { wantedOf } from './effects-of-text.ts'
 import { jsonRow, RowsAtHand, textRow } from './execute/row-chunk.ts'
 import type { ScriptContext } from './execute/statement-context.ts'
 import { planText } from './explain/plan-text.ts'
@@ -23,7 +24,7 @@ import type { CreateIndexStatement, ForEachStatement, Span, Statement } from './
 import { atPlace, queryError } from './language/query-error.ts'
 import { isLifted } from './parse/lift-literals.ts'
 import { createBinder } from './plan-cache.ts'
-import { checkCharacters, type PreparedText, prepare } from './prepare-text.ts'
+import { type PreparedText, prepare } from './prepare-text.ts'
 import type { ExplainRequest, QueryReply, QueryRequest, RowChunk, RowChunks } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { type CommitHooks, type RowsReceipt, TextCommits } from './script-commits.ts'
@@ -31,7 +32,6 @@ import { copyOfState, isOneSelect, ScriptExecutor, type ScriptState } from './sc
 import type { Answer } from './statements/answer.ts'
 import { indexRow } from './statements/create-index.ts'
 import { importedElements, runBody } from './statements/for-each.ts'
-import type { Effect } from './statements/statement-kind.ts'
 import { typeOfStatement } from './statements/statement-kinds.ts'
 import { noTextFormats } from './values/text-format.ts'
 
@@ -116,28 +116,6 @@ function answer(prepared: PreparedText, request: QueryRequest, resources: QueryR
       : read(statements, texts, state, resources, options)
   }
   return change(prepared, request, resources, receipt)
-}
-
-/** What the request would do; what is analyzed does it, although that is undone. Throws QuerySyntaxError, LimitExceeded. */
-export function effectOfQuery(request: QueryRequest, resources: QueryResources): Effect {
-  return classify(carriedOutBy(request, resources))
-}
-
-/** All that the request would do. Throws QuerySyntaxError, LimitExceeded. */
-export function effectsOfQuery(request: QueryRequest, resources: QueryResources): ReadonlySet<Effect> {
-  return effectsOf(carriedOutBy(request, resources))
-}
-
-function carriedOutBy(request: QueryRequest, { database: { limits }, plans }: QueryResources): readonly Statement[] {
-  const { text, explain } = request
-  if (explain?.isAnalyzed === false) return []
-  checkCharacters(request, limits)
-  return wantedOf(plans.parsed(text, limits.statementTokensMax).statements, explain)
-}
-
-/** The parameter says what is done with the statements, also with those that the text explains. */
-function wantedOf(statements: readonly Statement[], explain: ExplainRequest | undefined): readonly Statement[] {
-  return explain === undefined ? statements : statements.map(withoutExplain)
 }
 
 /** What fails because a value was taken out of the text, and what is told of a piece of it, is as if none had been. */
@@ -263,10 +241,6 @@ function isAnalyzedChange(statements: readonly Statement[]): boolean {
 /** What is carried out where the statement is `EXPLAIN ANALYZE`. */
 function withoutAnalyze(statement: Statement): Statement {
   return statement.kind === 'explain' && statement.isAnalyze ? withoutAnalyze(statement.statement) : statement
-}
-
-function withoutExplain(statement: Statement): Statement {
-  return statement.kind === 'explain' ? statement.statement : statement
 }
 
 /** Charged with what they take, until the request ends. */

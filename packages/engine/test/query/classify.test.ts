@@ -40,9 +40,9 @@ const texts: Readonly<Record<Effect, readonly string[]>> = {
   ],
 }
 
-async function withDatabase(test: (fd: FederatedDatabase) => void): Promise<void> {
+async function withDatabase(test: (fd: FederatedDatabase) => void | Promise<void>): Promise<void> {
   const { db, close } = await openQueryDatabase([])
-  test(db.fd)
+  await test(db.fd)
   await close()
 }
 
@@ -70,11 +70,11 @@ describe('classify', () => {
     expect(await classified('EXPLAIN DELETE Car', true)).toBe('write')
     expect(await classified('EXPLAIN ANALYZE DELETE Car', false)).toBe('read')
     expect(await classified('EXPLAIN EXPLAIN DELETE Car', true)).toBe('read')
-    await withDatabase((fd) => {
+    await withDatabase(async (fd) => {
       expect(fd.classify({ text: 'EXPLAIN DELETE Car' })).toBe('read')
       expect(fd.classify({ text: 'EXPLAIN ANALYZE DELETE Car' })).toBe('write')
       const explain = { isAnalyzed: true, format: 'json' } as const
-      const effects = fd.effects({ text: 'EXPLAIN DELETE Car; DROP INDEX byKm', explain })
+      const effects = await fd.effects({ text: 'EXPLAIN DELETE Car; DROP INDEX byKm', explain })
       expect([...effects].sort()).toEqual(['define', 'read', 'write'])
     })
   })
@@ -84,6 +84,52 @@ describe('classify', () => {
       expect(() => fd.classify({ text: 'DELETE' })).toThrow(expect.objectContaining({ type: 'QuerySyntaxError' }))
       const text = `SHOW '${'x'.repeat(fd.limits.queryCharactersMax)}'`
       expect(() => fd.classify({ text })).toThrow(expect.objectContaining({ type: 'LimitExceeded' }))
+    })
+  })
+
+  it('looks at long texts in turns with others, and at one of them at a time', async () => {
+    await withDatabase(async (fd) => {
+      let turns = 0
+      let isOver = false
+      const count = (): void => {
+        turns++
+        if (!isOver) setImmediate(count)
+      }
+      setImmediate(count)
+      const reads = 'SHOW 1; '.repeat(50_000)
+      const ends: string[] = []
+      const noted = async (name: string, text: string, signal?: AbortSignal): Promise<unknown> => {
+        try {
+          return await fd.classify({ text, signal })
+        } catch (error) {
+          return error
+        } finally {
+          ends.push(name)
+        }
+      }
+      const leaving = new AbortController()
+      const all = [
+        noted('reads', reads),
+        noted('wrong', `${reads}DELETE`),
+        noted('left', reads, leaving.signal),
+        noted('deletes', `${reads}DELETE Car`),
+      ]
+      const reason = new Error('the client has left')
+      leaving.abort(reason)
+      expect(await Promise.all(all)).toEqual([
+        'read',
+        expect.objectContaining({ type: 'QuerySyntaxError' }),
+        reason,
+        'write',
+      ])
+      expect(ends).toEqual(['reads', 'wrong', 'left', 'deletes'])
+      expect([...(await fd.effects({ text: `${reads}DELETE Car; DROP INDEX byKm` }))].sort()).toEqual([
+        'define',
+        'read',
+        'write',
+      ])
+      isOver = true
+      expect(turns).toBeGreaterThan(10)
     })
   })
 })

@@ -7,11 +7,8 @@ import type { Need } from '../security/roles.ts'
 
 /** What an operation on a federated database takes of whoever asks for it. */
 export interface Demand {
-  /**
-   * Where it is a function, it is asked only for callers who may do anything at all, since that of a query takes parsing its text; it may throw
-   * what the query would be refused for.
-   */
-  readonly needs: Need | (() => readonly Need[])
+  /** Several: of a query, whose text has to be parsed for that, which is done only for callers who may do anything at all (`mayAnything`). */
+  readonly needs: Need | readonly Need[]
   /** It tells of the federated database as a whole, and not by class. */
   readonly isOfWhole?: true | undefined
   /** It has steps, each of which is asked for by itself. */
@@ -28,8 +25,8 @@ export function authorize(
   fd: FederatedDatabase | undefined,
 ): AccessPolicy | undefined {
   if (caller.kind === 'everyone') return undefined
-  if (typeof needs === 'function' && fd !== undefined && !caller.mayAnything(fd.alias)) refuse(caller, 'use', fd)
-  const all = typeof needs === 'string' ? [needs] : needs()
+  const all = typeof needs === 'string' ? [needs] : needs
+  if (typeof needs !== 'string' && fd !== undefined) requireAnything(caller, fd)
   const policy = fd === undefined || isOfWhole === true ? undefined : caller.policyOn(fd.alias)
   if (policy === undefined || !all.every(isByClass)) {
     for (const need of all) {
@@ -46,6 +43,11 @@ export function authorize(
   const changing = all.filter((need) => need !== 'read')
   for (const need of changing.length > 0 ? changing : all) if (!mayServe(policy, need)) refuse(caller, need, fd)
   return policy
+}
+
+/** Throws Unauthenticated, Forbidden for whoever may do nothing at all there. */
+export function requireAnything(caller: Caller, fd: FederatedDatabase): void {
+  if (!caller.mayAnything(fd.alias)) refuse(caller, 'use', fd)
 }
 
 /** Policies say something of these alone. */

@@ -1,5 +1,5 @@
 /** The one way to an operation, alone or in a transaction: parameters, body, federated database, authorisation, run. */
-import { type AccessPolicy, endWithKnown, type FederatedDatabase } from '@ashlar/engine'
+import { type AccessPolicy, endWithKnown, type FederatedDatabase, mapAwaitable } from '@ashlar/engine'
 import { missingBody } from '../errors/problem.ts'
 import { quoteNames } from '../errors/quote-names.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
@@ -7,7 +7,7 @@ import { ServerError } from '../errors/server-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
 import { type Caller, everyone } from '../security/caller.ts'
 import type { Need } from '../security/roles.ts'
-import { authorize } from './authorize.ts'
+import { authorize, requireAnything } from './authorize.ts'
 import type { FdOperation, Operation, OperationReply, OperationRequest } from './operation.ts'
 import { validateBody, validateEach } from './validate-body.ts'
 
@@ -56,7 +56,7 @@ export function authorizeAhead(
   const fd = resolve(operation)
   const { needs, isOfWhole, hasSteps } = operation
   if (typeof needs === 'string') return authorize(caller, { needs, isOfWhole, hasSteps }, fd)
-  if (!caller.mayAnything(fd.alias)) authorize(caller, { needs: () => ['nothing'] }, fd)
+  requireAnything(caller, fd)
   return undefined
 }
 
@@ -76,14 +76,15 @@ function dispatchChecked(
       operation.chooseFd === undefined ? policy : authorize(caller, { needs, isOfWhole: operation.isOfWhole }, fd)
     return execution.run(operation, fd, late)
   }
-  let known: readonly Need[] | undefined
-  const all = (): readonly Need[] => {
-    known ??= needs(request, fd)
-    return known
-  }
-  const byText = caller === everyone ? undefined : authorize(caller, { needs: all }, fd)
-  if (request.beforeChange !== undefined && all().some((need) => isChange(operation, need))) request.beforeChange()
-  return execution.run(operation, fd, byText)
+  const { beforeChange } = request
+  if (caller === everyone && beforeChange === undefined) return execution.run(operation, fd, undefined)
+  // Before the text is looked at.
+  if (caller !== everyone) requireAnything(caller, fd)
+  return mapAwaitable(needs(request, fd), (all) => {
+    const byText = caller === everyone ? undefined : authorize(caller, { needs: all }, fd)
+    if (beforeChange !== undefined && all.some((need) => isChange(operation, need))) request.beforeChange?.()
+    return execution.run(operation, fd, byText)
+  })
 }
 
 /** By its kind, whether or not it does change something: the audit log has a line for it (contract 9.6.1). */

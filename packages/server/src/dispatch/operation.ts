@@ -1,6 +1,7 @@
 /** What an operation of the interface is: one entry gives route, validation, documentation and the `Allow` header. */
 import {
   AshlarError,
+  type Awaitable,
   type CallerDatabase,
   type CancelSignal,
   type Database,
@@ -230,7 +231,7 @@ interface OperationEntry {
 interface FdOperationEntry extends OperationEntry {
   readonly scope: 'fd'
   /** Where it depends on the request, this is asked before the operation runs. */
-  readonly needs: Need | ((request: OperationRequest, fd: FederatedDatabase) => readonly Need[])
+  readonly needs: Need | ((request: OperationRequest, fd: FederatedDatabase) => Awaitable<readonly Need[]>)
   /** It sees itself to requests with an Idempotency-Key, because its changes are more than one transaction can be. */
   readonly keepsReply?: true
   /** Which federated database is meant, where more than `fdAlias` says so. */

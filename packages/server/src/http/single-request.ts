@@ -141,6 +141,8 @@ export class SingleRequest implements WholeFdRequest, Execution {
     const { statements } = this.service
     const statement = statements.begin(kind, text(this.body), this.fd.alias, this.request, this.reply)
     this.statement = statement
+    // One that was made before is of the client alone.
+    this.ownSignal = undefined
     this.request.span?.setAttribute('ashlar.statement.id', statement.id)
     const turn = statement.mayBegin()
     const answer = turn === undefined ? this.carryOut(operation) : turn.then(() => this.carryOut(operation))

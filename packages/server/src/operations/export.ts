@@ -92,7 +92,7 @@ async function rowsOf(asked: Asked, request: FdRequest): Promise<RowChunks> {
   const { database, signal, watch, caller, fd } = request
   if (asked.query !== undefined) {
     const query = { text: asked.query, user: caller.userOn(fd.alias), signal, watch }
-    if (database.classify(query) !== 'read') {
+    if ((await database.classify(query)) !== 'read') {
       throw new AshlarError(
         'ValueNotAllowed',
         'An export only reads: statements that change something are for POST /v1/query.',

@@ -26,15 +26,24 @@ const Row = Type.Unknown({
   description: 'An object, an object with one field per column, or the value of SHOW.',
 })
 
+const byRank = ['define', 'write', 'read'] as const
+
 export const queryOperations: readonly FdOperation[] = [
   {
     scope: 'fd',
     method: 'POST',
     path: '/v1/query',
     needs: (request, fd) => {
-      const effects = fd.effects({ text: textOf(request), explain: explainOf(request) })
+      const asked: QueryRequest = {
+        text: textOf(request),
+        explain: explainOf(request),
+        // Asked for where the text is long.
+        get signal() {
+          return request.signal
+        },
+      }
       // The highest first, which is told where several are refused.
-      return (['define', 'write', 'read'] as const).filter((effect) => effects.has(effect))
+      return mapAwaitable(fd.effects(asked), (effects) => byRank.filter((effect) => effects.has(effect)))
     },
     summary: 'Run statements of the query language',
     description:

@@ -1,4 +1,5 @@
 /** A text of several statements takes all that each of them does, and shows nothing to who may not read. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { openShop } from '../contract/own-roles-world.ts'
 
@@ -45,4 +46,42 @@ it('roles with write or define alone read nothing by a text that changes somethi
     }
   }
   expect(seen).toEqual([])
+})
+
+it('texts that are looked at in turns with others are refused as short ones are', async () => {
+  const shop = await openShop()
+  const admin = await shop.token({ roles: ['admin'] })
+  const reader = await shop.token({ roles: ['reader'], name: 'reader' } as never)
+  const nothing = await shop.token({ roles: ['reader@other'], name: 'nothing' } as never)
+  const before = await shop.rows(admin, 'FROM Shop.Order ORDER BY title RETURN *')
+  const long = 'SHOW 1; '.repeat(5_000)
+  const statuses: unknown[] = []
+  for (const end of ['SHOW 2', 'DELETE Shop.Order', 'DELETE']) {
+    for (const caller of [reader, nothing]) {
+      const { statusCode, payload } = await shop.ask(caller, 'POST', '/v1/query', { query: long + end })
+      statuses.push(statusCode === 200 ? JSON.parse(payload) : statusCode)
+    }
+  }
+  expect(statuses).toEqual([[2], 403, 403, 403, 400, 403])
+  expect(await shop.rows(admin, 'FROM Shop.Order ORDER BY title RETURN *')).toEqual(before)
+})
+
+it('a statement of a long text is stopped like any other', async () => {
+  const shop = await openShop()
+  const admin = await shop.token({ roles: ['admin'] })
+  const sources = Array.from({ length: 16 }, (_, i) => `Shop.Order o${i}`)
+  const query = `FROM ${sources.join(', ')} WHERE o0.title <= o15.title RETURN COUNT(*) /* ${'x'.repeat(30_000)} */`
+  const asked = shop.ask(admin, 'POST', '/v1/query', { query })
+  let isOver = false
+  const over = asked.then(() => {
+    isOver = true
+  })
+  let id: string | undefined
+  while (id === undefined && !isOver) {
+    await nextTurn()
+    id = (await shop.ask(admin, 'GET', '/v1/statement')).json()[0]?.id
+  }
+  expect((await shop.ask(admin, 'DELETE', `/v1/statement/${id}`)).statusCode).toBe(204)
+  await over
+  expect((await asked).json()).toMatchObject({ type: 'StatementStopped' })
 })
