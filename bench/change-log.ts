@@ -44,6 +44,11 @@ interface Side {
   oids: string[]
 }
 
+/** What a tenth of the rounds stay below: those in which others on the machine have added least. */
+function tenthOf(all: readonly number[]): number {
+  return all.toSorted((one, other) => one - other)[Math.floor(all.length / 10)] as number
+}
+
 async function inTurns(act: (nth: number) => Promise<unknown>): Promise<void> {
   let next = 0
   const worker = async (): Promise<void> => {
@@ -66,9 +71,9 @@ try {
     on: { fd: await open('on'), oids: [] },
   }
   const ratios: Record<Work, number[]> = { create: [], update: [], delete: [], bulk: [] }
-  const micros: Record<Setting, Record<Work, number>> = {
-    off: { create: 0, update: 0, delete: 0, bulk: 0 },
-    on: { create: 0, update: 0, delete: 0, bulk: 0 },
+  const micros: Record<Setting, Record<Work, number[]>> = {
+    off: { create: [], update: [], delete: [], bulk: [] },
+    on: { create: [], update: [], delete: [], bulk: [] },
   }
   for (let nth = 0; nth < rounds + warmRounds; nth++) {
     const order: readonly Setting[] = nth % 2 === 0 ? ['off', 'on'] : ['on', 'off']
@@ -79,19 +84,18 @@ try {
       for (const setting of order) taken[setting] = await cpuOf(() => doWork(sides[setting], work))
       if (nth < warmRounds) continue
       ratios[work].push(taken.on / taken.off)
-      for (const setting of order) micros[setting][work] += taken[setting]
+      for (const setting of order) micros[setting][work].push(taken[setting])
     }
   }
   for (const [work, all] of Object.entries(ratios) as [Work, number[]][]) {
-    const sorted = all.sort((one, other) => one - other)
-    const count = rounds * (work === 'bulk' ? bulkObjects : singles)
-    const each = (setting: Setting): string => (micros[setting][work] / count).toFixed(1)
-    const median = sorted[Math.floor(sorted.length / 2)] as number
-    process.stdout.write(
-      `${work.padEnd(8)} off ${each('off')} us, on ${each('on')} us, ratio: median ${median.toFixed(3)}, `,
-    )
+    const sorted = all.toSorted((one, other) => one - other)
+    const writes = work === 'bulk' ? bulkObjects : singles
     const quartile = (nth: number): string => (sorted[Math.floor((nth * sorted.length) / 4)] as number).toFixed(3)
-    process.stdout.write(`half of them ${quartile(1)} to ${quartile(3)}\n`)
+    const [off, on] = [tenthOf(micros.off[work]) / writes, tenthOf(micros.on[work]) / writes]
+    process.stdout.write(
+      `${work.padEnd(8)} off ${off.toFixed(1)} us, on ${on.toFixed(1)} us, ratio ${(on / off).toFixed(3)}; of rounds: median ${quartile(2)}, ` +
+        `half of them ${quartile(1)} to ${quartile(3)}\n`,
+    )
   }
   for (const { fd } of Object.values(sides)) {
     process.stdout.write(`${fd.alias}: ${(fd.store.fileBytes?.() ?? 0) / 2 ** 20} MiB\n`)

@@ -407,9 +407,12 @@ class PackedCreations {
     const container =
       (((oid[0] as number) * 256 + (oid[1] as number)) * 256 + (oid[2] as number)) * 256 + (oid[3] as number)
     if (rows.objects !== undefined && rows.container === container && hasRoom(rows.objects)) return rows.objects
-    let packer = this.objects.get(container)
+    const full = this.objects.get(container)
+    let packer = full
     if (packer === undefined || !hasRoom(packer)) {
-      const room = this.objects.size === 0 ? Math.min(this.expected, packerRowsMax) : fewRows
+      // One that is full is followed by one as large: a buffer that grows leaves others behind.
+      const isLarge = full !== undefined || this.objects.size === 0
+      const room = isLarge ? Math.min(this.expected - this.packedCount, packerRowsMax) : fewRows
       packer = new RowPacker(false, room, recordRoomBytes)
       this.packers.push(packer)
       this.objects.set(container, packer)

@@ -1,6 +1,7 @@
 /** The values of the change log: what a commit changed, as entries of the store before and after. Part of the storage format. */
 import { catalogPart } from '../bytes/key-layout.ts'
 import { keySpace } from '../bytes/key-space.ts'
+import { PackedChanges } from '../store/packed-rows.ts'
 import type { Sequence } from '../store/sequence.ts'
 import type { Bytes, Change } from '../store/store.ts'
 import {
@@ -42,26 +43,17 @@ function isLogged({ key, kind, before }: ChangeFrom): boolean {
  * The values that log a commit; none where nothing of it is logged. The catalog comes first, the rest in the order of the changes. `now`: milliseconds
  * since 1970. In pieces where there are many changes, or long ones.
  */
-export function* logValues(changes: Iterable<ChangeFrom>, now: number): Generator<undefined, Bytes[], undefined> {
+export function* logValues(changes: Sequence<ChangeFrom>, now: number): Generator<undefined, Bytes[], undefined> {
   const writer = new EntryWriter(now)
   let steps = 0
-  const others: LoggedChange[] = []
-  for (const change of changes) {
-    if (++steps % changesAtOnce === 0) yield
-    if (!isLogged(change)) continue
-    const { key, before } = change
-    const after = change.kind === 'put' ? change.value : undefined
-    if (key[0] !== keySpace.catalog) {
-      others.push({ key, before, after })
-      continue
+  // Twice through all of them: to hold the others meanwhile would take several times as much as they do. Packed rows are no part of the catalog.
+  for (const isCatalog of changes instanceof PackedChanges ? [false] : [true, false]) {
+    for (const change of changes) {
+      if (++steps % changesAtOnce === 0) yield
+      if (!isLogged(change) || (change.key[0] === keySpace.catalog) !== isCatalog) continue
+      const long = writer.add(change.key, change.before, change.kind === 'put' ? change.value : undefined)
+      if (long !== undefined) yield* long
     }
-    const long = writer.add(key, before, after)
-    if (long !== undefined) yield* long
-  }
-  for (const { key, before, after } of others) {
-    const long = writer.add(key, before, after)
-    if (long !== undefined) yield* long
-    if (++steps % changesAtOnce === 0) yield
   }
   return yield* writer.end()
 }

@@ -1,4 +1,5 @@
 /** Rows of a commit that lie one behind the other in two buffers: very many of them cost an object and two views each otherwise. */
+import { detachBytes } from './detach-bytes.ts'
 import type { Sequence } from './sequence.ts'
 import type { Bytes, Change, Precondition, Put } from './store.ts'
 
@@ -21,6 +22,7 @@ const nothing = Buffer.alloc(0)
 
 /** To be called once they are written, and the commit does not fail any more without failing for good: very many take much memory. */
 export function letGoOf(rows: PackedRows): void {
+  detachBytes(rows.keys, rows.values)
   rows.keys = nothing
   rows.values = nothing
 }

@@ -1,5 +1,7 @@
 /** A merge sort in pieces, between which others have their turn. */
 
+import { detachBytes } from './detach-bytes.ts'
+
 /** Sorted, or merged, in one piece: about a millisecond. */
 const pieceElements = 2_048
 /** The same of elements that take long to compare: a few milliseconds where all are equal, or one element. */
@@ -92,5 +94,6 @@ export function* sortNumbersInPieces(
     }
     ;[sorted, merged] = [merged, sorted]
   }
+  detachBytes(merged)
   return sorted
 }

@@ -1,6 +1,7 @@
 /** Packs the rows of one index, or of the objects of one container, for a commit that writes very many. */
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { writeUint32At } from '../bytes/write-number.ts'
+import { detachBytes } from '../store/detach-bytes.ts'
 import { type PackedRows, packedAt, packedLengthBytes } from '../store/packed-rows.ts'
 import { sortNumbersInPieces } from '../store/sort-in-pieces.ts'
 
@@ -156,7 +157,9 @@ function* sorted(rows: PackedRows): Generator<undefined, PackedRows | KeysTwice,
     )
     if (i % pieceRows === pieceRows - 1) yield
   }
-  return rows.areNew && twice.length > 0 ? { twice } : { ...rows, keys: sortedKeys, values: sortedValues }
+  if (rows.areNew && twice.length > 0) return { twice }
+  detachBytes(keys, values, keyPlaces, valuePlaces, ordered)
+  return { ...rows, keys: sortedKeys, values: sortedValues }
 }
 
 function lengthAt(bytes: Uint8Array, at: number): number {

@@ -80,6 +80,23 @@ describe('what commits append one by one', () => {
       expect(await appendedTo(one)).toEqual(['1 a', '2 b', '3 c', `4 ${'d'.repeat(3_000)}`])
   })
 
+  it('goes on behind what others have appended since, however commits of two take turns', async () => {
+    const directory = await temporaryDirectory()
+    const stores = [await opened(directory), await opened(directory)] as const
+    const wanted: string[] = []
+    for (let nth = 0; nth < 200; nth++) {
+      const store = stores[random() < 0.7 ? 0 : 1]
+      const value = 'v'.repeat(random() * 300)
+      // Some append nothing.
+      if (random() < 0.2) await store.commit(commitOf([put(`\x03${nth}`, 'x')]))
+      else {
+        wanted.push(`${wanted.length + 1} ${value}`)
+        await store.commit(appending([value]))
+      }
+    }
+    for (const store of stores) expect(await appendedTo(store)).toEqual(wanted)
+  })
+
   it('goes on where it was when the store is opened again, and the file is whole', async () => {
     const directory = await temporaryDirectory()
     const all: string[] = []

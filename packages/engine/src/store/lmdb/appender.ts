@@ -16,6 +16,7 @@ import {
 import { EntryChecks } from './entry-checks.ts'
 import { lentWithChecksum } from './entry-checksum.ts'
 import { withCursor } from './entry-cursor.ts'
+import type { KeptTail } from './kept-tail.ts'
 import type { Environment } from './lmdb-js.ts'
 
 const checks = new EntryChecks('checked')
@@ -26,6 +27,9 @@ const numbersOfTail = blockBytesMax
 
 export class Appender {
   private readonly environment: Environment
+  /** Of the write transaction. */
+  private readonly transaction: number
+  private readonly kept: KeptTail
   private block: AppendBlock | undefined
   private isLoaded = false
   /** Of the tail that is stored. */
@@ -33,8 +37,10 @@ export class Appender {
   private isDamaged = false
   private isChanged = false
 
-  constructor(environment: Environment) {
+  constructor(environment: Environment, transaction: number, kept: KeptTail) {
     this.environment = environment
+    this.transaction = transaction
+    this.kept = kept
   }
 
   /** Returns what is left to be put. */
@@ -70,8 +76,9 @@ export class Appender {
 
   /** To be called once, before the transaction ends. */
   end(): void {
-    if (!this.isChanged) return
     const { block, environment } = this
+    if (block !== undefined && !this.isDamaged) this.kept.keep(environment, this.transaction, block)
+    if (!this.isChanged) return
     if (block !== undefined && !block.isEmpty) writeTail(environment, block.key(), block.value())
     else if (this.isStored) environment.list.remove(tailKey)
   }
@@ -90,6 +97,11 @@ export class Appender {
   private load(): void {
     if (this.isLoaded) return
     this.isLoaded = true
+    this.block = this.kept.take(this.environment, this.transaction)
+    if (this.block !== undefined) {
+      this.isStored = !this.block.isEmpty
+      return
+    }
     try {
       const tail = readTail(this.environment, checks)
       if (tail === undefined) return

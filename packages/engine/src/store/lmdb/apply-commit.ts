@@ -6,6 +6,7 @@ import { checkInSlices, type Limits } from '../check-commit.ts'
 import type { CurrentState } from '../check-preconditions.ts'
 import { failedPrecondition, holds } from '../check-preconditions.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
+import { detachBytes } from '../detach-bytes.ts'
 import { PackedChanges } from '../packed-rows.ts'
 import type { Awaitable, Bytes, Change, Commit, CommitOutcome, KeyRange, Precondition } from '../store.ts'
 import { atOnce, inSlices, inTurns, openTimeSlice, type TimeSlice } from '../time-slice.ts'
@@ -14,6 +15,7 @@ import { lentValue, visitEntries } from './checked-entries.ts'
 import { EntryChecks } from './entry-checks.ts'
 import { lentWithChecksum } from './entry-checksum.ts'
 import { fillingOrderInPieces, orderedMin, packedInFillingOrder } from './filling-order.ts'
+import type { KeptTail } from './kept-tail.ts'
 import type { Environment } from './lmdb-js.ts'
 import { lmdbRange } from './lmdb-range.ts'
 
@@ -104,7 +106,13 @@ export async function applyInSlices(
   if (changes instanceof PackedChanges) await inSlices(packedInFillingOrder(changes), change, slice)
   else
     await inSlices(isAppended === true ? changes : await inTurns(fillingOrderInPieces(changes), slice), change, slice)
-  if (append !== undefined) await inSlices(state.appender.append(append), change, slice)
+  const appended = (one: Change): number => {
+    const bytes = change(one)
+    // As with packed rows: of a large commit, what is written is not needed a second time.
+    if (one.kind === 'put') detachBytes(one.value)
+    return bytes
+  }
+  if (append !== undefined) await inSlices(state.appender.append(append), appended, slice)
   return { isCommitted: true }
 }
 
@@ -176,9 +184,10 @@ export class WriteTransactionState implements CurrentState {
   private keptKey: Bytes | undefined
   private kept: Bytes | undefined
 
-  constructor(environment: Environment) {
+  /** `transaction`: its number. */
+  constructor(environment: Environment, transaction: number, kept: KeptTail) {
     this.environment = environment
-    this.appender = new Appender(environment)
+    this.appender = new Appender(environment, transaction, kept)
   }
 
   /** From here on, `get` throws `tooLarge` after `bytesMax`. */

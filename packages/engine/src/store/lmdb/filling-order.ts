@@ -1,4 +1,5 @@
 /** The order in which the changes of a commit are put so that LMDB fills its pages. */
+import { detachBytes } from '../detach-bytes.ts'
 import { letGoOf, type PackedChanges, type PackedRows, packedAt, packedLengthBytes } from '../packed-rows.ts'
 import type { Sequence } from '../sequence.ts'
 import type { Change } from '../store.ts'
@@ -82,6 +83,7 @@ export function* packedInFillingOrder({ all }: PackedChanges): Generator<Change 
     for (let pair = one.earlyCount - 1; pair >= 0; pair--) yield changeAt(one, pair)
     for (let pair = rows.count - 1; pair >= one.earlyCount; pair--) yield changeAt(one, pair)
     letGoOf(rows)
+    detachBytes(one.places)
   }
 }
 

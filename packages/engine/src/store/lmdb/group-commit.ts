@@ -11,6 +11,7 @@ import { DeadReaders } from './dead-readers.ts'
 import type { EntryChecks } from './entry-checks.ts'
 import { lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
 import type { Gate } from './gate.ts'
+import { KeptTail } from './kept-tail.ts'
 import type { Environment } from './lmdb-js.ts'
 import { type OpenedFiles, ReplacementUnderWay } from './opened-files.ts'
 import { type StorageFailure, StoreRewound, storageFailure } from './storage-failure.ts'
@@ -72,6 +73,7 @@ interface Queue {
   readonly deadReaders: DeadReaders
   readonly stuck: StuckWrites
   readonly counts: CommitCounts
+  readonly keptTail: KeptTail
   fatalFailure: Error | undefined
   sliced: Promise<void> | undefined
   /** After a group that failed: so many of those that wait are applied again, at most `atOnce` in a group. */
@@ -95,6 +97,7 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
     deadReaders: new DeadReaders(),
     stuck,
     counts: newCommitCounts(),
+    keptTail: new KeptTail(),
   }
   let flushing: Promise<void> | undefined
   let isClosed = false
@@ -254,6 +257,7 @@ async function flushGroup({ environment, files, location, checks }: GroupTarget,
     countGroup(queue.counts, outcomes)
     for (const [position, member] of group.entries()) settle(member, outcomes[position]!, checks)
   } catch (error) {
+    queue.keptTail.forget()
     queue.stuck.end()
     if (error instanceof ReplacementUnderWay) return true
     const failure = await storageFailure(error, environment, location)
@@ -266,8 +270,7 @@ async function flushGroup({ environment, files, location, checks }: GroupTarget,
 
 /** Adds to the group what it takes of those that wait, and applies what holds; runs inside a write transaction. */
 function applyGroup(environment: Environment, queue: Queue, attempt: Attempt): Awaitable<void> {
-  assertIsSuccessor(environment)
-  const state = new WriteTransactionState(environment)
+  const state = new WriteTransactionState(environment, successorOf(environment), queue.keptTail)
   const large = applySmall(environment, queue, attempt, state)
   return large === undefined ? state.end() : applyLarge(environment, queue, large, attempt, state)
 }
@@ -366,8 +369,10 @@ function failGroup(queue: Queue, group: readonly Waiting[], failure: StorageFail
 
 /**
  * A program that opens the store without the gate can set LMDB's transaction number back. Then the commits since would be
- * overwritten by the next: so nothing is written any more. Costs 1 µs a group.
+ * overwritten by the next: so nothing is written any more. Costs 1 µs a group. Returns the number of the write transaction.
  */
-function assertIsSuccessor(environment: Environment): void {
-  if (environment.getWriteTxnId() !== environment.env.info().lastTxnId + 1) throw new StoreRewound()
+function successorOf(environment: Environment): number {
+  const transaction = environment.getWriteTxnId()
+  if (transaction !== environment.env.info().lastTxnId + 1) throw new StoreRewound()
+  return transaction
 }
