@@ -1,23 +1,40 @@
 /** How V8 manages the heap of a serving process: how far it lets it grow before it collects garbage, and where it makes objects. */
-import { setFlagsFromString } from 'node:v8'
+import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 
-/** Percent of what was in use after the last collection of the old generation, by which the heap may grow before the next. */
+/** Percent of what was in use after the last collection of the old generation, by which the heap may grow before the next. 0: as V8 chooses. */
 const growthPercent = {
   /**
-   * The most that V8 would choose by itself. Left alone, it lets a small heap, such as that of a server without much to do, grow by some megabytes, and
-   * counts buffers outside of it: the bodies of bulk then had it collect 15 MiB of objects again and again, for 40 % of the process's CPU.
+   * The most that V8 would choose by itself. Left alone, it lets a small heap grow by some megabytes, and counts buffers outside of it: the bodies of bulk
+   * then had it collect 15 MiB of objects again and again, for 40 % of the process's CPU.
    */
-  usual: 300,
+  small: 300,
+  large: 0,
   sooner: 20,
 }
+
+/** A heap with less in use, garbage included, is a small one. */
+const smallHeapBytes = 192 * 2 ** 20
+const betweenLooksMs = 1_000
+
+let isSooner = false
+let percent = growthPercent.large
 
 /**
  * The limits of memory (contract 1.5.14) bound what requests hold. A heap of some hundred megabytes may double before V8
  * collects what they have let go of, so that the process takes twice as much. Collecting sooner costs short queries a third more time:
  * it is done only while requests hold much.
  */
-export function collectSooner(isSooner: boolean): void {
-  setFlagsFromString(`--heap-growing-percent=${isSooner ? growthPercent.sooner : growthPercent.usual}`)
+export function collectSooner(isWanted: boolean): void {
+  isSooner = isWanted
+  chooseGrowth()
+}
+
+function chooseGrowth(): void {
+  const { small, large, sooner } = growthPercent
+  const wanted = isSooner ? sooner : getHeapStatistics().used_heap_size < smallHeapBytes ? small : large
+  if (wanted === percent) return
+  percent = wanted
+  setFlagsFromString(`--heap-growing-percent=${percent}`)
 }
 
 /**
@@ -27,5 +44,11 @@ export function collectSooner(isSooner: boolean): void {
  */
 export function prepareHeap(): void {
   setFlagsFromString('--no-allocation-site-pretenuring')
-  collectSooner(false)
+  chooseGrowth()
+}
+
+/** Looks from now on whether the heap has become large, or small again. Returns what ends that. */
+export function watchHeap(): () => void {
+  const timer = setInterval(chooseGrowth, betweenLooksMs).unref()
+  return () => clearInterval(timer)
 }

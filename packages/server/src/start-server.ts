@@ -18,7 +18,7 @@ import { AuditFile } from './audit/audit-file.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import { BackupSchedule, type ScheduleListener } from './backups/backup-schedule.ts'
 import type { CertificatesConfig, Config, JwtConfig } from './config/config.ts'
-import { collectSooner, prepareHeap } from './heap.ts'
+import { collectSooner, prepareHeap, watchHeap } from './heap.ts'
 import { buildServer, type TlsOptions } from './http/server.ts'
 import { defaultServerLimits, type Limits, type ServerLimits, unacceptedConnectionsMax } from './limits.ts'
 import type { Peers } from './peers/peers.ts'
@@ -64,9 +64,11 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
   let warnings: RoleWarnings | undefined
   const backups = config.backups && new BackupSchedule(config.backups, fds, toldOfBackups(logger))
   let webhooks: Webhooks | undefined
+  let unwatchHeap: (() => void) | undefined
   const { promise: stopped, resolve: hasStopped } = withResolvers()
   const stop = (): Promise<void> => {
     tls?.files.close()
+    unwatchHeap?.()
     stopping ??= Promise.resolve(warnings?.stop())
       .then(() => Promise.all([backups?.stop(), webhooks?.stop()]))
       .then(() => stopAll(app, fds, security))
@@ -104,6 +106,7 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
     throw listenError(error as NodeJS.ErrnoException, config)
   }
   warnings = security && new RoleWarnings(security.callers, fds, (message) => logger.warn(message))
+  unwatchHeap = watchHeap()
   warnings?.start()
   backups?.start()
   webhooks?.start()
