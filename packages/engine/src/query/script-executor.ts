@@ -338,14 +338,26 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   async variableValue(statement: Statement): Promise<TypedValue> {
     const mayBeOnDisk = this.ownTransaction === undefined && kindOf(statement).rows !== undefined
     if (!mayBeOnDisk) return this.partValue(statement)
+    const held = await this.heldValue(statement, true)
+    const { type, value } = held
+    if (!(value instanceof HeldValues)) return held
+    if (value.inMemory !== undefined) return { type, value: value.inMemory }
+    this.heldVariables ??= []
+    this.heldVariables.push(value)
+    return held
+  }
+
+  async eachValue(expression: Expression): Promise<TypedValue> {
+    const statement = expression.kind === 'nested' ? expression.statement : undefined
+    const isOfRows = statement !== undefined && kindOf(statement).rows !== undefined && effectOf(statement) === 'read'
+    return isOfRows ? this.heldValue(statement, false) : this.value(expression)
+  }
+
+  private async heldValue(statement: Statement, isValue: boolean): Promise<TypedValue> {
     const { type, isSingle, batches, context } = await this.rowsOf(statement)
     try {
       if (isSingle) return { type, value: (await collectedValues(batches, context))[0] ?? null }
-      const values = await HeldValues.of(batches, context, true)
-      if (values.inMemory !== undefined) return { type, value: values.inMemory }
-      this.heldVariables ??= []
-      this.heldVariables.push(values)
-      return { type, value: values }
+      return { type, value: await HeldValues.of(batches, context, isValue) }
     } finally {
       await batches.return(undefined)
       await context.close()

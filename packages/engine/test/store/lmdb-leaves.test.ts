@@ -52,10 +52,26 @@ function visited(snapshot: Snapshot, range: KeyRange, step: number, isTold = fal
   return shown
 }
 
-async function scanned(snapshot: Snapshot, range: KeyRange, batch: number): Promise<string[]> {
+/** The same from the last entry to the first. */
+function visitedBackwards(snapshot: Snapshot, range: KeyRange, step: number, isTold = false): string[] {
+  const shown: string[] = []
+  let rest: KeyRange | undefined = range
+  while (rest !== undefined) {
+    let left = step
+    const take = (key: Bytes, value: Bytes): boolean => {
+      shown.push(`${Buffer.from(key)} ${Buffer.from(value)}`)
+      return --left > 0
+    }
+    const last: Bytes | undefined = snapshot.visit?.(rest, true, take, isTold ? step : undefined)
+    rest = last && { ...rest, to: Buffer.from(last) }
+  }
+  return shown
+}
+
+async function scanned(snapshot: Snapshot, range: KeyRange, batch: number, reverse = false): Promise<string[]> {
   const shown: string[] = []
   const use = (key: Bytes, value: Bytes): string => `${Buffer.from(key)} ${Buffer.from(value)}`
-  for await (const some of snapshot.scan(range, use, { batch })) shown.push(...some)
+  for await (const some of snapshot.scan(range, use, { batch, reverse })) shown.push(...some)
   return shown
 }
 
@@ -73,10 +89,15 @@ describe('lmdb: ranges of many entries', () => {
         expect(visited(snapshot, range, step)).toEqual(all.slice(from, to))
         expect(visited(snapshot, range, step, true)).toEqual(all.slice(from, to))
         expect(await scanned(snapshot, range, step)).toEqual(all.slice(from, to))
+        const backwards = all.slice(from, to).reverse()
+        expect(visitedBackwards(snapshot, range, step)).toEqual(backwards)
+        expect(visitedBackwards(snapshot, range, step, true)).toEqual(backwards)
+        expect(await scanned(snapshot, range, step, true)).toEqual(backwards)
       }),
       { numRuns: 40 },
     )
     expect(visited(snapshot, {}, Number.POSITIVE_INFINITY)).toEqual(all)
+    expect(visitedBackwards(snapshot, {}, Number.POSITIVE_INFINITY)).toEqual(all.toReversed())
     snapshot.release()
     await store.close()
   })
@@ -114,9 +135,9 @@ describe('lmdb: ranges of many entries', () => {
       expect(keys[0]).toBe(keyOf(seen))
       seen += keys.length
       const from = entries - 1 - seen
-      expect(visited(snapshot, { from: Buffer.from(keyOf(Math.max(0, from))) }, 1_000)).toEqual(
-        all.slice(Math.max(0, from)),
-      )
+      const range = { from: Buffer.from(keyOf(Math.max(0, from))) }
+      expect(visited(snapshot, range, 1_000)).toEqual(all.slice(Math.max(0, from)))
+      expect(visitedBackwards(snapshot, range, 1_000)).toEqual(all.slice(Math.max(0, from)).reverse())
     }
     expect(seen).toBe(entries)
     snapshot.release()
@@ -150,7 +171,9 @@ describe('lmdb: ranges of many entries', () => {
       })
       await store.commit(commitOf(changes))
       const now = await store.snapshot()
-      expect(visited(now, {}, 5_000)).toEqual(visitedByReads(now))
+      const left = visitedByReads(now)
+      expect(visited(now, {}, 5_000)).toEqual(left)
+      expect(visitedBackwards(now, {}, 250)).toEqual(left.toReversed())
       now.release()
     }
     expect(visited(before, {}, 100)).toEqual(all)
@@ -167,8 +190,11 @@ describe('lmdb: ranges of many entries', () => {
       expect(() => snapshot.count?.({}, 5_000)).toThrow(expect.objectContaining({ type: 'DataCorruption' }))
       expect(() => visited(snapshot, {}, 5_000)).toThrow(expect.objectContaining({ type: 'DataCorruption' }))
       await expect(scanned(snapshot, {}, 1_000)).rejects.toMatchObject({ type: 'DataCorruption' })
+      expect(() => visitedBackwards(snapshot, {}, 5_000)).toThrow(expect.objectContaining({ type: 'DataCorruption' }))
+      await expect(scanned(snapshot, {}, 1_000, true)).rejects.toMatchObject({ type: 'DataCorruption' })
       // Everything else is shown.
       expect(visited(snapshot, { to: Buffer.from(keyOf(1_500)) }, 400)).toEqual(all.slice(0, 1_500))
+      expect(visitedBackwards(snapshot, { from: Buffer.from(keyOf(1_900)) }, 400)).toEqual(all.slice(1_900).reverse())
       snapshot.release()
       await store.close()
     }
@@ -215,6 +241,7 @@ describe('lmdb: ranges of many entries', () => {
         writeSync(file, Buffer.of(byte ^ bit), 0, 1, at)
         expect(await isAllOrError(() => visited(snapshot, {}, Number.POSITIVE_INFINITY).length)).toBe(true)
         expect(await isAllOrError(() => snapshot.count?.({}, 5_000).count)).toBe(true)
+        expect(await isAllOrError(() => visitedBackwards(snapshot, {}, Number.POSITIVE_INFINITY).length)).toBe(true)
       }
       expect(await isAllOrError(async () => (await scanned(snapshot, {}, 500)).length)).toBe(true)
       expect(await isAllOrError(scannedBackwards)).toBe(true)

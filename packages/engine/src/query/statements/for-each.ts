@@ -6,6 +6,7 @@ import { importRows } from '../execute/import-csv.ts'
 import { checkRunning } from '../execute/statement-context.ts'
 import type { ForEachStatement, ImportStatement } from '../language/ast.ts'
 import { queryError, shownPart } from '../language/query-error.ts'
+import { HeldValues } from '../operators/held-values.ts'
 import type { TypedValue } from '../values/parameter-value.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
 import { noRows } from './answer.ts'
@@ -74,10 +75,19 @@ async function* elementsOf({ elements }: ForEachStatement, executor: StatementEx
     yield* importedElements(elements, text, importDirectory)
     return
   }
-  const { type, value } = await executor.value(elements)
-  if (type.kind === 'null' || value === null) return
-  if (!isMany(type) || type.kind === 'map') throw queryError(text, elements, notMany)
-  yield* inBatches(type.element, value as readonly unknown[], elementsAtOnce)
+  const { type, value } = await executor.eachValue(elements)
+  try {
+    if (type.kind === 'null' || value === null) return
+    if (!isMany(type) || type.kind === 'map') throw queryError(text, elements, notMany)
+    const values = value instanceof HeldValues ? eachOf(value) : (value as readonly unknown[])
+    yield* inBatches(type.element, values, elementsAtOnce)
+  } finally {
+    if (value instanceof HeldValues) await value.close()
+  }
+}
+
+async function* eachOf(held: HeldValues): AsyncGenerator<unknown> {
+  for await (const batch of held.batches()) yield* batch
 }
 
 async function elementType(elements: ForEachStatement['elements'], explainer: StatementExplainer): Promise<ValueType> {

@@ -89,6 +89,8 @@ export interface StatementExecutor extends ScriptAccess {
   partValue(statement: Statement): Promise<TypedValue>
   /** The same for a variable of a text that changes nothing: `RowsOnDisk` where memory does not hold its rows. */
   variableValue(statement: Statement): Promise<TypedValue>
+  /** Of an expression whose elements are gone through one after the other: `HeldValues`, to be closed, where they are the rows of a statement that only reads. */
+  eachValue(expression: Expression): Promise<TypedValue>
   /** Undefined: nothing to plan. */
   explained(statement: Statement, isAnalyze: boolean): Promise<DescribedPlan | undefined>
 }

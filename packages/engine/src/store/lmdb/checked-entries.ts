@@ -78,7 +78,7 @@ export function visitEntries(
     if (start !== undefined && pin !== undefined && !isContinued && onDamage === undefined)
       checkNeighbour(cursor, start, !reverse, !exclusiveStart, checks)
     try {
-      const mayBeMany = !reverse && environment.dataFile !== undefined && checks.hasChecksums
+      const mayBeMany = environment.dataFile !== undefined && checks.hasChecksums
       if (!mayBeMany || pin === undefined || onDamage !== undefined)
         return visit(cursor, range, checks, lentTo(use), onDamage)
       return visitMany(environment, cursor, range, checks, pin, use)

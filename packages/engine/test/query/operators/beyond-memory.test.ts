@@ -231,6 +231,8 @@ describe('statements beyond their memory', () => {
       `LET a = (FROM Place RETURN code, city); ${rows}; FROM $a AS a, $w AS w WHERE a.code = w.n RETURN a, w.s`,
     )
     await isSame(`FOR EACH i IN LIST{1, 2, 3} => (${rows}; LET c = (FROM $w AS w RETURN COUNT())); SHOW $c`)
+    await isSame('FOR EACH t IN (FROM Thing ORDER BY s, big RETURN n, s, big, zoned, l) => (LET last = $t); SHOW $last')
+    await isSame('FOR EACH t IN (FROM Thing ORDER BY big RETURN *) => (LET last = $t.big); SHOW $last')
     // In memory they are a value as well.
     await isSame(
       'LET few = (FROM Thing WHERE n < 5 RETURN n); FROM Thing WHERE n IN $few RETURN COUNT(); SHOW COUNT($few)',
