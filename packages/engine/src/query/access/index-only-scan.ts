@@ -172,7 +172,9 @@ export class IndexOnlyScan implements ObjectAccess {
 
   /** The first that has a value. */
   private async *firstOf(scan: ObjectScan, range: KeyConditionRange, reverse: boolean): AsyncGenerator<ObjectView[]> {
-    const entries = scan.context.snapshot.scan(this.withoutNulls(range), this.read, { reverse, batch: endEntries })
+    const isFiltered = scan.filter.conjuncts > this.scan.conjunctsAnswered
+    const batch = isFiltered ? endEntries : 1
+    const entries = scan.context.snapshot.scan(this.withoutNulls(range), this.read, { reverse, batch })
     for await (const [first] of this.views(scan, entries)) {
       if (first === undefined) continue
       yield [first]
@@ -227,4 +229,5 @@ export class IndexOnlyScan implements ObjectAccess {
   }
 }
 
+/** Where some may not qualify. */
 const endEntries = 16

@@ -315,7 +315,8 @@ export class SnapshotReader implements ObjectReader {
     const name = nameOfLinks(view, attribute)
     const known = this.entries.get(name)?.length ?? this.counts.get(name)
     if (known !== undefined) return known
-    if (this.isLending) throw needsFetch
+    // A row that is begun again before the rest is counted.
+    if (this.isLending || this.missingLinks.get(name)?.counted !== undefined) throw needsFetch
     const range = shownRange(view, attribute)
     if (this.snapshot.visit === undefined) {
       if (max < entriesAtOnce) return this.endLinks(view, bound, { isLast: false, max }).length
