@@ -22,8 +22,13 @@ const nothing = Buffer.alloc(0)
 
 /** To be called once they are written, and the commit does not fail any more without failing for good: very many take much memory. */
 export function letGoOf(rows: PackedRows): void {
-  detachBytes(rows.keys, rows.values)
+  detachBytes(rows.keys)
   rows.keys = nothing
+  letGoOfValues(rows)
+}
+
+export function letGoOfValues(rows: PackedRows): void {
+  detachBytes(rows.values)
   rows.values = nothing
 }
 

@@ -7,7 +7,7 @@ import { addJsonOption } from './client-command.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
-import { Progress } from './progress.ts'
+import { hidesProgress, Progress } from './progress.ts'
 import { resumable } from './resumable.ts'
 import { tellResult } from './tell-result.ts'
 
@@ -98,7 +98,7 @@ async function backUp(address: string, path: string, options: BackupOptions, sig
   const { backUpStore, openStore } = await import('@ashlar/engine')
   const store = await openStore(address, { isReadOnly: true })
   const { incremental, keep, quiet } = options
-  const progress = new StepProgress(quiet === true)
+  const progress = new StepProgress(hidesProgress(quiet === true, options.json === true))
   try {
     const onProgress = progress.update
     const report = await backUpStore(store, path, { isIncremental: incremental, keepMs: keep, signal, onProgress })
@@ -118,7 +118,7 @@ async function restore(path: string, address: string, options: RestoreOptions, s
   // First, since opening the target makes its directory: a mistyped backup leaves nothing behind.
   await planRestore(path, options.until)
   const target = await openStore(address)
-  const progress = new StepProgress(options.quiet === true)
+  const progress = new StepProgress(hidesProgress(options.quiet === true, options.json === true))
   try {
     // As the files of the backup are.
     closeToOthers(address)
@@ -138,7 +138,7 @@ async function restore(path: string, address: string, options: RestoreOptions, s
 async function check(path: string, options: RestoreOptions, signal: AbortSignal): Promise<void> {
   const { checkBackups, planRestore } = await import('@ashlar/engine')
   const plan = await planRestore(path, options.until)
-  const progress = new StepProgress(options.quiet === true)
+  const progress = new StepProgress(hidesProgress(options.quiet === true, options.json === true))
   try {
     await checkBackups(plan, { signal, onProgress: progress.update })
   } finally {

@@ -6,6 +6,7 @@ import type { Writable } from 'node:stream'
 import type { WriteStream as Terminal } from 'node:tty'
 import { styleText } from 'node:util'
 import { stringifyExactly } from './exact-json.ts'
+import { hidesProgress } from './progress.ts'
 import { sizeOf, TableLayout, type TableOptions } from './table.ts'
 import { unwritable } from './unwritable.ts'
 
@@ -98,6 +99,10 @@ export class Output {
   /** What is not the result, for people: to standard error, unless `--quiet`. */
   note(text: string): void {
     if (!this.isQuiet) process.stderr.write(`${text}\n`)
+  }
+
+  get hidesProgress(): boolean {
+    return hidesProgress(this.isQuiet, this.isJson)
   }
 
   /** All is written. A file takes its name only now. Throws as `write`. */

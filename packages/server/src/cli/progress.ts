@@ -9,6 +9,11 @@ export interface ProgressOptions {
   readonly stream?: NodeJS.WriteStream
 }
 
+/** Whether progress is not told: where a program reads JSON, all that it looks for on standard error is what has failed. */
+export function hidesProgress(isQuiet: boolean, isJson: boolean): boolean {
+  return isQuiet || (isJson && !process.stderr.isTTY)
+}
+
 /** Between lines where there is no terminal. */
 const lineMs = 5_000
 

@@ -2,6 +2,8 @@
 import { unreachable } from '../../errors.ts'
 import type { KeyPlacement } from '../key-placement.ts'
 import {
+  letGoOf,
+  letGoOfValues,
   PackedChanges,
   PackedPreconditions,
   type PackedRows,
@@ -89,7 +91,7 @@ function keyAt(all: readonly PlacedRows[], position: number): Bytes {
   return unreachable('a precondition that does not hold is one of those that were sent')
 }
 
-/** Placements, keys and values: rows are packed as the elements of binary arrays are. */
+/** Placements, keys and values: rows are packed as the elements of binary arrays are. They are let go of, but for new keys, which a failure names. */
 function* arraysOf(all: readonly PlacedRows[]): Generator<undefined, [Buffer, Buffer, Buffer], undefined> {
   let [count, keyBytes, valueBytes] = [0, 0, 0]
   for (const { rows } of all) {
@@ -111,6 +113,8 @@ function* arraysOf(all: readonly PlacedRows[]): Generator<undefined, [Buffer, Bu
     placementAt = end
     keyAt = yield* copied(rows.keys, keys, keyAt)
     valueAt = yield* copied(rows.values, values, valueAt)
+    if (rows.areNew) letGoOfValues(rows)
+    else letGoOf(rows)
   }
   return [placements, keys, values]
 }

@@ -47,7 +47,7 @@ export async function runBench(
   const readsPercent = numberOf('--reads', options.reads ?? '90', 0, 100)
   const className = `${ownNamespace}.Bench${Date.now()}`
   await client.createClasses([{ className, isReferenceable: true, attributes }])
-  const progress = new Progress({ unit: 'requests', isQuiet: options.quiet === true })
+  const progress = new Progress({ unit: 'requests', isQuiet: output.hidesProgress })
   try {
     signal.throwIfAborted()
     const oids = (await client.createObjects(firstObjects(className))).map(({ __identifier__ }) => __identifier__)

@@ -28,7 +28,7 @@ function stoppedExport(file: string | undefined, { class: className, format }: E
 export async function exportData(
   { client, output, signal }: CommandContext,
   [className]: readonly (string | undefined)[],
-  { query, format, columns, escapeFormulas, after, quiet }: Options,
+  { query, format, columns, escapeFormulas, after }: Options,
 ): Promise<void> {
   const isArchive = format === 'archive' || (format === undefined && className === undefined && query === undefined)
   if (isArchive && output.terminal !== undefined) {
@@ -47,7 +47,7 @@ export async function exportData(
     ...(escapeFormulas !== undefined && { escapeFormulas }),
     ...(after !== undefined && { after }),
   }
-  const progress = new Progress({ unit: 'bytes', isQuiet: quiet === true || output.terminal !== undefined })
+  const progress = new Progress({ unit: 'bytes', isQuiet: output.hidesProgress || output.terminal !== undefined })
   let bytes = 0
   try {
     for await (const chunk of client.export(asked)) {

@@ -69,7 +69,7 @@ export async function importFile(context: CommandContext, [file]: readonly [stri
   }
   const total = file === '-' ? undefined : statSync(file).size
   const told = await importRecords(
-    context,
+    { client: context.connection.uninterrupted, signal: context.signal },
     {
       className: options.class,
       toAttributes,
@@ -77,7 +77,7 @@ export async function importFile(context: CommandContext, [file]: readonly [stri
       skip,
       upsertOn: options.upsertOn,
       rejects: options.rejects,
-      isQuiet: options.quiet === true,
+      isQuiet: output.hidesProgress,
       made: made === undefined ? '' : ` The class ${options.class}, which this import has made, stays.`,
       position: () => ({ bytesRead: source.bytesRead(), total }),
     },

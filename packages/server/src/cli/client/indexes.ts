@@ -43,18 +43,14 @@ export async function createIndex(
   const keyAttributes = attributes.map((attributeName) => ({ attributeName }))
   const index: IndexRequest = { name, indexedClass, isUnique: options.unique === true, keyAttributes }
   await client.startIndex(index)
-  const record = options.background === true ? await client.getIndex(name) : await builtIndex(context, name, options)
+  const record = options.background === true ? await client.getIndex(name) : await builtIndex(context, name)
   const done = record.state === 'building' ? `Building index ${name} in the background: see ashlar index list.` : ''
   await output.result(record, () => [done === '' ? `Index ${name}: ${numberText(record.entryCount)} entries.` : done])
 }
 
 /** Once it is built; one whose build fails is removed. Throws CommandError, also after Ctrl-C, when the build goes on. */
-export async function builtIndex(
-  { client, signal }: CommandContext,
-  name: string,
-  { quiet }: Pick<CreateOptions, 'quiet'>,
-): Promise<IndexRecord> {
-  const progress = new Progress({ unit: 'objects', isQuiet: quiet === true })
+export async function builtIndex({ client, signal, output }: CommandContext, name: string): Promise<IndexRecord> {
+  const progress = new Progress({ unit: 'objects', isQuiet: output.hidesProgress })
   try {
     for (;;) {
       const record = await client.getIndex(name)

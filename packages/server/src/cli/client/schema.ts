@@ -139,7 +139,7 @@ async function applyStepwise(
   })
   refuseLoss(plan, rehearsed, options)
   await applySteps(context, plan, options)
-  await waitForIndexes(context, wanted, options)
+  await waitForIndexes(context, wanted)
   if (!isSameSchema(await currentSchema(client), wanted))
     throw new CommandError(
       exitCodes.conflict,

@@ -16,6 +16,10 @@ import type { ToAttributes } from './to-attributes.ts'
 
 /** Records that are answered, and still held. */
 const answeredMax = 1_000
+/** After Ctrl-C, how long the answers to what is sent are waited for: then it is known what is done. */
+const answersMsMax = 5_000
+/** The same where all are there. */
+const lateAnswerMsMax = 100
 /** Records whose references are looked up together. */
 const referringRecords = 1_000
 
@@ -63,6 +67,13 @@ class Import {
   private settled = 0
   private rejected = 0
   private rejects: FileHandle | undefined
+  /** By Ctrl-C. */
+  private isInterrupted = false
+  /** There were more records when it was. */
+  private isTruncated = false
+  /** Ends the request, whatever is under way. */
+  private readonly ending = new AbortController()
+  private timer: NodeJS.Timeout | undefined
   /** What the file has failed with. */
   private broken: { readonly error: unknown } | undefined
 
@@ -79,8 +90,10 @@ class Import {
     if (rejects !== undefined)
       this.rejects = await open(rejects, this.work.skip > 0 ? 'a' : 'w').catch(unwritableAt(rejects))
     const progress = new Progress({ unit: 'bytes', isQuiet })
+    if (signal.aborted) this.finishSoon()
+    else signal.addEventListener('abort', () => this.finishSoon())
     const replies = client.loadObjects(this.linesOf(records), {
-      signal,
+      signal: this.ending.signal,
       onError: rejects === undefined ? 'stop' : 'skip',
       ...(upsertOn !== undefined && { upsertOn }),
     })
@@ -91,19 +104,34 @@ class Import {
         else {
           const settled = this.settle(reply.error?.message)
           if (settled !== undefined) await settled
+          if (this.isInterrupted && this.isAllAnswered) throw signal.reason
         }
         const { bytesRead, total } = position()
         progress.update(bytesRead, total)
       }
       await this.writeRefused()
       if (this.broken !== undefined) throw this.broken.error
+      if (this.isTruncated) throw signal.reason
     } catch (error) {
       throw this.explained(error)
     } finally {
+      clearTimeout(this.timer)
       progress.stop()
       await this.rejects?.close()
     }
     return { created: summary.created, updated: summary.updated, rejected: this.rejected }
+  }
+
+  /** What is sent is answered before it ends, if that is soon; nothing more is sent. */
+  private finishSoon(): void {
+    this.isInterrupted = true
+    // Where records come from somebody who is slow, no more may come.
+    const patienceMs = this.isAllAnswered ? lateAnswerMsMax : answersMsMax
+    this.timer = setTimeout(() => this.ending.abort(this.context.signal.reason), patienceMs)
+  }
+
+  private get isAllAnswered(): boolean {
+    return this.answered === this.underWay.length
   }
 
   /** Where the file fails, the lines before it are carried out all the same. */
@@ -117,6 +145,8 @@ class Import {
 
   private async *creations(records: AsyncIterable<FileRecord>): AsyncGenerator<BulkCreation> {
     for await (const record of this.withReferences(records)) {
+      this.isTruncated = this.isInterrupted
+      if (this.isTruncated) return
       const number = ++this.seen
       if (number <= this.work.skip) continue
       const line = this.lineOf(record)
@@ -202,9 +232,7 @@ class Import {
   /** What ends it before the last record says how to go on. */
   private explained(error: unknown): unknown {
     if (error instanceof UnreadableRecord) return this.failure(error.record, error.message)
-    if (this.context.signal.aborted) {
-      return new CommandError(exitCodes.interrupted, `Stopped. ${this.howToGoOn()}`)
-    }
+    if (this.isInterrupted) return new CommandError(exitCodes.interrupted, `Stopped. ${this.howToGoOn()}`)
     // Where nothing was sent, there is nothing to go on with.
     if (this.seen <= this.work.skip) return error
     if (error === this.broken?.error && error instanceof CommandError) {
@@ -222,6 +250,8 @@ class Import {
 
   private howToGoOn(): string {
     const done = this.settled === 1 ? '1 record is' : `${numberText(this.settled)} records are`
+    if (this.isInterrupted && this.isAllAnswered)
+      return `${done} done: go on with --skip ${this.settled}.${this.work.made}`
     return `${done} certainly done: go on with --skip ${this.settled}, and with --upsert-on <index> so that none is created twice.${this.work.made}`
   }
 }

@@ -26,18 +26,14 @@ export async function applySteps(context: CommandContext, { parts }: SchemaPlan,
 }
 
 /** Also those that a run before has begun. */
-export async function waitForIndexes(
-  context: CommandContext,
-  { indexes }: SchemaState,
-  options: StepOptions,
-): Promise<void> {
+export async function waitForIndexes(context: CommandContext, { indexes }: SchemaState): Promise<void> {
   const wanted = new Set(indexes.map(({ name }) => name))
   const building = (await context.client.listIndexes()).filter(({ name, state }) => {
     return state === 'building' && wanted.has(name)
   })
   for (const { name } of building) {
     context.output.note(`Waiting for index ${name}, which is being built.`)
-    await builtIndex(context, name, options)
+    await builtIndex(context, name)
   }
 }
 
@@ -55,7 +51,7 @@ async function carryOut(context: CommandContext, part: PlanPart, options: StepOp
     else if (kind === 'index') {
       const index = body as IndexRequest
       await client.startIndex(index)
-      await builtIndex(context, index.name, options)
+      await builtIndex(context, index.name)
     } else if (name === undefined) await client.defineClasses(body as readonly ClassDescription[])
     else if (method === 'delete') await client.deleteClass(name)
     else
