@@ -91,7 +91,7 @@ function keyAt(all: readonly PlacedRows[], position: number): Bytes {
   return unreachable('a precondition that does not hold is one of those that were sent')
 }
 
-/** Placements, keys and values: rows are packed as the elements of binary arrays are. They are let go of, but for new keys, which a failure names. */
+/** Placements, keys and values: rows are packed as the elements of binary arrays are. Many are let go of, but for new keys, which a failure names. */
 function* arraysOf(all: readonly PlacedRows[]): Generator<undefined, [Buffer, Buffer, Buffer], undefined> {
   let [count, keyBytes, valueBytes] = [0, 0, 0]
   for (const { rows } of all) {
@@ -99,6 +99,7 @@ function* arraysOf(all: readonly PlacedRows[]): Generator<undefined, [Buffer, Bu
     keyBytes += rows.keys.length
     valueBytes += rows.values.length
   }
+  const isLarge = keyBytes + valueBytes > pieceBytes
   const placements = begunArray(count, 'int4', count * placementElementBytes)
   const keys = begunArray(count, 'bytea', keyBytes)
   const values = begunArray(count, 'bytea', valueBytes)
@@ -113,6 +114,7 @@ function* arraysOf(all: readonly PlacedRows[]): Generator<undefined, [Buffer, Bu
     placementAt = end
     keyAt = yield* copied(rows.keys, keys, keyAt)
     valueAt = yield* copied(rows.values, values, valueAt)
+    if (!isLarge) continue
     if (rows.areNew) letGoOfValues(rows)
     else letGoOf(rows)
   }
