@@ -155,6 +155,7 @@ describe('a schema as files', () => {
         'UPDATE SCHEMA {}',
       ],
       [7, ['apply', 'x.do'], /x\.do:1/, 'UPDATE SCHEMA {CREATE CLASS X {a: List}}'],
+      [7, ['apply', 'x.do'], /^ashlar: x\.do:1: .* JSON is the body of PUT \/v1\/schema/, '[{"className": "A.Base"}]'],
       [7, ['apply', 'x.do'], /^ashlar: x\.do:2: .* and nothing else/, 'UPDATE SCHEMA {};\nCREATE X {}'],
     ]
     for (const [code, words, message, text] of wrong) {

@@ -86,7 +86,9 @@ function splitSource(text: string, file: string): { readonly classes: Line[]; re
 /** Whatever else it did would be done to a database in memory, and lost. `before`: the text up to it. */
 function refuseOthers(statement: string, before: string, file: string): void {
   if (/^\s*CREATE\s+(?:UNIQUE\s+)?INDEX\b/i.test(statement)) return
-  const hint = 'a file of a schema has UPDATE SCHEMA {…} and CREATE INDEX, and nothing else'
+  const hint = /^\s*[[{]/.test(statement)
+    ? 'a file of a schema is text of DO (ashlar schema pull shows it); JSON is the body of PUT /v1/schema'
+    : 'a file of a schema has UPDATE SCHEMA {…} and CREATE INDEX, and nothing else'
   throw new CommandError(exitCodes.invalid, `${file}:${before.split('\n').length}: ${hint}.`)
 }
 
