@@ -16,7 +16,7 @@ async function openSlow() {
   const opened = await openServer({ aliases: ['fleet'], limits, onLog: (line) => lines.push(line) })
   await defineGadget(opened.app)
   for (const name of ['top secret', 'other']) {
-    const payload = { class: 'Shop.Gadget', attributes: { name, size: 4711 } }
+    const payload = { class: 'Shop.Gadget', attributes: { name, size: 2071819283 } }
     expect((await opened.app.inject({ method: 'POST', url: '/v1/object', payload })).statusCode).toBe(201)
   }
   const ask = (payload: object) => opened.app.inject({ method: 'POST', url: '/v1/query', payload })
@@ -34,7 +34,7 @@ async function openSlow() {
 rule('2.2.29', 'a line with what the query took, and its plan', async () => {
   const { ask, slow } = await openSlow()
   const reply = await ask({ query: "FROM Shop.Gadget WHERE name = 'top secret' RETURN size /* a comment */" })
-  expect(reply.json()).toEqual([{ size: 4711 }])
+  expect(reply.json()).toEqual([{ size: 2071819283 }])
   const [line] = await slow(1)
   expect(line).toMatchObject({
     level: 40,
@@ -57,17 +57,17 @@ rule('2.2.29', 'a line with what the query took, and its plan', async () => {
 rule('2.2.29', 'no value of any kind, in the text or the plan, nor one that cannot be read', async () => {
   const { ask, slow, lines } = await openSlow()
   const queries = [
-    { query: "FROM Shop.Gadget WHERE name = 'top secret' AND size > 4711 RETURN name" },
+    { query: "FROM Shop.Gadget WHERE name = 'top secret' AND size > 2071819283 RETURN name" },
     {
-      query: 'FROM Shop.Gadget WHERE name = "top secret" OR name = \'top secret\' RETURN name ORDER BY size TAKE 4711',
+      query: 'FROM Shop.Gadget WHERE name = "top secret" OR name = \'top secret\' RETURN name ORDER BY size TAKE 2071819283',
     },
     {
       query: 'FROM Shop.Gadget WHERE name = $name AND size = $size RETURN name',
-      parameters: { name: 'top secret', size: 4711 },
+      parameters: { name: 'top secret', size: 2071819283 },
     },
     { query: "FROM Shop.Gadget WHERE name = 'top secret' RETURN name; SHOW 'top secret'" },
     { query: "SHOW 'top secret'" },
-    { query: "CREATE Shop.Gadget {name: 'top secret', size: 4711}" },
+    { query: "CREATE Shop.Gadget {name: 'top secret', size: 2071819283}" },
     { query: "FROM Shop.Gadget WHERE name = 'top secret" },
     { query: "FROM Shop.Gadget WHERE top = 'secret' AND nothing = 'top secret' RETURN name" },
   ]
@@ -78,7 +78,7 @@ rule('2.2.29', 'no value of any kind, in the text or the plan, nor one that cann
   const told = await slow(queries.length)
   expect(told.filter(({ plan }) => plan !== undefined).length).toBeGreaterThanOrEqual(5)
   for (const line of lines.filter((one) => one.includes('slow query'))) {
-    expect(line).not.toMatch(/top secret|"secret|4711/)
+    expect(line).not.toMatch(/top secret|"secret|2071819283/)
   }
 })
 
