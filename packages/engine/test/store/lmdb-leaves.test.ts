@@ -36,8 +36,8 @@ async function filledStore(): Promise<Filled> {
   return { store, directory }
 }
 
-/** What `visit` shows, broken off after every `step` entries, which it is told of where `isTold`. */
-function visited(snapshot: Snapshot, range: KeyRange, step: number, isTold = false): string[] {
+/** What `visit` shows in one of the two directions, broken off after every `step` entries, which it is told of where `isTold`. */
+function visited(snapshot: Snapshot, range: KeyRange, step: number, isTold = false, reverse = false): string[] {
   const shown: string[] = []
   let rest: KeyRange | undefined = range
   while (rest !== undefined) {
@@ -46,24 +46,10 @@ function visited(snapshot: Snapshot, range: KeyRange, step: number, isTold = fal
       shown.push(`${Buffer.from(key)} ${Buffer.from(value)}`)
       return --left > 0
     }
-    const last: Bytes | undefined = snapshot.visit?.(rest, false, take, isTold ? step : undefined)
-    rest = last && { ...rest, from: Buffer.concat([last, Buffer.of(0)]) }
-  }
-  return shown
-}
-
-/** The same from the last entry to the first. */
-function visitedBackwards(snapshot: Snapshot, range: KeyRange, step: number, isTold = false): string[] {
-  const shown: string[] = []
-  let rest: KeyRange | undefined = range
-  while (rest !== undefined) {
-    let left = step
-    const take = (key: Bytes, value: Bytes): boolean => {
-      shown.push(`${Buffer.from(key)} ${Buffer.from(value)}`)
-      return --left > 0
-    }
-    const last: Bytes | undefined = snapshot.visit?.(rest, true, take, isTold ? step : undefined)
-    rest = last && { ...rest, to: Buffer.from(last) }
+    const last: Bytes | undefined = snapshot.visit?.(rest, reverse, take, isTold ? step : undefined)
+    const behind: KeyRange | undefined =
+      last && (reverse ? { to: Buffer.from(last) } : { from: Buffer.concat([last, Buffer.of(0)]) })
+    rest = behind && { ...rest, ...behind }
   }
   return shown
 }
@@ -90,14 +76,14 @@ describe('lmdb: ranges of many entries', () => {
         expect(visited(snapshot, range, step, true)).toEqual(all.slice(from, to))
         expect(await scanned(snapshot, range, step)).toEqual(all.slice(from, to))
         const backwards = all.slice(from, to).reverse()
-        expect(visitedBackwards(snapshot, range, step)).toEqual(backwards)
-        expect(visitedBackwards(snapshot, range, step, true)).toEqual(backwards)
+        expect(visited(snapshot, range, step, false, true)).toEqual(backwards)
+        expect(visited(snapshot, range, step, true, true)).toEqual(backwards)
         expect(await scanned(snapshot, range, step, true)).toEqual(backwards)
       }),
       { numRuns: 40 },
     )
     expect(visited(snapshot, {}, Number.POSITIVE_INFINITY)).toEqual(all)
-    expect(visitedBackwards(snapshot, {}, Number.POSITIVE_INFINITY)).toEqual(all.toReversed())
+    expect(visited(snapshot, {}, Number.POSITIVE_INFINITY, false, true)).toEqual(all.toReversed())
     snapshot.release()
     await store.close()
   })
@@ -137,7 +123,7 @@ describe('lmdb: ranges of many entries', () => {
       const from = entries - 1 - seen
       const range = { from: Buffer.from(keyOf(Math.max(0, from))) }
       expect(visited(snapshot, range, 1_000)).toEqual(all.slice(Math.max(0, from)))
-      expect(visitedBackwards(snapshot, range, 1_000)).toEqual(all.slice(Math.max(0, from)).reverse())
+      expect(visited(snapshot, range, 1_000, false, true)).toEqual(all.slice(Math.max(0, from)).reverse())
     }
     expect(seen).toBe(entries)
     snapshot.release()
@@ -173,7 +159,7 @@ describe('lmdb: ranges of many entries', () => {
       const now = await store.snapshot()
       const left = visitedByReads(now)
       expect(visited(now, {}, 5_000)).toEqual(left)
-      expect(visitedBackwards(now, {}, 250)).toEqual(left.toReversed())
+      expect(visited(now, {}, 250, false, true)).toEqual(left.toReversed())
       now.release()
     }
     expect(visited(before, {}, 100)).toEqual(all)
@@ -190,11 +176,15 @@ describe('lmdb: ranges of many entries', () => {
       expect(() => snapshot.count?.({}, 5_000)).toThrow(expect.objectContaining({ type: 'DataCorruption' }))
       expect(() => visited(snapshot, {}, 5_000)).toThrow(expect.objectContaining({ type: 'DataCorruption' }))
       await expect(scanned(snapshot, {}, 1_000)).rejects.toMatchObject({ type: 'DataCorruption' })
-      expect(() => visitedBackwards(snapshot, {}, 5_000)).toThrow(expect.objectContaining({ type: 'DataCorruption' }))
+      expect(() => visited(snapshot, {}, 5_000, false, true)).toThrow(
+        expect.objectContaining({ type: 'DataCorruption' }),
+      )
       await expect(scanned(snapshot, {}, 1_000, true)).rejects.toMatchObject({ type: 'DataCorruption' })
       // Everything else is shown.
       expect(visited(snapshot, { to: Buffer.from(keyOf(1_500)) }, 400)).toEqual(all.slice(0, 1_500))
-      expect(visitedBackwards(snapshot, { from: Buffer.from(keyOf(1_900)) }, 400)).toEqual(all.slice(1_900).reverse())
+      expect(visited(snapshot, { from: Buffer.from(keyOf(1_900)) }, 400, false, true)).toEqual(
+        all.slice(1_900).reverse(),
+      )
       snapshot.release()
       await store.close()
     }
@@ -241,7 +231,7 @@ describe('lmdb: ranges of many entries', () => {
         writeSync(file, Buffer.of(byte ^ bit), 0, 1, at)
         expect(await isAllOrError(() => visited(snapshot, {}, Number.POSITIVE_INFINITY).length)).toBe(true)
         expect(await isAllOrError(() => snapshot.count?.({}, 5_000).count)).toBe(true)
-        expect(await isAllOrError(() => visitedBackwards(snapshot, {}, Number.POSITIVE_INFINITY).length)).toBe(true)
+        expect(await isAllOrError(() => visited(snapshot, {}, Number.POSITIVE_INFINITY, false, true).length)).toBe(true)
       }
       expect(await isAllOrError(async () => (await scanned(snapshot, {}, 500)).length)).toBe(true)
       expect(await isAllOrError(scannedBackwards)).toBe(true)
