@@ -59,7 +59,8 @@ rule('2.2.29', 'no value of any kind, in the text or the plan, nor one that cann
   const queries = [
     { query: "FROM Shop.Gadget WHERE name = 'top secret' AND size > 2071819283 RETURN name" },
     {
-      query: 'FROM Shop.Gadget WHERE name = "top secret" OR name = \'top secret\' RETURN name ORDER BY size TAKE 2071819283',
+      query:
+        'FROM Shop.Gadget WHERE name = "top secret" OR name = \'top secret\' RETURN name ORDER BY size TAKE 2071819283',
     },
     {
       query: 'FROM Shop.Gadget WHERE name = $name AND size = $size RETURN name',
