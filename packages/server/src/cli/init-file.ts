@@ -1,5 +1,4 @@
 /** The configuration file that `ashlar init` writes: what was chosen, and every other setting in comments. */
-import { writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { configFromJson } from '../config/config-file.ts'
 import { defaultText, nowhere, type Setting, settings } from '../config/settings.ts'
@@ -7,6 +6,7 @@ import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { tellResult } from './tell-result.ts'
 import { unwritable } from './unwritable.ts'
+import { writeWhole } from './write-whole.ts'
 
 export interface InitOptions {
   readonly port?: string
@@ -34,7 +34,7 @@ export async function writeInitFile(file: string, options: InitOptions): Promise
   const text = fileText(chosen)
   checkText(text, file)
   try {
-    writeFileSync(file, text, { flag: options.force === true ? 'w' : 'wx' })
+    writeWhole(file, text, { isNew: options.force !== true })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST')
       throw new CommandError(exitCodes.conflict, `${file} already exists; --force overwrites it.`)

@@ -1,7 +1,7 @@
 /** A server whose disk is full: changes are refused, and everything else goes on. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { FederatedDatabase, openStore } from '@ashlar/engine'
@@ -134,3 +134,28 @@ test('where files may be no larger than some KiB, a sentence tells of that limit
   expect(stderr).toMatch(/^ashlar: [^\n]*(ulimit -f|too large|larger)[^\n]*\n$/)
   expect(child.exitCode).toBe(1)
 })
+
+test.skipIf(process.platform === 'win32')(
+  'a command leaves the file that is there where it cannot write another',
+  async () => {
+    const directory = temporaryDirectory()
+    const file = join(directory, 'ashlar.json')
+    const run = async (...words: string[]): Promise<readonly [code: number | null, stderr: string]> => {
+      const child = spawnLimited(['init', file, '--yes', ...words], directory, 'pipe', 1)
+      const [told, [code]] = await Promise.all([
+        text(child.stderr as NonNullable<typeof child.stderr>),
+        once(child, 'close'),
+      ])
+      return [code as number | null, told]
+    }
+    const [code, told] = await run()
+    expect([code, told]).toEqual([1, expect.stringMatching(/cannot be written/)])
+    expect(readdirSync(directory)).toEqual([])
+    expect(await ashlar(['init', file, '--yes'], { directory })).toMatchObject({ code: 0 })
+    const before = readFileSync(file, 'utf8')
+    expect(before.length).toBeGreaterThan(1_024)
+    expect((await run('--force'))[0]).toBe(1)
+    expect(readFileSync(file, 'utf8')).toBe(before)
+    expect(readdirSync(directory)).toEqual(['ashlar.json'])
+  },
+)

@@ -21,6 +21,9 @@ export interface WholePredicate {
 /** False for an entry whose object cannot qualify. */
 export type MayQualify = (key: Bytes) => boolean
 
+/** So many conjuncts are checked on the entries. */
+const conjunctsMax = 64
+
 /** What the range of the entries answers. */
 export interface AnsweredByRange {
   /** Positions in the class of attributes that have one given value. */
@@ -36,18 +39,47 @@ export function planEntryFilter(
   { where, slot }: WholePredicate,
   { compiler, text }: Planning,
 ): EntryFilter | undefined {
-  const told: Bound[] = []
-  for (const conjunct of conjunctsOf(where)) {
-    const read = attributesReadBy([conjunct], slot)
-    if (read === undefined || read.size === 0 || partsRead(format, read) === undefined) continue
-    const isEquality = conjunct.kind === 'compare' && conjunct.operator === 'equal'
-    if (!isEquality || ![...read].every((attribute) => equal.has(attribute))) told.push(conjunct)
-  }
+  if (where === undefined) return undefined
+  const told = conjunctsTold(format, where, slot)
+    .filter(({ isEquality, read }) => !isEquality || !read.every((attribute) => equal.has(attribute)))
+    .map(({ conjunct }) => conjunct)
   if (told.length <= others) return undefined
+  // The rest are checked on the objects: there is a filter for each part of an OR.
+  told.length = Math.min(told.length, conjunctsMax)
   const parts = partsRead(format, attributesReadBy(told, slot) ?? new Set())
   if (parts === undefined) return undefined
   const texts = told.map(({ start, end }) => text.slice(start, end))
   return new EntryFilter(parts, compiler.compileAll(told), slot, texts)
+}
+
+/** A conjunct that the keys of an index tell of, and the attributes that it reads. */
+interface ToldConjunct {
+  readonly conjunct: Bound
+  readonly isEquality: boolean
+  readonly read: readonly number[]
+}
+
+/** By predicate, slot, index and the attributes that its parts are in the class: of an OR, each part has an access path, and all of them ask the same. */
+const toldOfPredicates = new WeakMap<Bound, Map<string, readonly ToldConjunct[]>>()
+
+function conjunctsTold(format: IndexKeyFormat, where: Bound, slot: number): readonly ToldConjunct[] {
+  let kept = toldOfPredicates.get(where)
+  if (kept === undefined) {
+    kept = new Map()
+    toldOfPredicates.set(where, kept)
+  }
+  const paths = format.parts.map(({ path }) => path.join('.'))
+  const name = `${slot} ${format.index.name} ${paths}`
+  let told = kept.get(name)
+  if (told === undefined) {
+    told = conjunctsOf(where).flatMap((conjunct) => {
+      const read = attributesReadBy([conjunct], slot)
+      if (read === undefined || read.size === 0 || partsRead(format, read) === undefined) return []
+      return [{ conjunct, isEquality: conjunct.kind === 'compare' && conjunct.operator === 'equal', read: [...read] }]
+    })
+    kept.set(name, told)
+  }
+  return told
 }
 
 export class EntryFilter {

@@ -60,9 +60,25 @@ export function isSamePath(attributes: readonly BoundAttribute[], path: readonly
   return attributes.length === path.length && attributes.every(({ number }, i) => number === path[i])
 }
 
+/**
+ * So many conditions of one predicate are looked at for access paths. Each has access paths of its own, which look at all conjuncts: of thousands,
+ * that would take the square of their number. The rest are checked on what is found.
+ */
+const conditionsMax = 128
+/** Of those with access paths for each of their parts. */
+const alternativesMax = 16
+
 /** Those of the conjuncts that an access path could answer; `slot`: of the source's object. */
 export function sargablePredicates(where: Bound | undefined, slot: number): Condition[] {
-  return conjunctsOf(where).flatMap((conjunct) => conditionsIn(conjunct, slot))
+  const conditions: Condition[] = []
+  let alternatives = 0
+  for (const conjunct of conjunctsOf(where)) {
+    for (const condition of conditionsIn(conjunct, slot)) {
+      if (isOfPath(condition) || ++alternatives <= alternativesMax) conditions.push(condition)
+      if (conditions.length === conditionsMax) return conditions
+    }
+  }
+  return conditions
 }
 
 function conditionsIn(bound: Bound, slot: number): Condition[] {

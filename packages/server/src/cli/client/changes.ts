@@ -36,6 +36,7 @@ export async function listChanges(
     output.write(`${output.isJson ? stringifyExactly(change) : lineOf(change)}\n`)
   let position = since
   let isKnown = false
+  let isDone = false
   try {
     if (follow === true) {
       const noted = (reached: string): void => {
@@ -50,9 +51,10 @@ export async function listChanges(
       ;({ position, isAtEnd } = page)
       isKnown = true
     }
+    isDone = true
   } finally {
-    // Of one that was refused nobody can go on.
-    if (isKnown) output.note(`Go on with --since ${position}`)
+    // Of one that was refused nobody can go on; and a file is kept only where it is complete.
+    if (isKnown && (isDone || output.file === undefined)) output.note(`Go on with --since ${position}`)
   }
 }
 

@@ -1,10 +1,11 @@
 /** Files of a schema: one, or a folder of them, read as a single text of DO, whose faults are told by file and line. */
-import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readInputFile } from '../../command-context.ts'
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { makeFolders, unwritable } from '../../unwritable.ts'
+import { writeWhole } from '../../write-whole.ts'
 
 const extension = '.do'
 
@@ -144,7 +145,7 @@ function filesIn(folder: string): string[] {
 export function writeSchemaFiles(folder: string, files: ReadonlyMap<string, string>): void {
   try {
     makeFolders(folder)
-    for (const [file, text] of files) writeFileSync(join(folder, file), text)
+    for (const [file, text] of files) writeWhole(join(folder, file), text)
     for (const file of readdirSync(folder)) {
       if (file.endsWith(extension) && !files.has(file)) rmSync(join(folder, file))
     }
