@@ -61,7 +61,8 @@ export class PackedChanges implements Sequence<Change> {
 export class PackedPreconditions implements Sequence<Precondition> {
   readonly others: Sequence<Precondition>
   readonly length: number
-  private readonly all: readonly PackedRows[]
+  /** Rows whose keys are required to be absent. */
+  readonly all: readonly PackedRows[]
 
   constructor(others: Sequence<Precondition>, all: readonly PackedRows[]) {
     this.others = others
@@ -117,5 +118,9 @@ export function* packedKeys({ keys }: PackedRows): Generator<Buffer, undefined, 
 /** What has its length at that place. */
 export function packedAt(bytes: Buffer, at: number): Buffer {
   const start = at + packedLengthBytes
-  return bytes.subarray(start, start + bytes.readUInt32BE(at))
+  return bytes.subarray(start, start + packedLengthAt(bytes, at))
+}
+
+export function packedLengthAt(bytes: Buffer, at: number): number {
+  return bytes.readUInt32BE(at)
 }

@@ -12,9 +12,9 @@ const requestsExpectedMs = 50
 /** How long what begins in one turn takes together at most, where each piece of it ends within its slice and nothing else waits for a turn. */
 const beginningsMs = 20
 /** Steps of a few microseconds between two looks at the clock. */
-const stepsBetweenLooks = 32
+export const stepsBetweenLooks = 32
 /** Bytes that steps copy or sum up between two looks: about a millisecond's worth. */
-const bytesBetweenLooks = 1_048_576
+export const bytesBetweenLooks = 1_048_576
 /** How long the next slice waits at most while something arrives now and then: others have twice as much time as slices. */
 const arrivalsMsMax = 10
 /** The same while something arrives in more than every other turn: a flood of connections passes before much else is done. */

@@ -69,6 +69,24 @@ it.each(stores)('rows that are new and others, on %s', async (_name, open) => {
   await memory.close()
 })
 
+it('keys and values of every length up to some hundred bytes, on LMDB', async () => {
+  const [store, memory] = [await temporaryLmdb.open(), await openMemoryStore()]
+  const packer = new RowPacker(true, 1, 1)
+  for (let length = 0; length < 400; length++) {
+    for (let nth = 0; nth < 6; nth++) {
+      const key = bytes(`${index}${nth}${'k'.repeat(length % 200)}${length}`)
+      packer.addKey(key, key.length, undefined)
+      packer.addValue(bytes('v'.repeat(length)))
+    }
+  }
+  const rows = atOnce(packer.packed()) as PackedRows
+  for (const one of [memory, store]) expect(await one.commit(packed([rows]))).toEqual({ isCommitted: true })
+  expect(await entriesIn(store)).toEqual(await entriesIn(memory))
+  expect(await entriesIn(store)).toHaveLength(2_400)
+  await store.close()
+  await memory.close()
+})
+
 it('new keys come in order, and none twice', () => {
   const rows = rowsOf(numbered(index, 5_000), true) as PackedRows
   const keys: string[] = []

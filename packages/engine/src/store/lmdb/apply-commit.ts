@@ -7,15 +7,22 @@ import type { CurrentState } from '../check-preconditions.ts'
 import { failedPrecondition, holds } from '../check-preconditions.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
 import { detachBytes } from '../detach-bytes.ts'
-import { PackedChanges } from '../packed-rows.ts'
+import {
+  PackedChanges,
+  PackedPreconditions,
+  type PackedRows,
+  packedLengthAt,
+  packedLengthBytes,
+} from '../packed-rows.ts'
 import type { Awaitable, Bytes, Change, Commit, CommitOutcome, KeyRange, Precondition } from '../store.ts'
-import { atOnce, inSlices, inTurns, openTimeSlice, type TimeSlice } from '../time-slice.ts'
+import { atOnce, inSlices, inTurns, openTimeSlice, stepsBetweenLooks, type TimeSlice } from '../time-slice.ts'
 import { Appender } from './appender.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
 import { EntryChecks } from './entry-checks.ts'
-import { lentWithChecksum } from './entry-checksum.ts'
-import { fillingOrderInPieces, orderedMin, packedInFillingOrder } from './filling-order.ts'
+import { lentPartWithChecksum, lentWithChecksum } from './entry-checksum.ts'
+import { fillingOrderInPieces, orderedMin, type PutRow, putInFillingOrder } from './filling-order.ts'
 import type { KeptTail } from './kept-tail.ts'
+import { LentKey } from './lent-key.ts'
 import type { Environment } from './lmdb-js.ts'
 import { lmdbRange } from './lmdb-range.ts'
 
@@ -92,18 +99,21 @@ export async function applyInSlices(
       if (whole.kind !== 'range' || whole.keys.length <= keysAtOnce) return check(whole, whole)
       return inSlices(partsOf(whole), (part) => check(part, whole), slice).then(() => failed === undefined)
     }
-    await inSlices(preconditions, checkAll, slice)
+    if (preconditions instanceof PackedPreconditions) {
+      await inSlices(preconditions.others, checkAll, slice)
+      if (failed === undefined) failed = await inTurns(takenKey(preconditions.all, state), slice)
+    } else await inSlices(preconditions, checkAll, slice)
   } catch (error) {
     if (error instanceof DamagedEntry) return error
     throw error
   }
   if (failed !== undefined) return { isCommitted: false, failed }
-  const change = (one: Change | undefined): number => {
-    if (one === undefined) return 0
+  const change = (one: Change): number => {
     state.noteWritten(one.key)
     return applyChange(environment, one)
   }
-  if (changes instanceof PackedChanges) await inSlices(packedInFillingOrder(changes), change, slice)
+  if (changes instanceof PackedChanges)
+    await inTurns(putInFillingOrder(changes, rowPutter(environment, state, changes.all)), slice)
   else
     await inSlices(isAppended === true ? changes : await inTurns(fillingOrderInPieces(changes), slice), change, slice)
   const appended = (one: Change): number => {
@@ -124,6 +134,38 @@ function applyChange(environment: Environment, change: Change): number {
   }
   environment.remove(change.key)
   return 0
+}
+
+/** The first of these keys that is there, as a precondition that does not hold. */
+function* takenKey(
+  all: readonly PackedRows[],
+  state: WriteTransactionState,
+): Generator<undefined, Precondition | undefined, undefined> {
+  const lentKey = new LentKey(longestKey(all))
+  let steps = 0
+  for (const { keys } of all) {
+    for (let at = 0; at < keys.length; at += packedLengthBytes + packedLengthAt(keys, at)) {
+      const key = lentKey.at(keys, at)
+      if (!state.isAbsent(key)) return { kind: 'absent', key: Buffer.from(key) }
+      if (++steps % stepsBetweenLooks === 0) yield
+    }
+  }
+  return undefined
+}
+
+function rowPutter(environment: Environment, state: WriteTransactionState, all: readonly PackedRows[]): PutRow {
+  const lentKey = new LentKey(longestKey(all))
+  return ({ keys, values }, keyAt, valueAt) => {
+    const key = lentKey.at(keys, keyAt)
+    const bytes = packedLengthAt(values, valueAt)
+    state.noteWritten(key)
+    environment.put(key, lentPartWithChecksum(key, values, valueAt + packedLengthBytes, bytes))
+    return bytes
+  }
+}
+
+function longestKey(all: readonly PackedRows[]): number {
+  return all.reduce((most, { keyBytesMost }) => Math.max(most, keyBytesMost), 0)
 }
 
 /** lmdb-js reads through the write transaction for as long as it knows of one: between two slices it does not. */
@@ -208,6 +250,12 @@ export class WriteTransactionState implements CurrentState {
       this.kept = Buffer.from(value)
     }
     return value
+  }
+
+  /** Holds no key: it may be lent. */
+  isAbsent(key: Bytes): boolean {
+    this.appender.meet(key)
+    return lentValue(this.environment, key, namelessChecks) === undefined
   }
 
   /** To be called before a key is written, by whichever commit of the group. */

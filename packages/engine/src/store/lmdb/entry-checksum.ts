@@ -10,6 +10,9 @@ const nativeBytesMin = 320
 /** Up to here a loop beats a call into the runtime. */
 const loopedBytes = 48
 
+/** The same where the call would need a view of a part. */
+const partLoopedBytes = 160
+
 /** Sixteen tables of 256 entries in one: the nth tells what a byte does to the sum when n more bytes follow it. */
 const table = slicingTable()
 
@@ -37,10 +40,24 @@ export function lentWithChecksum(key: Bytes, value: Bytes): Buffer | LentBuffer 
   return lent
 }
 
+/** The same of a value that is part of `bytes`. */
+export function lentPartWithChecksum(key: Bytes, bytes: Bytes, from: number, length: number): Buffer | LentBuffer {
+  if (length > partLoopedBytes) return lentWithChecksum(key, bytes.subarray(from, from + length))
+  for (let at = 0; at < length; at++) lent[at] = bytes[from + at] as number
+  addChecksum(lent, key, length)
+  lent.end = length + checksumBytes
+  return lent
+}
+
 function fill(stored: Buffer, key: Bytes, value: Bytes): void {
   const { length } = value
   if (length > loopedBytes) stored.set(value)
   else for (let at = 0; at < length; at++) stored[at] = value[at] as number
+  addChecksum(stored, key, length)
+}
+
+/** Behind the value, the first `length` bytes. */
+function addChecksum(stored: Buffer, key: Bytes, length: number): void {
   const sum = checksum(key, stored, length)
   stored[length] = sum >>> 24
   stored[length + 1] = (sum >>> 16) & 0xff

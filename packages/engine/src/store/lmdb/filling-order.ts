@@ -1,8 +1,9 @@
 /** The order in which the changes of a commit are put so that LMDB fills its pages. */
 import { detachBytes } from '../detach-bytes.ts'
-import { letGoOf, type PackedChanges, type PackedRows, packedAt, packedLengthBytes } from '../packed-rows.ts'
+import { letGoOf, type PackedChanges, type PackedRows, packedLengthAt, packedLengthBytes } from '../packed-rows.ts'
 import type { Sequence } from '../sequence.ts'
 import type { Change } from '../store.ts'
+import { bytesBetweenLooks, stepsBetweenLooks } from '../time-slice.ts'
 import { checksumBytes } from './entry-checksum.ts'
 
 /** Changes whose order is worth some thought: fewer hardly fill a page. */
@@ -50,7 +51,6 @@ class Spread {
 
 /** Rows that are not made into changes before it is their turn: an order of very many would hold several objects for each. */
 interface OrderedRows {
-  readonly rows: PackedRows
   /** Pairs of where key and value are: the early ones from the beginning on, the late ones from the end backwards. */
   readonly places: Uint32Array
   readonly earlyCount: number
@@ -62,7 +62,7 @@ function* ordered(rows: PackedRows): Generator<undefined, OrderedRows, undefined
   const places = new Uint32Array(2 * count)
   let [keyAt, valueAt, earlyCount] = [0, 0, 0]
   for (let i = 0; i < count; i++) {
-    const [keyLength, valueLength] = [keys.readUInt32BE(keyAt), values.readUInt32BE(valueAt)]
+    const [keyLength, valueLength] = [packedLengthAt(keys, keyAt), packedLengthAt(values, valueAt)]
     const pair = spread.isEarly(keyLength + valueLength) ? earlyCount++ : count - 1 - (i - earlyCount)
     places[2 * pair] = keyAt
     places[2 * pair + 1] = valueAt
@@ -70,24 +70,30 @@ function* ordered(rows: PackedRows): Generator<undefined, OrderedRows, undefined
     valueAt += packedLengthBytes + valueLength
     if (i % pieceChanges === pieceChanges - 1) yield
   }
-  return { rows, places, earlyCount }
+  return { places, earlyCount }
 }
+
+/** What puts a row; `keyAt`, `valueAt`: where the lengths of its key and its value are. Returns the bytes of the value. */
+export type PutRow = (rows: PackedRows, keyAt: number, valueAt: number) => number
 
 /**
- * As they are to be put, in pieces as `fillingOrderInPieces`; each of `all` by itself, and let go of behind its last row: of very many rows
+ * Puts rows, in pieces as `fillingOrderInPieces`; each of `all` by itself, and let go of behind its last row: of very many rows
  * neither their order nor they themselves are held while the others are written.
  */
-export function* packedInFillingOrder({ all }: PackedChanges): Generator<Change | undefined, void, undefined> {
+export function* putInFillingOrder({ all }: PackedChanges, put: PutRow): Generator<undefined, void, undefined> {
+  let steps = 0
+  let bytes = 0
   for (const rows of all) {
-    const one = yield* ordered(rows)
-    for (let pair = one.earlyCount - 1; pair >= 0; pair--) yield changeAt(one, pair)
-    for (let pair = rows.count - 1; pair >= one.earlyCount; pair--) yield changeAt(one, pair)
+    const { places, earlyCount } = yield* ordered(rows)
+    for (let nth = 0; nth < rows.count; nth++) {
+      const pair = nth < earlyCount ? earlyCount - 1 - nth : rows.count - 1 - (nth - earlyCount)
+      bytes += put(rows, places[2 * pair] as number, places[2 * pair + 1] as number)
+      if (++steps < stepsBetweenLooks && bytes < bytesBetweenLooks) continue
+      steps = 0
+      bytes = 0
+      yield
+    }
     letGoOf(rows)
-    detachBytes(one.places)
+    detachBytes(places)
   }
-}
-
-function changeAt({ rows: { keys, values }, places }: OrderedRows, pair: number): Change {
-  const [keyAt, valueAt] = [places[2 * pair] as number, places[2 * pair + 1] as number]
-  return { kind: 'put', key: packedAt(keys, keyAt), value: packedAt(values, valueAt) }
 }
