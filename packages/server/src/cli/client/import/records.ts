@@ -69,7 +69,8 @@ function openStream(file: string, format: StreamFormat, table: TableForm): OpenF
     bytes += chunk.length
   })
   source.pause()
-  const opened = decompressed(source)
+  const what = file === '-' ? 'Standard input' : file
+  const opened = decompressed(source, what)
   const records = async function* (): AsyncGenerator<FileRecord> {
     try {
       const { bytes: text, isCompressed } = await opened
@@ -77,7 +78,7 @@ function openStream(file: string, format: StreamFormat, table: TableForm): OpenF
       yield* readers[format](Readable.from(checkedUtf8(text, missed), { objectMode: false }), { ...table, tell })
     } catch (error) {
       if (error instanceof CommandError) throw error
-      throw unreadable(file === '-' ? 'Standard input' : file, error as NodeJS.ErrnoException)
+      throw unreadable(what, error as NodeJS.ErrnoException)
     } finally {
       source.destroy()
     }
@@ -89,7 +90,9 @@ function openStream(file: string, format: StreamFormat, table: TableForm): OpenF
 function unreadable(what: string, error: NodeJS.ErrnoException): CommandError {
   if (/^(Z|ZSTD)_/.test(error.code ?? ''))
     return new CommandError(exitCodes.invalid, `${what} is damaged or cut off: ${error.message}.`)
-  return new CommandError(exitCodes.usage, `${what} cannot be read: ${unreadableFile(error)}.`)
+  // What the operating system says is of the file itself, all else of what is in it.
+  const exitCode = error.syscall === undefined ? exitCodes.invalid : exitCodes.usage
+  return new CommandError(exitCode, `${what} cannot be read: ${unreadableFile(error)}.`)
 }
 
 const gzipMagic = Buffer.from([0x1f, 0x8b])
@@ -100,8 +103,11 @@ function compressionOf(name: string): string | undefined {
   return ending === undefined ? undefined : ending.toLowerCase() === 'gz' ? 'gzip' : 'zstd'
 }
 
-/** By its first bytes. */
-async function decompressed(source: Readable): Promise<{ readonly bytes: Readable; readonly isCompressed: boolean }> {
+/** By its first bytes. `what`: for messages. */
+async function decompressed(
+  source: Readable,
+  what: string,
+): Promise<{ readonly bytes: Readable; readonly isCompressed: boolean }> {
   const chunks = source[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   const first = await chunks.next()
   const all = async function* (): AsyncGenerator<Buffer> {
@@ -113,7 +119,9 @@ async function decompressed(source: Readable): Promise<{ readonly bytes: Readabl
   if (!head.equals(zstdMagic)) return { bytes, isCompressed: false }
   const { createZstdDecompress } = zlib as { createZstdDecompress?: () => Transform }
   if (createZstdDecompress !== undefined) return { bytes: piped(bytes, createZstdDecompress()), isCompressed: true }
-  throw new CommandError(exitCodes.usage, 'Node.js reads zstd from version 22.15 on: decompress the file first.')
+  // Before version 22.15 of Node.js.
+  const { unzstd } = await import('./unzstd.ts')
+  return { bytes: Readable.from(unzstd(bytes, what), { objectMode: false, highWaterMark: 1 }), isCompressed: true }
 }
 
 function piped(source: Readable, through: Transform): Readable {
@@ -295,7 +303,7 @@ class ElementSplitter extends Transform {
 
   override _flush(done: TransformCallback): void {
     // A file with nothing in it has no records.
-    done(this.depth === 0 ? null : new Error('the JSON array has no end'))
+    done(this.depth === 0 ? null : new Error('the JSON array has no end, as in a file that is cut off'))
   }
 
   private scan(): void {
@@ -319,7 +327,8 @@ class ElementSplitter extends Transform {
     const isBlank = /\s/.test(character)
     if (this.depth === 0) {
       if (isBlank || character === '\uFEFF') return
-      if (character !== '[' || this.isOver) throw new Error('it is not a JSON array')
+      if (this.isOver) throw new Error('text follows the end of the JSON array')
+      if (character !== '[') throw new Error('it is not a JSON array')
       this.depth = 1
       return
     }

@@ -1,0 +1,162 @@
+/** Decompresses zstd (RFC 8878) where Node.js has no decoder of its own, before version 22.15: block by block, in memory that is bounded whatever the file is. */
+import { Decompress } from 'fzstd'
+import { CommandError } from '../../command-error.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import { XxHash64 } from './xxhash64.ts'
+
+const frameMagic = 0xfd2fb528
+const skippableMagic = 0x184d2a50
+/** As the zstd program and Node.js have it: what is compressed with a larger window needs an option there, too. */
+const windowBytesMax = 2 ** 27
+/** Of a block, compressed or not. */
+const blockBytesMax = 2 ** 17
+const blockHeaderBytes = 3
+const checksumBytes = 4
+
+/** Throws CommandError for what is damaged, cut off, or needs more memory. `what`: names the file in messages. */
+export async function* unzstd(source: AsyncIterable<Buffer>, what: string): AsyncGenerator<Buffer> {
+  const input = new Input(source, what)
+  while (!(await input.isAtEnd())) {
+    const magic = (await input.peek(4)).readUInt32LE()
+    if (magic === frameMagic) yield* frame(input)
+    else if ((magic & 0xfffffff0) >>> 0 === skippableMagic) await input.skip((await input.take(8)).readUInt32LE(4))
+    else throw input.damaged('what follows a frame of zstd is none')
+  }
+}
+
+async function* frame(input: Input): AsyncGenerator<Buffer> {
+  const { header, contentBytes, hasChecksum } = await readHeader(input)
+  const hash = hasChecksum ? new XxHash64() : undefined
+  const parts: Buffer[] = []
+  let bytes = 0
+  const decoder = new Decompress((part) => {
+    if (part.length > 0) parts.push(Buffer.from(part.buffer, part.byteOffset, part.byteLength))
+  })
+  const decode = (block: Buffer, isLast: boolean): void => {
+    try {
+      decoder.push(block, isLast)
+    } catch (error) {
+      throw input.damaged((error as Error).message)
+    }
+  }
+  decode(header, false)
+  for (let isLast = false; !isLast; ) {
+    const head = await input.peek(blockHeaderBytes)
+    const fields = head.readUIntLE(0, blockHeaderBytes)
+    isLast = (fields & 1) === 1
+    const [kind, size] = [(fields >> 1) & 3, fields >> 3]
+    if (size > blockBytesMax) throw input.damaged('a block is longer than blocks may be')
+    // One byte that is repeated so many times.
+    const block = await input.take(blockHeaderBytes + (kind === 1 ? 1 : size))
+    const end = isLast && hasChecksum ? await input.take(checksumBytes) : undefined
+    decode(end === undefined ? block : Buffer.concat([block, end]), isLast)
+    for (const part of parts.splice(0)) {
+      bytes += part.length
+      hash?.update(part)
+      yield part
+    }
+    if (end !== undefined && hash !== undefined && Number(hash.digest() & 0xffffffffn) !== end.readUInt32LE())
+      throw input.damaged('its content does not fit its checksum')
+  }
+  if (contentBytes !== undefined && contentBytes !== bytes)
+    throw input.damaged('it has another length than its header says')
+}
+
+interface Header {
+  readonly header: Buffer
+  readonly contentBytes: number | undefined
+  readonly hasChecksum: boolean
+}
+
+async function readHeader(input: Input): Promise<Header> {
+  const descriptor = (await input.peek(5))[4] as number
+  const isSingle = (descriptor & 0x20) !== 0
+  const dictionaryBytes = [0, 1, 2, 4][descriptor & 3] as number
+  const sizeBytes = descriptor >> 6 === 0 ? Number(isSingle) : 1 << (descriptor >> 6)
+  const header = await input.take(5 + Number(!isSingle) + dictionaryBytes + sizeBytes)
+  const sizeAt = header.length - sizeBytes
+  if (dictionaryBytes > 0 && header.readUIntLE(sizeAt - dictionaryBytes, dictionaryBytes) !== 0)
+    throw new CommandError(exitCodes.invalid, `${input.what} is compressed with a dictionary: decompress it first.`)
+  const contentBytes = contentBytesOf(header, sizeAt, sizeBytes)
+  const windowBytes = isSingle ? (contentBytes ?? 0) : windowBytesOf(header[5] as number)
+  if (windowBytes > windowBytesMax)
+    throw new CommandError(
+      exitCodes.invalid,
+      `${input.what} is compressed with a window of ${Math.ceil(windowBytes / 2 ** 20).toLocaleString('en')} MiB, and up to ${windowBytesMax / 2 ** 20} are read: decompress it first (zstd -d --long=31).`,
+    )
+  return { header, contentBytes, hasChecksum: (descriptor & 4) !== 0 }
+}
+
+function contentBytesOf(header: Buffer, at: number, bytes: number): number | undefined {
+  switch (bytes) {
+    case 0:
+      return undefined
+    case 2:
+      return header.readUInt16LE(at) + 256
+    case 8:
+      return Number(header.readBigUInt64LE(at))
+    default:
+      return header.readUIntLE(at, bytes)
+  }
+}
+
+function windowBytesOf(descriptor: number): number {
+  const base = 2 ** (10 + (descriptor >> 3))
+  return base + (base / 8) * (descriptor & 7)
+}
+
+/** What is read and not taken yet: a chunk, and what is needed to go on. */
+class Input {
+  readonly what: string
+  private readonly chunks: AsyncIterator<Buffer>
+  private held: Buffer = Buffer.alloc(0)
+
+  constructor(source: AsyncIterable<Buffer>, what: string) {
+    this.chunks = source[Symbol.asyncIterator]()
+    this.what = what
+  }
+
+  async isAtEnd(): Promise<boolean> {
+    while (this.held.length === 0) {
+      const next = await this.chunks.next()
+      if (next.done === true) return true
+      this.held = next.value
+    }
+    return false
+  }
+
+  /** So many bytes, which are still to be taken. Throws CommandError where there are fewer. */
+  async peek(count: number): Promise<Buffer> {
+    if (this.held.length < count) {
+      const parts = [this.held]
+      for (let length = this.held.length; length < count; ) {
+        const next = await this.chunks.next()
+        if (next.done === true) throw this.damaged('it ends too early')
+        parts.push(next.value)
+        length += next.value.length
+      }
+      this.held = Buffer.concat(parts)
+    }
+    return this.held.subarray(0, count)
+  }
+
+  async take(count: number): Promise<Buffer> {
+    const taken = await this.peek(count)
+    this.held = this.held.subarray(count)
+    return taken
+  }
+
+  async skip(count: number): Promise<void> {
+    let left = count
+    while (left > 0) {
+      if (await this.isAtEnd()) throw this.damaged('it ends too early')
+      const skipped = Math.min(left, this.held.length)
+      this.held = this.held.subarray(skipped)
+      left -= skipped
+    }
+  }
+
+  damaged(why: string): CommandError {
+    return new CommandError(exitCodes.invalid, `${this.what} is damaged or cut off: ${why}.`)
+  }
+}
