@@ -1,6 +1,7 @@
 /** How the failure of a command is told: one sentence on standard error, the place of the fault below it, and the exit code. */
 import { AshlarRequestError } from '@ashlar/client'
 import { CommandError } from './command-error.ts'
+import { inCommandWords } from './command-words.ts'
 import { exitCodeOfStatus, exitCodes } from './exit-codes.ts'
 import { ConnectionLost } from './http-fetch.ts'
 import { printable } from './table.ts'
@@ -28,9 +29,14 @@ function exitCodeOf(error: unknown): number {
   return error instanceof AshlarRequestError ? exitCodeOfStatus(error.status) : exitCodes.failed
 }
 
+function messageOf(error: unknown): string {
+  if (error instanceof AshlarRequestError) return inCommandWords(error.message)
+  return error instanceof Error ? error.message : String(error)
+}
+
 /** One shape: `exitCode` and `message`; of a refusal by the server also `type`, `status`, and what its problem says of the place. */
 function recordOf(error: unknown): object {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   const common = { exitCode: exitCodeOf(error), message }
   if (error instanceof CommandError)
     return { ...common, ...error.refusal, ...(error.details.length > 0 && { details: error.details }) }
@@ -49,7 +55,7 @@ function recordOf(error: unknown): object {
 }
 
 function sentencesOf(error: unknown, text: string | undefined, name: string): string {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   const details = error instanceof CommandError ? error.details : []
   const below = error instanceof AshlarRequestError ? placeOf(error, text) : details
   return [`${name}: ${message}${adviceOn(error)}`, ...below].map((line) => `${printable(line, 'lines')}\n`).join('')
@@ -62,7 +68,7 @@ function adviceOn(error: unknown): string {
 }
 
 const authenticationAdvice =
-  'Authenticate by --token-file or ASHLAR_TOKEN, by --user with the password in ASHLAR_PASSWORD, or by a --profile.'
+  'Authenticate by --token, --token-file or ASHLAR_TOKEN, by --user with the password in ASHLAR_PASSWORD, or by a --profile.'
 
 function placeOf(error: AshlarRequestError, text: string | undefined): string[] {
   const { line, column, errors, valuesLost, operation } = error

@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { clientVariables } from '../config/config-environment.ts'
 import { didYouMean } from '../config/read-value.ts'
+import { unreadableFile } from '../config/unreadable-file.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 
@@ -38,12 +39,14 @@ export function readProfile(file: string, name: string | undefined): Profile {
     throw wrong(`There is no profile ${name}: ${file} does not exist.`)
   }
   const { default: defaultName, profiles } = fileOf(text, file)
+  // Those of other profiles, too, are there for others to read.
+  const all = Object.values(profiles)
+  if (all.some((profile) => secrets.some((secret) => profile[secret] !== undefined))) refuseIfOpen(file)
   const chosen = name ?? defaultName
   if (chosen === undefined) return {}
   const profile = profiles[chosen]
   if (profile === undefined)
     throw wrong(`${file} has no profile ${chosen}.${didYouMean(chosen, Object.keys(profiles))}`)
-  if (secrets.some((secret) => profile[secret] !== undefined)) refuseIfOpen(file)
   return profile
 }
 
@@ -88,9 +91,9 @@ function readIfThere(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
+    const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw wrong(`The profile file ${file} cannot be read: ${message}`)
+    throw wrong(`The profile file ${file} cannot be read: ${unreadableFile(error as NodeJS.ErrnoException)}.`)
   }
 }
 

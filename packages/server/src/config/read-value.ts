@@ -168,17 +168,26 @@ function readDialect(value: unknown, name: string): Dialect {
 /** ` Did you mean x?` for a known name that differs by little. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const wanted = name.toLowerCase()
-  const near = known.find((candidate) => isNear(wanted, candidate.toLowerCase()))
-  return near === undefined ? '' : ` Did you mean ${near}?`
+  const near = nearness.map((isNear) => known.find((candidate) => isNear(wanted, candidate.toLowerCase())))
+  const nearest = near.find((candidate) => candidate !== undefined)
+  return nearest === undefined ? '' : ` Did you mean ${nearest}?`
 }
 
-/** Equal but for case, one missing or added letter, or two letters swapped or replaced. */
-function isNear(one: string, other: string): boolean {
-  if (one === other || one.startsWith(other) || other.startsWith(one)) return true
+/** What is rather meant comes first: the same in another case, what begins so, what it begins with, a slip. */
+const nearness: readonly ((wanted: string, candidate: string) => boolean)[] = [
+  (wanted, candidate) => wanted === candidate,
+  (wanted, candidate) => wanted !== '' && candidate.startsWith(wanted),
+  (wanted, candidate) => candidate !== '' && wanted.startsWith(candidate),
+  isSlip,
+]
+
+/** One missing or added letter, or two letters swapped or replaced; one of a short word. */
+function isSlip(one: string, other: string): boolean {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one]
   if (long.length - short.length > 2) return false
   let matched = 0
   for (const letter of long) if (letter === short[matched]) matched++
   if (matched >= short.length - 1 && short.length > 2) return true
-  return one.length === other.length && [...one].filter((letter, i) => letter !== other[i]).length <= 2
+  const slips = one.length < 5 ? Math.floor(one.length / 3) : 2
+  return one.length === other.length && [...one].filter((letter, i) => letter !== other[i]).length <= slips
 }

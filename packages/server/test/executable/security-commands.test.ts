@@ -107,7 +107,7 @@ rule('9.2.1', 'commands by a server tell who is refused, and secrets go to files
   expect(JSON.parse(wrong.stderr)).toMatchObject({ error: { exitCode: 4, type: 'Unauthenticated', status: 401 } })
   const unknown = await ashlar(['user', 'list', '--url', url], { directory })
   expect(unknown.stderr).toMatch(
-    /^ashlar: .*\. Authenticate by --token-file or ASHLAR_TOKEN, by --user with the password in ASHLAR_PASSWORD, or by a --profile\.\n$/,
+    /^ashlar: .*\. Authenticate by --token, --token-file or ASHLAR_TOKEN, by --user with the password in ASHLAR_PASSWORD, or by a --profile\.\n$/,
   )
   expect(await there(['token', 'create', '--name', 'y'])).toMatchObject({
     code: 2,

@@ -1,7 +1,8 @@
 /** The commands of the shell itself, which begin with a backslash: names, help and completion follow from this table. */
-import { createReadStream, statSync } from 'node:fs'
+import { accessSync, constants, createReadStream, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { didYouMean } from '../../config/read-value.ts'
+import { unreadableFile } from '../../config/unreadable-file.ts'
 import type { RowFormat } from '../client/rows.ts'
 import { CommandError } from '../command-error.ts'
 import { parseExactly, stringifyExactly } from '../exact-json.ts'
@@ -310,9 +311,10 @@ async function include(session: Session, file: string, signal: AbortSignal): Pro
   if (file === '') throw mistake('\\i needs a file.')
   if (session.includes.length >= includesMax) throw mistake(`\\i is nested more than ${includesMax} deep.`)
   try {
-    if (statSync(file).isDirectory()) throw new Error('it is a folder')
+    accessSync(file, constants.R_OK)
+    if (statSync(file).isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
   } catch (error) {
-    throw mistake(`The file ${file} cannot be read: ${(error as Error).message}`)
+    throw mistake(`The file ${file} cannot be read: ${unreadableFile(error as NodeJS.ErrnoException)}.`)
   }
   session.includes.push(file)
   try {

@@ -1,4 +1,5 @@
 /** Lines of a stream of bytes in UTF-8, as they come. */
+import { unreadableFile } from '../../config/unreadable-file.ts'
 import { CommandError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { textCharactersMax } from './statement-reader.ts'
@@ -29,8 +30,11 @@ export async function* linesOf(
     begun.push(decoder.decode())
   } catch (error) {
     if (error instanceof CommandError) throw error
-    const reason = error instanceof TypeError ? 'it is not UTF-8' : (error as Error).message
-    throw new CommandError(exitCodes.usage, `${what} cannot be read: ${reason}.`)
+    if (error instanceof TypeError) throw new CommandError(exitCodes.invalid, `${what} is not UTF-8.`)
+    throw new CommandError(
+      exitCodes.usage,
+      `${what} cannot be read: ${unreadableFile(error as NodeJS.ErrnoException)}.`,
+    )
   }
   const last = begun.join('')
   if (last !== '') yield last

@@ -1,5 +1,5 @@
 /** `ashlar shell`: statements by and by, from a terminal, or from a pipe or a file. */
-
+import { AshlarRequestError } from '@ashlar/client'
 import { parametersOf } from '../client/query.ts'
 import type { RowFormat } from '../client/rows.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -24,7 +24,17 @@ export async function runShell(context: CommandContext, _: readonly unknown[], o
   if (process.stdin.isTTY && context.output.terminal !== undefined) {
     return runInteractively(context, parameters, format)
   }
+  await refuseAway(context)
   await runScript(new Session(context, screenOf(context), parameters, format))
+}
+
+/** Also of a script without a statement. Throws CommandError and ConnectionLost where no server answers; what it answers does not matter here. */
+async function refuseAway({ client }: CommandContext): Promise<void> {
+  try {
+    await client.getReadiness()
+  } catch (error) {
+    if (!(error instanceof AshlarRequestError)) throw error
+  }
 }
 
 function screenOf({ output }: CommandContext): Screen {

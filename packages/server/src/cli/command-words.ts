@@ -1,0 +1,49 @@
+/** What a server says of parameters of REST, in the words of the command line. */
+import { clientVariables } from '../config/config-environment.ts'
+
+/** What a command calls a parameter of a request. */
+const words: Readonly<Record<string, string>> = {
+  after: '--after',
+  attributes: '--attributes',
+  class: 'a class',
+  columns: '--columns',
+  escapeFormulas: '--escape-formulas',
+  fdAlias: '--fd',
+  format: '--format',
+  ifMatch: '--if-match',
+  include: '--keys',
+  onError: '--rejects',
+  query: '--query',
+  since: '--since',
+  upsertOn: '--upsert-on',
+  where: '--where',
+}
+
+const byFd = `by --fd, ${clientVariables.fd} or a profile`
+
+/** Other messages stay as they are. */
+export function inCommandWords(message: string): string {
+  const required = /^fdAlias is required(?:: one of (.*))?\.$/s.exec(message)
+  if (required !== null) {
+    const there = required[1] === undefined ? '' : `: there are ${required[1]}`
+    return `The server has several federated databases; name one ${byFd}${there}.`
+  }
+  if (message.startsWith('fdAlias must be given once'))
+    return `The name of the federated database is empty: give it ${byFd}.`
+  const [whole, names = ''] = /^The parameters? ((?:'?\w+(?:=\w+)?'?(?:, | and )?)+)(?= )/.exec(message) ?? []
+  if (whole === undefined) return message
+  const told = names.split(/(, | and )/).map((part, at) => (at % 2 === 1 ? part : optionOf(part)))
+  // A parameter that no command has is the server's to name.
+  return told.includes(undefined) ? message : sentence(`${told.join('')}${message.slice(whole.length)}`)
+}
+
+/** `'format=ndjson'` → `--format ndjson`. */
+function optionOf(part: string): string | undefined {
+  const [, name = '', value] = /^'?(\w+)(?:=(\w+))?'?$/.exec(part) ?? []
+  const option = Object.hasOwn(words, name) ? words[name] : undefined
+  return option === undefined || value === undefined ? option : `${option} ${value}`
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+}
