@@ -4,6 +4,7 @@ import { open, readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type LockFile, openLockFile } from '../store/lmdb/file-lock.ts'
 import { makeDirectories } from '../store/lmdb/owned-files.ts'
+import { PlaceRefused } from '../store/place-refused.ts'
 import { DamagedBackup } from './entry-file.ts'
 import { entriesSuffix, type Manifest, manifestSuffix, readManifest, unfinishedSuffix } from './manifest.ts'
 
@@ -59,12 +60,19 @@ export async function backupPlace(path: string): Promise<BackupPlace> {
   const isThere = existsSync(absolute)
   const isDirectory = isThere && (await stat(absolute)).isDirectory()
   if (suffix === undefined && isThere && !isDirectory)
-    throw new Error(`${absolute} is a file; name a directory of backups, or a file of one of them (${entriesSuffix}).`)
+    throw new PlaceRefused(
+      'wrongPlace',
+      `${absolute} is a file; name a directory of backups, or a file of one of them (${entriesSuffix}).`,
+    )
   if (suffix === undefined || isDirectory) return { directory: absolute, name: undefined }
   return { directory: dirname(absolute), name: basename(absolute, suffix) }
 }
 
-export class BackupUnderWay extends Error {}
+export class BackupUnderWay extends PlaceRefused {
+  constructor(message: string) {
+    super('conflict', message)
+  }
+}
 
 /** The directory for one process alone, made if need be. Throws BackupUnderWay. */
 export function lockBackups(directory: string): LockFile {

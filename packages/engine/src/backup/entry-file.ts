@@ -4,6 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { constants, gunzip, gzip } from 'node:zlib'
 import type { CancelSignal } from '../cancel-signal.ts'
+import { PlaceRefused } from '../store/place-refused.ts'
 import type { Bytes, Entry } from '../store/store.ts'
 
 const zip = promisify(gzip)
@@ -32,7 +33,11 @@ export interface EntryFileSummary {
 }
 
 /** A backup that is not what was written: a sentence for the operator, which names file and place. */
-export class DamagedBackup extends Error {}
+export class DamagedBackup extends PlaceRefused {
+  constructor(message: string) {
+    super('damaged', message)
+  }
+}
 
 /** Holds two blocks: one that fills while the other is compressed and written. */
 export class EntryFileWriter {

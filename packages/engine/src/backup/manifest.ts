@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { PlaceRefused } from '../store/place-refused.ts'
 import { DamagedBackup, type EntryFileSummary } from './entry-file.ts'
 
 const formatVersion = 1
@@ -53,7 +54,7 @@ export function manifestText(manifest: Manifest): string {
   return `${JSON.stringify({ ...manifest, sha256: checksumOf(manifest) }, undefined, 2)}\n`
 }
 
-/** Undefined where the file is no manifest of a backup; one beside a file of entries is. Throws DamagedBackup; an `Error` for a later format. */
+/** Undefined where the file is no manifest of a backup; one beside a file of entries is. Throws DamagedBackup; PlaceRefused for a later format. */
 export async function readManifest(path: string): Promise<Manifest | undefined> {
   const text = await readFile(path, 'utf8')
   const parsed = parsedJson(text)
@@ -65,7 +66,7 @@ export async function readManifest(path: string): Promise<Manifest | undefined> 
   const { sha256, ...manifest } = parsed as Manifest & { readonly sha256?: string }
   if (sha256 !== checksumOf(manifest) || `${manifest.name}${manifestSuffix}` !== basename(path)) throw damaged(path)
   if (manifest.ashlarBackup !== formatVersion)
-    throw new Error(`${path} is of a later version of Ashlar; use that one, or a later one.`)
+    throw new PlaceRefused('damaged', `${path} is of a later version of Ashlar; use that one, or a later one.`)
   return manifest
 }
 

@@ -11,6 +11,7 @@ import { decodeCounters, encodeCounters } from '../schema/catalog-codec.ts'
 import { CopyClaim } from '../storage/copy-claim.ts'
 import { earliestAlike, encodeFormatVersion, storageFormat } from '../storage/storage-format.ts'
 import { reasonOf } from '../store/lmdb/file-failure.ts'
+import { PlaceRefused } from '../store/place-refused.ts'
 import type { Bytes, Change, Snapshot, Store } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import { raisedSession, sessionKey, sessionOfCommitId } from '../transaction/store-session.ts'
@@ -66,10 +67,10 @@ export async function planRestore(path: string, until?: string): Promise<Restore
   if (backup === undefined) {
     const [problem] = damaged
     const earliest = all.find(({ kind }) => kind === 'full')
-    if (problem !== undefined) throw new Error(problem)
-    if (name !== undefined) throw new Error(`There is no backup ${name} in ${directory}.`)
-    if (earliest === undefined) throw new Error(`There is no backup in ${directory}.`)
-    throw new Error(`The backups in ${directory} begin at ${earliest.at}, after --until.`)
+    if (problem !== undefined) throw new PlaceRefused('damaged', problem)
+    if (name !== undefined) throw noBackup(`There is no backup ${name} in ${directory}.`)
+    if (earliest === undefined) throw noBackup(`There is no backup in ${directory}.`)
+    throw noBackup(`The backups in ${directory} begin at ${earliest.at}, after --until.`)
   }
   const chain = chainOf(backup, all)
   refuseFormat(chain)
@@ -97,6 +98,11 @@ export async function restoreBackup(path: string, target: Store, options: Restor
     if (options.signal?.aborted === true) throw cause
     throw new Error(`${reasonOf(cause, path).replace(/\.$/, '')}.`, { cause })
   }
+}
+
+/** None that could be restored. */
+function noBackup(message: string): PlaceRefused {
+  return new PlaceRefused('wrongPlace', message)
 }
 
 /** At the clock, whether others have their turn. */
@@ -179,7 +185,8 @@ class Restore {
     }
     if (hash.digest() === checksum && hash.entries === entries) return
     const { location } = this.target.capabilities
-    throw new Error(
+    throw new PlaceRefused(
+      'conflict',
       `The store ${location} does not hold what the backup holds; something else has written to it. Begin anew, in an empty store`,
     )
   }
@@ -271,7 +278,7 @@ function endOf(until: string | undefined): RestoreEnd & { readonly epoch?: numbe
   }
   const at = /^\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|[+-]\d\d:\d\d)$/.test(until) ? Date.parse(until) : Number.NaN
   if (Number.isNaN(at))
-    throw new Error(
+    throw noBackup(
       `--until is a time with its time zone, such as 2026-11-23T08:30:00Z, or a position of the change log, not '${until.slice(0, 100)}'.`,
     )
   return { at }
@@ -313,19 +320,22 @@ function neededCount(chain: readonly Manifest[], { at, number }: RestoreEnd): nu
 function refuseFormat(chain: readonly Manifest[]): void {
   const latest = chain.find((one) => one.storageFormat > storageFormat.version)
   if (latest !== undefined)
-    throw new Error(`The backup ${latest.name} is of a later version of Ashlar; use that one, or a later one.`)
+    throw new PlaceRefused(
+      'damaged',
+      `The backup ${latest.name} is of a later version of Ashlar; use that one, or a later one.`,
+    )
   const earliest = Math.min(...chain.map((one) => one.storageFormat))
   // What the alike ones hold means the same in the backups as well.
   if (earliest < earliestAlike && chain.some((one) => one.storageFormat !== earliest))
-    throw new Error('The backups are of different storage formats; restore one by its file.')
+    throw new PlaceRefused('damaged', 'The backups are of different storage formats; restore one by its file.')
 }
 
 function refuseUntil(chain: readonly Manifest[], { at, number }: RestoreEnd, until: string): void {
   const last = chain.at(-1) as Manifest
   if (at !== undefined && Date.parse(last.at) < at)
-    throw new Error(`The backups reach to ${last.at}, and not to ${until}; without --until all of it is restored.`)
+    throw noBackup(`The backups reach to ${last.at}, and not to ${until}; without --until all of it is restored.`)
   if (number !== undefined && (last.changeLog === undefined || last.changeLog.to < number))
-    throw new Error(`The backups do not reach to the position ${until}; without --until all of it is restored.`)
+    throw noBackup(`The backups do not reach to the position ${until}; without --until all of it is restored.`)
   const [full] = chain as [Manifest]
-  if (at !== undefined && Date.parse(full.at) > at) throw new Error(`The backup ${full.name} is later than ${until}.`)
+  if (at !== undefined && Date.parse(full.at) > at) throw noBackup(`The backup ${full.name} is later than ${until}.`)
 }

@@ -16,6 +16,7 @@ import { decodeFormatVersion, formatVersionKey, storageFormat } from '../storage
 import { appendedKey } from '../store/append.ts'
 import { scanAppended } from '../store/append-blocks.ts'
 import { reasonOf } from '../store/lmdb/file-failure.ts'
+import { PlaceRefused } from '../store/place-refused.ts'
 import type { SettledNumbers, Snapshot, Store } from '../store/store.ts'
 import {
   type BackupPlace,
@@ -57,7 +58,11 @@ export interface BackupReport {
 }
 
 /** Why no incremental backup can be made: a sentence for the operator. */
-export class NoIncremental extends Error {}
+export class NoIncremental extends PlaceRefused {
+  constructor(message: string) {
+    super('conflict', message)
+  }
+}
 
 /**
  * `path`: a directory of backups, or, ending in `.entries`, the file of a single full one. What was written is read again and compared before it
@@ -118,7 +123,8 @@ export class BackupWriter {
     const at = new Date(Math.max(Date.now(), latest === undefined ? 0 : 1 + Date.parse(latest.at))).toISOString()
     const kind = isIncremental ? 'incremental' : 'full'
     const name = this.place.name ?? `${at.replaceAll(':', '-')}-${kind}`
-    if (all.some((one) => one.name === name)) throw new Error(`there is a backup ${name} in ${directory} already`)
+    if (all.some((one) => one.name === name))
+      throw new PlaceRefused('conflict', `there is a backup ${name} in ${directory} already`)
     const backup = await this.writeFiles(name, async (writer) => {
       // Asked before the snapshot is opened: what is settled by then, it shows.
       const numbers = await this.settledNumbers(isIncremental)

@@ -1,5 +1,6 @@
 /** Compacts a store by its address, where that is something to be done. */
 import type { CompactionOptions, CompactionReport } from '../store/lmdb/compact.ts'
+import { PlaceRefused } from '../store/place-refused.ts'
 
 /**
  * Writes the data file of an LMDB store anew, without free space, while others read and write the store. Throws an `Error` for the operator
@@ -12,5 +13,5 @@ export async function compactStore(address: string, options: CompactionOptions):
     throw new Error(
       'PostgreSQL uses the space of deleted rows again by itself (autovacuum), and gives it back to the disk by VACUUM FULL or pg_repack: see docs/postgresql.md#space.',
     )
-  throw new Error('Only stores at lmdb:<directory> can be compacted.')
+  throw new PlaceRefused('wrongPlace', 'Only stores at lmdb:<directory> can be compacted.')
 }

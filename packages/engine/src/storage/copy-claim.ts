@@ -1,6 +1,7 @@
 /** The mark of an unfinished copy, or restore of a backup, in its target: of which source it is, who makes it, and how far it has come. */
 import { randomUUID } from 'node:crypto'
 import { soleKey } from '../bytes/key-layout.ts'
+import { PlaceRefused } from '../store/place-refused.ts'
 import type { Bytes, Change, Precondition, Snapshot, Store } from '../store/store.ts'
 import { formatVersionKey } from './storage-format.ts'
 
@@ -33,7 +34,7 @@ export async function refuseUnfinishedCopy(store: Store): Promise<void> {
 /** The same of what a snapshot of the store shows. */
 export async function refuseUnfinishedIn(snapshot: Snapshot, location: string): Promise<void> {
   const problem = await unfinishedCopyProblem(snapshot, location)
-  if (problem !== undefined) throw new Error(problem)
+  if (problem !== undefined) throw new PlaceRefused('conflict', problem)
 }
 
 /** A sentence for the operator where the snapshot is of a store into which a copy is not finished. */
@@ -72,7 +73,8 @@ export class CopyClaim {
     const found = stored === undefined ? undefined : markFrom(stored)
     if (found?.source !== undefined && (found.source !== source || found.work !== work)) {
       const other = found.work ?? 'copy'
-      throw new Error(
+      throw new PlaceRefused(
+        'conflict',
         `The store ${target.capabilities.location} holds an unfinished ${other} of ${found.source}; start that ${other} again, or name an empty store.`,
       )
     }
@@ -139,9 +141,12 @@ function isStill(stored: Buffer): Precondition {
 }
 
 function holdsSomething({ capabilities }: Store): Error {
-  return new Error(`The store ${capabilities.location} is not empty; name an empty store.`)
+  return new PlaceRefused('conflict', `The store ${capabilities.location} is not empty; name an empty store.`)
 }
 
 function takenOver({ capabilities }: Store): Error {
-  return new Error(`Another copy into the store ${capabilities.location} has begun; this one has stopped.`)
+  return new PlaceRefused(
+    'conflict',
+    `Another copy into the store ${capabilities.location} has begun; this one has stopped.`,
+  )
 }

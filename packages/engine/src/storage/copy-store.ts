@@ -1,6 +1,7 @@
 /** Copies a store into another one, of whatever kind: resumable, and compared entry by entry before it counts as done. */
 import { createHash, type Hash } from 'node:crypto'
 import { isCopied } from '../bytes/key-layout.ts'
+import { PlaceRefused } from '../store/place-refused.ts'
 import type { Bytes, Change, Entry, Snapshot, Store } from '../store/store.ts'
 import { CopyClaim, refuseUnfinishedCopy, refuseUnfinishedIn } from './copy-claim.ts'
 import { encodeFormatVersion, formatOfCopy, formatVersionKey } from './storage-format.ts'
@@ -36,7 +37,8 @@ export interface CopyReport {
  */
 export async function copyStore(source: Store, target: Store, options: CopyOptions = {}): Promise<CopyReport> {
   await refuseUnfinishedCopy(source)
-  if (await isEmpty(source)) throw new Error(`The store ${source.capabilities.location} holds nothing to copy.`)
+  if (await isEmpty(source))
+    throw new PlaceRefused('wrongPlace', `The store ${source.capabilities.location} holds nothing to copy.`)
   const version = await formatOfCopy(source)
   const claimed = (): Promise<CopyClaim> =>
     CopyClaim.take(target, options.sourceName ?? source.capabilities.location, encodeFormatVersion(version))

@@ -1,5 +1,6 @@
 /** Opens a store by its address, the one form in which configuration names stores. */
 import { openMemoryStore } from '../store/memory/memory-store.ts'
+import { PlaceRefused } from '../store/place-refused.ts'
 import type { Store, StoreOptions, StoreWithBackup } from '../store/store.ts'
 import { keyPlacement } from './key-placement.ts'
 import { withBackup } from './with-backup.ts'
@@ -18,7 +19,7 @@ export interface OpenStoreOptions extends StoreOptions {
  */
 export async function openStore(address: string, options: OpenStoreOptions = {}): Promise<StoreWithBackup> {
   const problem = addressProblem(address)
-  if (problem !== undefined) throw new Error(problem)
+  if (problem !== undefined) throw new PlaceRefused('wrongPlace', problem)
   const colon = address.indexOf(':')
   const location = address.slice(colon + 1)
   switch (address.slice(0, colon)) {

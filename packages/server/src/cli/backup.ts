@@ -7,8 +7,10 @@ import { addJsonOption } from './client-command.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
-import { hidesProgress, Progress } from './progress.ts'
+import { hidesProgress } from './progress.ts'
 import { resumable } from './resumable.ts'
+import { StepProgress } from './step-progress.ts'
+import { refuseAddresses } from './store-failure.ts'
 import { tellResult } from './tell-result.ts'
 
 interface BackupOptions {
@@ -41,11 +43,12 @@ export function addBackupCommand(program: Command): void {
       durationOf,
     )
     .addOption(new Option('-q, --quiet', 'print nothing unless there is a problem'))
-  addJsonOption(command).action((store: string, path: string, options: BackupOptions) => {
+  addJsonOption(command).action(async (store: string, path: string, options: BackupOptions) => {
     if (!store.includes(':'))
       command.error(
         `error: '${store}' is not a store address (lmdb:<dir> or postgres://<host>/<database>); to back up through a running server: ashlar tool run Backup --fd ${store}`,
       )
+    await refuseAddresses([store], throughServer)
     const guarded = { work: 'backup', addresses: [store], lostExitCode: 1 } as const
     return inChild(guarded, (signal) => backUp(store, path, options, signal))
   })
@@ -66,13 +69,16 @@ export function addRestoreCommand(program: Command): void {
     )
     .option('--check', 'restore nothing: only read the backups and check that they are intact')
     .addOption(new Option('-q, --quiet', 'print nothing unless there is a problem'))
-  addJsonOption(command).action((path: string, store: string | undefined, options: RestoreOptions) => {
+  addJsonOption(command).action(async (path: string, store: string | undefined, options: RestoreOptions) => {
     if (options.check === true) return inChild(guardedRestore([]), (signal) => check(path, options, signal))
     if (store === undefined) command.error("error: missing required argument 'store' (not needed with --check)")
     const address = store as string
+    await refuseAddresses([address])
     return inChild(guardedRestore([address]), (signal) => restore(path, address, options, signal))
   })
 }
+
+const throughServer = ' What a server keeps in memory it backs up itself: ashlar tool run Backup --fd <alias>.'
 
 /** As the engine reads it. */
 function momentOf(text: string): string {
@@ -98,7 +104,7 @@ async function backUp(address: string, path: string, options: BackupOptions, sig
   const { backUpStore, openStore } = await import('@ashlar/engine')
   const store = await openStore(address, { isReadOnly: true })
   const { incremental, keep, quiet } = options
-  const progress = new StepProgress(hidesProgress(quiet === true, options.json === true))
+  const progress = new StepProgress({ isQuiet: hidesProgress(quiet === true, options.json === true) })
   try {
     const onProgress = progress.update
     const report = await backUpStore(store, path, { isIncremental: incremental, keepMs: keep, signal, onProgress })
@@ -118,7 +124,7 @@ async function restore(path: string, address: string, options: RestoreOptions, s
   // First, since opening the target makes its directory: a mistyped backup leaves nothing behind.
   await planRestore(path, options.until)
   const target = await openStore(address)
-  const progress = new StepProgress(hidesProgress(options.quiet === true, options.json === true))
+  const progress = new StepProgress({ isQuiet: hidesProgress(options.quiet === true, options.json === true) })
   try {
     // As the files of the backup are.
     closeToOthers(address)
@@ -138,7 +144,7 @@ async function restore(path: string, address: string, options: RestoreOptions, s
 async function check(path: string, options: RestoreOptions, signal: AbortSignal): Promise<void> {
   const { checkBackups, planRestore } = await import('@ashlar/engine')
   const plan = await planRestore(path, options.until)
-  const progress = new StepProgress(hidesProgress(options.quiet === true, options.json === true))
+  const progress = new StepProgress({ isQuiet: hidesProgress(options.quiet === true, options.json === true) })
   try {
     await checkBackups(plan, { signal, onProgress: progress.update })
   } finally {
@@ -168,39 +174,4 @@ function restoreLines({ chain, entries, commits, position, isResumed }: RestoreR
 
 function counted(count: number): string {
   return count.toLocaleString('en')
-}
-
-const units: Readonly<Record<string, string>> = {
-  writing: 'entries written',
-  verifying: 'bytes verified',
-  checking: 'bytes checked',
-  restoring: 'entries restored',
-  comparing: 'entries compared',
-  replaying: 'commits replayed',
-  indexing: 'objects indexed',
-}
-
-/** A bar, or lines, for each step. */
-class StepProgress {
-  private readonly isQuiet: boolean
-  private step: string | undefined
-  private shown: Progress | undefined
-
-  constructor(isQuiet: boolean) {
-    this.isQuiet = isQuiet
-  }
-
-  readonly update = (step: string, done: number, total?: number): void => {
-    if (step !== this.step) {
-      this.stop()
-      this.step = step
-      this.shown = new Progress({ unit: units[step] ?? step, isQuiet: this.isQuiet })
-    }
-    this.shown?.update(done, total)
-  }
-
-  stop(): void {
-    this.shown?.stop()
-    this.shown = undefined
-  }
 }

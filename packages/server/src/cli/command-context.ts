@@ -39,16 +39,16 @@ function readFile(file: string | number, what: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new CommandError(exitCodes.usage, `${what} is not UTF-8.`)
+    throw new CommandError(exitCodes.invalid, `${what} is not UTF-8.`)
   }
 }
 
-/** `what`: for messages. Throws CommandError. */
-export function parseInput(text: string, what: string): unknown {
-  if (text.trim() === '') throw new CommandError(exitCodes.usage, `${what} is empty, where JSON is expected.`)
+/** `what`: for messages; `exitCode`: where it is no data, but says how a command works. Throws CommandError. */
+export function parseInput(text: string, what: string, exitCode: number = exitCodes.invalid): unknown {
+  if (text.trim() === '') throw new CommandError(exitCode, `${what} is empty, where JSON is expected.`)
   try {
     return parseExactly(text)
   } catch (error) {
-    throw new CommandError(exitCodes.usage, `${what} is not JSON: ${(error as Error).message}`)
+    throw new CommandError(exitCode, `${what} is not JSON: ${(error as Error).message}`)
   }
 }

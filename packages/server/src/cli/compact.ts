@@ -4,24 +4,28 @@ import { addJsonOption } from './client-command.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
+import { hidesProgress } from './progress.ts'
+import { StepProgress } from './step-progress.ts'
+import { refuseAddresses } from './store-failure.ts'
 import { type ResultOptions, tellResult } from './tell-result.ts'
 
 export function addCompactCommand(program: Command): void {
   const command = program
     .command('compact <store>')
     .description('Compact the file of a store, lmdb:<dir>, even while it is being served.')
-  addJsonOption(command).action((store: string, options: ResultOptions) => {
+  addJsonOption(command).action(async (store: string, options: ResultOptions) => {
+    await refuseAddresses([store])
     const guarded = { work: 'compact', addresses: [store], lostExitCode: 1 } as const
     return inChild(guarded, (signal) => compact(store, options, signal))
   })
 }
 
 async function compact(address: string, options: ResultOptions, signal: AbortSignal): Promise<void> {
-  const { addressProblem, compactStore } = await import('@ashlar/engine')
-  const problem = addressProblem(address)
-  if (problem !== undefined) throw new CommandError(exitCodes.usage, problem)
+  const { compactStore } = await import('@ashlar/engine')
+  const progress = new StepProgress({ isQuiet: hidesProgress(false, options.json === true) })
   try {
-    const report = await compactStore(address, { signal })
+    const report = await compactStore(address, { signal, onProgress: progress.update })
+    progress.stop()
     const { entries, bytesBefore, bytesAfter, aloneMs } = report
     const sizes = [bytesBefore, bytesAfter].map((bytes) => bytes.toLocaleString('en')).join(' → ')
     const waited = `commits waited for ${Math.ceil(aloneMs)} ms while the file was replaced`
@@ -31,5 +35,7 @@ async function compact(address: string, options: ResultOptions, signal: AbortSig
   } catch (error) {
     if (!signal.aborted) throw error
     throw new CommandError(exitCodes.interrupted, 'The compaction was stopped; the store is as it was.')
+  } finally {
+    progress.stop()
   }
 }

@@ -7,7 +7,10 @@ import { addJsonOption } from './client-command.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
+import { hidesProgress } from './progress.ts'
 import { resumable } from './resumable.ts'
+import { StepProgress } from './step-progress.ts'
+import { refuseAddresses } from './store-failure.ts'
 import { type ResultOptions, tellResult } from './tell-result.ts'
 
 export function addCopyCommand(program: Command): void {
@@ -16,9 +19,10 @@ export function addCopyCommand(program: Command): void {
     .description(
       'Copy a federated database into an empty store. Stores are lmdb:<dir> or postgres://<host>/<database>; <from> can also be archive:<file>, an archive of ashlar export.',
     )
-  addJsonOption(command).action((from: string, to: string, options: ResultOptions) => {
+  addJsonOption(command).action(async (from: string, to: string, options: ResultOptions) => {
     const archive = /^archive:(.+)$/.exec(from)?.[1]
     const addresses = archive === undefined ? [from, to] : [to]
+    await refuseAddresses(addresses)
     const guarded = { work: 'copy', addresses, lostExitCode: 1 } as const
     return inChild(guarded, (signal) =>
       archive === undefined ? copy(from, to, options, signal) : copyFromArchive(archive, to, options, signal),
@@ -28,7 +32,6 @@ export function addCopyCommand(program: Command): void {
 
 async function copy(from: string, to: string, options: ResultOptions, signal: AbortSignal): Promise<void> {
   const { openStore } = await import('@ashlar/engine')
-  await refuseAddresses([from, to])
   // First, since opening the target makes its directory: a mistyped source leaves nothing behind.
   const source = await openStore(from, { isReadOnly: true })
   try {
@@ -36,7 +39,7 @@ async function copy(from: string, to: string, options: ResultOptions, signal: Ab
     const target = await openStore(to)
     try {
       closeAs(from, to)
-      const report = await copyWithBar(source, target, signal)
+      const report = await copyWithBar(source, target, options, signal)
       const [sourceLocation, targetLocation] = [source.capabilities.location, target.capabilities.location]
       tellResult({ from: sourceLocation, to: targetLocation, ...report }, options, () => [told(report, source, target)])
     } catch (error) {
@@ -50,27 +53,19 @@ async function copy(from: string, to: string, options: ResultOptions, signal: Ab
   }
 }
 
-/** Throws CommandError for what is no address of a store. */
-async function refuseAddresses(addresses: readonly string[]): Promise<void> {
-  const { addressProblem } = await import('@ashlar/engine')
-  for (const address of addresses) {
-    const problem = addressProblem(address)
-    if (problem !== undefined) throw new CommandError(exitCodes.usage, problem)
-  }
-}
-
 function refuseSame(from: string, to: string): void {
   const [source, target] = [from, to].map((address) => /^lmdb:(.+)$/.exec(address)?.[1])
   if (source === undefined || target === undefined || !existsSync(target)) return
-  if (realpathSync(source) === realpathSync(target)) throw new Error('A store cannot be copied into itself.')
+  if (realpathSync(source) === realpathSync(target))
+    throw new CommandError(exitCodes.usage, 'A store cannot be copied into itself.')
 }
 
 async function copyFromArchive(path: string, to: string, options: ResultOptions, signal: AbortSignal): Promise<void> {
   const { copyArchive } = await import('./archive/copy-archive.ts')
-  await refuseAddresses([to])
-  const bar = await stepBar('done')
+  const progress = new StepProgress({ isQuiet: hidesProgress(false, options.json === true) })
   try {
-    const { objects, head, report } = await copyArchive(path, to, { signal, onProgress: bar.show })
+    const { objects, head, report } = await copyArchive(path, to, { signal, onProgress: progress.update })
+    progress.stop()
     const { entries, checksum, isResumed } = report
     const content = `${objects.toLocaleString('en')} objects of ${head.exportedAt}, ${entries.toLocaleString('en')} entries`
     const how = `made anew, compared and verified, SHA-256 ${checksum}${isResumed ? ' (resumed)' : ''}`
@@ -80,34 +75,23 @@ async function copyFromArchive(path: string, to: string, options: ResultOptions,
     if (!signal.aborted) throw error
     throw new CommandError(exitCodes.interrupted, 'The copy was stopped; run the same command again.')
   } finally {
-    bar.stop()
+    progress.stop()
   }
 }
 
-async function copyWithBar(source: Store, target: Store, signal: AbortSignal): Promise<CopyReport> {
+async function copyWithBar(
+  source: Store,
+  target: Store,
+  { json }: ResultOptions,
+  signal: AbortSignal,
+): Promise<CopyReport> {
   const { copyStore } = await import('@ashlar/engine')
-  const bar = await stepBar('entries')
+  const progress = new StepProgress({ isQuiet: hidesProgress(false, json === true) })
   try {
-    return await copyStore(source, target, { signal, onProgress: bar.show })
+    return await copyStore(source, target, { signal, onProgress: progress.update })
   } finally {
-    bar.stop()
+    progress.stop()
   }
-}
-
-/** The bar goes to standard error, and only where somebody looks. */
-async function stepBar(unit: string): Promise<{
-  readonly show: (step: string, done: number, total: number) => void
-  readonly stop: () => void
-}> {
-  const { SingleBar } = await import('cli-progress')
-  const bar = new SingleBar({ format: `{step} [{bar}] {percentage} % · {value} ${unit} · {eta_formatted} left` })
-  let shown: string | undefined
-  const show = (step: string, done: number, total: number): void => {
-    if (shown === step) bar.update(done)
-    else bar.start(Math.max(total, done), done, { step })
-    shown = step
-  }
-  return { show, stop: () => bar.stop() }
 }
 
 function told({ entries, bytes, checksum, isResumed }: CopyReport, source: Store, target: Store): string {

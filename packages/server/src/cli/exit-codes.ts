@@ -16,14 +16,16 @@ export const exitCodes = {
 /** For people, in the reference. */
 export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> = {
   done: 'success',
-  failed: 'internal error of the server, or a problem of this machine',
-  usage: 'invalid command line, profile or configuration file; nothing was sent',
+  failed: 'internal error of the server, or a problem of this machine such as a full disk',
+  usage:
+    'invalid command line, profile, mapping or configuration file; or a file, directory or store that the command line names does not exist, is of another kind, or may not be used. Nothing was changed',
   notFound: 'not found, or no longer kept (404, 410)',
   refused: 'not authenticated, or not permitted (401, 403)',
-  conflict: 'conflict with stored data, or with a concurrent change (409, 412)',
+  conflict: 'conflict with what is there, such as a target that is not empty, or with a concurrent change (409, 412)',
   unavailable:
-    'the server cannot be reached, is overloaded or is shutting down (429, 502, 503, 504); retrying may help',
-  invalid: 'invalid data or statement; the message names the place (400, 413, 415, 422)',
+    'the server or database cannot be reached, is overloaded or is shutting down (429, 502, 503, 504); retrying may help',
+  invalid:
+    'invalid data or statement, in a file, on standard input or on the command line: damaged, cut off, not in its format, or refused by the server (400, 413, 415, 422). The message names the place, and what was done before',
   different: 'the schema differs from the files (`schema check`, `schema diff`)',
   interrupted: 'interrupted by Ctrl-C',
 }

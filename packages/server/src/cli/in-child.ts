@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { type Crashed, crashOf, crashSentence, fileBytesMax, lmdbStores } from '../workers/crash.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
+import { storeFailure } from './store-failure.ts'
 
 export interface Guarded {
   readonly work: Crashed['work']
@@ -17,7 +18,7 @@ const interrupt = 'interrupt'
 
 /**
  * Here where no LMDB store is opened, else in a child, which runs the same command line. The signal is aborted by SIGINT and SIGTERM. Throws what `run`
- * throws here; CommandError where the child was lost.
+ * throws here, as a CommandError with the exit code of its kind; CommandError where the child was lost.
  */
 export async function inChild(guarded: Guarded, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const stores = lmdbStores(guarded.addresses)
@@ -28,6 +29,8 @@ export async function inChild(guarded: Guarded, run: (signal: AbortSignal) => Pr
   process.on('message', (message) => message === interrupt && abort())
   try {
     await run(interrupted.signal)
+  } catch (error) {
+    throw await storeFailure(error, guarded.addresses)
   } finally {
     // What it could hear of its parent would keep it from ending.
     cluster.worker?.disconnect()

@@ -1,11 +1,11 @@
 /** Where the result of a command goes: standard output or a file, which is there once it is complete, or not at all. */
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { createWriteStream, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { createWriteStream, openSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import type { WriteStream as Terminal } from 'node:tty'
 import { styleText } from 'node:util'
 import { stringifyExactly } from './exact-json.ts'
+import { partialName, removeAbandoned } from './partial-files.ts'
 import { hidesProgress } from './progress.ts'
 import { sizeOf, TableLayout, type TableOptions } from './table.ts'
 import { unwritable } from './unwritable.ts'
@@ -26,7 +26,9 @@ export class Output {
   readonly isJson: boolean
   readonly isQuiet: boolean
   private readonly name: string | undefined
+  /** What takes the name `target` once it is complete; undefined of standard output, and of what is no regular file, such as a pipe or a device. */
   private readonly partial: string | undefined
+  private readonly target: string
   private readonly stream: Writable
   private failure: NodeJS.ErrnoException | undefined
 
@@ -35,11 +37,8 @@ export class Output {
     this.isJson = json
     this.isQuiet = quiet
     this.name = output === '-' ? undefined : output
-    this.partial = this.file && `${this.file}.${randomBytes(6).toString('hex')}.partial`
-    this.stream =
-      this.file === undefined || this.partial === undefined
-        ? process.stdout
-        : streamTo(this.file, this.partial, isPrivate ? 0o600 : 0o666)
+    if (this.name === undefined) [this.target, this.stream] = [output, process.stdout]
+    else ({ target: this.target, partial: this.partial, stream: this.stream } = openFile(this.name, isPrivate))
     this.stream.on('error', (error) => {
       this.failure = error
     })
@@ -107,7 +106,7 @@ export class Output {
 
   /** All is written. A file takes its name only now. Throws as `write`. */
   async finish(): Promise<void> {
-    if (this.file === undefined || this.partial === undefined) {
+    if (this.name === undefined) {
       // What was written last may fail only now.
       await new Promise<unknown>((resolve) => this.stream.write('', resolve))
       this.check()
@@ -116,34 +115,49 @@ export class Output {
     this.stream.end()
     if (!this.stream.closed) await once(this.stream, 'close').catch(() => undefined)
     this.check()
+    if (this.partial === undefined) return
     try {
-      renameSync(this.partial, this.file)
+      renameSync(this.partial, this.target)
     } catch (error) {
-      throw unwritable(this.file, error)
+      throw unwritable(this.name, error, true)
     }
   }
 
   /** The command has failed: what there is of a file goes. */
   async discard(): Promise<void> {
-    if (this.partial === undefined) return
+    if (this.name === undefined) return
     this.stream.destroy()
     if (!this.stream.closed) await once(this.stream, 'close').catch(() => undefined)
-    rmSync(this.partial, { force: true })
+    if (this.partial !== undefined) rmSync(this.partial, { force: true })
   }
 
   private check(): void {
     if (this.failure === undefined) return
     if (this.failure.code === 'EPIPE') throw new ReaderGone()
-    throw unwritable(this.file ?? 'Standard output', this.failure)
+    throw unwritable(this.file ?? 'Standard output', this.failure, true)
   }
 }
 
+interface OpenedFile {
+  readonly target: string
+  readonly partial: string | undefined
+  readonly stream: Writable
+}
+
 /** Throws CommandError. */
-function streamTo(file: string, partial: string, mode: number): Writable {
+function openFile(file: string, isPrivate: boolean): OpenedFile {
   try {
-    if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true)
-      throw Object.assign(new Error(), { code: 'EISDIR' })
-    return createWriteStream(partial, { fd: openSync(partial, 'wx', mode) })
+    const stats = statSync(file, { throwIfNoEntry: false })
+    if (stats?.isDirectory() === true) throw Object.assign(new Error(), { code: 'EISDIR' })
+    // A device or a pipe cannot be replaced by what is written.
+    if (stats?.isFile() === false)
+      return { target: file, partial: undefined, stream: createWriteStream(file, { fd: openSync(file, 'w') }) }
+    // Where a symbolic link leads, not the link.
+    const target = stats === undefined ? file : realpathSync(file)
+    removeAbandoned(target)
+    const partial = partialName(target)
+    const fd = openSync(partial, 'wx', isPrivate ? 0o600 : 0o666)
+    return { target, partial, stream: createWriteStream(partial, { fd }) }
   } catch (error) {
     throw unwritable(file, error)
   }

@@ -6,7 +6,9 @@ export interface ProgressOptions {
   readonly unit: string
   readonly isQuiet: boolean
   /** Where it is told; that of the process unless a test has another. */
-  readonly stream?: NodeJS.WriteStream
+  readonly stream?: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>
+  /** Milliseconds; the clock unless a test has another. */
+  readonly now?: () => number
 }
 
 /** Whether progress is not told: where a program reads JSON, all that it looks for on standard error is what has failed. */
@@ -19,16 +21,21 @@ const lineMs = 5_000
 
 export class Progress {
   private readonly options: ProgressOptions
-  private readonly stream: NodeJS.WriteStream
-  private readonly started = performance.now()
+  private readonly stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>
+  private readonly now: () => number
+  private readonly started: number
   private bar: Promise<SingleBar> | undefined
-  private shownAt = performance.now()
+  private shownAt: number
+  private shown = 0
   private done = 0
   private total: number | undefined
 
   constructor(options: ProgressOptions) {
     this.options = options
     this.stream = options.stream ?? process.stderr
+    this.now = options.now ?? (() => performance.now())
+    this.started = this.now()
+    this.shownAt = this.started
   }
 
   /** `total`: undefined where it is not known. */
@@ -37,11 +44,13 @@ export class Progress {
     this.total = total
     if (this.options.isQuiet) return
     if (this.stream.isTTY) void this.showBar()
-    else if (performance.now() - this.shownAt >= lineMs) this.tellLine()
+    else if (this.now() - this.shownAt >= lineMs) this.tellLine()
   }
 
-  /** The bar is left as it is. */
+  /** The bar is left as it is. Of work that took longer than from one line to the next, the last line tells all that was done. */
   stop(): void {
+    const isLong = !this.options.isQuiet && !this.stream.isTTY && this.now() - this.started >= lineMs
+    if (isLong && this.done > this.shown) this.tellLine()
     void this.bar?.then((bar) => bar.stop())
   }
 
@@ -58,23 +67,27 @@ export class Progress {
   private async startBar(): Promise<SingleBar> {
     const { SingleBar } = await import('cli-progress')
     const format = (_options: unknown, _values: unknown, { text }: { readonly text: string }): string => text
-    const bar = new SingleBar({ format, stream: this.stream, hideCursor: true })
+    const bar = new SingleBar({ format, stream: this.stream as NodeJS.WriteStream, hideCursor: true })
     // What there is of it is in the text: it has no length of its own where the total is not known.
     bar.start(Number.MAX_SAFE_INTEGER, 0, { text: this.text() })
     return bar
   }
 
   private tellLine(): void {
-    this.shownAt = performance.now()
+    this.shownAt = this.now()
+    this.shown = this.done
     const rate = this.rate()
-    const left = this.total === undefined || rate === 0 ? '' : `, ${Math.ceil((this.total - this.done) / rate)} s left`
+    const left =
+      this.total === undefined || rate === 0 || this.done >= this.total
+        ? ''
+        : `, ${Math.ceil((this.total - this.done) / rate)} s left`
     const of = this.total === undefined ? '' : ` of ${this.total.toLocaleString('en')}`
     this.stream.write(`${this.done.toLocaleString('en')}${of} ${this.options.unit}, ${rateText(rate)}/s${left}\n`)
   }
 
   /** A second. */
   private rate(): number {
-    const seconds = (performance.now() - this.started) / 1_000
+    const seconds = (this.now() - this.started) / 1_000
     return seconds === 0 ? 0 : this.done / seconds
   }
 }

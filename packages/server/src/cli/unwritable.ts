@@ -18,10 +18,14 @@ const reasons: Readonly<Record<string, string>> = {
   EDQUOT: 'the quota of the user is used up',
 }
 
-/** A sentence. `place`: as the user has named it. */
-export function unwritable(place: string, error: unknown): CommandError {
+/** Of the place that was named, and not of the machine. */
+const wrongPlaces = ['ENOENT', 'ENOTDIR', 'EEXIST', 'EISDIR', 'EACCES', 'EPERM']
+
+/** A sentence. `place`: as the user has named it; `isBegun`: work has been done, and is lost by this. */
+export function unwritable(place: string, error: unknown, isBegun = false): CommandError {
   const { code = '', message } = error as NodeJS.ErrnoException
-  return new CommandError(exitCodes.failed, `${place} cannot be written: ${reasons[code] ?? message}.`)
+  const exitCode = wrongPlaces.includes(code) && !isBegun ? exitCodes.usage : exitCodes.failed
+  return new CommandError(exitCode, `${place} cannot be written: ${reasons[code] ?? message}.`)
 }
 
 /**

@@ -4,6 +4,9 @@ import type { Command } from 'commander'
 import { addJsonOption } from './client-command.ts'
 import { CommandError } from './command-error.ts'
 import { inChild } from './in-child.ts'
+import { hidesProgress } from './progress.ts'
+import { StepProgress } from './step-progress.ts'
+import { refuseAddresses } from './store-failure.ts'
 import { type ResultOptions, tellResult } from './tell-result.ts'
 
 const fileAdvice = 'To check it too, stop every process that uses the store first, or verify a backup of it.'
@@ -17,7 +20,8 @@ export function addVerifyCommand(program: Command): void {
       'Check a store, lmdb:<dir> or postgres://<host>/<database>, for damage and inconsistencies, without changing anything. ' +
         'Exit codes: 0 no problems, 1 problems found, 2 the store could not be checked.',
     )
-  addJsonOption(command).action((store: string, options: ResultOptions) => {
+  addJsonOption(command).action(async (store: string, options: ResultOptions) => {
+    await refuseAddresses([store])
     const guarded = { work: 'verify', addresses: [store], lostExitCode: exitCode.isNotChecked } as const
     return inChild(guarded, (signal) => verify(store, options, signal))
   })
@@ -25,13 +29,17 @@ export function addVerifyCommand(program: Command): void {
 
 async function verify(address: string, options: ResultOptions, signal: AbortSignal): Promise<void> {
   const { checkStore } = await import('@ashlar/engine')
+  const progress = new StepProgress({ isQuiet: hidesProgress(false, options.json === true) })
   try {
-    const check = await checkStore(address, { signal })
+    const check = await checkStore(address, { signal, onProgress: (entries) => progress.update('looking', entries) })
+    progress.stop()
     tellResult(check, options, () => lines(check, address))
     if (check.problems.length > 0) process.exitCode = exitCode.hasProblems
   } catch (error) {
     const reason = signal.aborted ? 'The check was stopped.' : (error as Error).message
     throw new CommandError(exitCode.isNotChecked, reason)
+  } finally {
+    progress.stop()
   }
 }
 

@@ -1,6 +1,6 @@
 /** Writes a file whole or not at all: a disk that is full in the middle leaves the one that was there. */
-import { randomBytes } from 'node:crypto'
-import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { partialName, removeAbandoned } from './partial-files.ts'
 
 const usualMode = 0o666
 
@@ -8,10 +8,17 @@ const usualMode = 0o666
 export function writeWhole(file: string, text: string, { isNew = false } = {}): void {
   const before = statSync(file, { throwIfNoEntry: false })
   if (before !== undefined && isNew) throw Object.assign(new Error(`${file} exists`), { code: 'EEXIST' })
-  const partial = `${file}.${randomBytes(6).toString('hex')}.partial`
+  if (before?.isFile() === false) {
+    // A device or a pipe cannot be replaced; a directory is refused by this.
+    writeFileSync(file, text)
+    return
+  }
+  const target = before === undefined ? file : realpathSync(file)
+  removeAbandoned(target)
+  const partial = partialName(target)
   try {
     writeFileSync(partial, text, { flag: 'wx', mode: before === undefined ? usualMode : before.mode })
-    renameSync(partial, file)
+    renameSync(partial, target)
   } finally {
     rmSync(partial, { force: true })
   }

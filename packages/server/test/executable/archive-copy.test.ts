@@ -258,7 +258,7 @@ test('an archive that is damaged, cut, or none is refused, and so is a store tha
     writeFileSync(name, bytes)
     const { code, stderr } = await ashlar(['copy', `archive:${name}`, `lmdb:${join(directory, 'never')}`])
     expect(stderr).toMatch(message)
-    expect(code).toBe(1)
+    expect(code).toBe(7)
   }
   expect(existsSync(join(directory, 'never'))).toBe(false)
   const missing = await ashlar(['copy', `archive:${join(directory, 'no.tar.gz')}`, `lmdb:${join(directory, 'never')}`])
@@ -267,7 +267,7 @@ test('an archive that is damaged, cut, or none is refused, and so is a store tha
   done(await ashlar(['copy', `archive:${file}`, one]))
   const second = await ashlar(['copy', `archive:${file}`, one])
   expect(second.stderr).toMatch(/is not empty/)
-  expect(second.code).toBe(1)
+  expect(second.code).toBe(5)
   const told = await ashlar(['import', file, '--class', 'Car'])
   expect(told.stderr).toMatch(/is an archive: .*ashlar copy archive:/)
 })

@@ -64,7 +64,7 @@ describe('ashlar backup and ashlar restore', () => {
     withPorts(10, async (directory, fd) => {
       const run = (...words: string[]) => ashlar(words, { directory })
       const refused = await run('backup', 'lmdb:data/default', 'backups', '--incremental')
-      expect(refused.code).toBe(1)
+      expect(refused.code).toBe(5)
       expect(refused.stderr).toContain('holds no full backup to go on from; make one first.')
       expect((await run('backup', 'lmdb:data/default', 'backups')).stdout).toMatch(
         /^Backup .*-full: 10 objects, .*verified\.\n$/,
@@ -78,7 +78,7 @@ describe('ashlar backup and ashlar restore', () => {
       expect(JSON.parse(restored.stdout)).toMatchObject({ commits: 1, position: until, isResumed: false })
       expect(await objectsIn(`lmdb:${join(directory, 'restored')}`)).toBe(11)
       const again = await run('restore', 'backups', 'lmdb:restored')
-      expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('is not empty; name an empty store.\n') })
+      expect(again).toMatchObject({ code: 5, stderr: expect.stringContaining('is not empty; name an empty store.\n') })
       expect((await run('restore', 'backups', 'lmdb:all')).code).toBe(0)
       expect(await objectsIn(`lmdb:${join(directory, 'all')}`)).toBe(12)
     }),
@@ -91,15 +91,15 @@ describe('ashlar backup and ashlar restore', () => {
       const refusals: readonly [readonly string[], number, string][] = [
         [['backup'], 2, "Missing required argument 'store'."],
         [['backup', 'lmdb:data/default'], 2, "Missing required argument 'path'."],
-        [['backup', 'lmdb:nowhere', 'made'], 1, 'there is no such directory; check the address'],
+        [['backup', 'lmdb:nowhere', 'made'], 2, 'there is no such directory; check the address'],
         [['backup', 'default', 'made'], 2, 'is not a store address'],
-        [['backup', 'lmdb:data/default', 'file/made'], 1, 'is a file and has to be a directory'],
+        [['backup', 'lmdb:data/default', 'file/made'], 2, 'is a file and has to be a directory'],
         [['backup', 'lmdb:data/default', 'made', '--keep', 'a week'], 2, 'is a time such as 7d'],
         [['restore', 'empty'], 2, "Missing required argument 'store' (not needed with --check)."],
-        [['restore', 'empty', 'lmdb:made'], 1, 'There is no backup in '],
-        [['restore', 'nowhere', '--check'], 1, 'There is no backup in '],
+        [['restore', 'empty', 'lmdb:made'], 2, 'There is no backup in '],
+        [['restore', 'nowhere', '--check'], 2, 'There is no backup in '],
         [['restore', 'empty', 'lmdb:made', '--until', 'noon'], 2, 'It is a time with its zone'],
-        [['restore', 'one.json', 'lmdb:made'], 1, 'There is no backup one in '],
+        [['restore', 'one.json', 'lmdb:made'], 2, 'There is no backup one in '],
       ]
       for (const [words, code, sentence] of refusals) {
         const ended = await ashlar(words, { directory })

@@ -146,7 +146,7 @@ it('what was meant is told: near names, elements of lists, ends of texts, positi
     [['changes', '--class', 'D'], 7, "There is no class 'D'. Did you mean C?"],
     [['changes', '--since', '0'], 7, 'such as 1763900000-42; without one, first or now.\n'],
     [['create', 'C', '[{"a":"x"},{"a":7}]'], 7, '\n  element 2 of the list, at /attributes/a\n'],
-    [['create', 'C', '[{"a":"x"},7]'], 2, 'Object 2 of the list is not a JSON object'],
+    [['create', 'C', '[{"a":"x"},7]'], 7, 'Object 2 of the list is not a JSON object'],
     [['get', '3-3-1-1', '3-3-1-99'], 3, 'ashlar: There is no object 3-3-1-'],
     [['delete', '3-3-1-98', '3-3-1-99'], 3, 'ashlar: There is no object 3-3-1-98.'],
     [['fd', 'show', 'nope'], 3, "There is no federated database 'nope'; there are default, other."],

@@ -124,7 +124,7 @@ describe('a query', () => {
     expect(readFileSync(join(directory, 'rows.json'), 'utf8')).toBe(kept)
     expect(readdirSync(directory)).toEqual(['rows.json'])
     expect(await run('SHOW 1', 'none/rows.json')).toMatchObject({
-      code: 1,
+      code: 2,
       stderr: expect.stringMatching(/none\/rows\.json cannot be written: there is no such directory/),
     })
   })
@@ -185,13 +185,13 @@ describe('bad input', () => {
     [2, ['get', '3-3-1-1', '--user', 'ann'], /password of user ann is missing/],
     [2, ['get', '3-3-1-1', '--profile', 'none'], /no profile none/],
     [3, ['get', '3-3-1-1', '--fd', 'none'], /no federated database 'none'/],
-    [2, ['create', 'Vehicle', '{'], /is not JSON/],
+    [7, ['create', 'Vehicle', '{'], /is not JSON/],
     [2, ['create', 'Vehicle', 'license'], /license has no value: give license=text or license:=JSON/],
-    [2, ['create', 'Vehicle', '-'], /Standard input is empty, where JSON is expected/],
-    [2, ['create', 'Vehicle', '7'], /is not a JSON object/],
-    [2, ['create', 'Vehicle', '[1]'], /Object 1 of the list is not a JSON object/],
+    [7, ['create', 'Vehicle', '-'], /Standard input is empty, where JSON is expected/],
+    [7, ['create', 'Vehicle', '7'], /is not a JSON object/],
+    [7, ['create', 'Vehicle', '[1]'], /Object 1 of the list is not a JSON object/],
     [2, ['create', 'Vehicle', 'license=1', 'x'], /x is neither name=text nor/],
-    [2, ['create', 'Vehicle', 'mileage:=x'], /value of mileage is not JSON/],
+    [7, ['create', 'Vehicle', 'mileage:=x'], /value of mileage is not JSON/],
     [2, ['create', 'Vehicle', '@none'], /The file none cannot be read: there is no such file; check its name\.\n/],
     [7, ['create', 'Vehicl'], /Vehicl/],
     [7, ['create', 'Vehicle', 'nothing=1'], /nothing/],
@@ -199,7 +199,7 @@ describe('bad input', () => {
     [2, ['update', '3-3-1-1', '{}'], /Nothing is to be changed/],
     [3, ['delete', '3-3-1-999'], /no object/],
     [2, ['delete', '3-3-1-1', '3-3-1-2', '--if-match', 'x'], /single object/],
-    [2, ['query', ' '], /no statement/],
+    [7, ['query', ' '], /no statement/],
     [2, ['query', 'SHOW 1', '--file', 'x'], /not both/],
     [2, ['query', 'SHOW 1', '--format', 'xml'], /Allowed choices are table, json, ndjson, csv/],
     [2, ['query', 'SHOW $x', '--param', 'x'], /neither name=text/],

@@ -37,7 +37,7 @@ it('an output that cannot be written is refused before the command does anything
     ['.', 'it is a directory; name a file'],
   ]) {
     const { code, stderr } = await run(['create', 'Car', 'plate=O', '-o', output as string], { directory })
-    expect([code, stderr]).toEqual([exitCodes.failed, `ashlar: ${output} cannot be written: ${why}.\n`])
+    expect([code, stderr]).toEqual([exitCodes.usage, `ashlar: ${output} cannot be written: ${why}.\n`])
   }
   expect(await numberOfCars()).toBe(before)
   expect(readdirSync(directory)).toEqual(['file'])
@@ -71,8 +71,8 @@ it('an import that goes on keeps the rejects of the part before', async () => {
   expect(await run([...words, '--skip', '2'], { directory })).toMatchObject({ code: 0 })
   const lines = readFileSync(join(directory, 'bad.ndjson'), 'utf8').trimEnd().split('\n')
   expect(lines.map((line) => (JSON.parse(line) as { line: number }).line)).toEqual([2, 4, 4])
-  // From the beginning, they are those of that run alone.
-  expect(await run(words, { directory })).toMatchObject({ code: 0 })
+  // From the beginning, they are those of that run alone: now S2 is there, too.
+  expect(await run(words, { directory })).toMatchObject({ code: exitCodes.invalid })
   expect(readFileSync(join(directory, 'bad.ndjson'), 'utf8').trimEnd().split('\n')).toHaveLength(3)
 })
 
@@ -99,7 +99,7 @@ it('more records to skip than the file has are refused', async () => {
 })
 
 it.each([
-  ['no array', '{"a":1}', exitCodes.usage, 'in.json cannot be read: it is not a JSON array'],
+  ['no array', '{"a":1}', exitCodes.invalid, 'in.json cannot be read: it is not a JSON array'],
   ['elements that are no objects', '[7,8]', exitCodes.invalid, 'Line 1: The record is not a JSON object\\.'],
   [
     'deep nesting',
@@ -122,7 +122,7 @@ it('a folder that cannot be made is told', async () => {
     ...(process.platform === 'linux' ? [['/proc/none/schema', 'there is no such directory']] : []),
   ]) {
     const { code, stderr } = await run(['schema', 'pull', place as string], { directory })
-    expect([code, stderr]).toEqual([exitCodes.failed, `ashlar: ${place} cannot be written: ${why}.\n`])
+    expect([code, stderr]).toEqual([exitCodes.usage, `ashlar: ${place} cannot be written: ${why}.\n`])
   }
 })
 
@@ -141,7 +141,7 @@ it('what is no backup, no archive and no moment is told with exit code 2', async
   const directory = folder({ file: 'x' })
   mkdirSync(join(directory, 'empty'))
   for (const [words, code, told] of [
-    [['restore', 'file', 'lmdb:made'], 1, 'file is a file; name a directory of backups'],
+    [['restore', 'file', 'lmdb:made'], 2, 'file is a file; name a directory of backups'],
     [['restore', 'empty', 'lmdb:made', '--until', 'yesterday'], 2, "It is a time with its zone.*not 'yesterday'"],
     [['copy', 'archive:none.tar.gz', 'lmdb:made'], 2, 'none.tar.gz cannot be read: there is no such file'],
     [['changes', '--since', '1-1'], 3, 'The position 1-1 is of a log that was ended'],

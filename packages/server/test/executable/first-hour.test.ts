@@ -46,7 +46,7 @@ describe('ashlar init', () => {
     for (const [words, code] of [
       [['--port', '65536'], 2],
       [['--port', 'x'], 2],
-      [['none/ashlar.json'], 1],
+      [['none/ashlar.json'], 2],
     ] as const) {
       const ended = await ashlar(['init', ...words], { directory })
       expect(ended).toEqual({ code, stdout: '', stderr: expect.stringMatching(/^ashlar: [^\n]+\n$/) })

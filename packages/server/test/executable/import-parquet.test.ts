@@ -75,11 +75,11 @@ test('what is no Parquet, is cut off, or comes by standard input, is told', asyn
   writeFileSync(join(directory, 'no.parquet'), 'n\n1\n')
   const no = await run(['import', 'no.parquet', '--class', 'Nothing'], { directory })
   expect([no.code, no.stderr]).toEqual([
-    exitCodes.usage,
+    exitCodes.invalid,
     expect.stringMatching(/^ashlar: no\.parquet cannot be read as Parquet: /),
   ])
   const missing = await run(['import', 'missing.parquet', '--class', 'Nothing'], { directory })
-  expect(missing.stderr).toMatch(/^ashlar: missing\.parquet cannot be read: /)
+  expect(missing.stderr).toMatch(/^ashlar: The file missing\.parquet cannot be read: /)
   const piped = await run(['import', '-', '--format', 'parquet', '--class', 'Nothing'], { directory, input: 'x' })
   expect(piped.stderr).toMatch(/Parquet is read from a file/)
   expect((await run(['export', 'Nothing'])).code).toBe(exitCodes.notFound)
@@ -114,5 +114,5 @@ test('a file that has fewer rows than it says', async () => {
   for (const at of [bytes.indexOf(two, bytes.indexOf('root')), bytes.lastIndexOf(two)]) bytes[at + 1] = 0x08
   writeFileSync(join(directory, 'in.parquet'), bytes)
   const { code, stderr } = await run(['import', 'in.parquet', '--class', 'Fewer'], { directory })
-  expect([code, stderr]).toEqual([exitCodes.usage, expect.stringContaining('fewer rows than it says')])
+  expect([code, stderr]).toEqual([exitCodes.invalid, expect.stringContaining('fewer rows than it says')])
 })

@@ -81,17 +81,17 @@ describe('on PostgreSQL', () => {
     await again.ended
     const missing = await start(['copy', `lmdb:${join(directory, 'typo')}`, `lmdb:${join(directory, 'new')}`]).ended
     expect(missing).toMatchObject({
-      code: 1,
+      code: 2,
       stderr: expect.stringMatching(
         /^ashlar: The LMDB store in .*typo cannot be opened: there is no such directory; check the address\n$/,
       ),
     })
     for (const made of ['typo', 'new']) expect(existsSync(join(directory, made))).toBe(false)
     const same = await start(['copy', places[0]!, places[0]!]).ended
-    expect(same).toMatchObject({ code: 1, stderr: 'ashlar: A store cannot be copied into itself.\n' })
+    expect(same).toMatchObject({ code: 2, stderr: 'ashlar: A store cannot be copied into itself.\n' })
     const refused = await start(['copy', places[0]!, places[2]!]).ended
     expect(refused).toMatchObject({
-      code: 1,
+      code: 5,
       stderr: expect.stringMatching(/^ashlar: The store .*again is not empty.*\n$/),
     })
   })

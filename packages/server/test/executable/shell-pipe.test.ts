@@ -84,7 +84,7 @@ describe('in a pipe', () => {
       code: 2,
       stderr: 'ashlar: \\i is nested more than 16 deep.\n',
     })
-    expect(await piped('\\o nowhere/rows.csv\nSHOW 1;', [], { directory })).toMatchObject({ code: 1 })
+    expect(await piped('\\o nowhere/rows.csv\nSHOW 1;', [], { directory })).toMatchObject({ code: 2 })
   })
 })
 
@@ -102,7 +102,7 @@ describe('bad input', () => {
     ['\\watch never', 2, 'never is not a number of seconds from 0.1 to 86400.'],
     ['\\explain', 2, 'There is no statement yet.'],
     ['\\i', 2, '\\i needs a file.'],
-    ['\\i /', 2, 'The file / cannot be read: it is a folder'],
+    ['\\i /', 2, 'The file / cannot be read: it is a directory; name a file.'],
     ['\\pager on', 2, 'Paging needs a terminal.'],
     ['\\d Cra', 3, 'There is no class Cra. Did you mean Car?'],
     ['\\help frob', 2, 'There is no help on frob, but on FROM, '],
@@ -121,6 +121,6 @@ describe('bad input', () => {
     const directory = temporaryDirectory()
     writeFileSync(join(directory, 'latin.do'), Buffer.from('SHOW "\xe4";', 'latin1'))
     const ended = await piped('\\i latin.do', [], { directory })
-    expect(ended).toMatchObject({ code: 2, stderr: 'ashlar: latin.do cannot be read: it is not UTF-8.\n' })
+    expect(ended).toMatchObject({ code: 7, stderr: 'ashlar: latin.do is not UTF-8.\n' })
   })
 })

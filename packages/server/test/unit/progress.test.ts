@@ -1,6 +1,7 @@
-/** What is shown of long work on a terminal. */
+/** What is shown of long work: a bar on a terminal, lines elsewhere. */
 import { expect, it } from 'vitest'
-import { barText } from '../../src/cli/progress.ts'
+import { barText, Progress } from '../../src/cli/progress.ts'
+import { StepProgress } from '../../src/cli/step-progress.ts'
 
 it.each([
   [
@@ -15,4 +16,63 @@ it.each([
   [{ done: 1_200, total: undefined, rate: 600.4 }, '1,200 bytes · 600/s'],
 ])('%j', (state, text) => {
   expect(barText({ ...state, unit: 'bytes' })).toBe(text)
+})
+
+/** No terminal, with a clock of its own. */
+function recorded() {
+  const lines: string[] = []
+  const clock = { ms: 0 }
+  const stream = { isTTY: false, write: (line: string) => lines.push(line) > 0 }
+  return { lines, clock, options: { isQuiet: false, stream, now: () => clock.ms } }
+}
+
+it('where there is no terminal, a line each 5 seconds and one at the end tell how far it is', () => {
+  const { lines, clock, options } = recorded()
+  const progress = new Progress({ ...options, unit: 'bytes' })
+  for (const [ms, done] of [
+    [1_000, 100],
+    [5_000, 500],
+    [6_000, 600],
+    [10_000, 1_000],
+    [11_000, 2_200],
+  ] as const) {
+    clock.ms = ms
+    progress.update(done, 2_200)
+  }
+  progress.stop()
+  expect(lines).toEqual([
+    '500 of 2,200 bytes, 100/s, 17 s left\n',
+    '1,000 of 2,200 bytes, 100/s, 12 s left\n',
+    '2,200 of 2,200 bytes, 200/s\n',
+  ])
+})
+
+it('of work that is done before the first line is due, nothing is told', () => {
+  const { lines, clock, options } = recorded()
+  const progress = new Progress({ ...options, unit: 'bytes' })
+  clock.ms = 4_999
+  progress.update(7)
+  progress.stop()
+  expect(lines).toEqual([])
+})
+
+it('each step has lines of its own', () => {
+  const { lines, clock, options } = recorded()
+  const progress = new StepProgress(options)
+  progress.update('copying', 0, 10)
+  clock.ms = 5_000
+  progress.update('copying', 10, 10)
+  clock.ms = 9_000
+  progress.update('comparing', 5, 10)
+  clock.ms = 14_000
+  progress.update('comparing', 7, 10)
+  clock.ms = 15_000
+  progress.update('comparing', 10, 10)
+  progress.stop()
+  progress.stop()
+  expect(lines).toEqual([
+    '10 of 10 entries copied, 2/s\n',
+    '7 of 10 entries compared, 1/s, 3 s left\n',
+    '10 of 10 entries compared, 2/s\n',
+  ])
 })

@@ -1,6 +1,7 @@
 /** Checks the file of a store before LMDB opens it: LMDB would crash on some files and treat others as new ones. */
 import { accessSync, closeSync, constants, existsSync, lstatSync, openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { PlaceRefused } from '../place-refused.ts'
 import { treeHeaderProblem } from './check-tree-header.ts'
 import { DataFile, dataVersion, integerKeyFlag, isPageSize, type MetaPage, magicNumber } from './data-file.ts'
 import { ownershipRemedy } from './file-failure.ts'
@@ -35,7 +36,7 @@ export function checkDataFile(directory: string, isReadOnly: boolean): void {
   checkLockFile(directory)
   if (bytes === undefined || bytes === 0) {
     checkAbsence(directory, bytes !== undefined)
-    if (isReadOnly) throw new Error(noStore)
+    if (isReadOnly) throw new PlaceRefused('wrongPlace', noStore)
     return
   }
   checkAccess(directory, 'data.mdb', isReadOnly)
@@ -52,7 +53,7 @@ export function checkDataFile(directory: string, isReadOnly: boolean): void {
 export function checkPresence(directory: string): void {
   if (dataFileBytes(join(directory, 'data.mdb')) === undefined) {
     checkAbsence(directory, false)
-    throw new Error(noStore)
+    throw new PlaceRefused('wrongPlace', noStore)
   }
   checkAccess(directory, 'data.mdb', true)
 }

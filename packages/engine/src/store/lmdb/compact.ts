@@ -14,6 +14,7 @@ import {
   compactionRoundsMax,
   storeOpeningMsMax,
 } from '../../limits.ts'
+import { PlaceRefused } from '../place-refused.ts'
 import { changedKeys } from './changed-keys.ts'
 import { metaPages, newerMeta } from './check-data-file.ts'
 import { CompactedCopy } from './compacted-copy.ts'
@@ -58,6 +59,7 @@ export interface CompactionOptions {
   /** For tests: how long it waits for each process that has the store open to notice it. */
   readonly noticeMsMax?: number
   readonly onStep?: (step: CompactionStep) => void
+  readonly onProgress?: (step: 'copying' | 'comparing', entries: number) => void
 }
 
 /** A state of the store, and its tree in the data file. Its pages stay as they are until the snapshot is released. */
@@ -131,7 +133,7 @@ async function announce(directory: string, msMax = compactionNoticeMsMax): Promi
     }
     file.close()
     // A process that looks whether a compaction is under way holds it for an instant.
-    if (performance.now() > end) throw new Error('another process is compacting it')
+    if (performance.now() > end) throw new PlaceRefused('conflict', 'another process is compacting it')
     await delay(betweenCompactionLooksMs)
   }
 }
@@ -210,10 +212,10 @@ async function replaceByCopy(begun: Omit<Compaction, 'copy' | 'points'>): Promis
   const compaction = { ...begun, copy, points: new Set<Point>() }
   try {
     let point = await aloneIn(opened.gate, () => pointNow(compaction))
-    await copy.copy(point.snapshot)
+    await copy.copy(point.snapshot, (entries) => options.onProgress?.('copying', entries))
     options.onStep?.('copied')
     point = await caughtUp(compaction, point)
-    await copy.compare(point.snapshot)
+    await copy.compare(point.snapshot, (entries) => options.onProgress?.('comparing', entries))
     options.onStep?.('compared')
     for (let round = 0; round < compactionRoundsMax; round++) {
       point = await caughtUp(compaction, point)

@@ -43,8 +43,9 @@ export class CompactedCopy {
     return new CompactedCopy(directory, (await openLmdb(directory)).environment, signal)
   }
 
-  /** Into an empty copy. Throws DataCorruption where an entry is damaged. */
-  async copy(snapshot: LmdbSnapshot): Promise<void> {
+  /** Into an empty copy. `onProgress`: told how many entries are copied. Throws DataCorruption where an entry is damaged. */
+  async copy(snapshot: LmdbSnapshot, onProgress?: (entries: number) => void): Promise<void> {
+    let done = 0
     let batch: { readonly key: Buffer; readonly value: Buffer }[] = []
     let bytes = 0
     const write = async (): Promise<void> => {
@@ -52,6 +53,8 @@ export class CompactedCopy {
       await this.transaction(() => {
         for (const { key, value } of batch) this.environment.put(key, lentWithChecksum(key, value), { append: true })
       })
+      done += batch.length
+      onProgress?.(done)
       batch = []
       bytes = 0
     }
@@ -109,8 +112,9 @@ export class CompactedCopy {
     return snapshot.entryCount as number
   }
 
-  /** Reads all that was written again, and compares it with what was to be. A difference is a fault of ours, and throws. */
-  async compare(snapshot: LmdbSnapshot): Promise<void> {
+  /** Reads all that was written again, and compares it with what was to be. A difference is a fault of ours, and throws. `onProgress`: as of `copy`. */
+  async compare(snapshot: LmdbSnapshot, onProgress?: (entries: number) => void): Promise<void> {
+    let done = 0
     const own = this.snapshot(false)
     const lent = (key: Uint8Array, value: Uint8Array) => ({ key: Buffer.from(key), value: Buffer.from(value) })
     const batches = own.scan({}, lent)[Symbol.asyncIterator]()
@@ -130,6 +134,8 @@ export class CompactedCopy {
             'a compacted file holds what the store holds',
           )
         }
+        done += entries.length
+        onProgress?.(done)
       }
       assert(at === batch.length && (await batches.next()).done === true, 'a compacted file holds nothing else')
     } finally {

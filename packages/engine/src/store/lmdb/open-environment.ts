@@ -3,6 +3,7 @@ import { existsSync, lstatSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { lockLossMsMax, storeClosingMsMax, storeOpeningMsMax } from '../../limits.ts'
+import { PlaceRefused } from '../place-refused.ts'
 import { checkDataFile, noStore } from './check-data-file.ts'
 import { endSharedRead } from './entry-cursor.ts'
 import { openLmdb, openLmdbToRead } from './environment.ts'
@@ -66,16 +67,16 @@ function makeDirectory(directory: string): void {
 /** Throws an `Error` with one sentence where the directory holds nothing of a store: whoever only reads makes nothing there. */
 export function checkIsStore(directory: string): void {
   refuseUnfinishedBackup(directory)
-  if (!refuseFile(directory)) throw new Error('there is no such directory; check the address')
+  if (!refuseFile(directory)) throw new PlaceRefused('wrongPlace', 'there is no such directory; check the address')
   const isThere = (name: string): boolean => lstatSync(join(directory, name), { throwIfNoEntry: false }) !== undefined
-  if (!['data.mdb', 'lock.mdb', 'processes'].some(isThere)) throw new Error(noStore)
+  if (!['data.mdb', 'lock.mdb', 'processes'].some(isThere)) throw new PlaceRefused('wrongPlace', noStore)
 }
 
 /** False where there is nothing at all. */
 function refuseFile(directory: string): boolean {
   const stats = statSync(directory, { throwIfNoEntry: false })
   if (stats !== undefined && !stats.isDirectory())
-    throw new Error('it is a file, and a store is a directory; name a directory')
+    throw new PlaceRefused('wrongPlace', 'it is a file, and a store is a directory; name a directory')
   return stats !== undefined
 }
 

@@ -1,4 +1,5 @@
 /** Addresses of stores on PostgreSQL: `postgres://…`, with parameters of Ashlar among those of the protocol. */
+import { PlaceRefused } from '../place-refused.ts'
 
 const defaults = {
   schema: 'ashlar',
@@ -85,7 +86,11 @@ export function parsePostgresAddress(address: string): PostgresAddress {
     else if (name === 'lockingMs') own.lockingMs = wholeNumber(name, value, 1, 86_400_000, location)
     else if (name === 'distribute') own.distribute = oneOf(name, value, ['no', 'citus'], location)
     else if (name === 'patienceMs') own.patienceMs = wholeNumber(name, value, 0, 86_400_000, location)
-    else throw new Error(`The store address ${location} has an unknown parameter '${name}'; use ${knownParameters()}.`)
+    else
+      throw new PlaceRefused(
+        'wrongPlace',
+        `The store address ${location} has an unknown parameter '${name}'; use ${knownParameters()}.`,
+      )
   }
   const protocol = (name: ProtocolParameter): string | undefined => {
     return given.get(name) ?? nonEmpty(process.env[protocolVariables[name]])
@@ -171,7 +176,8 @@ function decoded(text: string | undefined): string | undefined {
 
 /** What is wrong may be the password itself, so nothing of the address is quoted. */
 function unreadable(): Error {
-  return new Error(
+  return new PlaceRefused(
+    'wrongPlace',
     'The store address postgres:… cannot be read; use postgres://user:password@host:port/database, or several host:port with commas between them, with special characters of the password percent-encoded.',
   )
 }
@@ -191,18 +197,25 @@ function nonEmpty(text: string | undefined): string | undefined {
 
 function checkedSchema(value: string, location: string): string {
   if (schemaName.test(value)) return value
-  throw new Error(
+  throw new PlaceRefused(
+    'wrongPlace',
     `The store address ${location} names the schema '${value}'; a schema is 1 to 63 characters of a-z, 0-9 and _, not beginning with a digit.`,
   )
 }
 
 function oneOf(name: string, value: string, words: readonly string[], location: string): string {
   if (words.includes(value)) return value
-  throw new Error(`The store address ${location} has ${name}='${value}'; it is ${words.join(' or ')}.`)
+  throw new PlaceRefused(
+    'wrongPlace',
+    `The store address ${location} has ${name}='${value}'; it is ${words.join(' or ')}.`,
+  )
 }
 
 function wholeNumber(name: string, value: string, min: number, max: number, location: string): number {
   const number = Number(value)
   if (/^\d+$/.test(value) && number >= min && number <= max) return number
-  throw new Error(`The store address ${location} has ${name}='${value}'; it is a whole number of ${min} to ${max}.`)
+  throw new PlaceRefused(
+    'wrongPlace',
+    `The store address ${location} has ${name}='${value}'; it is a whole number of ${min} to ${max}.`,
+  )
 }

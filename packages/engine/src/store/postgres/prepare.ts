@@ -3,6 +3,7 @@ import { AshlarError } from '../../errors.ts'
 import { appendedKeyBytes, appendedNumber } from '../append.ts'
 import { copyCommand } from '../copy-command.ts'
 import type { KeyPlacement } from '../key-placement.ts'
+import { PlaceRefused } from '../place-refused.ts'
 import { checkSessions } from './check-sessions.ts'
 import {
   appendingFunctionVersion,
@@ -154,7 +155,7 @@ async function preparedAs(
 
 /** Looks only, also at tables of an earlier version. Throws an `Error` for the operator. */
 export async function prepareToRead(connections: Connections, keys: KeyPlacement): Promise<Prepared> {
-  if (!(await isDefined(connections))) throw new Error('there is no store')
+  if (!(await isDefined(connections))) throw new PlaceRefused('wrongPlace', 'there is no store')
   await checkVersion(connections, oldestTablesVersion)
   const isDistributed = await isTableDistributed(connections)
   return preparedAs(connections, keys, isDistributed, false)

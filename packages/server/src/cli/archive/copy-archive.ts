@@ -9,7 +9,10 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type CopyReport, copyStore, FederatedDatabase, openStore } from '@ashlar/engine'
 import { closeToOthers } from '../../security/close-to-others.ts'
+import { CommandError } from '../command-error.ts'
 import { parseExactly } from '../exact-json.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { isAlive } from '../is-alive.ts'
 import { removedScratch, resumable } from '../resumable.ts'
 import { makeFolders } from '../unwritable.ts'
 import { type ArchiveHead, archiveParts, type Counted, checkArchive, type Json } from './read-archive.ts'
@@ -50,21 +53,13 @@ function removeAbandoned(to: string): void {
   makeFolders(directory)
   for (const name of readdirSync(directory)) {
     const pid = name.startsWith(basename(base)) ? name.slice(basename(base).length) : ''
-    if (/^\d+$/.test(pid) && !isAlive(Number(pid))) rmSync(join(directory, name), { recursive: true, force: true })
+    if (!/^\d+$/.test(pid)) continue
+    if (Number(pid) === process.pid || !isAlive(Number(pid)))
+      rmSync(join(directory, name), { recursive: true, force: true })
   }
 }
 
-function isAlive(pid: number): boolean {
-  if (pid === process.pid) return false
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
-  }
-}
-
-/** Throws an `Error` for the operator where the archive is damaged, or the target holds anything but an unfinished copy of it. */
+/** Throws CommandError where the archive is damaged, and an `Error` for the operator where the target holds anything but an unfinished copy of it. */
 export async function copyArchive(path: string, to: string, options: ArchiveCopyOptions): Promise<ArchiveCopied> {
   const { signal } = options
   const head = await checkArchive(path, { signal })
@@ -112,7 +107,10 @@ async function makeAnew(
     const { problems } = await fd.verify({ signal })
     const [first] = problems
     if (first !== undefined)
-      throw new Error(`The archive ${path} contradicts itself; the first of ${problems.length} problems: ${first}`)
+      throw new CommandError(
+        exitCodes.invalid,
+        `The archive ${path} contradicts itself; the first of ${problems.length} problems: ${first}`,
+      )
   } finally {
     await fd.close()
   }
@@ -140,7 +138,10 @@ async function* objectsOf(path: string, signal: AbortSignal): AsyncGenerator<Jso
 function objectIn(line: Buffer): Json {
   const value = parseExactly(line.toString())
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json
-  throw new Error(`The archive has a line that is not an object: ${line.toString('utf8', 0, 60)}`)
+  throw new CommandError(
+    exitCodes.invalid,
+    `The archive has a line that is not an object: ${line.toString('utf8', 0, 60)}`,
+  )
 }
 
 async function* linesOf(path: string, signal: AbortSignal): AsyncGenerator<Buffer> {
@@ -189,9 +190,10 @@ function isSameJson(one: Buffer, other: Buffer): boolean {
   return isDeepStrictEqual(parseExactly(one.toString()), parseExactly(other.toString()))
 }
 
-function different(path: string, line: Buffer): Error {
+function different(path: string, line: Buffer): CommandError {
   const { __identifier__: oid } = objectIn(line)
-  return new Error(
+  return new CommandError(
+    exitCodes.invalid,
     `Object ${String(oid)} of the archive ${path} cannot be made as it was: its values and links do not go with those of other objects, or with its class.`,
   )
 }

@@ -28,7 +28,7 @@ const version = 1
 const heads = ['archive.json', 'schema.json', 'indexes.json'] as const
 
 /**
- * Once over all of it: throws an `Error` for the operator where it is no archive, not whole, or has other bytes than were written.
+ * Once over all of it: throws CommandError where it is no archive, not whole, or has other bytes than were written.
  */
 export async function checkArchive(path: string, reading: ArchiveReading = {}): Promise<ArchiveHead & Counted> {
   const hash = createHash('sha256')
@@ -102,7 +102,8 @@ async function* filesOf(path: string, { signal, onRead }: ArchiveReading): Async
 function checkVersion(path: string, head: Json): void {
   if (head.format !== format) throw notOne(path)
   if (head.version === version) return
-  throw new Error(
+  throw new CommandError(
+    exitCodes.invalid,
     `The archive ${path} is of version ${String(head.version)}, and this program reads version ${version}.`,
   )
 }
@@ -133,10 +134,10 @@ function linesIn(content: Buffer): number {
   return lines
 }
 
-function damaged(path: string, how: string): Error {
-  return new Error(`The archive ${path} is damaged or not whole: ${how}.`)
+function damaged(path: string, how: string): CommandError {
+  return new CommandError(exitCodes.invalid, `The archive ${path} is damaged or not whole: ${how}.`)
 }
 
-function notOne(path: string): Error {
-  return new Error(`The file ${path} is not an archive of ashlar export.`)
+function notOne(path: string): CommandError {
+  return new CommandError(exitCodes.invalid, `The file ${path} is not an archive of ashlar export.`)
 }

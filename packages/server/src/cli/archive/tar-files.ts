@@ -1,5 +1,8 @@
 /** The files of a tar archive (POSIX ustar) as its bytes come, each held whole. */
 
+import { CommandError } from '../command-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+
 export interface TarFile {
   readonly name: string
   readonly content: Buffer
@@ -12,16 +15,17 @@ const sumAt = 148
 const sumEnd = 156
 const magicAt = 257
 
-/** Up to the first block of zeros. Throws an `Error` for the operator where it is no tar archive, ends within a file, or has a longer one. */
+/** Up to the first block of zeros. Throws CommandError where it is no tar archive, ends within a file, or has a longer one. */
 export async function* tarFiles(source: AsyncIterable<Buffer>, fileBytesMax: number): AsyncGenerator<TarFile> {
   const bytes = new Bytes(source)
   for (;;) {
     const header = await bytes.take(blockBytes)
     if (header === undefined || header.every((byte) => byte === 0)) return
     const { name, size } = readHeader(header)
-    if (size > fileBytesMax) throw new Error(`The file ${name} of the archive is longer than ${fileBytesMax} bytes.`)
+    if (size > fileBytesMax)
+      throw new CommandError(exitCodes.invalid, `The file ${name} of the archive is longer than ${fileBytesMax} bytes.`)
     const blocks = await bytes.take(Math.ceil(size / blockBytes) * blockBytes)
-    if (blocks === undefined) throw new Error(`The archive ends within its file ${name}.`)
+    if (blocks === undefined) throw new CommandError(exitCodes.invalid, `The archive ends within its file ${name}.`)
     yield { name, content: blocks.subarray(0, size) }
   }
 }
@@ -30,7 +34,10 @@ function readHeader(header: Buffer): { readonly name: string; readonly size: num
   const sum = header.reduce((all, byte, at) => all + (at >= sumAt && at < sumEnd ? 0x20 : byte), 0)
   const size = octalAt(header, sizeAt)
   if (header.toString('latin1', magicAt, magicAt + 5) !== 'ustar' || octalAt(header, sumAt) !== sum || !(size >= 0)) {
-    throw new Error('The file is not a tar archive, or is damaged: one of its headers is invalid.')
+    throw new CommandError(
+      exitCodes.invalid,
+      'The file is not a tar archive, or is damaged: one of its headers is invalid.',
+    )
   }
   const nameEnd = header.indexOf(0)
   return { name: header.toString('latin1', 0, nameEnd < 0 ? nameBytes : Math.min(nameEnd, nameBytes)), size }

@@ -1,10 +1,12 @@
 /** `ashlar import`: records of a file become objects, by the bulk loads of the server. */
 
-import { existsSync, realpathSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs'
 import { type AshlarClient, AshlarRequestError, type AttributeDefinition, type ClassDescription } from '@ashlar/client'
+import { unreadableFile } from '../../config/unreadable-file.ts'
 import { type CommandContext, parseInput, readInputFile } from '../command-context.ts'
 import { CommandError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
+import type { Output } from '../output.ts'
 import { checkAttributes, checkColumns } from './import/check-columns.ts'
 import { RecordProblem } from './import/column-values.ts'
 import type { Definition, Fields, FileRecord, OpenFile } from './import/file-record.ts'
@@ -12,7 +14,8 @@ import { inferClasses } from './import/infer-class.ts'
 import { attributeNameOf, type Mapping, noMapping, readMapping } from './import/mapping.ts'
 import { type FileFormat, formatOfName, openRecords } from './import/records.ts'
 import { References } from './import/references.ts'
-import { importRecords } from './import/run-import.ts'
+import { RejectsFile } from './import/rejects-file.ts'
+import { type Imported, importRecords } from './import/run-import.ts'
 import { shownDefinition, showPlan } from './import/show-plan.ts'
 import { attributesBy, type ToAttributes } from './import/to-attributes.ts'
 import { numberText } from './texts.ts'
@@ -36,7 +39,10 @@ const sampledRecords = 1_000
 
 export async function importFile(context: CommandContext, [file]: readonly [string], options: Options): Promise<void> {
   const skip = skipOf(options.skip)
-  for (const read of [file, options.mapping]) refuseOverwriting(read, options.rejects)
+  for (const read of [file, options.mapping]) {
+    refuseUnreadable(read)
+    refuseOverwriting(read, options.rejects)
+  }
   if (/\.tar(\.gz)?$|\.tgz$/i.test(file)) {
     const how = `ashlar copy archive:${file} <store>`
     throw new CommandError(exitCodes.usage, `${file} is an archive: it goes into an empty store, by ${how}.`)
@@ -45,7 +51,7 @@ export async function importFile(context: CommandContext, [file]: readonly [stri
   const mapping =
     options.mapping === undefined
       ? noMapping
-      : readMapping(parseInput(readInputFile(options.mapping), `The file ${options.mapping}`))
+      : readMapping(parseInput(readInputFile(options.mapping), `The file ${options.mapping}`, exitCodes.usage))
   const columns = options.columns?.split(',').map((name) => name.trim())
   const { client, output } = context
   if (options.null !== undefined && format !== 'csv' && format !== 'tsv')
@@ -62,36 +68,75 @@ export async function importFile(context: CommandContext, [file]: readonly [stri
   if (known !== undefined) checkAttributes(options.class, known, mapping, source, sample)
   const toAttributes = attributesBy(mapping, attributes, references)
   if (options.dryRun === true) return showPlan(context, { made, attributes, toAttributes, references }, sample)
-  if (made !== undefined) {
-    await client.createClasses(made)
-    for (const { className, attributes: its } of made)
-      output.note(`Class ${className} was made: ${its.map(shownDefinition).join(', ')}.`)
-  }
+  const isMade = made === undefined ? '' : ` The class ${options.class}, which this import has made, stays.`
   const total = file === '-' ? undefined : statSync(file).size
-  const told = await importRecords(
-    { client: context.connection.uninterrupted, signal: context.signal },
-    {
-      className: options.class,
-      toAttributes,
-      references,
-      skip,
-      upsertOn: options.upsertOn,
-      rejects: options.rejects,
-      isQuiet: output.hidesProgress,
-      made: made === undefined ? '' : ` The class ${options.class}, which this import has made, stays.`,
-      position: () => ({ bytesRead: source.bytesRead(), total }),
-    },
-    all,
-  )
-  if (count() < skip)
-    throw new CommandError(
-      exitCodes.usage,
-      `--skip ${skip} is more than the ${numberText(count())} records of the file.`,
+  // Before the class is made: a file that cannot be written leaves nothing behind.
+  const rejects = options.rejects === undefined ? undefined : await RejectsFile.open(options.rejects)
+  try {
+    if (made !== undefined) {
+      await client.createClasses(made)
+      for (const { className, attributes: its } of made)
+        output.note(`Class ${className} was made: ${its.map(shownDefinition).join(', ')}.`)
+    }
+    const told = await importRecords(
+      { client: context.connection.uninterrupted, signal: context.signal },
+      {
+        className: options.class,
+        toAttributes,
+        references,
+        skip,
+        upsertOn: options.upsertOn,
+        rejects,
+        isQuiet: output.hidesProgress,
+        made: isMade,
+        position: () => ({ bytesRead: source.bytesRead(), total }),
+      },
+      all,
     )
-  const where = told.rejected === 0 ? '' : ` (see ${options.rejects})`
-  await output.result(told, () => [
-    `${numberText(told.created)} created, ${numberText(told.updated)} updated, ${numberText(told.rejected)} rejected${where}.`,
+    if (count() < skip)
+      throw new CommandError(
+        exitCodes.usage,
+        `--skip ${skip} is more than the ${numberText(count())} records of the file.`,
+      )
+    if (skip === 0) refuseNothing(told, options.rejects, isMade)
+    await tellImported(output, told, options.rejects)
+  } finally {
+    await rejects?.close()
+  }
+}
+
+/** That some are left out has been asked for; that all are is rather a mistake. Throws CommandError. */
+function refuseNothing(told: Imported, rejects: string | undefined, made: string): void {
+  const { created, updated, rejected, firstReason } = told
+  if (rejected === 0 || created + updated > 0) return
+  const all = rejected === 1 ? 'The only record was' : `All ${numberText(rejected)} records were`
+  throw new CommandError(
+    exitCodes.invalid,
+    `Nothing was imported. ${all} rejected (see ${rejects}). ${firstReason}${made}`,
+  )
+}
+
+async function tellImported(output: Output, told: Imported, rejects: string | undefined): Promise<void> {
+  const { created, updated, rejected } = told
+  const where = rejected === 0 ? '' : ` (see ${rejects})`
+  await output.result({ created, updated, rejected }, () => [
+    `${numberText(created)} created, ${numberText(updated)} updated, ${numberText(rejected)} rejected${where}.`,
   ])
+  // Whose summary goes to a file does not see it.
+  if (rejected > 0 && output.file !== undefined)
+    output.note(`${numberText(rejected)} ${rejected === 1 ? 'record was' : 'records were'} rejected${where}.`)
+}
+
+/** First, so that the name of a file that is not there is not taken for the fault of another. Throws CommandError. */
+function refuseUnreadable(file: string | undefined): void {
+  if (file === undefined || file === '-') return
+  try {
+    accessSync(file, constants.R_OK)
+    if (statSync(file).isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
+  } catch (error) {
+    const why = unreadableFile(error as NodeJS.ErrnoException)
+    throw new CommandError(exitCodes.usage, `The file ${file} cannot be read: ${why}.`)
+  }
 }
 
 function skipOf(word = '0'): number {
@@ -173,11 +218,7 @@ function inferredClasses(
   const [first] = sample
   if (first !== undefined && sample.every(({ fields }) => fields === undefined))
     throw new CommandError(exitCodes.invalid, `Line ${first.line}: The record ${first.problem ?? 'cannot be read'}.`)
-  if (records.length === 0 && definitions.size === 0)
-    throw new CommandError(
-      exitCodes.invalid,
-      'The file has no records, so its columns and their types are not known and no class was made.',
-    )
+  if (records.length === 0 && definitions.size === 0) throw noRecords(header())
   const known = new Map<string, Definition>()
   for (const [column, definition] of definitions) {
     const own = mapping.columns.get(column)
@@ -192,6 +233,17 @@ function inferredClasses(
   }
   const order = header()?.map((column) => mapping.columns.get(column)?.attribute ?? attributeNameOf(column)) ?? []
   return inferClasses(name, { records, areTexts, known, order })
+}
+
+function noRecords(header: readonly string[] | undefined): CommandError {
+  const columns =
+    header === undefined ? undefined : `${numberText(header.length)} column${header.length === 1 ? '' : 's'}`
+  const has = columns === undefined ? 'has no records' : `has a header of ${columns} and no records below it`
+  const hint = columns === undefined ? '' : ' If the first line is a record, name the columns by --columns.'
+  return new CommandError(
+    exitCodes.invalid,
+    `The file ${has}, so the types of its values are not known and no class was made.${hint}`,
+  )
 }
 
 /** What cannot be read is told when it is its turn. */

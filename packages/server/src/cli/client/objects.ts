@@ -118,17 +118,16 @@ export async function deleteObjects(
 
 /** `-` stands for those of standard input, between blanks or line breaks. */
 function oidsOf(words: readonly string[]): string[] {
-  const oids = words.flatMap((word) =>
-    word === '-'
-      ? readInputFile('-')
-          .split(/\s+/)
-          .filter((oid) => oid !== '')
-      : [word],
-  )
-  const wrong = oids.find((oid) => !/^\d+-\d+-\d+-\d+$/.test(oid))
-  if (wrong !== undefined)
-    throw new CommandError(exitCodes.usage, `${wrong} is not an OID: an OID is four numbers, such as 3-3-1-1.`)
-  return oids
+  return words.flatMap((word) => {
+    if (word !== '-') return [checkedOid(word, exitCodes.usage)]
+    const read = readInputFile('-').split(/\s+/)
+    return read.filter((oid) => oid !== '').map((oid) => checkedOid(oid, exitCodes.invalid))
+  })
+}
+
+function checkedOid(word: string, exitCode: number): string {
+  if (/^\d+-\d+-\d+-\d+$/.test(word)) return word
+  throw new CommandError(exitCode, `${word} is not an OID: an OID is four numbers, such as 3-3-1-1.`)
 }
 
 /** `name=text` and `name:=<JSON>`, or JSON as a whole: a word, `@file` or `-`. */
@@ -161,5 +160,5 @@ function pairOf(word: string): [string, unknown] {
 
 function attributesFrom(value: unknown, what: string): Attributes {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Attributes
-  throw new CommandError(exitCodes.usage, `${what} is not a JSON object of attributes.`)
+  throw new CommandError(exitCodes.invalid, `${what} is not a JSON object of attributes.`)
 }

@@ -40,7 +40,7 @@ function textOf(word: string | undefined, file: string | undefined): string {
   if (word !== undefined && file !== undefined)
     throw new CommandError(exitCodes.usage, 'Give the statements or --file, not both.')
   const text = file !== undefined ? readInputFile(file) : word === '-' || word === undefined ? readInput('-') : word
-  if (text.trim() === '') throw new CommandError(exitCodes.usage, 'There is no statement.')
+  if (text.trim() === '') throw new CommandError(exitCodes.invalid, 'There is no statement.')
   return text
 }
 

@@ -23,7 +23,7 @@ export function readGrantsFile(file: string | undefined): unknown {
     json = JSON.parse(text)
   } catch (error) {
     const place = file === '-' ? 'standard input' : file
-    throw new CommandError(exitCodes.usage, `The grants in ${place} are not JSON: ${(error as Error).message}`)
+    throw new CommandError(exitCodes.invalid, `The grants in ${place} are not JSON: ${(error as Error).message}`)
   }
   return typeof json === 'object' && json !== null && 'grants' in json ? json.grants : json
 }

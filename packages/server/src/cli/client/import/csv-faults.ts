@@ -34,11 +34,33 @@ function isYear(name: string): boolean {
   return /^(1[5-9]|2[01])\d\d$/.test(name)
 }
 
+/** More than any attribute's name has. */
+const nameCharactersMax = 1_000
+/** Of one that is longer. */
+const shownCharacters = 40
+
+/** The first name that was there before it. */
+export function firstTwice(names: readonly string[]): string | undefined {
+  const before = new Set<string>()
+  return names.find((name) => before.size === before.add(name).size)
+}
+
+function looksLikeData(what: string): CommandError {
+  const hint =
+    'If the file has no header, --columns names the columns; if this is its header, give --columns and --skip 1.'
+  return new CommandError(exitCodes.invalid, `The first line looks like data: ${what}. ${hint}`)
+}
+
 const otherDelimiters = [',', ';', '\t', '|']
 
 /** Values would be lost where two columns have one name, and all columns be one where others separate them. Throws CommandError. */
 export function checkHeader(names: readonly string[], isDelimiterGiven: boolean): void {
-  const twice = names.find((name, at) => names.indexOf(name) !== at)
+  const long = names.find((name) => name.length > nameCharactersMax)
+  if (long !== undefined)
+    throw looksLikeData(
+      `a column has a name of ${long.length.toLocaleString('en')} characters, '${long.slice(0, shownCharacters)}…'`,
+    )
+  const twice = firstTwice(names)
   if (twice !== undefined) {
     const hint = 'rename one in the header, or give the names by --columns if the file has no header'
     throw new CommandError(exitCodes.invalid, `Two columns have the name '${twice}', and one would be lost: ${hint}.`)
@@ -46,9 +68,7 @@ export function checkHeader(names: readonly string[], isDelimiterGiven: boolean)
   const value = valueIn(names)
   if (value !== undefined) {
     const what = value === '' ? 'a column has no name' : `a column has the name '${value}'`
-    const hint =
-      'If the file has no header, --columns names the columns; if this is its header, give --columns and --skip 1.'
-    throw new CommandError(exitCodes.invalid, `The first line looks like data: ${what}. ${hint}`)
+    throw looksLikeData(what)
   }
   const [name = ''] = names
   const other = otherDelimiters.find((one) => name.includes(one))

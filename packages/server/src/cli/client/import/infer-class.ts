@@ -3,6 +3,7 @@ import type { AttributeDefinition, ClassDescription } from '@ashlar/client'
 import { inferredDepthMax } from '../../../limits.ts'
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
+import { firstTwice } from './csv-faults.ts'
 import { type Definition, type Fields, fieldOf } from './file-record.ts'
 import { attributeNameOf } from './mapping.ts'
 
@@ -115,7 +116,7 @@ function attributesOf(
     ]
   })
   const names = attributes.map(({ attributeName }) => attributeName)
-  const twice = names.find((name, at) => names.indexOf(name) !== at)
+  const twice = firstTwice(names)
   if (twice === undefined) return attributes
   throw new CommandError(
     exitCodes.usage,

@@ -26,7 +26,7 @@ export interface ParquetFile {
 /** The iteration closes it. Throws CommandError; so does the iteration. */
 export async function openParquetFile(file: string): Promise<ParquetFile> {
   const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
-    throw new CommandError(exitCodes.usage, `${file} cannot be read: ${unreadableFile(error)}`)
+    throw new CommandError(exitCodes.usage, `${file} cannot be read: ${unreadableFile(error)}.`)
   })
   try {
     const size = (await handle.stat()).size
@@ -62,7 +62,7 @@ export async function openParquetFile(file: string): Promise<ParquetFile> {
 }
 
 function unreadable(file: string, error: unknown): CommandError {
-  return new CommandError(exitCodes.usage, `${file} cannot be read as Parquet: ${(error as Error).message}`)
+  return new CommandError(exitCodes.invalid, `${file} cannot be read as Parquet: ${(error as Error).message}`)
 }
 
 function fewerRows(file: string): CommandError {

@@ -100,7 +100,7 @@ class ParquetThread {
         then()
       }
       const unreadable = (why: string): void =>
-        settle(() => reject(new CommandError(exitCodes.usage, `${file} cannot be read as Parquet: ${why}.`)))
+        settle(() => reject(new CommandError(exitCodes.invalid, `${file} cannot be read as Parquet: ${why}.`)))
       const abort = (): void => settle(() => reject(signal?.reason as Error))
       const message = (received: ThreadMessage): void => settle(() => resolve(received))
       // Its reader leaves rejections to nobody, where it fails in two columns at once.

@@ -1,17 +1,15 @@
 /** An import under way: what is sent, what became of each record, and how to go on where it ends early. */
-import { type FileHandle, open } from 'node:fs/promises'
 import { AshlarRequestError, type BulkCreation } from '@ashlar/client'
 import type { CommandContext } from '../../command-context.ts'
 import { CommandError } from '../../command-error.ts'
-import { stringifyExactly } from '../../exact-json.ts'
 import { exitCodeOfStatus, exitCodes } from '../../exit-codes.ts'
 import { ConnectionLost } from '../../http-fetch.ts'
 import { Progress } from '../../progress.ts'
-import { unwritable } from '../../unwritable.ts'
 import { numberText } from '../texts.ts'
 import { RecordProblem } from './column-values.ts'
 import type { FileRecord } from './file-record.ts'
 import type { References } from './references.ts'
+import type { RejectsFile } from './rejects-file.ts'
 import type { ToAttributes } from './to-attributes.ts'
 
 /** Records that are answered, and still held. */
@@ -30,8 +28,8 @@ export interface ImportWork {
   /** Records at the beginning that are left out. */
   readonly skip: number
   readonly upsertOn: string | undefined
-  /** A file for what is refused; without it the first refusal ends the import. */
-  readonly rejects: string | undefined
+  /** For what is refused; without it the first refusal ends the import. */
+  readonly rejects: RejectsFile | undefined
   readonly isQuiet: boolean
   /** What it has made before, and stays where it fails: a sentence, or nothing. */
   readonly made: string
@@ -43,6 +41,8 @@ export interface Imported {
   readonly created: number
   readonly updated: number
   readonly rejected: number
+  /** Of the first rejected record. */
+  readonly firstReason: string | undefined
 }
 
 /** Throws CommandError, AshlarRequestError. */
@@ -66,7 +66,7 @@ class Import {
   /** Records of which it is known what became of them, those that were skipped included. */
   private settled = 0
   private rejected = 0
-  private rejects: FileHandle | undefined
+  private firstReason: string | undefined
   /** By Ctrl-C. */
   private isInterrupted = false
   /** There were more records when it was. */
@@ -87,8 +87,7 @@ class Import {
     const { client, signal } = this.context
     const { upsertOn, rejects, isQuiet, position } = this.work
     // An import that goes on keeps those of the part before.
-    if (rejects !== undefined)
-      this.rejects = await open(rejects, this.work.skip > 0 ? 'a' : 'w').catch(unwritableAt(rejects))
+    await rejects?.begin(this.work.skip > 0)
     const progress = new Progress({ unit: 'bytes', isQuiet })
     if (signal.aborted) this.finishSoon()
     else signal.addEventListener('abort', () => this.finishSoon())
@@ -117,9 +116,9 @@ class Import {
     } finally {
       clearTimeout(this.timer)
       progress.stop()
-      await this.rejects?.close()
     }
-    return { created: summary.created, updated: summary.updated, rejected: this.rejected }
+    const { rejected, firstReason } = this
+    return { created: summary.created, updated: summary.updated, rejected, firstReason }
   }
 
   /** What is sent is answered before it ends, if that is soon; nothing more is sent. */
@@ -151,7 +150,7 @@ class Import {
       if (number <= this.work.skip) continue
       const line = this.lineOf(record)
       if (typeof line === 'string') {
-        if (this.rejects === undefined) throw new UnreadableRecord(record, line)
+        if (this.work.rejects === undefined) throw new UnreadableRecord(record, line)
         this.refused.push({ record, reason: line })
         continue
       }
@@ -201,7 +200,7 @@ class Import {
       this.underWay.splice(0, answeredMax)
       this.answered = 0
     }
-    if (reason !== undefined && this.rejects === undefined) throw this.failure(answered.record, reason)
+    if (reason !== undefined && this.work.rejects === undefined) throw this.failure(answered.record, reason)
     this.settled = answered.number
     if (reason !== undefined) this.refused.push({ record: answered.record, reason })
     return this.refused.length === 0 ? undefined : this.writeRefused()
@@ -211,17 +210,10 @@ class Import {
     for (const { record, reason } of this.refused.splice(0)) await this.reject(record, reason)
   }
 
-  private async reject({ line, fields }: FileRecord, reason: string): Promise<void> {
+  private async reject(record: FileRecord, reason: string): Promise<void> {
     this.rejected++
-    const text = `${stringifyExactly({ line, reason, ...(fields && { record: fields }) })}\n`
-    await this.rejects?.write(text).catch((error: unknown) => {
-      const { message } = unwritable(this.work.rejects ?? '', error)
-      const advice = 'run the import again with another file for them, and with --upsert-on <index>.'
-      throw new CommandError(
-        exitCodes.failed,
-        `${message} Refused records from line ${line} on are not in it: ${advice}`,
-      )
-    })
+    this.firstReason ??= `Line ${record.line}: ${reason}`
+    await this.work.rejects?.write(record, reason)
   }
 
   private failure({ line }: FileRecord, reason: string): CommandError {
@@ -262,11 +254,5 @@ class UnreadableRecord extends Error {
   constructor(record: FileRecord, reason: string) {
     super(reason)
     this.record = record
-  }
-}
-
-function unwritableAt(file: string): (error: unknown) => never {
-  return (error) => {
-    throw unwritable(file, error)
   }
 }

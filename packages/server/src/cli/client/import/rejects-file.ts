@@ -1,0 +1,58 @@
+/** The file for records that an import leaves out, each with its line and the reason. */
+import { rmSync, statSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { CommandError } from '../../command-error.ts'
+import { stringifyExactly } from '../../exact-json.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import { unwritable } from '../../unwritable.ts'
+import type { FileRecord } from './file-record.ts'
+
+export class RejectsFile {
+  readonly name: string
+  private readonly handle: FileHandle
+  /** It is one that was not there before. */
+  private readonly isMade: boolean
+  private isBegun = false
+
+  private constructor(name: string, handle: FileHandle, isMade: boolean) {
+    this.name = name
+    this.handle = handle
+    this.isMade = isMade
+  }
+
+  /** Before anything is changed; what an earlier import has written stays until `begin`. Throws CommandError. */
+  static async open(name: string): Promise<RejectsFile> {
+    try {
+      const isMade = statSync(name, { throwIfNoEntry: false }) === undefined
+      return new RejectsFile(name, await open(name, 'a'), isMade)
+    } catch (error) {
+      throw unwritable(name, error)
+    }
+  }
+
+  /** The import begins. `isKept`: it goes on from an earlier one, whose records stay in the file. */
+  async begin(isKept: boolean): Promise<void> {
+    this.isBegun = true
+    if (!isKept && (await this.handle.stat()).isFile()) await this.handle.truncate()
+  }
+
+  /** Throws CommandError, which says what is lost. */
+  async write({ line, fields }: FileRecord, reason: string): Promise<void> {
+    try {
+      await this.handle.write(`${stringifyExactly({ line, reason, ...(fields && { record: fields }) })}\n`)
+    } catch (error) {
+      const { message } = unwritable(this.name, error, true)
+      const advice = 'run the import again with another file for them, and with --upsert-on <index>.'
+      throw new CommandError(
+        exitCodes.failed,
+        `${message} Refused records from line ${line} on are not in it: ${advice}`,
+      )
+    }
+  }
+
+  /** Where the import has not begun, the file is as it was. */
+  async close(): Promise<void> {
+    await this.handle.close()
+    if (this.isMade && !this.isBegun) rmSync(this.name, { force: true })
+  }
+}

@@ -1,0 +1,59 @@
+/** What the exit code tells where a command on stores, backups or archives fails. */
+import { CommandError } from './command-error.ts'
+import { exitCodes } from './exit-codes.ts'
+
+/** Of the operating system: the path that was given leads nowhere, to something else, or may not be used. */
+const wrongPaths = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ELOOP', 'ENAMETOOLONG', 'EACCES', 'EPERM']
+const unreachable = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']
+
+const ofRefusal = {
+  wrongPlace: exitCodes.usage,
+  conflict: exitCodes.conflict,
+  damaged: exitCodes.invalid,
+} as const
+
+/** Of an error of the operating system, of PostgreSQL, or of a store. */
+const ofCode: readonly (readonly [RegExp, number])[] = [
+  [new RegExp(`^(${wrongPaths.join('|')})$`), exitCodes.usage],
+  // PostgreSQL: the database does not exist.
+  [/^3D000$/, exitCodes.usage],
+  // PostgreSQL: invalid authorization.
+  [/^28...$/, exitCodes.refused],
+  [new RegExp(`^(${unreachable.join('|')})$`), exitCodes.unavailable],
+]
+
+/** A CommandError, unless it is one. `addresses`: of the stores that the command works on. */
+export async function storeFailure(error: unknown, addresses: readonly string[]): Promise<unknown> {
+  if (error instanceof CommandError || !(error instanceof Error)) return error
+  const { refusalCause } = await import('@ashlar/engine')
+  const refusal = refusalCause(error)
+  const isRemote = addresses.some((address) => /^postgres(ql)?:/.test(address))
+  const exitCode = refusal === undefined ? exitCodeByCauses(error, isRemote) : ofRefusal[refusal]
+  return new CommandError(exitCode, error.message)
+}
+
+/** The first that is known, from the outside to the inside. */
+function exitCodeByCauses(error: Error, isRemote: boolean): number {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if (isRemote && 'type' in at && at.type === 'StoreUnavailable') return exitCodes.unavailable
+    const code = 'code' in at ? String(at.code) : ''
+    const known = ofCode.find(([pattern]) => pattern.test(code))
+    if (known !== undefined) return known[1]
+  }
+  return exitCodes.failed
+}
+
+/** Before a process is started for the command. Throws CommandError for what is no address, or of a store that only the process that serves it can use. */
+export async function refuseAddresses(addresses: readonly string[], advice = ''): Promise<void> {
+  const { addressProblem } = await import('@ashlar/engine')
+  for (const address of addresses) {
+    const problem = addressProblem(address)
+    if (problem !== undefined) throw new CommandError(exitCodes.usage, problem)
+    if (address !== 'memory:') continue
+    const why = 'memory: is a store within the process that serves it, which no other process can read or write'
+    throw new CommandError(
+      exitCodes.usage,
+      `${why}. Name a store at lmdb:<directory> or postgres://<host>/<database>.${advice}`,
+    )
+  }
+}
