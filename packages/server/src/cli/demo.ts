@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { readPort } from '../config/read-value.ts'
 import { addJsonOption } from './client-command.ts'
+import { CommandError } from './command-error.ts'
+import { exitCodes } from './exit-codes.ts'
 import { serveThen } from './serve.ts'
 
 const alias = 'demo'
@@ -11,6 +13,15 @@ interface DemoOptions {
   readonly data: string
   readonly port: string
   readonly json?: boolean
+}
+
+/** Throws CommandError. */
+function portOf(text: string): number {
+  try {
+    return readPort(text, '--port')
+  } catch (error) {
+    throw new CommandError(exitCodes.usage, (error as Error).message)
+  }
 }
 
 export function addDemoCommand(program: Command): void {
@@ -25,7 +36,7 @@ export function addDemoCommand(program: Command): void {
   addJsonOption(command).action(({ data, port, json = false }: DemoOptions) => {
     const source = {
       data,
-      port: readPort(port, '--port'),
+      port: portOf(port),
       federatedDatabases: [{ alias }],
       logLevel: 'warn',
     }

@@ -4,11 +4,15 @@ import { parseNumberAndBigInt, parse as parseNumbers, stringify as stringifyNumb
 /** Most texts have no such number, and JSON.parse is faster by far. */
 const longInteger = /\d{16}/
 
-/** Integers that a double does not hold are bigints. Throws SyntaxError. */
+/** What a number that no double holds has: three digits of exponent, or more digits than that. */
+const hugeNumber = /[eE]\+?\d{3}|\d{309}/
+
+/** Integers that a double does not hold are bigints. Throws SyntaxError, also for numbers beyond all doubles, which would become null. */
 export function parseExactly(text: string): unknown {
-  if (!longInteger.test(text)) return JSON.parse(text)
+  if (!longInteger.test(text) && !hugeNumber.test(text)) return JSON.parse(text)
   return parseNumbers(text, null, (digits) => {
     const value = Number(digits)
+    if (!Number.isFinite(value) && !/^-?\d+$/.test(digits)) throw new SyntaxError(`the number ${digits} is too large`)
     return Number.isSafeInteger(value) || !/^-?\d+$/.test(digits) ? value : parseNumberAndBigInt(digits)
   })
 }

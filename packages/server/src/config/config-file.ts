@@ -19,7 +19,7 @@ export function readConfigFile(file: string): ConfigFile {
     text = readFileSync(file, 'utf8')
   } catch (error) {
     throw new ConfigError(
-      `The configuration file ${file} cannot be read: ${unreadableFile(error as NodeJS.ErrnoException)}`,
+      `The configuration file ${file} cannot be read: ${unreadableFile(error as NodeJS.ErrnoException)}.`,
     )
   }
   if (text.trimStart().startsWith('<')) return configFromXml(text, file)

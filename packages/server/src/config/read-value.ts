@@ -188,6 +188,9 @@ function isSlip(one: string, other: string): boolean {
   let matched = 0
   for (const letter of long) if (letter === short[matched]) matched++
   if (matched >= short.length - 1 && short.length > 2) return true
-  const slips = one.length < 5 ? Math.floor(one.length / 3) : 2
-  return one.length === other.length && [...one].filter((letter, i) => letter !== other[i]).length <= slips
+  if (one.length !== other.length || one.length < 3) return false
+  const wrong = [...one].flatMap((letter, at) => (letter === other[at] ? [] : [at]))
+  const [first = 0, second = 0] = wrong
+  const isSwapped = wrong.length === 2 && one[first] === other[second] && one[second] === other[first]
+  return isSwapped || wrong.length <= (one.length < 5 ? 1 : 2)
 }

@@ -43,10 +43,11 @@ it.each([
   ['ndjson', `${objects[0]}\n{"plate":`, 'Line 2: The record is not JSON'],
   ['csv', 'plate,n\nA,1\n"B,2\n', 'a quoted value that is not closed'],
   ['csv', Buffer.from('plate,n\nM\xfcller,1\n', 'latin1'), 'Line 2 is not UTF-8'],
-  ['csv', Buffer.from('\ufeffplate,n\nA,1\n', 'utf16le'), 'Line 1 is not UTF-8'],
+  ['csv', Buffer.from('\ufeffplate,n\nA,1\n', 'utf16le'), 'The file is UTF-16, and not UTF-8.'],
   ['csv.gz', gzipSync(`plate,n\n${rows.join('\n')}\n`).subarray(0, 5_000), 'is damaged or cut off'],
   ['parquet', 'PAR1 and nothing else', 'cannot be read as Parquet'],
-  ['parquet', '', 'cannot be read as Parquet'],
+  ['ndjson', '{"plate":"H","n":1e400}\n', 'Line 1: The record is not JSON: the number 1e400 is too large'],
+  ['parquet', '', 'cannot be read as Parquet: it is empty'],
 ])('bad data in %s, %#', async (ending, content, told) => {
   const directory = folder({ [`in.${ending}`]: content })
   const words = ['import', `in.${ending}`, '--class', 'Car', '--upsert-on', 'byPlate']
@@ -62,6 +63,7 @@ it('bad JSON of create, update and parameters is bad data too', async () => {
     ['create', 'Car', '@bad.json'],
     ['create', 'Car', '@latin.json'],
     ['create', 'Car', 'n:=one'],
+    ['create', 'Car', 'n:=1e400'],
     ['create', 'Car', '[1]'],
     ['update', '3-3-1-1', '[]'],
     ['query', 'SHOW $n', '-p', 'n:=one'],
@@ -96,7 +98,15 @@ it('a store, file or directory that is not there, or of another kind, is exit co
       'import file --format csv --class Car --mapping map.json',
     ],
     ...['query -f none.do', 'query -f empty', 'create Car @none.json', 'schema apply none', 'schema check empty'],
-    ...['export Car -o none/out', 'export Car -o empty', 'export Car -o file/out', 'schema pull file'],
+    ...[
+      'export Car -o none/out',
+      'export Car -o empty',
+      'export Car -o file/out',
+      'schema pull file',
+      'demo --port x',
+      'create Car =x',
+      'create Car :=1',
+    ],
     ...['status --ca none.pem', 'status --token-file none', 'status --profile none'],
   ].map((line) => line.split(' '))
   const told: string[] = []

@@ -40,13 +40,13 @@ test.each([
   [
     'what is named gzip and is not',
     'in.csv.gz',
-    Buffer.from('\xff\xfe\x00', 'latin1'),
+    Buffer.from('\xfd\xfe\x00', 'latin1'),
     'is not UTF-8, and not compressed by gzip',
   ],
   [
     'what is named zstd and is not',
     'in.csv.zst',
-    Buffer.from('\xff\xfe\x00', 'latin1'),
+    Buffer.from('\xfd\xfe\x00', 'latin1'),
     'is not UTF-8, and not compressed by zstd',
   ],
 ])('%s makes no class', async (_what, name, content, message) => {

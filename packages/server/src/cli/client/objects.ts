@@ -74,6 +74,7 @@ export async function createObjects(
   { client, output }: CommandContext,
   [className, words]: readonly [string, readonly string[]],
 ): Promise<void> {
+  if (className === '') throw new CommandError(exitCodes.usage, 'The name of the class is empty.')
   const given = attributesOf(words)
   if (!Array.isArray(given)) {
     const created = await client.createObject(className, attributesFrom(given, 'The object'))
@@ -127,13 +128,17 @@ function oidsOf(words: readonly string[]): string[] {
 
 function checkedOid(word: string, exitCode: number): string {
   if (/^\d+-\d+-\d+-\d+$/.test(word)) return word
-  throw new CommandError(exitCode, `${word} is not an OID: an OID is four numbers, such as 3-3-1-1.`)
+  throw new CommandError(
+    exitCode,
+    `${word === '' ? 'An empty word' : word} is not an OID: an OID is four numbers, such as 3-3-1-1.`,
+  )
 }
 
 /** `name=text` and `name:=<JSON>`, or JSON as a whole: a word, `@file` or `-`. */
 function attributesOf(words: readonly string[]): unknown {
   const [word = '{}', ...others] = words
-  const isPair = /^[^{["@=]+=/.test(word)
+  // What lacks its name is told as such.
+  const isPair = /^[^{["@]*?=/.test(word)
   if (!isPair) {
     if (others.length > 0) throw new CommandError(exitCodes.usage, 'JSON is a single word: put it into quotes.')
     if (/^[\p{L}_][\p{L}\p{N}_.]*$/u.test(word))
@@ -151,7 +156,8 @@ function attributesOf(words: readonly string[]): unknown {
 
 function pairOf(word: string): [string, unknown] {
   const at = word.indexOf('=')
-  if (at <= 0) throw new CommandError(exitCodes.usage, `${word} is neither name=text nor name:=JSON.`)
+  if (at <= 0 || word.startsWith(':='))
+    throw new CommandError(exitCodes.usage, `${word} is neither name=text nor name:=JSON.`)
   const [name, value] = [word.slice(0, at), word.slice(at + 1)]
   return name.endsWith(':')
     ? [name.slice(0, -1), parseInput(value, `The value of ${name.slice(0, -1)}`)]

@@ -4,12 +4,17 @@ import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
 
 const lineBreak = 0x0a
+/** The byte order mark, in both orders. */
+const utf16Marks = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])]
 
 /** Passes them on as they are. `compression`: what the name of the file says that was not found. Throws CommandError with the line. */
 export async function* checkedUtf8(source: AsyncIterable<Buffer>, compression?: string): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let line = 1
+  let isFirst = true
   for await (const chunk of source) {
+    if (isFirst && utf16Marks.some((mark) => chunk.subarray(0, 2).equals(mark))) throw utf16()
+    isFirst = false
     try {
       decoder.decode(chunk, { stream: true })
     } catch {
@@ -34,6 +39,11 @@ function linesBeforeFault(chunk: Buffer): number {
     if (to < 0 || !isUtf8(chunk.subarray(from, to))) return lines
     from = to + 1
   }
+}
+
+function utf16(): CommandError {
+  const advice = 'Convert it first, for example: iconv -f utf-16 -t utf-8'
+  return new CommandError(exitCodes.invalid, `The file is UTF-16, and not UTF-8. ${advice}`)
 }
 
 function notUtf8(line: number, compression: string | undefined): CommandError {

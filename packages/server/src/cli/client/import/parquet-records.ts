@@ -30,6 +30,7 @@ export async function openParquetFile(file: string): Promise<ParquetFile> {
   })
   try {
     const size = (await handle.stat()).size
+    if (size === 0) throw unreadable(file, new Error('it is empty'))
     const buffer: AsyncBuffer = {
       byteLength: size,
       async slice(start, end = size) {
