@@ -1,5 +1,6 @@
 /** What the grants of a caller come to for each class of one catalog: what of it exists for the caller. */
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
+import type { Attribute } from '../schema/class-definition.ts'
 import { namespaceOf } from '../schema/names.ts'
 import { isRootClass } from '../schema/root-class.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
@@ -140,6 +141,21 @@ export class ClassAccess {
   private isVisible(cls: SchemaClass, attribute: ClassAttribute): boolean {
     return (
       this.isShown(cls, attribute.name) && referencesOf(attribute.spec).every((spec) => this.isKnown(attribute, spec))
+    )
+  }
+
+  /**
+   * Whether the caller would know an attribute that the class no longer has, by the grants of now and the name that it had. Not one side of a link:
+   * what the other side was called nobody can say.
+   */
+  hasShown(cls: SchemaClass, { name, spec }: Attribute): boolean {
+    const references = referencesOf(spec)
+    return (
+      this.isShown(cls, name) &&
+      references.every(
+        ({ referencedClass, inverseAttribute }) =>
+          inverseAttribute === null && this.referencedAs(referencedClass) !== undefined,
+      )
     )
   }
 

@@ -105,7 +105,7 @@ function restrictedClass(cls: SchemaClass, known: ReadonlySet<ClassNumber>, acce
 }
 
 /** The same type, as far as its classes and attributes are known. */
-function restrictedSpec(spec: TypeSpec, access: ClassAccess): TypeSpec {
+export function restrictedSpec(spec: TypeSpec, access: ClassAccess): TypeSpec {
   if (referencesOf(spec).every((reference) => restrictedReference(reference, access) === reference)) return spec
   switch (spec.logicalType) {
     case 'reference':

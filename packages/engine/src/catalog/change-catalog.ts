@@ -26,7 +26,13 @@ export async function changeCatalog(
 ): Promise<Buffer> {
   const slice = openTimeSlice()
   const changed = changedParts(before.state, after)
-  for (const cls of changed.classes) transaction.put(catalogKey('class', cls.number), encodeClass(cls))
+  const earlier = new Map(changed.classes.length === 0 ? [] : before.state.classes.map((cls) => [cls.number, cls]))
+  for (const cls of changed.classes) {
+    const known = earlier.get(cls.number)
+    // The change log tells by it who knew of what is changed.
+    const logged = transaction.logEpoch === 0 || known === undefined ? undefined : encodeClass(known)
+    transaction.put(catalogKey('class', cls.number), encodeClass(cls), logged)
+  }
   for (const shape of changed.shapes) {
     transaction.put(catalogKey('shape', shape.number), encodeShape(shape))
     await slice.yieldIfDue()

@@ -5,7 +5,7 @@ import type { Bytes } from '../store/store.ts'
 export interface LoggedChange {
   readonly key: Bytes
   /**
-   * What the entry held: of a record always. Of a link that is removed, what was known of it: empty where that was nothing, absent where it goes with
+   * What the entry held: of a record always; of a class, unless an earlier build logged it. Of a link that is removed, what was known of it: empty where that was nothing, absent where it goes with
    * its object.
    */
   readonly before: Bytes | undefined

@@ -204,6 +204,8 @@ class Page {
   position: LogPosition
   private readonly parts: PageParts
   private readonly changes: ToldChange[] = []
+  /** Of one commit, to be told as one. */
+  private readonly schema: CatalogChange[] = []
   private jsonBytes = 0
   private readBytes = 0
 
@@ -222,27 +224,29 @@ class Page {
     const { within, number } = since
     const told = number === part.number && within?.part === part.part ? within.index : 0
     const logged = [...part.changes()]
-    const schema: CatalogChange[] = []
+    const { schema } = this
     for (let index = told; index < logged.length; index++) {
       const found = this.decoded(logged[index] as LoggedChange)
       const decoded = found instanceof Promise ? await found : found
-      const next = positionIn(part, index + 1, logged.length)
       if (decoded?.of === 'catalog') {
         if (!filter.hasPredicate) schema.push(decoded.change)
-      } else {
-        this.addSchema(schema, part, positionIn(part, index, logged.length))
-        if (decoded !== undefined) await this.addDecoded(decoded, part, next)
+      } else if (decoded !== undefined) {
+        this.addSchema(part, positionIn(part, index, logged.length))
+        await this.addDecoded(decoded, part, positionIn(part, index + 1, logged.length))
       }
-      this.position = schema.length > 0 ? this.position : next
+      // What is not told parts nothing: the changes of the schema on either side of it are told as one.
+      if (schema.length === 0) this.position = positionIn(part, index + 1, logged.length)
       if (this.isFull) return false
       const pause = script.slice.yieldIfDue()
       if (pause !== undefined) await pause
     }
-    const end = positionIn(part, logged.length, logged.length)
-    this.addSchema(schema, part, end)
-    this.position = end
     this.readBytes += part.bytes
-    return this.readBytes < changesReadBytes && !this.isFull
+    const mayGoOn = this.readBytes < changesReadBytes
+    const end = positionIn(part, logged.length, logged.length)
+    // The next part of the commit may go on with them.
+    if (part.isLast || !mayGoOn) this.addSchema(part, end)
+    if (schema.length === 0) this.position = end
+    return mayGoOn && !this.isFull
   }
 
   /** As the follower is told of it. */
@@ -255,11 +259,12 @@ class Page {
     return this.changes.length >= this.parts.request.limit || this.jsonBytes >= changesPageBytes
   }
 
-  private addSchema(parts: CatalogChange[], { at }: LogPart, position: LogPosition): void {
-    if (parts.length === 0) return
+  private addSchema({ at }: LogPart, position: LogPosition): void {
+    const { schema } = this
+    if (schema.length === 0) return
     const told = positionText(position)
-    this.push(told, schemaChangeJson({ position: told, at }, parts))
-    parts.length = 0
+    this.push(told, schemaChangeJson({ position: told, at }, schema))
+    schema.length = 0
   }
 
   private async addDecoded(

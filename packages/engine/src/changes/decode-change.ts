@@ -24,6 +24,8 @@ import type { LinkChange } from '../write/change-set.ts'
 /** Of the catalog: what was written of a class or an index, which is no longer there where it was removed. */
 export interface CatalogChange {
   readonly class?: ClassDefinition
+  /** Of a class that was there; undefined also where an earlier build logged it. */
+  readonly earlierClass?: ClassDefinition | undefined
   readonly index?: IndexDefinition
   /** Of an index that was removed. */
   readonly removedIndex?: number
@@ -70,7 +72,7 @@ export class ChangeDecoder {
       case keySpace.link:
         return this.decodeLink(key, before, after)
       default:
-        return decodeCatalogPart(key, after)
+        return decodeCatalogPart(key, before, after)
     }
   }
 
@@ -175,9 +177,12 @@ function changedAttributes(
 }
 
 /** Undefined for the parts that go along with others. */
-function decodeCatalogPart(key: Bytes, after: Bytes | undefined): DecodedChange | undefined {
+function decodeCatalogPart(key: Bytes, before: Bytes | undefined, after: Bytes | undefined): DecodedChange | undefined {
   const [, part] = key
-  if (part === catalogPart.class && after !== undefined) return { of: 'catalog', change: { class: decodeClass(after) } }
+  if (part === catalogPart.class && after !== undefined) {
+    const earlierClass = before === undefined ? undefined : decodeClass(before)
+    return { of: 'catalog', change: { class: decodeClass(after), earlierClass } }
+  }
   if (part !== catalogPart.index) return undefined
   return after === undefined
     ? { of: 'catalog', change: { removedIndex: numberOfCatalogKey(key) } }

@@ -19,6 +19,7 @@ import type { ClassNumber } from '../types/type-spec.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import type { ChangeFilter } from './change-filter.ts'
 import type { CatalogChange, LinkEntryChange } from './decode-change.ts'
+import { seenSchemaChange } from './seen-schema.ts'
 
 /** Whoever follows by grants: what these come to, and `$$USER`. */
 export interface RestrictedFollower {
@@ -132,14 +133,9 @@ export class SeenChanges {
     return target === undefined || (await this.isClassSeen(target))
   }
 
-  /** With the names of now; undefined for what the caller does not know. What was deleted nobody can say to have been known. */
-  schemaSeen({ class: cls, index }: CatalogChange): CatalogChange | undefined {
-    if (cls !== undefined) {
-      const name = this.catalog.classByNumber(cls.number)?.name
-      return name === undefined || cls.isDeleted ? undefined : { class: { ...cls, name } }
-    }
-    const shown = this.catalog.state.indexes.find(({ number }) => number === index?.number)
-    return shown === undefined ? undefined : { index: shown }
+  /** Undefined for what the caller does not know. */
+  schemaSeen(change: CatalogChange): CatalogChange | undefined {
+    return seenSchemaChange(change, this.access)
   }
 }
 

@@ -206,8 +206,8 @@ export class Transaction {
   }
 
   /**
-   * Throws LimitExceeded where the transaction writes too much, as `delete` does. `before`: of a record that was there, for the change log, see
-   * `LoggedChange`.
+   * Throws LimitExceeded where the transaction writes too much, as `delete` does. `before`: of a record or a class that was there, for the change
+   * log, see `LoggedChange`.
    */
   put(key: Bytes, value: Bytes, before?: Bytes): void {
     this.write({ kind: 'put', key, value, before })

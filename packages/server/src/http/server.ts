@@ -48,6 +48,7 @@ import { bodyReader } from './read-body.ts'
 import { registerReferencePage } from './reference-page.ts'
 import { requestLog, statusOf } from './request-log.ts'
 import { doneAfterCount, RequestRates } from './request-rates.ts'
+import { withoutHost } from './request-target.ts'
 import { answerUnrouted, registerOperations } from './routes.ts'
 import { type ClientCertificates, type SecureServers, secureServers } from './secure-server.ts'
 import { sendProblem } from './send-problem.ts'
@@ -122,6 +123,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     schemaController: noCompilers,
     // A request without Host is refused below, with a body.
     http: httpOptions(limits),
+    rewriteUrl: withoutHost,
     requestTimeout: limits.requestMsMax,
     return503OnClosing: false,
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, limits, servers?.constantHeaders ?? []),

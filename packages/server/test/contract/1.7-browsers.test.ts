@@ -171,6 +171,36 @@ rule(['1.7.3', '8.1.13'], 'pages of listed origins may do everything, and read t
   expect((await server.get('/v1')).headers.vary).toMatch(/origin/)
 })
 
+rule(['1.7.4', '1.7.2'], 'the host of a request target in absolute form counts, not that of the header', async () => {
+  const statusOf = async (target: string, host: string, headers: Headers = {}, version = '1.1'): Promise<string> => {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    const lines = Object.entries({ ...(host !== '' && { Host: host }), Connection: 'close', ...headers })
+    const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+    socket.write(`GET ${target} HTTP/${version}\r\n${head}\r\n`)
+    let answer = ''
+    for await (const piece of socket.setEncoding('utf8')) answer += piece
+    return `${answer.slice(9, 12)} ${/"type":"(\w+)"/.exec(answer)?.[1] ?? ''}`
+  }
+  for (const path of ['/v1', '/v1/schema', '/health/live', '/nothing', '?x=1', '']) {
+    expect([path, await statusOf(`http://evil.example${path}`, own)]).toEqual([path, '421 UnknownHost'])
+    expect([path, await statusOf(`HTTPS://evil.example${path}`, own)]).toEqual([path, '421 UnknownHost'])
+  }
+  for (const host of ['', 'x@localhost']) {
+    expect([host, await statusOf(`http://${host}/v1`, own)]).toEqual([host, '421 UnknownHost'])
+  }
+  expect(await statusOf('http://localhost:1/v1', 'evil.example')).toBe('200 ')
+  expect(await statusOf('http://DB.example.com/health/live?x=1', own)).toBe('200 ')
+  expect(await statusOf('http://localhost', 'evil.example')).toBe('200 ')
+  expect(await statusOf('http://localhost/v1', '', {}, '1.1')).toBe('400 MalformedRequest')
+  expect(await statusOf('http://localhost/v1', '', {}, '1.0')).toBe('200 ')
+  expect(await statusOf('http://evil.example/v1', '', {}, '1.0')).toBe('421 UnknownHost')
+  expect(await statusOf('ftp://localhost/v1', own)).toBe('404 ResourceNotFound')
+  // The own origin of the request is that of the host that it is for, and the prefix does not lead past the guard.
+  const origin = 'http://evil.example'
+  expect(await statusOf('http://localhost/v1/nothing', 'evil.example', { Origin: origin })).toBe('403 ForbiddenOrigin')
+  expect(await statusOf(`http://${own}/v1`, 'x', { Origin: `http://${own}` })).toBe('200 ')
+})
+
 rule(
   '1.7.4',
   'the server answers to loopback, its addresses and its names, whatever the port, and to nothing else',
