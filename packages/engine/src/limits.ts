@@ -270,6 +270,8 @@ export const objectAttributesMax = 10_000
 
 /** Characters of a condition, an order or another text that EXPLAIN shows at an operator; what is longer is cut. */
 export const planTextCharactersMax = 1_000
+/** Inputs of an operator that EXPLAIN shows, such as the parts of an OR: how many more there are is a number. */
+export const planInputsMax = 100
 /** Characters of a format in USE … FORMAT. */
 export const textFormatCharactersMax = 200
 

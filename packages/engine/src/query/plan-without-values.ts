@@ -4,7 +4,14 @@ import { withoutLiterals } from './parse/without-literals.ts'
 /** What is a name, and not a part of the text. */
 const names: ReadonlySet<string> = new Set(['operator', 'class', 'classes', 'index', 'attribute', 'attributes'])
 /** What was counted or estimated. */
-const counts: ReadonlySet<string> = new Set(['estimatedRows', 'examined', 'returned', 'loops', 'entriesCounted'])
+const counts: ReadonlySet<string> = new Set([
+  'estimatedRows',
+  'examined',
+  'returned',
+  'loops',
+  'entriesCounted',
+  'inputsOmitted',
+])
 const textCharactersMax = 2_000
 
 /** `plan`: JSON, as EXPLAIN replies it. */

@@ -34,16 +34,19 @@ export function planOrderedIndexScan(
   planning: Planning,
 ): OrderedIndexScan | undefined {
   const isReverse = orderBy[0]?.isDescending === true
+  const indexes = cls.indexes.filter(({ state }) => state === 'ready')
+  // More than that no index has, of however many the order is.
+  const keysMax = Math.max(0, ...indexes.map(({ keyAttributes }) => keyAttributes.length))
   const keys: (readonly BoundAttribute[])[] = []
   for (const { expression, isDescending } of orderBy) {
+    if (keys.length === keysMax) break
     const path = pathOf(expression, whole.slot)
     if (isDescending !== isReverse || path === undefined || path.steps.length > 0 || path.key.length === 0) break
     keys.push(path.key)
   }
   const own = ownConditions(conditions)
   for (let count = keys.length; count > 0; count--) {
-    for (const index of cls.indexes) {
-      if (index.state !== 'ready') continue
+    for (const index of indexes) {
       const scan = scanInOrder(index, cls, keys.slice(0, count), own, planning, whole)
       if (scan === undefined) continue
       const presorted = count === orderBy.length ? undefined : scan.conditions.equal.length + count

@@ -8,7 +8,7 @@ import type { IndexHint } from '../explain/explain-node.ts'
 import { type FilterPlan, planFilter } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
 import { statementsPlan } from '../operators/row-statements.ts'
-import { accessesFor } from './access-kinds.ts'
+import { accessesInPieces } from './access-kinds.ts'
 import { type AccessPath, constantKey, type OidAccess } from './access-path.ts'
 import { ExtentScan } from './extent-scan.ts'
 import { hintOfConditions, hintOfOrder } from './index-hint.ts'
@@ -61,8 +61,12 @@ export function* objectsInPieces(...[source, slot, clauses, planning]: Given): G
   const isOrdered = isClass && groupBy === undefined
   const whole = { where, slot }
   const accesses = isClass
-    ? [...accessesFor(cls, conditions, planning, whole), ...accessesOfShown(classes.classes, cls, slot, planning)]
+    ? [
+        ...(yield* accessesInPieces(cls, conditions, planning, whole)),
+        ...accessesOfShown(classes.classes, cls, slot, planning),
+      ]
     : []
+  yield
   const skipping = isClass ? planSkipScans(cls, conditions, planning, whole) : []
   const areFirst = groupBy === undefined && clauses.distinct === undefined && clauses.windows.length === 0
   const ordered = isOrdered ? planOrderedIndexScan(cls, whole, orderBy, conditions, planning) : undefined

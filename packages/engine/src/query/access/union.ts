@@ -1,27 +1,43 @@
 /** OR: the union of the objects of several access paths, one for each predicate. */
+import { atOnce } from '../../store/time-slice.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
-import { bestOf, type OidAccess, type PlanAccess } from './access-path.ts'
+import { type Asked, bestOf, type OidAccess, type PlanAccess } from './access-path.ts'
 import type { WholePredicate } from './entry-filter.ts'
 
 /** Each part of so few has its entries checked against the whole predicate by their keys. */
 const checkedPartsMax = 16
 
-export const planUnions: PlanAccess = ({ cls, conditions, planning, whole, accessesFor }) => {
-  return conditions.flatMap((condition) => {
-    if (condition.kind !== 'or') return []
+/** Planned between two turns for others. */
+const partsAtOnce = 16
+
+export const planUnions: PlanAccess = (asked) => atOnce(unionsInPieces(asked))
+
+/** The same; others may have their turn in between. */
+export function* unionsInPieces({
+  cls,
+  conditions,
+  planning,
+  whole,
+  accessesFor,
+}: Asked): Generator<undefined, OidAccess[]> {
+  const unions: OidAccess[] = []
+  for (const condition of conditions) {
+    if (condition.kind !== 'or') continue
     const parts: OidAccess[] = []
     const checked = checkedInParts(whole, condition.parts.length)
     for (const part of condition.parts) {
       const best = bestOf(accessesFor(cls, part, planning, checked))
       // Of thousands of parts the others need not be looked at.
-      if (best === undefined) return []
+      if (best === undefined) break
       parts.push(best)
+      if (parts.length % partsAtOnce === 0) yield
     }
-    return [new Union(parts)]
-  })
+    if (parts.length === condition.parts.length) unions.push(new Union(parts))
+  }
+  return unions
 }
 
 /**
@@ -56,7 +72,11 @@ class Union implements OidAccess {
 
   async estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
     let count = 0
-    for (const part of this.parts) count += await part.estimate(evaluation, context, max)
+    for (const part of this.parts) {
+      count += await part.estimate(evaluation, context, max)
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
+    }
     return Math.min(count, max)
   }
 

@@ -417,10 +417,21 @@ export function isConstant(bound: Bound): boolean {
       return true
     case 'call':
       return !bound.isVolatile && bound.operands.every(isConstant)
-    default:
-      return partsOf(bound).every(isConstant)
+    default: {
+      const parts = partsOf(bound)
+      if (parts.length === 0) return true
+      let isOf = constants.get(bound)
+      if (isOf === undefined) {
+        isOf = parts.every(isConstant)
+        constants.set(bound, isOf)
+      }
+      return isOf
+    }
   }
 }
+
+/** Asked of each part as well as of the whole: of what is nested deep, all of it would be looked at again from every depth. */
+const constants = new WeakMap<Bound, boolean>()
 
 /** The parts of `a AND b AND c`. */
 export function conjunctsOf(where: Bound | undefined): readonly Bound[] {

@@ -2,8 +2,21 @@
 import { isMany, isReference, type ValueType } from '../values/value-type.ts'
 import { type Bound, partsOf } from './bound.ts'
 
+/** Asked of each part as well as of the whole: of what is nested deep, all of it would be looked at again from every depth. */
+const known = new WeakMap<Bound, boolean>()
+
 /** True where nothing but the record of the object at hand has to be read. */
 export function isOfRecord(bound: Bound): boolean {
+  if (partsOf(bound).length === 0) return isOfRecordAnew(bound)
+  let isOf = known.get(bound)
+  if (isOf === undefined) {
+    isOf = isOfRecordAnew(bound)
+    known.set(bound, isOf)
+  }
+  return isOf
+}
+
+function isOfRecordAnew(bound: Bound): boolean {
   switch (bound.kind) {
     case 'follow':
     case 'isValid':

@@ -1,5 +1,5 @@
 /** Plans as EXPLAIN shows them: operators, each over those from which its rows come. */
-import { planTextCharactersMax } from '../../limits.ts'
+import { planInputsMax, planTextCharactersMax } from '../../limits.ts'
 
 export interface ExplainNode {
   readonly operator: string
@@ -116,7 +116,10 @@ export function describePlan(plan: ExplainNode, isAnalyzed: boolean): Record<str
     ...(candidates === undefined || candidates.length === 0 ? {} : { candidates: candidates.map(describeCandidate) }),
     ...(hint !== undefined && isBorneOut(hint, plan, isAnalyzed) ? { hint: hint.statement } : {}),
     ...(isAnalyzed ? countsOf(plan) : {}),
-    ...(inputs.length === 0 ? {} : { inputs: inputs.map((input) => describePlan(input, isAnalyzed)) }),
+    ...(inputs.length === 0
+      ? {}
+      : { inputs: inputs.slice(0, planInputsMax).map((one) => describePlan(one, isAnalyzed)) }),
+    ...(inputs.length <= planInputsMax ? {} : { inputsOmitted: inputs.length - planInputsMax }),
   }
 }
 
