@@ -12,6 +12,9 @@ export class RecordFormats implements FormatSource {
   private readonly formats = new Map<ClassNumber, ClassFormat>()
   private readonly shapes = new Map<ShapeNumber, ClassFormat>()
 
+  private lastShape: ShapeNumber | undefined
+  private lastFormat: ClassFormat | undefined
+
   constructor(catalog: Catalog) {
     this.catalog = catalog
   }
@@ -33,6 +36,8 @@ export class RecordFormats implements FormatSource {
 
   /** The format of the class whose records have that shape number, which a record tells. Throws ReadSkew where the catalog has no such class. */
   ofShape(shapeNumber: ShapeNumber): ClassFormat {
+    // Most objects that are read one after the other have the same shape.
+    if (this.lastFormat !== undefined && this.lastShape === shapeNumber) return this.lastFormat
     let format = this.shapes.get(shapeNumber)
     if (format === undefined) {
       const shape = this.catalog.shape(shapeNumber)
@@ -42,6 +47,8 @@ export class RecordFormats implements FormatSource {
       format = this.of(cls)
       this.shapes.set(shapeNumber, format)
     }
+    this.lastShape = shapeNumber
+    this.lastFormat = format
     return format
   }
 
