@@ -48,13 +48,13 @@ export class StatementPerRow {
   }
 
   run(captured: readonly unknown[]): Promise<unknown> {
-    const { statement, isExists } = this.inner
+    const { statement, outer } = this.inner
     const variables = new VariablesWithin(this.inner, captured, this.variables)
     const { perRow } = kindOf(statement)
     if (perRow === undefined) noValueHere(statement, this.script.text)
     return this.script.measured<unknown>(statement, () => {
       const access = this.accessWith(variables)
-      return isExists ? perRow.hasRow(statement, access) : perRow.value(statement, access)
+      return outer.isExists ? perRow.hasRow(statement, access) : perRow.value(statement, access)
     })
   }
 

@@ -9,6 +9,18 @@ const mistakes: readonly (readonly [text: string, message: string])[] = [
     'FROM Client RETURN name, (FROM Order WHERE client = «$$ID RETURN number) AS nums',
     '$$ID is the Shop.Order at hand, which is never a Shop.Client: that of the statement around it has an alias, as in FROM Client c … = c',
   ],
+  [
+    "FROM Client c WHERE EXISTS(MATCH «(c)-[:friends]->(e {name: 'Bob'})) RETURN name",
+    "'c' is a new vertex here, not the 'c' of the statement around it: to begin there, write MATCH (x)-… WHERE x = c",
+  ],
+  [
+    'FROM Client c WHERE NOT EXISTS(MATCH (o:Order)-[:client]->«(c:Client)) RETURN name',
+    "'c' is a new vertex here, not the 'c' of the statement around it",
+  ],
+  [
+    'MATCH (c:Client)-->(o) RETURN c.name, (MATCH «(c)-[:friends]->(e) RETURN COUNT()) AS n',
+    "'c' is a new vertex here, not the 'c' of the statement around it",
+  ],
   ['LET p = 1; SHOW «$q', 'there is no parameter or variable $q: parameters and LET last for one request'],
   ['FROM Client WHERE age IS «3 RETURN name', "'3' does not fit here; expected NULL or NOT NULL"],
   ['FROM Client WHERE age IN («) RETURN name', "')' does not fit here: the list of IN has at least one value"],

@@ -43,6 +43,8 @@ export interface OidAccess {
   describe(className: string): ExplainNode
   /** How many OIDs it gives, counted up to `max`; beyond the answer is `max`. */
   estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number>
+  /** Where few objects decide about its condition, whichever access the rows come from: finds them, to be kept for that; see `KnownElements`. */
+  readonly findElements?: ((evaluation: EvaluationContext, context: StatementContext) => Promise<void>) | undefined
   /** In batches. `plan` counts, and is as `describe` has made it; `batch`: so many entries of an index are read at once. */
   oids(
     evaluation: EvaluationContext,

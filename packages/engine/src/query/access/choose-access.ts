@@ -60,7 +60,23 @@ export function chooseAccess(
   wanted: number | undefined,
 ): Awaitable<ChosenAccessPath> {
   if (context.probe !== undefined) return explainedChoice(plan, evaluation, context, wanted)
+  if (plan.ofElements.length > 0) return chooseWithElements(plan, evaluation, context, wanted, undefined)
   return settledAccess(plan, wanted) ?? choose(plan, evaluation, context, wanted, undefined)
+}
+
+/** Elements that are known spare the lists of the rows; an access that was estimated alone, and to its end, knows its own. */
+async function chooseWithElements(
+  plan: SourcePlan,
+  evaluation: EvaluationContext,
+  context: StatementContext,
+  wanted: number | undefined,
+  considered: Considered | undefined,
+): Promise<ChosenAccessPath> {
+  const chosen = await choose(plan, evaluation, context, wanted, considered)
+  const { accesses, ofElements } = plan
+  const isSole = accesses.length === 1 && chosen.access === accesses[0]
+  if (!isSole && chosen.estimated > 0) for (const access of ofElements) await access.findElements?.(evaluation, context)
+  return chosen
 }
 
 async function explainedChoice(
@@ -71,7 +87,7 @@ async function explainedChoice(
 ): Promise<ChosenAccessPath> {
   const considered = new Considered()
   try {
-    const chosen = await choose(plan, evaluation, context, wanted, considered)
+    const chosen = await chooseWithElements(plan, evaluation, context, wanted, considered)
     const isScan = chosen.access === plan.extent || chosen.access instanceof OrderedTrial
     considered.isScanOfMany = isScan && (await plan.extent.estimate(context)) >= candidatesMin
     return { ...chosen, considered }

@@ -186,6 +186,7 @@ class ReverseNavigation implements OidAccess {
   private readonly unlinked: Unlinked | undefined
   /** Where the objects found first are kept, if they are few: they decide about a collection that may have them. */
   private readonly place: number | undefined
+  readonly findElements: OidAccess['findElements']
 
   constructor(
     inner: OidAccess,
@@ -197,6 +198,7 @@ class ReverseNavigation implements OidAccess {
     place?: number,
   ) {
     this.place = place
+    if (place !== undefined) this.findElements = (evaluation, context) => this.findFew(evaluation, context)
     this.unlinked = unlinked
     this.conjunctsAnswered = conjunctsAnswered
     this.inner = inner
@@ -245,6 +247,18 @@ class ReverseNavigation implements OidAccess {
     this.keep(objects, found, evaluation)
     const scale = objects > countedObjectsMax ? objects / countedObjectsMax : 1
     return Math.min(max, Math.ceil(count * scale))
+  }
+
+  private async findFew(evaluation: EvaluationContext, context: StatementContext): Promise<void> {
+    const { inner, cls } = this
+    const max = countedObjectsMax + 1
+    const isFew = (await inner.estimate(evaluation, context, max)) < max
+    if (!isFew) return
+    const found: Oid[] = []
+    for await (const oids of inner.oids(evaluation, context, inner.describe(cls.name)))
+      for (const oid of oids) found.push(oid)
+    context.entriesCounted += found.length
+    this.keep(found.length, found, evaluation)
   }
 
   private keep(objects: number, oids: readonly Oid[], { constants }: EvaluationContext): void {

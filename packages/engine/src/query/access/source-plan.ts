@@ -28,6 +28,8 @@ export interface SourcePlan {
   readonly accesses: readonly OidAccess[]
   /** One of them that gives one object at most: nothing can be better. */
   readonly exact: OidAccess | undefined
+  /** Those of which `findElements` is to be asked. */
+  readonly ofElements: readonly OidAccess[]
   readonly ordered: OrderedIndexScan | undefined
   /** Looked at where the others would read much. */
   readonly skipping: readonly SkipScan[]
@@ -79,6 +81,7 @@ export function* objectsInPieces(...[source, slot, clauses, planning]: Given): G
       ? undefined
       : new OidLookup(constantKey(source.references, planning), statementsPlan(source.statements)),
     accesses,
+    ofElements: accesses.filter(({ findElements }) => findElements !== undefined),
     exact: accesses.find(({ isAtMostOne }) => isAtMostOne),
     ordered,
     skipping,

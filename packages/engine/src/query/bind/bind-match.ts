@@ -13,9 +13,10 @@ import type {
   VertexPattern,
 } from '../language/ast.ts'
 import type { Dialect } from '../language/dialect.ts'
-import { truncateForMessage } from '../language/query-error.ts'
+import { queryError, truncateForMessage } from '../language/query-error.ts'
 import { commonType } from '../values/type-rules.ts'
 import { edgeType, type ReferenceType, type ValueType, walkType } from '../values/value-type.ts'
+import { isNameAround } from './bind-path.ts'
 import { bindClauses, bindWhere, rowTypeOf, withAll } from './bind-select.ts'
 import type { Bound, BoundClauses } from './bound.ts'
 import { hint, requirePermitted, resolveReferenceable } from './class-names.ts'
@@ -89,6 +90,7 @@ interface VertexDraft {
 }
 
 export function bindMatch(statement: MatchStatement, binder: Binder, walkEdgesMax: number): BoundMatch {
+  refuseNamesAround(statement, binder)
   const vertices: VertexDraft[] = []
   const names = new Map<string, Bound>()
   const byName = new Map<string, number>()
@@ -125,6 +127,25 @@ export function bindMatch(statement: MatchStatement, binder: Binder, walkEdgesMa
   const clauses = { ...bindClauses({ ...statement, where: undefined }, scope, binder), where }
   const whole = withAllNames(clauses, names, scope, binder)
   return { vertices: bound, patterns, optional, clauses: whole, ...rowTypeOf(whole, walkType, statement) }
+}
+
+/**
+ * A vertex is one of its own statement: where it has the name of one around it, in EXISTS or without anything that is asked of it alone, that one is
+ * mostly meant, and the pattern would be the same for all rows.
+ */
+function refuseNamesAround({ patterns, optional }: MatchStatement, { outer, text }: Binder): void {
+  if (outer === undefined) return
+  const written = [...patterns, ...optional.flatMap((part) => part.patterns)].flatMap(({ vertices }) => vertices)
+  for (const vertex of written) {
+    const { name } = vertex
+    if (name === undefined || !isNameAround(name, outer)) continue
+    const isBare = written.every((one) => one.name !== name || (one.className === undefined && one.where === undefined))
+    if (!outer.isExists && !isBare) continue
+    const shown = truncateForMessage(name)
+    const other = name === 'x' ? 'y' : 'x'
+    const message = `'${shown}' is a new vertex here, not the '${shown}' of the statement around it: to begin there, write MATCH (${other})-… WHERE ${other} = ${shown}; else give it another name`
+    throw queryError(text, vertex, message)
+  }
 }
 
 /** MATCH, or an OPTIONAL MATCH behind it. */

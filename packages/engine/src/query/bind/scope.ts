@@ -80,6 +80,8 @@ export interface Outer {
   /** The names of these rows. */
   readonly scope: Scope
   readonly binder: Binder
+  /** Whether the statement has a row is asked, not for its value. */
+  readonly isExists: boolean
 }
 
 /** A statement that is run for each row around it, with what it asks of the row; it is bound again when it is run. */
@@ -88,8 +90,6 @@ export interface InnerStatement {
   readonly outer: Outer
   /** By the names of the variables that stand for them within it. */
   readonly captured: ReadonlyMap<string, Bound>
-  /** Whether it has a row is asked, not for its value. */
-  readonly isExists: boolean
 }
 
 /** The type of a nested statement's value, and what it asks of the rows around it. */
@@ -151,9 +151,9 @@ export class Binder {
 
   /** A statement where a value stands: worked out before this one's rows, or where it names them, for each of them. */
   bindNested(statement: Statement, scope: Scope, { start, end }: Span): Bound {
-    const outer: Outer = { scope: namesOf(scope) ?? emptyScope, binder: this }
+    const outer: Outer = { scope: namesOf(scope) ?? emptyScope, binder: this, isExists: false }
     const { type, captured } = this.bindOnce(statement, scope, outer)
-    if (captured.size > 0) return this.bindInner({ statement, outer, captured, isExists: false }, type, { start, end })
+    if (captured.size > 0) return this.bindInner({ statement, outer, captured }, type, { start, end })
     // It may be bound again, and used more than once.
     const known = this.nested.findIndex((one) => one.statement === statement)
     const index = known >= 0 ? known : this.nested.push({ statement, type }) - 1
@@ -162,9 +162,9 @@ export class Binder {
 
   /** Whether a statement has a row; asked when the first row needs to know. */
   bindExists(statement: Statement, scope: Scope, span: Span): Bound {
-    const outer: Outer = { scope: namesOf(scope) ?? emptyScope, binder: this }
+    const outer: Outer = { scope: namesOf(scope) ?? emptyScope, binder: this, isExists: true }
     const { captured } = this.bindOnce(statement, scope, outer)
-    return this.bindInner({ statement, outer, captured, isExists: true }, booleanType, span)
+    return this.bindInner({ statement, outer, captured }, booleanType, span)
   }
 
   private bindOnce(statement: Statement, scope: Scope, outer: Outer): NestedBinding {
@@ -181,8 +181,8 @@ export class Binder {
   }
 
   private bindInner(inner: InnerStatement, type: ValueType, { start, end }: Span): Bound {
-    const { statement, isExists } = inner
-    const known = this.inner.findIndex((one) => one.statement === statement && one.isExists === isExists)
+    const { statement, outer } = inner
+    const known = this.inner.findIndex((one) => one.statement === statement && one.outer.isExists === outer.isExists)
     const index = known >= 0 ? known : this.inner.push(inner) - 1
     return { kind: 'inner', index, operands: [...inner.captured.values()], type, start, end }
   }

@@ -245,7 +245,25 @@ describe('conditions', () => {
     // Of one flight each: no flight has both numbers.
     const both = 'FROM Airport WHERE departures ANY (rowId = 401) AND departures ANY (rowId = 801) RETURN iata'
     expect(await db.rows(both)).toEqual([{ iata: 'GUM' }])
-    expect((await touchedBy(db, both)).links).toBeLessThanOrEqual(ofGuam)
+    expect((await touchedBy(db, both)).links).toBe(0)
+    // Whichever way the airport is found, its list is not read.
+    const ofOne =
+      "FROM Airport WHERE iata = 'GUM' AND departures ANY (rowId = 401) AND departures ANY (rowId = 801) RETURN iata"
+    const ofNone = "FROM Airport WHERE iata = 'HNL' AND departures ANY (rowId = 401) RETURN iata"
+    const first =
+      "FROM Airport WHERE iata >= 'G' AND departures ANY (rowId IN (401, 801)) ORDER BY iata TAKE 1 RETURN iata"
+    for (const [text, rows] of [
+      [ofOne, 1],
+      [ofNone, 0],
+      [first, 1],
+    ] as const) {
+      const { links, rows: found } = await touchedBy(db, text)
+      expect({ text, links, found }).toEqual({ text, links: 0, found: rows })
+    }
+    // Of many flights, the list of the one airport tells.
+    const far = "FROM Airport WHERE iata = 'GUM' AND departures ANY (distance > 0) RETURN iata"
+    expect(await db.rows(far)).toEqual([{ iata: 'GUM' }])
+    expect((await touchedBy(db, far)).links).toBeLessThanOrEqual(ofGuam)
     expect(await db.rows('FROM Airport WHERE departures ANY (rowId = 401 AND rowId = 801) RETURN iata')).toEqual([])
     const without = 'FROM Airport WHERE NOT departures ANY (rowId = 401) RETURN COUNT() AS n'
     expect(await db.rows(without)).toEqual([{ n: airports - 1 }])
