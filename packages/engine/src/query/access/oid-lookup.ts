@@ -14,14 +14,14 @@ import { ownConditions } from './sargable-predicates.ts'
 export const planOidLookups: PlanAccess = ({ conditions, planning }) => {
   return ownConditions(conditions).flatMap((condition) => {
     if (condition.path.key.length > 0) return []
-    if (condition.kind === 'equal') return [new OidLookup(constantKey(condition.value, planning))]
+    if (condition.kind === 'equal') return [new OidLookup(constantKey(condition.value, planning), undefined, true)]
     return condition.kind === 'anyOf' ? [new OidLookup(constantKey(condition.values, planning))] : []
   })
 }
 
 export class OidLookup implements OidAccess {
   readonly rank = 100
-  readonly isAtMostOne = false
+  readonly isAtMostOne: boolean
   readonly conjunctsAnswered = 1
   readonly mayRepeat = false
   readonly entries = undefined
@@ -30,8 +30,9 @@ export class OidLookup implements OidAccess {
   private readonly statements: RowStatements | undefined
 
   /** `statements`: whose rows they are, if these are taken as they come. */
-  constructor(references: KeyValue, statements?: RowStatements) {
+  constructor(references: KeyValue, statements?: RowStatements, isAtMostOne = false) {
     this.references = references
+    this.isAtMostOne = isAtMostOne
     this.statements = statements
   }
 

@@ -72,6 +72,8 @@ export async function startVertex(
   choices: VertexChoices,
   flow: MatchFlow,
 ): Promise<StartVertex> {
+  const sure = await surelyFew(plan, unbound, left, choices, flow)
+  if (sure !== undefined) return { ...sure, others: [] }
   let best: ChosenVertex | undefined
   const rivals: ChosenVertex[] = []
   for (const position of unbound) {
@@ -87,6 +89,37 @@ export async function startVertex(
   assert(best !== undefined, 'a pattern without edges left has a vertex left')
   const start = rivals.length < 2 || !rivals.includes(best) ? best : await cheapest(plan, rivals, left, flow, best)
   return { ...start, others: rivals.filter((rival) => rival !== start) }
+}
+
+/**
+ * One object with few edges, where nothing is left but one edge: to estimate the other end would cost more than to follow these, which matters where
+ * the statement is run for each row around it.
+ */
+async function surelyFew(
+  plan: PatternsPlan,
+  unbound: readonly number[],
+  left: ReadonlySet<EdgePlace>,
+  choices: VertexChoices,
+  flow: MatchFlow,
+): Promise<ChosenVertex | undefined> {
+  const [place] = left
+  if (place === undefined || left.size > 1) return undefined
+  if ((plan.patterns[place.patternNumber] as BoundPattern).edges[place.edgeNumber]?.isVariable !== false)
+    return undefined
+  const ends = endsOf(plan, place)
+  const isExact = (position: number): boolean => (plan.vertices[position] as VertexPlan).objects.exact !== undefined
+  const exact = ends.filter((position) => unbound.includes(position) && isExact(position))
+  // The other end may have fewer.
+  if (exact.length !== 1) return undefined
+  const vertex = { position: exact[0] as number, chosen: await choices.of(exact[0] as number) }
+  try {
+    const sample = await sampleOf(plan, vertex, left, flow)
+    return sample === undefined || (await edgesOf(sample, 1, fewEdges, flow)) < fewEdges ? vertex : undefined
+  } catch (error) {
+    // While the statement is only explained.
+    if (error !== unknownValue) throw error
+    return undefined
+  }
 }
 
 async function cheapest(

@@ -272,6 +272,19 @@ describe('conditions', () => {
     expect((await touchedBy(db, either)).links).toBeLessThan(flights.length / 2)
   })
 
+  flightsTest('on a pattern at the row begin there, and count nothing of the other end', async (db) => {
+    const pattern = "MATCH (x)-[:departures]->(f:Flight {carrier: 'HA'}) WHERE x = a"
+    const far = await touchedBy(db, `FROM Airport a WHERE a.iata = 'GUM' AND EXISTS(${pattern}) RETURN iata`)
+    expect(far.links).toBeLessThanOrEqual(count(({ from }) => from === 'GUM'))
+    const none = `FROM Airport a WHERE COUNT(departures) = 0 AND EXISTS(${pattern}) RETURN COUNT() AS n`
+    expect((await touchedBy(db, none)).links).toBeLessThanOrEqual(airports)
+    const { nested } = await db.analyze(none)
+    expect((nested as readonly { entriesCounted?: number }[])[0]?.entriesCounted ?? 0).toBe(0)
+    const found = new Set(flights.filter(({ carrier }) => carrier === 'HA').map(({ from }) => from))
+    const rows = await db.rows(`FROM Airport a WHERE EXISTS(${pattern}) RETURN iata`)
+    expect(new Set(rows.map(({ iata }) => iata))).toEqual(found)
+  })
+
   flightsTest('that are negated, calculated or patterns are ranges of an index all the same', async (db) => {
     const near = (is: (miles: number) => boolean): number => count(({ distance }) => is(distance))
     const cases: readonly (readonly [condition: string, rows: number])[] = [
