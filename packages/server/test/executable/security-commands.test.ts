@@ -61,7 +61,7 @@ rule('9.2.1', 'commands on users, tokens and roles print the same by a server an
     [0, 'role add auditor read'],
     [5, 'role add auditor read --json'],
     [7, 'role add cook bake'],
-    [2, 'role add cook --grants-file wrong.json'],
+    [7, 'role add cook --grants-file wrong.json'],
     [0, 'role set auditor read write --json'],
     [3, 'role show auditer'],
     [0, 'role list'],

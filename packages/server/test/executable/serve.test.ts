@@ -155,8 +155,8 @@ describe('a server that cannot start', () => {
     [['--default', 'zz'], /zz is not among default/],
     [['--host', '0.0.0.0', '--port', '0'], /--insecure/],
     [['--host', '192.0.2.1', '--insecure', '--port', '0'], /192\.0\.2\.1 is not an address of this machine/],
-    [['--config', 'missing.json'], /missing\.json cannot be read: there is no such file; check its name\n$/],
-    [['--config', '.'], /file \. cannot be read: it is a directory; name a file\n$/],
+    [['--config', 'missing.json'], /missing\.json cannot be read: there is no such file; check its name\.\n$/],
+    [['--config', '.'], /file \. cannot be read: it is a directory; name a file\.\n$/],
     [['--fd', 'a=other:x', '--port', '0'], /a \(other:x\) cannot be opened/],
     [['nonsense'], /There is no command nonsense/],
   ])(

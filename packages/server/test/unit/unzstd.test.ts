@@ -95,6 +95,18 @@ it.each([
   })
 })
 
+it('a block of some bytes that asks for billions of copies ends', async () => {
+  // 98,000 sequences of the longest match, whose codes take no bits.
+  const body = Buffer.concat([Buffer.from([1 << 3, 65, 0xff, 0xff, 0xff, 0x54, 0, 0, 52]), Buffer.alloc(2_000, 0xff)])
+  const head = Buffer.alloc(3)
+  head.writeUIntLE((body.length << 3) | (2 << 1) | 1, 0, 3)
+  const read = unzstd(inChunks(framed(17, head, body), 65_536), 'in.zst', 100)
+  await expect(read.next()).rejects.toMatchObject({
+    exitCode: exitCodes.invalid,
+    message: expect.stringContaining('in.zst is damaged or cut off: '),
+  })
+})
+
 it.each([
   ['', 0xef46db3751d8e999n],
   ['a', 0xd24ec4f1a98c6e5bn],

@@ -1,4 +1,5 @@
 /** Decompresses zstd (RFC 8878) where Node.js has no decoder of its own, before version 22.15: block by block, in memory that is bounded whatever the file is. */
+import { createContext, Script } from 'node:vm'
 import { Decompress } from 'fzstd'
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
@@ -13,9 +14,9 @@ const blockBytesMax = 2 ** 17
 const blockHeaderBytes = 3
 const checksumBytes = 4
 
-/** Throws CommandError for what is damaged, cut off, or needs more memory. `what`: names the file in messages. */
-export async function* unzstd(source: AsyncIterable<Buffer>, what: string): AsyncGenerator<Buffer> {
-  const input = new Input(source, what)
+/** Throws CommandError for what is damaged, cut off, or needs more memory. `what`: names the file in messages; `msMax`: of a block, another one for tests. */
+export async function* unzstd(source: AsyncIterable<Buffer>, what: string, msMax = blockMsMax): AsyncGenerator<Buffer> {
+  const input = new Input(source, what, msMax)
   while (!(await input.isAtEnd())) {
     const magic = (await input.peek(4)).readUInt32LE()
     if (magic === frameMagic) yield* frame(input)
@@ -34,7 +35,7 @@ async function* frame(input: Input): AsyncGenerator<Buffer> {
   })
   const decode = (block: Buffer, isLast: boolean): void => {
     try {
-      decoder.push(block, isLast)
+      inTime(() => decoder.push(block, isLast), input.blockMsMax)
     } catch (error) {
       throw input.damaged((error as Error).message)
     }
@@ -60,6 +61,18 @@ async function* frame(input: Input): AsyncGenerator<Buffer> {
   }
   if (contentBytes !== undefined && contentBytes !== bytes)
     throw input.damaged('it has another length than its header says')
+}
+
+/** Of a block, which takes milliseconds. */
+const blockMsMax = 5_000
+
+const sandbox = createContext({})
+const script = new Script('work()')
+
+/** A block of some bytes can ask for so many copies that the decoder would not end for hours, and Ctrl-C not be heard. Throws what `work` throws. */
+function inTime(work: () => void, msMax: number): void {
+  sandbox.work = work
+  script.runInContext(sandbox, { timeout: msMax })
 }
 
 interface Header {
@@ -108,12 +121,14 @@ function windowBytesOf(descriptor: number): number {
 /** What is read and not taken yet: a chunk, and what is needed to go on. */
 class Input {
   readonly what: string
+  readonly blockMsMax: number
   private readonly chunks: AsyncIterator<Buffer>
   private held: Buffer = Buffer.alloc(0)
 
-  constructor(source: AsyncIterable<Buffer>, what: string) {
+  constructor(source: AsyncIterable<Buffer>, what: string, msMax: number) {
     this.chunks = source[Symbol.asyncIterator]()
     this.what = what
+    this.blockMsMax = msMax
   }
 
   async isAtEnd(): Promise<boolean> {
