@@ -24,7 +24,10 @@ import { entriesOf, type Fixture, fixedNow, fixture, postgresFile } from './fixt
 
 const unversioned = fixture('unversioned')
 const earlier = [1, 2, 3].map((version) => ({ version, ...fixture(`format-${version}`) }))
-const present = fixture(`format-${storageFormat.version}`)
+const presentName = `format-${storageFormat.version}`
+const present = fixture(presentName)
+/** The present one as builds wrote it whose change log has of a class what it became, and not what it was. */
+const withoutEarlierClasses = 'format-4-without-earlier-classes'
 
 afterEach(() => void vi.useRealTimers())
 
@@ -127,29 +130,44 @@ function isOfOpening(entry: string): boolean {
   return ['0000', '0001', '0100'].includes(entry.split(' ')[0] as string)
 }
 
-describe(`the storage format ${storageFormat.version}`, () => {
+describe.each([presentName, withoutEarlierClasses])('a store of %s', (name) => {
+  const stored = fixture(name)
+
   it('is read as it was written', async () => {
-    await expectWhole(await storeWith(present.entries), present.content)
+    await expectWhole(await storeWith(stored.entries), stored.content)
   })
 
   it('is read from the file of LMDB as it was written', async () => {
-    await expectWhole(await openStore(`lmdb:${await lmdbOf(present)}`), present.content)
+    await expectWhole(await openStore(`lmdb:${await lmdbOf(stored)}`), stored.content)
   })
 
   it('has the same change log in the file of LMDB, whose entries hold several commits', async () => {
-    const store = await openStore(`lmdb:${await lmdbOf(present)}`)
-    expect(await entriesOf(store)).toEqual(present.entries)
+    const store = await openStore(`lmdb:${await lmdbOf(stored)}`)
+    expect(await entriesOf(store)).toEqual(stored.entries)
     const snapshot = await store.snapshot({ isCounted: true })
-    expect(snapshot.entryCount).toBeLessThan(present.entries.length)
+    expect(snapshot.entryCount).toBeLessThan(stored.entries.length)
     snapshot.release()
     await store.close()
   })
 
-  it('is read from the tables of PostgreSQL as they were written', async () => {
-    const address = await postgresOf(`format-${storageFormat.version}`)
-    await expectWhole(await openStore(address), present.content)
+  it('has a change log that tells of its classes', async () => {
+    const fd = await FederatedDatabase.open({
+      alias: 'stored',
+      store: await storeWith(stored.entries),
+      changeLog: 'on',
+    })
+    const { changes } = await fd.following().changes.page({ since: 'first', include: 'keys', limit: 1_000 })
+    const told = changes.map(({ json }) => JSON.parse(json.toString()) as { readonly classes?: readonly string[] })
+    expect(new Set(told.flatMap(({ classes = [] }) => classes))).toContain('Rock.Item')
+    await fd.close()
   })
 
+  it('is read from the tables of PostgreSQL as they were written', async () => {
+    await expectWhole(await openStore(await postgresOf(name)), stored.content)
+  })
+})
+
+describe(`the storage format ${storageFormat.version}`, () => {
   it('is written as it was, with the change log', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: fixedNow })
     const store = await openMemoryStore()
