@@ -229,9 +229,14 @@ class Page {
       const found = this.decoded(logged[index] as LoggedChange)
       const decoded = found instanceof Promise ? await found : found
       if (decoded?.of === 'catalog') {
-        if (!filter.hasPredicate) schema.push(decoded.change)
+        if (!filter.hasPredicate) schema.push(...decoded.changes)
       } else if (decoded !== undefined) {
-        this.addSchema(part, positionIn(part, index, logged.length))
+        const here = positionIn(part, index, logged.length)
+        this.addSchema(part, here)
+        if (this.isFull) {
+          this.position = here
+          return false
+        }
         await this.addDecoded(decoded, part, positionIn(part, index + 1, logged.length))
       }
       // What is not told parts nothing: the changes of the schema on either side of it are told as one.
@@ -303,8 +308,8 @@ async function seenOf(
   const decoded = shown && (await decoder.decode(shown))
   if (decoded?.of === 'link') return (await seen.isLinkSeen(decoded)) ? decoded : undefined
   if (decoded?.of !== 'catalog') return decoded
-  const change = seen.schemaSeen(decoded.change)
-  return change && { of: 'catalog', change }
+  const changes = decoded.changes.flatMap((change) => seen.schemaSeen(change))
+  return changes.length === 0 ? undefined : { of: 'catalog', changes }
 }
 
 /** Behind so many changes of the part. */

@@ -50,7 +50,13 @@ export interface LinkEntryChange {
   readonly format: ClassFormat
 }
 
-export type DecodedChange = RecordChange | LinkEntryChange | { readonly of: 'catalog'; readonly change: CatalogChange }
+/** Of one entry of the log; a caller with grants may be told of several classes by it. */
+export interface CatalogChanges {
+  readonly of: 'catalog'
+  readonly changes: readonly CatalogChange[]
+}
+
+export type DecodedChange = RecordChange | LinkEntryChange | CatalogChanges
 
 /** Changes as they show under one catalog, which may be later than they are: attributes and classes have the names that they have there. */
 export class ChangeDecoder {
@@ -181,10 +187,10 @@ function decodeCatalogPart(key: Bytes, before: Bytes | undefined, after: Bytes |
   const [, part] = key
   if (part === catalogPart.class && after !== undefined) {
     const earlierClass = before === undefined ? undefined : decodeClass(before)
-    return { of: 'catalog', change: { class: decodeClass(after), earlierClass } }
+    return { of: 'catalog', changes: [{ class: decodeClass(after), earlierClass }] }
   }
   if (part !== catalogPart.index) return undefined
   return after === undefined
-    ? { of: 'catalog', change: { removedIndex: numberOfCatalogKey(key) } }
-    : { of: 'catalog', change: { index: decodeIndex(after) } }
+    ? { of: 'catalog', changes: [{ removedIndex: numberOfCatalogKey(key) }] }
+    : { of: 'catalog', changes: [{ index: decodeIndex(after) }] }
 }

@@ -133,8 +133,8 @@ export class SeenChanges {
     return target === undefined || (await this.isClassSeen(target))
   }
 
-  /** Undefined for what the caller does not know. */
-  schemaSeen(change: CatalogChange): CatalogChange | undefined {
+  /** None for what the caller does not know. */
+  schemaSeen(change: CatalogChange): readonly CatalogChange[] {
     return seenSchemaChange(change, this.access)
   }
 }

@@ -76,11 +76,11 @@ export function linkChangeJson(head: ChangeHead, { change, attribute, format }: 
 
 /** The parts of the catalog that one commit has changed. */
 export function schemaChangeJson(head: ChangeHead, parts: readonly CatalogChange[]): Buffer {
-  const classes = parts.flatMap(({ class: cls }) => (cls === undefined || cls.isDeleted ? [] : [cls.name]))
+  const classes = new Set(parts.flatMap(({ class: cls }) => (cls === undefined || cls.isDeleted ? [] : [cls.name])))
   const deletedClasses = parts.flatMap(({ class: cls }) => (cls?.isDeleted === true ? [cls.name] : []))
   const indexes = parts.flatMap(({ index }) => (index === undefined ? [] : [index.name]))
   const isIndexDeleted = parts.some(({ removedIndex }) => removedIndex !== undefined)
-  const json = opened(head, { change: 'schema', classes, deletedClasses, indexes, isIndexDeleted })
+  const json = opened(head, { change: 'schema', classes: [...classes], deletedClasses, indexes, isIndexDeleted })
   json.ascii('}')
   return json.to.copy()
 }

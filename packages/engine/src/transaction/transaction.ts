@@ -522,8 +522,10 @@ export class Transaction {
       this.push(change)
     } else {
       const earlier = this.changes.at(at)
-      // What a record held is told by what came first.
-      const next = change.key[0] === keySpace.object ? { ...change, before: earlier.before } : change
+      // What a record or a class was is told by what came first.
+      const [space] = change.key
+      const next =
+        space === keySpace.object || space === keySpace.catalog ? { ...change, before: earlier.before } : change
       this.changes.set(at, next)
       this.count(next)
     }

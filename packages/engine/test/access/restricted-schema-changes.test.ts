@@ -13,7 +13,10 @@ const setUp = `UPDATE SCHEMA {
   CREATE CLASS Hidden.Vault {code: String}
 }`
 
-const policy: AccessPolicy = { user, grants: [on('D.Note', { hidden: ['secret', 'later'] }), on('D.Letter')] }
+const policy: AccessPolicy = {
+  user,
+  grants: [on('D.Note', { hidden: ['secret', 'later'] }), on('D.Letter'), on('D.Letter2', { hidden: ['later'] })],
+}
 
 interface Told {
   readonly change: string
@@ -93,5 +96,50 @@ describe('changes of the schema', () => {
       const told = await toldOf([`${commit}; CREATE Hidden.Vault {}; CREATE INDEX i ON D.Note (title)`], limit)
       expect(told).toMatchObject([{ change: 'schema', classes: ['D.Memo', 'D.Card'], indexes: ['i'] }])
     }
+  })
+
+  it('are told of a class that changes more than once in one commit, by all of these changes', async () => {
+    const told = await toldOf([
+      `${schema('ALTER CLASS D.Note { ADD x: String }')}; ${schema('ALTER CLASS D.Note { ADD later: String }')}`,
+      `${schema('CREATE CLASS D.Memo SUPERCLASS D.Note {}')}; ${schema('ALTER CLASS D.Memo { ADD later: String }')}`,
+    ])
+    expect(told.map(({ classes }) => classes)).toEqual([['D.Note'], ['D.Memo']])
+  })
+
+  it('are told of what a class that is known inherits', async () => {
+    const told = await toldOf([
+      `${schema('CREATE CLASS Hidden.Base {code: String, later: String}')};
+        ${schema('CREATE CLASS D.Letter2 SUPERCLASS Hidden.Base {}')}; ${schema('CREATE CLASS D.Memo SUPERCLASS D.Note {}')}`,
+      schema('ALTER CLASS D.Note { ADD x: String }'),
+      schema('ALTER CLASS Hidden.Base { ADD x: String }'),
+      schema('ALTER CLASS Hidden.Base { RENAME x TO y }'),
+      schema('ALTER CLASS Hidden.Base { DROP y }'),
+      schema('ALTER CLASS Hidden.Base { ADD vault: Reference{Referenced: Hidden.Vault} }'),
+      schema('ALTER CLASS Hidden.Base { DROP later }'),
+    ])
+    expect(told.map(({ classes }) => classes)).toEqual([
+      ['D.Letter2', 'D.Memo'],
+      ['D.Note', 'D.Memo'],
+      ['D.Letter2'],
+      ['D.Letter2'],
+      ['D.Letter2'],
+    ])
+  })
+
+  it('count as one of the changes of a page', async () => {
+    const fd = await FederatedDatabase.open({ alias: 'notes', store: await openStoreOfRun(), changeLog: 'on' })
+    await rowTexts(await fd.query({ text: `${setUp}; CREATE D.Note {title: 'x'}; CREATE D.Note {title: 'y'}` }))
+    for (const { changes } of [fd, fd.following(policy)]) {
+      const told: string[] = []
+      for (let since = 'first', isAtEnd = false; !isAtEnd; ) {
+        const page = await changes.page({ since, include: 'values', limit: 1 })
+        expect(page.changes.length).toBeLessThanOrEqual(1)
+        told.push(...page.changes.map(({ json }) => (JSON.parse(json.toString()) as Told).change))
+        since = page.position
+        isAtEnd = page.isAtEnd
+      }
+      expect(told).toEqual(['schema', 'created', 'created'])
+    }
+    await fd.close()
   })
 })

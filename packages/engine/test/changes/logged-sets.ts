@@ -41,8 +41,10 @@ export async function loggedSets(store: Store, after = 0): Promise<LoggedSet[]> 
         const decoded = await decoder.decode(change)
         if (decoded?.of === 'object') set.objects.push(objectChange(decoded))
         else if (decoded?.of === 'link') set.links.push(decoded.change)
-        else if (decoded?.change.class !== undefined) set.classes.push(decoded.change.class.name)
-        else if (decoded?.change.index !== undefined) set.indexes.push(decoded.change.index.name)
+        for (const { class: cls, index } of decoded?.of === 'catalog' ? decoded.changes : []) {
+          if (cls !== undefined) set.classes.push(cls.name)
+          if (index !== undefined) set.indexes.push(index.name)
+        }
       }
     }
     return [...sets.values()]
