@@ -245,4 +245,9 @@ describe('what is known before a statement runs', () => {
       nested: [{ statement: expect.stringMatching(/^LOOKUP/), nested: [{ operator: 'return', columns: ['MAX(no)'] }] }],
     })
   })
+
+  queryTest('of a long pattern', shop, async (db) => {
+    const [plan] = await plansOf(db, `MATCH (:Client)${'-[:orders]->()-[:client]->()'.repeat(250)} RETURN COUNT()`)
+    expect(JSON.stringify(plan).match(/"operator":"expand"/g)).toHaveLength(500)
+  })
 })
