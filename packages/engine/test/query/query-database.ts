@@ -134,6 +134,8 @@ function countSnapshots(store: Store): { readonly store: Store; held(): number }
       read: (keys, ranges) => snapshot.read(keys, ranges),
       scan: (range, use, options) => snapshot.scan(range, use, options),
       ...(snapshot.visit && { visit: snapshot.visit.bind(snapshot) }),
+      ...(snapshot.count && { count: snapshot.count.bind(snapshot) }),
+      ...(snapshot.estimate && { estimate: snapshot.estimate.bind(snapshot) }),
       ...(snapshot.readNaming && { readNaming: snapshot.readNaming.bind(snapshot) }),
       ...(snapshot.expect && { expect: snapshot.expect.bind(snapshot) }),
       ...(snapshot.confirm && { confirm: snapshot.confirm.bind(snapshot) }),
