@@ -99,10 +99,17 @@ export function parseWhere(cursor: TokenCursor): Expression | undefined {
 
 /** GROUP BY to TAKE, each where it is given. `isLimited`: SKIP and TAKE belong to the statement. */
 export function parseClauses(cursor: TokenCursor, where: Expression | undefined, isLimited: boolean): Clauses {
-  const groupBy = cursor.takeWords('GROUP', 'BY') ? cursor.list(() => parseExpression(cursor)) : []
+  const groupBy = cursor.takeWords('GROUP', 'BY') ? cursor.list(() => parseUnnamed(cursor)) : []
   const having = groupBy.length > 0 && cursor.takeWord('HAVING') ? parseExpression(cursor) : undefined
   const { orderBy, skip, take } = parseOrder(cursor, unordered, isLimited)
   return { where, groupBy, having, orderBy, skip, take }
+}
+
+/** What the rows are grouped or ordered by. */
+function parseUnnamed(cursor: TokenCursor): Expression {
+  const expression = parseExpression(cursor)
+  if (cursor.isWord('AS')) throw cursor.unexpected([], 'columns are named in RETURN or SELECT, as in RETURN e AS o')
+  return expression
 }
 
 export const unordered: OrderClauses = { orderBy: [], skip: undefined, take: undefined }
@@ -138,7 +145,7 @@ export function parseOrder(cursor: TokenCursor, before: OrderClauses, isLimited:
 }
 
 function parseOrderItem(cursor: TokenCursor): OrderItem {
-  const expression = parseExpression(cursor)
+  const expression = parseUnnamed(cursor)
   const isDescending = cursor.takeWord('DESC')
   if (!isDescending) cursor.takeWord('ASC')
   return { expression, isDescending, ...cursor.spanFrom(expression.start) }
