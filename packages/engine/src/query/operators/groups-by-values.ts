@@ -3,6 +3,8 @@ import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
 
 /** Values that are remembered in all: of more, the keys are written. */
 const valuesMax = 8_192
+/** Of more keys, the values of each row would take a map for each key. */
+const keysMax = 16
 const mapBytes = 200
 
 type Level<G> = Map<unknown, Level<G> | G>
@@ -43,7 +45,8 @@ export class GroupsByValues<G extends object> {
 
   add(values: readonly unknown[], group: G): void {
     if (values.length === 0) this.keepLast(values, group)
-    if (values.length === 0 || this.remembered >= valuesMax || !values.every(isRemembered)) return
+    if (values.length === 0 || values.length > keysMax || this.remembered >= valuesMax) return
+    if (!values.every(isRemembered)) return
     this.remembered++
     let bytes = 0
     let level = this.root

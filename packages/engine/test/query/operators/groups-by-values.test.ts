@@ -29,6 +29,16 @@ describe('groups by values', () => {
     expect(found.find([])).toBe(all)
   })
 
+  test('the values of very many keys are not remembered', () => {
+    let held = 0
+    const found = new GroupsByValues((bytes) => {
+      held += bytes
+    })
+    const values = Array.from({ length: 3_000 }, (_, i) => i + 1)
+    found.add(values, { name: 'all' })
+    expect([found.find(values), held]).toEqual([undefined, 0])
+  })
+
   test('a number and its text are two values; zero, whose signs a map does not tell apart, and lists are not remembered', () => {
     const found = groups()
     const number = { name: 'number' }
