@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib'
 import { expect, inject, it, onTestFinished } from 'vitest'
 import { exitCodes } from '../../src/cli/exit-codes.ts'
 import { served } from './command-line.ts'
-import { temporaryDirectory } from './process.ts'
+import { start, temporaryDirectory } from './process.ts'
 
 const server = served()
 const { run } = server
@@ -228,5 +228,25 @@ it.skipIf(!existsSync('/dev/full'))('rejects on a full disk end the import, and 
     expect.stringMatching(
       /^ashlar: \/dev\/full cannot be written: the disk is full\. Refused records from line 3 on are not in it: /,
     ),
+  ])
+})
+
+it.skipIf(process.platform === 'win32')('changes that were followed into a file are in it after Ctrl-C', async () => {
+  const directory = folder()
+  const words = ['changes', '--class', 'Car', '--json', '--follow', '-o', 'out', '--url', server.url]
+  const following = start(words, {}, directory)
+  expect(await run(['create', 'Car', 'plate=followed'])).toMatchObject({ code: 0 })
+  const read = (): string =>
+    readdirSync(directory)
+      .map((name) => readFileSync(join(directory, name), 'utf8'))
+      .join('')
+  await expect.poll(read, { interval: 20, timeout: 20_000 }).toContain('"followed"')
+  following.child.kill('SIGINT')
+  const { code, stderr } = await following.ended
+  expect(readdirSync(directory)).toEqual(['out'])
+  expect(read()).toContain('"followed"')
+  expect([code, stderr]).toEqual([
+    exitCodes.interrupted,
+    expect.stringMatching(/^Go on with --since \S+\n\{"error":\{"exitCode":130,"message":"Stopped\."\}\}\n$/),
   ])
 })

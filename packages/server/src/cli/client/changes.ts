@@ -14,7 +14,10 @@ interface ChangesOptions {
   readonly follow?: boolean
 }
 
-/** Tells the position to go on from, also after Ctrl-C. */
+/**
+ * Tells the position to go on from, also after Ctrl-C. As that is how `--follow` ends, a file then has the changes that were followed.
+ * Throws CommandError.
+ */
 export async function listChanges(
   { client, output, signal }: CommandContext,
   _words: readonly unknown[],
@@ -52,6 +55,13 @@ export async function listChanges(
       isKnown = true
     }
     isDone = true
+  } catch (error) {
+    if (!signal.aborted) throw error
+    if (follow === true) {
+      await output.finish()
+      isDone = true
+    }
+    throw new CommandError(exitCodes.interrupted, 'Stopped.')
   } finally {
     // Of one that was refused nobody can go on; and a file is kept only where it is complete.
     if (isKnown && (isDone || output.file === undefined)) output.note(`Go on with --since ${position}`)
