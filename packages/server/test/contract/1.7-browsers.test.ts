@@ -172,11 +172,17 @@ rule(['1.7.3', '8.1.13'], 'pages of listed origins may do everything, and read t
 })
 
 rule(['1.7.4', '1.7.2'], 'the host of a request target in absolute form counts, not that of the header', async () => {
-  const statusOf = async (target: string, host: string, headers: Headers = {}, version = '1.1'): Promise<string> => {
+  const statusOf = async (
+    target: string,
+    host: string,
+    headers: Headers = {},
+    version = '1.1',
+    method = 'GET',
+  ): Promise<string> => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
     const lines = Object.entries({ ...(host !== '' && { Host: host }), Connection: 'close', ...headers })
     const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-    socket.write(`GET ${target} HTTP/${version}\r\n${head}\r\n`)
+    socket.write(`${method} ${target} HTTP/${version}\r\n${head}\r\n`)
     let answer = ''
     for await (const piece of socket.setEncoding('utf8')) answer += piece
     return `${answer.slice(9, 12)} ${/"type":"(\w+)"/.exec(answer)?.[1] ?? ''}`
@@ -194,6 +200,8 @@ rule(['1.7.4', '1.7.2'], 'the host of a request target in absolute form counts, 
   expect(await statusOf('http://localhost/v1', '', {}, '1.1')).toBe('400 MalformedRequest')
   expect(await statusOf('http://localhost/v1', '', {}, '1.0')).toBe('200 ')
   expect(await statusOf('http://evil.example/v1', '', {}, '1.0')).toBe('421 UnknownHost')
+  expect(await statusOf('*', own, {}, '1.1', 'OPTIONS')).toBe('204 ')
+  expect(await statusOf('*', own)).toBe('404 ResourceNotFound')
   expect(await statusOf('ftp://localhost/v1', own)).toBe('404 ResourceNotFound')
   // The own origin of the request is that of the host that it is for, and the prefix does not lead past the guard.
   const origin = 'http://evil.example'
