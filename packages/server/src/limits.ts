@@ -216,6 +216,8 @@ export const slowQueryLinesMax = 10
 export const slowQueryLinesPerSecond = 1
 /** Characters of its text that are looked at for the line of a slow query. */
 export const slowQueryTextMax = 10_000
+/** Statements of it whose plans are in the line. */
+export const slowQueryPlansMax = 20
 /** How long a scrape waits for a store; what that does not tell in time is left out. */
 export const metricsStoreMsMax = 1_000
 /** How long a request may wait for a change. */

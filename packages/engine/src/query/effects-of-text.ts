@@ -21,7 +21,7 @@ export function effectsOfQuery(request: QueryRequest, resources: QueryResources)
 
 /** The parameter says what is done with the statements, also with those that the text explains. */
 export function wantedOf(statements: readonly Statement[], explain: ExplainRequest | undefined): readonly Statement[] {
-  return explain === undefined ? statements : statements.map(withoutExplain)
+  return explain === undefined ? statements : statements.slice(0, explain.statementsMax).map(withoutExplain)
 }
 
 function withoutExplain(statement: Statement): Statement {

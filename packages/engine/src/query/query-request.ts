@@ -58,6 +58,8 @@ export interface ExplainRequest {
   readonly isAnalyzed: boolean
   /** A JSON text for each statement, or one indented text. */
   readonly format: 'json' | 'text'
+  /** So many statements of the text, the first ones; all of them where it is undefined. */
+  readonly statementsMax?: number
 }
 
 export interface QueryReply {

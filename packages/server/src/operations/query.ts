@@ -15,6 +15,7 @@ import type { FdOperation, OperationReply, OperationRequest } from '../dispatch/
 import { wholeReply } from '../dispatch/row-framing.ts'
 import { onceOf } from '../dispatch/run-once.ts'
 import { quote } from '../errors/quote-names.ts'
+import { slowQueryPlansMax } from '../limits.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import { QueryBody } from '../wire/wire-schemas.ts'
 import { indexUri } from './indexes.ts'
@@ -139,10 +140,10 @@ function replyOf({ replyType }: OperationRequest): (rows: readonly RowChunk[]) =
   return (rows) => ({ body: wholeReply(rows, replyType), type: replyType })
 }
 
-/** As the caller may see them. */
+/** Of the first statements, as the caller may see them. */
 async function plansOf(database: Database, asked: QueryRequest): Promise<string[]> {
   const { text, parameters, dialect, user } = asked
-  const explain = { isAnalyzed: false, format: 'json' } as const
+  const explain = { isAnalyzed: false, format: 'json', statementsMax: slowQueryPlansMax } as const
   const { chunks } = await database.query({ text, parameters, dialect, user, explain })
   const plans: string[] = []
   for await (const { bytes, starts } of chunks) {

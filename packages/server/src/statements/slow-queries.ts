@@ -75,7 +75,9 @@ export class SlowQueries {
 /** What cannot be planned any more, since the schema is another or the store is away, is told without. */
 async function plansOf(explain: Explain): Promise<{ readonly plan: unknown } | { readonly noPlan: string }> {
   try {
-    return { plan: (await explain()).map((plan) => planWithoutValues(JSON.parse(plan))) }
+    const plan: unknown[] = []
+    for (const one of await explain()) plan.push(await planWithoutValues(JSON.parse(one)))
+    return { plan }
   } catch (error) {
     // Its message may name values.
     return { noPlan: (error as { readonly type?: string }).type ?? 'SystemError' }

@@ -94,3 +94,11 @@ rule('2.2.29', 'ten lines at once; the others are counted, and without a limit t
   await app.inject({ method: 'POST', url: '/v1/query', payload: { query: 'SHOW 1' } })
   expect(none.filter((line) => line.includes('slow query'))).toEqual([])
 })
+
+rule('2.2.29', 'of a text of very many statements, the plans of the first ones', async () => {
+  const { ask, slow } = await openSlow()
+  const query = Array.from({ length: 50 }, (_, i) => `FROM Shop.Gadget WHERE size = ${i} RETURN name`).join('; ')
+  await ask({ query })
+  const [line] = await slow(1)
+  expect(line?.plan).toHaveLength(20)
+})

@@ -15,11 +15,14 @@ export interface UndoneCalculation {
 /** Beyond it, the sum of many with an attribute of 32 bits could be more than an integer holds, which is an error. */
 const addedMax = 2n ** 48n
 
+/** So many operations on one attribute are undone, each of which makes another part of the plan. */
+const undoneMax = 16
+
 /** Of whole numbers, which are exact; undefined for all else. */
-export function undoneCalculation(side: Bound, value: Bound): UndoneCalculation | undefined {
-  const undone = undoneOnce(side, value)
+export function undoneCalculation(side: Bound, value: Bound, most = undoneMax): UndoneCalculation | undefined {
+  const undone = most === 0 ? undefined : undoneOnce(side, value)
   if (undone === undefined || isSmallAttribute(undone.side)) return undone
-  const further = undoneCalculation(undone.side, undone.value)
+  const further = undoneCalculation(undone.side, undone.value, most - 1)
   return further && { ...further, isTurned: further.isTurned !== undone.isTurned }
 }
 

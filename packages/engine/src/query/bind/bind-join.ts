@@ -1,12 +1,13 @@
 /** FROM several sources, and FROM rows that are values (docs/query-language.md, Several sources). */
+import { atOnce } from '../../store/time-slice.ts'
 import type { SelectStatement, Source } from '../language/ast.ts'
 import type { RecordType, ValueType } from '../values/value-type.ts'
 import { withAllNames } from './bind-match.ts'
 import {
   type BoundSelect,
-  bindClauses,
+  bindClausesInPieces,
   bindRowsSource,
-  bindSelect,
+  bindSelectInPieces,
   bindSource,
   rowTypeOf,
   withAll,
@@ -42,12 +43,20 @@ export interface BoundJoin {
 
 /** One source of objects, or anything else. */
 export function bindFrom(statement: SelectStatement, binder: Binder): BoundSelect | BoundJoin {
-  const { source, others = [] } = statement
-  if (others.length > 0 || bindRowsSource(source, binder) !== undefined) return bindJoin(statement, binder)
-  return bindSelect(statement, binder)
+  return atOnce(bindFromInPieces(statement, binder))
 }
 
-function bindJoin(statement: SelectStatement, binder: Binder): BoundJoin {
+/** The same; others may have their turn in between. */
+export function* bindFromInPieces(
+  statement: SelectStatement,
+  binder: Binder,
+): Generator<undefined, BoundSelect | BoundJoin> {
+  const { source, others = [] } = statement
+  if (others.length > 0 || bindRowsSource(source, binder) !== undefined) return yield* bindJoin(statement, binder)
+  return yield* bindSelectInPieces(statement, binder)
+}
+
+function* bindJoin(statement: SelectStatement, binder: Binder): Generator<undefined, BoundJoin> {
   const written = [statement.source, ...(statement.others ?? [])]
   const sources = written.map((source) => bindJoinSource(source, binder))
   const names = new Map<string, Bound>()
@@ -62,7 +71,7 @@ function bindJoin(statement: SelectStatement, binder: Binder): BoundJoin {
   const scope: Scope = { outer: undefined, context: undefined, sources, names: named, aggregates: undefined }
   const [only] = sources
   const own: Scope = sources.length === 1 && only !== undefined ? { ...scope, sources: [], context: only } : scope
-  const bound = bindClauses(statement, own, binder)
+  const bound = yield* bindClausesInPieces(statement, own, binder)
   const clauses =
     sources.length === 1 && only?.type.kind === 'record'
       ? withFields(bound, only, only.type, own, binder)

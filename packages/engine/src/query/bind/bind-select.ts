@@ -1,6 +1,7 @@
 /** FROM … RETURN, LOOKUP, and the clauses that other statements share with them (docs/query-language.md, Finding). */
 import { AshlarError } from '../../errors.ts'
 import { ClassSet, withSubclasses } from '../../schema/class-set.ts'
+import { atOnce } from '../../store/time-slice.ts'
 import type {
   Clauses,
   Expression,
@@ -18,6 +19,7 @@ import type {
 import { shownPart, truncateForMessage } from '../language/query-error.ts'
 import { compareFor } from '../values/compare.ts'
 import { aTypeName, booleanType, isReference, type RecordType, type ValueType } from '../values/value-type.ts'
+import { bindInPieces } from './bind-in-pieces.ts'
 import { isNameAround, tryBind } from './bind-path.ts'
 import { windowRule } from './bind-window.ts'
 import type {
@@ -52,11 +54,16 @@ export interface BoundSelect {
 }
 
 export function bindSelect(statement: SelectStatement, binder: Binder): BoundSelect {
+  return atOnce(bindSelectInPieces(statement, binder))
+}
+
+/** The same; others may have their turn in between. */
+export function* bindSelectInPieces(statement: SelectStatement, binder: Binder): Generator<undefined, BoundSelect> {
   const source = withStatements(bindSource(statement.source, binder), statement.source, binder)
   const slot = binder.newSlot()
   const self: ValueType = { kind: 'reference', cls: source.cls }
   const scope = sourceScope(slot, self, statement.source.alias)
-  const clauses = bindClauses(statement, scope, binder)
+  const clauses = yield* bindClausesInPieces(statement, scope, binder)
   refuseAttributeNames(statement, source, binder)
   return { source, slot, clauses, ...rowTypeOf(clauses, self, statement) }
 }
@@ -176,30 +183,55 @@ function anyClass(references: Bound, binder: Binder): never {
 }
 
 export function bindWhere(expression: Expression, scope: Scope, binder: Binder): Bound {
-  const where = coerced(binder.bind(expression, scope), booleanType, binder)
+  return asPredicate(binder.bind(expression, scope), expression, binder)
+}
+
+/** The same; others may have their turn in between. */
+export function* bindWhereInPieces(expression: Expression, scope: Scope, binder: Binder): Generator<undefined, Bound> {
+  return asPredicate(yield* bindInPieces(expression, scope, binder), expression, binder)
+}
+
+function asPredicate(bound: Bound, expression: Expression, binder: Binder): Bound {
+  const where = coerced(bound, booleanType, binder)
   if (where.type.kind === 'boolean' || where.type.kind === 'null') return where
   throw binder.error(expression, `a predicate is true or false, not ${aTypeName(where.type)}`)
 }
 
 /** `scope`: of one row. */
 export function bindClauses(clauses: Clauses & Returned, scope: Scope, binder: Binder): BoundClauses {
+  return atOnce(bindClausesInPieces(clauses, scope, binder))
+}
+
+/** The same; yields behind each column and key, and behind parts of predicates. */
+export function* bindClausesInPieces(
+  clauses: Clauses & Returned,
+  scope: Scope,
+  binder: Binder,
+): Generator<undefined, BoundClauses> {
   const { projections, isDistinct, isWithAll } = clauses
-  const where = clauses.where === undefined ? undefined : bindWhere(clauses.where, scope, binder)
-  const groupBy = clauses.groupBy.map((expression) => bindGroupKey(expression, scope, binder, projections))
+  const where = clauses.where === undefined ? undefined : yield* bindWhereInPieces(clauses.where, scope, binder)
+  const groupBy: Bound[] = []
+  for (const expression of clauses.groupBy) {
+    groupBy.push(bindGroupKey(expression, scope, binder, projections))
+    yield
+  }
   const aggregates: BoundAggregate[] = []
   const collector = { all: aggregates, places: new Map<string, number>() }
   const groupKeys = groupBy.length === 0 ? undefined : new Set(groupBy.map((key) => boundKey(key, binder.text)))
   const windows: BoundWindow[] = []
   const rows: Scope = { ...scope, aggregates: collector, groupKeys, windows }
-  const bound = projections?.map((projection) => bindProjection(projection, rows, binder, isDistinct))
+  const bound = projections === undefined ? undefined : yield* bindColumns(projections, rows, binder, isDistinct)
   if (bound !== undefined && clauses.ofUnion !== 'other') refuseSameNames(bound, projections ?? [], binder)
   const named: Scope = { ...rows, aliases: new Map(bound?.map(({ name, expression }) => [name, expression])) }
   const having = clauses.having === undefined ? undefined : bindHaving(clauses.having, named, binder)
   const distinct = isDistinct ? distinctKeys(bound, scope, binder, isWithAll) : undefined
-  const orderBy = clauses.orderBy.map(({ expression, isDescending }) => {
+  const keys = distinct === undefined ? undefined : new Set(distinct.map((key) => boundKey(key, binder.text)))
+  const orderBy: BoundOrderItem[] = []
+  for (const { expression, isDescending } of clauses.orderBy) {
     const item = bindOrderItem(expression, isDescending, named, binder, projections)
-    return distinct === undefined ? item : returnedItem(item, expression, distinct, named, binder)
-  })
+    orderBy.push(keys === undefined ? item : returnedItem(item, expression, keys, named, binder))
+    yield
+  }
   const isGrouped = groupBy.length > 0 || aggregates.length > 0
   return {
     where,
@@ -302,8 +334,25 @@ export function bindProjection(
   binder: Binder,
   isDistinct = false,
 ): BoundProjection {
-  const bound = binder.bind(expression, scope)
+  return projectionOf(name, binder.bind(expression, scope), isDistinct)
+}
+
+function projectionOf(name: string, bound: Bound, isDistinct: boolean): BoundProjection {
   return { name, expression: isDistinct && bound.type.kind === 'reference' ? nothingAsNull(bound) : bound }
+}
+
+function* bindColumns(
+  projections: readonly Projection[],
+  scope: Scope,
+  binder: Binder,
+  isDistinct: boolean,
+): Generator<undefined, BoundProjection[]> {
+  const columns: BoundProjection[] = []
+  for (const { name, expression } of projections) {
+    columns.push(projectionOf(name, yield* bindInPieces(expression, scope, binder), isDistinct))
+    yield
+  }
+  return columns
 }
 
 /** What tells rows apart: their columns, or without any the object. */
@@ -332,18 +381,17 @@ export function refuseAttributeNames({ projections, isWithAll }: Returned, sourc
   }
 }
 
-/** Of rows that are distinct: an attribute that they do not have leaves its name to a column. Throws QueryError for anything else. */
+/** Of rows that are distinct, whose columns have the keys `distinct`: an attribute that they do not have leaves its name to a column. Throws QueryError for anything else. */
 function returnedItem(
   item: BoundOrderItem,
   written: Expression,
-  distinct: readonly Bound[],
+  distinct: ReadonlySet<string>,
   { aliases }: Scope,
   binder: Binder,
 ): BoundOrderItem {
   const { expression } = item
   if (expression.kind === 'constant' || expression.isColumn === true) return item
-  const key = boundKey(expression, binder.text)
-  if (distinct.some((column) => boundKey(column, binder.text) === key)) return item
+  if (distinct.has(boundKey(expression, binder.text))) return item
   const column = written.kind === 'name' ? aliases?.get(written.name) : undefined
   if (column === undefined)
     throw binder.error(expression, 'rows that are distinct are ordered by what RETURN has of them')
@@ -378,8 +426,9 @@ export function withAll(
   binder: Binder,
 ): BoundClauses {
   const columns = clauses.projections ?? []
+  const names = new Set(named.map(({ name }) => name))
   for (const { name, expression } of columns) {
-    if (!named.some((one) => one.name === name)) continue
+    if (!names.has(name)) continue
     throw binder.error(expression, `'${name.slice(0, 60)}' is returned by * already; AS gives the column another name`)
   }
   const projections = [...named, ...columns]

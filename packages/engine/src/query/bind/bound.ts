@@ -404,6 +404,18 @@ function partsOfShape(bound: Extract<Bound, { kind: 'shape' }>): readonly Bound[
 
 /** True where the value is the same for every row of a statement. */
 export function isConstant(bound: Bound): boolean {
+  return constancy(bound) >= 0
+}
+
+/**
+ * Asked of each part as well as of the whole: of what is nested deep, all of it would be looked at again from every depth. Kept at some of them: a
+ * note on each of 25,000 parts takes the garbage collector longer than a few steps.
+ */
+const constancies = new WeakMap<Bound, number>()
+const levelsBetweenNotes = 4
+
+/** How deep its parts are nested, as far as they were looked at; of what is not constant the complement of that, which is negative. */
+function constancy(bound: Bound): number {
   switch (bound.kind) {
     case 'self':
     case 'slot':
@@ -412,26 +424,27 @@ export function isConstant(bound: Bound): boolean {
     case 'window':
     case 'create':
     case 'inner':
-      return false
+      return ~0
     case 'given':
-      return true
-    case 'call':
-      return !bound.isVolatile && bound.operands.every(isConstant)
-    default: {
-      const parts = partsOf(bound)
-      if (parts.length === 0) return true
-      let isOf = constants.get(bound)
-      if (isOf === undefined) {
-        isOf = parts.every(isConstant)
-        constants.set(bound, isOf)
-      }
-      return isOf
-    }
+      return 0
   }
+  if (bound.kind === 'call' && bound.isVolatile) return ~0
+  const parts = partsOf(bound)
+  if (parts.length === 0) return 0
+  const known = constancies.get(bound)
+  if (known !== undefined) return known
+  let height = 0
+  let isOf = true
+  for (const part of parts) {
+    const ofPart = constancy(part)
+    isOf = ofPart >= 0
+    height = Math.max(height, 1 + (isOf ? ofPart : ~ofPart))
+    if (!isOf) break
+  }
+  const told = isOf ? height : ~height
+  if (height % levelsBetweenNotes === 0) constancies.set(bound, told)
+  return told
 }
-
-/** Asked of each part as well as of the whole: of what is nested deep, all of it would be looked at again from every depth. */
-const constants = new WeakMap<Bound, boolean>()
 
 /** The parts of `a AND b AND c`. */
 export function conjunctsOf(where: Bound | undefined): readonly Bound[] {

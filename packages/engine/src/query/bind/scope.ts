@@ -117,6 +117,12 @@ export class Binder {
   slots = 0
   /** Whether the statement that it has bound has one value where a value stands, instead of one for each row. */
   isSingle = false
+  /** Where statements are among `nested` and `inner`: there may be thousands. */
+  private readonly places = {
+    nested: new Map<Statement, number>(),
+    inner: new Map<Statement, number>(),
+    exists: new Map<Statement, number>(),
+  }
   /** Statements that were bound, where they were: a second time at each of many levels would be a power of two. */
   private readonly boundWithin = new Map<Statement, { readonly scope: Scope; readonly binding: NestedBinding }>()
   private readonly bindWithin: (statement: Statement, outer: Outer) => NestedBinding
@@ -144,7 +150,11 @@ export class Binder {
   }
 
   bind(expression: Expression, scope: Scope): Bound {
-    const bound = this.bindExpression(expression, scope, this)
+    return this.asGroupKey(this.bindExpression(expression, scope, this), scope)
+  }
+
+  /** What is bound in the scope: of a group, a reference that its rows have in common is null where it names nothing. */
+  asGroupKey(bound: Bound, scope: Scope): Bound {
     const isGroupKey = scope.groupKeys !== undefined && isReference(bound.type)
     return isGroupKey && scope.groupKeys.has(boundKey(bound, this.text)) ? nothingAsNull(bound) : bound
   }
@@ -155,8 +165,8 @@ export class Binder {
     const { type, captured } = this.bindOnce(statement, scope, outer)
     if (captured.size > 0) return this.bindInner({ statement, outer, captured }, type, { start, end })
     // It may be bound again, and used more than once.
-    const known = this.nested.findIndex((one) => one.statement === statement)
-    const index = known >= 0 ? known : this.nested.push({ statement, type }) - 1
+    const index = this.places.nested.get(statement) ?? this.nested.push({ statement, type }) - 1
+    this.places.nested.set(statement, index)
     return { kind: 'nested', index, type, start, end }
   }
 
@@ -182,8 +192,9 @@ export class Binder {
 
   private bindInner(inner: InnerStatement, type: ValueType, { start, end }: Span): Bound {
     const { statement, outer } = inner
-    const known = this.inner.findIndex((one) => one.statement === statement && one.outer.isExists === outer.isExists)
-    const index = known >= 0 ? known : this.inner.push(inner) - 1
+    const places = outer.isExists ? this.places.exists : this.places.inner
+    const index = places.get(statement) ?? this.inner.push(inner) - 1
+    places.set(statement, index)
     return { kind: 'inner', index, operands: [...inner.captured.values()], type, start, end }
   }
 

@@ -36,6 +36,8 @@ export class Compiler implements ExpressionCompiler {
   /** Given out by `inParts` and `compileLoop`. */
   places = 0
   private readonly placesOf = new Map<Bound, number>()
+  /** While parts of a whole are compiled that holds nothing given. */
+  private isWithoutGiven = false
 
   constructor(formats: RecordFormats) {
     this.formats = formats
@@ -43,9 +45,16 @@ export class Compiler implements ExpressionCompiler {
 
   compile(bound: Bound): Evaluate {
     if (bound.kind === 'given') return this.compile(bound.operand)
-    return !plainKinds.includes(bound.kind) && isConstant(bound) && !dependsOnGiven(bound)
-      ? this.memoize(compileNode(bound, this))
-      : compileNode(bound, this)
+    if (plainKinds.includes(bound.kind) || !isConstant(bound)) return compileNode(bound, this)
+    // What holds of the whole is not asked of its parts again, from every depth.
+    const { isWithoutGiven } = this
+    if (!isWithoutGiven && dependsOnGiven(bound)) return compileNode(bound, this)
+    this.isWithoutGiven = true
+    try {
+      return this.memoize(compileNode(bound, this))
+    } finally {
+      this.isWithoutGiven = isWithoutGiven
+    }
   }
 
   placeOf(bound: Bound): number {

@@ -120,7 +120,7 @@ function writeResult(json: JsonWriter, type: ValueType, value: unknown, context:
 const namingTypes = new WeakMap<ValueType, boolean>()
 
 /** Values are written with what objects hold that they name, or with what is shown of one of their parts. */
-function namesObjects(type: ValueType): boolean {
+export function namesObjects(type: ValueType): boolean {
   if (type.kind === 'object') return true
   if (type.kind !== 'collection' && type.kind !== 'map' && type.kind !== 'record') return false
   let names = namingTypes.get(type)

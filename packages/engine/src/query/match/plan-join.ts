@@ -4,7 +4,7 @@ import { planObjects } from '../access/source-plan.ts'
 import type { BoundJoin, BoundJoinSource } from '../bind/bind-join.ts'
 import { noClauses } from '../bind/bind-select.ts'
 import { Compiler } from '../evaluate/compile-expression.ts'
-import { type ClausesPlan, planClauses } from '../operators/clauses.ts'
+import { type ClausesPlan, clausesInPieces } from '../operators/clauses.ts'
 import type { Planning } from '../operators/planning.ts'
 import { statementsPlan } from '../operators/row-statements.ts'
 import type { ValueType } from '../values/value-type.ts'
@@ -35,7 +35,7 @@ export function* planJoin(
     sources.push(planSource(source, predicates, planning))
   }
   yield
-  const clausesPlan = planClauses(clauses, planning)
+  const clausesPlan = yield* clausesInPieces(clauses, planning)
   const { constants } = planning.compiler
   return { sources, predicates, planning, slots, clauses: clausesPlan, constants, rowType, isSingle }
 }

@@ -6,7 +6,7 @@ import type { RecordFormats } from '../../records/record-formats.ts'
 import { type BoundMatch, innerVertices } from '../bind/bind-match.ts'
 import type { Bound } from '../bind/bound.ts'
 import { Compiler } from '../evaluate/compile-expression.ts'
-import { type ClausesPlan, planClauses } from '../operators/clauses.ts'
+import { type ClausesPlan, clausesInPieces } from '../operators/clauses.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { ValueType } from '../values/value-type.ts'
 import type { PatternsPlan } from './patterns-plan.ts'
@@ -60,7 +60,7 @@ export function* planMatch(
     plans.push(planVertex(vertex, known, planning))
   }
   yield
-  const clausesPlan = planClauses(clauses, planning)
+  const clausesPlan = yield* clausesInPieces(clauses, planning)
   const { constants } = planning.compiler
   const all = slots + optional.length
   return {

@@ -1,6 +1,7 @@
 /** RETURN: the columns of each row, as JSON text for a reply or as values for a statement around it. */
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import { PreparedText } from '../../bytes/prepared-text.ts'
+import { atOnce, inTurns } from '../../store/time-slice.ts'
 import type { BoundClauses } from '../bind/bound.ts'
 import { evaluateAll } from '../evaluate/compile-shape.ts'
 import { compileStoredJson, firstReference, type RowReference, type WriteStored } from '../evaluate/compile-target.ts'
@@ -12,6 +13,7 @@ import { enterOutput as bindOutputRow, type OutputRow, type RowKind } from '../e
 import type { StatementContext } from '../execute/statement-context.ts'
 import {
   isLarge,
+  namesObjects,
   resultWriter,
   type WriteResult,
   type WriteRow,
@@ -41,16 +43,26 @@ export interface ProjectionPlan {
 /** Undefined for `RETURN *` of objects. */
 export type Projections = readonly ProjectionPlan[] | undefined
 
-export function planProjections({ projections }: BoundClauses, { compiler }: Planning): Projections {
-  return projections?.map(({ name, expression }) => ({
-    name,
-    jsonName: `${JSON.stringify(name)}:`,
-    evaluate: compiler.compile(expression),
-    type: expression.type,
-    write: resultWriter(expression.type),
-    writeStored: compileStoredJson(expression, compiler),
-    reference: firstReference(expression),
-  }))
+/** Yields behind each. */
+export function* projectionsInPieces(
+  { projections }: Pick<BoundClauses, 'projections'>,
+  { compiler }: Planning,
+): Generator<undefined, Projections> {
+  if (projections === undefined) return undefined
+  const plans: ProjectionPlan[] = []
+  for (const { name, expression } of projections) {
+    plans.push({
+      name,
+      jsonName: `${JSON.stringify(name)}:`,
+      evaluate: compiler.compile(expression),
+      type: expression.type,
+      write: resultWriter(expression.type),
+      writeStored: compileStoredJson(expression, compiler),
+      reference: firstReference(expression),
+    })
+    yield
+  }
+  return plans
 }
 
 interface Returned {
@@ -89,14 +101,26 @@ function startOfRow(dialect: Dialect): string {
 
 const textsOfPlans = new WeakMap<readonly ProjectionPlan[], ColumnTexts>()
 
-function columnTexts(projections: readonly ProjectionPlan[], dialect: Dialect): ColumnTexts {
+/** Columns that are written before the next look at the clock. */
+const columnsAtOnce = 256
+
+/** To be waited for before rows of very many columns are written: their names are prepared in turns with others. */
+export function prepareColumns(projections: Projections, { script }: StatementContext): Promise<unknown> | undefined {
+  if (projections === undefined || projections.length <= columnsAtOnce) return undefined
+  return inTurns(columnTexts(projections, script.dialect), script.slice)
+}
+
+/** Yields behind each name, where they are not known. */
+function* columnTexts(projections: readonly ProjectionPlan[], dialect: Dialect): Generator<undefined, ColumnTexts> {
   const known = textsOfPlans.get(projections)
   if (known?.dialect === dialect) return known
   const hasClass = dialect === 'objectivity'
   const start = startOfRow(dialect)
-  const names = projections.map(({ jsonName }, i) => {
-    return new PreparedText(`${i === 0 ? start : ''}${hasClass || i > 0 ? ',' : ''}${jsonName}`)
-  })
+  const names: PreparedText[] = []
+  for (const [i, { jsonName }] of projections.entries()) {
+    names.push(new PreparedText(`${i === 0 ? start : ''}${hasClass || i > 0 ? ',' : ''}${jsonName}`))
+    yield
+  }
   const texts = { dialect, names, runs: columnRuns(projections, names) }
   textsOfPlans.set(projections, texts)
   return texts
@@ -104,7 +128,7 @@ function columnTexts(projections: readonly ProjectionPlan[], dialect: Dialect): 
 
 /** `RETURN a, b AS c`: an object keyed by the names; in the original's dialect with a class of its own first. */
 export function columnsWriter(projections: readonly ProjectionPlan[], context: StatementContext): WriteColumns {
-  const { names, runs } = columnTexts(projections, context.script.dialect)
+  const { names, runs } = atOnce(columnTexts(projections, context.script.dialect))
   const stored = runs && new StoredColumns(runs)
   const evaluates = projections.map(({ evaluate }) => evaluate)
   // `MATCH ()-->() RETURN *`: nothing has a name.
@@ -115,8 +139,13 @@ export function columnsWriter(projections: readonly ProjectionPlan[], context: S
       return undefined
     }
   }
+  // What names objects may have to wait for them, and then the row is begun again.
+  const mayPause = projections.length > columnsAtOnce && !projections.some(({ type }) => namesObjects(type))
   const writeFrom = (json: JsonWriter, values: readonly unknown[], from: number): Promise<void> | undefined => {
     for (let i = from; i < projections.length; i++) {
+      if (mayPause && i > from && i % columnsAtOnce === 0 && context.isTurnDue) {
+        return context.turn().then(() => writeFrom(json, values, i))
+      }
       const { type, write } = projections[i] as ProjectionPlan
       const value = values[i]
       json.prepared(names[i] as PreparedText)

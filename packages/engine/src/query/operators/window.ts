@@ -28,7 +28,13 @@ import {
 
 export const planWindows: PlanOperator = ({ windows }, planning) => {
   if (windows.length === 0) return undefined
-  const plans = [...new Set(windows.map(({ over }) => over))].map((over) => planWindow(over, windows, planning))
+  const byOver = new Map<string, Numbered[]>()
+  for (const [index, window] of windows.entries()) {
+    const same = byOver.get(window.over)
+    if (same === undefined) byOver.set(window.over, [{ window, index }])
+    else same.push({ window, index })
+  }
+  const plans = [...byOver.values()].map((same) => planWindow(same, planning))
   const details = { over: plans.map(({ span }) => planning.text.slice(span.start, span.end)) }
   return {
     run(input, { kind, evaluation, context }) {
@@ -39,15 +45,20 @@ export const planWindows: PlanOperator = ({ windows }, planning) => {
   }
 }
 
-function planWindow(over: string, windows: readonly BoundWindow[], planning: Planning): WindowPlan {
-  const first = windows.find((window) => window.over === over) as BoundWindow
+interface Numbered {
+  readonly window: BoundWindow
+  /** Among all of the statement. */
+  readonly index: number
+}
+
+/** Of those whose rows are the same. */
+function planWindow(same: readonly Numbered[], planning: Planning): WindowPlan {
+  const { window: first } = same[0] as Numbered
   const { compiler } = planning
   return {
     partitionBy: first.partitionBy.map((key) => ({ evaluate: compiler.compile(key), write: keyWriter(key.type) })),
     orderBy: planOrder(first.orderBy, compiler),
-    functions: windows.flatMap((window, index) =>
-      window.over === over ? [planFunction(window, index, compiler)] : [],
-    ),
+    functions: same.map(({ window, index }) => planFunction(window, index, compiler)),
     span: { start: first.start, end: first.end },
   }
 }

@@ -171,15 +171,18 @@ function isAssignmentAt(cursor: TokenCursor, ahead: number): boolean {
 /** `e`, `{e, …}` or `{k: v, …}`. */
 function parseElements(cursor: TokenCursor): { elements: Expression[]; pairs: Pair[] } {
   if (!cursor.isSymbol('{')) return { elements: [parseExpression(cursor)], pairs: [] }
-  const elements: Expression[] = []
-  const pairs: Pair[] = []
-  cursor.braces(() => {
+  const given = cursor.braces<Expression | Pair>(([before]) => {
     const first = parseExpression(cursor)
     const isPair = cursor.isSymbol(':')
-    if (isPair ? elements.length > 0 : pairs.length > 0) throw cursor.unexpected([isPair ? "','" : "':'"])
-    if (!isPair) return elements.push(first)
+    if (before !== undefined && isPair !== isOfKey(before)) throw cursor.unexpected([isPair ? "','" : "':'"])
+    if (!isPair) return first
     cursor.next()
-    return pairs.push({ key: first, value: parseExpression(cursor) })
+    return { key: first, value: parseExpression(cursor) }
   })
-  return { elements, pairs }
+  const elements = given.filter((one): one is Expression => !isOfKey(one))
+  return { elements, pairs: given.filter(isOfKey) }
+}
+
+function isOfKey(given: Expression | Pair): given is Pair {
+  return 'key' in given
 }

@@ -1,6 +1,13 @@
 /** Expressions: operators by precedence, paths, calls and structures (docs/query-language.md, Operators). */
 import type { AshlarError } from '../../errors.ts'
-import type { CallExpression, Expression, NameExpression, OperationExpression, Span } from '../language/ast.ts'
+import type {
+  CallExpression,
+  CaseExpression,
+  Expression,
+  NameExpression,
+  OperationExpression,
+  Span,
+} from '../language/ast.ts'
 import {
   callableOperators,
   type InfixOperator,
@@ -53,12 +60,12 @@ const parsers = {
 
 /** `a AND b AND c` as one operation, however many there are. */
 function parseJunction(cursor: TokenCursor, first: Expression, operator: InfixOperator): OperationExpression {
-  const operands = [first]
-  while (infixAhead(cursor)?.name === operator.name) {
+  const others = cursor.loop<Expression>((operands) => {
     cursor.next()
     operands.push(parseInfix(cursor, operator.precedence + 1))
-  }
-  return operation(operator.name, operands)
+    return infixAhead(cursor)?.name === operator.name
+  })
+  return operation(operator.name, [first, ...others])
 }
 
 function infixAhead(cursor: TokenCursor): InfixOperator | undefined {
@@ -268,13 +275,13 @@ function createsObject(cursor: TokenCursor): boolean {
 /** CASE is taken. */
 function parseCase(cursor: TokenCursor, start: number): Expression {
   const operand = cursor.isWord('WHEN') ? undefined : parseExpression(cursor)
-  const branches: { readonly when: Expression; readonly value: Expression }[] = []
-  do {
+  const branches = cursor.loop<CaseExpression['branches'][number]>((parsed) => {
     cursor.expectWord('WHEN')
     const when = parseExpression(cursor)
     cursor.expectWord('THEN')
-    branches.push({ when, value: parseExpression(cursor) })
-  } while (cursor.isWord('WHEN'))
+    parsed.push({ when, value: parseExpression(cursor) })
+    return cursor.isWord('WHEN')
+  })
   const otherwise = cursor.takeWord('ELSE') ? parseExpression(cursor) : undefined
   cursor.expectWord('END')
   return { kind: 'case', operand, branches, otherwise, ...cursor.spanFrom(start) }

@@ -21,15 +21,16 @@ export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
   let vertices = 0
   const patternsOf = (): Pattern[] => {
     // The first pattern's own, before the mode of all of them.
-    let ofFirst = takeSelection(cursor)
+    const ofFirst = takeSelection(cursor)
     const mode = takeMode(cursor)
-    return cursor.list(() => {
-      const pattern = parsePattern(cursor, mode, ofFirst)
-      ofFirst = undefined
-      vertices += pattern.vertices.length
-      cursor.checkVertices(vertices)
+    const before = vertices
+    const patterns = cursor.list<Pattern>((parsed) => {
+      const pattern = parsePattern(cursor, mode, parsed.length === 0 ? ofFirst : undefined)
+      cursor.checkVertices(before + verticesOf(parsed) + pattern.vertices.length)
       return pattern
     })
+    vertices = before + verticesOf(patterns)
+    return patterns
   }
   const patterns = patternsOf()
   const where = parseWhere(cursor)
@@ -52,6 +53,10 @@ export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
 }
 
 const optionalMax = 16
+
+function verticesOf(patterns: readonly Pattern[]): number {
+  return patterns.reduce((sum, { vertices }) => sum + vertices.length, 0)
+}
 
 const modes: ReadonlyMap<string | undefined, PathMode> = new Map([
   ['WALK', 'walk'],

@@ -1,5 +1,6 @@
 /** A text of DO as statements; throws QuerySyntaxError with line, column and what was expected. */
 import type { AshlarError } from '../../errors.ts'
+import { atOnce } from '../../store/time-slice.ts'
 import type {
   Clauses,
   ExplainStatement,
@@ -29,6 +30,7 @@ import { parseMatch } from './parse-match.ts'
 import { parseCreateIndex, parseDropIndex, parseSchemaUpdate } from './parse-schema.ts'
 import { parseUnion } from './parse-union.ts'
 import { withRandomOrder } from './random-order.ts'
+import { pause, ResumableLoops } from './resumable-loops.ts'
 import { isStatementAt, statementBeginnings } from './statement-words.ts'
 import type { Token } from './token.ts'
 import { TokenCursor } from './token-cursor.ts'
@@ -51,17 +53,33 @@ export function parsePredicate(text: string, tokensMax: number): Expression {
 
 /** The same with other tokens in place of those of the text. */
 export function parseTokens(text: string, statementTokensMax: number, inPlace?: (token: Token) => Token): Statement[] {
-  const statements = parseInPieces(text, statementTokensMax, inPlace)
+  return atOnce(statementsOf(text, statementTokensMax, parseStatement, inPlace))
+}
+
+/** The same; yields where others may have their turn: while it reads tokens, within long statements, and between statements. Throws LimitExceeded as well. */
+export function parseInPieces(text: string, statementTokensMax: number): Generator<undefined, Statement[]> {
+  return statementsOf(text, statementTokensMax, statementInPieces)
+}
+
+/** What others wait for while it is parsed is a part of a statement only. */
+function* statementInPieces(cursor: TokenCursor): Generator<undefined, Statement> {
+  const start = cursor.place()
+  cursor.loops = new ResumableLoops(start.position)
   for (;;) {
-    const piece = statements.next()
-    if (piece.done === true) return piece.value
+    try {
+      return parseStatement(cursor)
+    } catch (error) {
+      if (error !== pause) throw error
+      cursor.beginAgain(start)
+    }
+    yield
   }
 }
 
-/** The same; yields where others may have their turn: while it reads tokens, and between statements. Throws LimitExceeded as well. */
-export function* parseInPieces(
+function* statementsOf(
   text: string,
   statementTokensMax: number,
+  parseNext: (cursor: TokenCursor) => Statement | Generator<undefined, Statement>,
   inPlace?: (token: Token) => Token,
 ): Generator<undefined, Statement[]> {
   const tokens = yield* tokenize(text, statementTokensMax)
@@ -70,7 +88,8 @@ export function* parseInPieces(
   while (cursor.takeSymbol(';'));
   do {
     const beginning = cursor.wordAt() ?? ''
-    statements.push(parseStatement(cursor))
+    const next = parseNext(cursor)
+    statements.push('kind' in next ? next : yield* next)
     if (!cursor.isAtEnd() && !cursor.isSymbol(';')) {
       throw cursor.unexpected(["';'", 'the end of the text'], lateClause(cursor, beginning) ?? columnAdvice(cursor))
     }
@@ -148,7 +167,8 @@ function parseWith(cursor: TokenCursor): Statement {
     if (!isStatementAt(cursor, 0)) throw cursor.unexpected(['FROM', 'SELECT', 'MATCH'])
     const usesBefore = cursor.namedUses
     const place = cursor.peek()
-    const statement = parseStatement(cursor)
+    // Once: statements are known by their identity.
+    const statement = cursor.once(() => parseStatement(cursor))
     if (statement.kind !== 'select' && statement.kind !== 'match') {
       throw syntaxError(cursor.text, place, 'WITH names rows: those of FROM, SELECT or MATCH')
     }

@@ -3,6 +3,7 @@ import type { AshlarError } from '../../errors.ts'
 import type { QualifiedName, Span, Statement } from '../language/ast.ts'
 import { syntaxError, truncateForMessage } from '../language/query-error.ts'
 import { advice } from './advice.ts'
+import type { ParserPlace, ResumableLoops } from './resumable-loops.ts'
 import type { Token } from './token.ts'
 
 /** How deep expressions and statements may be nested in each other, and how long a chain of operators may be. */
@@ -17,6 +18,8 @@ export interface NamedRows {
   readonly uses: number
 }
 
+const noneNamed: ReadonlyMap<string, NamedRows> = new Map()
+
 /** A name stands for a statement wherever it is used: names that use others twice must not come to more than a text could. */
 const namedUsesMax = 100
 
@@ -29,11 +32,13 @@ export class TokenCursor {
   /** A shape may follow a value: in columns, and in the entries of shapes. */
   takesShapes = false
   /** What WITH has named so far, around the place. */
-  named: ReadonlyMap<string, NamedRows> = new Map()
+  named = noneNamed
   /** How often what WITH names is used, each use within another such statement included. */
   namedUses = 0
   /** The statement that comes next may go without RETURN: only whether it has rows is asked. */
   mayLackReturn = false
+  /** Of a statement that is parsed in pieces. */
+  loops: ResumableLoops | undefined
   private depth = 0
   private positionAfterName = -1
 
@@ -167,22 +172,62 @@ export class TokenCursor {
     throw this.unexpected([what])
   }
 
-  /** `item`, then more of them after commas. */
-  list<T>(item: () => T): T[] {
-    const items = [item()]
-    while (this.takeSymbol(',')) items.push(item())
+  /** `item`, then more of them after commas; it is given those before it, and leaves nothing else behind. */
+  list<T>(item: (items: readonly T[]) => T): T[] {
+    return this.loop((items) => {
+      items.push(item(items))
+      return this.takeSymbol(',')
+    })
+  }
+
+  /**
+   * `step` adds an item, and tells whether there is another one; between two of them others may have their turn. It leaves nothing else behind: where
+   * the statement begins again, steps that are taken are not taken once more.
+   */
+  loop<T>(step: (items: T[]) => boolean): T[] {
+    if (this.loops !== undefined) return this.loops.run(this, step)
+    const items: T[] = []
+    while (step(items));
     return items
   }
 
+  /** What is parsed once, also where a statement in pieces begins again. */
+  once<T>(parse: () => T): T {
+    const [parsed] = this.loop<T>((items) => {
+      items.push(parse())
+      return false
+    })
+    return parsed as T
+  }
+
+  place(): ParserPlace {
+    const { position, positionAfterName, namedUses } = this
+    return { position, positionAfterName, namedUses }
+  }
+
+  goTo({ position, positionAfterName, namedUses }: ParserPlace): void {
+    this.position = position
+    this.positionAfterName = positionAfterName
+    this.namedUses = namedUses
+  }
+
+  /** At the beginning of a statement of the text that was left in the middle. */
+  beginAgain(place: ParserPlace): void {
+    this.goTo(place)
+    this.takesShapes = false
+    this.mayLackReturn = false
+    this.named = noneNamed
+  }
+
   /** `{` items `}`; a comma after the last one does no harm. */
-  braces<T>(item: () => T): T[] {
+  braces<T>(item: (items: readonly T[]) => T): T[] {
     this.expectSymbol('{')
-    const items: T[] = []
-    while (!this.takeSymbol('}')) {
-      items.push(item())
+    return this.loop((items) => {
+      if (this.takeSymbol('}')) return false
+      items.push(item(items))
       if (!this.takeSymbol(',') && !this.isSymbol('}')) throw this.unexpected(["','", "'}'"])
-    }
-    return items
+      return true
+    })
   }
 
   /** The token before the next one. */

@@ -1,6 +1,6 @@
 /** MATCH … RETURN: the matches of its patterns, which operators their rows pass, and the rows as JSON text or as values. */
 import type { Awaitable } from '../../store/store.ts'
-import { bindMatch } from '../bind/bind-match.ts'
+import { bindMatch, bindMatchInPieces } from '../bind/bind-match.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { type Inputs, newEvaluationContext } from '../execute/new-evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -11,7 +11,7 @@ import { matchRows } from '../match/match-rows.ts'
 import { type MatchPlan, planMatch } from '../match/plan-match.ts'
 import { runClauses } from '../operators/clauses.ts'
 import { collectedValues } from '../operators/held-values.ts'
-import { projectionWriter, rowValues } from '../operators/project.ts'
+import { prepareColumns, projectionWriter, rowValues } from '../operators/project.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { Planned } from '../plan-cache.ts'
 import type { RowChunk } from '../query-request.ts'
@@ -62,7 +62,7 @@ function planOf(
 ): Awaitable<Planned<MatchPlan>> {
   const context = executor.planning()
   return executor.plans.plannedInTurns(statement, context, function* (binder): Generator<undefined, MatchPlan> {
-    const bound = bindMatch(statement, binder, context.walkEdgesMax)
+    const bound = yield* bindMatchInPieces(statement, binder, context.walkEdgesMax)
     yield
     return yield* planMatch(bound, binder.slots, context.formats, context.text)
   })
@@ -80,6 +80,7 @@ async function startMatch(
 
 async function* matchChunks(plan: MatchPlan, inputs: Inputs, context: StatementContext): AsyncGenerator<RowChunk> {
   const { evaluation, pipeline } = await startMatch(plan, inputs, context)
+  await prepareColumns(plan.clauses.projections, context)
   const write = projectionWriter(plan.clauses.projections ?? [], matchRowKind, evaluation, context)
   yield* writeRows(pipeline.rows, write, context)
 }

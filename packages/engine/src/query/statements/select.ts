@@ -8,8 +8,8 @@ import { objectRows } from '../access/object-rows.ts'
 import { rowsByTrips } from '../access/rows-by-trips.ts'
 import { type RowsPlan, rowsInPlace } from '../access/rows-in-place.ts'
 import { objectsInPieces, type SourcePlan } from '../access/source-plan.ts'
-import { bindFrom } from '../bind/bind-join.ts'
-import { type BoundSelect, bindLookup, bindSelect } from '../bind/bind-select.ts'
+import { bindFrom, bindFromInPieces } from '../bind/bind-join.ts'
+import { type BoundSelect, bindLookup, bindSelectInPieces } from '../bind/bind-select.ts'
 import type { BoundClauses } from '../bind/bound.ts'
 import { isOfRecord } from '../bind/of-record.ts'
 import type { Binder } from '../bind/scope.ts'
@@ -24,10 +24,10 @@ import { writeRows } from '../execute/write-rows.ts'
 import type { LookupStatement, SelectStatement } from '../language/ast.ts'
 import { queryError } from '../language/query-error.ts'
 import { type JoinPlan, planJoin } from '../match/plan-join.ts'
-import { type ClausesPlan, planClauses, runClauses } from '../operators/clauses.ts'
+import { type ClausesPlan, clausesInPieces, runClauses } from '../operators/clauses.ts'
 import { collectedValues } from '../operators/held-values.ts'
 import type { Planning } from '../operators/planning.ts'
-import { objectWriter, returned, rowValues } from '../operators/project.ts'
+import { objectWriter, prepareColumns, returned, rowValues } from '../operators/project.ts'
 import { rowsSkipped, rowsWanted } from '../operators/row-limits.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { PlanCache, Planned, PlanningContext } from '../plan-cache.ts'
@@ -117,7 +117,7 @@ interface Planner {
 function planFrom(statement: SelectStatement, executor: Planner): Awaitable<Planned<SelectPlan | JoinPlan>> {
   const context = executor.planning()
   return executor.plans.plannedInTurns(statement, context, function* (binder): Pieces<SelectPlan | JoinPlan> {
-    const bound = bindFrom(statement, binder)
+    const bound = yield* bindFromInPieces(statement, binder)
     yield
     if ('sources' in bound) return yield* planJoin(bound, binder.slots, context.formats, context.text)
     return yield* planBound(bound, binder, context)
@@ -160,7 +160,8 @@ export function planSelect(
 ): Awaitable<Planned<SelectPlan>> {
   const context = executor.planning()
   return executor.plans.plannedInTurns(statement, context, function* (binder): Pieces<SelectPlan> {
-    const bound = statement.kind === 'select' ? bindSelect(statement, binder) : bindLookup(statement, binder)
+    const isSelect = statement.kind === 'select'
+    const bound = isSelect ? yield* bindSelectInPieces(statement, binder) : bindLookup(statement, binder)
     yield
     return yield* planBound(bound, binder, context)
   })
@@ -174,7 +175,8 @@ function* planBound(
   const planning: Planning = { formats, text, compiler: new Compiler(formats) }
   const objects = yield* objectsInPieces(bound.source, bound.slot, bound.clauses, planning)
   yield
-  const clauses = planClauses(bound.clauses, planning)
+  const clauses = yield* clausesInPieces(bound.clauses, planning)
+  yield
   const { rowType, isSingle } = bound
   const { constants } = planning.compiler
   const rows = planRows(bound.clauses, objects, clauses, inner.length > 0)
@@ -293,6 +295,13 @@ async function begunChunksLater(
 }
 
 function begunChunks(plan: SelectPlan, begun: BegunSelect, context: StatementContext): Awaitable<Answer> {
+  const preparing = prepareColumns(plan.clauses.projections, context)
+  return preparing === undefined
+    ? preparedChunks(plan, begun, context)
+    : preparing.then(() => preparedChunks(plan, begun, context))
+}
+
+function preparedChunks(plan: SelectPlan, begun: BegunSelect, context: StatementContext): Awaitable<Answer> {
   const { evaluation, chosen, wanted } = begun
   const find = context.isRemote ? rowsByTrips : rowsInPlace
   const inPlace = plan.rows && find(plan.rows, chosen, evaluation, context, wanted)

@@ -3,10 +3,13 @@ import { describe, expect, it } from 'vitest'
 import type { Asked, OidAccess } from '../../../src/query/access/access-path.ts'
 import { planOrderedIndexScan } from '../../../src/query/access/ordered-index-scan.ts'
 import type { Condition } from '../../../src/query/access/sargable-predicates.ts'
+import { undoneCalculation } from '../../../src/query/access/undone-calculation.ts'
 import { unionsInPieces } from '../../../src/query/access/union.ts'
 import { type Bound, type BoundOrderItem, isConstant } from '../../../src/query/bind/bound.ts'
 import { isOfRecord } from '../../../src/query/bind/of-record.ts'
+import { Compiler } from '../../../src/query/evaluate/compile-expression.ts'
 import type { Planning } from '../../../src/query/operators/planning.ts'
+import type { RecordFormats } from '../../../src/records/record-formats.ts'
 import type { SchemaClass } from '../../../src/schema/catalog.ts'
 import { queryTest } from '../query-database.ts'
 
@@ -36,6 +39,54 @@ describe('a predicate that is nested deep', () => {
       expect(looks()).toBeLessThan(4 * 200)
     })
   }
+})
+
+describe('a calculation that is nested deep', () => {
+  const integer = { kind: 'integer' } as const
+  const constant = { kind: 'constant', value: 1, type: integer, start: 0, end: 0 } as Bound
+
+  it('is undone for as many operations as a path is worth, and no more', () => {
+    let looks = 0
+    let side = { kind: 'self', slot: 0, type: integer } as unknown as Bound
+    for (let i = 0; i < 400; i++) {
+      const left = side
+      side = {
+        kind: 'arithmetic',
+        operator: 'plus',
+        get left() {
+          looks++
+          return left
+        },
+        right: constant,
+        type: integer,
+        start: 0,
+        end: 0,
+      } as unknown as Bound
+      isConstant(side)
+    }
+    looks = 0
+    expect(undoneCalculation(side, constant)).toBeUndefined()
+    expect(looks).toBeLessThan(200)
+  })
+
+  it('is asked once whether it depends on what is given, also where it is constant at every depth', () => {
+    let looks = 0
+    let whole = { kind: 'user', type: integer, start: 0, end: 0 } as unknown as Bound
+    for (let i = 0; i < 200; i++) {
+      const operand = whole
+      whole = {
+        kind: 'unary',
+        get operand() {
+          looks++
+          return operand
+        },
+        calculate: (value: unknown) => value,
+        type: integer,
+      } as unknown as Bound
+    }
+    new Compiler({} as RecordFormats).compile(whole)
+    expect(looks).toBeLessThan(8 * 200)
+  })
 })
 
 describe('an order of thousands of keys', () => {
