@@ -60,12 +60,12 @@ const parsers = {
 
 /** `a AND b AND c` as one operation, however many there are. */
 function parseJunction(cursor: TokenCursor, first: Expression, operator: InfixOperator): OperationExpression {
-  const others = cursor.loop<Expression>((operands) => {
+  const step = (operands: Expression[]): boolean => {
     cursor.next()
     operands.push(parseInfix(cursor, operator.precedence + 1))
     return infixAhead(cursor)?.name === operator.name
-  })
-  return operation(operator.name, [first, ...others])
+  }
+  return operation(operator.name, cursor.loop(step, [first]))
 }
 
 function infixAhead(cursor: TokenCursor): InfixOperator | undefined {

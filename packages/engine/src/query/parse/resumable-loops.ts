@@ -38,11 +38,11 @@ export class ResumableLoops {
     this.pausedAt = position
   }
 
-  /** As `while (step(items));`, perhaps a part of it: throws `pause`, and goes on behind the last item when it is called again. */
-  run<T>(cursor: Cursor, step: (items: T[]) => boolean): T[] {
+  /** As `while (step(items));` with the items that are `first` there, perhaps a part of it: throws `pause`, and goes on behind the last item when it is called again. */
+  run<T>(cursor: Cursor, step: (items: T[]) => boolean, first: T[]): T[] {
     const key = cursor.place().position * openMax + this.open
     const known = this.kept.get(key)
-    const items = (known?.items ?? []) as T[]
+    const items = (known?.items ?? first) as T[]
     if (known !== undefined) cursor.goTo(known.place)
     if (known?.isDone === true) return items
     let place = cursor.place()

@@ -174,19 +174,24 @@ export class TokenCursor {
 
   /** `item`, then more of them after commas; it is given those before it, and leaves nothing else behind. */
   list<T>(item: (items: readonly T[]) => T): T[] {
-    return this.loop((items) => {
-      items.push(item(items))
-      return this.takeSymbol(',')
-    })
+    if (this.loops !== undefined) {
+      return this.loop((items) => {
+        items.push(item(items))
+        return this.takeSymbol(',')
+      })
+    }
+    const items: T[] = []
+    do items.push(item(items))
+    while (this.takeSymbol(','))
+    return items
   }
 
   /**
-   * `step` adds an item, and tells whether there is another one; between two of them others may have their turn. It leaves nothing else behind: where
+   * `items`: those that are there. `step` adds an item, and tells whether there is another one; between two of them others may have their turn. It leaves nothing else behind: where
    * the statement begins again, steps that are taken are not taken once more.
    */
-  loop<T>(step: (items: T[]) => boolean): T[] {
-    if (this.loops !== undefined) return this.loops.run(this, step)
-    const items: T[] = []
+  loop<T>(step: (items: T[]) => boolean, items: T[] = []): T[] {
+    if (this.loops !== undefined) return this.loops.run(this, step, items)
     while (step(items));
     return items
   }
