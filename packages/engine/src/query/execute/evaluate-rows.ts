@@ -5,13 +5,18 @@ import { type Evaluate, type EvaluationContext, needsFetch } from '../evaluate/e
 import { turnDue } from '../functions/work.ts'
 import type { StatementContext } from './statement-context.ts'
 
-/** The results in order of the rows. Without a promise where nothing had to be waited for, and nothing took long. */
+/**
+ * The results in order of the rows. Without a promise where nothing had to be waited for, and nothing took long. `rowParts`: expressions that
+ * are evaluated for each row, where they may be many.
+ */
 export function evaluateRows<R, T>(
   context: StatementContext,
   rows: readonly R[],
   evaluate: (row: R) => T,
+  rowParts = 1,
 ): Awaitable<T[]> {
-  const batch: Batch<R, T> = { context, rows, evaluate, results: new Array<T>(rows.length), waiting: [] }
+  const rowsBetween = rowParts > rowPartsMax ? 0 : rowsBetweenLooks
+  const batch: Batch<R, T> = { context, rows, evaluate, results: new Array<T>(rows.length), waiting: [], rowsBetween }
   const at = attempt(batch, undefined, 0)
   return at === rows.length && batch.waiting.length === 0 ? batch.results : evaluateRest(batch, at)
 }
@@ -26,14 +31,16 @@ export function evaluateWhile<R, T extends object>(
   isFull: () => boolean,
   evaluate: (row: R) => T,
   drop: (made: T) => void,
+  rowParts?: number,
 ): Awaitable<T[]> {
   const [first] = rows
   let isRefused = false
-  const evaluated = evaluateRows<R, T | undefined>(context, rows, (row) => {
+  const unlessFull = (row: R): T | undefined => {
     if (row === first || !isFull()) return evaluate(row)
     isRefused = true
     return undefined
-  })
+  }
+  const evaluated = evaluateRows<R, T | undefined>(context, rows, unlessFull, rowParts)
   return mapAwaitable(evaluated, (results) => {
     if (!isRefused) return results as T[]
     const taken = results.indexOf(undefined)
@@ -84,6 +91,8 @@ interface Batch<R, T> {
   readonly results: T[]
   /** The positions of the rows that have to wait. */
   waiting: number[]
+  /** Rows that are worked out before the next look at the clock, less one; all its bits are ones. */
+  readonly rowsBetween: number
 }
 
 async function evaluateRest<R, T>(batch: Batch<R, T>, from: number): Promise<T[]> {
@@ -103,12 +112,13 @@ async function evaluateRest<R, T>(batch: Batch<R, T>, from: number): Promise<T[]
   }
 }
 
-/** Rows that are worked out before the next look at the clock, less one; all its bits are ones. */
 const rowsBetweenLooks = 15
+/** A row of more is looked behind at once: sixteen of thousands of expressions would take longer than others are to wait. */
+const rowPartsMax = 64
 
 /** From one of the positions on; returns the one that is next, once others are to have their turn. */
 function attempt<R, T>(batch: Batch<R, T>, positions: readonly number[] | undefined, from: number): number {
-  const { context, rows, evaluate, results, waiting } = batch
+  const { context, rows, evaluate, results, waiting, rowsBetween } = batch
   const count = (positions ?? rows).length
   for (let i = from; i < count; i++) {
     const position = positions === undefined ? i : (positions[i] as number)
@@ -120,7 +130,7 @@ function attempt<R, T>(batch: Batch<R, T>, positions: readonly number[] | undefi
       waiting.push(position)
     }
     context.endRow()
-    if ((i & rowsBetweenLooks) === rowsBetweenLooks && context.isTurnDue) return i + 1
+    if ((i & rowsBetween) === rowsBetween && context.isTurnDue) return i + 1
   }
   return count
 }

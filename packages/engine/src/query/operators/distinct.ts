@@ -24,7 +24,7 @@ export const planDistinct: PlanOperator = ({ distinct }, { compiler }) => {
         for (const value of values) evaluation.memory.chargeRow(valueBytes(value))
         return groupKey(plan.writers, values)
       }
-      const rows = distinctRows(input.rows, keyOf, operator, { kind, context })
+      const rows = distinctRows(input.rows, keyOf, operator, { kind, context, rowParts: plan.keys.length })
       return pipeline(rows, operator, input, context)
     },
   }
@@ -32,7 +32,10 @@ export const planDistinct: PlanOperator = ({ distinct }, { compiler }) => {
 
 const keyBytes = 100
 
-type DistinctFlow<R> = Pick<Flow<R>, 'kind' | 'context'>
+interface DistinctFlow<R> extends Pick<Flow<R>, 'kind' | 'context'> {
+  /** Expressions of a key, where they may be many. */
+  readonly rowParts?: number
+}
 
 /** `keyOf`: the same for equal rows. */
 export async function* distinctRows<R>(
@@ -47,7 +50,7 @@ export async function* distinctRows<R>(
   const others = new SortedRows(kind, context, operator, { ofEqualKeys: 'first' })
   try {
     for await (const rows of batches) {
-      const evaluated = evaluateRows(context, rows, keyOf)
+      const evaluated = evaluateRows(context, rows, keyOf, flow.rowParts)
       const keysOfRows = evaluated instanceof Promise ? await evaluated : evaluated
       const kept: OutputRow<R>[] = []
       for (const [i, key] of keysOfRows.entries()) {

@@ -212,6 +212,7 @@ class Groups<R> implements RowTaker<R> {
       () => context.isSpillDue(0, bytes),
       evaluate,
       () => undefined,
+      keys.length + aggregates.length,
     )
     const evaluated = seen instanceof Promise ? await seen : seen
     memory.chargeStatement(-bytes)

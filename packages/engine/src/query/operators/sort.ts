@@ -105,7 +105,7 @@ class Sorter<R> implements RowTaker<R> {
       if (isKeyed(made)) sorted.drop(made)
     }
     for (let rest = rows; rest.length > 0; ) {
-      const evaluated = evaluateWhile(context, rest, () => sorted.isFull, evaluate, drop)
+      const evaluated = evaluateWhile(context, rest, () => sorted.isFull, evaluate, drop, orderBy.length)
       const taken = evaluated instanceof Promise ? await evaluated : evaluated
       for (const one of taken) if (isKeyed(one)) sorted.push(one)
       rest = taken.length === rest.length ? [] : rest.slice(taken.length)
