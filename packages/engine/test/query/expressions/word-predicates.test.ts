@@ -26,6 +26,11 @@ queryTest('predicates that are words', [], async (db) => {
     '1 IN (1)': true,
     '1 IN (LIST{1, 2})': true,
     '3 IN LIST{1, null}': null,
+    '3 NOT IN LIST{1, null}': null,
+    '1 NOT IN LIST{1, null}': false,
+    'null IN $list': null,
+    'null IN $none': false,
+    'null NOT IN $none': true,
     '1 IN ($list)': true,
     '1 IN ($one)': true,
     "'b' IN ($list, 'b')": 'refused',
@@ -39,11 +44,31 @@ queryTest('predicates that are words', [], async (db) => {
     'NOT EXISTS(1)': false,
   }
   for (const [text, value] of Object.entries(values)) {
-    const parameters = { list: [1, 5], one: 1 }
+    const parameters = { list: [1, 5], none: [], one: 1 }
     if (value === 'refused') await db.failure(`SHOW ${text}`, parameters)
     else expect({ text, value: await db.value(text, parameters) }).toEqual({ text, value })
   }
 })
+
+queryTest(
+  'IN of a statement asks its rows as it asks the elements of a collection',
+  [
+    'UPDATE SCHEMA { CREATE CLASS T {n: Integer, m: Real} }',
+    'CREATE T {n: 1, m: 2}; CREATE T {n: 2, m: null}; CREATE T {n: null, m: 7}',
+  ],
+  async (db) => {
+    const found = async (where: string): Promise<unknown[]> => {
+      return (await db.rows(`FROM T WHERE ${where} ORDER BY n RETURN n`)).map(({ n }) => n)
+    }
+    for (const index of ['', 'CREATE INDEX byN ON T (n)']) {
+      if (index !== '') await db.rows(index)
+      expect(await found('n IN (FROM T RETURN m)')).toEqual([2])
+      expect(await found('n NOT IN (FROM T RETURN m)')).toEqual([])
+      expect(await found('n NOT IN (FROM T WHERE m > 0 RETURN m)')).toEqual([1])
+      expect(await found('n NOT IN (FROM T WHERE m > 9 RETURN m)')).toEqual([1, 2, null])
+    }
+  },
+)
 
 queryTest('EXISTS of paths', shop, async (db) => {
   await db.rows(`CREATE Client {name: 'E', orders: LIST{CREATE Order {number: 901}}}; CREATE Client {name: 'F'}`)
