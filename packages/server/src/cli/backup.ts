@@ -11,6 +11,7 @@ import { hidesProgress } from './progress.ts'
 import { resumable } from './resumable.ts'
 import { StepProgress } from './step-progress.ts'
 import { refuseAddresses } from './store-failure.ts'
+import { isDirectoryOf, refuseForeignFiles } from './target-directory.ts'
 import { tellResult } from './tell-result.ts'
 
 interface BackupOptions {
@@ -49,6 +50,8 @@ export function addBackupCommand(program: Command): void {
         `error: '${store}' is not a store address (lmdb:<dir> or postgres://<host>/<database>); to back up through a running server: ashlar tool run Backup --fd ${store}`,
       )
     await refuseAddresses([store], throughServer)
+    if (isDirectoryOf(path, store))
+      throw new CommandError(exitCodes.usage, 'A store cannot be backed up into its own directory; name another.')
     const guarded = { work: 'backup', addresses: [store], lostExitCode: 1 } as const
     return inChild(guarded, (signal) => backUp(store, path, options, signal))
   })
@@ -74,6 +77,12 @@ export function addRestoreCommand(program: Command): void {
     if (store === undefined) command.error("error: missing required argument 'store' (not needed with --check)")
     const address = store as string
     await refuseAddresses([address])
+    if (isDirectoryOf(path, address))
+      throw new CommandError(
+        exitCodes.usage,
+        'A backup cannot be restored into the directory of the backups; name a new or empty directory.',
+      )
+    refuseForeignFiles(address)
     return inChild(guardedRestore([address]), (signal) => restore(path, address, options, signal))
   })
 }
@@ -162,14 +171,18 @@ function backupLine({ name, counts, file }: Manifest): string {
   const held =
     commits === undefined
       ? `${counted(objects)} objects, ${counted(links)} links, ${counted(indexEntries)} index entries`
-      : `${counted(commits)} commits`
+      : commitsText(commits)
   return `${name}: ${held}, ${counted(file.bytes)} bytes`
 }
 
 function restoreLines({ chain, entries, commits, position, isResumed }: RestoreReport, location: string): string[] {
-  const replayed = position === undefined ? '' : `, then ${counted(commits)} commits, up to ${position}`
+  const replayed = position === undefined ? '' : `, then ${commitsText(commits)}, up to ${position}`
   const names = chain.map(({ name }) => name).join(', ')
   return [`Restored ${names} into ${location}: ${counted(entries)} entries${replayed}${isResumed ? ' (resumed)' : ''}.`]
+}
+
+function commitsText(count: number): string {
+  return `${counted(count)} ${count === 1 ? 'commit' : 'commits'}`
 }
 
 function counted(count: number): string {

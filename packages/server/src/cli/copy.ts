@@ -1,5 +1,4 @@
 /** `ashlar copy`: moves a federated database between stores. */
-import { existsSync, realpathSync } from 'node:fs'
 import type { CopyReport, Store } from '@ashlar/engine'
 import type { Command } from 'commander'
 import { closeAs } from '../security/close-to-others.ts'
@@ -11,6 +10,7 @@ import { hidesProgress } from './progress.ts'
 import { resumable } from './resumable.ts'
 import { StepProgress } from './step-progress.ts'
 import { refuseAddresses } from './store-failure.ts'
+import { isDirectoryOf, refuseForeignFiles } from './target-directory.ts'
 import { type ResultOptions, tellResult } from './tell-result.ts'
 
 export function addCopyCommand(program: Command): void {
@@ -23,6 +23,7 @@ export function addCopyCommand(program: Command): void {
     const archive = /^archive:(.+)$/.exec(from)?.[1]
     const addresses = archive === undefined ? [from, to] : [to]
     await refuseAddresses(addresses)
+    refuseForeignFiles(to)
     const guarded = { work: 'copy', addresses, lostExitCode: 1 } as const
     return inChild(guarded, (signal) =>
       archive === undefined ? copy(from, to, options, signal) : copyFromArchive(archive, to, options, signal),
@@ -54,9 +55,8 @@ async function copy(from: string, to: string, options: ResultOptions, signal: Ab
 }
 
 function refuseSame(from: string, to: string): void {
-  const [source, target] = [from, to].map((address) => /^lmdb:(.+)$/.exec(address)?.[1])
-  if (source === undefined || target === undefined || !existsSync(target)) return
-  if (realpathSync(source) === realpathSync(target))
+  const source = /^lmdb:(.+)$/.exec(from)?.[1]
+  if (source !== undefined && isDirectoryOf(source, to))
     throw new CommandError(exitCodes.usage, 'A store cannot be copied into itself.')
 }
 

@@ -158,6 +158,32 @@ it('what is in the way is exit code 5, and what is damaged 7', async () => {
   })
 })
 
+it('a store is not made among other files, nor in the directory of its source', async () => {
+  const directory = folder()
+  const here = (...words: string[]) => ashlar(words, { directory })
+  await makeStore(`lmdb:${join(directory, 'store')}`)
+  mkdirSync(join(directory, 'volume', 'lost+found'), { recursive: true })
+  expect(await here('backup', 'lmdb:store', 'full')).toMatchObject({ code: 0 })
+  const [entries = ''] = readdirSync(join(directory, 'full')).filter((name) => name.endsWith('.entries'))
+  const names = () => ['.', 'full', 'store'].map((name) => readdirSync(join(directory, name)).sort())
+  const before = names()
+  for (const [line, code, told] of [
+    ['restore full lmdb:full', usage, 'A backup cannot be restored into the directory of the backups; name '],
+    [`restore full/${entries} lmdb:full`, conflict, 'The directory full holds files that are not those of a store, '],
+    ['restore full lmdb:.', conflict, 'The directory . holds files that are not those of a store, such as full; '],
+    ['copy lmdb:store lmdb:full', conflict, 'The directory full holds files that are not those of a store, '],
+    ['copy archive:none.tar.gz lmdb:full', conflict, 'The directory full holds files that are not those of a store, '],
+    ['compact lmdb:full', usage, 'there is no store in that directory'],
+    ['backup lmdb:store store', usage, 'A store cannot be backed up into its own directory; name another.'],
+  ] as const) {
+    const ended = await here(...line.split(' '))
+    expect([line, ended.code, ended.stderr]).toEqual([line, code, expect.stringContaining(told)])
+    expect(ended.stderr).toMatch(/^ashlar: [^\n]+\n$/)
+  }
+  expect(names()).toEqual(before)
+  expect(await here('restore', 'full', 'lmdb:volume')).toMatchObject({ code: 0 })
+})
+
 it('what a server keeps in memory is backed up through it', async () => {
   const { stderr } = await ashlar(['backup', 'memory:', 'made'])
   expect(stderr).toMatch(

@@ -1,0 +1,42 @@
+/** Whether a directory can become the store that a command fills: a mistyped name must not put a store among other files. */
+import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { CommandError } from './command-error.ts'
+import { exitCodes } from './exit-codes.ts'
+
+/** Any of them tells that there is a store, whose content the command itself looks at. */
+const filesOfStores = ['data.mdb', 'lock.mdb', 'processes', 'backup.unfinished']
+/** Made by the operating system in the root of a volume. */
+const ofVolumes = ['lost+found']
+
+/** Throws CommandError where the store at `address` would be made in a directory with files of others. */
+export function refuseForeignFiles(address: string): void {
+  const directory = directoryOf(address)
+  if (directory === undefined || !isDirectory(directory)) return
+  const names = readdirSync(directory)
+  if (filesOfStores.some((name) => names.includes(name))) return
+  const [foreign] = names.filter((name) => !ofVolumes.includes(name)).sort()
+  if (foreign === undefined) return
+  throw new CommandError(
+    exitCodes.conflict,
+    `The directory ${directory} holds files that are not those of a store, such as ${foreign}; name a new or empty directory.`,
+  )
+}
+
+/** Whether a path and the address of a store lead to the same directory, which is there. */
+export function isDirectoryOf(path: string, address: string): boolean {
+  const directory = directoryOf(address)
+  return (
+    directory !== undefined &&
+    existsSync(path) &&
+    existsSync(directory) &&
+    realpathSync(path) === realpathSync(directory)
+  )
+}
+
+function directoryOf(address: string): string | undefined {
+  return /^lmdb:(.+)$/s.exec(address)?.[1]
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
