@@ -49,6 +49,10 @@ export function addBackupCommand(program: Command): void {
       command.error(
         `error: '${store}' is not a store address (lmdb:<dir> or postgres://<host>/<database>); to back up through a running server: ashlar tool run Backup --fd ${store}`,
       )
+    if (options.incremental === true && path.endsWith('.entries'))
+      command.error(
+        'error: --incremental is for a directory of backups, and a path that ends in .entries is a single full backup',
+      )
     await refuseAddresses([store], throughServer)
     if (isDirectoryOf(path, store))
       throw new CommandError(exitCodes.usage, 'A store cannot be backed up into its own directory; name another.')

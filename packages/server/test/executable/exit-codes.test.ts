@@ -279,16 +279,42 @@ it('parameters of REST are told as options of the command', async () => {
     invalid,
     'ashlar: The server has several federated databases; name one by --fd, ASHLAR_FD or a profile: there are one, two.\n',
   ])
-  for (const [words, told] of [
-    [['export', 'Car', '--format', 'ndjson', '--columns', 'n'], '--format ndjson, --columns do not go together.'],
-    [['export', 'Car', '--query', 'SHOW 1'], 'A class, --query do not go together.'],
-    [['export', '--query', 'SHOW 1', '--after', '3-3-1-1'], '--after, --query do not go together.'],
-    [['export', 'Car', '--escape-formulas'], '--format ndjson, --escape-formulas do not go together.'],
-    [['export', 'Car', '--format', 'archive'], '--format archive, a class do not go together.'],
+})
+
+it('options that contradict each other are exit code 2, in the words of the command', async () => {
+  const directory = folder({ 'in.csv': 'plate,n\nA,1\n' })
+  await makeStore(`lmdb:${join(directory, 'store')}`)
+  const before = readdirSync(directory)
+  for (const [line, told] of [
+    ['export Car --columns n', '--columns is for --format csv.'],
+    ['export Car --format ndjson --columns n', '--columns is for --format csv.'],
+    ['export Car --query SHOW', 'Give a class or --query, not both.'],
+    ['export --query SHOW --after 3-3-1-1', '--after is for the export of a class.'],
+    ['export --after 3-3-1-1', '--after is for the export of a class.'],
+    ['export Car --escape-formulas', '--escape-formulas is for --format csv.'],
+    ['export --format csv', '--format csv takes a class or --query, since CSV has the columns of one of them.'],
+    [
+      'export Car --format archive',
+      'An archive is of a whole federated database: leave out the class, or choose another --format.',
+    ],
+    ['query SHOW --json --format csv', 'Give --json or --format csv, not both.'],
+    [
+      'import in.csv --class Car --rejects -',
+      '--rejects names a file: standard output is for the result of the import.',
+    ],
+    [
+      'backup lmdb:store one.entries --incremental',
+      '--incremental is for a directory of backups, and a path that ends in .entries is a single full backup.',
+    ],
   ] as const) {
-    const ended = await run([...words, '-o', 'out'], { directory: folder() })
-    expect(ended).toMatchObject({ code: invalid, stderr: `ashlar: ${told}\n` })
+    // Nobody answers there: they are refused before anything is sent.
+    const words = line.startsWith('backup') ? [] : ['--url', 'http://127.0.0.1:9']
+    const ended = await run([...line.split(' '), ...words], { directory })
+    const isJson = line.includes('--json')
+    const text = isJson ? JSON.parse(ended.stderr).error.message : ended.stderr
+    expect([line, ended.code, text]).toEqual([line, usage, isJson ? told : `ashlar: ${told}\n`])
   }
+  expect(readdirSync(directory)).toEqual(before)
 })
 
 it.skipIf(process.platform === 'win32')(

@@ -25,11 +25,32 @@ function stoppedExport(file: string | undefined, { class: className, format }: E
   return new CommandError(exitCodes.interrupted, `The export was stopped. ${left}`)
 }
 
+/** Options that contradict each other, in the words of the command; others the server refuses. Throws CommandError. */
+function refuseContradictions(className: string | undefined, options: Options): void {
+  const { query, format, columns, escapeFormulas, after } = options
+  const isWhole = className === undefined && query === undefined
+  const contradictions: readonly (readonly [boolean | undefined, string])[] = [
+    [className !== undefined && query !== undefined, 'Give a class or --query, not both.'],
+    [after !== undefined && className === undefined, '--after is for the export of a class.'],
+    [columns !== undefined && format !== 'csv', '--columns is for --format csv.'],
+    [escapeFormulas === true && format !== 'csv', '--escape-formulas is for --format csv.'],
+    [format === 'csv' && isWhole, '--format csv takes a class or --query, since CSV has the columns of one of them.'],
+    [
+      format === 'archive' && !isWhole,
+      `An archive is of a whole federated database: leave out ${query === undefined ? 'the class' : '--query'}, or choose another --format.`,
+    ],
+  ]
+  const [, told] = contradictions.find(([isThere]) => isThere === true) ?? []
+  if (told !== undefined) throw new CommandError(exitCodes.usage, told)
+}
+
 export async function exportData(
   { client, output, signal }: CommandContext,
   [className]: readonly (string | undefined)[],
-  { query, format, columns, escapeFormulas, after }: Options,
+  options: Options,
 ): Promise<void> {
+  refuseContradictions(className, options)
+  const { query, format, columns, escapeFormulas, after } = options
   const isArchive = format === 'archive' || (format === undefined && className === undefined && query === undefined)
   if (isArchive && output.terminal !== undefined) {
     throw new CommandError(exitCodes.usage, 'An archive is not for a terminal: name a file by --output.')

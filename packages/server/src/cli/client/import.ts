@@ -39,6 +39,9 @@ const sampledRecords = 1_000
 
 export async function importFile(context: CommandContext, [file]: readonly [string], options: Options): Promise<void> {
   const skip = skipOf(options.skip)
+  // Standard output is for what the import tells.
+  if (options.rejects === '-')
+    throw new CommandError(exitCodes.usage, '--rejects names a file: standard output is for the result of the import.')
   for (const read of [file, options.mapping]) {
     refuseUnreadable(read)
     refuseOverwriting(read, options.rejects)

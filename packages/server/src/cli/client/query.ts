@@ -21,6 +21,8 @@ export async function runQuery(
   options: QueryOptions,
 ): Promise<void> {
   const { client, output, signal } = context
+  if (output.isJson && options.format !== undefined && options.format !== 'json')
+    throw new CommandError(exitCodes.usage, `Give --json or --format ${options.format}, not both.`)
   const text = textOf(word, options.file)
   context.explainWith(text)
   const parameters = parametersOf(options.param ?? [])
