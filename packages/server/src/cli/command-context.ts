@@ -21,12 +21,12 @@ export function readInput(word: string): string {
   return word.startsWith('@') ? readFile(word.slice(1), `The file ${word.slice(1)}`) : word
 }
 
-/** `-`: standard input. Throws CommandError. */
-export function readInputFile(file: string): string {
-  return file === '-' ? readFile(0, 'Standard input') : readFile(file, `The file ${file}`)
+/** `-`: standard input; `exitCode`: as of `parseInput`. Throws CommandError. */
+export function readInputFile(file: string, exitCode: number = exitCodes.invalid): string {
+  return file === '-' ? readFile(0, 'Standard input', exitCode) : readFile(file, `The file ${file}`, exitCode)
 }
 
-function readFile(file: string | number, what: string): string {
+function readFile(file: string | number, what: string, exitCode: number = exitCodes.invalid): string {
   let bytes: Buffer
   try {
     bytes = readFileSync(file)
@@ -39,7 +39,7 @@ function readFile(file: string | number, what: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new CommandError(exitCodes.invalid, `${what} is not UTF-8.`)
+    throw new CommandError(exitCode, `${what} is not UTF-8.`)
   }
 }
 

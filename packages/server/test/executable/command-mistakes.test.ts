@@ -152,9 +152,19 @@ it('what is no backup, no archive and no moment is told with exit code 2', async
   expect(existsSync(join(directory, 'made'))).toBe(false)
 })
 
-it('numbers of an OID beyond what there can be are told as such', async () => {
-  const { code, stderr } = await run(['get', '3-3-1-999999'])
-  expect([code, stderr]).toEqual([exitCodes.invalid, expect.stringContaining('65535')])
+it('a word that is not an OID is exit code 2 for all commands, for numbers beyond what there can be, too', async () => {
+  for (const word of ['nope', '3-3-1', '3-3-1-99999', '3-32768-1-1', '3-3-01-1']) {
+    for (const words of [
+      ['get', word],
+      ['get', '3-3-1-1', word],
+      ['delete', word],
+      ['update', word, 'plate=x'],
+    ]) {
+      const { code, stderr } = await run(words)
+      const told = `ashlar: ${word} is not an OID: an OID is four numbers up to 65535, the second up to 32767, such as 3-3-1-1.\n`
+      expect([words, code, stderr]).toEqual([words, exitCodes.usage, told])
+    }
+  }
 })
 
 it('an import whose connection is lost tells how to go on', async () => {

@@ -203,3 +203,18 @@ test('a class that was made stays where no record is taken, which is told', asyn
   const ended = await run(['import', 'in.csv', '--class', 'Left'], { directory })
   expect(ended.stderr).toMatch(/Line 1002: .*The class Left, which this import has made, stays\.\n$/)
 })
+
+test('a mapping that is not UTF-8, or has an unknown type, is refused whether or not the class is there', async () => {
+  for (const className of ['Port', 'Unmade']) {
+    const { code, stderr } = await imported(className, 'in.csv', 'code\nA\n', { code: { type: 'varchar' } })
+    expect([code, stderr]).toEqual([
+      exitCodes.usage,
+      expect.stringMatching(/^ashlar: Column code of the mapping: type is one of boolean, .*; not 'varchar'\.\n$/),
+    ])
+  }
+  const directory = temporaryDirectory()
+  writeFileSync(join(directory, 'in.csv'), 'code\nA\n')
+  writeFileSync(join(directory, 'latin.json'), Buffer.from('{"columns":{"M\xfcller":null}}', 'latin1'))
+  const ended = await run(['import', 'in.csv', '--class', 'Port', '--mapping', 'latin.json'], { directory })
+  expect(ended).toMatchObject({ code: exitCodes.usage, stderr: 'ashlar: The file latin.json is not UTF-8.\n' })
+})

@@ -54,7 +54,9 @@ export async function importFile(context: CommandContext, [file]: readonly [stri
   const mapping =
     options.mapping === undefined
       ? noMapping
-      : readMapping(parseInput(readInputFile(options.mapping), `The file ${options.mapping}`, exitCodes.usage))
+      : readMapping(
+          parseInput(readInputFile(options.mapping, exitCodes.usage), `The file ${options.mapping}`, exitCodes.usage),
+        )
   const columns = options.columns?.split(',').map((name) => name.trim())
   const { client, output } = context
   if (options.null !== undefined && format !== 'csv' && format !== 'tsv')

@@ -95,7 +95,7 @@ export async function updateObject(
   const attributes = attributesFrom(attributesOf(words), 'The change')
   if (Object.keys(attributes).length === 0)
     throw new CommandError(exitCodes.usage, 'Nothing is to be changed: give name=value, or JSON.')
-  await client.updateObject(oid, attributes, ifMatch === undefined ? {} : { ifMatch })
+  await client.updateObject(checkedOid(oid, exitCodes.usage), attributes, ifMatch === undefined ? {} : { ifMatch })
   await output.result({ updated: [oid] }, () => [`Updated ${oid}.`])
 }
 
@@ -117,6 +117,10 @@ export async function deleteObjects(
   await output.result({ deleted: oids }, () => [`Deleted ${oids.length === 1 ? oids[0] : `${oids.length} objects`}.`])
 }
 
+/** Of the numbers of an OID (contract 4.1.11), the second of which is the container. */
+const oidPartMax = 65_535
+const containerMax = 32_767
+
 /** `-` stands for those of standard input, between blanks or line breaks. */
 function oidsOf(words: readonly string[]): string[] {
   return words.flatMap((word) => {
@@ -127,10 +131,11 @@ function oidsOf(words: readonly string[]): string[] {
 }
 
 function checkedOid(word: string, exitCode: number): string {
-  if (/^\d+-\d+-\d+-\d+$/.test(word)) return word
+  const parts = /^(0|[1-9]\d*)-(0|[1-9]\d*)-(0|[1-9]\d*)-(0|[1-9]\d*)$/.exec(word)?.slice(1).map(Number)
+  if (parts?.every((part, at) => part <= (at === 1 ? containerMax : oidPartMax)) === true) return word
   throw new CommandError(
     exitCode,
-    `${word === '' ? 'An empty word' : word} is not an OID: an OID is four numbers, such as 3-3-1-1.`,
+    `${word === '' ? 'An empty word' : word} is not an OID: an OID is four numbers up to ${oidPartMax}, the second up to ${containerMax}, such as 3-3-1-1.`,
   )
 }
 

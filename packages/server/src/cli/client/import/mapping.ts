@@ -42,6 +42,26 @@ const fields = new Set([
   'reference',
 ])
 
+/** As requests name them, in letters of any case; `float` is the earlier name of a real of 32 bits. */
+const logicalTypes = [
+  'boolean',
+  'character',
+  'integer',
+  'real',
+  'string',
+  'guid',
+  'date',
+  'time',
+  'datetime',
+  'interval',
+  'reference',
+  'object',
+  'list',
+  'set',
+  'map',
+]
+const earlierTypes = ['float']
+
 /** `json`: of the mapping file. Throws CommandError. */
 export function readMapping(json: unknown): Mapping {
   const { columns, ...others } = objectOf(json, 'The mapping')
@@ -104,10 +124,14 @@ function textOf(given: Fields, name: string, what: string): string | undefined {
 /** A logical type by its name, or as requests define an attribute. */
 function definitionOf(type: unknown, what: string): Definition | undefined {
   if (type === undefined) return undefined
-  if (typeof type === 'string') return { logicalType: type }
-  const definition = objectOf(type, `type of ${what}`)
-  if (typeof definition.logicalType === 'string') return definition as unknown as Definition
-  throw usage(`${what}: type is a logical type, as "date", or {"logicalType": …} as requests define an attribute.`)
+  const definition = typeof type === 'string' ? { logicalType: type } : objectOf(type, `type of ${what}`)
+  const { logicalType } = definition
+  if (typeof logicalType !== 'string')
+    throw usage(`${what}: type is a logical type, as "date", or {"logicalType": …} as requests define an attribute.`)
+  // Also where the class is there, which has types of its own: a mistyped name is not ignored.
+  if (![...logicalTypes, ...earlierTypes].includes(logicalType.toLowerCase()))
+    throw usage(`${what}: type is one of ${logicalTypes.join(', ')}; not '${logicalType.slice(0, 60)}'.`)
+  return definition as unknown as Definition
 }
 
 function referenceOf(reference: unknown, what: string): ReferenceRule | undefined {
