@@ -29,7 +29,7 @@ import {
 import type { CommandContext } from './command-context.ts'
 import { type ConnectionOptions, connect } from './connection.ts'
 import type { OutputOptions } from './output.ts'
-import { runCommand } from './run-command.ts'
+import { runCommand, stopped } from './run-command.ts'
 import { runShell } from './shell/run-shell.ts'
 
 export { loadDemo } from './client/load-demo.ts'
@@ -71,11 +71,41 @@ const commands = {
 
 export type ClientCommandName = keyof typeof commands
 
+/** What they tell when they are stopped; all others may have made a change. */
+const readingCommands: readonly ClientCommandName[] = [
+  'checkSchema',
+  'diffSchema',
+  'drawSchema',
+  'getObjects',
+  'listChanges',
+  'listDeadLetters',
+  'listFds',
+  'listIndexes',
+  'listTools',
+  'listWebhooks',
+  'planSchema',
+  'pullSchema',
+  'showDeadLetter',
+  'showFd',
+  'showSchemaLog',
+  'showStatus',
+]
+
+function stoppedText(name: ClientCommandName, options: object): string {
+  const isPlan = 'explain' in options || 'analyze' in options
+  if (name === 'runQuery') return isPlan ? stopped.amidReading : stopped.amidStatements
+  return readingCommands.includes(name) ? stopped.amidReading : stopped.amidChange
+}
+
 /** `words`: the operands. Sets the exit code of the process; throws only by a fault of ours. */
 export async function runClientCommand(name: ClientCommandName, words: unknown[], options: object): Promise<void> {
-  await runCommand(options as OutputOptions, async (run) => {
-    const connection = connect(options as ConnectionOptions, process.env, run.signal)
-    const work = commands[name] as (context: CommandContext, words: unknown[], options: object) => Promise<void>
-    await work({ ...run, connection, client: connection.client }, words, options)
-  })
+  await runCommand(
+    options as OutputOptions,
+    async (run) => {
+      const connection = connect(options as ConnectionOptions, process.env, run.signal)
+      const work = commands[name] as (context: CommandContext, words: unknown[], options: object) => Promise<void>
+      await work({ ...run, connection, client: connection.client }, words, options)
+    },
+    stoppedText(name, options),
+  )
 }

@@ -5,9 +5,14 @@ import { exitCodes } from './exit-codes.ts'
 import { tellCommandFailure } from './failure.ts'
 import { Output, type OutputOptions, ReaderGone } from './output.ts'
 
-/** What it is told to be after Ctrl-C, where its work has nothing better to say. */
-const stopped =
-  'Stopped. A change that was under way was made as a whole, or not at all: look before you make it again.'
+/** What is told after Ctrl-C, where the work has nothing better to say. */
+export const stopped = {
+  amidChange: 'Stopped. A change that was under way was made as a whole, or not at all: look before you make it again.',
+  /** Whether statements change anything the server knows. */
+  amidStatements:
+    'Stopped. If the statements change data, that was done as a whole, or not at all: look before you run them again.',
+  amidReading: 'Stopped.',
+} as const
 
 export interface CommandRun {
   readonly output: Output
@@ -18,12 +23,16 @@ export interface CommandRun {
 }
 
 /** Sets the exit code of the process; throws only by a fault of ours. */
-export async function runCommand(options: OutputOptions, work: (run: CommandRun) => Promise<void>): Promise<void> {
+export async function runCommand(
+  options: OutputOptions,
+  work: (run: CommandRun) => Promise<void>,
+  toldWhenStopped: string = stopped.amidChange,
+): Promise<void> {
   const interrupted = new AbortController()
   const interrupt = (): void => {
     // A second one ends the process as ever.
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
-    interrupted.abort(new CommandError(exitCodes.interrupted, stopped))
+    interrupted.abort(new CommandError(exitCodes.interrupted, toldWhenStopped))
   }
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
   // As many listen as requests are under way.

@@ -1,5 +1,7 @@
 /** One exit code for one kind of mistake, whichever command meets it: 2 for a place that is wrong, 5 for what is in the way, 7 for bad data. */
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { FederatedDatabase, openStore } from '@ashlar/engine'
@@ -25,6 +27,20 @@ async function makeStore(address: string): Promise<void> {
   await fd.defineClasses([{ className: 'Port', isReferenceable: true, attributes }], 'create')
   await fd.createObject('Port', { name: 'Callao' })
   await fd.close()
+}
+
+/** It never answers. `asked` resolves once it is asked for something. */
+async function silentServer() {
+  const silent = createServer()
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    silent.close()
+    silent.closeAllConnections()
+  })
+  return {
+    url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+    asked: () => new Promise<void>((resolve) => silent.once('request', () => resolve())),
+  }
 }
 
 it('a class', async () => {
@@ -352,4 +368,27 @@ it('the shell says what is wrong with a file, and which class may be meant', asy
     code: notFound,
     stderr: expect.stringContaining('There is no class Fl. Did you mean Flight?'),
   })
+})
+
+it.skipIf(process.platform === 'win32')('Ctrl-C speaks of a change only where there may be one', async () => {
+  const { url, asked } = await silentServer()
+  for (const [line, told] of [
+    [
+      'query SHOW',
+      'Stopped. If the statements change data, that was done as a whole, or not at all: look before you run them again.',
+    ],
+    ['query SHOW --explain', 'Stopped.'],
+    ['get 3-3-1-1', 'Stopped.'],
+    [
+      'update 3-3-1-1 n:=1',
+      'Stopped. A change that was under way was made as a whole, or not at all: look before you make it again.',
+    ],
+  ] as const) {
+    const request = asked()
+    const { child, ended } = start([...line.split(' '), '--url', url], {}, folder())
+    await request
+    child.kill('SIGINT')
+    const { code, stderr } = await ended
+    expect([line, code, stderr]).toEqual([line, exitCodes.interrupted, `ashlar: ${told}\n`])
+  }
 })
