@@ -1,5 +1,6 @@
 /** Restores a backup, and the incremental ones that go on from it, into an empty store; resumable, and unusable before it is whole. */
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { storePart } from '../bytes/key-layout.ts'
 import { keySpace } from '../bytes/key-space.ts'
@@ -68,6 +69,7 @@ export async function planRestore(path: string, until?: string): Promise<Restore
     const [problem] = damaged
     const earliest = all.find(({ kind }) => kind === 'full')
     if (problem !== undefined) throw new PlaceRefused('damaged', problem)
+    if (!existsSync(directory)) throw noBackup(`There is no directory ${directory}.`)
     if (name !== undefined) throw noBackup(`There is no backup ${name} in ${directory}.`)
     if (earliest === undefined) throw noBackup(`There is no backup in ${directory}.`)
     throw noBackup(`The backups in ${directory} begin at ${earliest.at}, after --until.`)

@@ -21,6 +21,9 @@ const words: Readonly<Record<string, string>> = {
 
 const byFd = `by --fd, ${clientVariables.fd} or a profile`
 
+/** Of `operations/export.ts`. */
+const exportOnlyReads = 'An export only reads: statements that change something are for POST /v1/query.'
+
 /** Other messages stay as they are. */
 export function inCommandWords(message: string): string {
   const required = /^fdAlias is required(?:: one of (.*))?\.$/s.exec(message)
@@ -30,6 +33,7 @@ export function inCommandWords(message: string): string {
   }
   if (message.startsWith('fdAlias must be given once'))
     return `The name of the federated database is empty: give it ${byFd}.`
+  if (message === exportOnlyReads) return 'An export only reads: statements that change something are for ashlar query.'
   const [whole, names = ''] = /^The parameters? ((?:'?\w+(?:=\w+)?'?(?:, | and )?)+)(?= )/.exec(message) ?? []
   if (whole === undefined) return message
   const told = names.split(/(, | and )/).map((part, at) => (at % 2 === 1 ? part : optionOf(part)))

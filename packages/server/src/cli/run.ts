@@ -25,6 +25,7 @@ async function carryOut(words: readonly string[], isJson: boolean): Promise<void
     const message = `There is no command ${first}.${didYouMean(first, known)} See ashlar --help.`
     throw new CommandError(exitCodes.usage, message)
   }
+  refuseUnknownTopic(words, known)
   try {
     await program.parseAsync(words, { from: 'user' })
   } catch (error) {
@@ -32,6 +33,14 @@ async function carryOut(words: readonly string[], isJson: boolean): Promise<void
     // Commander has told it; help and version are no mistakes.
     process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   }
+}
+
+/** Of `ashlar help <command>`, which else shows the help of the program. Throws CommandError. */
+function refuseUnknownTopic([first, topic]: readonly string[], known: readonly string[]): void {
+  if (first !== 'help' || topic === undefined || topic.startsWith('-')) return
+  if (topic === 'help' || known.includes(topic)) return
+  const message = `There is no command ${topic}.${didYouMean(topic, known)} See ashlar --help.`
+  throw new CommandError(exitCodes.usage, message)
 }
 
 let isOutputFailureTold = false

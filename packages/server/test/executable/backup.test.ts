@@ -77,6 +77,8 @@ describe('ashlar backup and ashlar restore', () => {
       const restored = await run('restore', 'backups', 'lmdb:restored', '--until', until, '--json')
       expect(JSON.parse(restored.stdout)).toMatchObject({ commits: 1, position: until, isResumed: false })
       expect(await objectsIn(`lmdb:${join(directory, 'restored')}`)).toBe(11)
+      const told = await run('restore', 'backups', 'lmdb:told', '--until', until)
+      expect(told.stdout).toContain(`, then 1 commit, up to ${until}.`)
       const again = await run('restore', 'backups', 'lmdb:restored')
       expect(again).toMatchObject({ code: 5, stderr: expect.stringContaining('is not empty; name an empty store.\n') })
       expect((await run('restore', 'backups', 'lmdb:all')).code).toBe(0)
@@ -97,7 +99,7 @@ describe('ashlar backup and ashlar restore', () => {
         [['backup', 'lmdb:data/default', 'made', '--keep', 'a week'], 2, 'is a time such as 7d'],
         [['restore', 'empty'], 2, "Missing required argument 'store' (not needed with --check)."],
         [['restore', 'empty', 'lmdb:made'], 2, 'There is no backup in '],
-        [['restore', 'nowhere', '--check'], 2, 'There is no backup in '],
+        [['restore', 'nowhere', '--check'], 2, 'There is no directory '],
         [['restore', 'empty', 'lmdb:made', '--until', 'noon'], 2, 'It is a time with its zone'],
         [['restore', 'one.json', 'lmdb:made'], 2, 'There is no backup one in '],
       ]

@@ -193,6 +193,37 @@ it('an import whose connection is lost tells how to go on', async () => {
   ])
 })
 
+it('an import that did nothing says so, and not how to go on', async () => {
+  const directory = folder({ 'in.csv': 'plate,n\nZ1,x\nZ2,2\n', 'in.ndjson': '{"plate":\n{"plate":"Z3"}\n' })
+  for (const file of ['in.csv', 'in.ndjson']) {
+    const { code, stderr } = await run(['import', file, '--class', 'Car'], { directory })
+    expect([code, stderr]).toEqual([
+      exitCodes.invalid,
+      expect.stringMatching(/^ashlar: Line \d: .* left out by --rejects <file>\. Nothing was imported\.\n$/),
+    ])
+  }
+})
+
+it('what is wrong is named by what was typed', async () => {
+  const long = `{"plate":"${'x'.repeat(100)}`
+  for (const [words, code, told] of [
+    [['create', 'Car', '{"plate":'], exitCodes.invalid, `The argument '{"plate":' is not JSON: `],
+    [['create', 'Car', long], exitCodes.invalid, `The argument '${long.slice(0, 40)}…' is not JSON: `],
+    [
+      ['export', '--query', 'DELETE Car'],
+      exitCodes.invalid,
+      'An export only reads: statements that change something are for ashlar query.\n',
+    ],
+    [['help', 'nope'], exitCodes.usage, 'There is no command nope. See ashlar --help.\n'],
+    [['help', 'exprot'], exitCodes.usage, 'There is no command exprot. Did you mean export? See ashlar --help.\n'],
+    [['restore', 'nodir', 'lmdb:made'], exitCodes.usage, 'There is no directory '],
+  ] as const) {
+    const ended = await run(words)
+    expect([words, ended.code, ended.stderr]).toEqual([words, code, expect.stringContaining(`ashlar: ${told}`)])
+  }
+  expect(await run(['help', 'export'])).toMatchObject({ code: 0 })
+})
+
 it('a compressed file that is cut off tells how to go on', async () => {
   const lines = Array.from({ length: 10_000 }, (_, n) => `V${n},${(n * 7_919) % 100_003}`)
   const whole = gzipSync(`plate,n\n${lines.join('\n')}\n`)

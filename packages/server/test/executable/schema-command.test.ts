@@ -155,6 +155,12 @@ describe('a schema as files', () => {
         'UPDATE SCHEMA {}',
       ],
       [7, ['apply', 'x.do'], /x\.do:1/, 'UPDATE SCHEMA {CREATE CLASS X {a: List}}'],
+      [
+        7,
+        ['plan', 'x.do'],
+        /^ashlar: x\.do:1: .*\n {2}UPDATE SCHEMA {CREATE CLASS X {a: Strin}}\n {36}\^\n$/,
+        'UPDATE SCHEMA {CREATE CLASS X {a: Strin}}',
+      ],
       [7, ['apply', 'x.do'], /^ashlar: x\.do:1: .* JSON is the body of PUT \/v1\/schema/, '[{"className": "A.Base"}]'],
       [7, ['apply', 'x.do'], /^ashlar: x\.do:2: .* and nothing else/, 'UPDATE SCHEMA {};\nCREATE X {}'],
     ]

@@ -150,7 +150,7 @@ function attributesOf(words: readonly string[]): unknown {
       throw new CommandError(exitCodes.usage, `${word} has no value: give ${word}=text or ${word}:=JSON.`)
     return parseInput(
       readInput(word),
-      word === '-' ? 'Standard input' : word.startsWith('@') ? word.slice(1) : 'The word',
+      word === '-' ? 'Standard input' : word.startsWith('@') ? word.slice(1) : `The argument ${shortened(word)}`,
     )
   }
   const pairs = words.map(pairOf)
@@ -158,6 +158,14 @@ function attributesOf(words: readonly string[]): unknown {
   if (twice !== undefined) throw new CommandError(exitCodes.usage, `The attribute ${twice[0]} is given twice.`)
   return Object.fromEntries(pairs)
 }
+
+/** Of an argument in a message, in one line. */
+function shortened(word: string): string {
+  const line = word.replaceAll(/\s+/g, ' ')
+  return `'${line.length > argumentCharactersMax ? `${line.slice(0, argumentCharactersMax)}…` : line}'`
+}
+
+const argumentCharactersMax = 40
 
 function pairOf(word: string): [string, unknown] {
   const at = word.indexOf('=')

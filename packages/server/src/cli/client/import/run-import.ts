@@ -218,7 +218,9 @@ class Import {
 
   private failure({ line }: FileRecord, reason: string): CommandError {
     const hint = 'Correct the file, or have such records left out by --rejects <file>.'
-    return new CommandError(exitCodes.invalid, `Line ${line}: ${reason} ${hint} ${this.howToGoOn()}`)
+    // The answers come in order, and what follows the first refusal is not carried out.
+    const how = this.settled === 0 && this.answered > 0 ? `Nothing was imported.${this.work.made}` : this.howToGoOn()
+    return new CommandError(exitCodes.invalid, `Line ${line}: ${reason} ${hint} ${how}`)
   }
 
   /** What ends it before the last record says how to go on. */
@@ -241,10 +243,18 @@ class Import {
   }
 
   private howToGoOn(): string {
+    if (this.settled === 0) return this.howToBegin()
     const done = this.settled === 1 ? '1 record is' : `${numberText(this.settled)} records are`
     if (this.isInterrupted && this.isAllAnswered)
       return `${done} done: go on with --skip ${this.settled}.${this.work.made}`
     return `${done} certainly done: go on with --skip ${this.settled}, and with --upsert-on <index> so that none is created twice.${this.work.made}`
+  }
+
+  /** Where nothing is known to be done. */
+  private howToBegin(): string {
+    const { made } = this.work
+    if (this.isAllAnswered) return `Nothing was imported.${made}`
+    return `No record is certainly done: run the import again with --upsert-on <index>, so that none is created twice.${made}`
   }
 }
 

@@ -12,8 +12,15 @@ const extension = '.do'
 export interface SchemaSource {
   /** UPDATE SCHEMA with the classes of all files, and then their indexes. */
   readonly text: string
-  /** Where a line of the text comes from; both count from 1. */
-  placeOf(line: number): string
+  /** Where a line of the text comes from; it counts from 1. */
+  placeOf(line: number): SourcePlace
+}
+
+export interface SourcePlace {
+  /** `file:line`. */
+  readonly place: string
+  /** The line as the file has it, its columns those of the text. */
+  readonly line: string
 }
 
 /** `place`: a file, `-` for standard input, or a folder, of which all files that end in `.do` are meant. Throws CommandError. */
@@ -27,21 +34,19 @@ export function readSchemaSource(place: string): SchemaSource {
   }
   const parts = texts.map((text, at) => splitSource(text, files[at] === '-' ? 'standard input' : (files[at] ?? place)))
   const lines: Line[] = [
-    { text: 'UPDATE SCHEMA {', place: place },
+    { text: 'UPDATE SCHEMA {', place, line: 'UPDATE SCHEMA {' },
     ...parts.flatMap(({ classes }) => classes),
-    { text: '};', place: place },
+    { text: '};', place, line: '};' },
     ...parts.flatMap(({ others }) => others),
   ]
   return {
     text: lines.map(({ text }) => text).join('\n'),
-    placeOf: (line) => lines[line - 1]?.place ?? place,
+    placeOf: (line) => lines[line - 1] ?? { place, line: '' },
   }
 }
 
-interface Line {
+interface Line extends SourcePlace {
   readonly text: string
-  /** `file:line`. */
-  readonly place: string
 }
 
 /**
@@ -81,7 +86,9 @@ function splitSource(text: string, file: string): { readonly classes: Line[]; re
     statement = isEnd ? '' : isSchema ? statement : statement + piece
   }
   if (statement.trim() !== '') refuseOthers(statement, text.slice(0, begun + statement.search(/\S/)), file)
-  return { classes: linesOf(inClasses.join(''), file), others: linesOf(closed(inOthers.join('')), file) }
+  const shown = text.split('\n')
+  const placed = (part: string): Line[] => linesOf(part, file, shown)
+  return { classes: placed(inClasses.join('')), others: placed(closed(inOthers.join(''))) }
 }
 
 /** Whatever else it did would be done to a database in memory, and lost. `before`: the text up to it. */
@@ -103,10 +110,11 @@ function blanked(text: string): string[] {
   return Array.from({ length: text.length }, (_, at) => (text[at] === '\n' ? '\n' : ' '))
 }
 
-function linesOf(text: string, file: string): Line[] {
+/** `shown`: the lines of the whole file. */
+function linesOf(text: string, file: string, shown: readonly string[]): Line[] {
   return text
     .split('\n')
-    .map((line, at) => ({ text: line.trimEnd(), place: `${file}:${at + 1}` }))
+    .map((line, at) => ({ text: line.trimEnd(), place: `${file}:${at + 1}`, line: (shown[at] ?? line).trimEnd() }))
     .filter((line) => line.text !== '')
 }
 

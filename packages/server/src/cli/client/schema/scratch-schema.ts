@@ -16,9 +16,9 @@ export async function schemaOfSource({ text, placeOf }: SchemaSource): Promise<S
     const { line, column } = error.extensions as { readonly line?: number; readonly column?: number }
     if (line === undefined || column === undefined) throw new CommandError(exitCodes.invalid, error.message)
     const message = error.message.replace(/^Line \d+, column \d+: /, '')
-    const shown = text.split('\n')[line - 1] ?? ''
+    const { place, line: shown } = placeOf(line)
     const details = [`  ${shown}`, `  ${shown.slice(0, column - 1).replaceAll(/[^\t]/gu, ' ')}^`]
-    throw new CommandError(exitCodes.invalid, `${placeOf(line)}: ${message}`, details)
+    throw new CommandError(exitCodes.invalid, `${place}: ${message}`, details)
   }
 }
 
