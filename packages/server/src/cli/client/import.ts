@@ -39,9 +39,6 @@ const sampledRecords = 1_000
 
 export async function importFile(context: CommandContext, [file]: readonly [string], options: Options): Promise<void> {
   const skip = skipOf(options.skip)
-  // Standard output is for what the import tells.
-  if (options.rejects === '-')
-    throw new CommandError(exitCodes.usage, '--rejects names a file: standard output is for the result of the import.')
   for (const read of [file, options.mapping]) {
     refuseUnreadable(read)
     refuseOverwriting(read, options.rejects)
@@ -51,12 +48,7 @@ export async function importFile(context: CommandContext, [file]: readonly [stri
     throw new CommandError(exitCodes.usage, `${file} is an archive: it goes into an empty store, by ${how}.`)
   }
   const format = options.format ?? formatOfName(file)
-  const mapping =
-    options.mapping === undefined
-      ? noMapping
-      : readMapping(
-          parseInput(readInputFile(options.mapping, exitCodes.usage), `The file ${options.mapping}`, exitCodes.usage),
-        )
+  const mapping = mappingIn(options.mapping)
   const columns = options.columns?.split(',').map((name) => name.trim())
   const { client, output } = context
   if (options.null !== undefined && format !== 'csv' && format !== 'tsv')
@@ -149,7 +141,15 @@ function skipOf(word = '0'): number {
   throw new CommandError(exitCodes.usage, `--skip is a number of records, not ${word}.`)
 }
 
+function mappingIn(file: string | undefined): Mapping {
+  if (file === undefined) return noMapping
+  return readMapping(parseInput(readInputFile(file, exitCodes.usage), `The file ${file}`, exitCodes.usage))
+}
+
 function refuseOverwriting(read: string | undefined, rejects: string | undefined): void {
+  // Standard output is for what the import tells.
+  if (rejects === '-')
+    throw new CommandError(exitCodes.usage, '--rejects names a file: standard output is for the result of the import.')
   if (read === undefined || rejects === undefined || !existsSync(read) || !existsSync(rejects)) return
   if (realpathSync(read) !== realpathSync(rejects)) return
   throw new CommandError(exitCodes.usage, `--rejects ${rejects} would overwrite the file that is read.`)
