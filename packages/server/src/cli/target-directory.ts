@@ -1,5 +1,5 @@
 /** Whether a directory can become the store that a command fills: a mistyped name must not put a store among other files. */
-import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 
@@ -11,8 +11,8 @@ const ofVolumes = ['lost+found']
 /** Throws CommandError where the store at `address` would be made in a directory with files of others. */
 export function refuseForeignFiles(address: string): void {
   const directory = directoryOf(address)
-  if (directory === undefined || !isDirectory(directory)) return
-  const names = readdirSync(directory)
+  if (directory === undefined) return
+  const names = namesIn(directory)
   if (filesOfStores.some((name) => names.includes(name))) return
   const [foreign] = names.filter((name) => !ofVolumes.includes(name)).sort()
   if (foreign === undefined) return
@@ -37,6 +37,11 @@ function directoryOf(address: string): string | undefined {
   return /^lmdb:(.+)$/s.exec(address)?.[1]
 }
 
-function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+/** None where it is not there or cannot be read: that is told once the store is opened. */
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
 }
