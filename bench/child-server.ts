@@ -5,7 +5,14 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { cpuSecondsOf, type Memory, memoryOf, proportionalMemoryOf, withDescendants } from './processes.ts'
+import {
+  cpuSecondsOf,
+  type Memory,
+  memoryOf,
+  memoryOncePerPageOf,
+  proportionalMemoryOf,
+  withDescendants,
+} from './processes.ts'
 
 export interface ChildServer {
   readonly url: string
@@ -15,6 +22,8 @@ export interface ChildServer {
   memory(): Memory
   /** The same without what they share with others: see `proportionalMemoryOf`. */
   proportionalMemory(): number
+  /** MiB, where each page counts once: see `memoryOncePerPageOf`. */
+  memoryOncePerPage(): number
   stop(): Promise<void>
 }
 
@@ -46,6 +55,7 @@ export async function startChild(
       cpuSeconds: () => withDescendants([pid, ...beside]).reduce((sum, one) => sum + cpuSecondsOf(one), 0),
       memory: () => memoryOf(withDescendants([pid])),
       proportionalMemory: () => proportionalMemoryOf(withDescendants([pid])),
+      memoryOncePerPage: () => memoryOncePerPageOf(withDescendants([pid])),
       async stop() {
         const ended = once(child, 'exit')
         child.kill('SIGTERM')

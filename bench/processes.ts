@@ -37,6 +37,41 @@ export function proportionalMemoryOf(pids: readonly number[]): number {
   return Math.round(kibibytes.reduce((total, one) => total + one, 0) / 1024)
 }
 
+/**
+ * MiB of all of them together, where a page counts once, however many of them or of others on the machine map it: as the accounting
+ * of a container counts it. Private and anonymous pages are added up. Of the shared pages of a file, those of the process that has most of them resident count, of each
+ * mapping (the same part of the same file with the same rights): pages that another shares only with processes outside are left out.
+ */
+export function memoryOncePerPageOf(pids: readonly number[]): number {
+  return Math.round(kibibytesOncePerPage(pids.map((pid) => readFileSync(`/proc/${pid}/smaps`, 'utf8'))) / 1024)
+}
+
+/** As `memoryOncePerPageOf`, in KiB, of the texts of their `/proc/<pid>/smaps`. */
+export function kibibytesOncePerPage(processes: readonly string[]): number {
+  let own = 0
+  const ofFiles = new Map<string, number>()
+  for (const smaps of processes) {
+    const inProcess = new Map<string, number>()
+    for (const mapping of smaps.split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m).filter(Boolean)) {
+      const { privates, shared, key } = readMapping(mapping)
+      own += privates
+      if (key === undefined) own += shared
+      else inProcess.set(key, (inProcess.get(key) ?? 0) + shared)
+    }
+    for (const [key, shared] of inProcess) ofFiles.set(key, Math.max(ofFiles.get(key) ?? 0, shared))
+  }
+  return [...ofFiles.values()].reduce((total, one) => total + one, own)
+}
+
+/** In KiB. `key`: of the mapped part of a file; undefined where no file is mapped. */
+function readMapping(mapping: string): { privates: number; shared: number; key: string | undefined } {
+  const [, rights = '', offset = '', device = '', inode = '0'] = mapping.split('\n', 1).join().split(/ +/)
+  const sizeOf = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(mapping)?.[1] ?? 0)
+  const [privates, shared] = ['Private', 'Shared'].map((kind) => sizeOf(`${kind}_Clean`) + sizeOf(`${kind}_Dirty`))
+  const key = inode === '0' ? undefined : [device, inode, offset, rights].join(' ')
+  return { privates: privates ?? 0, shared: shared ?? 0, key }
+}
+
 /** Of all of them together. */
 export function memoryOf(pids: readonly number[]): Memory {
   const statuses = pids.map((pid) => readFileSync(`/proc/${pid}/status`, 'utf8'))

@@ -13,6 +13,8 @@ export interface Footprint {
   readonly idleResident: number
   /** The same, where pages that several processes share are divided among them (PSS). */
   readonly idleProportional: number
+  /** The same, where each page counts once, as a container counts it. */
+  readonly idleOncePerPage: number
   readonly idleOwn: number
   /** MiB of anonymous memory, the most that was seen. */
   peakOwn: number
@@ -73,7 +75,12 @@ export async function measureFootprints(
     contenders.map(({ kind: { name }, server }) => {
       const { resident, own } = server.memory()
       const startCpuSeconds = median(starts.get(name) ?? [])
-      const idle = { idleResident: resident, idleProportional: server.proportionalMemory(), idleOwn: own }
+      const idle = {
+        idleResident: resident,
+        idleProportional: server.proportionalMemory(),
+        idleOncePerPage: server.memoryOncePerPage(),
+        idleOwn: own,
+      }
       return [name, { startCpuSeconds, ...idle, peakOwn: 0, disk: disks.get(name) ?? 0 }]
     }),
   )

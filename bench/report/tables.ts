@@ -54,11 +54,20 @@ export function latencyTable(report: Report): string {
 
 export function footprintTable({ footprints }: Report): string {
   const lines = Object.entries(footprints).map(([name, one]) => {
-    const { startCpuSeconds, idleResident, idleProportional, idleOwn, peakOwn, disk } = one
-    const memory = [idleResident, idleProportional, idleOwn, peakOwn].map(String)
+    const { startCpuSeconds, idleResident, idleOncePerPage, idleProportional, idleOwn, peakOwn, disk } = one
+    const memory = [idleResident, idleOncePerPage, idleProportional, idleOwn, peakOwn].map(String)
     return [name, shown(startCpuSeconds, 2), ...memory, shown(disk, 1)]
   })
-  const head = ['', 'CPU s to the first answer', 'idle RSS', 'idle PSS', 'idle RssAnon', 'peak RssAnon', 'disk MiB']
+  const head = [
+    '',
+    'CPU s to the first answer',
+    'idle RSS',
+    'idle, each page once',
+    'idle PSS',
+    'idle RssAnon',
+    'peak RssAnon',
+    'disk MiB',
+  ]
   return table(head, lines)
 }
 
