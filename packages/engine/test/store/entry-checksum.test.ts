@@ -32,6 +32,19 @@ describe('the checksum of an entry', () => {
     )
   })
 
+  it('is the same with a view of the bytes, which may be more than the value', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 1, maxLength: 40 }), bytesOf(400), (key, value) => {
+        const stored = withChecksum(key, value)
+        const bytes = Buffer.concat([Buffer.of(1), stored, Buffer.of(2)]).subarray(1)
+        const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+        expect(checkedLength(key, bytes, stored.length, view)).toBe(value.length)
+        bytes[value.length >> 1] = (bytes[value.length >> 1] as number) ^ 1
+        expect(checkedLength(key, bytes, stored.length, view)).toBe(-1)
+      }),
+    )
+  })
+
   it('sees every change of one bit in key, value or checksum', () => {
     const key = Buffer.from('0300030003000100', 'hex')
     let unseen = 0

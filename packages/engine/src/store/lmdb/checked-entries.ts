@@ -5,7 +5,15 @@
 import { AshlarError } from '../../errors.ts'
 import type { Bytes } from '../store.ts'
 import { type EntryChecks, longValueBytes } from './entry-checks.ts'
-import { type EntryCursor, lentBytes, noteValueBuffer, type Pin, withCursor } from './entry-cursor.ts'
+import {
+  dataViewOf,
+  type EntryCursor,
+  lentBytes,
+  lentView,
+  noteValueBuffer,
+  type Pin,
+  withCursor,
+} from './entry-cursor.ts'
 import type { LeafEnd } from './leaf-reader.ts'
 import { putBackLeaves, takeLeaves } from './leaves-of-pin.ts'
 import type { Environment } from './lmdb-js.ts'
@@ -34,7 +42,7 @@ export function lentValue(environment: Environment, key: Bytes, checks: EntryChe
   }
   noteValueBuffer(found)
   // The buffer itself is larger than its property `length` says.
-  const length = checks.valueLength(key, found, found.length)
+  const length = checks.valueLength(key, found, found.length, dataViewOf(found))
   if (length < 0) throw checks.damaged(key, checksumFault)
   return lentBytes(found, length)
 }
@@ -221,7 +229,7 @@ function intactLength(key: Bytes, value: Buffer, range: LmdbRange, checks: Entry
     end === undefined ||
     !isBehind(sharedBytes(key, key.length, end), key, range, end)
   )
-    return checks.valueLength(key, value, value.length)
+    return checks.valueLength(key, value, value.length, lentView())
   return checks.isKeyIntact(key, value, value.length) ? 0 : -1
 }
 

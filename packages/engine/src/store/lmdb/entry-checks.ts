@@ -35,9 +35,12 @@ export class EntryChecks {
     this.hasChecksums = layout === 'checked'
   }
 
-  /** Of the value without its checksum; -1 where that does not fit. `storedLength`: what of `stored` is the stored value. */
-  valueLength(key: Bytes, stored: Bytes, storedLength: number): number {
-    return this.hasChecksums ? checkedLength(key, stored, storedLength) : storedLength
+  /**
+   * Of the value without its checksum; -1 where that does not fit. `storedLength`: what of `stored` is the stored value. `view`: of the bytes of
+   * `stored`, where there is one, with which they are summed up sooner.
+   */
+  valueLength(key: Bytes, stored: Bytes, storedLength: number, view?: DataView): number {
+    return this.hasChecksums ? checkedLength(key, stored, storedLength, view) : storedLength
   }
 
   /**

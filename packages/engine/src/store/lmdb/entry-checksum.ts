@@ -65,8 +65,8 @@ function addChecksum(stored: Buffer, key: Bytes, length: number): void {
   stored[length + 3] = sum & 0xff
 }
 
-/** The length of the value that is stored with a checksum; -1 when they do not fit each other and the key. */
-export function checkedLength(key: Bytes, stored: Bytes, storedLength: number): number {
+/** The length of the value that is stored with a checksum; -1 when they do not fit each other and the key. `view`: of the bytes of `stored`, where there is one. */
+export function checkedLength(key: Bytes, stored: Bytes, storedLength: number, view?: DataView): number {
   const length = storedLength - checksumBytes
   if (length < 0) return -1
   const sum =
@@ -74,7 +74,11 @@ export function checkedLength(key: Bytes, stored: Bytes, storedLength: number): 
     ((stored[length + 1] as number) << 16) |
     ((stored[length + 2] as number) << 8) |
     (stored[length + 3] as number)
-  return checksum(key, stored, length) === sum ? length : -1
+  const found =
+    view === undefined || length >= nativeBytesMin
+      ? checksum(key, stored, length)
+      : checksumWithin(view, 0, length, addBytes(~0, key, key.length))
+  return found === sum ? length : -1
 }
 
 /** Of the key and the first `length` bytes of `value`, as a signed number of 32 bits. */
@@ -114,13 +118,13 @@ function addBytes(sum: number, bytes: Bytes, length: number): number {
 }
 
 /**
- * The checksum of the bytes from `from` to `end`, a key and its value where they stand one behind the other, as a signed number of 32 bits. Sixteen bytes a step,
- * without functions of its own: there are more of them than V8 makes part of one.
+ * The checksum of the bytes from `from` to `end`, a key and its value where they stand one behind the other, as a signed number of 32 bits; `before`: what
+ * `addBytes` returned of the bytes before them. Sixteen bytes a step, without functions of its own: there are more of them than V8 makes part of one.
  */
-export function checksumWithin(view: DataView, from: number, end: number): number {
+export function checksumWithin(view: DataView, from: number, end: number, before = ~0): number {
   const sums = table
   let at = from
-  let crc = ~0
+  let crc = before
   for (; at + 16 <= end; at += 16) {
     crc ^= view.getInt32(at, true)
     const second = view.getInt32(at + 4, true)

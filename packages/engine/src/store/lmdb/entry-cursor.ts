@@ -44,6 +44,7 @@ const noBytes = Buffer.alloc(0)
 const keyViews = new Array<Buffer | undefined>(viewsMax)
 const valueViews = new Array<Buffer | undefined>(viewsMax)
 let valueBuffer = native.globalBuffer
+let valueData = newDataView()
 let keyBuffer: Buffer | undefined
 let keyNumbers: Uint32Array = new Uint32Array(0)
 
@@ -235,7 +236,23 @@ function newValueView(length: number): Buffer | undefined {
 export function noteValueBuffer(buffer: Buffer): void {
   if (buffer === valueBuffer || (buffer as { readonly isGlobal?: boolean }).isGlobal !== true) return
   valueBuffer = buffer
+  valueData = newDataView()
   valueViews.fill(undefined)
+}
+
+/** Of the bytes where the value at the position of a cursor begins. */
+export function lentView(): DataView {
+  return valueData
+}
+
+/** Of what a read by key has returned, after it was noted; undefined for a buffer of its own. */
+export function dataViewOf(buffer: Buffer): DataView | undefined {
+  return buffer === valueBuffer ? valueData : undefined
+}
+
+/** Not by the property `length`, as above. */
+function newDataView(): DataView {
+  return new DataView(valueBuffer.buffer, valueBuffer.byteOffset, valueBuffer.byteLength)
 }
 
 /** The bytes of a value that a read by key has left in the buffer. */
