@@ -43,6 +43,11 @@ async function serveForPrimary(): Promise<void> {
     log.close()
   } finally {
     // What it hears of the primary would keep it from ending.
-    cluster.worker?.disconnect()
+    cluster.worker?.on('error', passUnlessChannelClosed).disconnect()
   }
+}
+
+/** The primary may have been killed just before: there is nobody left to be told. */
+function passUnlessChannelClosed(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE' && error.code !== 'ERR_IPC_CHANNEL_CLOSED') throw error
 }

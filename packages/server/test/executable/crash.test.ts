@@ -145,6 +145,19 @@ describe('a server on LMDB', () => {
     expect(await isFree(port)).toBe(true)
   })
 
+  it('ends without an error when the process that watches is killed while it stops', async () => {
+    // The worker may find out at each moment of its end that nobody hears it any more.
+    for (let round = 0; round < 6; round++) {
+      const server = start(['--port', '0'])
+      const [pid = 0] = await serving(server, 1)
+      process.kill(pid, 'SIGTERM')
+      server.child.kill('SIGKILL')
+      // Both have the pipe: it is closed by the last of them.
+      expect(sentences((await server.ended).stderr)).toEqual([])
+      await gone(pid)
+    }
+  })
+
   it.each(['SIGINT', 'SIGTERM'] as const)('ends by %s while it starts, without an error', async (signal) => {
     const server = start(['--port', '0'], holding)
     await childOf(server)
