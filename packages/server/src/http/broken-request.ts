@@ -3,6 +3,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { makeProblem, type Problem } from '../errors/problem.ts'
 import type { ServerLimits } from '../limits.ts'
+import { arrivesSlowly } from './slow-bodies.ts'
 
 const ofHandshake = /^(ERR_SSL_|ERR_TLS_|EPROTO$)/
 
@@ -16,6 +17,7 @@ export function answerBrokenRequest(
   constantHeaders: readonly string[],
 ): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && arrivesSlowly(socket)) return
   // There is no way to say anything to a client with whom no encryption was agreed on.
   if (error.code !== undefined && ofHandshake.test(error.code)) {
     socket.destroy()
