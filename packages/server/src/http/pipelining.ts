@@ -53,8 +53,10 @@ class ResponseQueue {
   private closeAll(): void {
     this.isFull = false
     for (const response of this.responses) {
-      if (response.socket !== null || response.writableFinished) continue
+      if (response.socket !== null || response.writableFinished || response.closed) continue
       response.destroy()
+      // So that versions of Node that close it as well do not say so again.
+      ;(response as { _closed?: boolean })._closed = true
       response.emit('close')
     }
   }

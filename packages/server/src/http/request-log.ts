@@ -42,5 +42,7 @@ export function statusOf({ writableFinished, headersSent, statusCode }: ServerRe
 
 function howItEnded({ writableFinished, errored }: ServerResponse): string {
   if (writableFinished) return ''
-  return errored instanceof Error ? ',"brokenOff":true' : ',"aborted":true'
+  // Node 24 destroys replies of clients that went away with an error, as it does their requests.
+  const isBrokenOff = errored instanceof Error && (errored as NodeJS.ErrnoException).code !== 'ECONNRESET'
+  return isBrokenOff ? ',"brokenOff":true' : ',"aborted":true'
 }
