@@ -32,19 +32,21 @@ export interface ChildOptions {
   readonly core?: number | undefined
   /** Processes whose CPU time counts as the server's, with those that they have started: its database, for instance. */
   readonly beside?: readonly number[]
+  /** Environment variables beside ours. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** Starts `node` with these arguments; it must print its URL. What it prints goes to a file, lest its log make work for whoever started it. */
 export async function startChild(
   words: readonly string[],
-  { core, beside = [] }: ChildOptions = {},
+  { core, beside = [], env = {} }: ChildOptions = {},
 ): Promise<ChildServer> {
   const pinned = core === undefined ? [] : ['taskset', '-c', String(core)]
   const [command, ...rest] = [...pinned, process.execPath, ...words]
   const folder = mkdtempSync(join(tmpdir(), 'ashlar-server-'))
   const log = join(folder, 'log')
   const file = openSync(log, 'w')
-  const child = spawn(command as string, rest, { stdio: ['ignore', file, file] })
+  const child = spawn(command as string, rest, { env: { ...process.env, ...env }, stdio: ['ignore', file, file] })
   closeSync(file)
   const pid = child.pid as number
   endWithUs(child)

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
+import { compiledFile } from '../tools/compile-lmdb.mjs'
 import { openGenerator, openSocketGenerator } from './load/generators.ts'
 import { machineName, takeCores } from './machine.ts'
 import { measureChanges } from './parts/changes.ts'
@@ -136,8 +137,12 @@ function reportOf(
   }
 }
 
+/** Which binary of LMDB each had. */
 function ownLmdb(): string {
-  return existsSync('node_modules/lmdb/build/Release/lmdb.node') ? '; LMDB by `npm run build:lmdb`' : ''
+  if (!existsSync(compiledFile('.'))) return '; LMDB as npm installs it'
+  return process.env.BENCH_LMDB === 'compiled'
+    ? '; LMDB compiled for both'
+    : '; LMDB compiled for Ashlar, by hand from npm'
 }
 
 async function showChanges(): Promise<void> {

@@ -1,10 +1,11 @@
 /** Makes a checkout ready to run: the right Node, the packages installed, the sources built; says nothing when all is well. */
 // It runs before anything is installed, and on any Node: built-ins only, and no syntax that Node 16 cannot read.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compiledFile, compileLmdb, missingForCompiling } from './compile-lmdb.mjs'
 import { builtPackages, isBuilt, isInstalled, isSupported, packageState, sourceState } from './set-up-state.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
@@ -26,7 +27,7 @@ function fail(words, output) {
   process.exit(1)
 }
 
-/** @returns {{ lock?: string, machine?: string, sources?: string }} */
+/** @returns {{ lock?: string, machine?: string, sources?: string, isLmdbTried?: boolean }} */
 function readStamp() {
   try {
     return JSON.parse(readFileSync(stampFile, 'utf8'))
@@ -81,6 +82,28 @@ function install() {
   )
 }
 
+/**
+ * Where this machine cannot, or it goes wrong, LMDB is used as npm installed it, and nothing is missing but speed.
+ * @returns {Promise<void>}
+ */
+async function compileLmdbOnce() {
+  if (stamp.isLmdbTried || process.env.ASHLAR_COMPILE_LMDB === '0' || existsSync(compiledFile(root))) return
+  let problem = missingForCompiling(root)
+  if (problem === undefined) {
+    say('compiling LMDB for this machine (about 20 s, once; ASHLAR_COMPILE_LMDB=0 leaves it out) …')
+    const output = await compileLmdb(root)
+    if (output !== undefined) {
+      const log = join(root, 'node_modules', '.cache', 'lmdb.log')
+      writeFileSync(log, output)
+      problem = `it could not be compiled: ${log}`
+    }
+  }
+  if (problem !== undefined)
+    say(`LMDB is used as npm installed it, which takes more CPU (docs/workers.md): ${problem}.`)
+  stamp.isLmdbTried = true
+  writeFileSync(stampFile, JSON.stringify(stamp))
+}
+
 async function build() {
   say('building …')
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
@@ -105,10 +128,13 @@ if (stamp.lock !== lock || stamp.machine !== machine) {
   stamp.lock = lock
   stamp.machine = machine
   stamp.sources = ''
+  stamp.isLmdbTried = false
   writeFileSync(stampFile, JSON.stringify(stamp))
 }
 // `npm run check` compiles by itself, and tells what else is wrong even when that fails.
 if (process.argv[2] === 'packages') process.exit(0)
+// Beside the build, most of which is one thread.
+const compiled = compileLmdbOnce()
 // Taken before the build: what is edited while it runs is built the next time.
 const sources = sourceState(root)
 if (stamp.sources !== sources || !isBuilt(root)) {
@@ -116,3 +142,4 @@ if (stamp.sources !== sources || !isBuilt(root)) {
   stamp.sources = sources
   writeFileSync(stampFile, JSON.stringify(stamp))
 }
+await compiled

@@ -12,6 +12,15 @@ const sources = fileURLToPath(new URL('../servers', import.meta.url))
 /** Among the packages, so that what the servers import is found from there. */
 const built = fileURLToPath(new URL('../../node_modules/.cache/bench-servers', import.meta.url))
 
+/**
+ * lmdb-js looks for a binary below this folder, which does not exist, and then takes that of npm: what whoever writes a server by hand has, whether or not
+ * LMDB has been compiled for Ashlar. With `BENCH_LMDB=compiled`, both have the compiled one.
+ */
+const withLmdbOfNpm: Record<string, string> =
+  process.env.BENCH_LMDB === 'compiled'
+    ? {}
+    : { LMDB_PREBUILD: fileURLToPath(new URL('../../node_modules/lmdb/none', import.meta.url)) }
+
 /** They run as they would be deployed: without a compiler in their processes, which would count as their memory and start. */
 export async function buildServers(): Promise<void> {
   const names: ServerName[] = ['constant-http', 'constant-fastify', 'http-lmdb', 'fastify-sqlite', 'fastify-postgres']
@@ -39,7 +48,7 @@ export function byHand(name: string, server: ServerName): ContenderKind {
   return {
     name,
     freshPlace: freshDirectory,
-    start: ({ address }, core) => startChild([`${built}/${server}.mjs`, address], { core }),
+    start: ({ address }, core) => startChild([`${built}/${server}.mjs`, address], { core, env: withLmdbOfNpm }),
     setUp: async () => handForms,
   }
 }
