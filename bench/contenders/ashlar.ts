@@ -12,15 +12,22 @@ export interface AshlarOptions {
   readonly checkout?: string
   /** With the request log, which the figures are without. */
   readonly hasLog?: boolean
+  /** Further options of `ashlar serve`. */
+  readonly more?: readonly string[]
 }
 
-export function ashlar({ name = 'Ashlar', checkout = '.', hasLog = false }: AshlarOptions = {}): ContenderKind {
+export function ashlar({
+  name = 'Ashlar',
+  checkout = '.',
+  hasLog = false,
+  more = [],
+}: AshlarOptions = {}): ContenderKind {
   const level = hasLog ? 'info' : 'warn'
   return {
     name,
     freshPlace: freshDirectory,
     start: ({ address }, core) => {
-      const words = ['serve', '--port', '0', '--fd', `bench=lmdb:${address}`, '--log-level', level]
+      const words = ['serve', '--port', '0', '--fd', `bench=lmdb:${address}`, '--log-level', level, ...more]
       return startChild([programOf(checkout), ...words, ...withoutChangeLog('bench', checkout)], { core })
     },
     setUp: setUpAshlar,

@@ -19,7 +19,9 @@ export async function measureEmbedded(
   const skipped: Record<string, string> = {}
   const lines = [byHand('node:http + lmdb', 'http-lmdb'), byHand(`Fastify + ${sqliteDriver}`, 'fastify-sqlite')]
   const kinds = await startable(bench, [ashlar(), ...lines], skipped)
-  const entrants = kinds.map((kind) => ({ kind, objects }))
+  // Without the process that watches over the one that serves.
+  const variants = [ashlar({ name: 'Ashlar --workers 0', more: ['--workers', '0'] })]
+  const entrants = kinds.map((kind, at) => ({ kind, objects, ...(at === 0 && { variants }) }))
   const measured = await measureKinds(bench, entrants, options, async ([first]) => {
     const constant = await constantReplies(bench, options)
     if (options.only.length > 0 || first === undefined) return { 'constant reply': constant }

@@ -4,7 +4,7 @@ import { type Figures, medianOf } from '../rows/figures.ts'
 import { type Bench, measure } from '../rows/measure.ts'
 import { rows } from '../rows/rows.ts'
 import { discard, fill, fillByLines } from './fill.ts'
-import { type Footprint, measureFootprints, watchPeaks } from './footprint.ts'
+import { type Footprint, measureFootprints, measureVariant, watchPeaks } from './footprint.ts'
 import { type Pace, type RowFigures, runRow } from './run-rows.ts'
 
 export interface KindsOptions extends Pace {
@@ -19,11 +19,13 @@ export interface KindsOptions extends Pace {
 export interface Entrant {
   readonly kind: ContenderKind
   readonly objects: number
+  /** Other ways to serve its store, of which only the footprint is measured. */
+  readonly variants?: readonly ContenderKind[]
 }
 
 export interface Measured {
   readonly rows: Record<string, RowFigures>
-  readonly footprints: Record<string, Footprint>
+  readonly footprints: Record<string, Partial<Footprint>>
 }
 
 const scanSecondsMax = 300
@@ -42,7 +44,11 @@ export async function measureKinds(
   try {
     measured.bulk = await fillAll(bench, entrants, contenders, wanted('bulk') ? options.rounds : 1)
     if (wanted('bulk-ndjson')) measured['bulk-ndjson'] = await fillAllByLines(bench, entrants, options.rounds)
-    const footprints = await measureFootprints(bench, contenders, options)
+    const footprints: Map<string, Partial<Footprint>> = await measureFootprints(bench, contenders, options)
+    for (const [at, { variants = [] }] of entrants.entries()) {
+      for (const variant of variants)
+        footprints.set(variant.name, await measureVariant(bench, contenders[at] as Contender, variant, options))
+    }
     if (wanted('scan')) measured.scan = await scan(bench, contenders, options)
     for (const row of rows) {
       if (wanted(row.name)) measured[row.name] = await runRow(bench, row, contenders, options)

@@ -12,7 +12,7 @@ export interface Report {
   readonly conditions: string
   /** By name: what is counted, and what each contender has reached. */
   readonly rows: Readonly<Record<string, RowFigures>>
-  readonly footprints: Readonly<Record<string, Footprint>>
+  readonly footprints: Readonly<Record<string, Partial<Footprint>>>
   /** By name: why a yardstick is missing. */
   readonly skipped: Readonly<Record<string, string>>
 }

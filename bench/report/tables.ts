@@ -55,8 +55,9 @@ export function latencyTable(report: Report): string {
 export function footprintTable({ footprints }: Report): string {
   const lines = Object.entries(footprints).map(([name, one]) => {
     const { startCpuSeconds, idleResident, idleOncePerPage, idleProportional, idleOwn, peakOwn, disk } = one
-    const memory = [idleResident, idleOncePerPage, idleProportional, idleOwn, peakOwn].map(String)
-    return [name, shown(startCpuSeconds, 2), ...memory, shown(disk, 1)]
+    const memory = [idleResident, idleOncePerPage, idleProportional, idleOwn, peakOwn].map((mib) => `${mib ?? ''}`)
+    const start = startCpuSeconds === undefined ? '' : shown(startCpuSeconds, 2)
+    return [name, start, ...memory, disk === undefined ? '' : shown(disk, 1)]
   })
   const head = [
     '',
