@@ -19,7 +19,7 @@ export function auditRequest(log: AuditLog, unknownCaller: Caller, request: Fast
   const audit = new RequestAudit(request.headers, request.raw.socket.remoteAddress ?? '')
   request.audit = audit
   raw.setHeader('x-request-id', audit.requestId)
-  raw.on('close', () => {
+  raw.once('close', () => {
     const isSent = raw.writableFinished || raw.headersSent
     const status = isSent ? raw.statusCode : clientDisconnectedStatus
     const {

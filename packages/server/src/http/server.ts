@@ -107,6 +107,9 @@ const onLoopback: Browsers = { host: '127.0.0.1', hosts: undefined, cors: [] }
 /** Routes have no schemas: bodies are checked by `dispatch/validate-body.ts`. So the compilers of the framework are not loaded. */
 const noCompilers = { compilersFactory: { buildValidator: neverCalled, buildSerializer: neverCalled } }
 
+/** `stopInOrder` refuses requests and keeps the time. After ten seconds, the framework would end the process with an uncaught error. */
+const stoppedByServer = { return503OnClosing: false, pluginTimeout: 0 }
+
 function neverCalled(): never {
   throw new Error('a route has a schema')
 }
@@ -125,7 +128,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     http: httpOptions(limits),
     rewriteUrl: withoutHost,
     requestTimeout: limits.requestMsMax,
-    return503OnClosing: false,
+    ...stoppedByServer,
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, limits, servers?.constantHeaders ?? []),
     frameworkErrors: (error, request, reply) => {
       noteRest(request.raw.socket)
@@ -357,7 +360,7 @@ function receiveRequests(
     const begun = underWay.begin(reply)
     if (audit !== undefined) auditRequest(audit, unknownCaller, request, reply)
     if (traces !== undefined) request.span = traces.beginRequest(request.method, request.headers)
-    raw.on('close', () => {
+    raw.once('close', () => {
       underWay.end(begun)
       const tookMs = performance.now() - beganMs
       countRequest(requests, request, raw, tookMs, traces)

@@ -248,17 +248,19 @@ describe('a client that goes away', () => {
 
 describe('the stream of rows', () => {
   it('asks for no more than is read', async () => {
+    const chunkBytes = 10_000
     let given = 0
     const rows = async function* (): AsyncGenerator<RowChunk> {
-      for (; ; given++) yield rowChunk('1'.repeat(10_000))
+      for (; ; given++) yield rowChunk('1'.repeat(chunkBytes))
     }
     const stream = rowStream(rows(), [], 'json', () => undefined)
     onTestFinished(() => void stream.destroy())
-    for (let turn = 0; turn < 20; turn++) {
+    for (let turn = 0; turn < 40; turn++) {
       stream.read(1)
       await nextTurn()
     }
-    expect(given).toBeLessThan(5)
+    // What a stream holds ready differs between versions of Node; of what is beyond that, one piece.
+    expect(given).toBeLessThanOrEqual(Math.ceil(stream.readableHighWaterMark / chunkBytes) + 1)
   })
 
   it('ends the iteration where it is destroyed before it began, or in the middle', async () => {

@@ -4,7 +4,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { FederatedDatabase } from '@ashlar/engine'
 import { pino } from 'pino'
-import { expect, it, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { mergeConfig } from '../../src/config/merge-config.ts'
 import { startServer } from '../../src/start-server.ts'
 import { makeGate, rowChunk, stubQuery } from './stub-query.ts'
@@ -51,6 +51,35 @@ it('does not wait for a connection on which nothing was sent', async () => {
   const closed = once(socket, 'close')
   await server.stop()
   await closed
+})
+
+it('does not wait for what clients asked for that have gone away, after a body and what is no HTTP', async () => {
+  const federatedDatabases = [{ alias: 'default', store: 'memory:' }]
+  const config = mergeConfig([{ port: 0, federatedDatabases, limits: { stopMsMax: 1e9 } }])
+  const server = await startServer(config, pino({ level: 'silent' }))
+  const get = 'GET /v1/fd HTTP/1.1\r\nhost: localhost\r\n\r\n'
+  const post =
+    'POST /v1/object HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n'
+  // The body ends within one of the others, and requests are queued behind each other.
+  for (const sent of [`${post}${get.repeat(30)}`, `${get.repeat(30)}${post}${get.repeat(30)}`, get.repeat(300)]) {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    await once(socket, 'connect')
+    socket.write(sent)
+    await (await fetch(server.url)).text()
+    await once(socket.destroy(), 'close')
+  }
+  await server.stop()
+})
+
+it('waits as long as it may, whatever time the framework gives to its own steps', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { server, gate, response } = await openReply(100_000)
+  const stopped = server.stop()
+  await vi.advanceTimersByTimeAsync(99_000)
+  gate.open()
+  expect(await readAll(response)).toBe('[1,2]')
+  await stopped
 })
 
 it('closes all federated databases, also where one cannot be closed, and tells of that one', async () => {
