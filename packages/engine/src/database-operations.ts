@@ -47,7 +47,7 @@ import {
 import { mapAwaitable } from './store/awaitable.ts'
 import type { Awaitable, Snapshot } from './store/store.ts'
 import { type BetweenSteps, betweenSteps, type TransactionClient } from './transaction/between-steps.ts'
-import { checkedOid, type Oid } from './types/oid.ts'
+import { checkedOid, malformedOid, type Oid, parseOid } from './types/oid.ts'
 import type { ClassNumber } from './types/type-spec.ts'
 import type { ChangeOptions } from './write/change-objects.ts'
 import type { OpenDatabase } from './write/open-database.ts'
@@ -211,31 +211,33 @@ export class DatabaseOperations implements Database {
     return held.then(() => this.scope.readAt(read, parsed))
   }
 
-  async updateObject(
+  updateObject(
     oid: string,
     attributes: Attributes,
     className?: string,
     condition?: Condition,
     client?: TransactionClient,
   ): Promise<void> {
-    const parsed = checkedOid(oid)
-    await this.scope.change(
+    const parsed = parseOid(oid)
+    if (parsed === undefined) return Promise.reject(malformedOid(oid))
+    return this.scope.change(
       (unit) =>
         mapAwaitable(condition && checkCondition(unit, parsed, condition, 'update'), () =>
           updateObject(unit, readUpdateObject(unit.commandCatalog, parsed, attributes, className)),
         ),
-      { oid: parsed, ...this.optionsFor(client) },
+      this.optionsFor(client, parsed),
     )
   }
 
-  async deleteObject(oid: string, condition?: Condition, client?: TransactionClient): Promise<void> {
-    const parsed = checkedOid(oid)
-    await this.scope.change(
-      (unit) =>
-        mapAwaitable(condition && checkCondition(unit, parsed, condition, 'delete'), () =>
-          deleteObject(unit, { oid: parsed }),
-        ),
-      { oid: parsed, ...this.optionsFor(client) },
+  deleteObject(oid: string, condition?: Condition, client?: TransactionClient): Promise<void> {
+    const parsed = parseOid(oid)
+    if (parsed === undefined) return Promise.reject(malformedOid(oid))
+    const command = { oid: parsed }
+    return this.scope.change(
+      condition === undefined
+        ? (unit) => deleteObject(unit, command)
+        : (unit) => mapAwaitable(checkCondition(unit, parsed, condition, 'delete'), () => deleteObject(unit, command)),
+      this.optionsFor(client, parsed),
     )
   }
 
@@ -253,9 +255,9 @@ export class DatabaseOperations implements Database {
   }
 
   /** Of one object, whose change is short: whether the client has gone is asked only where there are rules. */
-  private optionsFor(client: TransactionClient | undefined): ChangeOptions {
-    const memoryHolder = client?.memoryHolder
-    return this.scope.database.restriction === undefined ? { memoryHolder } : { signal: client?.signal, memoryHolder }
+  private optionsFor(client: TransactionClient | undefined, oid?: Oid): ChangeOptions {
+    const signal = this.scope.database.restriction === undefined ? undefined : client?.signal
+    return { oid, signal, memoryHolder: client?.memoryHolder }
   }
 
   private receiptOf<T>(once: Once<T> | undefined): Receipt<T> | undefined {

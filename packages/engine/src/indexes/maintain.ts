@@ -11,12 +11,23 @@ import type { Transaction } from '../transaction/transaction.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 import { noteDuplicate } from './duplicate-note.ts'
-import { extractKeyValues, type IndexKey, type IndexKeyFormat, indexKeyFormat, makeIndexKey } from './index-key.ts'
+import {
+  extractKeyValues,
+  type IndexKey,
+  type IndexKeyFormat,
+  indexKeyFormat,
+  makeIndexKey,
+  makeIndexKeyOfRecord,
+} from './index-key.ts'
 
 /** An object that is created, changed or deleted. */
 export interface IndexedChange {
   readonly oid: Oid
   readonly format: ClassFormat
+  /** The record; undefined before it is created. */
+  readonly stored: Bytes | undefined
+  /** The same, for as long as nobody has asked for the values in it. */
+  readonly undecoded: Bytes | undefined
   /** Undefined before it is created. */
   readonly before: readonly unknown[] | undefined
   readonly values: readonly unknown[]
@@ -44,7 +55,7 @@ interface EntryChange {
 /** Whether `maintainIndexes` is to be asked: the other entries of a new object are `putNewEntries`. */
 export function hasEntriesToCheck(change: IndexedChange): boolean {
   const { all, unique } = indexFormatsOf(change.format)
-  if (change.before === undefined) return unique.length > 0
+  if (change.stored === undefined) return unique.length > 0
   return change.isDeleted ? all.length > 0 : all.some((format) => concerns(format, change))
 }
 
@@ -63,7 +74,7 @@ export async function maintainIndexes(
   let seen = 0
   for (const change of changes) {
     const { all, unique } = indexFormatsOf(change.format)
-    for (const format of change.before === undefined ? unique : all) collect(change, format, removals, additions)
+    for (const format of change.stored === undefined ? unique : all) collect(change, format, removals, additions)
     // A key of large values is digested from all of them.
     const pause = ++seen === 1 ? undefined : slice.yieldIfDue()
     if (pause !== undefined) await pause
@@ -91,7 +102,7 @@ export async function maintainIndexes(
 export function maintainIndexesOf(transaction: Transaction, change: IndexedChange): Awaitable<void> {
   const { all, unique, isAnyBuilding } = indexFormatsOf(change.format)
   if (isAnyBuilding || transaction.isRetry) return maintainIndexes(transaction, [change])
-  for (const format of change.before === undefined ? unique : all) {
+  for (const format of change.stored === undefined ? unique : all) {
     const { old, entry } = entriesOf(change, format)
     // Of one object, no key moves from one entry to another.
     if (old !== undefined) transaction.delete(old.key)
@@ -138,12 +149,19 @@ function entriesOf(
   change: IndexedChange,
   format: IndexKeyFormat,
 ): { readonly old: IndexKey | undefined; readonly entry: IndexKey | undefined } {
-  const { oid, before, values, isDeleted } = change
-  if (before !== undefined && !isDeleted && !concerns(format, change)) return unchanged
-  const old = before === undefined ? undefined : makeIndexKey(format, before, oid)
-  const entry = isDeleted ? undefined : makeIndexKey(format, values, oid)
+  const { oid, stored, isDeleted } = change
+  if (stored !== undefined && !isDeleted && !concerns(format, change)) return unchanged
+  const old = stored === undefined ? undefined : oldKeyOf(change, format)
+  const entry = isDeleted ? undefined : makeIndexKey(format, change.values, oid)
   if (old !== undefined && entry !== undefined && old.key.equals(entry.key)) return unchanged
   return { old, entry }
+}
+
+function oldKeyOf(change: IndexedChange, format: IndexKeyFormat): IndexKey {
+  const { oid, undecoded } = change
+  return undecoded === undefined
+    ? makeIndexKey(format, change.before as readonly unknown[], oid)
+    : makeIndexKeyOfRecord(format, change.format, undecoded, oid)
 }
 
 /** Whether an attribute has changed of which the key is made, or in which the embedded object stands that has it. */

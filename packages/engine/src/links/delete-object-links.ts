@@ -27,11 +27,14 @@ export function deleteObjectLinks(unit: UnitOfWork, state: ObjectState): Awaitab
 }
 
 /** Whether there may be any; most objects refer to others that do not list them, and can be deleted without a wait. */
-function hasLinks({ format, values }: ObjectState): boolean {
-  if (format.linkAttributes.length > 0) return true
-  return format.attributes.some(
-    (one) => one.attribute.spec.logicalType === 'reference' && values[one.index] !== noOid && inverseOf(one) !== null,
-  )
+function hasLinks(state: ObjectState): boolean {
+  const { attributes, linkAttributes } = state.format
+  if (linkAttributes.length > 0) return true
+  for (const one of attributes) {
+    const isInLink = one.attribute.spec.logicalType === 'reference' && inverseOf(one) !== null
+    if (isInLink && state.values[one.index] !== noOid) return true
+  }
+  return false
 }
 
 async function takeOutOfLinks(unit: UnitOfWork, state: ObjectState): Promise<void> {

@@ -4,7 +4,7 @@ import type { RequestMemory } from '../budget/request-memory.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
 import { ReadSkew } from '../store/read-skew.ts'
-import type { Awaitable, Bytes, Store } from '../store/store.ts'
+import type { Awaitable, Bytes, SnapshotOptions, Store } from '../store/store.ts'
 import { canRetryAfter, preconditionsHold } from '../store/with-snapshot.ts'
 import { AllocationLog } from './allocation-log.ts'
 import { type CommitSize, OwnWriteConflict, Transaction } from './transaction.ts'
@@ -21,6 +21,8 @@ export interface TransactOptions {
   readonly size?: CommitSize | undefined
   /** Of the request, charged with what the transaction holds until its commit. */
   readonly memory?: RequestMemory | undefined
+  /** Whether that lets go of all once the transaction has ended, however it ends. */
+  readonly releasesMemory?: boolean | undefined
   /** Called as soon as the commit is acknowledged; not where there was nothing to commit. */
   readonly onCommitted?: (() => void) | undefined
 }
@@ -34,7 +36,7 @@ export async function transact<T>(
   store: Store,
   attemptsMax: number,
   body: (transaction: Transaction) => Awaitable<T>,
-  { prefetchKeys = [], mayShare = false, signal, size, memory, onCommitted }: TransactOptions = {},
+  { prefetchKeys, mayShare = false, signal, size, memory, releasesMemory = false, onCommitted }: TransactOptions = {},
 ): Promise<T> {
   const allocations = new AllocationLog()
   const heldBefore = memory?.requestBytes ?? 0
@@ -46,11 +48,10 @@ export async function transact<T>(
       if (turn !== undefined) await turn
       if (attempt > 1 && store.counts !== undefined) store.counts.retries++
       // A retry reads more than the first attempt.
-      const isBare = attempt > 1 || (prefetchKeys.length === 0 && !mayShare)
-      const opened = isBare ? store.snapshot() : store.snapshot({ prefetchKeys, mayShare })
+      const opened = store.snapshot(attempt > 1 ? undefined : snapshotOptions(prefetchKeys, mayShare))
       const snapshot = opened instanceof Promise ? await opened : opened
       // What the attempt before has made is gone.
-      memory?.releaseAllBut(heldBefore)
+      if (attempt > 1 || !releasesMemory) memory?.releaseAllBut(heldBefore)
       const transaction = new Transaction(snapshot, attempt > 1, allocations, size, memory, signal)
       let result: T
       try {
@@ -89,9 +90,17 @@ export async function transact<T>(
     }
   } finally {
     turns.leave()
+    if (releasesMemory) memory?.release()
   }
   throw new AshlarError(
     'TransactionContention',
     `The change conflicted with other changes of the same objects ${attemptsMax} times in a row; nothing was changed.`,
   )
+}
+
+const shared: SnapshotOptions = { mayShare: true }
+
+function snapshotOptions(prefetchKeys: readonly Bytes[] | undefined, mayShare: boolean): SnapshotOptions | undefined {
+  if (prefetchKeys !== undefined) return { prefetchKeys, mayShare }
+  return mayShare ? shared : undefined
 }

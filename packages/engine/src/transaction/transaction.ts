@@ -168,7 +168,7 @@ export class Transaction {
   }
 
   /** Reads through the transaction's own writes. The bytes belong to the caller. */
-  read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): Awaitable<ReadAnswer> {
+  read(keys: readonly Bytes[], ranges?: readonly RangeRead[]): Awaitable<ReadAnswer> {
     this.unpack()
     if (this.changes.length === 0) return this.snapshot.read(keys, ranges)
     const sorting = this.sortMany()

@@ -42,7 +42,11 @@ export function parseOid(text: string): Oid | undefined {
 export function checkedOid(text: string): Oid {
   const oid = parseOid(text)
   if (oid !== undefined) return oid
-  throw new AshlarError(
+  throw malformedOid(text)
+}
+
+export function malformedOid(text: string): AshlarError {
+  return new AshlarError(
     'MalformedOid',
     `'${text.slice(0, 60)}' is not an OID: four numbers up to ${partMax}, the second up to ${containerMax}, joined by dashes, such as 3-3-1-40.`,
   )

@@ -6,8 +6,7 @@ import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
 import { objectKey } from '../records/object-key.ts'
-import { mapAwaitable } from '../store/awaitable.ts'
-import type { Awaitable } from '../store/store.ts'
+import type { Awaitable, Bytes } from '../store/store.ts'
 import type { CommitSize } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 import { flushObjects } from './flush.ts'
@@ -29,34 +28,41 @@ export interface ChangeOptions {
 }
 
 /** Throws what `body` does, UniqueViolation, TransactionContention, LimitExceeded, and the signal's reason. */
-export async function changeObjects<T>(
+export function changeObjects<T>(
   database: OpenDatabase,
   body: (unit: UnitOfWork) => Awaitable<T>,
   { oid, objects = 1, size, signal, memoryHolder }: ChangeOptions,
 ): Promise<T> {
-  if (size === undefined) checkChangedObjects(objects, database.limits)
-  const memory = new RequestMemory(database.memory, database.limits, memoryHolder)
-  try {
-    return await transactWithCatalog(
-      database,
-      (transaction, catalog, recorder) => {
-        transaction.requireRevision(catalogVersionKey, catalog.version)
-        const { containers, session, restriction } = database
-        const unit = new UnitOfWork(transaction, catalog, containers, session, recorder, restriction)
-        return mapAwaitable(body(unit), (result) => mapAwaitable(flushObjects(unit), () => result))
-      },
-      {
-        prefetchKeys: oid === undefined ? [catalogVersionKey] : [catalogVersionKey, objectKey(oid)],
-        mayShare: true,
-        memory,
-        size,
-        signal,
-        mayAssumeLatestCatalog: oid === undefined,
-      },
-    )
-  } finally {
-    memory.release()
-  }
+  const { limits, store } = database
+  return transactWithCatalog(
+    database,
+    (transaction, catalog, recorder) => {
+      if (size === undefined) checkChangedObjects(objects, limits)
+      transaction.requireRevision(catalogVersionKey, catalog.version)
+      const { containers, session, restriction } = database
+      const unit = new UnitOfWork(transaction, catalog, containers, session, recorder, restriction)
+      const result = body(unit)
+      return result instanceof Promise ? result.then((made) => flushed(unit, made)) : flushed(unit, result)
+    },
+    {
+      prefetchKeys: store.capabilities.hasSynchronousReads ? undefined : keysReadFirst(oid),
+      mayShare: true,
+      memory: new RequestMemory(database.memory, limits, memoryHolder),
+      releasesMemory: true,
+      size,
+      signal,
+      mayAssumeLatestCatalog: oid === undefined,
+    },
+  )
+}
+
+function flushed<T>(unit: UnitOfWork, result: T): Awaitable<T> {
+  const flushing = flushObjects(unit)
+  return flushing === undefined ? result : flushing.then(() => result)
+}
+
+function keysReadFirst(oid: Oid | undefined): readonly Bytes[] {
+  return oid === undefined ? [catalogVersionKey] : [catalogVersionKey, objectKey(oid)]
 }
 
 /** All objects that a transaction changes are held in memory until the commit. Throws LimitExceeded. */

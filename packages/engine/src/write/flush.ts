@@ -26,11 +26,15 @@ function flushOne(unit: UnitOfWork, state: ObjectState): Awaitable<void> {
   if (format.hasPendingType && !isDeleted) checkTypes(state, objects.formats)
   if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
   const maintained = hasEntriesToCheck(state) ? maintainIndexesOf(transaction, state) : undefined
-  return mapAwaitable(maintained, () =>
-    mapAwaitable(write(unit, state, unit.session.nextCommitId()), () => {
-      unit.recorder?.object(state)
-    }),
-  )
+  return maintained === undefined ? writeOne(unit, state) : maintained.then(() => writeOne(unit, state))
+}
+
+function writeOne(unit: UnitOfWork, state: ObjectState): Awaitable<void> {
+  const writing = state.isDeleted
+    ? unit.transaction.delete(state.key, state.stored)
+    : write(unit, state, unit.session.nextCommitId())
+  if (writing !== undefined) return writing.then(() => unit.recorder?.object(state))
+  unit.recorder?.object(state)
 }
 
 /** Deletes the record, or puts it. `slice`: begun before, if at all. */

@@ -32,7 +32,16 @@ export function transactWithCatalog<T>(
   options: CatalogTransactOptions<T>,
 ): Promise<T> {
   const { store, limits, catalogs, onChanges, onCommitted: wake } = database
-  const { mayAssumeLatestCatalog = false, receipt, prefetchKeys, mayShare, signal, memory, size = limits } = options
+  const {
+    mayAssumeLatestCatalog = false,
+    receipt,
+    prefetchKeys,
+    mayShare,
+    signal,
+    memory,
+    releasesMemory,
+    size = limits,
+  } = options
   const isPlain = receipt === undefined && (!mayAssumeLatestCatalog || store.capabilities.hasSynchronousReads)
   let recorder: ChangeRecorder | undefined
   const attempt = (transaction: Transaction): Awaitable<T> => {
@@ -54,7 +63,15 @@ export function transactWithCatalog<T>(
   }
   // Written out: on the way of each small change, a spread costs more than most of what else is done for it.
   const { transactionAttemptsMax } = limits
-  return transact(store, transactionAttemptsMax, attempt, { prefetchKeys, mayShare, signal, memory, size, onCommitted })
+  return transact(store, transactionAttemptsMax, attempt, {
+    prefetchKeys,
+    mayShare,
+    signal,
+    memory,
+    releasesMemory,
+    size,
+    onCommitted,
+  })
 }
 
 /** An attempt that may assume, or has a receipt. */

@@ -25,7 +25,6 @@ export class UnitOfWork {
   readonly objects: WorkingSet
   private readonly containers: Containers
   private readonly restriction: Restriction | undefined
-  private readonly newOid = (cls: ClassNumber): Awaitable<Oid> => this.containers.allocate(cls, this.transaction)
   /** Objects that are required to exist: what the operation deletes is not written before its end. */
   private required: SteadySet<Oid> | undefined
   readonly session: StoreSession
@@ -89,7 +88,9 @@ export class UnitOfWork {
 
   /** An OID for an object of that class; it is taken over by each further attempt of the transaction. */
   allocate({ cls }: ClassFormat): Awaitable<Oid> {
-    return this.transaction.allocate(cls.number, this.newOid)
+    return this.transaction.allocate(cls.number, (number: ClassNumber) =>
+      this.containers.allocate(number, this.transaction),
+    )
   }
 
   /** Requires the object to exist when the operation commits, unless the operation itself makes it. */

@@ -9,7 +9,6 @@ import { decodeRecord, decodeRecordInPieces, isLongRecord, shapeNumberOf } from 
 import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
 import type { RecordValues } from '../records/record-values.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes } from '../store/store.ts'
 import { inTurns, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
@@ -32,6 +31,8 @@ export interface ObjectState extends RecordValues {
   readonly stored: Bytes | undefined
   /** The values as they were read, by the same order; undefined for a new object. */
   readonly before: readonly unknown[] | undefined
+  /** The same as `stored`, for as long as nobody has asked for the values in it. */
+  readonly undecoded: Bytes | undefined
   /**
    * The attributes that were given a value, or whose place in a partner's list changed, by their index in the class; undefined if none
    * was. Not kept of a new object, of which all are.
@@ -111,13 +112,17 @@ export class WorkingSet {
   /** Undefined where there is no such object. */
   load(oid: Oid): Awaitable<ObjectState | undefined> {
     if (this.find(oid) !== undefined) return this.known(oid)
-    const state = mapAwaitable(this.transaction.read([objectKey(oid)]), ({ values: [stored] }) =>
-      stored === undefined ? undefined : this.decode(oid, stored),
-    )
-    return mapAwaitable(state, (loaded) => {
-      if (loaded !== undefined) this.keepLoaded(loaded)
-      return this.known(oid)
-    })
+    const key = objectKey(oid)
+    const answer = this.transaction.read([key])
+    return answer instanceof Promise
+      ? answer.then(({ values: [stored] }) => this.loaded(oid, key, stored))
+      : this.loaded(oid, key, answer.values[0])
+  }
+
+  private loaded(oid: Oid, key: Buffer, stored: Bytes | undefined): Awaitable<ObjectState | undefined> {
+    if (stored === undefined) return this.known(oid)
+    const state = this.decode(oid, key, stored)
+    return state instanceof Promise ? state.then((loaded) => this.keepLoaded(loaded)) : this.keepLoaded(state)
   }
 
   /** Reads those not yet known; those that do not exist stay unknown. Many, and large ones, are read in parts, with others in between. */
@@ -139,6 +144,7 @@ export class WorkingSet {
       format,
       stored: undefined,
       before: undefined,
+      undecoded: undefined,
       values,
       positions,
       changed: undefined,
@@ -154,12 +160,13 @@ export class WorkingSet {
   private async loadPart(oids: readonly Oid[], slice: TimeSlice): Promise<void> {
     this.sizes ??= new PartSizes(objectsAtOnce)
     for (const part of this.sizes.parts(oids)) {
-      const { values } = await this.transaction.read(part.map(objectKey))
+      const keys = part.map(objectKey)
+      const { values } = await this.transaction.read(keys)
       this.sizes.note(values, part.length)
       for (const [position, oid] of part.entries()) {
         const stored = values[position]
         if (stored === undefined || this.find(oid) !== undefined) continue
-        const state = this.decode(oid, stored)
+        const state = this.decode(oid, keys[position] as Buffer, stored)
         this.keepLoaded(state instanceof Promise ? await state : state)
       }
       const pause = slice.yieldIfDue()
@@ -168,8 +175,11 @@ export class WorkingSet {
   }
 
   /** One that was not known when its record was read; it may have been loaded while that was decoded in turns. */
-  private keepLoaded(state: ObjectState): void {
-    if (this.find(state.oid) === undefined) this.keep(state)
+  private keepLoaded(state: ObjectState): ObjectState | undefined {
+    const other = this.find(state.oid)
+    if (other !== undefined) return this.known(state.oid)
+    this.keep(state)
+    return state
   }
 
   /** One that was not known. */
@@ -189,26 +199,60 @@ export class WorkingSet {
     return undefined
   }
 
-  private decode(oid: Oid, stored: Bytes): Awaitable<ObjectState> {
+  private decode(oid: Oid, key: Buffer, stored: Bytes): Awaitable<ObjectState> {
     this.transaction.memory?.chargeLoaded(stateBytes + 2 * stored.length)
     const format = this.formats.ofShape(shapeNumberOf(stored))
-    if (!isLongRecord(stored)) return loadedState(oid, format, stored, decodeRecord(format, stored))
-    return inTurns(decodeRecordInPieces(format, stored)).then((content) => loadedState(oid, format, stored, content))
+    if (!isLongRecord(stored)) return new LoadedObject(oid, key, format, stored)
+    return inTurns(decodeRecordInPieces(format, stored)).then(
+      (content) => new LoadedObject(oid, key, format, stored, content),
+    )
   }
 }
 
-function loadedState(oid: Oid, format: ClassFormat, stored: Bytes, { values, positions }: RecordValues): ObjectState {
-  return {
-    oid,
-    key: objectKey(oid),
-    format,
-    stored,
-    before: [...values],
-    values,
-    positions,
-    changed: undefined,
-    isDeleted: false,
-    position: undefined,
-    entryValue: undefined,
+/** Of a short record, values are decoded once they are asked for: a deletion mostly needs those of index keys alone. */
+class LoadedObject implements ObjectState {
+  readonly oid: Oid
+  readonly key: Buffer
+  readonly format: ClassFormat
+  readonly stored: Bytes
+  changed: Set<number> | undefined = undefined
+  isDeleted = false
+  position: number | undefined = undefined
+  entryValue: Bytes | undefined = undefined
+  private content: RecordValues | undefined
+  private read: readonly unknown[] | undefined
+
+  constructor(oid: Oid, key: Buffer, format: ClassFormat, stored: Bytes, content?: RecordValues) {
+    this.oid = oid
+    this.key = key
+    this.format = format
+    this.stored = stored
+    this.content = content
+    this.read = content && [...content.values]
+  }
+
+  get undecoded(): Bytes | undefined {
+    return this.content === undefined ? this.stored : undefined
+  }
+
+  get before(): readonly unknown[] {
+    this.decoded()
+    return this.read as readonly unknown[]
+  }
+
+  get values(): unknown[] {
+    return this.decoded().values
+  }
+
+  get positions(): (Bytes | undefined)[] {
+    return this.decoded().positions
+  }
+
+  private decoded(): RecordValues {
+    if (this.content !== undefined) return this.content
+    const content = decodeRecord(this.format, this.stored)
+    this.content = content
+    this.read = [...content.values]
+    return content
   }
 }

@@ -33,7 +33,8 @@ import { callerKey } from './identify.ts'
 import { requestIdOf } from './request-id.ts'
 import { toProblem } from './send-problem.ts'
 
-export class SingleRequest implements WholeFdRequest, Execution {
+/** It holds the memory that it takes: see `memoryHolder`. */
+export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder {
   readonly caller: Caller
   readonly params: FdRequest['params']
   readonly query: FdRequest['query']
@@ -53,7 +54,8 @@ export class SingleRequest implements WholeFdRequest, Execution {
   private readonly request: FastifyRequest
   private readonly reply: FastifyReply
   private ownSignal: CancelSignal | undefined
-  private holder: MemoryHolder | undefined
+  /** Made for those who take any memory: most do not. */
+  private share: MemoryHolder | undefined
 
   /** `form`: how it is admitted and listed, where it may take long. */
   constructor(
@@ -86,8 +88,17 @@ export class SingleRequest implements WholeFdRequest, Execution {
   }
 
   get memoryHolder(): MemoryHolder {
-    this.holder ??= this.service.memoryShares.holder(() => callerKey(this.request), this.request.raw.socket)
-    return this.holder
+    return this
+  }
+
+  /** Throws TooManyRequests, and takes nothing. */
+  take(bytes: number): void {
+    this.share ??= this.service.memoryShares.holder(() => callerKey(this.request), this.request.raw.socket)
+    this.share.take(bytes)
+  }
+
+  giveBack(bytes: number): void {
+    this.share?.giveBack(bytes)
   }
 
   get watch(): FdRequest['watch'] {
@@ -113,7 +124,7 @@ export class SingleRequest implements WholeFdRequest, Execution {
     fd: FederatedDatabase,
     policy: AccessPolicy | undefined,
   ): OperationReply | Promise<OperationReply> {
-    this.take(operation, fd, policy)
+    this.begin(operation, fd, policy)
     if (this.body instanceof BodyLines) refuseKey(this.request)
     // Reading is the same however often it is done.
     else this.requestId = operation.method === 'GET' ? undefined : requestIdOf(this.request, this.caller)
@@ -121,7 +132,7 @@ export class SingleRequest implements WholeFdRequest, Execution {
   }
 
   /** What it commits is noted by what it does. */
-  private take({ method }: FdOperation, fd: FederatedDatabase, policy: AccessPolicy | undefined): void {
+  private begin({ method }: FdOperation, fd: FederatedDatabase, policy: AccessPolicy | undefined): void {
     const { audit, span } = this.request
     span?.setAttribute('db.namespace', fd.alias)
     this.fd = fd

@@ -40,6 +40,12 @@ function taggedReply(request: FdRequest, body: Buffer, etag: string): OperationR
   return { body, headers: { etag } }
 }
 
+const empty: OperationReply = {}
+
+function emptyReply(): OperationReply {
+  return empty
+}
+
 /** For a type guard, `Array.isArray` does not know arrays that are not changed. */
 function isArray<T extends object>(body: T | readonly T[]): body is readonly T[] {
   return Array.isArray(body)
@@ -141,10 +147,10 @@ export const objectOperations: readonly FdOperation[] = [
     body: UpdateObjectBody,
     bodyIsObject: true,
     errors: [...attributeErrors, 'MalformedOid', 'ObjectNotFound', 'PreconditionFailed'],
-    async run(database, request) {
+    run(database, request) {
       const { class: className, attributes } = request.body as Static<typeof UpdateObjectBody>
-      await database.updateObject(param(request, 'oid'), attributes, className, conditionOf(request.headers), request)
-      return {}
+      const condition = conditionOf(request.headers)
+      return database.updateObject(param(request, 'oid'), attributes, className, condition, request).then(emptyReply)
     },
   },
   {
@@ -158,9 +164,8 @@ export const objectOperations: readonly FdOperation[] = [
     status: 204,
     description: 'With If-Match: 412 if the object has changed.',
     errors: ['MalformedOid', 'ObjectNotFound', 'PreconditionFailed', 'LimitExceeded', 'TransactionContention'],
-    async run(database, request) {
-      await database.deleteObject(param(request, 'oid'), conditionOf(request.headers), request)
-      return {}
+    run(database, request) {
+      return database.deleteObject(param(request, 'oid'), conditionOf(request.headers), request).then(emptyReply)
     },
   },
 ]

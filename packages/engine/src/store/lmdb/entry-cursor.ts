@@ -51,6 +51,8 @@ let keyNumbers: Uint32Array = new Uint32Array(0)
 /** A read transaction that a snapshot holds; its cursor is kept for the next range. */
 export interface Pin {
   readonly transaction: ReadTransaction
+  /** As `performance.now` tells it; of a shared one, that of the first. */
+  readonly begunAtMs: number
   cursor: EntryCursor | undefined
   /** For ranges of many entries; null where these cannot be read from the file. */
   leaves?: LeafReader | null | undefined
@@ -73,13 +75,14 @@ export function beginRead(environment: Environment): Pin {
   else environment.resetReadTxn()
   const transaction = environment.useReadTransaction()
   if (transaction !== shared) sharedTransactions.set(environment, transaction)
-  return { transaction, cursor: undefined }
+  return { transaction, begunAtMs: performance.now(), cursor: undefined }
 }
 
 /** What the snapshots of one turn of the event loop read through; held until the turn is over. */
 interface SharedRead {
   readonly turn: SharedTurn
   readonly transaction: ReadTransaction
+  readonly begunAtMs: number
 }
 
 const sharedReads = new WeakMap<Environment, SharedRead>()
@@ -90,14 +93,14 @@ export function beginSharedRead(environment: Environment): Pin {
   if (turn === undefined) return beginRead(environment)
   let read = sharedReads.get(environment)
   if (read?.turn !== turn) {
-    const { transaction } = beginRead(environment)
-    read = { turn, transaction }
+    const { transaction, begunAtMs } = beginRead(environment)
+    read = { turn, transaction, begunAtMs }
     sharedReads.set(environment, read)
     setImmediate(endIfStill, environment, read)
   }
-  const { transaction } = read
+  const { transaction, begunAtMs } = read
   transaction.use()
-  return { transaction, cursor: undefined, sharedRead: read }
+  return { transaction, begunAtMs, cursor: undefined, sharedRead: read }
 }
 
 function endIfStill(environment: Environment, read: SharedRead): void {

@@ -24,10 +24,12 @@ import { type LmdbRange, lmdbRange, rangeAfter } from './lmdb-range.ts'
 
 const batchEntriesDefault = 256
 const nothing = Buffer.alloc(0)
+const noRanges: readonly RangeRead[] = []
+const noEntries: ReadAnswer['ranges'] = []
 
 /** Of the tree; `StoreSnapshot` has what was appended last as well. A class, not closures, because each GET makes one. */
 export class LmdbSnapshot implements Snapshot {
-  readonly openedAtMs = performance.now()
+  readonly openedAtMs: number
   place: number | undefined
   readonly options: SnapshotOptions | undefined
   readonly entryCount?: number
@@ -48,6 +50,7 @@ export class LmdbSnapshot implements Snapshot {
     this.ended = ended
     this.options = options
     this.pin = options?.mayShare === true ? beginSharedRead(environment) : beginRead(environment)
+    this.openedAtMs = this.pin.begunAtMs
     if (options?.isCounted === true) this.entryCount = this.countEntries()
   }
 
@@ -64,13 +67,14 @@ export class LmdbSnapshot implements Snapshot {
     return value === undefined ? undefined : use(value)
   }
 
-  read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): ReadAnswer {
+  read(keys: readonly Bytes[], ranges: readonly RangeRead[] = noRanges): ReadAnswer {
     const pin = this.requireOpen()
-    const values = keys.map((key) => {
+    const values: (Buffer | undefined)[] = []
+    for (const key of keys) {
       const value = lentValue(this.environment, key, this.checks, pin)
-      return value === undefined ? undefined : Buffer.from(value)
-    })
-    return { values, ranges: ranges.map((range) => this.readRange(range)) }
+      values.push(value === undefined ? undefined : Buffer.from(value))
+    }
+    return { values, ranges: ranges.length === 0 ? noEntries : ranges.map((range) => this.readRange(range)) }
   }
 
   visit(

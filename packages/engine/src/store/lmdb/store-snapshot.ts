@@ -13,7 +13,7 @@ export class StoreSnapshot extends LmdbSnapshot {
     return tail === undefined ? super.view(key, use) : use(tail)
   }
 
-  override read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): ReadAnswer {
+  override read(keys: readonly Bytes[], ranges?: readonly RangeRead[]): ReadAnswer {
     const answer = super.read(keys, ranges)
     if (!keys.some(isOfAppended)) return answer
     const values = keys.map((key, nth) => {
