@@ -17,7 +17,7 @@ export class AllocationLog {
   private step = 0
 
   restart(): void {
-    for (const scope of this.scopes?.values() ?? []) scope.position = 0
+    if (this.scopes !== undefined) for (const scope of this.scopes.values()) scope.position = 0
     this.step = 0
   }
 

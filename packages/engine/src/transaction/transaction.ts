@@ -107,9 +107,12 @@ export class Transaction {
   private noted = 0
   /** Own writes in key order, made up to date when something is read: most transactions read before they write. */
   private sorted = OwnWrites.none
-  private unsorted = new SteadyList<Change>()
-  /** How many of `unsorted` are in `sorted` already. */
+  /** How many of `changes` are in `sorted`. */
   private sortedCount = 0
+  /** What has taken the place of one of these since, in the order of writing. */
+  private replaced: SteadyList<Change> | undefined
+  /** How many of `replaced` are in `sorted`. */
+  private replacedCount = 0
   private readonly preconditions = new SteadyList<Precondition>()
   /** The keys, and for ranges the bounds, of `preconditions`; undefined while these are few. */
   private required: Record<Precondition['kind'], SteadySet<string>> | undefined
@@ -179,7 +182,7 @@ export class Transaction {
   /** What the transaction sees now: later writes do not show in it. */
   overlay(): OverlaySnapshot {
     this.unpack()
-    this.sortSome(this.unsorted.length)
+    this.sortSome(Number.POSITIVE_INFINITY)
     return new OverlaySnapshot(this.snapshot, this.sorted)
   }
 
@@ -192,17 +195,24 @@ export class Transaction {
 
   /** Undefined where there are so few to be sorted that it can be done in one go. */
   private sortMany(): Promise<void> | undefined {
-    return this.unsorted.length - this.sortedCount > sortedAtOnce ? this.sortWrites() : undefined
+    const unsorted = this.changes.length - this.sortedCount + (this.replaced?.length ?? 0) - this.replacedCount
+    return unsorted > sortedAtOnce ? this.sortWrites() : undefined
   }
 
   /** Whether all are sorted then. */
   private sortSome(most: number): boolean {
-    const end = Math.min(this.unsorted.length, this.sortedCount + most)
-    while (this.sortedCount < end) this.sorted = this.sorted.with(this.unsorted.at(this.sortedCount++))
-    if (end < this.unsorted.length) return false
-    this.unsorted = new SteadyList()
-    this.sortedCount = 0
-    return true
+    const { changes, replaced } = this
+    const end = Math.min(changes.length, this.sortedCount + most)
+    let left = most - (end - this.sortedCount)
+    while (this.sortedCount < end) this.sorted = this.sorted.with(changes.at(this.sortedCount++))
+    if (replaced !== undefined) {
+      for (; this.replacedCount < replaced.length && left > 0; left--)
+        this.sorted = this.sorted.with(replaced.at(this.replacedCount++))
+      if (this.replacedCount < replaced.length) return false
+      this.replaced = undefined
+      this.replacedCount = 0
+    }
+    return end === changes.length
   }
 
   /**
@@ -265,7 +275,6 @@ export class Transaction {
     this.allRequired()
     for (const change of new PackedChanges(packed)) {
       this.changes.push(change)
-      this.unsorted.push(change)
     }
     for (const absent of new PackedPreconditions([], packed)) this.preconditions.push(absent)
   }
@@ -352,7 +361,7 @@ export class Transaction {
     const holds: Buffer[] = []
     this.unpack()
     await this.sortMany()
-    this.sortSome(this.unsorted.length)
+    this.sortSome(Number.POSITIVE_INFINITY)
     const own = this.sorted
     const unwritten = (key: Bytes, value: Bytes): readonly T[] => {
       holds.push(Buffer.from(key))
@@ -527,6 +536,10 @@ export class Transaction {
       const next =
         space === keySpace.object || space === keySpace.catalog ? { ...change, before: earlier.before } : change
       this.changes.set(at, next)
+      if (at < this.sortedCount) {
+        this.replaced ??= new SteadyList()
+        this.replaced.push(next)
+      }
       this.count(next)
     }
   }
@@ -539,7 +552,6 @@ export class Transaction {
   private count(change: Change): void {
     const bytes = change.key.length + (change.kind === 'put' ? change.value.length : 0)
     this.memory?.chargeChange(changeBytes + bytes)
-    this.unsorted.push(change)
     this.writtenBytes += bytes
     checkSize(this.changes.length, this.writtenBytes, this.size)
   }

@@ -25,7 +25,7 @@ function flushOne(unit: UnitOfWork, state: ObjectState): Awaitable<void> {
   if (!isChanged(state) && !isDeleted) return undefined
   if (format.hasPendingType && !isDeleted) checkTypes(state, objects.formats)
   if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
-  const maintained = hasEntriesToCheck(state) ? maintainIndexesOf(transaction, state) : undefined
+  const maintained = maintainIndexesOf(transaction, state)
   return maintained === undefined ? writeOne(unit, state) : maintained.then(() => writeOne(unit, state))
 }
 

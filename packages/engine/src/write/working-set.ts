@@ -122,7 +122,8 @@ export class WorkingSet {
   private loaded(oid: Oid, key: Buffer, stored: Bytes | undefined): Awaitable<ObjectState | undefined> {
     if (stored === undefined) return this.known(oid)
     const state = this.decode(oid, key, stored)
-    return state instanceof Promise ? state.then((loaded) => this.keepLoaded(loaded)) : this.keepLoaded(state)
+    if (state instanceof Promise) return state.then((loaded) => this.keepLoaded(loaded))
+    return this.keepLoaded(state)
   }
 
   /** Reads those not yet known; those that do not exist stay unknown. Many, and large ones, are read in parts, with others in between. */
