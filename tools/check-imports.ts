@@ -131,6 +131,7 @@ const queryRanks: Ranks = {
   'script-executor.ts': 12,
   'prepare-text.ts': 13,
   'effects-of-text.ts': 14,
+  'answer-at-once.ts': 14,
   'run-live-query.ts': 15,
   'run-query.ts': 15,
 }
@@ -198,6 +199,7 @@ const accessRanks: Ranks = {
   'object-rows.ts': 9,
   'rows-in-place.ts': 9,
   'rows-by-trips.ts': 10,
+  'unique-lookup.ts': 10,
 }
 
 /** How a MATCH is planned and how it is carried out do not know each other. */

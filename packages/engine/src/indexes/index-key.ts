@@ -184,6 +184,14 @@ export function keyConditionRange(
   }
 }
 
+/** The only key that an entry with these values of all parts can have; undefined where there may be several: the index is not unique, or a text is cut. */
+export function exactKey(format: IndexKeyFormat, values: readonly unknown[]): Buffer | undefined {
+  if (!hasUniqueKey(format, values)) return undefined
+  startKey(format)
+  for (let i = 0; i < values.length; i++) writeStoredPart(format, i, values[i])
+  return writer.isTruncated ? undefined : writer.to.copy()
+}
+
 /** `isAfter`: after every entry with the value. Entries of a text that is cut may be equal to it, and stay within. */
 function boundKey(format: IndexKeyFormat, prefix: Buffer, part: number, bound: KeyBound, isAfter: boolean): Buffer {
   startKey(format, { key: prefix, parts: part })

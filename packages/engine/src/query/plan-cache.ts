@@ -73,7 +73,7 @@ interface BegunPlan<P> {
   readonly end: (plan: P) => Planned<P>
 }
 
-interface KeptPlan {
+export interface KeptPlan {
   readonly dialect: Dialect
   /** Of the formats of texts. */
   readonly formats: string
@@ -306,12 +306,15 @@ export class PlanCache {
   }
 
   private keptPlan<P>(statement: Statement | Expression, context: PlanningContext): Planned<P> | undefined {
-    const kept = this.plansOf(context.catalog).get(statement)
-    if (kept === undefined || kept.dialect !== context.dialect) return undefined
-    if (kept.formats !== formatsSignature(context.textFormats)) return undefined
-    if (!areSame(kept.planned.variables, context.variables)) return undefined
+    const kept = this.lastPlan(statement, context.catalog)
+    if (kept === undefined || !isFor(kept, context.dialect, context.textFormats, context.variables)) return undefined
     this.reused++
     return kept.planned as Planned<P>
+  }
+
+  /** As it was planned last for the catalog, whatever else it was planned for; see `isFor`. */
+  lastPlan(statement: Statement | Expression, catalog: Catalog): KeptPlan | undefined {
+    return this.plansOf(catalog).get(statement)
   }
 
   private beginPlan<P>(statement: Statement | Expression, context: PlanningContext): BegunPlan<P> {
@@ -339,6 +342,16 @@ export class PlanCache {
     this.latest = { catalog, plans }
     return plans
   }
+}
+
+/** Whether a plan is the one for what is given. */
+export function isFor(
+  { dialect, formats, planned }: KeptPlan,
+  ofDialect: Dialect,
+  textFormats: TextFormats,
+  variables: ReadonlyMap<string, TypedValue>,
+): boolean {
+  return dialect === ofDialect && formats === formatsSignature(textFormats) && areSame(planned.variables, variables)
 }
 
 /** Whether the variables have the types with these signatures. */

@@ -35,19 +35,20 @@ export function checkCharacters({ text }: QueryRequest, { queryCharactersMax }: 
   throw new AshlarError('LimitExceeded', message, [{ place: ['query'], message }])
 }
 
-/** `mayLift`: values may have been taken out of the text. Throws QuerySyntaxError, QueryError, LimitExceeded, ServerBusy. */
+/** `mayLift`: values may have been taken out of the text. `known`: the text as it was parsed already. Throws QuerySyntaxError, QueryError, LimitExceeded, ServerBusy. */
 export function prepare(
   request: QueryRequest,
   resources: QueryResources,
   memory: RequestMemory,
   mayLift: boolean,
+  known?: ParsedText,
 ): Awaitable<PreparedText> {
   const { text, watch } = request
   const { plans, database } = resources
   const { limits, store } = database
   checkCharacters(request, limits)
   const slice = store.capabilities.hasSynchronousReads ? openTimeSlice(watch) : openSliceOfWork(watch)
-  const parsing = plans.parsedInTurns(text, limits.statementTokensMax, slice)
+  const parsing = known ?? plans.parsedInTurns(text, limits.statementTokensMax, slice)
   if (!(parsing instanceof Promise)) return withValues(parsing, request, resources, memory, mayLift, slice)
   return parsing.then(async (parsed) => {
     // What is known of each is not worked out for all of them at once later.

@@ -12,6 +12,7 @@ import { type LastingRead, lateReadError, withLastingSnapshot, withSnapshot } fr
 import type { Transaction } from '../transaction/transaction.ts'
 import { type EndSpan, withinSpan } from '../work-spans.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
+import { answerAtOnce } from './answer-at-once.ts'
 import { bindCreateIndex } from './bind/bind-schema.ts'
 import { valueMatters } from './bind/coercion.ts'
 import { placesOfIndex } from './bind/schema-places.ts'
@@ -23,8 +24,8 @@ import { planText } from './explain/plan-text.ts'
 import type { CreateIndexStatement, ForEachStatement, Span, Statement } from './language/ast.ts'
 import { atPlace, queryError } from './language/query-error.ts'
 import { isLifted } from './parse/lift-literals.ts'
-import { createBinder } from './plan-cache.ts'
-import { type PreparedText, prepare } from './prepare-text.ts'
+import { createBinder, type ParsedText, textCharactersKept } from './plan-cache.ts'
+import { checkCharacters, type PreparedText, prepare } from './prepare-text.ts'
 import type { ExplainRequest, QueryReply, QueryRequest, RowChunk, RowChunks } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { type CommitHooks, type RowsReceipt, TextCommits } from './script-commits.ts'
@@ -41,11 +42,14 @@ import { noTextFormats } from './values/text-format.ts'
  */
 export function runQuery(request: QueryRequest, resources: QueryResources): Awaitable<QueryReply> {
   const { spans } = resources
+  const isPlain = request.explain === undefined
+  const known = isPlain && spans === undefined ? parsedAtOnce(request, resources) : undefined
+  const atOnce = known && answerAtOnce(known, request, resources)
+  if (atOnce !== undefined) return { chunks: atOnce }
   const memory = new RequestMemory(resources.database.memory, resources.database.limits, request.memoryHolder)
   let end: EndSpan | undefined
   try {
-    const isPlain = request.explain === undefined
-    const prepared = withinSpan(spans, 'parse', () => prepare(request, resources, memory, isPlain))
+    const prepared = withinSpan(spans, 'parse', () => prepare(request, resources, memory, isPlain, known))
     end = spans?.begin('execute')
     const answered =
       prepared instanceof Promise ? answerLater(prepared, request, resources) : answer(prepared, request, resources)
@@ -56,6 +60,12 @@ export function runQuery(request: QueryRequest, resources: QueryResources): Awai
     memory.release()
     throw error
   }
+}
+
+/** Undefined for a long text. Throws QuerySyntaxError, LimitExceeded. */
+function parsedAtOnce(request: QueryRequest, { plans, database: { limits } }: QueryResources): ParsedText | undefined {
+  checkCharacters(request, limits)
+  return request.text.length > textCharactersKept ? undefined : plans.parsed(request.text, limits.statementTokensMax)
 }
 
 /** `end` is called when all rows were taken, or none is any more. */

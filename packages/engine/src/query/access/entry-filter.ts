@@ -3,7 +3,7 @@ import { AshlarError } from '../../errors.ts'
 import type { IndexKeyFormat } from '../../indexes/index-key.ts'
 import type { Bytes } from '../../store/store.ts'
 import { type Bound, conjunctsOf } from '../bind/bound.ts'
-import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { type Evaluate, type EvaluationContext, evaluationApart } from '../evaluate/evaluation-context.ts'
 import { Work } from '../functions/work.ts'
 import { decideAtOnce } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
@@ -100,7 +100,7 @@ export class EntryFilter {
   forRun(evaluation: EvaluationContext): MayQualify {
     const { parts, conjuncts, slot } = this
     const work = new Work()
-    const own: EvaluationContext = { ...evaluation, reader: evaluation.reader, slots: [...evaluation.slots], work }
+    const own = evaluationApart(evaluation, evaluation.reader, work)
     const reader = new EntryReader(parts)
     return (key) => {
       const view = reader.read(key)

@@ -5,7 +5,7 @@ import type { ClassSet } from '../../schema/class-set.ts'
 import { countRange } from '../../store/count-range.ts'
 import type { Bytes, KeyRange } from '../../store/store.ts'
 import { oidFromBytes } from '../../types/oid.ts'
-import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { evaluationApart } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { LendRows } from '../execute/lent-rows.ts'
 import type { OutputRow } from '../execute/row.ts'
@@ -61,7 +61,7 @@ export class ExtentScan implements ObjectAccess {
     const { ofRecord, slot } = filter
     // Several scans may be under way while a row further on is interrupted: what that one keeps is none of theirs.
     const { reader } = evaluation
-    const ofRecords: EvaluationContext = { ...evaluation, reader, slots: [...evaluation.slots], work: new Work() }
+    const ofRecords = evaluationApart(evaluation, reader, new Work())
     let undecided = new Set<ObjectView>()
     const use = (key: Uint8Array, record: Uint8Array): ObjectView | undefined => {
       source.examined++

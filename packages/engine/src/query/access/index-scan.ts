@@ -1,6 +1,7 @@
 /** Scans the entries of an index with given values of its first key attributes, and a range of the next one. */
 import { afterKeyValues } from '../../bytes/key-writer.ts'
 import {
+  exactKey,
   type IndexKeyFormat,
   indexKeyFormat,
   indexKeyHeaderBytes,
@@ -247,6 +248,18 @@ export class IndexScan implements OidAccess {
       if (pause !== undefined) await pause
       if (oids.length > 0) yield oids
     }
+  }
+
+  /** The only key that an entry can have this time; undefined where that cannot be told, or there is none. Throws what expressions throw. */
+  exactKey(evaluation: EvaluationContext): Buffer | undefined {
+    if (!this.isAtMostOne) return undefined
+    const values: unknown[] = []
+    for (let i = 0; i < this.evaluates.length; i++) {
+      const value = (this.evaluates[i] as Evaluate)(evaluation)
+      if (!isKeyValue(value)) return undefined
+      values.push(value)
+    }
+    return exactKey(this.format, values)
   }
 
   source(evaluation: EvaluationContext, context: StatementContext, isReverse = false): Awaitable<OidSource> {

@@ -6,7 +6,7 @@ import type { ObjectReader } from '../evaluate/object-view.ts'
 import type { Work } from '../functions/work.ts'
 import type { UserValue } from '../values/user.ts'
 import { InnerValues, type RunInner } from './inner-values.ts'
-import type { StatementContext } from './statement-context.ts'
+import type { ScriptContext, StatementContext } from './statement-context.ts'
 
 export interface Inputs {
   readonly variables: EvaluationContext['variables']
@@ -22,46 +22,82 @@ export type InnerRuns = (context: StatementContext) => RunInner
 export function newEvaluationContext(
   slots: number,
   constants: number,
-  inputs: Inputs,
+  { variables, nested, inner }: Inputs,
   context: StatementContext,
 ): EvaluationContext {
-  return new StatementEvaluation(slots, constants, inputs, context)
+  const innerValues = inner === undefined ? undefined : new InnerValues(inner(context), context)
+  if (innerValues !== undefined) context.addInnerValues(innerValues)
+  return new StatementEvaluation(slots, constants, variables, nested, context, innerValues)
 }
 
-const noAggregates: readonly unknown[] = []
+/** What of a statement its expressions ask for now and then. */
+export interface EvaluationSource {
+  readonly script: Pick<ScriptContext, 'now' | 'user' | 'text' | 'memory' | 'limits'>
+  readonly work: Work
+  readonly reader: ObjectReader
+}
 
+/** The same for a statement without statements in it. */
+export function plainEvaluationContext(
+  slots: number,
+  constants: number,
+  variables: EvaluationContext['variables'],
+  source: EvaluationSource,
+): EvaluationContext {
+  return new StatementEvaluation(slots, constants, variables, none, source, undefined)
+}
+
+const none: readonly unknown[] = []
+
+/** What few expressions ask for is asked of the source when they do: most statements are short. */
 class StatementEvaluation implements EvaluationContext {
   readonly slots: unknown[]
   readonly constants: unknown[]
   readonly variables: EvaluationContext['variables']
   readonly nested: readonly unknown[]
-  aggregates = noAggregates
-  windows = noAggregates
-  readonly now: number
-  readonly user: UserValue
-  readonly text: string
-  readonly memory: RequestMemory
-  readonly work: Work
-  readonly textCharactersMax: number
-  private readonly context: StatementContext
+  aggregates = none
+  windows = none
+  private readonly source: EvaluationSource
   private readonly innerValues: InnerValues | undefined
 
-  constructor(slots: number, constants: number, { variables, nested, inner }: Inputs, context: StatementContext) {
-    const { now, user, text, memory, limits } = context.script
+  constructor(
+    slots: number,
+    constants: number,
+    variables: EvaluationContext['variables'],
+    nested: readonly unknown[],
+    source: EvaluationSource,
+    innerValues: InnerValues | undefined,
+  ) {
     this.slots = undefinedValues(slots)
     this.constants = undefinedValues(constants)
     this.variables = variables
     this.nested = nested
-    this.now = now
-    this.user = user
-    this.text = text
-    this.memory = memory
-    this.work = context.work
-    this.textCharactersMax = limits.textCharactersMax
-    this.context = context
-    if (inner === undefined) return
-    this.innerValues = new InnerValues(inner(context), context)
-    context.addInnerValues(this.innerValues)
+    this.source = source
+    this.innerValues = innerValues
+  }
+
+  get now(): number {
+    return this.source.script.now
+  }
+
+  get user(): UserValue {
+    return this.source.script.user
+  }
+
+  get text(): string {
+    return this.source.script.text
+  }
+
+  get memory(): RequestMemory {
+    return this.source.script.memory
+  }
+
+  get textCharactersMax(): number {
+    return this.source.script.limits.textCharactersMax
+  }
+
+  get work(): Work {
+    return this.source.work
   }
 
   get inner(): InnerReader {
@@ -70,7 +106,7 @@ class StatementEvaluation implements EvaluationContext {
   }
 
   get reader(): ObjectReader {
-    return this.context.reader
+    return this.source.reader
   }
 }
 

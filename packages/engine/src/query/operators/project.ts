@@ -126,6 +126,12 @@ function* columnTexts(projections: readonly ProjectionPlan[], dialect: Dialect):
   return texts
 }
 
+/** Those of a few columns that are written from where their values are stored, with the names before them; undefined where there are others. */
+export function storedRuns(projections: readonly ProjectionPlan[], dialect: Dialect): readonly ColumnRun[] | undefined {
+  if (projections.length === 0 || projections.length > columnsAtOnce) return undefined
+  return atOnce(columnTexts(projections, dialect)).runs
+}
+
 /** `RETURN a, b AS c`: an object keyed by the names; in the original's dialect with a class of its own first. */
 export function columnsWriter(projections: readonly ProjectionPlan[], context: StatementContext): WriteColumns {
   const { names, runs } = atOnce(columnTexts(projections, context.script.dialect))

@@ -8,6 +8,7 @@ import { objectRows } from '../access/object-rows.ts'
 import { rowsByTrips } from '../access/rows-by-trips.ts'
 import { type RowsPlan, rowsInPlace } from '../access/rows-in-place.ts'
 import { objectsInPieces, type SourcePlan } from '../access/source-plan.ts'
+import { type UniqueLookup, uniqueLookup } from '../access/unique-lookup.ts'
 import { bindFrom, bindFromInPieces } from '../bind/bind-join.ts'
 import { type BoundSelect, bindLookup, bindSelectInPieces } from '../bind/bind-select.ts'
 import type { BoundClauses } from '../bind/bound.ts'
@@ -106,6 +107,8 @@ export interface SelectPlan {
   readonly isSingle: boolean
   /** Where each row is an object, or columns of one: not grouped, and no SKIP or TAKE by a predicate. */
   readonly rows: RowsPlan | undefined
+  /** Where it is one object at most, by a unique key, and nothing else is read for its row. */
+  readonly lookup: UniqueLookup | undefined
 }
 
 interface Planner {
@@ -169,7 +172,7 @@ export function planSelect(
 
 function* planBound(
   bound: BoundSelect,
-  { slots, inner }: Binder,
+  { slots, inner, nested }: Binder,
   { formats, text }: PlanningContext,
 ): Pieces<SelectPlan> {
   const planning: Planning = { formats, text, compiler: new Compiler(formats) }
@@ -180,7 +183,8 @@ function* planBound(
   const { rowType, isSingle } = bound
   const { constants } = planning.compiler
   const rows = planRows(bound.clauses, objects, clauses, inner.length > 0)
-  return { objects, clauses, slots, constants, rowType, isSingle, rows }
+  const lookup = nested.length > 0 ? undefined : rows && uniqueLookup(rows)
+  return { objects, clauses, slots, constants, rowType, isSingle, rows, lookup }
 }
 
 function planRows(
