@@ -14,7 +14,8 @@ import { codeFile, compile } from './program/load.cjs'
 /** As `require` finds it. */
 const lmdb = createRequire(import.meta.url).resolve('lmdb')
 
-const loader = fileURLToPath(new URL('program/load.cjs', import.meta.url))
+/** Copied beside the files. */
+const helpers = ['load.cjs', 'find-package.cjs']
 
 /** What is started: by whoever starts the server, and by the process that he has started. */
 const starters = {
@@ -39,7 +40,8 @@ const installed = [
 const banner = `
 const ownUrl = require('node:url').pathToFileURL(__filename).href
 const resolveUrl = (name) => require('node:url').pathToFileURL(require.resolve(name)).href
-const resolveOfEngine = (name) => require('node:module').createRequire(resolveUrl('@ashlar/engine')).resolve(name)`
+const resolveOfEngine = (name) => require('./find-package.cjs').findPackage(['@ashlar/engine', name], __dirname) ??
+  require('node:module').createRequire(resolveUrl('@ashlar/engine')).resolve(name)`
 
 /** @type {import('esbuild').BuildOptions} */
 const common = {
@@ -77,7 +79,7 @@ export async function buildProgram(root, folder = join(root, 'packages/server/di
   writeFileSync(join(made, 'NOTICES.txt'), `${noticesOf(root, inputs.flat())}\n${'-'.repeat(80)}\n\n${demoNotice}`)
   mkdirSync(join(made, 'demo'))
   for (const [name, text] of Object.entries(demoFiles())) writeFileSync(join(made, 'demo', name), text)
-  copyFileSync(loader, join(made, 'load.cjs'))
+  for (const name of helpers) copyFileSync(new URL(`program/${name}`, import.meta.url), join(made, name))
   for (const [name, text] of Object.entries(starters)) writeFileSync(join(made, name), text, { mode: 0o755 })
   for (const name of ['program', 'server', 'client']) {
     const script = compile(join(made, `${name}.cjs`), undefined, join(folder, `${name}.cjs`))
@@ -105,7 +107,14 @@ const serverEntry = {
  */
 async function inline(root, outfile, entry, plugins) {
   const of = typeof entry === 'string' ? { entryPoints: [entry] } : { stdin: { ...entry, resolveDir: root } }
-  const { metafile } = await build({ ...common, ...of, absWorkingDir: root, outfile, plugins, metafile: true })
+  const { metafile } = await build({
+    ...common,
+    ...of,
+    absWorkingDir: root,
+    outfile,
+    plugins: [late, ...plugins],
+    metafile: true,
+  })
   // One other character makes V8 keep the whole text in twice the memory. What is left of them stands in comments and regular expressions.
   const text = readFileSync(outfile, 'utf8').replace(/[^\0-\x7f]/g, (unit) => `\\u${hex(unit)}`)
   writeFileSync(outfile, text)
@@ -135,6 +144,39 @@ const ofEngine = {
       contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', "resolveUrl('@ashlar/engine')"),
     }))
   },
+}
+
+/** Loaded when something of them is asked for: most servers have no TLS. */
+const lateBuiltIns = ['https', 'http2', 'tls']
+
+/**
+ * What modules require as they are loaded, and few servers use. Of the packages, semver is asked about plugins that tell for which versions of the
+ * framework they are.
+ * @type {import('esbuild').Plugin}
+ */
+const late = {
+  name: 'late',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: new RegExp(`^(node:)?(${lateBuiltIns.join('|')})$`) }, ({ path, namespace }) =>
+      namespace === 'late' ? { path, external: true } : { path: path.replace(/^(node:)?/, 'node:'), namespace: 'late' },
+    )
+    onResolve({ filter: /^semver$/ }, ({ path, namespace, resolveDir }) =>
+      namespace === 'late'
+        ? { path: requireFrom(resolveDir).resolve(path) }
+        : { path, namespace: 'late', pluginData: resolveDir },
+    )
+    onLoad({ filter: /^/, namespace: 'late' }, ({ path, pluginData: resolveDir }) => {
+      const names = Object.keys(requireFrom(resolveDir)(path))
+      const contents = `for (const name of ${JSON.stringify(names)})
+        Object.defineProperty(exports, name, { enumerable: true, get: () => require('${path}')[name] })`
+      return { contents, ...(resolveDir !== undefined && { resolveDir }) }
+    })
+  },
+}
+
+/** @param {string} [folder] */
+function requireFrom(folder) {
+  return createRequire(folder === undefined ? import.meta.url : join(folder, 'index.js'))
 }
 
 /**

@@ -50,7 +50,7 @@ import { requestLog, statusOf } from './request-log.ts'
 import { doneAfterCount, RequestRates } from './request-rates.ts'
 import { withoutHost } from './request-target.ts'
 import { answerUnrouted, registerOperations } from './routes.ts'
-import { type ClientCertificates, type SecureServers, secureServers } from './secure-server.ts'
+import type { ClientCertificates, SecureServers } from './secure-server.ts'
 import { sendProblem } from './send-problem.ts'
 import { sendReply } from './send-reply.ts'
 import { type RequestsUnderWay, stopInOrder } from './stopping.ts'
@@ -117,7 +117,7 @@ function neverCalled(): never {
 export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
   const { limits, peers = noPeers, security } = options
   const counts = new ConnectionCounts()
-  const servers = secureServersOf(options, counts)
+  const servers = await secureServersOf(options, counts)
   const http2 = servers?.sessions
   const app = fastify({
     ...(servers !== undefined && { serverFactory: servers.serverFactory }),
@@ -289,11 +289,12 @@ function httpOptions(limits: Limits) {
   return { maxHeaderSize: limits.requestHeaderBytesMax, requireHostHeader: false, ...arrivalTimes(limits) }
 }
 
-function secureServersOf(
+async function secureServersOf(
   { tls, limits, browsers = onLoopback }: ServerOptions,
   counts: ConnectionCounts,
-): SecureServers | undefined {
+): Promise<SecureServers | undefined> {
   if (tls === undefined) return undefined
+  const { secureServers } = await import('./secure-server.ts')
   // A browser would then ask every server on its own machine by HTTPS.
   const constant = isLoopback(browsers.host) ? [] : strictTransport
   const servers = secureServers(tls.material, limits, httpOptions(limits), tls.clientCertificates, constant, counts)
