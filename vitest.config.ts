@@ -40,7 +40,7 @@ const notOfTheStore = [
   '**/query/{memory,expressions/long-values,operators/beyond-memory}.test.ts',
   '**/query/match/{bounded-walks,far-side}.test.ts',
   // The text of a statement, and the form of its reply.
-  '**/query/dialect.test.ts',
+  '**/query/{classify,dialect}.test.ts',
   '**/statements/use-format.test.ts',
 ]
 

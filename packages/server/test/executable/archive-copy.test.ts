@@ -212,8 +212,8 @@ function sumsOf(archive: Buffer): Record<string, string> {
   return { schema: sums.schema.digest('hex'), objects: sums.objects.digest('hex') }
 }
 
-/** Few with much text where there is no time for all runs: more than one part of an archive has room for. */
-const [flights, remark] = runs < 1 ? [5_000, 'late '.repeat(200)] : [100_000, '']
+/** Few with long texts where there is no time for all runs: more than one part of an archive has room for. */
+const [flights, remark] = runs < 1 ? [1_500, 'late '.repeat(700)] : [100_000, '']
 
 test(`${flights.toLocaleString('en')} flights with their links go from LMDB to PostgreSQL, and to LMDB again`, {
   timeout: 900_000,
