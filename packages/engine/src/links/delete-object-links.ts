@@ -28,19 +28,12 @@ export function deleteObjectLinks(unit: UnitOfWork, state: ObjectState): Awaitab
 
 /** Whether there may be any; most objects refer to others that do not list them, and can be deleted without a wait. */
 function hasLinks(state: ObjectState): boolean {
-  const { attributes, linkAttributes } = state.format
-  if (linkAttributes.length > 0) return true
-  for (const one of attributes) {
-    const isInLink = one.attribute.spec.logicalType === 'reference' && inverseOf(one) !== null
-    if (isInLink && state.values[one.index] !== noOid) return true
-  }
-  return false
+  const { linkAttributes, linkedReferences } = state.format
+  return linkAttributes.length > 0 || linkedReferences.some(({ index }) => state.values[index] !== noOid)
 }
 
 async function takeOutOfLinks(unit: UnitOfWork, state: ObjectState): Promise<void> {
-  for (const attribute of state.format.attributes) {
-    if (attribute.attribute.spec.logicalType === 'reference') await clearReference(unit, state, attribute)
-  }
+  for (const attribute of state.format.linkedReferences) await clearReference(unit, state, attribute)
   if (state.format.linkAttributes.length === 0) return
   const entries = await unit.transaction.readAndRequireRange(objectLinksRange(state.oid), state.key)
   for (const attribute of state.format.linkAttributes) {

@@ -80,6 +80,8 @@ export class ClassFormat {
   readonly layout: RecordLayout
   /** The link attributes, in schema order: what a reply needs beside the record. */
   readonly linkAttributes: readonly AttributeFormat[]
+  /** To-one sides of bidirectional links: references that are kept in the record, and have an inverse. */
+  readonly linkedReferences: readonly AttributeFormat[]
   /** Those that are changing their type, or that embed objects of which an attribute is. */
   readonly changingAttributes: readonly AttributeFormat[]
   readonly hasPendingType: boolean
@@ -104,6 +106,9 @@ export class ClassFormat {
     this.attributes = cls.attributes.map((attribute, index) => formatAttribute(attribute, index, cls, formats))
     for (const attribute of this.attributes) this.byNumber.set(attribute.attribute.number, attribute)
     this.linkAttributes = this.attributes.filter((attribute) => attribute.linkStorage !== undefined)
+    this.linkedReferences = this.attributes.filter(({ attribute: { spec } }) => {
+      return spec.logicalType === 'reference' && spec.inverseAttribute !== null
+    })
     this.longAttributes = this.attributes.filter(({ codec, linkStorage }) => {
       return linkStorage === undefined && codec.inPieces !== undefined
     })

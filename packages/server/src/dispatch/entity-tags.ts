@@ -19,10 +19,11 @@ export function isNotModified(headers: Headers, current: string): boolean {
 
 /** What has to hold for a change; undefined where the request has no condition. Throws MalformedRequest. */
 export function conditionOf(headers: Headers): Condition | undefined {
-  requireEntityTags(headers['if-match'])
-  const match = read(headers['if-match'])
-  const noneMatch = read(headers['if-none-match'])
-  if (match === undefined && noneMatch === undefined) return undefined
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers
+  if (ifMatch === undefined && ifNoneMatch === undefined) return undefined
+  requireEntityTags(ifMatch)
+  const match = read(ifMatch)
+  const noneMatch = read(ifNoneMatch)
   return (current) => holds(match, noneMatch, current)
 }
 
