@@ -32,7 +32,7 @@ import type {
 import { inParts, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
 import type { AllocationLog } from './allocation-log.ts'
 import { OverlaySnapshot } from './overlay-snapshot.ts'
-import { OwnWrites } from './own-writes.ts'
+import { SortedWrites } from './sorted-writes.ts'
 
 /** Thrown where a transaction's own writes already contradict what it requires; a retry finds the cause. */
 export class OwnWriteConflict extends Error {
@@ -105,14 +105,8 @@ export class Transaction {
   private readonly written = new SteadyMap<string, number>()
   /** How many of `changes` are entered. */
   private noted = 0
-  /** Own writes in key order, made up to date when something is read: most transactions read before they write. */
-  private sorted = OwnWrites.none
-  /** How many of `changes` are in `sorted`. */
-  private sortedCount = 0
-  /** What has taken the place of one of these since, in the order of writing. */
-  private replaced: SteadyList<Change> | undefined
-  /** How many of `replaced` are in `sorted`. */
-  private replacedCount = 0
+  /** Made when something is read after a write: most transactions read before they write. */
+  private sorted: SortedWrites | undefined
   private readonly preconditions = new SteadyList<Precondition>()
   /** The keys, and for ranges the bounds, of `preconditions`; undefined while these are few. */
   private required: Record<Precondition['kind'], SteadySet<string>> | undefined
@@ -182,37 +176,25 @@ export class Transaction {
   /** What the transaction sees now: later writes do not show in it. */
   overlay(): OverlaySnapshot {
     this.unpack()
-    this.sortSome(Number.POSITIVE_INFINITY)
-    return new OverlaySnapshot(this.snapshot, this.sorted)
+    return new OverlaySnapshot(this.snapshot, this.sortedWrites().all())
   }
 
   /** Does before the next read what that would do in one piece: there may be hundreds of thousands of writes. Others have turns in between. */
   async sortWrites(): Promise<void> {
     this.unpack()
     const slice = openTimeSlice()
-    while (!this.sortSome(writesBetweenLooks)) await slice.yieldIfDue()
+    const sorted = this.sortedWrites()
+    while (!sorted.sortSome(writesBetweenLooks)) await slice.yieldIfDue()
   }
 
   /** Undefined where there are so few to be sorted that it can be done in one go. */
   private sortMany(): Promise<void> | undefined {
-    const unsorted = this.changes.length - this.sortedCount + (this.replaced?.length ?? 0) - this.replacedCount
-    return unsorted > sortedAtOnce ? this.sortWrites() : undefined
+    return this.sortedWrites().left > sortedAtOnce ? this.sortWrites() : undefined
   }
 
-  /** Whether all are sorted then. */
-  private sortSome(most: number): boolean {
-    const { changes, replaced } = this
-    const end = Math.min(changes.length, this.sortedCount + most)
-    let left = most - (end - this.sortedCount)
-    while (this.sortedCount < end) this.sorted = this.sorted.with(changes.at(this.sortedCount++))
-    if (replaced !== undefined) {
-      for (; this.replacedCount < replaced.length && left > 0; left--)
-        this.sorted = this.sorted.with(replaced.at(this.replacedCount++))
-      if (this.replacedCount < replaced.length) return false
-      this.replaced = undefined
-      this.replacedCount = 0
-    }
-    return end === changes.length
+  private sortedWrites(): SortedWrites {
+    this.sorted ??= new SortedWrites(this.changes)
+    return this.sorted
   }
 
   /**
@@ -361,8 +343,7 @@ export class Transaction {
     const holds: Buffer[] = []
     this.unpack()
     await this.sortMany()
-    this.sortSome(Number.POSITIVE_INFINITY)
-    const own = this.sorted
+    const own = this.sortedWrites().all()
     const unwritten = (key: Bytes, value: Bytes): readonly T[] => {
       holds.push(Buffer.from(key))
       return own.find(key) === undefined ? [use(key, value)] : []
@@ -536,10 +517,7 @@ export class Transaction {
       const next =
         space === keySpace.object || space === keySpace.catalog ? { ...change, before: earlier.before } : change
       this.changes.set(at, next)
-      if (at < this.sortedCount) {
-        this.replaced ??= new SteadyList()
-        this.replaced.push(next)
-      }
+      this.sorted?.noteReplaced(at, next)
       this.count(next)
     }
   }
