@@ -7,8 +7,9 @@ import { AppendBlock, blockPart } from '../append-blocks.ts'
 import type { Bytes, Entry, KeyRange } from '../store.ts'
 import type { EntryChecks } from './entry-checks.ts'
 import { checkedLength, checksumBytes, lentWithChecksum } from './entry-checksum.ts'
-import { lentBytes, noteValueBuffer, type Pin } from './entry-cursor.ts'
+import { lentBytes, noteValueBuffer } from './entry-cursor.ts'
 import type { Environment } from './lmdb-js.ts'
+import type { Pin } from './read-pins.ts'
 
 /** In the list of databases, whose names end with a zero. */
 export const tailKey = Buffer.from('appended\0')

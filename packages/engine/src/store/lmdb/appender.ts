@@ -15,9 +15,9 @@ import {
 } from './appended-tail.ts'
 import { EntryChecks } from './entry-checks.ts'
 import { lentWithChecksum } from './entry-checksum.ts'
-import { withCursor } from './entry-cursor.ts'
 import type { KeptTail } from './kept-tail.ts'
 import type { Environment } from './lmdb-js.ts'
+import { withCursor } from './read-pins.ts'
 
 const checks = new EntryChecks('checked')
 const nothing: readonly Change[] = []

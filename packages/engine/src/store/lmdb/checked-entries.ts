@@ -8,16 +8,18 @@ import { type EntryChecks, longValueBytes } from './entry-checks.ts'
 import {
   dataViewOf,
   type EntryCursor,
+  lentBuffer,
   lentBytes,
+  lentFirst,
   lentView,
   noteValueBuffer,
-  type Pin,
-  withCursor,
+  readToBuffer,
 } from './entry-cursor.ts'
 import type { LeafEnd } from './leaf-reader.ts'
 import { putBackLeaves, takeLeaves } from './leaves-of-pin.ts'
 import type { Environment } from './lmdb-js.ts'
 import { type LmdbRange, rangeAfter, withLimit } from './lmdb-range.ts'
+import { type Pin, withCursor } from './read-pins.ts'
 
 /**
  * The value of the key, as a view that the next read overwrites; undefined where there is none. Without a pin, of the write transaction under
@@ -25,6 +27,11 @@ import { type LmdbRange, rangeAfter, withLimit } from './lmdb-range.ts'
  * them would be. Throws DataCorruption.
  */
 export function lentValue(environment: Environment, key: Bytes, checks: EntryChecks, pin?: Pin): Buffer | undefined {
+  if (pin !== undefined && checks.hasChecksums) {
+    const stored = readToBuffer(environment, key, pin.transaction)
+    const length = stored < 0 ? -1 : checks.valueLength(key, lentBuffer(), stored, lentView())
+    if (length >= 0) return lentFirst(length)
+  }
   let found: Buffer | undefined
   try {
     found = environment.getBinaryFast(key, pin)

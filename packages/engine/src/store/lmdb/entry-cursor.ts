@@ -2,33 +2,18 @@
  * A cursor that lends the entries at its position. The ranges of lmdb-js create a key, a value and two objects per
  * entry, and a dozen closures per range, which takes four times as long as the entry itself.
  */
-import * as lmdb from 'lmdb'
 import { assert } from '../../errors.ts'
-import { type SharedTurn, sharedTurn } from '../reads-of-turn.ts'
 import type { Bytes } from '../store.ts'
-import type { LeafReader } from './leaf-reader.ts'
 import type { Environment, ReadTransaction } from './lmdb-js.ts'
-
-/** What lmdb-js uses of its own library; its types do not have it. A cursor that is not closed is never freed. */
-interface NativeFunctions {
-  readonly Cursor: new (database: object, transaction: number) => NativeCursor
-  /** Where values are copied to; see `LmdbCursor.value`. */
-  readonly globalBuffer: Buffer
-  /** Both return the length of the key, 0 behind the last entry, or the number of an error. */
-  position(cursor: number, flags: number, offset: number, keyLength: number, end: number): number
-  iterate(cursor: number): number
-  /** Throws it. */
-  lmdbError(number: number): never
-  /** The next read through the transaction begins it anew. */
-  resetTxn(transaction: number): void
-}
-
-interface NativeCursor {
-  readonly address: number
-  close(): void
-}
-
-const native = (lmdb as unknown as { readonly nativeAddon: NativeFunctions }).nativeAddon
+import {
+  Cursor,
+  getByBinary,
+  globalBuffer,
+  iterate,
+  lmdbError,
+  type NativeCursor,
+  position,
+} from './native-functions.ts'
 
 const includeValues = 0x100
 const isReverse = 0x400
@@ -43,100 +28,10 @@ const viewsMax = 2_048
 const noBytes = Buffer.alloc(0)
 const keyViews = new Array<Buffer | undefined>(viewsMax)
 const valueViews = new Array<Buffer | undefined>(viewsMax)
-let valueBuffer = native.globalBuffer
+let valueBuffer = globalBuffer
 let valueData = newDataView()
 let keyBuffer: Buffer | undefined
 let keyNumbers: Uint32Array = new Uint32Array(0)
-
-/** A read transaction that a snapshot holds; its cursor is kept for the next range. */
-export interface Pin {
-  readonly transaction: ReadTransaction
-  /** As `performance.now` tells it; of a shared one, that of the first. */
-  readonly begunAtMs: number
-  cursor: EntryCursor | undefined
-  /** For ranges of many entries; null where these cannot be read from the file. */
-  leaves?: LeafReader | null | undefined
-  /** Pins that have the same show the same; undefined where it has a transaction of its own. */
-  readonly sharedRead?: object
-}
-
-/** The read transaction of an environment that its snapshots share. */
-const sharedTransactions = new WeakMap<Environment, ReadTransaction>()
-
-/**
- * Pins what the store holds now. lmdb-js shares one read transaction in the process and renews it by a timer only: it is reset first, else
- * the snapshot could be older than the call. While nobody else holds it, the library's own function does that, since lmdb-js would set another timer
- * for each snapshot.
- */
-export function beginRead(environment: Environment): Pin {
-  endSharedRead(environment)
-  const shared = sharedTransactions.get(environment)
-  if (shared !== undefined && isFree(shared)) native.resetTxn(shared.address)
-  else environment.resetReadTxn()
-  const transaction = environment.useReadTransaction()
-  if (transaction !== shared) sharedTransactions.set(environment, transaction)
-  return { transaction, begunAtMs: performance.now(), cursor: undefined }
-}
-
-/** What the snapshots of one turn of the event loop read through; held until the turn is over. */
-interface SharedRead {
-  readonly turn: SharedTurn
-  readonly transaction: ReadTransaction
-  readonly begunAtMs: number
-}
-
-const sharedReads = new WeakMap<Environment, SharedRead>()
-
-/** The same for a read that may show what an earlier one of the turn does, where `shareReads` allows it. */
-export function beginSharedRead(environment: Environment): Pin {
-  const turn = sharedTurn()
-  if (turn === undefined) return beginRead(environment)
-  let read = sharedReads.get(environment)
-  if (read?.turn !== turn) {
-    const { transaction, begunAtMs } = beginRead(environment)
-    read = { turn, transaction, begunAtMs }
-    sharedReads.set(environment, read)
-    setImmediate(endIfStill, environment, read)
-  }
-  const { transaction, begunAtMs } = read
-  transaction.use()
-  return { transaction, begunAtMs, cursor: undefined, sharedRead: read }
-}
-
-function endIfStill(environment: Environment, read: SharedRead): void {
-  if (sharedReads.get(environment) === read) endSharedRead(environment)
-}
-
-/** To be called before the environment is closed, too. */
-export function endSharedRead(environment: Environment): void {
-  const read = sharedReads.get(environment)
-  if (read === undefined) return
-  sharedReads.delete(environment)
-  read.transaction.done()
-}
-
-/** lmdb-js gives it out again, and nobody reads through it. */
-function isFree({ refCount, notCurrent, isDone, isCommitted }: ReadTransaction): boolean {
-  return refCount === 0 && notCurrent !== true && isDone !== true && isCommitted !== true
-}
-
-/** Without a pin, with a cursor of the write transaction under way. */
-export function withCursor<T>(environment: Environment, pin: Pin | undefined, use: (cursor: EntryCursor) => T): T {
-  const cursor = pin?.cursor ?? new EntryCursor(environment, pin?.transaction)
-  if (pin === undefined) {
-    try {
-      return use(cursor)
-    } finally {
-      cursor.close()
-    }
-  }
-  pin.cursor = undefined
-  try {
-    return use(cursor)
-  } finally {
-    pin.cursor = cursor
-  }
-}
 
 export class EntryCursor {
   private readonly cursor: NativeCursor
@@ -153,7 +48,7 @@ export class EntryCursor {
   /** Without a transaction, of the write transaction under way. To be closed before the transaction ends. */
   constructor(environment: Environment, transaction: ReadTransaction | undefined) {
     this.keys = sharedKeyBuffer(environment)
-    this.cursor = new native.Cursor(environment.db, transaction?.address ?? 0)
+    this.cursor = new Cursor(environment.db, transaction?.address ?? 0)
     this.address = this.cursor.address
   }
 
@@ -169,7 +64,7 @@ export class EntryCursor {
 
   /** Not after the last entry. */
   next(): boolean {
-    return this.reached(native.iterate(this.address))
+    return this.reached(iterate(this.address))
   }
 
   /** The first bytes of the value, lent. */
@@ -196,12 +91,12 @@ export class EntryCursor {
     const { keys } = this
     const length = key === undefined ? 0 : key.length
     for (let i = 0; i < length; i++) keys[i] = (key as Bytes)[i] as number
-    return this.reached(native.position(this.address, flags, 0, length, 0))
+    return this.reached(position(this.address, flags, 0, length, 0))
   }
 
   private reached(keyLength: number): boolean {
     if (keyLength <= 0) {
-      if (keyLength !== 0 && keyLength !== notFound) native.lmdbError(keyLength)
+      if (keyLength !== 0 && keyLength !== notFound) lmdbError(keyLength)
       return false
     }
     if (keyLength > keyLengthMax) throw new Error(`Invalid key size ${keyLength.toString(16)}`)
@@ -233,6 +128,32 @@ function newValueView(length: number): Buffer | undefined {
   const view = Buffer.from(valueBuffer.buffer, valueBuffer.byteOffset, length)
   if (length < viewsMax) valueViews[length] = view
   return view
+}
+
+/** Longer ones have no place in the buffer of keys for sure. */
+const keyReadMax = 2_048
+
+/**
+ * Reads the value of a key to the buffer of values, as lmdb-js does with some more objects and calls. Returns its length; less than 0 where lmdb-js is to be
+ * asked: for a key that is not there, a long value, an error, and while a write transaction is under way. Where lmdb-js has another buffer of values by
+ * now, the buffer has not the value: its checksum is to tell.
+ */
+export function readToBuffer({ dbAddress, env }: Environment, key: Bytes, transaction: ReadTransaction): number {
+  const { length } = key
+  if (keyBuffer === undefined || length === 0 || length > keyReadMax || env.writeTxn) return -1
+  for (let i = 0; i < length; i++) keyBuffer[i] = key[i] as number
+  const found = getByBinary(dbAddress, length, 0, transaction.address)
+  return found <= valueBuffer.byteLength ? found : -1
+}
+
+/** The buffer of values, of which the property `length` tells nothing. */
+export function lentBuffer(): Buffer {
+  return valueBuffer
+}
+
+/** The first bytes of the buffer of values. */
+export function lentFirst(length: number): Buffer {
+  return valueView(length, 0) as Buffer
 }
 
 /** What a read by key has returned: lmdb-js gets another buffer for values where one is too long for the present one. */

@@ -1,10 +1,11 @@
 /** The leaf reader of a snapshot, where the data file can be read beside LMDB. */
 import { treeDepthMax } from './check-tree-header.ts'
 import { treeHeader, treeHeaderBytes } from './data-file.ts'
-import { lentBytes, noteValueBuffer, type Pin } from './entry-cursor.ts'
+import { lentBytes, noteValueBuffer } from './entry-cursor.ts'
 import { giveBack, takeLeafBuffer } from './leaf-buffer.ts'
 import { LeafReader } from './leaf-reader.ts'
 import type { Environment } from './lmdb-js.ts'
+import type { Pin } from './read-pins.ts'
 import { entriesKeys } from './storage-layout.ts'
 import { VerifiedPages } from './verified-pages.ts'
 

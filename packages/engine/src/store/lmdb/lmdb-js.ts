@@ -36,6 +36,8 @@ export interface PutOptions {
 export interface Environment {
   /** One buffer, overwritten by the next read. Only its property `length` tells the size of the value: see `lentBytes`. */
   getBinaryFast(key: Bytes, options?: { transaction: ReadTransaction }): Buffer | undefined
+  /** For the library. */
+  readonly dbAddress: number
   /** Writes a key where the library reads it; returns where it ends. */
   writeKey(key: Bytes, target: Buffer, at: number): number
   /** Both only inside the callback of `childTransaction`. They throw FailedWrite. */

@@ -5,12 +5,12 @@
 import { existsSync, rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { betweenCompactionLooksMs, compactionLooksMs } from '../../limits.ts'
-import { endSharedRead } from './entry-cursor.ts'
 import { isLocked } from './file-lock.ts'
 import { ownProcessFile, processDirectory } from './live-processes.ts'
 import type { Environment } from './lmdb-js.ts'
 import type { FormerEnvironment, OpenEnvironment } from './open-environment.ts'
 import { codeOf, makeFile } from './owned-files.ts'
+import { endSharedRead } from './read-pins.ts'
 import { haveAllMoved, replacementPaths } from './replaced-file.ts'
 
 /** There while the process of the file looks often. */

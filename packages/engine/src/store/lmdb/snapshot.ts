@@ -16,11 +16,11 @@ import { openTimeSlice } from '../time-slice.ts'
 import { readTail, storedTail } from './appended-tail.ts'
 import { countEntries, lentValue, visitEntries } from './checked-entries.ts'
 import type { EntryChecks } from './entry-checks.ts'
-import { beginRead, beginSharedRead, type Pin } from './entry-cursor.ts'
 import { estimateEntries } from './estimate-entries.ts'
 import { endLeaves, putBackLeaves, takeLeaves } from './leaves-of-pin.ts'
 import type { Environment } from './lmdb-js.ts'
 import { type LmdbRange, lmdbRange, rangeAfter } from './lmdb-range.ts'
+import { beginRead, beginSharedRead, endRead, type Pin } from './read-pins.ts'
 
 const batchEntriesDefault = 256
 const nothing = Buffer.alloc(0)
@@ -140,9 +140,8 @@ export class LmdbSnapshot implements Snapshot {
 
   release(): void {
     if (this.pin === undefined) return
-    this.pin.cursor?.close()
     endLeaves(this.pin)
-    this.pin.transaction.done()
+    endRead(this.pin)
     this.pin = undefined
     this.ended(this)
   }

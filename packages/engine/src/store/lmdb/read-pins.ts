@@ -1,0 +1,110 @@
+/** The read transactions that snapshots hold; those of one turn of the event loop share one. */
+import { type SharedTurn, sharedTurn } from '../reads-of-turn.ts'
+import { EntryCursor } from './entry-cursor.ts'
+import type { LeafReader } from './leaf-reader.ts'
+import type { Environment, ReadTransaction } from './lmdb-js.ts'
+import { resetTxn } from './native-functions.ts'
+
+/** A read transaction that a snapshot holds; its cursor is kept for the next range. */
+export interface Pin {
+  readonly transaction: ReadTransaction
+  /** As `performance.now` tells it; of a shared one, that of the first. */
+  readonly begunAtMs: number
+  cursor: EntryCursor | undefined
+  /** For ranges of many entries; null where these cannot be read from the file. */
+  leaves?: LeafReader | null | undefined
+  /** Pins that have the same show the same; undefined where it has a transaction of its own. */
+  readonly sharedRead?: SharedRead
+}
+
+/** The read transaction of an environment that its snapshots share. */
+const sharedTransactions = new WeakMap<Environment, ReadTransaction>()
+
+/**
+ * Pins what the store holds now. lmdb-js shares one read transaction in the process and renews it by a timer only: it is reset first, else
+ * the snapshot could be older than the call. While nobody else holds it, the library's own function does that, since lmdb-js would set another timer
+ * for each snapshot.
+ */
+export function beginRead(environment: Environment): Pin {
+  endSharedRead(environment)
+  const shared = sharedTransactions.get(environment)
+  if (shared !== undefined && isFree(shared)) resetTxn(shared.address)
+  else environment.resetReadTxn()
+  const transaction = environment.useReadTransaction()
+  if (transaction !== shared) sharedTransactions.set(environment, transaction)
+  return { transaction, begunAtMs: performance.now(), cursor: undefined }
+}
+
+/** What the snapshots of one turn of the event loop read through; held until the turn is over. */
+interface SharedRead {
+  readonly turn: SharedTurn
+  readonly transaction: ReadTransaction
+  readonly begunAtMs: number
+  /** Of a pin that has ended, for the next one. */
+  cursor: EntryCursor | undefined
+  isOver: boolean
+}
+
+const sharedReads = new WeakMap<Environment, SharedRead>()
+
+/** The same for a read that may show what an earlier one of the turn does, where `shareReads` allows it. */
+export function beginSharedRead(environment: Environment): Pin {
+  const turn = sharedTurn()
+  if (turn === undefined) return beginRead(environment)
+  let read = sharedReads.get(environment)
+  if (read?.turn !== turn) {
+    const { transaction, begunAtMs } = beginRead(environment)
+    read = { turn, transaction, begunAtMs, cursor: undefined, isOver: false }
+    sharedReads.set(environment, read)
+    setImmediate(endIfStill, environment, read)
+  }
+  const { transaction, begunAtMs, cursor } = read
+  transaction.use()
+  read.cursor = undefined
+  return { transaction, begunAtMs, cursor, sharedRead: read }
+}
+
+/** To be called when nobody reads through the pin any more. */
+export function endRead({ transaction, cursor, sharedRead }: Pin): void {
+  if (sharedRead === undefined || sharedRead.isOver || sharedRead.cursor !== undefined) cursor?.close()
+  else sharedRead.cursor = cursor
+  transaction.done()
+}
+
+function endIfStill(environment: Environment, read: SharedRead): void {
+  if (sharedReads.get(environment) === read) endSharedRead(environment)
+}
+
+/** To be called before the environment is closed, too. */
+export function endSharedRead(environment: Environment): void {
+  const read = sharedReads.get(environment)
+  if (read === undefined) return
+  sharedReads.delete(environment)
+  read.isOver = true
+  read.cursor?.close()
+  read.cursor = undefined
+  read.transaction.done()
+}
+
+/** lmdb-js gives it out again, and nobody reads through it. */
+function isFree({ refCount, notCurrent, isDone, isCommitted }: ReadTransaction): boolean {
+  return refCount === 0 && notCurrent !== true && isDone !== true && isCommitted !== true
+}
+
+/** Without a pin, with a cursor of the write transaction under way. */
+export function withCursor<T>(environment: Environment, pin: Pin | undefined, use: (cursor: EntryCursor) => T): T {
+  const cursor = pin?.cursor ?? new EntryCursor(environment, pin?.transaction)
+  if (pin === undefined) {
+    try {
+      return use(cursor)
+    } finally {
+      cursor.close()
+    }
+  }
+  pin.cursor = undefined
+  try {
+    return use(cursor)
+  } finally {
+    pin.cursor = cursor
+  }
+}

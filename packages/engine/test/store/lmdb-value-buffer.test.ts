@@ -1,0 +1,28 @@
+/** LMDB: values are lent in a buffer that lmdb-js replaces by a larger one when a value is too long for it; reads by key go to it directly. */
+import { expect, it, onTestFinished } from 'vitest'
+import { openLmdbStore } from '../../src/store/lmdb/lmdb-store.ts'
+import { bytes, commitOf, put, text } from './bytes.ts'
+import { temporaryDirectory } from './temporary-stores.ts'
+
+it('short values are read beside ever longer ones, by key and in ranges, through snapshots of one turn and of several', async () => {
+  const store = await openLmdbStore(await temporaryDirectory())
+  onTestFinished(() => store.close())
+  const values = new Map(Array.from({ length: 12 }, (_, n) => [`long-${n}`, `${n % 10}`.repeat(40 * 3 ** n)]))
+  for (const [n, name] of [...values.keys()].entries()) values.set(name.replace('long', 'short'), `value ${n}`)
+  await store.commit(commitOf([...values].map(([name, value]) => put(name, value))))
+  for (let round = 0; round < 3; round++) {
+    const snapshots = [await store.snapshot(), await store.snapshot()]
+    for (let n = 0; n < 12; n++) {
+      for (const snapshot of snapshots) {
+        for (const name of [`short-${n}`, `long-${n}`, `short-${11 - n}`]) {
+          expect(await snapshot.view(bytes(name), text)).toBe(values.get(name))
+          expect(await snapshot.view(bytes(`${name}?`), text)).toBeUndefined()
+        }
+        const seen: string[] = []
+        snapshot.visit?.({ from: bytes(`long-${n}`) }, n % 2 === 1, (_key, value) => seen.push(text(value)) < 3)
+        for (const value of seen) expect([...values.values()]).toContain(value)
+      }
+    }
+    for (const snapshot of snapshots) snapshot.release()
+  }
+})
