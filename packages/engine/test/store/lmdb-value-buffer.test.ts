@@ -1,6 +1,9 @@
 /** LMDB: values are lent in a buffer that lmdb-js replaces by a larger one when a value is too long for it; reads by key go to it directly. */
+import { join } from 'node:path'
+import * as lmdb from 'lmdb'
 import { expect, it, onTestFinished } from 'vitest'
 import { openLmdbStore } from '../../src/store/lmdb/lmdb-store.ts'
+import type { Snapshot } from '../../src/store/store.ts'
 import { bytes, commitOf, put, text } from './bytes.ts'
 import { temporaryDirectory } from './temporary-stores.ts'
 
@@ -26,3 +29,41 @@ it('short values are read beside ever longer ones, by key and in ranges, through
     for (const snapshot of snapshots) snapshot.release()
   }
 })
+
+const reads: Record<string, (snapshot: Snapshot) => unknown> = {
+  'by key': (snapshot) => snapshot.view(bytes('a'), text),
+  'in a range': (snapshot) => {
+    let seen: string | undefined
+    snapshot.visit?.({ from: bytes('a') }, false, (_key, value) => {
+      seen = text(value)
+      return false
+    })
+    return seen
+  },
+}
+
+it.each(Object.entries(reads))(
+  'a value that changes is read as it is (%s), where another database in the process has made lmdb-js replace the buffer meanwhile',
+  async (_name, read) => {
+    const store = await openLmdbStore(await temporaryDirectory())
+    onTestFinished(() => store.close())
+    const other = lmdb.open({ path: join(await temporaryDirectory(), 'other'), encoding: 'binary' })
+    onTestFinished(() => other.close())
+    const seen = async (): Promise<unknown> => {
+      const snapshot = await store.snapshot()
+      try {
+        return await read(snapshot)
+      } finally {
+        snapshot.release()
+      }
+    }
+    for (let round = 1; round <= 4; round++) {
+      await store.commit(commitOf([put('a', `before ${round}`)]))
+      expect(await seen()).toBe(`before ${round}`)
+      await other.put('long', Buffer.alloc(100_000 * 3 ** round, round))
+      expect(other.getBinaryFast('long')?.[0]).toBe(round)
+      await store.commit(commitOf([put('a', `behind ${round}`)]))
+      expect(await seen()).toBe(`behind ${round}`)
+    }
+  },
+)

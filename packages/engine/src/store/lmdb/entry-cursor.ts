@@ -136,12 +136,13 @@ const keyReadMax = 2_048
 /**
  * Reads the value of a key to the buffer of values, as lmdb-js does with some more objects and calls. Returns its length; less than 0 where lmdb-js is to be
  * asked: for a key that is not there, a long value, an error, and while a write transaction is under way. Where lmdb-js has another buffer of values by
- * now, the buffer has not the value: its checksum is to tell.
+ * now, the buffer has not the value: its checksum is to tell, also of the value that was read before, whose first byte is changed for that.
  */
 export function readToBuffer({ dbAddress, env }: Environment, key: Bytes, transaction: ReadTransaction): number {
   const { length } = key
   if (keyBuffer === undefined || length === 0 || length > keyReadMax || env.writeTxn) return -1
   for (let i = 0; i < length; i++) keyBuffer[i] = key[i] as number
+  valueBuffer[0] = ~(valueBuffer[0] as number)
   const found = getByBinary(dbAddress, length, 0, transaction.address)
   return found <= valueBuffer.byteLength ? found : -1
 }
