@@ -70,8 +70,10 @@ export function answerAtOnce(
 }
 
 const parametersMax = 16
+/** Longer ones are charged to the request. */
+const parameterCharactersMax = 8_192
 
-/** Undefined where some are no scalar values, or they are many. */
+/** Undefined where some are no scalar values or long ones, or they are many. */
 function variablesOf(
   { parameters }: QueryRequest,
   lifted: ReadonlyMap<string, TypedValue>,
@@ -80,7 +82,9 @@ function variablesOf(
   const variables = new Map(lifted)
   let count = 0
   for (const name in parameters) {
-    const value = givenScalar(parameters[name])
+    const json = parameters[name]
+    if (typeof json === 'string' && json.length > parameterCharactersMax) return undefined
+    const value = givenScalar(json)
     if (value === undefined || ++count > parametersMax) return undefined
     if (!variables.has(name)) variables.set(name, value)
   }

@@ -100,6 +100,24 @@ queryTest('what has changed is seen, in the object and in the schema', [], async
   expect(await find()).toEqual([])
 })
 
+queryTest(
+  'a long row and a long parameter are charged to the request as any other time',
+  [],
+  async ({ fd, rows, failure }) => {
+    await setUp(fd)
+    await fd.createObject('Car', { license: 'much', number: 70, note: long.slice(0, 7_000) })
+    const columns = Array.from({ length: 100 }, (_, n) => `note AS note${n}`).join(', ')
+    const wide = `FROM Car WHERE license = $l RETURN ${columns}`
+    expect(await rows(wide, { l: 'a' })).toHaveLength(1)
+    expect((await failure(wide, { l: 'much' })).type).toBe('LimitExceeded')
+    const narrow = 'FROM Car WHERE license = $l RETURN license'
+    expect(await rows(narrow, { l: 'a', other: 'x' })).toEqual([{ license: 'a' }])
+    expect((await failure(narrow, { l: 'a', other: 'x'.repeat(400_000) })).type).toBe('LimitExceeded')
+    expect((await failure(narrow, { l: 'x'.repeat(400_000), other: 'x' })).type).toBe('LimitExceeded')
+  },
+  { limits: { statementBytesMax: 300_000 } },
+)
+
 it('rows and plans are counted, whoever watches is told, and a stopped request gets no rows', async () => {
   const fd = await FederatedDatabase.open({ alias: 'test', store: await openStore('memory:') })
   await setUp(fd)

@@ -18,6 +18,8 @@ import type { RowsPlan } from './rows-in-place.ts'
 
 /** Longer records are left to what gives others their turn. */
 const recordBytesMax = 8_192
+/** Of a record, as often as it may be shown: as JSON it is less than a request may hold of what all share without asking (`ownBytes`). */
+const shownBytesMax = 65_536
 
 /** Undefined for a plan that may read anything beside the entry and the record, or leave rows out. */
 export function uniqueLookup(rows: RowsPlan): UniqueLookup | undefined {
@@ -32,12 +34,15 @@ export function uniqueLookup(rows: RowsPlan): UniqueLookup | undefined {
 export class UniqueLookup {
   private readonly access: IndexScan
   private readonly rows: RowsPlan
+  /** How often the row may show most of the record: each of its columns may be the same long text. */
+  private readonly timesShown: number
   /** Null where they are to be worked out. */
   private columns: StoredColumns | null | undefined
 
   constructor(access: IndexScan, rows: RowsPlan) {
     this.access = access
     this.rows = rows
+    this.timesShown = rows.projections?.length ?? 1
   }
 
   /**
@@ -70,7 +75,7 @@ export class UniqueLookup {
   private row(record: Bytes, evaluation: EvaluationContext, formats: RecordFormats): RowChunks | undefined {
     const { filter, classes } = this.rows.objects
     const format = formats.ofShape(shapeNumberOf(record))
-    if (record.length > recordBytesMax) return undefined
+    if (record.length > recordBytesMax || record.length * this.timesShown > shownBytesMax) return undefined
     if (!classes.numbers.has(format.cls.number)) return otherRows
     evaluation.slots[filter.slot] = new ObjectView(undefined, objectKey, format, record)
     if (filter.ofRecord !== undefined && filter.ofRecord(evaluation) !== true) return otherRows
