@@ -1,7 +1,7 @@
 /** Makes a checkout ready to run: the right Node, the packages installed, the sources built; says nothing when all is well. */
 // It runs before anything is installed, and on any Node: built-ins only, and no syntax that Node 16 cannot read.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -83,25 +83,40 @@ function install() {
 }
 
 /**
- * Where this machine cannot, or it goes wrong, LMDB is used as npm installed it, and nothing is missing but speed.
+ * Where this machine cannot, or it goes wrong, LMDB is used as npm installed it, and nothing is missing but speed. Nothing is done for a user who may only
+ * start what is set up.
  * @returns {Promise<void>}
  */
 async function compileLmdbOnce() {
   if (stamp.isLmdbTried || process.env.ASHLAR_COMPILE_LMDB === '0' || existsSync(compiledFile(root))) return
-  let problem = missingForCompiling(root)
-  if (problem === undefined) {
-    say('compiling LMDB for this machine (about 20 s, once; ASHLAR_COMPILE_LMDB=0 leaves it out) …')
-    const output = await compileLmdb(root)
-    if (output !== undefined) {
-      const log = join(root, 'node_modules', '.cache', 'lmdb.log')
-      writeFileSync(log, output)
-      problem = `it could not be compiled: ${log}`
-    }
-  }
+  if (![stampFile, dirname(stampFile)].every(isWritable)) return
+  const problem = await compiling().catch((error) => String(error))
   if (problem !== undefined)
     say(`LMDB is used as npm installed it, which takes more CPU (docs/workers.md): ${problem}.`)
   stamp.isLmdbTried = true
   writeFileSync(stampFile, JSON.stringify(stamp))
+}
+
+/** @returns {Promise<string | undefined>} why it was not compiled, in words */
+async function compiling() {
+  const missing = missingForCompiling(root)
+  if (missing !== undefined) return missing
+  say('compiling LMDB for this machine (about 20 s, once; ASHLAR_COMPILE_LMDB=0 leaves it out) …')
+  const output = await compileLmdb(root)
+  if (output === undefined) return undefined
+  const log = join(root, 'node_modules', '.cache', 'lmdb.log')
+  writeFileSync(log, output)
+  return `it could not be compiled: ${log}`
+}
+
+/** @param {string} path */
+function isWritable(path) {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch (_) {
+    return false
+  }
 }
 
 async function build() {

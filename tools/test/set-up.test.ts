@@ -1,0 +1,55 @@
+/** Tests that a checkout which is set up can be started, whatever becomes of compiling LMDB. */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { missingForCompiling } from '../compile-lmdb.mjs'
+import { packageState, sourceState } from '../set-up-state.mjs'
+
+let root: string
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'ashlar set-up ü '))
+  chmodSync(root, 0o755)
+  for (const folder of ['tools/program', 'packages/server/dist/bin', 'node_modules/lmdb'])
+    mkdirSync(join(root, folder), { recursive: true })
+  for (const name of ['set-up.mjs', 'set-up-state.mjs', 'compile-lmdb.mjs'])
+    cpSync(join('tools', name), join(root, 'tools', name))
+  const empty = ['tsconfig.base.json', 'tools/build-program.mjs', 'tools/keep-code.mjs']
+  for (const name of [...empty, 'packages/server/dist/bin/ashlar.cjs']) writeFileSync(join(root, name), '')
+  writeFileSync(join(root, 'package-lock.json'), '{}')
+  const stamp = { ...packageState(root), sources: sourceState(root) }
+  writeFileSync(join(root, 'node_modules', '.ashlar-set-up.json'), JSON.stringify(stamp))
+})
+
+afterEach(() => {
+  chmodSync(join(root, 'node_modules'), 0o755)
+  rmSync(root, { recursive: true })
+})
+
+const nobody = { uid: 65_534, gid: 65_534 }
+
+/** `isOther`: by a user to whom the checkout does not belong, where there can be one. */
+function setUp(isOther: boolean) {
+  const asWhom = isOther && process.getuid?.() === 0 ? nobody : {}
+  const env = { ...process.env, ASHLAR_COMPILE_LMDB: '' }
+  return spawnSync(process.execPath, [join(root, 'tools', 'set-up.mjs')], { ...asWhom, env, encoding: 'utf8' })
+}
+
+it('whoever cannot write to the packages has nothing compiled, and starts', () => {
+  chmodSync(join(root, 'node_modules'), 0o555)
+  expect(setUp(true)).toMatchObject({ status: 0, stderr: '' })
+})
+
+it.skipIf(missingForCompiling(process.cwd()) !== undefined)(
+  'what hinders compiling is told, and hinders no start',
+  () => {
+    writeFileSync(join(root, 'node_modules', '.cache'), 'no folder')
+    const { status, stderr } = setUp(false)
+    expect(stderr).toContain('LMDB is used as npm installed it')
+    expect(status).toBe(0)
+    const stamp: unknown = JSON.parse(readFileSync(join(root, 'node_modules', '.ashlar-set-up.json'), 'utf8'))
+    expect(stamp).toMatchObject({ isLmdbTried: true })
+  },
+)
