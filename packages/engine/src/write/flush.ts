@@ -30,9 +30,9 @@ function flushOne(unit: UnitOfWork, state: ObjectState): Awaitable<void> {
 }
 
 function writeOne(unit: UnitOfWork, state: ObjectState): Awaitable<void> {
-  const writing = state.isDeleted
-    ? unit.transaction.delete(state.key, state.stored)
-    : write(unit, state, unit.session.nextCommitId())
+  // Deletions are counted, too: the same changes then have the same IDs in each version.
+  const commitId = unit.session.nextCommitId()
+  const writing = state.isDeleted ? unit.transaction.delete(state.key, state.stored) : write(unit, state, commitId)
   if (writing !== undefined) return writing.then(() => unit.recorder?.object(state))
   unit.recorder?.object(state)
 }
