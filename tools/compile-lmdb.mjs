@@ -3,7 +3,7 @@
  * optimization (its package.json calls `prebuildify --debug`), and takes up to a fifth more CPU a request: docs/decisions/0039-lmdb-compiled.md.
  */
 import { spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, cpSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 
@@ -64,6 +64,10 @@ export async function compileLmdb(root) {
     const tried = await run(root, ['-e', probe, join(place, 'probe', 'data.mdb')], { LMDB_PREBUILD: place })
     if (tried !== undefined) return tried
     mkdirSync(dirname(target), { recursive: true })
+    // Its content before its name: what a power cut leaves is not tried again.
+    const file = openSync(made, 'r+')
+    fsyncSync(file)
+    closeSync(file)
     renameSync(made, target)
     return undefined
   } catch (error) {
