@@ -41,6 +41,7 @@ const asked: readonly [string, Row?][] = [
   ['FROM Car WHERE license = "a" RETURN maker, weight * 2'],
   ['FROM Car WHERE license = "a" AND number = 1 RETURN license'],
   ['FROM Car WHERE license = "a" AND number = 2 RETURN license'],
+  ['FROM Car WHERE license = "a" AND weight = -1 RETURN license'],
   ['FROM Car WHERE license = "a" AND maker.name = "one" RETURN license'],
   ['FROM Car WHERE license = "a" OR license = "b" RETURN license'],
   ['FROM Car WHERE license = "a" TAKE 0 RETURN license'],
