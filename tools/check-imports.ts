@@ -180,7 +180,7 @@ const accessRanks: Ranks = {
   'object-scan.ts': 0,
   'oid-source.ts': 0,
   'access-path.ts': 1,
-  'lend-objects.ts': 1.5,
+  'push-objects.ts': 1.5,
   'sorted-objects.ts': 1,
   'index-hint.ts': 2,
   'extent-scan.ts': 2,

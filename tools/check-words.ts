@@ -32,6 +32,8 @@ const oldWords: readonly OldWord[] = [
   { words: 'breath', use: 'yield' },
   { words: 'breathe', use: 'yield' },
   { words: 'lender', use: 'borrow tracker' },
+  { words: 'lent', use: 'borrowed (bytes), pushed (rows), or yielded (a slot)' },
+  { words: 'lend', use: 'borrow, push (rows), or yield (a slot)' },
   { words: 'asked keys', use: 'read batch' },
   { words: 'found out', use: 'resolve (an unknown outcome)', isOfNames: true },
   { words: 'took too long', use: 'timeout', isOfNames: true },

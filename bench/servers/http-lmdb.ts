@@ -86,7 +86,7 @@ const [opening, comma, closing] = Buffer.from('[,]') as unknown as [number, numb
 /** Objects are put together here: more bytes than a hundred of them have. */
 const assembled = Buffer.alloc(131_072)
 
-/** A JSON array of these. Their bytes are lent by lmdb-js, and copied once. */
+/** A JSON array of these. Their bytes are borrowed from lmdb-js, and copied once. */
 function list(ids: Iterable<number>): Buffer {
   let length = 0
   for (const id of ids) {

@@ -65,7 +65,7 @@ export interface ServerLimits {
   readonly webhookRetryMsMax: number
   /** Tool runs that continue in the background after their reply, per process. */
   readonly backgroundRunsMax: number
-  /** How long a statement is queued for one of the `statementsMax` places. */
+  /** How long a statement is queued for one of the `statementsMax` slots. */
   readonly statementQueueMsMax: number
   /** Duration from which a query is written to the slow-query log, with its plan; 0 = never. */
   readonly slowQueryMs: number

@@ -58,7 +58,7 @@ export class RecordRules {
     }
   }
 
-  /** Whether one of them holds for the object; undefined where it cannot be told like this. `key`, `record`: lent. */
+  /** Whether one of them holds for the object; undefined where it cannot be told like this. `key`, `record`: borrowed. */
   hold(rules: readonly ClassRule[], key: Bytes, record: Bytes): boolean | undefined {
     const used = this.inUse(rules)
     if (used === undefined) return undefined

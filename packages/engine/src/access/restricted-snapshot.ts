@@ -121,7 +121,7 @@ export class RestrictedSnapshot implements Snapshot, Screened {
     let shown = 0
     let isUndecided = false
     // Most are decided where they lie: nothing of those that are hidden is copied. From the first on that has to be waited for, the batch is.
-    const lent = (key: Bytes, value: Bytes): T | typeof hiddenEntry | Undecided => {
+    const borrowed = (key: Bytes, value: Bytes): T | typeof hiddenEntry | Undecided => {
       if (shown >= left) return hiddenEntry
       const isShown = isUndecided ? undefined : isShownAtOnce(key, value, screen)
       if (isShown === undefined) {
@@ -134,7 +134,7 @@ export class RestrictedSnapshot implements Snapshot, Screened {
     }
     visibility.begin()
     try {
-      for await (const batchOf of this.below.scan(range, lent, sized)) {
+      for await (const batchOf of this.below.scan(range, borrowed, sized)) {
         const results: T[] = []
         const undecided: Undecided[] = []
         for (const one of batchOf) {
@@ -268,7 +268,7 @@ function mayBeScreened({ from, to }: KeyRange): boolean {
   return isScreened(from) || isScreened(to) || from[0] !== to[0]
 }
 
-/** Of an object that is lent: whether it is shown, and then as it is; undefined where that has to be found out, and for any other entry. */
+/** Of an object that is borrowed: whether it is shown, and then as it is; undefined where that has to be found out, and for any other entry. */
 function isShownAtOnce(key: Bytes, value: Bytes, { access, visibility, withReferences }: Screen): boolean | undefined {
   if (key[0] !== keySpace.object) return undefined
   const { objects, references } = access.ofShape(shapeNumberOf(value))

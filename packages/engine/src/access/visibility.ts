@@ -175,9 +175,9 @@ export class Visibility {
     if (!this.database.store.capabilities.hasSynchronousReads) return undefined
     const key = objectKey(oid)
     let seen: boolean | undefined = false
-    const read = this.snapshot.view(key, (lent): Buffer | undefined => {
-      seen = this.seesRecord(rules, key, lent)
-      return seen === undefined ? copied(lent) : undefined
+    const read = this.snapshot.view(key, (borrowed): Buffer | undefined => {
+      seen = this.seesRecord(rules, key, borrowed)
+      return seen === undefined ? copied(borrowed) : undefined
     })
     return read === undefined ? seen : this.decideBy(oid, read as Buffer, rules)
   }
@@ -186,7 +186,7 @@ export class Visibility {
     return this.holdsNow(this.compiledOf(rules), this.reader.reader.view(oid, undefined, record))
   }
 
-  /** Whether the object of a record that is lent is seen, where that alone tells; nothing of it is kept. */
+  /** Whether the object of a borrowed record is seen, where that alone tells; nothing of it is kept. */
   seesRecord(objects: ObjectsAllowed, key: Bytes, record: Bytes): boolean | undefined {
     if (typeof objects === 'string') return objects === 'all'
     this.ownRecordRules ??= this.access.recordRules(this.database, this.asking.user)

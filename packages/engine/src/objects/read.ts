@@ -53,11 +53,11 @@ export function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid, sourc
 }
 
 function readLarge(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: MemorySource): Promise<Buffer> {
-  const read = async (copyOf: (lent: Bytes) => Buffer): Promise<Buffer> => {
+  const read = async (copyOf: (borrowed: Bytes) => Buffer): Promise<Buffer> => {
     const formats = recordFormats(catalog)
-    const found = await snapshot.view(objectKey(oid), (lent): SeenRecord => {
-      const format = formats.ofShape(shapeNumberOf(lent))
-      return { format, record: copyOf(lent), hasLinks: format.linkAttributes.length > 0 }
+    const found = await snapshot.view(objectKey(oid), (borrowed): SeenRecord => {
+      const format = formats.ofShape(shapeNumberOf(borrowed))
+      return { format, record: copyOf(borrowed), hasLinks: format.linkAttributes.length > 0 }
     })
     // To check and copy some megabytes takes as long as a slice.
     if (isLocal && found !== undefined) await laterTurn()
@@ -66,7 +66,7 @@ function readLarge(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: Memor
   const isLocal = source.database.store.capabilities.hasSynchronousReads
   if (isLocal) return readAlone(read)
   // Nobody waits for another's trip to a store that is elsewhere.
-  const readOwn = (): Promise<Buffer> => read((lent) => Buffer.from(lent))
+  const readOwn = (): Promise<Buffer> => read((borrowed) => Buffer.from(borrowed))
   // Within a transaction a connection may be held for which those who are at it wait.
   const isFirstRead = snapshot.bytesLeftOut?.(objectKey(oid)) !== undefined
   return isFirstRead ? writeFew(readOwn) : readOwn()

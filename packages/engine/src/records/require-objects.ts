@@ -9,7 +9,7 @@ import { containerExtent, nextContainerKey, oidOfObjectKey } from './object-key.
 import { revisionPrefixOf } from './record-format.ts'
 
 /**
- * Requires the objects to be as they were read, and no others to be added. Lends the record of each to `use`, and gives in parts what that
+ * Requires the objects to be as they were read, and no others to be added. Passes the borrowed record of each to `use`, and gives in parts what that
  * gives: records themselves are not held. `newContainers`: containers that may be younger than
  * the transaction's snapshot; `rangeLockKey`: see `Precondition`. Throws LimitExceeded for more than `objectsMax`.
  */

@@ -65,7 +65,7 @@ export class AppendBlock {
     return appendedKey(this.prefix, this.number, blockPart, this.end)
   }
 
-  /** Lent. */
+  /** Borrowed. */
   value(): Buffer {
     return this.bytes.subarray(0, this.end)
   }

@@ -49,7 +49,7 @@ export interface RangePart<T> {
 }
 
 /**
- * Lends the first entries of a range to `use`, up to the bounds. One batch of the scan is in memory at a time, beside what `use` gives; what
+ * Passes the first entries of a range to `use`, borrowed, up to the bounds. One batch of the scan is in memory at a time, beside what `use` gives; what
  * that is undefined for is left out.
  */
 export async function readPart<T>(

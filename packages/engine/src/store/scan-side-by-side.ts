@@ -9,7 +9,7 @@ export function scansAtOnce({ isDistributed }: StoreCapabilities): number {
   return isDistributed ? scansMax : 1
 }
 
-type Lent = readonly [Bytes, Bytes]
+type CopiedEntry = readonly [Bytes, Bytes]
 
 /**
  * The entries of all ranges in batches, those of each range in its order. With one scan at a time all are in the order of the ranges;
@@ -27,8 +27,8 @@ export async function* scanSideBySide<T>(
     return
   }
   // Batches come while others are used: until then they are kept, and so copied.
-  const copied = (key: Bytes, value: Bytes): Lent => [Buffer.from(key), Buffer.from(value)]
-  const scans: { readonly batches: AsyncIterator<Lent[]>; next: Promise<IteratorResult<Lent[]>> }[] = []
+  const copied = (key: Bytes, value: Bytes): CopiedEntry => [Buffer.from(key), Buffer.from(value)]
+  const scans: { readonly batches: AsyncIterator<CopiedEntry[]>; next: Promise<IteratorResult<CopiedEntry[]>> }[] = []
   let begun = 0
   try {
     for (;;) {
@@ -50,7 +50,7 @@ export async function* scanSideBySide<T>(
 }
 
 /** Whoever asks for no more does not hear of a failure. */
-function ahead(batches: AsyncIterator<Lent[]>): Promise<IteratorResult<Lent[]>> {
+function ahead(batches: AsyncIterator<CopiedEntry[]>): Promise<IteratorResult<CopiedEntry[]>> {
   const next = batches.next()
   next.catch(() => undefined)
   return next

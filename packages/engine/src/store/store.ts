@@ -75,7 +75,7 @@ export interface Snapshot {
   readonly sharedRead?: object | undefined
   /** Those that have the same show the same objects, too: whatever hides or changes some, before they are seen, has none. */
   readonly sharedObjects?: object | undefined
-  /** Lends the value to `use`, synchronously: the next read may overwrite the bytes. */
+  /** Passes the value to `use`, synchronously. It is borrowed: the next read may overwrite the bytes. */
   view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined>
   /**
    * Of a value that was not read early with others (`SnapshotOptions.prefetchKeys`) because it is large: the least that it has. Undefined where it
@@ -84,10 +84,10 @@ export interface Snapshot {
   bytesLeftOut?(key: Bytes): Promise<number | undefined> | undefined
   /** Reads keys and (short) ranges in one trip. */
   read(keys: readonly Bytes[], ranges?: readonly RangeRead[]): Awaitable<ReadAnswer>
-  /** Lends each entry to `use` and yields the results in batches; for ranges of any size. */
+  /** Passes each entry to `use`, borrowed, and yields the results in batches; for ranges of any size. */
   scan<T>(range: KeyRange, use: (key: Bytes, value: Bytes) => T, options?: ScanOptions): AsyncIterable<T[]>
   /**
-   * Only where the store answers at once: lends the entries of the range to `use`, in order or from the last to the first, until it returns
+   * Only where the store answers at once: passes the entries of the range to `use`, borrowed, in order or from the last to the first, until it returns
    * false; it reads nothing else meanwhile. Returns the key of the last entry, which the caller owns; undefined where the range is at its end.
    * `max`: told by whoever has `use` take no more entries than that, so that few are read in the way that is best for few.
    */
@@ -97,14 +97,14 @@ export interface Snapshot {
     use: (key: Bytes, value: Bytes) => boolean,
     max?: number,
   ): Bytes | undefined
-  /** Where the store can count entries sooner than lend them: counts those of the range, up to `max`. */
+  /** Where the store can count entries sooner than read them: counts those of the range, up to `max`. */
   count?(range: KeyRange, max: number): CountedEntries
   /** Where the store can tell about how many entries a range has, by far sooner than it counts them; undefined where it cannot now. */
   estimate?(range: KeyRange): number | undefined
   /**
    * Only where each read is a trip: the entries of a short range in order, and those that they name, in one. `isOnly`: nothing else is likely to
    * be read, so that no transaction need begin; another read throws SnapshotInvalidated then. It counts only where something is expected. The bytes
-   * belong to the caller, also those that such a snapshot lends.
+   * belong to the caller, also those that such a snapshot passes on.
    */
   readonly readNaming?:
     | ((range: RangeRead & { readonly limit: number }, isOnly: boolean) => Promise<NamingEntries>)

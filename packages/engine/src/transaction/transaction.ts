@@ -332,7 +332,7 @@ export class Transaction {
   }
 
   /**
-   * The same for values of any size: each entry is lent to `use`, the stored ones first, and only keys are held. Gives what `use` gives,
+   * The same for values of any size: each entry is passed to `use`, borrowed, the stored ones first, and only keys are held. Gives what `use` gives,
    * in parts.
    */
   async *scanAndRequireRange<T>(

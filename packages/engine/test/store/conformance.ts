@@ -16,7 +16,7 @@ export interface Driver {
   /** Commits sent at once are taken in the order sent; no promise of a store, but it lets the suite ask more. */
   readonly isInOrder?: boolean
   /** An empty store that others may have used, where a new one takes long to be made: for all tests but those of opening and closing. */
-  lend?(): Promise<Store>
+  reuse?(): Promise<Store>
   /** A store on which everything takes long is compared with the model less often. */
   readonly isCostly?: boolean
   /** Its commits append nothing. */
@@ -28,15 +28,15 @@ export interface Driver {
 }
 
 export function storeConformance(name: string, driver: Driver): void {
-  const lending: Driver = { ...driver, open: driver.lend ?? driver.open }
+  const reusing: Driver = { ...driver, open: driver.reuse ?? driver.open }
   describe(`${name}: the promises of a store`, () => {
-    snapshotRules(lending)
-    rangeRules(lending)
-    commitRules(lending)
-    if (driver.cannotAppend !== true) appendRules(lending)
-    if (driver.hasLimitsElsewhere !== true) limitRules(lending)
-    concurrencyRules(lending)
+    snapshotRules(reusing)
+    rangeRules(reusing)
+    commitRules(reusing)
+    if (driver.cannotAppend !== true) appendRules(reusing)
+    if (driver.hasLimitsElsewhere !== true) limitRules(reusing)
+    concurrencyRules(reusing)
     lifeRules(driver)
-    modelRules(lending)
+    modelRules(reusing)
   })
 }

@@ -23,7 +23,7 @@ export function emptiedSchemas(freshAddress: () => Promise<string>): Driver {
 
   return {
     isCostly: true,
-    lend: keptStores(freshAddress, ['kv', 'kv_root']),
+    reuse: keptStores(freshAddress, ['kv', 'kv_root']),
     async open() {
       const [address] = closed
       if (address === undefined) return openAt(await freshAddress())

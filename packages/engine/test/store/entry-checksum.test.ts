@@ -4,10 +4,10 @@ import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { EntryChecks } from '../../src/store/lmdb/entry-checks.ts'
 import {
+  borrowedWithChecksum,
   checkedLength,
   checksum,
   checksumWithin,
-  lentWithChecksum,
   withChecksum,
 } from '../../src/store/lmdb/entry-checksum.ts'
 
@@ -65,12 +65,12 @@ describe('the checksum of an entry', () => {
     expect(unseen).toBe(0)
   })
 
-  it('is the same in a lent buffer, of values that fit into it and of larger ones', () => {
+  it('is the same in a borrowed buffer, of values that fit into it and of larger ones', () => {
     const key = Buffer.from('key')
     for (const length of [0, 1, 65_531, 65_532, 65_533, 70_000]) {
       const value = Buffer.alloc(length, length)
-      const lent = lentWithChecksum(key, value)
-      const stored = 'start' in lent ? lent.subarray(lent.start, lent.end) : lent
+      const borrowed = borrowedWithChecksum(key, value)
+      const stored = 'start' in borrowed ? borrowed.subarray(borrowed.start, borrowed.end) : borrowed
       expect(stored.equals(withChecksum(key, value)), `${length} bytes`).toBe(true)
     }
   })

@@ -1,4 +1,4 @@
-/** Stores on PostgreSQL that stay open from test to test: what is closed is emptied and lent again, since to open one takes longer than most tests. */
+/** Stores on PostgreSQL that stay open from test to test: what is closed is emptied and used again, since to open one takes longer than most tests. */
 import type pg from 'pg'
 import { assert } from '../../src/errors.ts'
 import { openStore } from '../../src/storage/open-store.ts'
@@ -37,11 +37,11 @@ export function keptStores(
     idle.push(kept)
   }
 
-  return async () => lend(idle.pop() ?? (await openKept()), empty)
+  return async () => reusable(idle.pop() ?? (await openKept()), empty)
 }
 
 /** A store for one test; one that it closes with nothing left open goes to the next. */
-function lend(kept: Kept, empty: (kept: Kept) => Promise<void>): Store {
+function reusable(kept: Kept, empty: (kept: Kept) => Promise<void>): Store {
   const { store } = kept
   const underWay = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined

@@ -183,7 +183,7 @@ const large = (n: number, with_: number) =>
     (_, i) => ({ kind: 'put', key: bytes(key(i)), value: Buffer.alloc(mebibyte, with_) }) as const,
   )
 
-/** The most values of a mebibyte that are summed up or lent between two turns, each look at the clock being a millisecond later. */
+/** The most values of a mebibyte that are summed up or read between two turns, each look at the clock being a millisecond later. */
 async function largestSlice(act: () => Promise<unknown>): Promise<number> {
   let [seen, most] = [0, 0]
   const { subarray } = Buffer.prototype
@@ -210,7 +210,7 @@ async function largestSlice(act: () => Promise<unknown>): Promise<number> {
 it('others have their turn between few values that are large, whether they are written or only expected', async () => {
   const store = await open()
   const count = 24
-  // A look at the clock after each of them, five of which are a slice; what is read is lent as well, and a part of it may be read again.
+  // A look at the clock after each of them, five of which are a slice; what is read is passed on as well, and a part of it may be read again.
   const mostWritten = 7
   const mostRead = 2 * 9
   const written = await largestSlice(() => store.commit({ changes: large(count, 1), preconditions: [] }))

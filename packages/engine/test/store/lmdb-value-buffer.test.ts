@@ -1,4 +1,4 @@
-/** LMDB: values are lent in a buffer that lmdb-js replaces by a larger one when a value is too long for it; reads by key go to it directly. */
+/** LMDB: values are borrowed from a buffer that lmdb-js replaces by a larger one when a value is too long for it; reads by key go to it directly. */
 import { join } from 'node:path'
 import * as lmdb from 'lmdb'
 import { expect, it, onTestFinished } from 'vitest'

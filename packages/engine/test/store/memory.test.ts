@@ -7,7 +7,7 @@ import { storeConformance } from './conformance.ts'
 
 storeConformance('memory', { open: openMemoryStore, isInOrder: true })
 
-describe('memory: lent bytes', () => {
+describe('memory: borrowed bytes', () => {
   it('are overwritten after the callback of a view and of a scan', async () => {
     const store = await openMemoryStore()
     await commitChanges(store, put('a', 'secret'))

@@ -237,7 +237,7 @@ describe('postgres: what can never be connected to is refused at once, with a se
     await expect(opening).rejects.toThrow(/^(?!.*does not encrypt).* cannot be /)
   })
 
-  it('a pooler that lends connections by transaction', async () => {
+  it('a pooler that assigns connections by transaction', async () => {
     const address = freshAddress()
     const pooler = await startTransactionPooler(address, 2)
     await expect(openStore(`${pooler.address}&${patience}`)).rejects.toThrow(/pooler.*session mode/)

@@ -34,7 +34,7 @@ import { connectedClient, runSql } from './database-client.ts'
 import { openKeptPostgres } from './kept-postgres.ts'
 import { freshAddress, temporaryPostgres } from './postgres-stores.ts'
 
-storeConformance('postgres', { ...temporaryPostgres, lend: openKeptPostgres })
+storeConformance('postgres', { ...temporaryPostgres, reuse: openKeptPostgres })
 
 it('gives numbers to commits that append as before when it is opened again, whatever is stored behind them', async () => {
   const store = await temporaryPostgres.open()

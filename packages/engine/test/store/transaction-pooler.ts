@@ -1,4 +1,4 @@
-/** A pooler in transaction mode, as small as can be: it lends its connections to clients for one transaction at a time. */
+/** A pooler in transaction mode, as small as can be: it assigns its connections to clients for one transaction at a time. */
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { connectedClient } from './database-client.ts'

@@ -14,7 +14,7 @@ storeConformance('sometimes later memory', { open: async () => sometimesLater(aw
 storeConformance('faultless faulty memory', { open: async () => faulty(await openMemoryStore(), { seed: 7 }) })
 
 describe('poisoned', () => {
-  it('overwrites lent bytes after the callback', async () => {
+  it('overwrites borrowed bytes after the callback', async () => {
     const store = poisoned(await temporaryLmdb.open())
     await commitChanges(store, put('a', 'secret'))
     await withSnapshot(store, async (snapshot) => {

@@ -14,7 +14,7 @@ const texts = {
 }
 
 it('entries are not counted where the first of them are enough', async () => {
-  const { store, lent } = countingScans(await openMemoryStore())
+  const { store, passed } = countingScans(await openMemoryStore())
   const fd = await FederatedDatabase.open({ alias: 'test', store })
   await fd.defineClasses([classOf('Item', { n: 'integer', even: 'boolean' })], 'create')
   await fd.createIndex(index('byNumber', 'Item', false, 'n'))
@@ -22,21 +22,21 @@ it('entries are not counted where the first of them are enough', async () => {
   const objects = Array.from({ length: 3_000 }, (_, n) => ({ class: 'Item', attributes: { n, even: n % 2 === 0 } }))
   await fd.createObjects(objects)
   for (const [name, where] of Object.entries(texts)) {
-    lent.entries = 0
+    passed.entries = 0
     expect(await rowValues(await fd.query({ text: `FROM Item WHERE ${where} RETURN n` })), name).toHaveLength(10)
-    expect(lent.entries, name).toBeLessThan(100)
+    expect(passed.entries, name).toBeLessThan(100)
   }
   await fd.close()
 })
 
-function countingScans(store: Store): { readonly store: Store; readonly lent: { entries: number } } {
-  const lent = { entries: 0 }
+function countingScans(store: Store): { readonly store: Store; readonly passed: { entries: number } } {
+  const passed = { entries: 0 }
   const counting = (snapshot: Snapshot): Snapshot => ({
     view: (key, use) => snapshot.view(key, use),
     read: (keys, ranges) => snapshot.read(keys, ranges),
     scan(range, use, options) {
       const counted: typeof use = (key, value) => {
-        lent.entries++
+        passed.entries++
         return use(key, value)
       }
       return snapshot.scan(range, counted, options)
@@ -44,7 +44,7 @@ function countingScans(store: Store): { readonly store: Store; readonly lent: { 
     release: () => snapshot.release(),
   })
   return {
-    lent,
+    passed,
     store: {
       ...store,
       async snapshot(options) {

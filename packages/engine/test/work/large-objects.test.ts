@@ -58,14 +58,14 @@ async function* watchedScan(
   use: (key: Bytes, value: Bytes) => unknown,
   options?: ScanOptions,
 ): AsyncGenerator<unknown[]> {
-  let lent: Bytes[] = []
+  let borrowed: Bytes[] = []
   const noted = (key: Bytes, value: Bytes): unknown => {
-    lent.push(value)
+    borrowed.push(value)
     return use(key, value)
   }
   for await (const batch of snapshot.scan(range, noted, options)) {
-    note(lent)
-    lent = []
+    note(borrowed)
+    borrowed = []
     yield batch
   }
 }

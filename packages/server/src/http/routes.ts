@@ -140,7 +140,7 @@ function untracedHandlerOf(operation: Operation, service: ServiceContext, counts
     const chosen = operation.replyTypeOf?.({ query: request.query as Record<string, unknown> })
     const writableNow: Writable = chosen === undefined ? (asksForText ? textOnly : writable) : [chosen]
     const replyType = negotiate(request.headers.accept, writableNow)
-    // Who follows is no statement, and takes no place from them.
+    // Who follows is no statement, and takes no slot from them.
     const form = replyType === 'events' ? undefined : statementOf(operation, request.body)
     const single = new SingleRequest(request, reply, replyType, service, form)
     return form === undefined
@@ -182,7 +182,7 @@ function handleAtOnce(operation: Operation, single: SingleRequest, reply: Fastif
   return undefined
 }
 
-/** Its place is given back once its rows are on their way. */
+/** Its slot is given back once its rows are on their way. */
 function handleStatement(
   operation: Operation,
   single: SingleRequest,

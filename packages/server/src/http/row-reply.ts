@@ -74,7 +74,7 @@ async function sendComing(
   try {
     // It is refused before the reply begins, or not at all.
     await statement?.mayGoOn()
-    // One that has its place already is not asked there whether it was stopped meanwhile.
+    // One that has its slot already is not asked there whether it was stopped meanwhile.
     statement?.signal.throwIfAborted()
     if (reply.raw.destroyed) throw new ClientDisconnected()
   } catch (error) {
@@ -159,8 +159,8 @@ export function rowStream(
   }
   const advance = async (): Promise<void> => {
     try {
-      const place = statement?.goesOn()
-      if (place !== undefined) await place
+      const slot = statement?.goesOn()
+      if (slot !== undefined) await slot
       const chunk = await (ahead.shift() ?? nextChunk(iterator))
       if (stream.destroyed || isEnded) return
       if (chunk.done !== true) {

@@ -279,9 +279,9 @@ function lookAfterReplies(
   statements: Statements,
 ): void {
   const fileBytes = (): number => fds.reduce((sum, { store }) => sum + (store.fileBytes?.() ?? 0), 0)
-  const isPlaceWanted = (response: object): boolean => statements.isPlaceWanted(response)
+  const isSlotWanted = (response: object): boolean => statements.isSlotWanted(response)
   const { stalled } = statements.brokenOff
-  const watch = watchReplies(connections, streamed, limits, fileBytes, isPlaceWanted, stalled)
+  const watch = watchReplies(connections, streamed, limits, fileBytes, isSlotWanted, stalled)
   app.addHook('onClose', async () => clearInterval(watch))
 }
 

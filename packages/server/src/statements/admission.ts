@@ -15,36 +15,36 @@ export type AdmissionLimits = Pick<
 /** Longer than replies that stall are not looked at. */
 const wantedMs = 2_000
 
-/** So long a reply waits for its client before others may have its place: one that is taken steadily is not interrupted. */
-const lentAfterMs = 50
+/** So long a reply waits for its client before others may have its slot: one that is taken steadily is not interrupted. */
+const yieldAfterMs = 50
 
 /** A statement whose reply waits for its client to take what was sent. */
 export interface PausedReply {
   readonly pausedAtMs: number
-  /** Gives its place back, which it takes again once the client has gone on. */
-  lend(): void
+  /** Gives its slot to others; it acquires one again once its client goes on. */
+  yieldSlot(): void
 }
 
 /**
- * A statement works for two slices of a few milliseconds without a place, so that short ones never wait for long ones; to go on it takes one
- * of `statementsMax`, of which no address gets all. Statements that have places have half of the turns; the others are by turns first and
+ * A statement works for two slices of a few milliseconds without a slot, so that short ones never wait for long ones; to go on it takes one
+ * of `statementsMax`, of which no address gets all. Statements that have slots have half of the turns; the others are by turns first and
  * second ones. In each first turn as many begin, one after the other, as
  * it has time for: first of addresses that have fewest under way, and of these, fewest waiting, so that a short statement is not delayed by the
- * many of others. In every other turn one more begins in the order of the addresses, so that none waits for ever. A statement that sends has its place lent to
+ * many of others. In every other turn one more begins in the order of the addresses, so that none waits for ever. A statement that sends yields its slot to
  * others while its client takes nothing; it has the next one that is free when the client goes on, and is not refused.
  */
 export class Admission {
   private readonly limits: AdmissionLimits
-  /** Those that have begun and not ended, with a place or without. */
+  /** Those that have begun and not ended, with a slot or without. */
   private readonly begun = new AddressCount()
   private readonly working = new AddressCount()
   private readonly beginning: StatementQueue
   private readonly waiting: StatementQueue
-  /** Those that go on after their place was lent. */
+  /** Those that go on after they yielded their slot. */
   private readonly returning: StatementQueue
   /** The one that paused first is the first. */
   private readonly paused = new Set<PausedReply>()
-  private borrowTimer: NodeJS.Timeout | undefined
+  private reclaimTimer: NodeJS.Timeout | undefined
   private wantedAtMs = Number.NEGATIVE_INFINITY
   private isHandingTurnsOut = false
   /** Whether one more began in the last turn, in the order of the addresses. */
@@ -52,7 +52,7 @@ export class Admission {
 
   constructor(limits: AdmissionLimits) {
     this.limits = limits
-    // A flood of connections may take up the time of those that could all have begun: with places free, nobody is refused.
+    // A flood of connections may take up the time of those that could all have begun: with slots free, nobody is refused.
     this.beginning = new StatementQueue(limits, (address) =>
       this.isFree(address) ? undefined : this.tooLate('to begin'),
     )
@@ -83,25 +83,25 @@ export class Admission {
     return turn
   }
 
-  /** Undefined where there is a place at once; it is held until `leave`. Throws what `StatementQueue.wait` does. */
-  takePlace(waiter: Waiter): Promise<void> | undefined {
-    return this.placeFrom(this.waiting, waiter)
+  /** Undefined where there is a slot at once; it is held until `leave`. Throws what `StatementQueue.wait` does. */
+  acquireSlot(waiter: Waiter): Promise<void> | undefined {
+    return this.slotFrom(this.waiting, waiter)
   }
 
-  /** The same for one whose place was lent: it waits as long as it takes. Throws the signal's reason. */
-  takePlaceAgain({ address, signal }: Omit<Waiter, 'waitsUntilMs'>): Promise<void> | undefined {
-    return this.placeFrom(this.returning, { address, signal, waitsUntilMs: Number.POSITIVE_INFINITY })
+  /** The same for one that yielded its slot: it waits as long as it takes. Throws the signal's reason. */
+  reacquireSlot({ address, signal }: Omit<Waiter, 'waitsUntilMs'>): Promise<void> | undefined {
+    return this.slotFrom(this.returning, { address, signal, waitsUntilMs: Number.POSITIVE_INFINITY })
   }
 
   /** Whether a statement has found none free, a moment ago. */
-  get isPlaceWanted(): boolean {
+  get isSlotWanted(): boolean {
     return performance.now() - this.wantedAtMs < wantedMs
   }
 
-  /** The place of this one may be lent from now on. */
+  /** The slot of this one may be given to others from now on. */
   pause(reply: PausedReply): void {
     this.paused.add(reply)
-    if (this.hasWaiters) this.borrowAfter(lentAfterMs)
+    if (this.hasWaiters) this.reclaimAfter(yieldAfterMs)
   }
 
   /** It may not be any more. */
@@ -109,7 +109,7 @@ export class Admission {
     this.paused.delete(reply)
   }
 
-  /** Gives a place back. */
+  /** Gives a slot back. */
   leave(address: string): void {
     this.working.remove(address)
     const held = (one: string): number | undefined => (this.hasShare(one) ? undefined : this.working.of(one))
@@ -125,39 +125,39 @@ export class Admission {
     this.begun.remove(address)
   }
 
-  private placeFrom(queue: StatementQueue, waiter: Waiter): Promise<void> | undefined {
+  private slotFrom(queue: StatementQueue, waiter: Waiter): Promise<void> | undefined {
     if (this.isFree(waiter.address)) {
       this.working.add(waiter.address)
       return undefined
     }
     this.wantedAtMs = performance.now()
-    const place = queue.wait(waiter)
-    this.borrow()
-    return place
+    const slot = queue.wait(waiter)
+    this.reclaimSlots()
+    return slot
   }
 
   private get hasWaiters(): boolean {
     return !this.waiting.isEmpty || !this.returning.isEmpty
   }
 
-  /** Those that have paused for long enough lend their places as long as somebody waits for one. */
-  private borrow(): void {
-    const pausedBeforeMs = performance.now() - lentAfterMs
+  /** Those that have paused for long enough yield their slots as long as somebody waits for one. */
+  private reclaimSlots(): void {
+    const pausedBeforeMs = performance.now() - yieldAfterMs
     for (const reply of this.paused) {
       if (!this.hasWaiters) return
       if (reply.pausedAtMs > pausedBeforeMs) {
-        this.borrowAfter(reply.pausedAtMs - pausedBeforeMs)
+        this.reclaimAfter(reply.pausedAtMs - pausedBeforeMs)
         return
       }
       this.paused.delete(reply)
-      reply.lend()
+      reply.yieldSlot()
     }
   }
 
-  private borrowAfter(ms: number): void {
-    this.borrowTimer ??= setTimeout(() => {
-      this.borrowTimer = undefined
-      this.borrow()
+  private reclaimAfter(ms: number): void {
+    this.reclaimTimer ??= setTimeout(() => {
+      this.reclaimTimer = undefined
+      this.reclaimSlots()
     }, ms).unref()
   }
 

@@ -1,10 +1,10 @@
-/** Replies whose readers take nothing any more: what they hold (a snapshot, rows, a place) is given back. */
+/** Replies whose readers take nothing any more: what they hold (a snapshot, rows, a slot) is given back. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ServerLimits } from '../limits.ts'
 
 const looksPerLimit = 20
-/** Of the time, where others suffer: data files grow, or statements wait for the place that the reply holds. */
+/** Of the time, where others suffer: data files grow, or statements wait for the slot that the reply holds. */
 const shareWhereOthersSuffer = 6
 const betweenLooksMsMin = 5
 const betweenLooksMsMax = 1_000
@@ -46,7 +46,7 @@ export interface StreamedReply {
 /**
  * Looks after connections now and then: one on which bytes wait, and of which none was taken for `replyStallMsMax`, is destroyed, and
  * `onStalled` told which path it was asked for. Where the data files have grown by `replyStallBytesMax` meanwhile, since they keep what the
- * reply reads, or where `isPlaceWanted` says that others want the reply's place among the statements that work, a sixth of the time is enough. `fileBytes`: of all stores in files. Where there is nothing to send, or nothing yet, nobody is waited for.
+ * reply reads, or where `isSlotWanted` says that others want the reply's slot, a sixth of the time is enough. `fileBytes`: of all stores in files. Where there is nothing to send, or nothing yet, nobody is waited for.
  * Replies by HTTP/2 are looked after one by one, and end without their connection, unless that takes nothing either.
  */
 export function watchReplies(
@@ -54,7 +54,7 @@ export function watchReplies(
   streamed: () => Iterable<StreamedReply>,
   { replyStallMsMax, replyStallBytesMax }: StallLimits,
   fileBytes: () => number,
-  isPlaceWanted: (response: object) => boolean,
+  isSlotWanted: (response: object) => boolean,
   onStalled: (told: StalledReply) => void,
 ): NodeJS.Timeout {
   const waiting = new WeakMap<object, Waiting>()
@@ -78,7 +78,7 @@ export function watchReplies(
     if (exactMs >= replyStallMsMax) return { limit: 'replyStallMsMax', stalledMs }
     bytes ??= fileBytes()
     if (bytes - before.fileBytes >= replyStallBytesMax) return { limit: 'replyStallBytesMax', stalledMs }
-    const isWanted = response !== null && response !== undefined && isPlaceWanted(response)
+    const isWanted = response !== null && response !== undefined && isSlotWanted(response)
     return isWanted ? { limit: 'statementsMax', stalledMs } : undefined
   }
   const look = (): void => {

@@ -25,7 +25,7 @@ export interface StatementRecord {
   readonly fdAlias: string
   readonly clientAddress: string
   readonly startedAt: string
-  /** It waits for a turn or a place, works, or sends its rows. */
+  /** It waits for a turn or a slot, works, or sends its rows. */
   readonly state: 'queued' | 'running' | 'sending'
   /** Of rows, before compression. */
   readonly bytesSent: number
@@ -49,8 +49,8 @@ export interface Asked {
   readonly clientAddress: string
 }
 
-/** Of rows and their like that a statement holds while its place is lent. */
-const lentBytesMax = 2 ** 20
+/** Of rows and their like that a statement holds while its slot is given to others. */
+const yieldBytesMax = 2 ** 20
 
 export class Statement implements Waiter, PausedReply {
   readonly id = randomUUID()
@@ -84,16 +84,16 @@ export class Statement implements Waiter, PausedReply {
   private outlives = false
   private waits = false
   private hasBegun = false
-  private hasPlace = false
+  private hasSlot = false
   /** To others, while its client takes nothing. */
-  private isLent = false
+  private hasYieldedSlot = false
   private isPaused = false
   private isWorking = true
   private isReplying = false
   private bytesSent = 0
   private progress: QueryProgress | undefined
   /** While it waits for one. */
-  private place: Promise<void> | undefined
+  private slot: Promise<void> | undefined
 
   /** `underWay`: where it is listed while it lasts. */
   constructor(
@@ -160,54 +160,54 @@ export class Statement implements Waiter, PausedReply {
     this.response.destroy()
   }
 
-  /** Waited for before it works on, or sends rows, for long; undefined where it has a place, and once it has ended. Throws as `mayBegin`. */
+  /** Waited for before it works on, or sends rows, for long; undefined where it has a slot, and once it has ended. Throws as `mayBegin`. */
   mayGoOn(): Promise<void> | undefined {
-    if (this.hasPlace) return undefined
+    if (this.hasSlot) return undefined
     this.signal.throwIfAborted()
     // Nobody would give it back.
     if (this.isOver) return undefined
     // Its work and its reply may both ask.
-    this.place ??= this.placeTaken()
-    return this.place
+    this.slot ??= this.slotTaken()
+    return this.slot
   }
 
-  private placeTaken(): Promise<void> | undefined {
-    return this.takePlace()?.finally(() => {
-      this.place = undefined
+  private slotTaken(): Promise<void> | undefined {
+    return this.acquireSlot()?.finally(() => {
+      this.slot = undefined
     })
   }
 
   /** It counts as one of those that work, and this is its reply. */
-  holdsPlaceFor(response: object): boolean {
-    return this.hasPlace && this.response === response
+  holdsSlotFor(response: object): boolean {
+    return this.hasSlot && this.response === response
   }
 
   /** Its client has not taken yet what was sent: until `goesOn` nothing more is made for it. */
   pauses(): void {
     if (!this.isPaused && this.slow !== undefined) this.pausesSinceMs = performance.now()
     this.isPaused = true
-    if (this.hasPlace) this.offerPlace()
+    if (this.hasSlot) this.offerSlot()
   }
 
-  /** Undefined where it may go on at once; else its place was lent, and it waits for another one. Throws the signal's reason. */
+  /** Undefined where it may go on at once; else it has yielded its slot, and it waits for another one. Throws the signal's reason. */
   goesOn(): Promise<void> | undefined {
     if (!this.isPaused) return undefined
     this.isPaused = false
     if (this.slow !== undefined) this.pausedMs += performance.now() - this.pausesSinceMs
     this.admission.goOn(this)
-    return this.isLent ? this.mayGoOn() : undefined
+    return this.hasYieldedSlot ? this.mayGoOn() : undefined
   }
 
-  /** Not of one that holds much: of these there are to be no more than places. */
-  private offerPlace(): void {
-    if ((this.progress?.bytesHeld ?? 0) > lentBytesMax) return
+  /** Not of one that holds much: of these there are to be no more than slots. */
+  private offerSlot(): void {
+    if ((this.progress?.bytesHeld ?? 0) > yieldBytesMax) return
     this.pausedAtMs = performance.now()
     this.admission.pause(this)
   }
 
-  lend(): void {
-    this.hasPlace = false
-    this.isLent = true
+  yieldSlot(): void {
+    this.hasSlot = false
+    this.hasYieldedSlot = true
     this.admission.leave(this.address)
   }
 
@@ -285,10 +285,10 @@ export class Statement implements Waiter, PausedReply {
     }
   }
 
-  private takePlace(): Promise<void> | undefined {
-    const place = this.isLent ? this.admission.takePlaceAgain(this) : this.admission.takePlace(this)
-    if (place !== undefined) return this.queued(place.then(() => this.keepPlace()))
-    this.keepPlace()
+  private acquireSlot(): Promise<void> | undefined {
+    const slot = this.hasYieldedSlot ? this.admission.reacquireSlot(this) : this.admission.acquireSlot(this)
+    if (slot !== undefined) return this.queued(slot.then(() => this.keepSlot()))
+    this.keepSlot()
     return undefined
   }
 
@@ -301,24 +301,24 @@ export class Statement implements Waiter, PausedReply {
     return !this.isWorking && !this.isReplying
   }
 
-  /** The client may have gone while the place was given. */
-  private keepPlace(): void {
-    this.isLent = false
+  /** The client may have gone while the slot was given. */
+  private keepSlot(): void {
+    this.hasYieldedSlot = false
     if (this.isOver) {
       this.admission.leave(this.address)
       return
     }
-    this.hasPlace = true
-    // What it makes ahead of its client may have asked for the place.
-    if (this.isPaused) this.offerPlace()
+    this.hasSlot = true
+    // What it makes ahead of its client may have asked for the slot.
+    if (this.isPaused) this.offerSlot()
   }
 
   private end(): void {
     if (!this.isOver) return
     if (this.slow !== undefined) this.tellIfSlow(this.slow)
     if (this.isPaused) this.admission.goOn(this)
-    if (this.hasPlace) this.admission.leave(this.address)
-    this.hasPlace = false
+    if (this.hasSlot) this.admission.leave(this.address)
+    this.hasSlot = false
     if (this.hasBegun) this.admission.end(this.address)
     this.hasBegun = false
     // Most end at once, and are listed nowhere.

@@ -80,10 +80,10 @@ export class Statements {
     return all.filter((statement) => statement.isOf(whose)).map((statement) => statement.record())
   }
 
-  /** Whether others have waited, a moment ago, for the place of the statement that has this reply. */
-  isPlaceWanted(response: object): boolean {
-    if (!this.admission.isPlaceWanted) return false
-    return [...this.underWay.values()].some((statement) => statement.holdsPlaceFor(response))
+  /** Whether others have waited, a moment ago, for the slot of the statement that has this reply. */
+  isSlotWanted(response: object): boolean {
+    if (!this.admission.isSlotWanted) return false
+    return [...this.underWay.values()].some((statement) => statement.holdsSlotFor(response))
   }
 
   /** Whether there is one of this id, and of this caller where one is given. */

@@ -37,14 +37,14 @@ async function typeOf(attempt: () => Promise<void> | undefined): Promise<string>
   }
 }
 
-/** Places for each of these addresses; the names of those who got theirs, in the order in which they did. `refused`: the others, with why. */
+/** Slots for each of these addresses; the names of those who got theirs, in the order in which they did. `refused`: the others, with why. */
 function askFor(admission: Admission, names: readonly string[], refused: string[] = []): string[] {
   const got: string[] = []
   for (const name of names) {
-    const place = admission.takePlace(waiter(name[0] as string))
-    if (place === undefined) got.push(name)
+    const slot = admission.acquireSlot(waiter(name[0] as string))
+    if (slot === undefined) got.push(name)
     else
-      void place.then(
+      void slot.then(
         () => got.push(name),
         (error: AshlarError) => refused.push(`${name} ${error.type}`),
       )
@@ -52,7 +52,7 @@ function askFor(admission: Admission, names: readonly string[], refused: string[
   return got
 }
 
-describe('places', () => {
+describe('slots', () => {
   it('are given at once while there are any, and then in the order of the queue', async () => {
     const admission = new Admission({ ...limits, statementsPerAddressMax: 3 })
     const got = askFor(admission, ['a1', 'a2', 'b3', 'b4', 'a5', 'b6'])
@@ -82,11 +82,11 @@ describe('places', () => {
     const refused: string[] = []
     askFor(admission, ['a1', 'a2', 'b3'])
     askFor(admission, ['a4', 'a5', 'a6'], refused)
-    expect(await typeOf(() => admission.takePlace(waiter('a')))).toBe('TooManyStatements')
+    expect(await typeOf(() => admission.acquireSlot(waiter('a')))).toBe('TooManyStatements')
     askFor(admission, ['b7'])
     // Two addresses would have to give up what each has.
     askFor(admission, ['c8', 'd9'], refused)
-    expect(await typeOf(() => admission.takePlace(waiter('e')))).toBe('ServerBusy')
+    expect(await typeOf(() => admission.acquireSlot(waiter('e')))).toBe('ServerBusy')
     await nextTurn()
     expect(refused).toEqual(['a6 ServerBusy', 'a5 ServerBusy'])
   })
@@ -99,18 +99,18 @@ describe('places', () => {
     expect(refused).toEqual(['a6 ServerBusy'])
     for (const address of ['x', 'y', 'z']) admission.leave(address)
     await nextTurn()
-    // Each address has its turn, where none has more places than another.
+    // Each address has its turn, where none has more slots than another.
     expect(got).toEqual(['x1', 'y2', 'z3', 'a4', 'b7', 'c8'])
   })
 
   it('are not waited for longer than said: a share that is used up is told apart from a full server', async () => {
     const admission = new Admission(limits)
-    const late = (address: string) => typeOf(() => admission.takePlace(waiter(address, { waitsUntilMs: 0 })))
+    const late = (address: string) => typeOf(() => admission.acquireSlot(waiter(address, { waitsUntilMs: 0 })))
     askFor(admission, ['a1', 'a2'])
     expect(await late('a')).toBe('TooManyStatements')
     askFor(admission, ['b3'])
     expect(await late('b')).toBe('ServerBusy')
-    // Those who gave up have left the queue: neither has a place when one is free.
+    // Those who gave up have left the queue: neither has a slot when one is free.
     admission.leave('a')
     expect(askFor(admission, ['c4'])).toEqual(['c4'])
   })
@@ -131,7 +131,7 @@ describe('places', () => {
     askFor(admission, ['a1', 'a2', 'b3'])
     const controllers = [1, 2, 3].map(() => new AbortController())
     const gone = new Error('gone')
-    const waits = controllers.map(({ signal }) => admission.takePlace(waiter('a', { signal })))
+    const waits = controllers.map(({ signal }) => admission.acquireSlot(waiter('a', { signal })))
     for (const controller of controllers) controller.abort(gone)
     for (const wait of waits) await expect(wait).rejects.toBe(gone)
     const got = askFor(admission, ['a4', 'a5', 'a6'])
@@ -142,7 +142,7 @@ describe('places', () => {
 })
 
 describe('a statement', () => {
-  it('that has ended with its client takes no place, whatever of its work still asks for one', () => {
+  it('that has ended with its client takes no slot, whatever of its work still asks for one', () => {
     const admission = new Admission({ ...limits, statementsMax: 1 })
     const response = new EventEmitter()
     const asked = { kind: 'query', text: '', fdAlias: 'fd', clientAddress: 'a' } as const
@@ -204,7 +204,7 @@ describe('first turns', () => {
     expect(begin('short').mayBegin()).toBeInstanceOf(Promise)
   })
 
-  it('are not refused for the time they took while places are free', async () => {
+  it('are not refused for the time they took while slots are free', async () => {
     const admission = new Admission(limits)
     while (admission.begin(waiter('a')) === undefined);
     const late = { waitsUntilMs: 0 }
@@ -290,13 +290,13 @@ describe('first turns', () => {
     expect(isBegun).toBe(true)
   })
 
-  it('lends its place while its client takes nothing, goes first when it goes on, and is not refused', async () => {
+  it('yields its slot while its client takes nothing, goes first when it goes on, and is not refused', async () => {
     const admission = new Admission({ ...limits, statementsMax: 1, statementsPerAddressMax: 1 })
     const sending = lasting(admission, 'a')
     expect(sending.mayGoOn()).toBeUndefined()
     sending.pauses()
     const got = askFor(admission, ['b1'])
-    // What has paused for a moment keeps its place.
+    // What has paused for a moment keeps its slot.
     expect(got).toEqual([])
     while (got.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
     const more = askFor(admission, ['c2'])
@@ -316,13 +316,13 @@ describe('first turns', () => {
     await expect(Promise.resolve().then(() => sending.goesOn())).rejects.toThrow('gone')
   })
 
-  it('keeps its place while it holds much', async () => {
+  it('keeps its slot while it holds much', async () => {
     const admission = new Admission({ ...limits, statementsMax: 1, statementsPerAddressMax: 1, statementQueueMsMax: 0 })
     const sending = lasting(admission, 'a')
     sending.onBegun({ rows: 0, touched: 0, workedMs: 0, bytesHeld: 2 ** 22 })
     expect(sending.mayGoOn()).toBeUndefined()
     sending.pauses()
-    expect(await typeOf(() => admission.takePlace(waiter('b', { waitsUntilMs: performance.now() + 200 })))).toBe(
+    expect(await typeOf(() => admission.acquireSlot(waiter('b', { waitsUntilMs: performance.now() + 200 })))).toBe(
       'ServerBusy',
     )
     expect(sending.goesOn()).toBeUndefined()

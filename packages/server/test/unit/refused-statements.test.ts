@@ -16,7 +16,8 @@ const refusals: Record<string, () => void> = {
   },
   'before it begins': () =>
     void vi.spyOn(Admission.prototype, 'begin').mockImplementationOnce(() => Promise.reject(busy())),
-  'at work': () => void vi.spyOn(Admission.prototype, 'takePlace').mockImplementationOnce(() => Promise.reject(busy())),
+  'at work': () =>
+    void vi.spyOn(Admission.prototype, 'acquireSlot').mockImplementationOnce(() => Promise.reject(busy())),
 }
 
 const place = async ({ app }: Running, oid: string) => {

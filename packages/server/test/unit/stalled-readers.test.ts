@@ -68,31 +68,27 @@ rule('1.5.16', 'where data files grow meanwhile, a reply of which nothing is tak
   await running.listed(0)
 })
 
-rule(
-  '1.5.16',
-  'the place of a reply of which nothing is taken is lent, and the reply goes on when more is taken',
-  async () => {
-    const running = await open({
-      replyStallMsMax: 1e9,
-      replyStallBytesMax: 1e12,
-      statementsMax: 1,
-      statementsPerAddressMax: 1,
-    })
-    const { takes } = await stall(running)
-    // A reply of many rows begins with a place.
-    const other = running.start(unsorted)
-    const [response] = (await once(other.sent, 'response')) as [IncomingMessage]
-    expect(response.statusCode).toBe(200)
-    await running.listed(2, 'sending')
-    other.sent.destroy()
-    await running.listed(1)
-    await takes(32 * 2 ** 20)
-  },
-)
+rule('1.5.16', 'a reply of which nothing is taken yields its slot, and goes on when more is taken', async () => {
+  const running = await open({
+    replyStallMsMax: 1e9,
+    replyStallBytesMax: 1e12,
+    statementsMax: 1,
+    statementsPerAddressMax: 1,
+  })
+  const { takes } = await stall(running)
+  // A reply of many rows begins with a slot.
+  const other = running.start(unsorted)
+  const [response] = (await once(other.sent, 'response')) as [IncomingMessage]
+  expect(response.statusCode).toBe(200)
+  await running.listed(2, 'sending')
+  other.sent.destroy()
+  await running.listed(1)
+  await takes(32 * 2 ** 20)
+})
 
 rule(
   '1.5.16',
-  'where others want the place of a statement that holds much, its reply is broken off earlier',
+  'where others want the slot of a statement that holds much, its reply is broken off earlier',
   async () => {
     const running = await open({ replyStallMsMax: 20_000, statementsMax: 1, statementsPerAddressMax: 1 })
     await stall(
@@ -106,7 +102,7 @@ rule(
     })
     while (!isBrokenOff) {
       const { sent, answer } = running.start(endless)
-      // It may be the one that gets the place.
+      // It may be the one that gets the slot.
       await Promise.race([answer, told])
       sent.destroy()
       await new Promise((resolve) => setTimeout(resolve, 100))

@@ -6,22 +6,22 @@ import { Admission } from '../../src/statements/admission.ts'
 import { rule } from '../contract/rule.ts'
 import { endless, open, short, unsorted } from './endless-statements.ts'
 
-/** What is returned waits until so many places are taken: a statement that runs does without one at first. */
+/** What is returned waits until so many slots are taken: a statement that runs does without one at first. */
 function watchPlaces(): (count: number) => Promise<void> {
-  const takePlace = vi.spyOn(Admission.prototype, 'takePlace')
-  onTestFinished(() => takePlace.mockRestore())
+  const acquireSlot = vi.spyOn(Admission.prototype, 'acquireSlot')
+  onTestFinished(() => acquireSlot.mockRestore())
   return async (count) => {
-    await expect.poll(() => takePlace.mock.results.filter(({ value }) => value === undefined)).toHaveLength(count)
+    await expect.poll(() => acquireSlot.mock.results.filter(({ value }) => value === undefined)).toHaveLength(count)
   }
 }
 
-const places = { statementsMax: 2, statementsPerAddressMax: 2 }
+const slots = { statementsMax: 2, statementsPerAddressMax: 2 }
 
 rule(
   ['1.4.10', '1.5.15'],
-  'statements beyond the places are refused in time; short ones and reads are not',
+  'statements beyond the slots are refused in time; short ones and reads are not',
   async () => {
-    const { start, send, get, listed } = await open({ ...places, statementQueueMsMax: 50 })
+    const { start, send, get, listed } = await open({ ...slots, statementQueueMsMax: 50 })
     const placesAreTaken = watchPlaces()
     start(endless)
     start(endless)
@@ -49,32 +49,28 @@ rule('1.4.10', 'a full server is told apart from a full share', async () => {
   expect(JSON.parse(late.text).message).toMatch(/statementsMax.*statementQueueMsMax/)
 })
 
-rule(
-  ['1.4.10', '1.5.15', '2.3.4'],
-  'a client that leaves gives its place back, also the one in the queue',
-  async () => {
-    const { start, listed } = await open({
-      statementsMax: 1,
-      queuedStatementsPerAddressMax: 1,
-      statementQueueMsMax: 1_000_000,
-    })
-    const working = start(endless)
-    await listed(1, 'running')
-    const waiting = start(endless)
-    const [, second] = await listed(2)
-    await expect.poll(async () => (await listed(2)).map(({ state }) => state)).toEqual(['running', 'queued'])
-    expect((await start(endless).answer).status).toBe(429)
-    waiting.sent.destroy()
-    await listed(1)
-    start(endless)
-    await expect.poll(async () => (await listed(2)).map(({ state }) => state)).toEqual(['running', 'queued'])
-    working.sent.destroy()
-    const [last] = await listed(1, 'running')
-    expect(last?.id).not.toBe(second?.id)
-  },
-)
+rule(['1.4.10', '1.5.15', '2.3.4'], 'a client that leaves gives its slot back, also the one in the queue', async () => {
+  const { start, listed } = await open({
+    statementsMax: 1,
+    queuedStatementsPerAddressMax: 1,
+    statementQueueMsMax: 1_000_000,
+  })
+  const working = start(endless)
+  await listed(1, 'running')
+  const waiting = start(endless)
+  const [, second] = await listed(2)
+  await expect.poll(async () => (await listed(2)).map(({ state }) => state)).toEqual(['running', 'queued'])
+  expect((await start(endless).answer).status).toBe(429)
+  waiting.sent.destroy()
+  await listed(1)
+  start(endless)
+  await expect.poll(async () => (await listed(2)).map(({ state }) => state)).toEqual(['running', 'queued'])
+  working.sent.destroy()
+  const [last] = await listed(1, 'running')
+  expect(last?.id).not.toBe(second?.id)
+})
 
-rule(['1.4.10', '1.5.15'], 'transactions and tools take places as queries do', async () => {
+rule(['1.4.10', '1.5.15'], 'transactions and tools take slots as queries do', async () => {
   const { app, start } = await open({ statementsMax: 1, statementQueueMsMax: 50 })
   const placesAreTaken = watchPlaces()
   start(endless)
@@ -177,7 +173,7 @@ rule('2.3.4', 'a client that closes its connection stops its statement, in the m
 })
 
 it('a statement that fails before it begins, or whose reply is short, leaves nothing behind', async () => {
-  const { app, send, listed } = await open(places)
+  const { app, send, listed } = await open(slots)
   for (let i = 0; i < 5; i++) {
     expect((await send('POST', '/v1/query', 'FROM Nowhere RETURN *')).status).toBe(422)
     expect(

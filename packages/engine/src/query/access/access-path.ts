@@ -9,7 +9,7 @@ import type { AttributeNumber } from '../../types/type-spec.ts'
 import type { Bound } from '../bind/bound.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { LendRows } from '../execute/lent-rows.ts'
+import type { PushRows } from '../execute/pushed-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
@@ -65,8 +65,8 @@ export interface ObjectAccess {
   describe(className: string): ExplainNode
   /** Those that qualify, in batches; `wanted`: see `objectRows`. */
   objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]>
-  /** The same lent one by one, where that can be; either these are taken or the others. */
-  lent?(scan: ObjectScan): LendRows<ObjectView> | undefined
+  /** The same, pushed one by one, where that is possible: either these are consumed or the others. */
+  push?(scan: ObjectScan): PushRows<ObjectView> | undefined
 }
 
 /** What a predicate asks of the objects of a class. */

@@ -49,14 +49,14 @@ export function entryView(parts: readonly PartRead[], key: Bytes): ObjectView | 
   return new EntryReader(parts).read(key)?.copy()
 }
 
-/** Reads entries one after the other, each lent until the next: a value is read when it is asked for. */
+/** Reads entries one after the other, each borrowed until the next: a value is read when it is asked for. */
 export class EntryReader {
   private readonly parts: readonly PartRead[]
-  private readonly view: LentEntry
+  private readonly view: BorrowedEntry
 
   constructor(parts: readonly PartRead[]) {
     this.parts = parts
-    this.view = new LentEntry(parts)
+    this.view = new BorrowedEntry(parts)
   }
 
   /** Undefined where a text that is read is cut: the object tells it then. */
@@ -79,7 +79,7 @@ export class EntryReader {
 const noRecord = Buffer.alloc(0)
 
 /** An object of which only the values in the key of an entry are known. */
-class LentEntry extends ObjectView {
+class BorrowedEntry extends ObjectView {
   entry: Bytes = noRecord
   /** Of each part of the key. */
   readonly starts: number[]

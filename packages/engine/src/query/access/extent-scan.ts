@@ -7,7 +7,7 @@ import type { Bytes, KeyRange } from '../../store/store.ts'
 import { oidFromBytes } from '../../types/oid.ts'
 import { evaluationApart } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { LendRows } from '../execute/lent-rows.ts'
+import type { PushRows } from '../execute/pushed-rows.ts'
 import type { OutputRow } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
@@ -15,8 +15,8 @@ import { Work } from '../functions/work.ts'
 import { decideAtOnce, qualified } from '../operators/filter.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { ObjectAccess } from './access-path.ts'
-import { lendObjects } from './lend-objects.ts'
 import { filterRest, type ObjectScan } from './object-scan.ts'
+import { pushObjects } from './push-objects.ts'
 
 const countedAtOnce = 4_096
 /** As many as make an index worth while; the same for every class, so that it tells nothing. */
@@ -53,7 +53,7 @@ export class ExtentScan implements ObjectAccess {
   }
 
   /**
-   * What the record alone decides is decided on the lent bytes: only what qualifies is copied. Who wants a few rows gets the first
+   * What the record alone decides is decided on the borrowed bytes: only what qualifies is copied. Who wants a few rows gets the first
    * ones, the same each time.
    */
   async *objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
@@ -65,14 +65,14 @@ export class ExtentScan implements ObjectAccess {
     let undecided = new Set<ObjectView>()
     const use = (key: Uint8Array, record: Uint8Array): ObjectView | undefined => {
       source.examined++
-      const lent = context.reader.view(undefined, key, record)
-      if (ofRecord === undefined) return lent.copy()
-      ofRecords.slots[slot] = lent
+      const borrowed = context.reader.view(undefined, key, record)
+      if (ofRecord === undefined) return borrowed.copy()
+      ofRecords.slots[slot] = borrowed
       const isKept = decideAtOnce(ofRecord, ofRecords)
       ofRecords.work.endRow()
       evaluation.memory.endRow()
       if (isKept === false) return undefined
-      const view = lent.copy()
+      const view = borrowed.copy()
       if (isKept === undefined) undecided.add(view)
       return view
     }
@@ -93,9 +93,9 @@ export class ExtentScan implements ObjectAccess {
     }
   }
 
-  lent(scan: ObjectScan): LendRows<ObjectView> | undefined {
+  push(scan: ObjectScan): PushRows<ObjectView> | undefined {
     const { context } = scan
-    return lendObjects(
+    return pushObjects(
       scan,
       () => this.extents(context),
       true,

@@ -11,7 +11,7 @@ import { type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { BoundAggregate, BoundClauses } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { LendRows } from '../execute/lent-rows.ts'
+import type { PushRows } from '../execute/pushed-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import { qualified } from '../operators/filter.ts'
@@ -19,8 +19,8 @@ import type { Planning } from '../operators/planning.ts'
 import type { AccessPath, ObjectAccess } from './access-path.ts'
 import { attributesReadBy, EntryReader, entryView, type PartRead, partsRead } from './entry-view.ts'
 import { IndexScan, planIndexScan } from './index-scan.ts'
-import { lendObjects } from './lend-objects.ts'
 import { filterRest, type ObjectScan } from './object-scan.ts'
+import { pushObjects } from './push-objects.ts'
 import { type Condition, ownConditions } from './sargable-predicates.ts'
 import { SkipScan } from './skip-scan.ts'
 
@@ -153,10 +153,10 @@ export class IndexOnlyScan implements ObjectAccess {
     }
   }
 
-  lent(scan: ObjectScan): LendRows<ObjectView> | undefined {
+  push(scan: ObjectScan): PushRows<ObjectView> | undefined {
     if (this.extreme !== undefined) return undefined
     const { evaluation, context } = scan
-    return lendObjects(
+    return pushObjects(
       scan,
       () => this.scan.ranges(evaluation, context),
       false,

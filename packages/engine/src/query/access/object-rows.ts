@@ -2,20 +2,20 @@
 
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { LendRows } from '../execute/lent-rows.ts'
+import type { PushRows } from '../execute/pushed-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import { filterOperator } from '../operators/filter.ts'
 import type { OidAccess } from './access-path.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
-import { lentRows } from './lend-objects.ts'
 import { entriesAtOnce, fetchObjects, type ObjectScan } from './object-scan.ts'
+import { pushRows } from './push-objects.ts'
 import { areRowsInOrder, type SourcePlan } from './source-plan.ts'
 
 interface ObjectRows {
   readonly rows: AsyncGenerator<ObjectView[]>
-  /** The same lent one by one, where that can be: either these are taken or `rows`. */
-  readonly lent: LendRows<ObjectView> | undefined
+  /** The same, pushed one by one, where that is possible: either these are consumed or `rows`. */
+  readonly push: PushRows<ObjectView> | undefined
   readonly operator: ExplainNode
 }
 
@@ -43,13 +43,13 @@ export function objectRows(
   const unseen = !isPartial && areRowsInOrder(plan, access) ? skipped : 0
   const scan: ObjectScan = { classes, entries, filter, evaluation, context, source, filterOperator: filtered, unseen }
   const rows = 'oids' in access ? objectsOf(access, scan, wanted) : access.objects(scan, wanted)
-  const lent = lentRows(access, scan)
+  const push = pushRows(access, scan)
   const operator = filtered ?? source
   if (considered?.isScanOfMany === true) {
     const hint = plan.hint(wanted)
     if (hint !== undefined) operator.hint = hint
   }
-  return { rows: context.measured(rows, operator), lent, operator }
+  return { rows: context.measured(rows, operator), push, operator }
 }
 
 function objectsOf(access: OidAccess, scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {

@@ -5,9 +5,9 @@
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { AccessPath, ObjectAccess } from './access-path.ts'
-import { lentRows } from './lend-objects.ts'
 import { fetchObjects, type ObjectScan } from './object-scan.ts'
 import type { OrderedIndexScan } from './ordered-index-scan.ts'
+import { pushRows } from './push-objects.ts'
 import { sortedObjects } from './sorted-objects.ts'
 
 /**
@@ -59,7 +59,7 @@ export class OrderedTrial implements ObjectAccess {
       'oids' in otherwise
         ? fetchObjects(scan, otherwise.oids(evaluation, context, source), otherwise.mayRepeat)
         : otherwise.objects(scan, undefined)
-    const lent = lentRows(otherwise, scan)
-    yield* sortedObjects(scan, lent ?? context.measured(rows, source), ordered.order, wanted)
+    const push = pushRows(otherwise, scan)
+    yield* sortedObjects(scan, push ?? context.measured(rows, source), ordered.order, wanted)
   }
 }

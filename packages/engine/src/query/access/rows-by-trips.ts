@@ -81,7 +81,7 @@ class ScannedRows extends RowsInPlace {
     context: StatementContext,
   ) {
     super(plan, evaluation, context)
-    // Who has `readNaming` lends bytes that nobody writes to again.
+    // A store with `readNaming` gives bytes that nobody writes to again.
     const entry = (key: Bytes, value: Bytes): Entry => ({ key, value })
     this.batches = context.scanAll(extents, entry, { isOrdered: wanted !== undefined })[Symbol.asyncIterator]()
   }
@@ -222,7 +222,7 @@ class NamedRows extends RowsInPlace {
     return this.page?.count ?? 0
   }
 
-  /** Lent: the key of the row at hand. */
+  /** Borrowed: the key of the current row. */
   private keyAt(at: number): Bytes {
     this.page?.writeNamedKey(at, rowKey)
     return rowKey

@@ -244,7 +244,7 @@ export abstract class RowsInPlace {
     return writer.take()
   }
 
-  /** The row of an object, if it is one; undefined where another may follow at once. The bytes are lent, or where `isOwn`, stay as they are. */
+  /** The row of an object, if it is one; undefined where another may follow at once. The bytes are borrowed, or where `isOwn`, stay as they are. */
   protected writeRow(key: Bytes, record: Bytes, isOwn: boolean): Pause | undefined {
     const { writer, context } = this
     this.touched++
@@ -399,7 +399,7 @@ class LookedUpRows extends RowsInPlace {
     const { batch, context, plan } = this
     const key = rowKey
     batch.writeKey(this.at, key)
-    const use: (record: Bytes) => Buffer | Written = plan.areOfRecords ? this.writeLent : copied
+    const use: (record: Bytes) => Buffer | Written = plan.areOfRecords ? this.writeBorrowed : copied
     const answer = context.snapshot.view(key, use)
     assert(!(answer instanceof Promise), 'a store whose reads are immediate answers at once')
     if (answer === undefined) {
@@ -412,7 +412,7 @@ class LookedUpRows extends RowsInPlace {
     return pause
   }
 
-  private readonly writeLent = (record: Bytes): Written => {
+  private readonly writeBorrowed = (record: Bytes): Written => {
     const pause = this.writeRow(rowKey, record, false)
     return pause === undefined ? noPause : { pause }
   }
@@ -475,7 +475,7 @@ class ExtentRows extends RowsInPlace {
     while (this.at < ranges.length && !this.areEnough) {
       const range = this.rest ?? (ranges[this.at] as KeyRange)
       this.pause = undefined
-      const last = context.snapshot.visit?.(range, false, this.writeLent)
+      const last = context.snapshot.visit?.(range, false, this.writeBorrowed)
       if (last === undefined) {
         this.rest = undefined
         this.at++
@@ -488,7 +488,7 @@ class ExtentRows extends RowsInPlace {
     return 'end'
   }
 
-  private readonly writeLent = (key: Bytes, record: Bytes): boolean => {
+  private readonly writeBorrowed = (key: Bytes, record: Bytes): boolean => {
     this.pause = this.writeRow(key, record, false)
     return this.pause === undefined && !this.areEnough
   }

@@ -1,7 +1,7 @@
 /** Sorts the objects of an access path: all of them, or only the first ones. */
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { OrderPlan } from '../evaluate/sort-key.ts'
-import type { LendRows } from '../execute/lent-rows.ts'
+import type { PushRows } from '../execute/pushed-rows.ts'
 import { type OutputRow, objectRowKind } from '../execute/row.ts'
 import { noAggregates } from '../operators/row-operator.ts'
 import { sortRows } from '../operators/sort.ts'
@@ -10,7 +10,7 @@ import type { ObjectScan } from './object-scan.ts'
 /** `wanted`: how many of the first are needed; undefined = all. */
 export async function* sortedObjects(
   { filter, evaluation, context, source }: ObjectScan,
-  objects: AsyncIterable<ObjectView[]> | LendRows<ObjectView>,
+  objects: AsyncIterable<ObjectView[]> | PushRows<ObjectView>,
   order: readonly OrderPlan[],
   wanted: number | undefined,
 ): AsyncGenerator<ObjectView[]> {

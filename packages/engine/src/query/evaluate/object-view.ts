@@ -58,7 +58,7 @@ export class ObjectView {
   }
 
   /**
-   * The work to read a value of the record that takes long; undefined for any other. It has bytes of its own: those of the record may be lent,
+   * The work to read a value of the record that takes long; undefined for any other. It has bytes of its own: those of the record may be borrowed,
    * and the work go on when they are not.
    */
   longValue(index: number): Pieces<unknown> | undefined {
@@ -89,7 +89,7 @@ export class ObjectView {
     return true
   }
 
-  /** A view that stays valid when the bytes that were lent for this one are not. */
+  /** A view that stays valid when the borrowed bytes of this one do not. */
   copy(): ObjectView {
     const key = this.key === undefined ? undefined : Buffer.from(this.key)
     return new ObjectView(this.text, key, this.format, Buffer.from(this.record))

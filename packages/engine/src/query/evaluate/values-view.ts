@@ -21,7 +21,7 @@ export class ValuesView extends ObjectView {
     return this.values[index]
   }
 
-  /** Nothing of it is lent. */
+  /** Nothing of it is borrowed. */
   override copy(): ObjectView {
     return this
   }

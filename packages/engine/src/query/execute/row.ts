@@ -6,7 +6,7 @@ import type { ObjectView } from '../evaluate/object-view.ts'
 export interface RowKind<R> {
   /** Makes the row the one that expressions see; undefined = no row at all, as for aggregates over nothing. */
   enter(evaluation: EvaluationContext, row: R | undefined): void
-  /** One that stays valid where the row is lent. */
+  /** One that stays valid where the row is borrowed. */
   kept(row: R): R
   /** About how many bytes a kept row takes. */
   bytesOf(row: R): number

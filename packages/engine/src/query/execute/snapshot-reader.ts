@@ -84,11 +84,11 @@ const nearPlaces = 256
 /** The key of a record that a reference names. */
 const targetKey = Buffer.allocUnsafe(objectKeyBytes)
 
-function ownBytes(lent: Bytes): Buffer {
-  const { length } = lent
+function ownBytes(borrowed: Bytes): Buffer {
+  const { length } = borrowed
   const own = Buffer.allocUnsafe(length)
-  if (length > loopedBytes) own.set(lent)
-  else for (let i = 0; i < length; i++) own[i] = lent[i] as number
+  if (length > loopedBytes) own.set(borrowed)
+  else for (let i = 0; i < length; i++) own[i] = borrowed[i] as number
   return own
 }
 
@@ -102,8 +102,8 @@ export class SnapshotReader implements ObjectReader {
   objectsRead = 0
   /** Link entries that were read. */
   linksRead = 0
-  /** While bytes of the store are lent, nothing is read: whoever asks for what is not kept is told by `needsFetch`, and asks again later. */
-  isLending = false
+  /** While bytes of the store are borrowed, nothing is read: whoever asks for what is not kept is told by `needsFetch`, and asks again later. */
+  hasBorrowedBytes = false
   private readonly isSynchronous: boolean
   private readonly work: Work
   private readonly memory: RequestMemory
@@ -159,7 +159,7 @@ export class SnapshotReader implements ObjectReader {
   object(oid: Oid): ObjectView {
     const known = this.views.get(oid)
     if (known !== undefined) return known
-    if (this.isLending) throw needsFetch
+    if (this.hasBorrowedBytes) throw needsFetch
     if (this.isSynchronous) {
       return this.keepObject(oid, this.recordOf(oid))
     }
@@ -170,7 +170,7 @@ export class SnapshotReader implements ObjectReader {
   /** The same for an object that is not asked for again: where the store answers at once, it is not kept. */
   objectOnce(oid: Oid): ObjectView {
     const known = this.views.get(oid)
-    if (known !== undefined || !this.isSynchronous || this.isLending) return known ?? this.object(oid)
+    if (known !== undefined || !this.isSynchronous || this.hasBorrowedBytes) return known ?? this.object(oid)
     const record = this.recordOf(oid)
     this.objectsRead++
     this.work.spend(objectSteps + ((record?.length ?? 0) >> byteStepsShift))
@@ -217,7 +217,7 @@ export class SnapshotReader implements ObjectReader {
   private targetAt(bytes: Bytes, at: number, high: number, low: number): ObjectView {
     const known = this.targets.get(high, low)
     if (known !== undefined) return known
-    if (this.isLending) throw needsFetch
+    if (this.hasBorrowedBytes) throw needsFetch
     const view = this.readAt(bytes, at)
     if (!this.targets.hasRoomFor(view)) this.targets = new TargetObjects()
     this.targets.add(high, low, view)
@@ -275,7 +275,7 @@ export class SnapshotReader implements ObjectReader {
     const name = nameOfLinks(view, attribute)
     const known = this.entries.get(name)
     if (known !== undefined) return known
-    if (this.isLending) throw needsFetch
+    if (this.hasBorrowedBytes) throw needsFetch
     const range = shownRange(view, attribute)
     const entries = this.fewEntries(name, range)
     if (entries !== undefined) return entries
@@ -300,7 +300,7 @@ export class SnapshotReader implements ObjectReader {
     if (max === 0) return []
     const whole = this.entries.get(nameOfLinks(view, attribute))
     if (whole !== undefined) return this.elements(attribute, isLast ? whole.slice(-max) : whole.slice(0, max))
-    if (this.isLending) throw needsFetch
+    if (this.hasBorrowedBytes) throw needsFetch
     const name = `${nameOfLinks(view, attribute)} ${isLast ? 'last' : 'first'} ${max}`
     const range = { ...shownRange(view, attribute), reverse: isLast, limit: max }
     const entries = this.entries.get(name) ?? this.fewEntries(name, range)
@@ -316,7 +316,7 @@ export class SnapshotReader implements ObjectReader {
     const known = this.entries.get(name)?.length ?? this.counts.get(name)
     if (known !== undefined) return known
     // A row that is begun again before the rest is counted.
-    if (this.isLending || this.missingLinks.get(name)?.counted !== undefined) throw needsFetch
+    if (this.hasBorrowedBytes || this.missingLinks.get(name)?.counted !== undefined) throw needsFetch
     const range = shownRange(view, attribute)
     if (this.snapshot.visit === undefined) {
       if (max < entriesAtOnce) return this.endLinks(view, bound, { isLast: false, max }).length

@@ -46,14 +46,14 @@ function writeObject(json: JsonWriter, view: ObjectView, { reader }: Pick<Evalua
 }
 
 /**
- * The same; of a long record, or of very many links, with turns for others in between. `isLent`: the record is, or its key. Throws
+ * The same; of a long record, or of very many links, with turns for others in between. `isBorrowed`: the record is, or its key. Throws
  * `needsFetch` at once.
  */
 export function writeObjectInTurns(
   json: JsonWriter,
   view: ObjectView,
   context: Pick<StatementContext, 'reader' | 'turn'>,
-  isLent = false,
+  isBorrowed = false,
 ): Promise<void> | undefined {
   const { format, record } = view
   let links = 0
@@ -62,7 +62,7 @@ export function writeObjectInTurns(
     writeObject(json, view, context)
     return undefined
   }
-  return writeLongObject(json, isLent ? view.copy() : view, format, context)
+  return writeLongObject(json, isBorrowed ? view.copy() : view, format, context)
 }
 
 async function writeLongObject(

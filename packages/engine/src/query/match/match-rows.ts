@@ -1,6 +1,6 @@
 /** Executes MATCH: one empty row passes through the operators of the search, and one row per match comes out. */
 import { assert } from '../../errors.ts'
-import type { LendRows } from '../execute/lent-rows.ts'
+import type { PushRows } from '../execute/pushed-rows.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import type { MatchFlow, MatchPipeline } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
@@ -10,8 +10,8 @@ import { operatorsInOrder } from './search-order.ts'
 
 export interface MatchRows {
   readonly rows: MatchBatches
-  /** The same lent one by one, where that can be: either these are taken or `rows`. */
-  readonly lent: LendRows<MatchRow> | undefined
+  /** The same, pushed one by one, where that is possible: either these are consumed or `rows`. */
+  readonly push: PushRows<MatchRow> | undefined
   readonly operator: ExplainNode
 }
 
@@ -22,7 +22,7 @@ export async function matchRows(plan: PatternsPlan, flow: MatchFlow): Promise<Ma
   const { rows, operator } = pipeline
   assert(operator !== undefined, 'a pattern has a vertex')
   const inPlace = pathsInPlace(operators, plan.slots, flow)
-  return { rows: inPlace?.batches() ?? rows, lent: inPlace?.lend, operator }
+  return { rows: inPlace?.batches() ?? rows, push: inPlace?.push, operator }
 }
 
 function emptyRow({ slots, patterns }: PatternsPlan): MatchRow {

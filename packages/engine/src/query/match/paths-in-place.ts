@@ -5,7 +5,7 @@
 import { needsFetch } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
-import type { RowTaker } from '../execute/lent-rows.ts'
+import type { RowConsumer } from '../execute/pushed-rows.ts'
 import { turnDue } from '../functions/work.ts'
 import {
   type FirstVertex,
@@ -57,13 +57,13 @@ export class PathsInPlace {
     this.row = { slots: this.slots, visited: [], edges: [] }
   }
 
-  /** Lends each row to whoever takes rows one by one. */
-  readonly lend = async (taker: RowTaker<MatchRow>): Promise<void> => {
+  /** Pushes each row to a consumer. */
+  readonly push = async (consumer: RowConsumer<MatchRow>): Promise<void> => {
     for await (const views of this.first.objects()) {
       for (const view of views) {
         for (let progress = this.begin(view); progress !== 'end'; progress = this.goOn()) {
           const isRow = progress === 'row' || (await this.settle(progress))
-          if (isRow && !taker.take(this.row)) await taker.takeLater([matchRowKind.kept(this.row)])
+          if (isRow && !consumer.consume(this.row)) await consumer.consumeCopies([matchRowKind.kept(this.row)])
         }
       }
     }

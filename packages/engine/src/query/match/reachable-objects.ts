@@ -110,20 +110,20 @@ export class ReachableObjects {
     return format === undefined || !this.mayGoOn ? undefined : this.followLists(format, snapshot)
   }
 
-  /** The record is lent. */
+  /** The record is borrowed. */
   private readonly take = (record: Bytes): true => {
     const { to, context } = this.expansion
-    const lent = context.reader.view(undefined, this.key, record)
-    const { format } = lent
+    const borrowed = context.reader.view(undefined, this.key, record)
+    const { format } = borrowed
     if (format === undefined) return true
     this.format = format
-    if (this.isEnd && (to.cls === null || format.cls.isOrInherits(to.cls.number))) this.view = lent.copy()
+    if (this.isEnd && (to.cls === null || format.cls.isOrInherits(to.cls.number))) this.view = borrowed.copy()
     if (!this.mayGoOn) return true
     for (const attribute of this.outgoingOf(format)) {
       if (attribute.linkStorage !== undefined) continue
-      const at = lent.locateReference(attribute.index)
+      const at = borrowed.locateReference(attribute.index)
       if (at >= 0 && attribute.attribute.spec.logicalType === 'reference') this.meetAt(record, at)
-      else this.meetAll(lent.value(attribute.index))
+      else this.meetAll(borrowed.value(attribute.index))
     }
     return true
   }

@@ -2,7 +2,7 @@
 import { atOnce } from '../../store/time-slice.ts'
 import type { BoundClauses } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
-import type { LendRows } from '../execute/lent-rows.ts'
+import type { PushRows } from '../execute/pushed-rows.ts'
 import type { OutputRow, RowBatches, RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
@@ -65,7 +65,7 @@ export async function runClauses<R>(
 
 interface Input<R> {
   readonly rows: RowBatches<R>
-  readonly lent?: LendRows<R> | undefined
+  readonly push?: PushRows<R> | undefined
   readonly operator: ExplainNode
   readonly isOrdered: boolean
 }

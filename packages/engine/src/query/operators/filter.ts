@@ -64,7 +64,7 @@ export function qualified(
   return mapAwaitable(results, (isKept) => views.filter((_view, i) => isKept[i]))
 }
 
-/** Undefined where that takes so long that others are to have their turn, or something else is to be read: neither can be while bytes are lent. */
+/** Undefined where that takes so long that others are to have their turn, or something else is to be read: neither is possible while bytes are borrowed. */
 export function decideAtOnce(predicate: Evaluate, evaluation: EvaluationContext): boolean | undefined {
   try {
     return predicate(evaluation) === true

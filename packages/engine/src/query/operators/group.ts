@@ -7,7 +7,7 @@ import { type Evaluate, type EvaluationContext, needsFetch } from '../evaluate/e
 import { textBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { groupKey, keyWriter, type WriteKey } from '../evaluate/value-key.ts'
 import { evaluateRows, evaluateWhile } from '../execute/evaluate-rows.ts'
-import type { RowTaker } from '../execute/lent-rows.ts'
+import type { RowConsumer } from '../execute/pushed-rows.ts'
 import { enterOutput, type OutputRow } from '../execute/row.ts'
 import { type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
 import { turnDue } from '../functions/work.ts'
@@ -87,14 +87,14 @@ type GroupFlow<R> = Pick<Flow<R>, 'kind' | 'evaluation' | 'context'>
 
 /** In the order of their first rows. */
 async function* groupRows<R>(
-  { source, lent }: Pipeline<R>,
+  { source, push }: Pipeline<R>,
   plan: GroupPlan,
   operator: ExplainNode,
   flow: GroupFlow<R>,
 ): AsyncGenerator<readonly OutputRow<R>[]> {
   const groups = new Groups(plan, operator, flow)
   try {
-    if (lent !== undefined) await lent(groups)
+    if (push !== undefined) await push(groups)
     else for await (const rows of source) await groups.takeAll(rows)
     const rows = await rowsOfGroups(groups.all(), plan, flow)
     yield* later(async () => (plan.having === undefined ? rows : having(rows, plan.having, flow)))
@@ -113,7 +113,7 @@ async function* groupRows<R>(
  * Groups by their keys, and those that rows were added to by the values of the keys. Once there is no room for more groups, rows of others go to
  * disk; where what the aggregates of those that are there hold on to still takes more room, these go there too.
  */
-class Groups<R> implements RowTaker<R> {
+class Groups<R> implements RowConsumer<R> {
   private readonly plan: GroupPlan
   private readonly operator: ExplainNode
   private readonly flow: GroupFlow<R>
@@ -145,7 +145,7 @@ class Groups<R> implements RowTaker<R> {
     return this.onDisk
   }
 
-  take(row: R): boolean {
+  consume(row: R): boolean {
     if (this.onDisk !== undefined && this.isWaiting(this.onDisk)) return false
     const { plan, values, operands } = this
     const { kind, evaluation } = this.flow
@@ -165,7 +165,7 @@ class Groups<R> implements RowTaker<R> {
     return true
   }
 
-  takeLater(rows: readonly R[]): Promise<void> {
+  consumeCopies(rows: readonly R[]): Promise<void> {
     return this.takeAll(rows)
   }
 

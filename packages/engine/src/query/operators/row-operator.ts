@@ -1,7 +1,7 @@
 /** What an operator on rows is: planned with the clauses of a statement, shown by EXPLAIN, and run on the rows as they come. */
 import type { BoundClauses } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
-import type { LendRows } from '../execute/lent-rows.ts'
+import type { PushRows } from '../execute/pushed-rows.ts'
 import type { OutputRow, RowBatches, RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
@@ -22,8 +22,8 @@ export interface Pipeline<R> {
   readonly operator: ExplainNode
   /** The rows of the source, for the first operator: either these or `rows` are taken. */
   readonly source: RowBatches<R>
-  /** The same lent one by one, where the source can do that; undefined behind the first operator. */
-  readonly lent?: LendRows<R> | undefined
+  /** The same, pushed one by one, where the source can do that; undefined behind the first operator. */
+  readonly push?: PushRows<R> | undefined
   /** The rows come in the order asked for. */
   readonly isOrdered: boolean
 }
@@ -43,7 +43,7 @@ export function pipeline<R>(
   input: Pipeline<R>,
   context: StatementContext,
 ): Pipeline<R> {
-  return { ...input, lent: undefined, rows: context.measured(counted(rows, operator), operator), operator }
+  return { ...input, push: undefined, rows: context.measured(counted(rows, operator), operator), operator }
 }
 
 /** The rows as they come; the operator knows how many. */

@@ -2,7 +2,7 @@
 import { needsFetch } from '../evaluate/evaluation-context.ts'
 import { type OrderPlan, planOrder, RefusedNumbers, sortKeyBelow } from '../evaluate/sort-key.ts'
 import { evaluateWhile } from '../execute/evaluate-rows.ts'
-import type { LendRows, RowTaker } from '../execute/lent-rows.ts'
+import type { PushRows, RowConsumer } from '../execute/pushed-rows.ts'
 import { enterOutput, type OutputRow } from '../execute/row.ts'
 import { type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
 import { turnDue } from '../functions/work.ts'
@@ -21,7 +21,7 @@ export const planSort: PlanOperator = ({ orderBy }, planning) => {
       const wanted = await rowsWanted(limits, evaluation, context)
       const details = { by, ...(wanted === undefined ? {} : { first: wanted }) }
       const operator = rowOperatorPlan('sort', details, [input.operator])
-      const sorted = sortRows(input.lent ?? input.rows, order, { wanted, operator }, { kind, evaluation, context })
+      const sorted = sortRows(input.push ?? input.rows, order, { wanted, operator }, { kind, evaluation, context })
       return pipeline(sorted, operator, input, context)
     },
   }
@@ -38,7 +38,7 @@ type SortFlow<R> = Pick<Flow<R>, 'kind' | 'evaluation' | 'context'>
 
 /** Equal rows stay in the order they came in. */
 export async function* sortRows<R>(
-  rows: AsyncIterable<readonly OutputRow<R>[]> | LendRows<R>,
+  rows: AsyncIterable<readonly OutputRow<R>[]> | PushRows<R>,
   orderBy: readonly OrderPlan[],
   { wanted, operator }: Sort,
   flow: SortFlow<R>,
@@ -59,7 +59,7 @@ export async function* sortRows<R>(
 /** Keys of rows of which so many are before them that they are not kept. */
 const tooLate = {}
 
-class Sorter<R> implements RowTaker<R> {
+class Sorter<R> implements RowConsumer<R> {
   private readonly sorted: SortedRows<R>
   private readonly orderBy: readonly OrderPlan[]
   private readonly flow: SortFlow<R>
@@ -72,7 +72,7 @@ class Sorter<R> implements RowTaker<R> {
     this.refused = new RefusedNumbers(orderBy)
   }
 
-  take(row: R): boolean {
+  consume(row: R): boolean {
     const { sorted, orderBy } = this
     const { kind, evaluation } = this.flow
     if (sorted.isUnsettled) return false
@@ -88,7 +88,7 @@ class Sorter<R> implements RowTaker<R> {
     return true
   }
 
-  async takeLater(rows: readonly R[]): Promise<void> {
+  async consumeCopies(rows: readonly R[]): Promise<void> {
     await this.sorted.settle()
     await this.takeAll(rows.map((row) => ({ row, aggregates: noAggregates })))
   }

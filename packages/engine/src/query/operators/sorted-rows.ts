@@ -108,10 +108,6 @@ export class SortedRows<R> {
     return this.bound
   }
 
-  get isOnDisk(): boolean {
-    return this.runs !== undefined
-  }
-
   /** Charges a row that is going to be pushed. Throws LimitExceeded and ServerBusy. */
   keyed(key: Buffer, row: OutputRow<R>): KeyedRow<R> {
     let bytes = rowBytes + key.length + (row.row === undefined ? 0 : this.kind.bytesOf(row.row))

@@ -6,8 +6,8 @@ import { appendedKey, appendedNumber, appendPart, appendPrefixBytes, appendSpace
 import { AppendBlock, blockPart } from '../append-blocks.ts'
 import type { Bytes, Entry, KeyRange } from '../store.ts'
 import type { EntryChecks } from './entry-checks.ts'
-import { checkedLength, checksumBytes, lentWithChecksum } from './entry-checksum.ts'
-import { lentBytes, noteValueBuffer } from './entry-cursor.ts'
+import { borrowedWithChecksum, checkedLength, checksumBytes } from './entry-checksum.ts'
+import { borrowedBytes, noteValueBuffer } from './entry-cursor.ts'
 import type { Environment } from './lmdb-js.ts'
 import type { Pin } from './read-pins.ts'
 
@@ -43,7 +43,7 @@ export function storedTail(environment: Environment, checks: EntryChecks, pin?: 
   }
   if (found === undefined) return undefined
   noteValueBuffer(found)
-  return Buffer.from(lentBytes(found, found.length))
+  return Buffer.from(borrowedBytes(found, found.length))
 }
 
 /** `entry`: as `readTail` gives it. Only in a write transaction. */
@@ -51,7 +51,7 @@ export function writeTail(environment: Environment, key: Bytes, value: Bytes): v
   const tail = headBytes + value.length <= written.length ? written : Buffer.alloc(headBytes + value.length)
   tail.set(key.subarray(0, headBytes))
   tail.set(value, headBytes)
-  environment.list.put(tailKey, lentWithChecksum(tailKey, tail.subarray(0, headBytes + value.length)))
+  environment.list.put(tailKey, borrowedWithChecksum(tailKey, tail.subarray(0, headBytes + value.length)))
 }
 
 /** Whether what the list holds under `tailKey` is whole. */

@@ -14,7 +14,7 @@ import {
   writeTail,
 } from './appended-tail.ts'
 import { EntryChecks } from './entry-checks.ts'
-import { lentWithChecksum } from './entry-checksum.ts'
+import { borrowedWithChecksum } from './entry-checksum.ts'
 import type { KeptTail } from './kept-tail.ts'
 import type { Environment } from './lmdb-js.ts'
 import { withCursor } from './read-pins.ts'
@@ -116,7 +116,7 @@ export class Appender {
   private putBlock(block: AppendBlock): void {
     if (block.isEmpty) return
     const key = block.key()
-    this.environment.put(key, lentWithChecksum(key, block.value()))
+    this.environment.put(key, borrowedWithChecksum(key, block.value()))
     block.clear()
     this.isChanged = true
   }

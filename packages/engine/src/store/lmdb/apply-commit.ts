@@ -17,12 +17,12 @@ import {
 import type { Awaitable, Bytes, Change, Commit, CommitOutcome, KeyRange, Precondition } from '../store.ts'
 import { atOnce, inSlices, inTurns, openTimeSlice, stepsBetweenLooks, type TimeSlice } from '../time-slice.ts'
 import { Appender } from './appender.ts'
-import { lentValue, visitEntries } from './checked-entries.ts'
+import { BorrowedKey } from './borrowed-key.ts'
+import { borrowedValue, visitEntries } from './checked-entries.ts'
 import { EntryChecks } from './entry-checks.ts'
-import { lentPartWithChecksum, lentWithChecksum } from './entry-checksum.ts'
+import { borrowedPartWithChecksum, borrowedWithChecksum } from './entry-checksum.ts'
 import { fillingOrderInPieces, orderedMin, type PutRow, putInFillingOrder } from './filling-order.ts'
 import type { KeptTail } from './kept-tail.ts'
-import { LentKey } from './lent-key.ts'
 import type { Environment } from './lmdb-js.ts'
 import { lmdbRange } from './lmdb-range.ts'
 
@@ -129,7 +129,7 @@ export async function applyInSlices(
 /** Returns the bytes that it writes. */
 function applyChange(environment: Environment, change: Change): number {
   if (change.kind === 'put') {
-    environment.put(change.key, lentWithChecksum(change.key, change.value))
+    environment.put(change.key, borrowedWithChecksum(change.key, change.value))
     return change.value.length
   }
   environment.remove(change.key)
@@ -141,11 +141,11 @@ function* takenKey(
   all: readonly PackedRows[],
   state: WriteTransactionState,
 ): Generator<undefined, Precondition | undefined, undefined> {
-  const lentKey = new LentKey(longestKey(all))
+  const borrowedKey = new BorrowedKey(longestKey(all))
   let steps = 0
   for (const { keys } of all) {
     for (let at = 0; at < keys.length; at += packedLengthBytes + packedLengthAt(keys, at)) {
-      const key = lentKey.at(keys, at)
+      const key = borrowedKey.at(keys, at)
       if (!state.isAbsent(key)) return { kind: 'absent', key: Buffer.from(key) }
       if (++steps % stepsBetweenLooks === 0) yield
     }
@@ -154,12 +154,12 @@ function* takenKey(
 }
 
 function rowPutter(environment: Environment, state: WriteTransactionState, all: readonly PackedRows[]): PutRow {
-  const lentKey = new LentKey(longestKey(all))
+  const borrowedKey = new BorrowedKey(longestKey(all))
   return ({ keys, values }, keyAt, valueAt) => {
-    const key = lentKey.at(keys, keyAt)
+    const key = borrowedKey.at(keys, keyAt)
     const bytes = packedLengthAt(values, valueAt)
     state.noteWritten(key)
-    environment.put(key, lentPartWithChecksum(key, values, valueAt + packedLengthBytes, bytes))
+    environment.put(key, borrowedPartWithChecksum(key, values, valueAt + packedLengthBytes, bytes))
     return bytes
   }
 }
@@ -242,7 +242,7 @@ export class WriteTransactionState implements CurrentState {
     if (this.bytes > this.bytesMax) throw tooLarge
     if (key === this.keptKey) return this.kept
     this.appender.meet(key)
-    const value = lentValue(this.environment, key, namelessChecks)
+    const value = borrowedValue(this.environment, key, namelessChecks)
     if (value === undefined) return undefined
     this.bytes += value.length
     if (this.keptKey === undefined && value.length <= keptBytesMax) {
@@ -252,10 +252,10 @@ export class WriteTransactionState implements CurrentState {
     return value
   }
 
-  /** Holds no key: it may be lent. */
+  /** Holds no key: it may be a borrowed one. */
   isAbsent(key: Bytes): boolean {
     this.appender.meet(key)
-    return lentValue(this.environment, key, namelessChecks) === undefined
+    return borrowedValue(this.environment, key, namelessChecks) === undefined
   }
 
   /** To be called before a key is written, by whichever commit of the group. */

@@ -6,14 +6,14 @@ import { AshlarError } from '../../errors.ts'
 import type { Bytes } from '../store.ts'
 import { type EntryChecks, longValueBytes } from './entry-checks.ts'
 import {
+  borrowedBytes,
+  borrowedPrefix,
   dataViewOf,
   type EntryCursor,
-  lentBuffer,
-  lentBytes,
-  lentFirst,
-  lentView,
   noteValueBuffer,
   readToBuffer,
+  sharedValueBuffer,
+  valueDataView,
 } from './entry-cursor.ts'
 import type { LeafEnd } from './leaf-reader.ts'
 import { putBackLeaves, takeLeaves } from './leaves-of-pin.ts'
@@ -26,11 +26,16 @@ import { type Pin, withCursor } from './read-pins.ts'
  * way. To a snapshot the entries around its place prove that there is none: were the key, or one on the page that led past it, damaged, one of
  * them would be. Throws DataCorruption.
  */
-export function lentValue(environment: Environment, key: Bytes, checks: EntryChecks, pin?: Pin): Buffer | undefined {
+export function borrowedValue(
+  environment: Environment,
+  key: Bytes,
+  checks: EntryChecks,
+  pin?: Pin,
+): Buffer | undefined {
   if (pin !== undefined && checks.hasChecksums) {
     const stored = readToBuffer(environment, key, pin.transaction)
-    const length = stored < 0 ? -1 : checks.valueLength(key, lentBuffer(), stored, lentView())
-    if (length >= 0) return lentFirst(length)
+    const length = stored < 0 ? -1 : checks.valueLength(key, sharedValueBuffer(), stored, valueDataView())
+    if (length >= 0) return borrowedPrefix(length)
   }
   let found: Buffer | undefined
   try {
@@ -51,7 +56,7 @@ export function lentValue(environment: Environment, key: Bytes, checks: EntryChe
   // The buffer itself is larger than its property `length` says.
   const length = checks.valueLength(key, found, found.length, dataViewOf(found))
   if (length < 0) throw checks.damaged(key, checksumFault)
-  return lentBytes(found, length)
+  return borrowedBytes(found, length)
 }
 
 /** The entry next to the key, on one side. Throws DataCorruption. */
@@ -74,7 +79,7 @@ function checkNeighbour(
 }
 
 /**
- * Lends the entries of a range to `use`, until that returns false or the range ends; it reads nothing else meanwhile. Without a pin, those of
+ * Passes the entries of a range to `use`, borrowed, until that returns false or the range ends; it reads nothing else meanwhile. Without a pin, those of
  * the write transaction under way. Throws DataCorruption, also where
  * only keys are wanted, since damage may be in a key, and where the entry before or behind the range is damaged, which may
  * have been within. With `onDamage` damaged entries are left out instead. Returns the key after which the range goes on:
@@ -95,7 +100,7 @@ export function visitEntries(
     try {
       const mayBeMany = environment.dataFile !== undefined && checks.hasChecksums
       if (!mayBeMany || pin === undefined || onDamage !== undefined)
-        return visit(cursor, range, checks, lentTo(use), onDamage)
+        return visit(cursor, range, checks, entryUseOf(use), onDamage)
       return visitMany(environment, cursor, range, checks, pin, use)
     } catch (error) {
       const damage = checks.ofRead(error)
@@ -106,7 +111,7 @@ export function visitEntries(
   })
 }
 
-/** Counts the entries of a range as `visitEntries` goes through them: none is lent where they are read leaf by leaf. */
+/** Counts the entries of a range as `visitEntries` goes through them: none is passed on where they are read leaf by leaf. */
 export function countEntries(
   environment: Environment,
   range: LmdbRange,
@@ -128,7 +133,7 @@ class EntryCounter {
 
 type EntryUse = (key: Buffer, value: Buffer) => unknown
 
-/** Entries that the cursor lends before leaves are read instead: to find the first leaf takes as long as a few dozen entries. */
+/** Entries that the cursor reads before leaves are read instead: to find the first leaf takes as long as a few dozen entries. */
 const entriesByCursor = 64
 /** Of so few that are wanted, those that are left then are not worth a leaf. */
 const fewEntries = 2 * entriesByCursor
@@ -142,19 +147,19 @@ function visitMany(
   pin: Pin,
   use: EntryUse | EntryCounter,
 ): Bytes | undefined {
-  const lent = lentTo(use)
+  const entryUse = entryUseOf(use)
   let rest = range
   let isByCursor = !range.isContinued
   for (;;) {
     if (isByCursor) {
       const limit = rest.limit <= fewEntries ? rest.limit : entriesByCursor
-      const last = visit(cursor, withLimit(rest, limit), checks, lent, undefined)
+      const last = visit(cursor, withLimit(rest, limit), checks, entryUse, undefined)
       const isBrokenOff = cursor.visited < limit
       if (last === undefined || isBrokenOff || limit === rest.limit) return last
       rest = rangeAfter(rest, last, rest.limit - limit) as LmdbRange
     }
     const leaves = takeLeaves(environment, pin)
-    if (leaves === null) return visit(cursor, rest, checks, lent, undefined)
+    if (leaves === null) return visit(cursor, rest, checks, entryUse, undefined)
     let end: LeafEnd
     try {
       end = leaves.visit(rest, use instanceof EntryCounter ? undefined : use)
@@ -168,7 +173,7 @@ function visitMany(
   }
 }
 
-function lentTo(use: EntryUse | EntryCounter): EntryUse {
+function entryUseOf(use: EntryUse | EntryCounter): EntryUse {
   return use instanceof EntryCounter ? use.use : use
 }
 
@@ -236,7 +241,7 @@ function intactLength(key: Bytes, value: Buffer, range: LmdbRange, checks: Entry
     end === undefined ||
     !isBehind(sharedBytes(key, key.length, end), key, range, end)
   )
-    return checks.valueLength(key, value, value.length, lentView())
+    return checks.valueLength(key, value, value.length, valueDataView())
   return checks.isKeyIntact(key, value, value.length) ? 0 : -1
 }
 

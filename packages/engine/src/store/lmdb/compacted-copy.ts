@@ -5,7 +5,7 @@ import { assert } from '../../errors.ts'
 import type { Entry } from '../store.ts'
 import { writeTail } from './appended-tail.ts'
 import { EntryChecks } from './entry-checks.ts'
-import { lentWithChecksum } from './entry-checksum.ts'
+import { borrowedWithChecksum } from './entry-checksum.ts'
 import { openLmdb, syncFile } from './environment.ts'
 import { processDirectory } from './live-processes.ts'
 import type { Environment } from './lmdb-js.ts'
@@ -51,7 +51,8 @@ export class CompactedCopy {
     const write = async (): Promise<void> => {
       this.signal.throwIfAborted()
       await this.transaction(() => {
-        for (const { key, value } of batch) this.environment.put(key, lentWithChecksum(key, value), { append: true })
+        for (const { key, value } of batch)
+          this.environment.put(key, borrowedWithChecksum(key, value), { append: true })
       })
       done += batch.length
       onProgress?.(done)
@@ -92,7 +93,7 @@ export class CompactedCopy {
       if (done === true) return true
       const isThere = snapshot.view(key, (value) => {
         bytes += value.length
-        this.environment.put(key, lentWithChecksum(key, value))
+        this.environment.put(key, borrowedWithChecksum(key, value))
         return true
       })
       if (isThere !== true) this.environment.remove(key)
@@ -116,12 +117,12 @@ export class CompactedCopy {
   async compare(snapshot: LmdbSnapshot, onProgress?: (entries: number) => void): Promise<void> {
     let done = 0
     const own = this.snapshot(false)
-    const lent = (key: Uint8Array, value: Uint8Array) => ({ key: Buffer.from(key), value: Buffer.from(value) })
-    const batches = own.scan({}, lent)[Symbol.asyncIterator]()
+    const copied = (key: Uint8Array, value: Uint8Array) => ({ key: Buffer.from(key), value: Buffer.from(value) })
+    const batches = own.scan({}, copied)[Symbol.asyncIterator]()
     let batch: { readonly key: Buffer; readonly value: Buffer }[] = []
     let at = 0
     try {
-      for await (const entries of snapshot.scan({}, lent)) {
+      for await (const entries of snapshot.scan({}, copied)) {
         this.signal.throwIfAborted()
         for (const { key, value } of entries) {
           if (at === batch.length) {

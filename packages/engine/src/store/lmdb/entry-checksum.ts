@@ -24,29 +24,34 @@ export function withChecksum(key: Bytes, value: Bytes): Buffer {
 }
 
 /** What lmdb-js writes of a buffer that has these two: the bytes from the one to the other. */
-export interface LentBuffer extends Buffer {
+export interface BorrowedBuffer extends Buffer {
   start: number
   end: number
 }
 
-const lent: LentBuffer = Object.assign(Buffer.allocUnsafeSlow(65_536), { start: 0, end: 0 })
+const borrowed: BorrowedBuffer = Object.assign(Buffer.allocUnsafeSlow(65_536), { start: 0, end: 0 })
 
 /** The same in a buffer that the next call overwrites, where the value is not too large for that: for writes that copy it at once. */
-export function lentWithChecksum(key: Bytes, value: Bytes): Buffer | LentBuffer {
+export function borrowedWithChecksum(key: Bytes, value: Bytes): Buffer | BorrowedBuffer {
   const length = value.length + checksumBytes
-  if (length > lent.length) return withChecksum(key, value)
-  fill(lent, key, value)
-  lent.end = length
-  return lent
+  if (length > borrowed.length) return withChecksum(key, value)
+  fill(borrowed, key, value)
+  borrowed.end = length
+  return borrowed
 }
 
 /** The same of a value that is part of `bytes`. */
-export function lentPartWithChecksum(key: Bytes, bytes: Bytes, from: number, length: number): Buffer | LentBuffer {
-  if (length > partLoopedBytes) return lentWithChecksum(key, bytes.subarray(from, from + length))
-  for (let at = 0; at < length; at++) lent[at] = bytes[from + at] as number
-  addChecksum(lent, key, length)
-  lent.end = length + checksumBytes
-  return lent
+export function borrowedPartWithChecksum(
+  key: Bytes,
+  bytes: Bytes,
+  from: number,
+  length: number,
+): Buffer | BorrowedBuffer {
+  if (length > partLoopedBytes) return borrowedWithChecksum(key, bytes.subarray(from, from + length))
+  for (let at = 0; at < length; at++) borrowed[at] = bytes[from + at] as number
+  addChecksum(borrowed, key, length)
+  borrowed.end = length + checksumBytes
+  return borrowed
 }
 
 function fill(stored: Buffer, key: Bytes, value: Bytes): void {

@@ -1,5 +1,5 @@
 /**
- * A cursor that lends the entries at its position. The ranges of lmdb-js create a key, a value and two objects per
+ * A cursor whose entries are borrowed. The ranges of lmdb-js create a key, a value and two objects per
  * entry, and a dozen closures per range, which takes four times as long as the entry itself.
  */
 import { assert } from '../../errors.ts'
@@ -38,11 +38,11 @@ export class EntryCursor {
   private readonly address: number
   private readonly keys: Buffer
   private kept = Buffer.allocUnsafe(64)
-  /** Lent, until anything else is read. */
+  /** Borrowed until anything else is read. */
   key: Buffer = noBytes
   /** Entries that were used by whoever went through a range last, the one aside with which it was broken off. */
   visited = 0
-  /** Lent in the same way; undefined where it is longer than any value that was ever written. */
+  /** Borrowed in the same way; undefined where it is longer than any value that was ever written. */
   value: Buffer | undefined
 
   /** Without a transaction, of the write transaction under way. To be closed before the transaction ends. */
@@ -67,7 +67,7 @@ export class EntryCursor {
     return this.reached(iterate(this.address))
   }
 
-  /** The first bytes of the value, lent. */
+  /** The first bytes of the value, borrowed. */
   valueOf(length: number): Buffer {
     return valueView(length, 0) as Buffer
   }
@@ -148,12 +148,12 @@ export function readToBuffer({ dbAddress, env }: Environment, key: Bytes, transa
 }
 
 /** The buffer of values, of which the property `length` tells nothing. */
-export function lentBuffer(): Buffer {
+export function sharedValueBuffer(): Buffer {
   return valueBuffer
 }
 
 /** The first bytes of the buffer of values. */
-export function lentFirst(length: number): Buffer {
+export function borrowedPrefix(length: number): Buffer {
   return valueView(length, 0) as Buffer
 }
 
@@ -166,7 +166,7 @@ export function noteValueBuffer(buffer: Buffer): void {
 }
 
 /** Of the bytes where the value at the position of a cursor begins. */
-export function lentView(): DataView {
+export function valueDataView(): DataView {
   return valueData
 }
 
@@ -181,7 +181,7 @@ function newDataView(): DataView {
 }
 
 /** The bytes of a value that a read by key has left in the buffer. */
-export function lentBytes(buffer: Buffer, length: number): Buffer {
+export function borrowedBytes(buffer: Buffer, length: number): Buffer {
   return (buffer === valueBuffer ? valueView(length, 0) : undefined) ?? buffer.subarray(0, length)
 }
 

@@ -1,7 +1,7 @@
-/** Memory for one page at a time, and for the entry of it that is lent: at the same place each time, so that views of it are made once. */
+/** Memory for one page at a time, and for its borrowed entry: at the same place each time, so that views of it are made once. */
 import type { Bytes } from '../store.ts'
 
-/** The page; a key that outlives it; and what is lent, the key right before the value. */
+/** The page; a key that outlives it; and what is borrowed, the key right before the value. */
 const parts = 4
 /** Buffers that wait to be used again; each snapshot that reads many entries takes one for as long as it is open. */
 const freeMax = 8
@@ -38,8 +38,8 @@ export class LeafBuffer {
     return this.values[length] ?? this.newView(this.values, this.valueAt, length)
   }
 
-  /** Copies the key at `at`, behind which its value stands, to where both are lent. */
-  lend(at: number, keyLength: number, valueLength: number): void {
+  /** Copies the key at `at`, behind which its value stands, to where both are borrowed from. */
+  expose(at: number, keyLength: number, valueLength: number): void {
     const { view, bytes, valueAt } = this
     const end = at + keyLength + valueLength
     const shift = valueAt - keyLength - at

@@ -1,5 +1,5 @@
 /**
- * Reads the entries of a snapshot from the data file, a leaf of the tree at a time, and lends or counts them where all of the leaf are whole and in order. A call
+ * Reads the entries of a snapshot from the data file, a leaf of the tree at a time, and passes them on or counts them where all of the leaf are whole and in order. A call
  * into the library for each entry takes longer than everything else that is done with most of them: see docs/decisions/0037-leaves-from-the-file.md.
  */
 import type { Bytes } from '../store.ts'
@@ -13,7 +13,7 @@ import type { LmdbRange } from './lmdb-range.ts'
 import type { VerifiedPages } from './verified-pages.ts'
 import { isBehind } from './verify-leaf.ts'
 
-/** Why no more entries are lent: the range is at its end, `use` wants no more, or the cursor has to go on behind the last one. */
+/** Why no more entries are passed on: the range is at its end, `use` wants no more, or the cursor has to go on behind the last one. */
 export type LeafEnd = 'end' | 'stopped' | 'lost'
 
 type LeafUse = (key: Buffer, value: Buffer) => unknown
@@ -33,15 +33,15 @@ export class LeafReader {
   private readonly pages: LeafPages
   private readonly tree: TreeHeader
   private readonly branches: Branch[] = []
-  /** Of the leaf at hand, the next node to be lent; backwards, the one behind it. */
+  /** Of the leaf at hand, the next node to be passed on; backwards, the one behind it. */
   private next = 0
-  /** Where in the buffer the key is that was lent last, and its length. */
+  /** Where in the buffer the key is that was passed on last, and its length. */
   private lastAt = 0
   private lastLength = 0
   /** Whether it stands behind that key, or backwards before it; not where `visit` was broken off. */
   private isInPlace = false
   private isBackwards = false
-  /** Entries that were lent, or counted, in the last visit. */
+  /** Entries that were passed on, or counted, in the last visit. */
   visited = 0
 
   constructor(file: number, verified: VerifiedPages, buffer: LeafBuffer, tree: TreeHeader) {
@@ -50,13 +50,13 @@ export class LeafReader {
     this.tree = tree
   }
 
-  /** A copy of the last key that was lent. */
+  /** A copy of the last key that was passed on. */
   get last(): Buffer {
     const { bytes } = this.buffer
     return Buffer.from(bytes.subarray(this.lastAt, this.lastAt + this.lastLength))
   }
 
-  /** Lends the entries of the range behind its start, as `visitEntries` does; without `use`, counts them. The range is one that goes on after an entry. */
+  /** Passes on the entries of the range behind its start, as `visitEntries` does; without `use`, counts them. The range is one that goes on after an entry. */
   visit(range: LmdbRange, use: LeafUse | undefined): LeafEnd {
     this.visited = 0
     const start = range.start as Bytes
@@ -87,7 +87,7 @@ export class LeafReader {
       const within = end === undefined ? count : pages.countBelow(end)
       const stop = Math.min(within, this.next + limit - this.visited)
       if (use === undefined) this.skipTo(stop)
-      else if (!this.lend(stop, use)) return 'stopped'
+      else if (!this.pass(stop, use)) return 'stopped'
       if (this.visited === limit) return 'stopped'
       if (within < count || this.areAllRead) return 'end'
       this.keepLast()
@@ -102,7 +102,7 @@ export class LeafReader {
       const outside = end === undefined ? 0 : pages.countBelow(end)
       const stop = Math.max(outside, this.next - (limit - this.visited))
       if (use === undefined) this.skipBackTo(stop)
-      else if (!this.lendBackTo(stop, use)) return 'stopped'
+      else if (!this.passBackTo(stop, use)) return 'stopped'
       if (this.visited === limit) return 'stopped'
       if (outside > 0 || this.branches.every(({ next }) => next <= 1)) return 'end'
       this.keepLast()
@@ -110,24 +110,24 @@ export class LeafReader {
     }
   }
 
-  /** Lends the entries up to the nth; false where `use` wants no more. */
-  private lend(stop: number, use: LeafUse): boolean {
+  /** Passes on the entries up to the nth; false where `use` wants no more. */
+  private pass(stop: number, use: LeafUse): boolean {
     for (let nth = this.next; nth < stop; nth++) {
       this.next = nth + 1
-      if (!this.lendNode(nth, use)) return false
+      if (!this.passNode(nth, use)) return false
     }
     return true
   }
 
-  private lendBackTo(stop: number, use: LeafUse): boolean {
+  private passBackTo(stop: number, use: LeafUse): boolean {
     for (let nth = this.next - 1; nth >= stop; nth--) {
       this.next = nth
-      if (!this.lendNode(nth, use)) return false
+      if (!this.passNode(nth, use)) return false
     }
     return true
   }
 
-  private lendNode(nth: number, use: LeafUse): boolean {
+  private passNode(nth: number, use: LeafUse): boolean {
     const { buffer } = this
     const { view } = buffer
     const at = pageHeaderBytes + view.getUint16(pageHeaderBytes + 2 * nth, true)
@@ -136,7 +136,7 @@ export class LeafReader {
     const keyAt = at + nodeHeaderBytes
     this.lastAt = keyAt
     this.lastLength = keyLength
-    buffer.lend(keyAt, keyLength, valueLength)
+    buffer.expose(keyAt, keyLength, valueLength)
     if (use(buffer.key(keyLength), buffer.value(valueLength)) === false) return false
     this.visited++
     return true
@@ -199,8 +199,8 @@ export class LeafReader {
     return isBehind(bytes, this.lastAt, this.lastAt + this.lastLength, from, from + view.getUint16(at + 6, true))
   }
 
-  /** To the first entry of a leaf that is behind the key, if there is one. `isLent`: its entries are, so that all of the leaf is to be whole. */
-  private seek(key: Bytes, isLent = true): boolean {
+  /** To the first entry of a leaf that is behind the key, if there is one. `isRead`: its entries are read, so that all of the leaf has to be whole. */
+  private seek(key: Bytes, isRead = true): boolean {
     const { buffer, pages, tree, branches } = this
     buffer.keepBytes(key)
     this.lastAt = buffer.keptAt
@@ -216,7 +216,7 @@ export class LeafReader {
       branch.next = nth + 1
       branches.push(branch)
     }
-    if (!(isLent ? pages.leaf(page) : pages.read(page, pageFlag.leaf))) return false
+    if (!(isRead ? pages.leaf(page) : pages.read(page, pageFlag.leaf))) return false
     this.next = pages.countUpTo(key, 0)
     return true
   }

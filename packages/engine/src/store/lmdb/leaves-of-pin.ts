@@ -1,7 +1,7 @@
 /** The leaf reader of a snapshot, where the data file can be read beside LMDB. */
 import { treeDepthMax } from './check-tree-header.ts'
 import { treeHeader, treeHeaderBytes } from './data-file.ts'
-import { lentBytes, noteValueBuffer } from './entry-cursor.ts'
+import { borrowedBytes, noteValueBuffer } from './entry-cursor.ts'
 import { giveBack, takeLeafBuffer } from './leaf-buffer.ts'
 import { LeafReader } from './leaf-reader.ts'
 import type { Environment } from './lmdb-js.ts'
@@ -35,7 +35,7 @@ function openLeaves({ dataFile, list }: Environment, pin: Pin): LeafReader | nul
   const found = list.getBinaryFast(entriesKeys.checked, pin)
   if (found?.length !== treeHeaderBytes) return null
   noteValueBuffer(found)
-  const tree = treeHeader(lentBytes(found, treeHeaderBytes))
+  const tree = treeHeader(borrowedBytes(found, treeHeaderBytes))
   const isPossible = tree.root !== undefined && tree.flags === 0 && tree.depth > 0 && tree.depth <= treeDepthMax
   if (!isPossible) return null
   dataFile.verifiedPages ??= new VerifiedPages()

@@ -34,7 +34,7 @@ export interface PutOptions {
  * Inside the callback of `childTransaction` every read sees the transaction's own writes.
  */
 export interface Environment {
-  /** One buffer, overwritten by the next read. Only its property `length` tells the size of the value: see `lentBytes`. */
+  /** One buffer, overwritten by the next read. Only its property `length` tells the size of the value: see `borrowedBytes`. */
   getBinaryFast(key: Bytes, options?: { transaction: ReadTransaction }): Buffer | undefined
   /** For the library. */
   readonly dbAddress: number

@@ -14,7 +14,7 @@ import type {
 } from '../store.ts'
 import { openTimeSlice } from '../time-slice.ts'
 import { readTail, storedTail } from './appended-tail.ts'
-import { countEntries, lentValue, visitEntries } from './checked-entries.ts'
+import { borrowedValue, countEntries, visitEntries } from './checked-entries.ts'
 import type { EntryChecks } from './entry-checks.ts'
 import { estimateEntries } from './estimate-entries.ts'
 import { endLeaves, putBackLeaves, takeLeaves } from './leaves-of-pin.ts'
@@ -63,7 +63,7 @@ export class LmdbSnapshot implements Snapshot {
   }
 
   view<T>(key: Bytes, use: (value: Bytes) => T): T | undefined {
-    const value = lentValue(this.environment, key, this.checks, this.requireOpen())
+    const value = borrowedValue(this.environment, key, this.checks, this.requireOpen())
     return value === undefined ? undefined : use(value)
   }
 
@@ -71,7 +71,7 @@ export class LmdbSnapshot implements Snapshot {
     const pin = this.requireOpen()
     const values: (Buffer | undefined)[] = []
     for (const key of keys) {
-      const value = lentValue(this.environment, key, this.checks, pin)
+      const value = borrowedValue(this.environment, key, this.checks, pin)
       values.push(value === undefined ? undefined : Buffer.from(value))
     }
     return { values, ranges: ranges.length === 0 ? noEntries : ranges.map((range) => this.readRange(range)) }

@@ -19,10 +19,10 @@ export interface LaidOut {
   readonly layout: StorageLayout
 }
 
-/** Lends what a range yields instead of copying it: the buffer of `getBinaryFast`. */
-const lending = { encode: (value: Uint8Array) => value, decode: (value: Buffer) => value }
+/** What a range yields is borrowed instead of copied: the buffer of `getBinaryFast`. */
+const borrowing = { encode: (value: Uint8Array) => value, decode: (value: Buffer) => value }
 // Closing this database closes the environment.
-const options = { keyEncoding: 'binary', encoding: 'binary', encoder: lending, isRoot: true }
+const options = { keyEncoding: 'binary', encoding: 'binary', encoder: borrowing, isRoot: true }
 
 /**
  * Opens the entries for reading and writing, and makes them where there are none: in one transaction with the marker, so that

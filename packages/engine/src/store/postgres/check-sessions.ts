@@ -1,5 +1,5 @@
 /**
- * Checks that connections are sessions of the server, as is required, and not lent by a pooler for one transaction at a
+ * Checks that connections are sessions of the server, as is required, and not assigned by a pooler for one transaction at a
  * time.
  */
 import type pg from 'pg'
@@ -43,7 +43,7 @@ async function compareBackends(one: pg.PoolClient, other: pg.PoolClient): Promis
 const refusal =
   'the address belongs to a connection pooler in transaction or statement mode, and Ashlar needs sessions of its own; run the pooler in session mode, or use the address of the database itself'
 
-/** A pooler that lends by statement refuses transactions. */
+/** A pooler that assigns connections by statement refuses transactions. */
 async function begin(client: pg.PoolClient): Promise<void> {
   try {
     await client.query('BEGIN')

@@ -23,7 +23,7 @@ async function sent(store: Store, key: Bytes, value: Bytes): Promise<Bytes | und
   const again = await store.commit({ changes: [], preconditions: [{ kind: 'revision', key, prefix: value }] })
   expect(again).toEqual({ isCommitted: true })
   return withSnapshot(store, async (snapshot) => {
-    const viewed = await snapshot.view(key, (lent) => Buffer.from(lent))
+    const viewed = await snapshot.view(key, (borrowed) => Buffer.from(borrowed))
     const read = await snapshot.read([key], [{ from: key }])
     expect(Buffer.compare(read.values[0]!, value)).toBe(0)
     expect(Buffer.compare(read.ranges[0]![0]!.key, key)).toBe(0)

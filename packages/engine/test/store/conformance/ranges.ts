@@ -89,7 +89,7 @@ export function rangeRules(driver: Driver): void {
         })
       }))
 
-    it('lend an empty value when only keys are asked for', () =>
+    it('pass on an empty value when only keys are asked for', () =>
       useStore(driver, async (store) => {
         await fill(store)
         await withSnapshot(store, async (snapshot) => {

@@ -96,7 +96,7 @@ export function snapshotRules(driver: Driver): void {
         snapshot.release()
       }))
 
-    it('lend a value with its exact size', () =>
+    it('pass on a value with its exact size', () =>
       useStore(driver, async (store) => {
         await commitChanges(store, put('a', 'abc'))
         const snapshot = await store.snapshot()

@@ -1,38 +1,38 @@
-/** A store whose lent bytes are overwritten after the callback, whatever store is beneath. */
+/** A store whose borrowed bytes are overwritten after the callback, whatever store is beneath. */
 import { type BorrowTracker, trackBorrows } from '../../../src/store/memory/borrowed-bytes.ts'
 import type { Snapshot, Store } from '../../../src/store/store.ts'
 
 const nothing = new Uint8Array(0)
 
 export function poisoned(store: Store): Store {
-  const lender = trackBorrows()
+  const tracker = trackBorrows()
   return {
     ...store,
     snapshot(options) {
       const answer = store.snapshot(options)
       return answer instanceof Promise
-        ? answer.then((snapshot) => poisonedSnapshot(snapshot, lender))
-        : poisonedSnapshot(answer, lender)
+        ? answer.then((snapshot) => poisonedSnapshot(snapshot, tracker))
+        : poisonedSnapshot(answer, tracker)
     },
   }
 }
 
-function poisonedSnapshot(snapshot: Snapshot, lender: BorrowTracker): Snapshot {
+function poisonedSnapshot(snapshot: Snapshot, tracker: BorrowTracker): Snapshot {
   return {
     view(key, use) {
-      lender.invalidate()
-      return snapshot.view(key, (value) => lender.borrow(value, nothing, use))
+      tracker.invalidate()
+      return snapshot.view(key, (value) => tracker.borrow(value, nothing, use))
     },
     read(keys, ranges) {
-      lender.invalidate()
+      tracker.invalidate()
       return snapshot.read(keys, ranges)
     },
     ...(snapshot.visit && {
       visit: (range, isReverse, use) => {
-        return snapshot.visit?.(range, isReverse, (key, value) => lender.borrow(key, value, use))
+        return snapshot.visit?.(range, isReverse, (key, value) => tracker.borrow(key, value, use))
       },
     }),
-    scan: (range, use, options) => snapshot.scan(range, (key, value) => lender.borrow(key, value, use), options),
+    scan: (range, use, options) => snapshot.scan(range, (key, value) => tracker.borrow(key, value, use), options),
     release: () => snapshot.release(),
   }
 }

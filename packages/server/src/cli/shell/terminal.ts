@@ -106,18 +106,6 @@ export class Terminal {
     history.splice(0, history.length, ...entries)
   }
 
-  /** Another program has the terminal until `work` ends. */
-  async lend(work: () => Promise<void>): Promise<void> {
-    this.input.setRawMode(false)
-    this.input.pause()
-    try {
-      await work()
-    } finally {
-      this.input.setRawMode(true)
-      this.input.resume()
-    }
-  }
-
   close(): void {
     this.readline.close()
     this.input.off('data', this.take).off('end', this.end).off('error', this.end)

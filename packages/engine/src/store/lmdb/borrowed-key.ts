@@ -1,10 +1,10 @@
-/** A key of packed rows, lent until the next one is asked for: a view of each of very many would cost more than their bytes. */
+/** A key of packed rows, borrowed until the next one is asked for: a view of each of very many would cost more than their bytes. */
 import { packedLengthAt, packedLengthBytes } from '../packed-rows.ts'
 
 /** Up to here a loop beats a call into the runtime. */
 const loopedBytes = 48
 
-export class LentKey {
+export class BorrowedKey {
   private readonly room: Buffer
   /** Of the room, by length. */
   private readonly views: (Buffer | undefined)[]

@@ -1,5 +1,5 @@
 /**
- * Lends objects to an operator one by one, in the memory of the store and filtered where they lie, without copies or
+ * Pushes objects to an operator one by one, borrowed from the memory of the store and filtered in place, without copies or
  * batches: those of ranges of keys, or those that OIDs name.
  */
 import { assert } from '../../errors.ts'
@@ -8,16 +8,16 @@ import { objectKeyBytes, oidOfObjectKey } from '../../records/object-key.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
 import type { Awaitable, Bytes, KeyRange } from '../../store/store.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { LendRows, RowTaker } from '../execute/lent-rows.ts'
+import type { PushRows, RowConsumer } from '../execute/pushed-rows.ts'
 import { decideAtOnce, qualified } from '../operators/filter.ts'
 import type { AccessPath } from './access-path.ts'
 import type { ObjectScan } from './object-scan.ts'
 import { OidBatch, type OidSource, restOf } from './oid-source.ts'
 
-/** Makes a view of an entry, which is lent as the entry is; undefined where it needs more than the entry, which `later` reads. */
+/** Makes a view of an entry, which is borrowed as the entry is; undefined where it needs more than the entry, which `later` reads. */
 interface EntryReader {
   read(key: Bytes, value: Bytes): ObjectView | undefined
-  /** What was undefined, to be kept: of an entry whose bytes are not lent any more. */
+  /** What was undefined, to be kept: of an entry whose bytes are not borrowed any more. */
   later(value: Bytes): Promise<ObjectView>
 }
 
@@ -25,50 +25,50 @@ interface EntryReader {
  * Undefined where the store does not answer at once; and where the operators are measured one by one. `areObjects`: the entries are objects, and
  * count as such.
  */
-export function lendObjects(
+export function pushObjects(
   scan: ObjectScan,
   ranges: () => Awaitable<readonly KeyRange[]>,
   areObjects: boolean,
   newReader: () => EntryReader,
-): LendRows<ObjectView> | undefined {
-  if (!canLend(scan)) return undefined
-  return async (taker) => {
-    const lent = new LentRanges(scan, areObjects, newReader(), taker)
-    for (const range of await ranges()) await lent.lend(range)
+): PushRows<ObjectView> | undefined {
+  if (!canPush(scan)) return undefined
+  return async (consumer) => {
+    const pusher = new RangePusher(scan, areObjects, newReader(), consumer)
+    for (const range of await ranges()) await pusher.push(range)
   }
 }
 
-/** Those of an access path; undefined where it cannot lend them, and as of `lendObjects`. */
-export function lentRows(access: AccessPath, scan: ObjectScan): LendRows<ObjectView> | undefined {
-  if (!('oids' in access)) return access.lent?.(scan)
+/** Those of an access path; undefined where it cannot push them, and as of `pushObjects`. */
+export function pushRows(access: AccessPath, scan: ObjectScan): PushRows<ObjectView> | undefined {
+  if (!('oids' in access)) return access.push?.(scan)
   const { evaluation, context } = scan
-  if (access.source === undefined || !canLend(scan) || access.comesLater?.(evaluation, context) === true)
+  if (access.source === undefined || !canPush(scan) || access.comesLater?.(evaluation, context) === true)
     return undefined
-  return async (taker) => {
+  return async (consumer) => {
     const source = await access.source?.(evaluation, context)
     assert(source !== undefined, 'they do not come later')
-    await new LentNamed(scan, taker).lend(source)
+    await new OidPusher(scan, consumer).push(source)
   }
 }
 
-function canLend({ context }: ObjectScan): boolean {
+function canPush({ context }: ObjectScan): boolean {
   return context.snapshot.visit !== undefined && context.probe === undefined
 }
 
-/** Rows that are lent before the next look at the clock, less one; all its bits are ones. */
+/** Rows that are pushed before the next look at the clock, less one; all its bits are ones. */
 const rowsBetweenLooks = 31
 /** Rows that are copied at most where one was refused, to be taken together. */
 const copiesMax = 256
 /** Where fewer rows than so many times the copies were taken between two that were refused, more are copied the next time. */
-const lentShare = 4
+const pushedShare = 4
 
 /**
- * Whoever is refused a row may have to read something for it, which cannot be done while rows are lent. Where that happens again and again, the rows
+ * Whoever is refused a row may have to read something for it, which cannot be done while their bytes are borrowed. Where that happens again and again, the rows
  * that follow are copied, and handed over together: the more of them, the more often it happens.
  */
-abstract class LentObjects {
+abstract class ObjectPusher {
   protected readonly scan: ObjectScan
-  private readonly taker: RowTaker<ObjectView>
+  private readonly consumer: RowConsumer<ObjectView>
   private looked = 0
   protected examined = 0
   private kept = 0
@@ -78,14 +78,14 @@ abstract class LentObjects {
   private copies: ObjectView[] = []
   private copiedBytes = 0
   private copiesWanted = 1
-  private lentSince = 0
+  private pushedSince = 0
 
-  constructor(scan: ObjectScan, taker: RowTaker<ObjectView>) {
+  constructor(scan: ObjectScan, consumer: RowConsumer<ObjectView>) {
     this.scan = scan
-    this.taker = taker
+    this.consumer = consumer
   }
 
-  /** Lends one that was read; false where `settle` is to be called before the next. */
+  /** Pushes one that was read; false where `settle` is to be called before the next. */
   protected offer(view: ObjectView): boolean {
     const { context, evaluation, filter } = this.scan
     const { ofRecord, slot } = filter
@@ -111,9 +111,9 @@ abstract class LentObjects {
       const isRow = decideAtOnce(rest, this.scan.evaluation)
       if (isRow !== true) return isRow === false
     }
-    if (!this.taker.take(view)) return false
+    if (!this.consumer.consume(view)) return false
     this.kept++
-    this.lentSince++
+    this.pushedSince++
     return true
   }
 
@@ -122,7 +122,7 @@ abstract class LentObjects {
     this.copiedBytes += view.bytes
   }
 
-  /** What could not be done while rows were lent. */
+  /** What could not be done while bytes were borrowed. */
   protected async settle(): Promise<void> {
     const { context } = this.scan
     if (this.undecided !== undefined) {
@@ -140,12 +140,12 @@ abstract class LentObjects {
     const { copies, copiesWanted } = this
     this.copies = []
     this.copiedBytes = 0
-    const isOften = this.lentSince < copiesWanted * lentShare
+    const isOften = this.pushedSince < copiesWanted * pushedShare
     this.copiesWanted = isOften ? Math.min(copiesMax, 2 * copiesWanted) : Math.max(1, copiesWanted >> 1)
-    this.lentSince = 0
+    this.pushedSince = 0
     const rows = await this.rowsOf(copies, this.scan.filter.rest)
     this.kept += rows.length
-    if (rows.length > 0) await this.taker.takeLater(rows)
+    if (rows.length > 0) await this.consumer.consumeCopies(rows)
     this.scan.context.endRow()
   }
 
@@ -180,19 +180,19 @@ abstract class LentObjects {
   }
 }
 
-class LentRanges extends LentObjects {
+class RangePusher extends ObjectPusher {
   protected override readonly areObjects: boolean
   private readonly reader: EntryReader
   /** The value of the entry that was not read at once. */
   private unread: Buffer | undefined
 
-  constructor(scan: ObjectScan, areObjects: boolean, reader: EntryReader, taker: RowTaker<ObjectView>) {
-    super(scan, taker)
+  constructor(scan: ObjectScan, areObjects: boolean, reader: EntryReader, consumer: RowConsumer<ObjectView>) {
+    super(scan, consumer)
     this.areObjects = areObjects
     this.reader = reader
   }
 
-  async lend(range: KeyRange): Promise<void> {
+  async push(range: KeyRange): Promise<void> {
     let rest: KeyRange | undefined = range
     while (rest !== undefined) {
       const last = this.visit(rest)
@@ -208,11 +208,11 @@ class LentRanges extends LentObjects {
 
   private visit(range: KeyRange): Bytes | undefined {
     const { reader, snapshot } = this.scan.context
-    reader.isLending = true
+    reader.hasBorrowedBytes = true
     try {
       return snapshot.visit?.(range, false, this.use)
     } finally {
-      reader.isLending = false
+      reader.hasBorrowedBytes = false
     }
   }
 
@@ -229,12 +229,12 @@ class LentRanges extends LentObjects {
 const oidsAtOnce = 4_096
 
 /** The objects that OIDs name, each once. */
-class LentNamed extends LentObjects {
+class OidPusher extends ObjectPusher {
   protected override readonly areObjects = true
   private readonly batch = new OidBatch(oidsAtOnce)
   private readonly key = Buffer.allocUnsafe(objectKeyBytes)
 
-  async lend(source: OidSource): Promise<void> {
+  async push(source: OidSource): Promise<void> {
     const { batch, scan } = this
     const { snapshot, reader } = scan.context
     for (let hasMore = true; hasMore; ) {
@@ -242,12 +242,12 @@ class LentNamed extends LentObjects {
       hasMore = source.next(batch)
       for (let at = 0; at < batch.count; at++) {
         batch.writeKey(at, this.key)
-        reader.isLending = true
+        reader.hasBorrowedBytes = true
         let goesOn: Awaitable<boolean | undefined>
         try {
           goesOn = snapshot.view(this.key, this.use)
         } finally {
-          reader.isLending = false
+          reader.hasBorrowedBytes = false
         }
         assert(typeof goesOn !== 'object', 'a store whose reads are immediate answers at once')
         if (!(goesOn ?? this.goesOnWithout())) await this.settle()

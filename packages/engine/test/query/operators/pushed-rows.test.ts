@@ -1,4 +1,4 @@
-/** Groups and aggregates of rows that are lent: what is kept of them stays what it was, and each row is taken once. */
+/** Groups and aggregates of rows that are pushed in borrowed memory: what is kept of them stays what it was, and each row is taken once. */
 import { describe, expect } from 'vitest'
 import { queryTest } from '../query-database.ts'
 
@@ -13,7 +13,7 @@ const things = Array.from({ length: count }, (_, i) => ({
   text: `${'long '.repeat(i === 40 ? 60_000 : 3)}${i % 4}`,
 }))
 
-describe('rows that are lent', () => {
+describe('rows that are pushed', () => {
   queryTest('texts and rows that are kept of them stay', [], async (db) => {
     await db.fd.defineClasses(
       [
@@ -63,7 +63,7 @@ describe('rows that are lent', () => {
   })
 })
 
-describe('rows that are lent, and lead to other objects', () => {
+describe('rows that are pushed, and lead to other objects', () => {
   const places = 700
   const schema = `UPDATE SCHEMA {
     CREATE CLASS Place {name: String, size: Integer, near: Reference{Referenced: Place}}
