@@ -1,16 +1,16 @@
-/** Checks that the packages, and the rooms within each, import only downwards, in no cycle and what they declare; type imports included. */
+/** Checks that the packages, and the modules within each, import only downwards, in no cycle and what they declare; type imports included. */
 import { posix } from 'node:path'
 import type { CheckResult, Finding } from './finding.ts'
 import { importCycles } from './import-cycles.ts'
 import type { ProjectFiles } from './project-files.ts'
 import { importsOf, nodesOf, parseSource, type Source } from './source.ts'
 
-/** A room is a folder or a single file of a package's src; a file imports from a lower rank or from its own room. */
-type Ranks = Readonly<Record<string, number>>
+/** A module is a folder or a single file of a package's src; a file imports from a lower layer or from its own module. */
+type Layers = Readonly<Record<string, number>>
 
-/** The single files of a room that have no rank of their own: together one room within it. */
+/** The single files of a module that have no layer of their own: together one module within it. */
 const others = '*.ts'
-/** The same, but each of them is a room by itself: they are of one rank and do not import each other. */
+/** The same, but each of them is a module by itself: they are of one layer and do not import each other. */
 const each = 'each *.ts'
 
 /** What of a package.json is checked. */
@@ -18,14 +18,14 @@ interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>
 }
 
-const engineRanks: Ranks = {
+const engineLayers: Layers = {
   // Below every other: whoever asserts needs it.
   'cancel-signal.ts': -2,
   'work-spans.ts': -2,
   'errors.ts': -2,
   'limits.ts': -1,
   bytes: 0,
-  // Beside the room that knows what keys are for: a store does not.
+  // Beside the module that knows what keys are for: a store does not.
   store: 0,
   budget: 1,
   'change-log': 1,
@@ -64,7 +64,7 @@ const engineRanks: Ranks = {
   'index.ts': 16,
 }
 
-const serverRanks: Ranks = {
+const serverLayers: Layers = {
   'version.ts': 0,
   'limits.ts': 0,
   'heap.ts': 0,
@@ -96,16 +96,16 @@ const serverRanks: Ranks = {
   'index.ts': 12,
 }
 
-const ranksOf: Readonly<Record<string, Ranks>> = { engine: engineRanks, server: serverRanks }
+const layersOf: Readonly<Record<string, Layers>> = { engine: engineLayers, server: serverLayers }
 
-const storeRanks: Ranks = {
+const storeLayers: Layers = {
   [others]: 0,
   lmdb: 1,
   memory: 1,
   postgres: 1,
 }
 
-const queryRanks: Ranks = {
+const queryLayers: Layers = {
   language: 0,
   explain: 1,
   values: 1,
@@ -137,7 +137,7 @@ const queryRanks: Ranks = {
 }
 
 /** A kind of statement, an operator, an access path is a file beside the others, which do not know it: no line of these tables is its own. */
-const statementRanks: Ranks = {
+const statementLayers: Layers = {
   'answer.ts': 0,
   'statement-kind.ts': 1,
   'join.ts': 2,
@@ -150,7 +150,7 @@ const statementRanks: Ranks = {
   'statement-kinds.ts': 4,
 }
 
-const operatorRanks: Ranks = {
+const operatorLayers: Layers = {
   'planning.ts': 0,
   'row-limits.ts': 1,
   'row-operator.ts': 2,
@@ -169,7 +169,7 @@ const operatorRanks: Ranks = {
   'clauses.ts': 5,
 }
 
-const accessRanks: Ranks = {
+const accessLayers: Layers = {
   'entry-view.ts': -2,
   'no-key-value.ts': -2,
   'undone-calculation.ts': -1,
@@ -203,7 +203,7 @@ const accessRanks: Ranks = {
 }
 
 /** How a MATCH is planned and how it is carried out do not know each other. */
-const matchRanks: Ranks = {
+const matchLayers: Layers = {
   'match-row.ts': 0,
   'match-operator.ts': 1,
   'narrowed-edges.ts': 2,
@@ -240,14 +240,14 @@ const matchRanks: Ranks = {
   'match-rows.ts': 12,
 }
 
-/** Rooms within rooms. */
-const innerRanks: Readonly<Record<string, Ranks>> = {
-  'engine/store': storeRanks,
-  'engine/query': queryRanks,
-  'engine/query/access': accessRanks,
-  'engine/query/match': matchRanks,
-  'engine/query/operators': operatorRanks,
-  'engine/query/statements': statementRanks,
+/** Modules within modules. */
+const innerLayers: Readonly<Record<string, Layers>> = {
+  'engine/store': storeLayers,
+  'engine/query': queryLayers,
+  'engine/query/access': accessLayers,
+  'engine/query/match': matchLayers,
+  'engine/query/operators': operatorLayers,
+  'engine/query/statements': statementLayers,
 }
 
 /** The packages that each package may import, and so depend on. Those that only tests need are among the `devDependencies`. */
@@ -255,10 +255,9 @@ const packagesBelow: Readonly<Record<string, readonly string[]>> = {
   engine: [],
   client: [],
   server: ['client', 'engine'],
-  console: ['client'],
 }
 
-/** Pure rooms: what they do is done when they return, so that a schema or a key can be made anywhere. */
+/** Pure modules: what they do is done when they return, so that a schema or a key can be made anywhere. */
 const synchronous = [
   'bytes',
   'types',
@@ -282,9 +281,9 @@ export function checkImports(files: ProjectFiles): CheckResult {
     for (const { specifier, line } of importsOf(source)) {
       imports++
       if (specifier.startsWith('.')) targets.set(file, [...(targets.get(file) ?? []), targetOf(file, specifier)])
-      const ranks = ranksOf[name]
+      const layers = layersOf[name]
       const message =
-        packageRule(name, file, specifier, manifests.get(name)) ?? (ranks && rankRule(name, ranks, file, specifier))
+        packageRule(name, file, specifier, manifests.get(name)) ?? (layers && layerRule(name, layers, file, specifier))
       if (message !== undefined) findings.push({ file, line, message })
     }
     if (file.startsWith(engine)) findings.push(...waitsIn(file, source))
@@ -293,8 +292,8 @@ export function checkImports(files: ProjectFiles): CheckResult {
     const [file = ''] = cycle
     findings.push({ file, message: `a cycle of imports: ${[...cycle, file].join(' → ')}` })
   }
-  const rooms = Object.values({ ...ranksOf, ...innerRanks }).flatMap((ranks) => Object.keys(ranks))
-  return { findings, summary: `${imports} imports, ${rooms.length} rooms` }
+  const modules = Object.values({ ...layersOf, ...innerLayers }).flatMap((layers) => Object.keys(layers))
+  return { findings, summary: `${imports} imports, ${modules.length} modules` }
 }
 
 /** The package.json of each package. */
@@ -334,44 +333,44 @@ function packageRule(name: string, file: string, specifier: string, manifest?: M
   return undefined
 }
 
-function rankRule(name: string, ranks: Ranks, file: string, specifier: string): string | undefined {
+function layerRule(name: string, layers: Layers, file: string, specifier: string): string | undefined {
   const target = specifier.startsWith('.') ? targetOf(file, specifier) : undefined
-  return rankRuleWithin(name, '', ranks, file, target)
+  return layerRuleWithin(name, '', layers, file, target)
 }
 
-/** `path`: of the room within which it is looked, with a slash at its end; empty = the package. */
-function rankRuleWithin(
+/** `path`: of the module within which it is looked, with a slash at its end; empty = the package. */
+function layerRuleWithin(
   name: string,
   path: string,
-  ranks: Ranks,
+  layers: Layers,
   file: string,
   target: string | undefined,
 ): string | undefined {
   const within = `packages/${name}/src/${path}`
-  const from = partOf(ranks, within, file)
-  const broken = downwards(path, ranks, from, target?.startsWith(within) ? partOf(ranks, within, target) : undefined)
-  const inner = innerRanks[`${name}/${path}${from}`]
+  const from = partOf(layers, within, file)
+  const broken = downwards(path, layers, from, target?.startsWith(within) ? partOf(layers, within, target) : undefined)
+  const inner = innerLayers[`${name}/${path}${from}`]
   return broken !== undefined || inner === undefined
     ? broken
-    : rankRuleWithin(name, `${path}${from}/`, inner, file, target)
+    : layerRuleWithin(name, `${path}${from}/`, inner, file, target)
 }
 
-/** `to`: undefined = nothing of what the table ranks. */
-function downwards(prefix: string, ranks: Ranks, from: string, to: string | undefined): string | undefined {
-  const missing = [from, to].find((room) => room !== undefined && rankOf(ranks, room) === undefined)
-  if (missing !== undefined) return `the room ${prefix}${missing} has no rank in the table of tools/check-imports.ts`
-  if (to === undefined || to === from || Number(rankOf(ranks, to)) < Number(rankOf(ranks, from))) return undefined
-  return `${prefix}${from} (rank ${rankOf(ranks, from)}) may not import ${prefix}${to} (rank ${rankOf(ranks, to)}): only its own room and lower ranks`
+/** `to`: undefined = nothing of what the table layers. */
+function downwards(prefix: string, layers: Layers, from: string, to: string | undefined): string | undefined {
+  const missing = [from, to].find((module) => module !== undefined && layerOf(layers, module) === undefined)
+  if (missing !== undefined) return `the module ${prefix}${missing} has no layer in the table of tools/check-imports.ts`
+  if (to === undefined || to === from || Number(layerOf(layers, to)) < Number(layerOf(layers, from))) return undefined
+  return `${prefix}${from} (layer ${layerOf(layers, from)}) may not import ${prefix}${to} (layer ${layerOf(layers, to)}): only its own module and lower layers`
 }
 
-function rankOf(ranks: Ranks, room: string): number | undefined {
-  return ranks[room] ?? (room.endsWith('.ts') ? ranks[each] : undefined)
+function layerOf(layers: Layers, module: string): number | undefined {
+  return layers[module] ?? (module.endsWith('.ts') ? layers[each] : undefined)
 }
 
 /** The folder or file below the path `within` in which the file is. */
-function partOf(ranks: Ranks, within: string, file: string): string {
+function partOf(layers: Layers, within: string, file: string): string {
   const part = file.slice(within.length).split('/')[0] ?? ''
-  return ranks[part] === undefined && part.endsWith('.ts') && ranks[others] !== undefined ? others : part
+  return layers[part] === undefined && part.endsWith('.ts') && layers[others] !== undefined ? others : part
 }
 
 function targetOf(file: string, specifier: string): string {
@@ -379,12 +378,12 @@ function targetOf(file: string, specifier: string): string {
 }
 
 function waitsIn(file: string, source: Source): Finding[] {
-  const room = synchronous.find((folder) => file.startsWith(`${engine}${folder}/`))
-  if (room === undefined) return []
+  const module = synchronous.find((folder) => file.startsWith(`${engine}${folder}/`))
+  if (module === undefined) return []
   const findings: Finding[] = []
   for (const node of nodesOf(source.program)) {
     const word = waitingWord(node)
-    if (word) findings.push({ file, line: source.lineOf(node.start), message: `${room} is synchronous: no ${word}` })
+    if (word) findings.push({ file, line: source.lineOf(node.start), message: `${module} is synchronous: no ${word}` })
   }
   return findings
 }

@@ -16,7 +16,7 @@ const functionLinesMax = 70
  */
 const longFunctions: ReadonlyMap<string, { readonly lines: number; readonly reason: string }> = new Map([])
 
-/** Words for a room without a subject. */
+/** Words for a module without a subject. */
 const emptyNames = /^(utils?|helpers?|common|managers?|services?)$/
 
 /** What ties a file to one machine, one place or one registry; spelled so that this file does not contain it. */

@@ -8,20 +8,20 @@ function messages(path: string, text: string): string[] {
 
 const engine = 'packages/engine/src'
 
-describe('ranks of the engine', () => {
-  it('lets a file import its own room and lower ranks', () => {
+describe('layers of the engine', () => {
+  it('lets a file import its own module and lower layers', () => {
     const text = `import { a } from './key.ts'\nimport { b } from '../types/oid.ts'\nimport { c } from '../limits.ts'\n`
     expect(messages(`${engine}/records/layout.ts`, text)).toEqual([])
   })
 
-  it('refuses a higher rank, with line and rule', () => {
+  it('refuses a higher layer, with line and rule', () => {
     const text = `/** x */\nimport { a } from '../indexes/index-key.ts'\n`
     expect(messages(`${engine}/records/layout.ts`, text)).toEqual([
-      '2: records (rank 4) may not import indexes (rank 5): only its own room and lower ranks',
+      '2: records (layer 4) may not import indexes (layer 5): only its own module and lower layers',
     ])
   })
 
-  it('refuses another room of the same rank', () => {
+  it('refuses another module of the same layer', () => {
     expect(messages(`${engine}/objects/create.ts`, `import '../ddl/alter.ts'`)[0]).toContain('may not import ddl')
   })
 
@@ -38,7 +38,7 @@ describe('ranks of the engine', () => {
 
   it('keeps the layout of keys out of the stores', () => {
     expect(messages(`${engine}/store/postgres/commit.ts`, `import '../../bytes/key-space.ts'`)).toEqual([
-      '1: store (rank 0) may not import bytes (rank 0): only its own room and lower ranks',
+      '1: store (layer 0) may not import bytes (layer 0): only its own module and lower layers',
     ])
     expect(messages(`${engine}/store/postgres/commit.ts`, `import '../../storage/key-placement.ts'`)).toHaveLength(1)
   })
@@ -48,19 +48,21 @@ describe('ranks of the engine', () => {
     expect(messages(`${engine}/store/store.ts`, text)).toEqual([])
   })
 
-  it('asks for the rank of a new room', () => {
-    expect(messages(`${engine}/misc/thing.ts`, `import './a.ts'`)[0]).toContain('the room misc has no rank')
-    expect(messages(`${engine}/objects/create.ts`, `import '../misc/a.ts'`)[0]).toContain('the room misc has no rank')
+  it('asks for the layer of a new module', () => {
+    expect(messages(`${engine}/misc/thing.ts`, `import './a.ts'`)[0]).toContain('the module misc has no layer')
+    expect(messages(`${engine}/objects/create.ts`, `import '../misc/a.ts'`)[0]).toContain(
+      'the module misc has no layer',
+    )
   })
 })
 
-describe('ranks within rooms of the engine', () => {
+describe('layers within modules of the engine', () => {
   it('lets operators import how expressions are evaluated, and refuses the reverse', () => {
     expect(
       messages(`${engine}/query/operators/a.ts`, `import '../evaluate/b.ts'\nimport '../../store/store.ts'`),
     ).toEqual([])
     expect(messages(`${engine}/query/evaluate/b.ts`, `import type { A } from '../operators/a.ts'`)).toEqual([
-      '1: query/evaluate (rank 4) may not import query/operators (rank 6): only its own room and lower ranks',
+      '1: query/evaluate (layer 4) may not import query/operators (layer 6): only its own module and lower layers',
     ])
   })
 
@@ -73,7 +75,7 @@ describe('ranks within rooms of the engine', () => {
   it('lets operators, access paths and kinds of statements know what all of them are, and not each other', () => {
     expect(messages(`${engine}/query/operators/sort.ts`, `import './row-operator.ts'`)).toEqual([])
     expect(messages(`${engine}/query/operators/sort.ts`, `import type { A } from './distinct.ts'`)).toEqual([
-      '1: query/operators/sort.ts (rank 4) may not import query/operators/distinct.ts (rank 4): only its own room and lower ranks',
+      '1: query/operators/sort.ts (layer 4) may not import query/operators/distinct.ts (layer 4): only its own module and lower layers',
     ])
     expect(messages(`${engine}/query/operators/clauses.ts`, `import './distinct.ts'`)).toEqual([])
     expect(messages(`${engine}/query/access/union.ts`, `import './index-scan.ts'`)).toHaveLength(1)
@@ -85,8 +87,8 @@ describe('ranks within rooms of the engine', () => {
     expect(messages(`${engine}/query/match/match-rows.ts`, `import type { A } from './plan-match.ts'`)).toHaveLength(1)
   })
 
-  it('asks for the rank of a new room', () => {
-    const message = 'the room query/misc has no rank in the table of tools/check-imports.ts'
+  it('asks for the layer of a new module', () => {
+    const message = 'the module query/misc has no layer in the table of tools/check-imports.ts'
     expect(messages(`${engine}/query/misc/a.ts`, `import './b.ts'`)).toEqual([`1: ${message}`])
   })
 
@@ -99,18 +101,18 @@ describe('ranks within rooms of the engine', () => {
   })
 })
 
-describe('ranks of the server', () => {
+describe('layers of the server', () => {
   const server = 'packages/server/src'
 
   it('lets routes import the dispatcher, and refuses the reverse', () => {
     expect(messages(`${server}/http/routes.ts`, `import '../dispatch/operation.ts'`)).toEqual([])
     expect(messages(`${server}/dispatch/operation.ts`, `import '../http/routes.ts'`)).toEqual([
-      '1: dispatch (rank 5) may not import http (rank 8): only its own room and lower ranks',
+      '1: dispatch (layer 5) may not import http (layer 8): only its own module and lower layers',
     ])
   })
 
-  it('asks for the rank of a new room', () => {
-    expect(messages(`${server}/misc/thing.ts`, `import './a.ts'`)[0]).toContain('the room misc has no rank')
+  it('asks for the layer of a new module', () => {
+    expect(messages(`${server}/misc/thing.ts`, `import './a.ts'`)[0]).toContain('the module misc has no layer')
   })
 
   it('refuses that files import each other in a circle, also by their types', () => {
@@ -126,9 +128,8 @@ describe('ranks of the server', () => {
 })
 
 describe('direction of the packages', () => {
-  it('lets the server import the engine, and the console the client', () => {
+  it('lets the server import the engine', () => {
     expect(messages('packages/server/src/http/a.ts', `import '@ashlar/engine'\nimport 'fastify'`)).toEqual([])
-    expect(messages('packages/console/src/a.tsx', `import '@ashlar/client'`)).toEqual([])
   })
 
   it.each([
@@ -136,8 +137,6 @@ describe('direction of the packages', () => {
     ['server', '@ashlar/client'],
     ['engine', '@ashlar/server'],
     ['client', '@ashlar/engine'],
-    ['console', '@ashlar/engine'],
-    ['console', '@ashlar/server'],
   ])('refuses that %s imports %s', (name, specifier) => {
     expect(messages(`packages/${name}/src/errors.ts`, `import type {} from '${specifier}'`)).toHaveLength(1)
   })
@@ -180,7 +179,7 @@ describe('direction of the packages', () => {
   })
 })
 
-describe('synchronous rooms', () => {
+describe('synchronous modules', () => {
   it.each([
     'async function f() {}',
     'const f = async () => 1',
@@ -193,7 +192,7 @@ describe('synchronous rooms', () => {
     expect(messages(`${engine}/query/evaluate/a.ts`, text).length).toBeGreaterThan(0)
   })
 
-  it('lets the other rooms wait, and words be words', () => {
+  it('lets the other modules wait, and words be words', () => {
     expect(messages(`${engine}/store/a.ts`, 'async function f() { await 1 }')).toEqual([])
     expect(messages(`${engine}/schema/a.ts`, '// a Promise\nexport const a = "async"')).toEqual([])
   })
