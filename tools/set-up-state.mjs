@@ -39,6 +39,23 @@ export function packageState(root) {
 }
 
 /**
+ * The operating system and its release, which decide about the C library that a binary is linked with.
+ * @returns {string} as `debian 12`; empty where it is not known
+ */
+export function systemRelease() {
+  try {
+    const lines = readFileSync('/etc/os-release', 'utf8').split('\n')
+    const field = (/** @type {string} */ name) => lines.find((line) => line.startsWith(`${name}=`))
+    return [field('ID'), field('VERSION_ID')]
+      .map((line) => line?.split('=')[1]?.replaceAll('"', ''))
+      .join(' ')
+      .trim()
+  } catch (_) {
+    return ''
+  }
+}
+
+/**
  * Whether npm's own note of what it put into node_modules agrees with the lock file: so a developer's `npm install`
  * is not followed by a needless `npm ci`, which would empty the folder first.
  * @param {string} root

@@ -6,7 +6,15 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { compiledFile, compileLmdb, missingForCompiling } from './compile-lmdb.mjs'
-import { builtPackages, isBuilt, isInstalled, isSupported, packageState, sourceState } from './set-up-state.mjs'
+import {
+  builtPackages,
+  isBuilt,
+  isInstalled,
+  isSupported,
+  packageState,
+  sourceState,
+  systemRelease,
+} from './set-up-state.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const stampFile = join(root, 'node_modules', '.ashlar-set-up.json')
@@ -27,7 +35,7 @@ function fail(words, output) {
   process.exit(1)
 }
 
-/** @returns {{ lock?: string, machine?: string, sources?: string, isLmdbTried?: boolean }} */
+/** @returns {{ lock?: string, machine?: string, sources?: string, isLmdbTried?: boolean, lmdbSystem?: string }} */
 function readStamp() {
   try {
     return JSON.parse(readFileSync(stampFile, 'utf8'))
@@ -88,12 +96,26 @@ function install() {
  * @returns {Promise<void>}
  */
 async function compileLmdbOnce() {
-  if (stamp.isLmdbTried || process.env.ASHLAR_COMPILE_LMDB === '0' || existsSync(compiledFile(root))) return
   if (![stampFile, dirname(stampFile)].every(isWritable)) return
+  forgetOtherSystem()
+  if (stamp.isLmdbTried || process.env.ASHLAR_COMPILE_LMDB === '0' || existsSync(compiledFile(root))) return
   const problem = await compiling().catch((error) => String(error))
   if (problem !== undefined)
     say(`LMDB is used as npm installed it, which takes more CPU (docs/workers.md): ${problem}.`)
   stamp.isLmdbTried = true
+  writeFileSync(stampFile, JSON.stringify(stamp))
+}
+
+/** A checkout may have been copied from a system with a newer C library, without which what was compiled there does not load here. */
+function forgetOtherSystem() {
+  const system = systemRelease()
+  const { lmdbSystem = system } = stamp
+  if (lmdbSystem !== system) {
+    rmSync(compiledFile(root), { force: true })
+    stamp.isLmdbTried = false
+  }
+  if (stamp.lmdbSystem === system) return
+  stamp.lmdbSystem = system
   writeFileSync(stampFile, JSON.stringify(stamp))
 }
 

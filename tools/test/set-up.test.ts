@@ -1,10 +1,10 @@
 /** Tests that a checkout which is set up can be started, whatever becomes of compiling LMDB. */
 import { spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { missingForCompiling } from '../compile-lmdb.mjs'
+import { compiledFile, missingForCompiling } from '../compile-lmdb.mjs'
 import { packageState, sourceState } from '../set-up-state.mjs'
 
 let root: string
@@ -53,3 +53,19 @@ it.skipIf(missingForCompiling(process.cwd()) !== undefined)(
     expect(stamp).toMatchObject({ isLmdbTried: true })
   },
 )
+
+it('what was compiled on another system is removed, and on this one kept', () => {
+  const stampFile = join(root, 'node_modules', '.ashlar-set-up.json')
+  const compiled = compiledFile(root)
+  mkdirSync(dirname(compiled), { recursive: true })
+  writeFileSync(compiled, '')
+  expect(setUp(false).status).toBe(0)
+  const stamp = JSON.parse(readFileSync(stampFile, 'utf8'))
+  expect(setUp(false).status).toBe(0)
+  expect(existsSync(compiled)).toBe(true)
+  writeFileSync(stampFile, JSON.stringify({ ...stamp, lmdbSystem: 'another 1' }))
+  // It cannot be compiled here: the folder of the package is empty.
+  expect(setUp(false).status).toBe(0)
+  expect(existsSync(compiled)).toBe(false)
+  expect(JSON.parse(readFileSync(stampFile, 'utf8'))).toMatchObject({ lmdbSystem: stamp.lmdbSystem })
+})
