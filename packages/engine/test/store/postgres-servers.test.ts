@@ -129,6 +129,22 @@ describe('postgres: addresses with several hosts', () => {
   })
 })
 
+it('postgres: what the role or its database sets otherwise does not change how statements are read', async () => {
+  const address = new URL(freshAddress())
+  const role = `role_${randomBytes(4).toString('hex')}`
+  await withClient(postgresOfRun(), async (admin) => {
+    await admin.query(`CREATE ROLE ${role} LOGIN SUPERUSER PASSWORD 'basalt'`)
+    for (const setting of ['standard_conforming_strings = off', 'backslash_quote = off', 'array_nulls = off'])
+      await admin.query(`ALTER ROLE ${role} SET ${setting}`)
+  })
+  address.username = role
+  address.password = 'basalt'
+  const store = await openStore(address.href)
+  await commitChanges(store, put('a\\0', '\\x27'))
+  expect(await valueIn(store, 'a\\0')).toBe('\\x27')
+  await store.close()
+})
+
 describe('postgres: sslmode', () => {
   it.each([
     ['disable', 0],

@@ -1,5 +1,5 @@
 /** Answers what is no HTTP request at all, has too large headers or does not arrive: no route sees it. */
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { makeProblem, type Problem } from '../errors/problem.ts'
 import type { ServerLimits } from '../limits.ts'
@@ -28,7 +28,23 @@ export function answerBrokenRequest(
     socket.destroy()
     return
   }
-  const problem = problemOfBroken(error, limits)
+  answerAndEnd(socket, problemOfBroken(error, limits), constantHeaders)
+}
+
+/** CONNECT comes to no route, and Node would end the connection without a word. */
+export function refuseTunnels(server: Server, constantHeaders: readonly string[]): void {
+  server.on('connect', ({ socket }: IncomingMessage) => {
+    // It would be taken for the reply to a request before it.
+    if ((socket as { readonly _httpMessage?: ServerResponse | null })._httpMessage) socket.destroy()
+    else answerAndEnd(socket, problemOfTunnel(), constantHeaders)
+  })
+}
+
+export function problemOfTunnel(): Problem {
+  return makeProblem('MethodNotAllowed', 'The server opens no tunnels: CONNECT is not supported.')
+}
+
+function answerAndEnd(socket: Socket, problem: Problem, constantHeaders: readonly string[]): void {
   const body = JSON.stringify(problem)
   const head = [
     `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,

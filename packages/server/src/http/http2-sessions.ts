@@ -3,7 +3,6 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import { constants, createServer, type Http2Server, type ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
 import { AshlarError } from '@ashlar/engine'
-import { makeProblem } from '../errors/problem.ts'
 import {
   http2ControlFramesMax,
   http2ControlWindowMs,
@@ -15,7 +14,7 @@ import {
   idleKeptMs,
   type ServerLimits,
 } from '../limits.ts'
-import { problemOfBroken } from './broken-request.ts'
+import { problemOfBroken, problemOfTunnel } from './broken-request.ts'
 import type { ConnectionCounts } from './connections.ts'
 import { Http2Request, type Http2Response, http2ResponsesWith, socketOfSession } from './http2-messages.ts'
 import { Http2Turns } from './http2-turns.ts'
@@ -263,7 +262,7 @@ function endIdle(session: ServerHttp2Session): void {
 }
 
 function refuseTunnel(response: Http2Response): void {
-  const problem = makeProblem('MethodNotAllowed', 'The server opens no tunnels: CONNECT is not supported.')
+  const problem = problemOfTunnel()
   response.writeHead(problem.status, ['content-type', contentTypeOf.json])
   response.end(JSON.stringify(problem))
 }

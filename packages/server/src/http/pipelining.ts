@@ -1,6 +1,7 @@
 /** Requests that a client sends before it has the replies to earlier ones on the same connection (HTTP pipelining). */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { ClientDisconnected } from '../errors/request-errors.ts'
 import { pipelinedInATurnMax, pipelinedMax } from '../limits.ts'
 
 /**
@@ -19,6 +20,38 @@ function closeWithConnection(response: ServerResponse): void {
 }
 
 const queues = new WeakMap<Socket, ResponseQueue>()
+
+/** The response that came last on a connection: a property, since every request sets it. */
+const last = Symbol('last response')
+
+interface Connection extends Socket {
+  [last]?: ServerResponse
+}
+
+/** What responses wait for, of those that do. */
+const turns = new WeakMap<ServerResponse, Promise<void>>()
+
+/** In these the order does not matter: they change nothing (RFC 9110, 9.2.1). */
+const safeMethods: readonly (string | undefined)[] = ['GET', 'HEAD', 'OPTIONS']
+
+/** `before`: the one that came before it on its connection, and is not answered. */
+function noteTurn(response: ServerResponse, before: ServerResponse): void {
+  const areSafe = [before, response].every(({ req: { method } }) => safeMethods.includes(method))
+  const turn = areSafe ? turns.get(before) : new Promise<void>((resolve) => before.once('close', resolve))
+  if (turn !== undefined) turns.set(response, turn)
+}
+
+/**
+ * Resolves when the operation of a request may begin; undefined where that is at once. Those of one connection begin one after the other, unless they
+ * only read (contract 1.1.15, RFC 9112, 9.3.2). Rejects with ClientDisconnected.
+ */
+export function turnOf(response: ServerResponse): Promise<void> | undefined {
+  // The one that is being sent has a socket: those before it are answered.
+  if (response.socket !== null) return undefined
+  return turns.get(response)?.then(() => {
+    if (response.destroyed || response.req.socket.destroyed) throw new ClientDisconnected()
+  })
+}
 
 /** The responses of one connection that wait for those before them. One listener of each event: Node warns of a leak where a socket has more than ten. */
 class ResponseQueue {
@@ -77,9 +110,15 @@ export function beginByTurns(server: Server): void {
       // Its connection may have closed before its turn.
       if (!response.destroyed) for (const handler of handlers) handler.call(server, request, response)
     }
-    // The one that is being sent has a socket; of HTTP/2 none waits for another.
-    if (response.socket !== null || request.httpVersionMajor !== 1) return begin()
+    // Of HTTP/2 none waits for another.
+    if (request.httpVersionMajor !== 1) return begin()
+    const connection: Connection = request.socket
+    const before = connection[last]
+    connection[last] = response
+    // The one that is being sent has a socket.
+    if (response.socket !== null) return begin()
     closeWithConnection(response)
+    if (before !== undefined) noteTurn(response, before)
     if (waiting.length > 0 || begunInTurn >= pipelinedInATurnMax) waiting.push(begin)
     else {
       begunInTurn++

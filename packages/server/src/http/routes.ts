@@ -15,6 +15,7 @@ import { everyone } from '../security/caller.ts'
 import { sendEvents } from './event-reply.ts'
 import { sendLines } from './line-reply.ts'
 import { contentTypeOf, negotiate } from './negotiate.ts'
+import { turnOf } from './pipelining.ts'
 import type { Handle, WithBody } from './read-body.ts'
 import { sendRows } from './row-reply.ts'
 import { sendReply } from './send-reply.ts'
@@ -120,8 +121,17 @@ const rowTypes: Writable = ['json', 'ndjson']
 const textOnly: Writable = ['text']
 const linesOnly: Writable = ['ndjson']
 
-/** What the request begins belongs to its span, also where it goes on only once its body has come. */
+/** Begins when it is the request's turn on its connection. */
 function handlerOf(operation: Operation, service: ServiceContext, counts: OperationCounts): Handle {
+  const handle = tracedHandlerOf(operation, service, counts)
+  return (request, reply) => {
+    const turn = turnOf(reply.raw)
+    return turn === undefined ? handle(request, reply) : turn.then(() => handle(request, reply))
+  }
+}
+
+/** What the request begins belongs to its span, also where it goes on only once its body has come. */
+function tracedHandlerOf(operation: Operation, service: ServiceContext, counts: OperationCounts): Handle {
   const handle = untracedHandlerOf(operation, service, counts)
   const { traces } = service
   if (traces === undefined) return handle

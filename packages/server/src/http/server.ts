@@ -1,5 +1,5 @@
 /** The HTTP server over a set of federated databases, not yet listening. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { AshlarError, type FederatedDatabase, noteRequest, noteRest, readAnew, shareReads } from '@ashlar/engine'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
@@ -36,7 +36,7 @@ import type { Webhooks } from '../webhooks/webhooks.ts'
 import { serveByAddress } from './arrivals.ts'
 import { auditRequest } from './audit-requests.ts'
 import { type Bodies, limitBodies } from './bodies-under-way.ts'
-import { answerBrokenRequest } from './broken-request.ts'
+import { answerBrokenRequest, refuseTunnels } from './broken-request.ts'
 import { arrivalTimes, ConnectionCounts, limitConnections } from './connections.ts'
 import { answerHalfClosed } from './half-closed.ts'
 import { registerHealth } from './health.ts'
@@ -135,7 +135,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
       sendProblem(error, request, reply)
     },
   })
-  for (const serveAs of [serveByAddress, beginByTurns, answerHalfClosed]) serveAs(app.server)
+  serveHttp1(app.server, servers?.constantHeaders ?? [])
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
   const router = new Router(operations)
   const bodies = limitBodies(limits)
@@ -183,6 +183,12 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   registerHealth(app, fds, options)
   registerReferencePage(app)
   return app
+}
+
+/** `constantHeaders`: names and values in turns, of every reply. */
+function serveHttp1(server: Server, constantHeaders: readonly string[]): void {
+  for (const serveAs of [serveByAddress, beginByTurns, answerHalfClosed]) serveAs(server)
+  refuseTunnels(server, constantHeaders)
 }
 
 /** What a server has where its configuration says so. */

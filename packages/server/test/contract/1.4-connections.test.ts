@@ -140,6 +140,35 @@ rule('1.4.16', 'a request that names no host, or expects what is not there, has 
   expect(problem).toMatchObject({ type: 'ExpectationFailed', status: 417, message: expect.stringContaining('tea') })
 })
 
+rule('1.4.16', 'CONNECT has a body in reply, and ends the connection', async () => {
+  const { port } = new URL(server.url)
+  const text = 'CONNECT evil.example:443 HTTP/1.1\r\nhost: evil.example:443\r\n\r\n'
+  const { head, problem } = lastReply(await (await dial(port, text)).closed)
+  expect(head).toMatch(/^HTTP\/1\.1 405 .*connection: close/is)
+  expect(problem).toMatchObject({ type: 'MethodNotAllowed', status: 405 })
+})
+
+rule('1.1.15', 'requests that are sent before the replies to others see what these have changed', async () => {
+  const { port } = new URL(server.url)
+  await server.put('/v1/schema', [classOf('Sent', { n: 'integer' })])
+  const request = (method: string, path: string, body?: unknown): string => {
+    const text = body === undefined ? '' : JSON.stringify(body)
+    const length = body === undefined ? '' : `content-length: ${text.length}\r\n`
+    return `${method} ${path} HTTP/1.1\r\nhost: localhost\r\n${length}\r\n${text}`
+  }
+  const { __identifier__: oid } = (await server.post('/v1/object', { class: 'Sent', attributes: { n: 1 } })).json
+  const path = `/v1/object/${oid}`
+  const read = request('GET', path)
+  const query = request('POST', '/v1/query', { query: 'FROM Sent RETURN n' })
+  const [two, three] = [2, 3].map((n) => request('PUT', path, { attributes: { n } }))
+  const texts = [read, two, read, query, three, query, read, request('DELETE', path), read, query]
+  const line = await dial(port, `${texts.join('')}GET /v1 HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`)
+  const arrived = await line.closed
+  const told = arrived.match(/HTTP\/1\.1 (?!20[01])\d+|"n":\d|(?<=\n)\[\]/g)
+  const expected = ['"n":1', 204, '"n":2', '"n":2', 204, '"n":3', '"n":3', 204, 404, '[]']
+  expect(told).toEqual(expected.map((one) => (typeof one === 'number' ? `HTTP/1.1 ${one}` : one)))
+})
+
 rule('1.4.16', 'a body that is not encoded as it says is refused, also while more of it is announced', async () => {
   const { port } = new URL(server.url)
   const whole = gzipSync('[]'.padEnd(5_000, ' '))

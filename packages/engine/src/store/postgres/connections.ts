@@ -10,11 +10,14 @@ import { valueTypes } from './binary-rows.ts'
 import { failureOf, Refusal, toStoreError } from './failures.ts'
 import { CandidateRefused, Servers } from './servers.ts'
 
-/** Every access goes by the primary key, and finds each row once; a plan made while the table was small must not outlive that. */
+/**
+ * Every access goes by the primary key, and finds each row once; a plan made while the table was small must not outlive that. Texts of statements, and of the
+ * commit function, are read as they are meant, whatever a role or database sets.
+ */
 const session = `
   SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = off;
   SET enable_memoize = off; SET jit = off; SET bytea_output = 'hex'; SET default_transaction_isolation = 'read committed';
-  SET synchronous_commit = on; SET extra_float_digits = 1;
+  SET synchronous_commit = on; SET extra_float_digits = 1; SET standard_conforming_strings = on;
 `
 
 /** How the server plans prepared statements: Citus cannot plan one over several shards without the values of its parameters. */
