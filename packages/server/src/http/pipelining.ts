@@ -9,24 +9,19 @@ import { pipelinedInATurnMax, pipelinedMax } from '../limits.ts'
  * closes only the response that is being sent on it, and never those queued behind it; this closes them too.
  * No more is read from a connection on which as many wait as `pipelinedMax`.
  */
-function closeWithConnection(response: ServerResponse): void {
+function queueResponse(response: ServerResponse): void {
   const { socket } = response.req
   let queue = queues.get(socket)
   if (queue === undefined) {
     queue = new ResponseQueue(socket)
     queues.set(socket, queue)
   }
+  const before = queue.newest
+  if (before !== undefined) noteTurn(response, before)
   queue.add(response)
 }
 
 const queues = new WeakMap<Socket, ResponseQueue>()
-
-/** The response that came last on a connection: a property, since every request sets it. */
-const last = Symbol('last response')
-
-interface Connection extends Socket {
-  [last]?: ServerResponse
-}
 
 /** What responses wait for, of those that do. */
 const turns = new WeakMap<ServerResponse, Promise<void>>()
@@ -58,6 +53,7 @@ class ResponseQueue {
   private readonly socket: Socket
   private readonly responses = new Set<ServerResponse>()
   private isFull = false
+  private last: ServerResponse | undefined
 
   constructor(socket: Socket) {
     this.socket = socket
@@ -68,8 +64,14 @@ class ResponseQueue {
     })
   }
 
+  /** That of the request that came last, if it is not answered: no other is kept, so that nothing of a request outlives its reply. */
+  get newest(): ServerResponse | undefined {
+    return this.last ?? (this.socket as { readonly _httpMessage?: ServerResponse | null })._httpMessage ?? undefined
+  }
+
   add(response: ServerResponse): void {
     this.responses.add(response)
+    this.last = response
     response.once('close', () => this.remove(response))
     if (this.isFull || this.responses.size < pipelinedMax) return
     this.isFull = true
@@ -78,6 +80,7 @@ class ResponseQueue {
 
   private remove(response: ServerResponse): void {
     this.responses.delete(response)
+    if (this.last === response) this.last = undefined
     if (!this.isFull || this.responses.size > pipelinedMax / 2) return
     this.isFull = false
     this.socket.resume()
@@ -110,15 +113,9 @@ export function beginByTurns(server: Server): void {
       // Its connection may have closed before its turn.
       if (!response.destroyed) for (const handler of handlers) handler.call(server, request, response)
     }
-    // Of HTTP/2 none waits for another.
-    if (request.httpVersionMajor !== 1) return begin()
-    const connection: Connection = request.socket
-    const before = connection[last]
-    connection[last] = response
-    // The one that is being sent has a socket.
-    if (response.socket !== null) return begin()
-    closeWithConnection(response)
-    if (before !== undefined) noteTurn(response, before)
+    // The one that is being sent has a socket; of HTTP/2 none waits for another.
+    if (response.socket !== null || request.httpVersionMajor !== 1) return begin()
+    queueResponse(response)
     if (waiting.length > 0 || begunInTurn >= pipelinedInATurnMax) waiting.push(begin)
     else {
       begunInTurn++
