@@ -7,8 +7,17 @@ export type SharedTurn = object
 const connectionsMax = 1_000
 
 let shared: SharedTurn | undefined
-/** On which requests have come in the present turn; undefined where none have. */
-let asking: Set<object> | undefined
+/** The number of the present turn, of those in which requests have come. */
+let turn = 0
+/** Whether any have come in it yet. */
+let isBegun = false
+
+const lastTurn = Symbol('the last turn in which a request has come on a connection')
+
+/** Kept with the connection: a set of those of one turn would be made, and grow, in each. */
+interface Connection {
+  [lastTurn]?: number
+}
 
 /**
  * To be called for each request, before anything is read for it. Until the turn ends, reads may then show what the first of them does, which
@@ -18,18 +27,14 @@ let asking: Set<object> | undefined
  * have been sent since: for it, and those that follow, reads begin anew. `connections`: how many there are.
  */
 export function shareReads(connection: object, connections: number): void {
-  const seen = connectionsOfTurn()
-  if (connections > connectionsMax || seen.has(connection)) {
-    shared = undefined
-    return
-  }
-  seen.add(connection)
-  shared ??= {}
+  const isFurther = noteTurn(connection)
+  if (isFurther || connections > connectionsMax) shared = undefined
+  else shared ??= {}
 }
 
 /** To be called where the rest of a request has come, maybe in a later turn than its beginning: what follows on its connection is no first one. */
 export function noteRest(connection: object): void {
-  connectionsOfTurn().add(connection)
+  noteTurn(connection)
 }
 
 /**
@@ -45,15 +50,19 @@ export function sharedTurn(): SharedTurn | undefined {
   return shared
 }
 
-function connectionsOfTurn(): Set<object> {
-  if (asking === undefined) {
-    asking = new Set()
+/** Whether it has been noted for this turn before. */
+function noteTurn(connection: Connection): boolean {
+  if (!isBegun) {
+    isBegun = true
     setImmediate(endTurn)
   }
-  return asking
+  const isNoted = connection[lastTurn] === turn
+  connection[lastTurn] = turn
+  return isNoted
 }
 
 function endTurn(): void {
   shared = undefined
-  asking = undefined
+  isBegun = false
+  turn++
 }

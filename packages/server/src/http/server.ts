@@ -367,7 +367,11 @@ function receiveRequests(
     const begun = underWay.begin(reply)
     if (audit !== undefined) auditRequest(audit, unknownCaller, request, reply)
     if (traces !== undefined) request.span = traces.beginRequest(request.method, request.headers)
-    raw.once('close', () => {
+    let isOver = false
+    // Not `once`, whose listener takes as long to be made and removed as what this one does.
+    raw.on('close', () => {
+      if (isOver) return
+      isOver = true
       underWay.end(begun)
       const tookMs = performance.now() - beganMs
       countRequest(requests, request, raw, tookMs, traces)

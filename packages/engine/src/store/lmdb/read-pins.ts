@@ -17,8 +17,22 @@ export interface Pin {
   readonly sharedRead?: SharedRead
 }
 
-/** The read transaction of an environment that its snapshots share. */
-const sharedTransactions = new WeakMap<Environment, ReadTransaction>()
+/** What the snapshots of an environment share. One object for each environment: an entry of a `WeakMap` for each turn costs as much as the turn's first read. */
+interface EnvironmentReads {
+  transaction: ReadTransaction | undefined
+  ofTurn: SharedRead | undefined
+}
+
+const readsOfEnvironments = new WeakMap<Environment, EnvironmentReads>()
+
+function readsOf(environment: Environment): EnvironmentReads {
+  let reads = readsOfEnvironments.get(environment)
+  if (reads === undefined) {
+    reads = { transaction: undefined, ofTurn: undefined }
+    readsOfEnvironments.set(environment, reads)
+  }
+  return reads
+}
 
 /**
  * Pins what the store holds now. lmdb-js shares one read transaction in the process and renews it by a timer only: it is reset first, else
@@ -26,12 +40,16 @@ const sharedTransactions = new WeakMap<Environment, ReadTransaction>()
  * for each snapshot.
  */
 export function beginRead(environment: Environment): Pin {
-  endSharedRead(environment)
-  const shared = sharedTransactions.get(environment)
+  return beginReadOf(environment, readsOf(environment))
+}
+
+function beginReadOf(environment: Environment, reads: EnvironmentReads): Pin {
+  endSharedReadOf(reads)
+  const shared = reads.transaction
   if (shared !== undefined && isFree(shared)) resetTxn(shared.address)
   else environment.resetReadTxn()
   const transaction = environment.useReadTransaction()
-  if (transaction !== shared) sharedTransactions.set(environment, transaction)
+  reads.transaction = transaction
   return { transaction, begunAtMs: performance.now(), cursor: undefined }
 }
 
@@ -45,18 +63,17 @@ interface SharedRead {
   isOver: boolean
 }
 
-const sharedReads = new WeakMap<Environment, SharedRead>()
-
 /** The same for a read that may show what an earlier one of the turn does, where `shareReads` allows it. */
 export function beginSharedRead(environment: Environment): Pin {
   const turn = sharedTurn()
   if (turn === undefined) return beginRead(environment)
-  let read = sharedReads.get(environment)
+  const reads = readsOf(environment)
+  let read = reads.ofTurn
   if (read?.turn !== turn) {
-    const { transaction, begunAtMs } = beginRead(environment)
+    const { transaction, begunAtMs } = beginReadOf(environment, reads)
     read = { turn, transaction, begunAtMs, cursor: undefined, isOver: false }
-    sharedReads.set(environment, read)
-    setImmediate(endIfStill, environment, read)
+    reads.ofTurn = read
+    setImmediate(endIfStill, reads, read)
   }
   const { transaction, begunAtMs, cursor } = read
   transaction.use()
@@ -71,15 +88,19 @@ export function endRead({ transaction, cursor, sharedRead }: Pin): void {
   transaction.done()
 }
 
-function endIfStill(environment: Environment, read: SharedRead): void {
-  if (sharedReads.get(environment) === read) endSharedRead(environment)
+function endIfStill(reads: EnvironmentReads, read: SharedRead): void {
+  if (reads.ofTurn === read) endSharedReadOf(reads)
 }
 
 /** To be called before the environment is closed, too. */
 export function endSharedRead(environment: Environment): void {
-  const read = sharedReads.get(environment)
+  endSharedReadOf(readsOf(environment))
+}
+
+function endSharedReadOf(reads: EnvironmentReads): void {
+  const read = reads.ofTurn
   if (read === undefined) return
-  sharedReads.delete(environment)
+  reads.ofTurn = undefined
   read.isOver = true
   read.cursor?.close()
   read.cursor = undefined
