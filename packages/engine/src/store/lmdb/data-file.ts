@@ -77,6 +77,8 @@ export const nodeFlag = { overflow: 0x01, tree: 0x02 } as const
 export const integerKeyFlag = 0x08
 
 const metaBytes = 168
+/** Where a meta page has the number of the transaction that wrote it. */
+export const metaTransactionAt = 152
 /** Where the map must lie: nowhere in particular. */
 const mapAddressAt = 32
 const noPage = 0xffff_ffff_ffff_ffffn
@@ -178,7 +180,7 @@ function metaOf(page: Buffer): MetaPage {
     freePages: treeHeader(page, 48),
     main: treeHeader(page, 96),
     lastPage: wide(page, 144),
-    transaction: wide(page, 152),
+    transaction: wide(page, metaTransactionAt),
   }
 }
 

@@ -12,6 +12,7 @@ import type { EntryChecks } from './entry-checks.ts'
 import { lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
 import type { Gate } from './gate.ts'
 import { KeptTail } from './kept-tail.ts'
+import { lastTransaction } from './last-transaction.ts'
 import type { Environment } from './lmdb-js.ts'
 import { type OpenedFiles, ReplacementUnderWay } from './opened-files.ts'
 import { type StorageFailure, StoreRewound, storageFailure } from './storage-failure.ts'
@@ -383,6 +384,6 @@ function failGroup(queue: Queue, group: readonly Waiting[], failure: StorageFail
  */
 function successorOf(environment: Environment): number {
   const transaction = environment.getWriteTxnId()
-  if (transaction !== environment.env.info().lastTxnId + 1) throw new StoreRewound()
+  if (transaction !== lastTransaction(environment) + 1) throw new StoreRewound()
   return transaction
 }
