@@ -122,7 +122,8 @@ class Account {
  * written out: whatever goes through such a value comes by each part as often as it occurs.
  */
 export class RequestMemory {
-  private readonly statements: Account
+  /** Made for requests that have statements. */
+  private statements: Account | undefined
   private readonly pool: MemoryPool
   private readonly limits: MemoryLimits
   private readonly holder: MemoryHolder | undefined
@@ -140,31 +141,29 @@ export class RequestMemory {
     this.pool = pool
     this.limits = limits
     this.holder = holder
-    const { statementBytesMax, statementsBytesMax } = limits
-    this.statements = new Account(pool, statementBytesMax, statementsBytesMax, 'statementBytesMax', holder)
   }
 
   /** Until the row ends; fewer than 0 for what is not made after all. Throws LimitExceeded and ServerBusy. */
   chargeRow(bytes: number): void {
     this.ofRow += bytes
-    this.statements.add(bytes)
+    this.ofStatements().add(bytes)
   }
 
   endRow(): void {
     if (this.ofRow === 0) return
-    this.statements.add(-this.ofRow)
+    this.statements?.add(-this.ofRow)
     this.ofRow = 0
   }
 
   /** Until the statement ends; fewer than 0 for what is let go of before. `use`: what for. Throws LimitExceeded and ServerBusy. */
   chargeStatement(bytes: number, use?: MemoryUse): void {
     this.ofStatement += bytes
-    this.statements.add(bytes, use)
+    this.ofStatements().add(bytes, use)
   }
 
   /** What can go to disk is to go there. */
   get isShort(): boolean {
-    return this.statements.isShort
+    return this.statements?.isShort === true
   }
 
   /** What statements hold at the moment, for `resetStatement`. */
@@ -184,7 +183,7 @@ export class RequestMemory {
 
   /** At the end of a statement that began when so much was held, or of an operation. */
   resetStatement(bytes: number): void {
-    this.statements.add(bytes - this.ofStatement - this.ofRow)
+    this.statements?.add(bytes - this.ofStatement - this.ofRow)
     this.transaction?.add(-this.loaded)
     this.ofStatement = bytes
     this.ofRow = 0
@@ -194,7 +193,7 @@ export class RequestMemory {
   /** Until `releaseAllBut`; fewer than 0 for what is let go of. Throws LimitExceeded and ServerBusy. */
   chargeRequest(bytes: number): void {
     this.ofRequest += bytes
-    this.statements.add(bytes)
+    this.ofStatements().add(bytes)
   }
 
   get requestBytes(): number {
@@ -207,7 +206,7 @@ export class RequestMemory {
    */
   releaseAllBut(bytes: number): void {
     this.resetStatement(0)
-    this.statements.add(bytes - this.ofRequest)
+    this.statements?.add(bytes - this.ofRequest)
     this.transaction?.add(-this.changed)
     this.ofRequest = bytes
     this.changed = 0
@@ -227,18 +226,18 @@ export class RequestMemory {
 
   /** What the request is charged with at the moment, its transaction included. */
   get bytes(): number {
-    return this.statements.bytesNow + (this.transaction?.bytesNow ?? 0)
+    return (this.statements?.bytesNow ?? 0) + (this.transaction?.bytesNow ?? 0)
   }
 
   /** From now on, `peaks` tells what was held at most. */
   watchPeaks(): void {
-    this.statements.watchPeak()
+    this.ofStatements().watchPeak()
     this.ofTransaction().watchPeak()
   }
 
   /** In bytes: by statements, and by the transaction until its commit; each at its own peak. */
   get peaks(): { readonly held: number; readonly changed: number } {
-    return { held: this.statements.peakBytes, changed: this.transaction?.peakBytes ?? 0 }
+    return { held: this.statements?.peakBytes ?? 0, changed: this.transaction?.peakBytes ?? 0 }
   }
 
   /** When the request has ended. May be called again. */
@@ -248,14 +247,23 @@ export class RequestMemory {
     this.ofRequest = 0
     this.loaded = 0
     this.changed = 0
-    this.statements.release()
+    this.statements?.release()
     this.transaction?.release()
   }
 
+  private ofStatements(): Account {
+    if (this.statements !== undefined) return this.statements
+    const { pool, holder } = this
+    const { statementBytesMax, statementsBytesMax } = this.limits
+    this.statements = new Account(pool, statementBytesMax, statementsBytesMax, 'statementBytesMax', holder)
+    return this.statements
+  }
+
   private ofTransaction(): Account {
+    if (this.transaction !== undefined) return this.transaction
     const { pool, holder } = this
     const { transactionBytesMax, statementsBytesMax } = this.limits
-    this.transaction ??= new Account(pool, transactionBytesMax, statementsBytesMax, 'transactionBytesMax', holder)
+    this.transaction = new Account(pool, transactionBytesMax, statementsBytesMax, 'transactionBytesMax', holder)
     return this.transaction
   }
 }

@@ -173,6 +173,14 @@ export class Transaction {
     return this.overlay().read(keys, ranges)
   }
 
+  /** `read` of one key. */
+  readOne(key: Bytes): Awaitable<Bytes | undefined> {
+    this.unpack()
+    if (this.changes.length === 0) return this.snapshot.view(key, copied)
+    const answer = this.read([key])
+    return answer instanceof Promise ? answer.then(({ values: [value] }) => value) : answer.values[0]
+  }
+
   /** What the transaction sees now: later writes do not show in it. */
   overlay(): OverlaySnapshot {
     this.unpack()
@@ -533,6 +541,10 @@ export class Transaction {
     this.writtenBytes += bytes
     checkSize(this.changes.length, this.writtenBytes, this.size)
   }
+}
+
+function copied(value: Bytes): Buffer {
+  return Buffer.from(value)
 }
 
 /** Throws LimitExceeded. */

@@ -113,10 +113,10 @@ export class WorkingSet {
   load(oid: Oid): Awaitable<ObjectState | undefined> {
     if (this.find(oid) !== undefined) return this.known(oid)
     const key = objectKey(oid)
-    const answer = this.transaction.read([key])
-    return answer instanceof Promise
-      ? answer.then(({ values: [stored] }) => this.loaded(oid, key, stored))
-      : this.loaded(oid, key, answer.values[0])
+    const found = this.transaction.readOne(key)
+    return found instanceof Promise
+      ? found.then((stored) => this.loaded(oid, key, stored))
+      : this.loaded(oid, key, found)
   }
 
   private loaded(oid: Oid, key: Buffer, stored: Bytes | undefined): Awaitable<ObjectState | undefined> {
