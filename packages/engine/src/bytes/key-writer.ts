@@ -168,6 +168,28 @@ export class KeyWriter {
     this.endText(wholeEnd)
   }
 
+  /** As `text` writes the text of these bytes, which are UTF-8. False, and nothing written, where it is long, or not ASCII without NUL. */
+  asciiText(source: Uint8Array, start: number, end: number): boolean {
+    const { to } = this
+    const length = end - start
+    if (length > Math.min(shortCharacters, this.textCharactersMax, this.textBytesMax - 1 - terminatorBytes))
+      return false
+    const at = to.reserve(1 + length + terminatorBytes)
+    const { bytes } = to
+    bytes[at] = valueMarker
+    for (let i = 0; i < length; i++) {
+      const byte = source[start + i] as number
+      if (byte === 0 || byte > asciiMax) {
+        to.length = at
+        return false
+      }
+      bytes[at + 1 + i] = byte
+    }
+    bytes[at + 1 + length] = 0
+    bytes[at + 2 + length] = wholeEnd
+    return true
+  }
+
   /** As `text` writes a whole text that is long; yields after each piece. */
   *textInPieces(value: string): Generator<undefined, void> {
     const { to } = this

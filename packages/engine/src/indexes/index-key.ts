@@ -7,6 +7,7 @@ import { assert } from '../errors.ts'
 import { keyBytesMax, keyDigestBytes } from '../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
+import type { Slice } from '../records/record-layout.ts'
 import type { IndexDefinition, IndexNumber, KeyAttribute } from '../schema/class-definition.ts'
 import type { Bytes } from '../store/store.ts'
 import type { KeyCodec } from '../types/logical-type.ts'
@@ -28,6 +29,8 @@ export interface IndexKey {
 export interface IndexKeyFormat {
   readonly index: IndexDefinition
   readonly parts: readonly KeyPart[]
+  /** The parts are values of the object itself, as they are. */
+  readonly isOfValues: boolean
 }
 
 interface KeyPart {
@@ -43,7 +46,8 @@ interface KeyPart {
 
 export function indexKeyFormat(index: IndexDefinition, format: ClassFormat): IndexKeyFormat {
   const isReplacement = index.replaces !== undefined
-  return { index, parts: index.keyAttributes.map((keyAttribute) => resolvePart(keyAttribute, format, isReplacement)) }
+  const parts = index.keyAttributes.map((keyAttribute) => resolvePart(keyAttribute, format, isReplacement))
+  return { index, parts, isOfValues: parts.every(({ path, convert }) => path.length === 1 && convert === undefined) }
 }
 
 function resolvePart(keyAttribute: KeyAttribute, format: ClassFormat, isReplacement: boolean): KeyPart {
@@ -84,7 +88,10 @@ const writer = new KeyWriter()
  * 0-0-0-0 (contract 6.1.6). So two objects share an exclusive key exactly when their full values are equal.
  */
 export function makeIndexKey(format: IndexKeyFormat, values: readonly unknown[], oid: Oid): IndexKey {
-  const isUniqueKey = writeIndexKey(format, values)
+  return writtenKey(writeIndexKey(format, values), oid)
+}
+
+function writtenKey(isUniqueKey: boolean, oid: Oid): IndexKey {
   if (!isUniqueKey) writeOid(oid, writer.to)
   const key = writer.to.copy()
   assert(key.length <= keyBytesMax, 'an index key keeps within its limit')
@@ -110,8 +117,10 @@ export function writeIndexKey(format: IndexKeyFormat, values: readonly unknown[]
   return isUniqueKey
 }
 
-/** The same from the object's record, of which only the values of the key are read. */
+/** `makeIndexKey` from the object's record, of which only the values of the key are read. */
 export function makeIndexKeyOfRecord(format: IndexKeyFormat, cls: ClassFormat, record: Bytes, oid: Oid): IndexKey {
+  const isUniqueKey = format.isOfValues ? writeKeyOfRecord(format, cls, record) : undefined
+  if (isUniqueKey !== undefined) return writtenKey(isUniqueKey, oid)
   const values: unknown[] = []
   const shape = shapeNumberOf(record)
   for (const { path } of format.parts) {
@@ -119,6 +128,34 @@ export function makeIndexKeyOfRecord(format: IndexKeyFormat, cls: ClassFormat, r
     values[index] = cls.readValue(record, recordHeaderBytes, shape, index)
   }
   return makeIndexKey(format, values, oid)
+}
+
+/** `writeIndexKey` without a list of values, of which most texts are not even decoded. Undefined where a text was cut. */
+function writeKeyOfRecord(format: IndexKeyFormat, cls: ClassFormat, record: Bytes): boolean | undefined {
+  const shape = shapeNumberOf(record)
+  let { isUnique } = format.index
+  startKey(format)
+  for (let i = 0; i < format.parts.length; i++) {
+    const part = format.parts[i] as KeyPart
+    const index = part.path[0] as number
+    const { writeStored } = keyCodecOf(part)
+    const at = writeStored && cls.stored(record, recordHeaderBytes, shape, index)
+    if (at !== undefined && !endsAsNoOid(record, at)) {
+      startPart(format, i)
+      if (writeStored?.(record, at.start, at.end, writer) === true) continue
+    }
+    const value = cls.readValue(record, recordHeaderBytes, shape, index)
+    writeStoredPart(format, i, value)
+    if (writer.isTruncated) return undefined
+    if (value === null || value === noOid) isUnique = false
+  }
+  return isUnique
+}
+
+/** A text may look like a reference to nothing, too: whatever ends like one is read. */
+function endsAsNoOid(record: Bytes, { end }: Readonly<Slice>): boolean {
+  for (let i = 1; i <= 2; i++) if (record[end - i] !== noOid.charCodeAt(noOid.length - i)) return false
+  return true
 }
 
 /** Whether the key of these values stands for uniqueness. */
@@ -222,11 +259,14 @@ function startKey({ index }: IndexKeyFormat, beginning?: KeyBeginning): void {
 
 /** A part as entries have it: a text cut to what the index stores, and to what there is room for. */
 function writeStoredPart(format: IndexKeyFormat, i: number, value: unknown): void {
-  const part = format.parts[i] as KeyPart
-  const reserved = (format.parts.length - 1 - i) * partBytesReserved + keyDigestBytes + oidLength
-  writer.textCharactersMax = part.textCharactersMax
+  startPart(format, i)
+  writePart(format.parts[i] as KeyPart, value)
+}
+
+function startPart({ parts }: IndexKeyFormat, i: number): void {
+  const reserved = (parts.length - 1 - i) * partBytesReserved + keyDigestBytes + oidLength
+  writer.textCharactersMax = (parts[i] as KeyPart).textCharactersMax
   writer.textBytesMax = keyBytesMax - writer.to.length - reserved
-  writePart(part, value)
 }
 
 function writePart(part: KeyPart, value: unknown): void {

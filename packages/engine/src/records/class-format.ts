@@ -226,6 +226,15 @@ export class ClassFormat {
     return slice.start < 0 ? null : (view.readers[index] ?? codec.read)(bytes, slice.start, slice.end)
   }
 
+  /** Where the value of one attribute is, as its codec has written it, until the next is looked for; undefined where there is none. */
+  stored(bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): Readonly<Slice> | undefined {
+    const view = this.view(shapeNumber)
+    const source = view.sources[index] as number
+    if (source < 0 || view.readers[index] !== undefined) return undefined
+    view.layout.locate(bytes, start, source, slice)
+    return slice.start < 0 ? undefined : slice
+  }
+
   /** The same in pieces, from a copy of its bytes; undefined where it is read at once sooner. */
   readInPieces(bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): Pieces<unknown> | undefined {
     const view = this.view(shapeNumber)

@@ -91,6 +91,8 @@ export interface KeyCodec<V = unknown> {
   write(value: V, to: KeyWriter): void
   /** The value that was written, which is not cut; absent where a key does not tell all of it. `at`: behind the marker; `end`: of the part. */
   read?(key: Uint8Array, at: number, end: number): V
+  /** The same as `write` of the value that `Codec.write` has written to these bytes; false, and nothing written, where it takes the value. */
+  writeStored?(bytes: Uint8Array, start: number, end: number, to: KeyWriter): boolean
 }
 
 /** What a codec of a containing type needs of the layer above: the codec of an embedded class's objects. */

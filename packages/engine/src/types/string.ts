@@ -124,7 +124,12 @@ function shortCodec({ encoding, storage, fixedLength }: StringSpec): Codec<strin
       else json.string(read(bytes, start, end))
     },
     toJson: (value) => value,
-    key: { form: 'text', write: (value, to) => to.text(value), read: readKeyText },
+    key: {
+      form: 'text',
+      write: (value, to) => to.text(value),
+      read: readKeyText,
+      writeStored: (bytes, start, end, to) => to.asciiText(bytes, start + 1, end),
+    },
   }
 }
 
