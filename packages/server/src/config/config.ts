@@ -96,7 +96,11 @@ export interface Config {
 }
 
 /** The addresses of all stores that the server opens. */
-export function storesOf({ federatedDatabases, auth, securityStore }: Config): string[] {
+export function storesOf({
+  federatedDatabases,
+  auth,
+  securityStore,
+}: Pick<Config, 'federatedDatabases' | 'auth' | 'securityStore'>): string[] {
   return [...federatedDatabases.map(({ store }) => store), ...(auth ? [securityStore] : [])]
 }
 

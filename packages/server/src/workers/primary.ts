@@ -8,6 +8,7 @@ import { GatherRequests } from '../peers/gather-requests.ts'
 import { type StoreSummary, sendToWorker, type ToPrimary } from '../peers/messages.ts'
 import { CrashCount, crashOf, crashSentence, lmdbStores } from './crash.ts'
 import { closeUnacknowledged } from './unacknowledged.ts'
+import { environmentOf } from './worker-environment.ts'
 
 const firstDelayMs = 100
 const delayMsMax = 10_000
@@ -28,6 +29,8 @@ export class Primary {
   private readonly config: Config
   private readonly logger: Logger
   private readonly stopMsMax: number
+  /** Milliseconds of the clock. Node loads a module for `performance`, which would tell it. */
+  private readonly upSince = Math.round(Date.now() - process.uptime() * 1000)
   private readonly crashes: CrashCount<Child>
   private readonly children = new Set<Child>()
   private readonly listening = new Set<Child>()
@@ -87,7 +90,7 @@ export class Primary {
   }
 
   private startOne(): Promise<Served | undefined> {
-    const child = cluster.fork()
+    const child = cluster.fork(environmentOf(this.config, process))
     closeUnacknowledged(child)
     this.children.add(child)
     return new Promise((resolve) => {
@@ -113,7 +116,7 @@ export class Primary {
 
   private startWork(child: Child): void {
     const config = { ...this.config, port: this.port }
-    sendToWorker(child, { kind: 'start', config, upSince: Math.round(performance.timeOrigin) })
+    sendToWorker(child, { kind: 'start', config, upSince: this.upSince })
   }
 
   private onWorkerListening(child: Child, { url, stores }: Served): Served {
