@@ -40,12 +40,17 @@ const installed = [
 const banner = `
 const ownUrl = require('node:url').pathToFileURL(__filename).href
 const resolveUrl = (name) => require('node:url').pathToFileURL(require.resolve(name)).href
+const urlOfEngine = () => require('node:url').pathToFileURL(
+  require('./find-package.cjs').findDescription(['@ashlar/engine'], __dirname) ?? require.resolve('@ashlar/engine')).href
 const resolveOfEngine = (name) => require('./find-package.cjs').findPackage(['@ashlar/engine', name], __dirname) ??
   require('node:module').createRequire(resolveUrl('@ashlar/engine')).resolve(name)`
 
 /** @type {import('esbuild').BuildOptions} */
 const common = {
   bundle: true,
+  // A quarter of the text, all of which is read at each start.
+  minifyWhitespace: true,
+  lineLimit: 160,
   format: 'cjs',
   platform: 'node',
   target: 'node20',
@@ -53,12 +58,14 @@ const common = {
   define: { 'import.meta.url': 'ownUrl', 'import.meta.resolve': 'resolveUrl' },
   banner: { js: banner },
   external: installed,
-  inject: [fileURLToPath(new URL('program/globals.mjs', import.meta.url))],
-  // Function names and lines are kept, and there are source maps beside, for `node --enable-source-maps`.
+  // Function names are kept, and there are source maps beside, for `node --enable-source-maps`.
   sourcemap: 'linked',
   sourcesContent: false,
   logLevel: 'error',
 }
+
+/** Not for the command line: to ask for `performance` has Node load a module. */
+const withGlobals = { inject: [fileURLToPath(new URL('program/globals.mjs', import.meta.url))] }
 
 /**
  * Of what `tsc -b` has built.
@@ -72,9 +79,21 @@ export async function buildProgram(root, folder = join(root, 'packages/server/di
   mkdirSync(made, { recursive: true })
   const inputs = await Promise.all([
     inline(root, join(made, 'program.cjs'), 'packages/server/dist/cli/main.js', [ofEngine, ofServer]),
-    inline(root, join(made, 'server.cjs'), serverEntry, [ofEngine]),
-    inline(root, join(made, 'client.cjs'), 'packages/server/dist/cli/client-commands.js', [ofEngine, ofServer]),
-    inline(root, join(made, 'parquet-thread.cjs'), 'packages/server/dist/cli/client/import/parquet-thread.js', []),
+    inline(root, join(made, 'server.cjs'), serverEntry, [ofEngine], withGlobals),
+    inline(
+      root,
+      join(made, 'client.cjs'),
+      'packages/server/dist/cli/client-commands.js',
+      [ofEngine, ofServer],
+      withGlobals,
+    ),
+    inline(
+      root,
+      join(made, 'parquet-thread.cjs'),
+      'packages/server/dist/cli/client/import/parquet-thread.js',
+      [],
+      withGlobals,
+    ),
   ])
   writeFileSync(join(made, 'NOTICES.txt'), `${noticesOf(root, inputs.flat())}\n${'-'.repeat(80)}\n\n${demoNotice}`)
   mkdirSync(join(made, 'demo'))
@@ -103,22 +122,35 @@ const serverEntry = {
  * @param {string} outfile
  * @param {string | Omit<import('esbuild').StdinOptions, 'resolveDir'>} entry
  * @param {import('esbuild').Plugin[]} plugins
+ * @param {import('esbuild').BuildOptions} [options]
  * @returns {Promise<string[]>} the files that it is made of
  */
-async function inline(root, outfile, entry, plugins) {
+async function inline(root, outfile, entry, plugins, options) {
   const of = typeof entry === 'string' ? { entryPoints: [entry] } : { stdin: { ...entry, resolveDir: root } }
   const { metafile } = await build({
     ...common,
+    ...options,
     ...of,
     absWorkingDir: root,
     outfile,
-    plugins: [late, ...plugins],
+    plugins: [late, ofPackages, ...plugins],
     metafile: true,
   })
   // One other character makes V8 keep the whole text in twice the memory. What is left of them stands in comments and regular expressions.
   const text = readFileSync(outfile, 'utf8').replace(/[^\0-\x7f]/g, (unit) => `\\u${hex(unit)}`)
-  writeFileSync(outfile, text)
+  writeFileSync(outfile, ofOneShape(text))
   return Object.keys(metafile.inputs)
+}
+
+/**
+ * esbuild makes of each module an object with one method, whose name is the path. To V8 that is a shape of its own for each of a thousand, all of which it
+ * looks up in one table, and keeps sorted: under the same name they have one shape. As long as before, so that source maps stay right.
+ * @param {string} text
+ */
+function ofOneShape(text) {
+  return text.replace(/(=\s*__(?:esm|commonJS)\(\{\s*)("(?:[^"\n]|\\\n)+")(?=\s*\()/g, (_, before, path) => {
+    return `${before}${path.replace(/[^\n]/g, ' ').replace('   ', 'run')}`
+  })
 }
 
 /** @param {string} unit of UTF-16 */
@@ -139,15 +171,50 @@ const ofEngine = {
       contents: readFileSync(path, 'utf8').replaceAll('__filename', "resolveOfEngine('lmdb')"),
     }))
     onResolve({ filter: /^msgpackr$/ }, ({ path }) => ({ path, namespace: 'unused' }))
-    onLoad({ filter: /^/, namespace: 'unused' }, () => ({ contents: 'module.exports = {}' }))
     onLoad({ filter: /[\\/]engine[\\/]dist[\\/].*\.js$/ }, ({ path }) => ({
-      contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', "resolveUrl('@ashlar/engine')"),
+      contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', 'urlOfEngine()'),
     }))
   },
 }
 
-/** Loaded when something of them is asked for: most servers have no TLS. */
-const lateBuiltIns = ['https', 'http2', 'tls']
+/**
+ * What packages of others do as they are loaded or set up, and what takes long.
+ * @type {import('esbuild').Plugin}
+ */
+const ofPackages = {
+  name: 'of-packages',
+  setup({ onResolve, onLoad }) {
+    // Of pino, for logs that are written in threads.
+    onResolve({ filter: /^thread-stream$/ }, ({ path }) => ({ path, namespace: 'unused' }))
+    onLoad({ filter: /^/, namespace: 'unused' }, () => ({ contents: 'module.exports = {}' }))
+    onLoad({ filter: /[\\/]pino[\\/]lib[\\/]tools\.js$/ }, ({ path }) => ({
+      contents: changed(path, "const { isMainThread } = require('worker_threads')", 'const isMainThread = true'),
+    }))
+    // The router compiles a function for each piece of each path: now when it is first looked for.
+    onLoad({ filter: /[\\/]find-my-way[\\/]lib[\\/]node\.js$/ }, ({ path }) => ({
+      contents: changed(
+        path,
+        /return (new Function\('path', 'i', .*\)) \/\/.*\n/,
+        'return function (path, i) {\n    this.matchPrefix = $1\n    return this.matchPrefix(path, i)\n  }\n',
+      ),
+    }))
+  },
+}
+
+/**
+ * @param {string} path of a file
+ * @param {string | RegExp} piece it has to have
+ * @param {string} other what stands there instead
+ */
+function changed(path, piece, other) {
+  const text = readFileSync(path, 'utf8')
+  const result = text.replace(piece, other)
+  if (result === text) throw new Error(`${path} is another one than tools/build-program.mjs knows.`)
+  return result
+}
+
+/** Loaded when something of them is asked for: most servers have no TLS. What is asserted and holds asks for nothing. */
+const lateBuiltIns = ['assert', 'https', 'http2', 'tls', 'worker_threads']
 
 /**
  * What modules require as they are loaded, and few servers use. Of the packages, semver is asked about plugins that tell for which versions of the
@@ -166,9 +233,12 @@ const late = {
         : { path, namespace: 'late', pluginData: resolveDir },
     )
     onLoad({ filter: /^/, namespace: 'late' }, ({ path, pluginData: resolveDir }) => {
-      const names = Object.keys(requireFrom(resolveDir)(path))
-      const contents = `for (const name of ${JSON.stringify(names)})
-        Object.defineProperty(exports, name, { enumerable: true, get: () => require('${path}')[name] })`
+      const whole = requireFrom(resolveDir)(path)
+      const contents = `let whole
+        const load = () => whole ??= require('${path}')
+        ${path === 'node:assert' ? 'module.exports = (value, ...given) => value ? undefined : load()(value, ...given)' : ''}
+        for (const name of ${JSON.stringify(Object.keys(whole))})
+          Object.defineProperty(module.exports, name, { enumerable: true, get: () => load()[name] })`
       return { contents, ...(resolveDir !== undefined && { resolveDir }) }
     })
   },

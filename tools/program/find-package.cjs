@@ -11,14 +11,25 @@ const { dirname, join } = require('node:path')
  * @returns {string | undefined} the file that the last has for `require` as its `main`; undefined where one is not found so
  */
 function findPackage(names, from) {
+  const description = findDescription(names, from)
+  if (description === undefined) return undefined
+  const { main } = JSON.parse(readFileSync(description, 'utf8'))
+  return main === undefined ? undefined : join(dirname(description), main)
+}
+
+/**
+ * @param {string[]} names each is found from the one before
+ * @param {string} from a folder
+ * @returns {string | undefined} the `package.json` of the last; undefined where one is not found so
+ */
+function findDescription(names, from) {
   let folder = from
   for (const name of names) {
     const found = folderOf(name, folder)
     if (found === undefined) return undefined
     folder = realpathSync(found)
   }
-  const { main } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-  return main === undefined ? undefined : join(folder, main)
+  return join(folder, 'package.json')
 }
 
 /**
@@ -34,4 +45,4 @@ function folderOf(name, from) {
   }
 }
 
-module.exports = { findPackage }
+module.exports = { findPackage, findDescription }

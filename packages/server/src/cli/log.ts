@@ -20,7 +20,8 @@ export interface Log {
  */
 export function openLog(level: string, bytes: number, base: object | null = null): Log {
   // It looks at all that waits for each line that it is given: so it is given many at once.
-  const log = destination({ fd: process.stderr.fd, sync: false, maxWrite: bytes })
+  // As `fd`, pino would make a stream of standard output too.
+  const log = destination({ dest: process.stderr.fd, sync: false, maxWrite: bytes })
   let lines = ''
   let waiting = 0
   let timeout: NodeJS.Timeout | undefined

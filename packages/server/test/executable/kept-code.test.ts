@@ -54,7 +54,8 @@ test('the code of the same version of V8 with other patches of Node is not taken
 })
 
 test('what declares the commands, and watches over workers, has no engine in it', () => {
-  const text = readFileSync(join(dirname(inject('server')), 'program.cjs'), 'utf8')
-  expect(text).toContain('packages/server/dist/workers/primary.js')
-  expect(text).not.toMatch(/packages\/engine\/dist\/(query|store|access)\//)
+  const map = JSON.parse(readFileSync(join(dirname(inject('server')), 'program.cjs.map'), 'utf8'))
+  const sources = (map.sources as readonly string[]).join('\n')
+  expect(sources).toContain('src/workers/primary.ts')
+  expect(sources).not.toMatch(/engine\/src\/(query|store|access)\//)
 })
