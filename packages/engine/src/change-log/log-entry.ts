@@ -32,11 +32,23 @@ const fewChanges = 32
 const nothing: readonly Bytes[] = []
 
 /** Whether it is logged: changes of records, links and the catalog are; the rest follows from them, or belongs to processes. */
-function isLogged({ key, kind, before }: ChangeFrom): boolean {
+function isLogged(change: ChangeFrom): boolean {
+  const { key, kind, before } = change
   const space = key[0]
   // Not where it was made and is removed by the same transaction.
   if (space === keySpace.object) return kind === 'put' || before !== undefined
-  return space === keySpace.link || (space === keySpace.catalog && (key[1] as number) <= catalogPart.index)
+  // Not where it was removed and is put again as it was.
+  if (space === keySpace.link) return kind === 'delete' || before === undefined || !areSame(before, change.value)
+  return space === keySpace.catalog && (key[1] as number) <= catalogPart.index
+}
+
+/** What is logged of it: of a link that is put, what it is now. */
+function loggedBefore({ key, kind, before }: ChangeFrom): Bytes | undefined {
+  return kind === 'put' && key[0] === keySpace.link ? undefined : before
+}
+
+function areSame(one: Bytes, other: Bytes): boolean {
+  return one.length === other.length && one.every((byte, i) => byte === other[i])
 }
 
 /**
@@ -51,7 +63,7 @@ export function* logValues(changes: Sequence<ChangeFrom>, now: number): Generato
     for (const change of changes) {
       if (++steps % changesAtOnce === 0) yield
       if (!isLogged(change) || (change.key[0] === keySpace.catalog) !== isCatalog) continue
-      const long = writer.add(change.key, change.before, change.kind === 'put' ? change.value : undefined)
+      const long = writer.add(change.key, loggedBefore(change), change.kind === 'put' ? change.value : undefined)
       if (long !== undefined) yield* long
     }
   }
@@ -67,7 +79,8 @@ export function logValuesOfFew(changes: Sequence<ChangeFrom>, now: number): read
   let at = writeHeader(scratch, now)
   for (const change of changes) {
     if (!isLogged(change)) continue
-    const { key, before } = change
+    const { key } = change
+    const before = loggedBefore(change)
     const after = change.kind === 'put' ? change.value : undefined
     if (key[0] === keySpace.catalog || at + changeBytesMax(key, before, after) > scratch.length) return undefined
     at = writeChange(scratch, at, key, before, after)

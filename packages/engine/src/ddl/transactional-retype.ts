@@ -9,7 +9,6 @@ import type { EngineLimits } from '../limits.ts'
 import { readAndRequireLinkEntries, readAndRequireLinks } from '../links/attribute-links.ts'
 import { changeElements } from '../links/collections.ts'
 import { removeMapEntry, removeStoredEntry } from '../links/link-entries.ts'
-import { keyOfMapEntry, mapKeyCodec } from '../links/map-entries.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import type { Containers } from '../records/container-registry.ts'
 import { targetOfKey } from '../records/link-keys.ts'
@@ -197,8 +196,7 @@ async function narrowLinks(
     if (await fits(target)) continue
     nonConforming++
     if (!isApplied) continue
-    if (attribute.linkStorage === 'map')
-      removeMapEntry(unit, owner, entry.key, () => keyOfMapEntry(mapKeyCodec(attribute), entry))
+    if (attribute.linkStorage === 'map') removeMapEntry(unit, owner, entry)
     else removeStoredEntry(unit, owner, entry)
     touch(state)
   }

@@ -4,8 +4,9 @@ import { AshlarError, assert } from '../errors.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { linkKind, linkRange, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
-import type { Entry } from '../store/store.ts'
+import type { Bytes, Entry } from '../store/store.ts'
 import { inSlices } from '../store/time-slice.ts'
+import { keyText } from '../transaction/transaction.ts'
 import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
@@ -16,11 +17,10 @@ import {
   putMapEntry,
   type RelationshipEnd,
   readListEnds,
-  removeEntry,
   removeMapEntry,
   removeStoredEntry,
 } from './link-entries.ts'
-import { keyOfMapEntry, mapEntryKey, mapEntryValue, mapKeyCodec } from './map-entries.ts'
+import { mapEntryKey, mapEntryValue } from './map-entries.ts'
 import { addToMany, inverseOf, moveToEnd, placeOf, referenceSpecOf, removeFromMany } from './relationships.ts'
 
 /** Carries out a change of a list or set of references that is kept as links. Throws InvalidReference. */
@@ -66,28 +66,33 @@ export async function putMapEntries(
   // What a key holds decides about which references are checked.
   await inSlices(present, ({ key, value }) => unit.transaction.requireRevision(key, value))
   const owner = { oid: state.oid, attribute }
-  const codec = mapKeyCodec(attribute)
+  const known = new SteadyMap<string, Bytes>()
+  await inSlices(present, ({ key, value }) => known.set(keyText(key), value))
+  const entryKeys: Buffer[] = []
+  await inSlices(pairs, ({ key }) => void entryKeys.push(mapEntryKey(state.oid, attribute, key)))
   if (action === 'override') {
+    const wanted = new SteadySet<string>()
+    await inSlices(entryKeys, (key) => wanted.add(keyText(key)))
     await inSlices(present, (entry) => {
-      removeMapEntry(unit, owner, entry.key, () => keyOfMapEntry(codec, entry))
+      if (!wanted.has(keyText(entry.key))) removeMapEntry(unit, owner, entry)
     })
   }
   unit.requireObject(state.oid)
-  // Only references that change are checked: what was read can be sent back, dangling ones included.
-  const known = new SteadyMap<string, Oid>()
-  await inSlices(present, ({ key, value }) => known.set(Buffer.from(key).toString('latin1'), oidFromBytes(value, 0)))
+  // Only references that change are checked, and written: what was read can be sent back, dangling ones included.
   const place = placeOf(state.format, attribute)
-  await inSlices(pairs, async ({ key, value }) => {
+  await inSlices(pairs.entries(), async ([i, { key, value }]) => {
     const target = value as Oid
-    const entryKey = mapEntryKey(state.oid, attribute, key)
-    const held = known.get(entryKey.toString('latin1'))
-    if (target !== noOid && held !== target) {
-      await unit.checkReference(target, spec.element.referencedClass, place)
-    }
-    if (spec.key.logicalType === 'reference' && held === undefined) {
+    const entryKey = entryKeys[i] as Buffer
+    const text = keyText(entryKey)
+    const before = known.get(text)
+    if (before !== undefined && oidFromBytes(before, 0) === target) return
+    if (target !== noOid) await unit.checkReference(target, spec.element.referencedClass, place)
+    if (spec.key.logicalType === 'reference' && before === undefined) {
       await unit.checkReference(key as Oid, spec.key.referencedClass, place)
     }
-    putMapEntry(unit, owner, { key: entryKey, value: mapEntryValue(attribute, key, target) }, key, target)
+    const entry = { key: entryKey, value: mapEntryValue(attribute, key, target) }
+    putMapEntry(unit, owner, entry, key, target, before)
+    known.set(text, entry.value)
   })
 }
 
@@ -103,15 +108,28 @@ async function presentPairs(
   if (state.stored === undefined) return []
   const keys: Buffer[] = []
   await inSlices(pairs, ({ key }) => void keys.push(mapEntryKey(state.oid, attribute, key)))
-  const values = await unit.transaction.readAndRequire(keys)
-  return keys.flatMap((key, position) => {
+  return entriesAt(unit, keys)
+}
+
+/** Those that there are, each once; required to be so at the commit, as the others are required not to be there. */
+async function entriesAt(unit: UnitOfWork, keys: readonly Bytes[]): Promise<readonly Entry[]> {
+  const asked = new SteadySet<string>()
+  const distinct: Bytes[] = []
+  await inSlices(keys, (key) => {
+    const text = keyText(key)
+    if (asked.has(text)) return
+    asked.add(text)
+    distinct.push(key)
+  })
+  const values = await unit.transaction.readAndRequire(distinct)
+  return distinct.flatMap((key, position) => {
     const value = values[position]
     return value === undefined ? [] : [{ key, value }]
   })
 }
 
 /** Removes keys from a map; absent ones are no error. */
-export function removeKeys(
+export async function removeKeys(
   unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
@@ -119,7 +137,9 @@ export function removeKeys(
 ): Promise<void> {
   unit.requireObject(state.oid)
   const owner = { oid: state.oid, attribute }
-  return inSlices(keys, (key) => removeMapEntry(unit, owner, mapEntryKey(state.oid, attribute, key), () => key))
+  const entryKeys: Buffer[] = []
+  await inSlices(keys, (key) => void entryKeys.push(mapEntryKey(state.oid, attribute, key)))
+  await inSlices(await entriesAt(unit, entryKeys), (entry) => removeMapEntry(unit, owner, entry))
 }
 
 /** What the collection holds now, required to hold the same when the operation commits; a new object has nothing. */
@@ -165,7 +185,10 @@ async function remove(
   const owner = { oid: state.oid, attribute }
   unit.requireObject(state.oid)
   if (attribute.linkStorage === 'set') {
-    return inSlices(elements, (target) => removeEntry(unit, owner, target))
+    const keys: Buffer[] = []
+    await inSlices(elements, (target) => void keys.push(targetKey(state.oid, attribute.attribute.number, target)))
+    await inSlices(await entriesAt(unit, keys), (entry) => removeStoredEntry(unit, owner, entry))
+    return
   }
   const removed = await setOf(elements)
   await inSlices(await presentEntries(unit, state, attribute, linkKind.position), (entry) => {

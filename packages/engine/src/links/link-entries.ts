@@ -3,9 +3,9 @@ import type { AttributeFormat } from '../records/class-format.ts'
 import { linkKind, linkRange, positionKey, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
 import type { Bytes, Entry } from '../store/store.ts'
 import { inParts } from '../store/time-slice.ts'
-import { noOid, type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
+import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
-import { mapEntryValue } from './map-entries.ts'
+import { keyOfMapEntry, mapKeyCodec } from './map-entries.ts'
 
 /** For the change log: the element is removed, and its object is not. */
 const nothing = Buffer.alloc(0)
@@ -48,24 +48,31 @@ export function removeStoredEntry(unit: UnitOfWork, { oid, attribute }: Relation
   })
 }
 
-/** Of a map; `entry`: its key and value as they are stored. */
-export function putMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entry: Entry, key: unknown, target: Oid): void {
-  unit.transaction.put(entry.key, entry.value)
+/** Of a map; `entry`: its key and value as they are stored. `before`: the value that it has instead of. */
+export function putMapEntry(
+  unit: UnitOfWork,
+  owner: RelationshipEnd,
+  entry: Entry,
+  key: unknown,
+  target: Oid,
+  before: Bytes | undefined,
+): void {
+  unit.transaction.put(entry.key, entry.value, before)
   const { number } = owner.attribute.attribute
   unit.recorder?.link({ kind: 'added', owner: owner.oid, attribute: number, target, position: undefined, key })
 }
 
-/** Of a map; `entryKey`: as it is stored. `keyOf` is asked where somebody listens, or it is logged. */
-export function removeMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entryKey: Bytes, keyOf: () => unknown): void {
-  const isLogged = unit.transaction.logEpoch > 0
-  unit.transaction.delete(entryKey, isLogged ? mapEntryValue(owner.attribute, keyOf(), noOid) : undefined)
-  unit.recorder?.link({
+/** Of a map; `entry`: as it was read. */
+export function removeMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entry: Entry): void {
+  unit.transaction.delete(entry.key, entry.value)
+  if (unit.recorder === undefined) return
+  unit.recorder.link({
     kind: 'removed',
     owner: owner.oid,
     attribute: owner.attribute.attribute.number,
     target: undefined,
     position: undefined,
-    key: keyOf(),
+    key: keyOfMapEntry(mapKeyCodec(owner.attribute), entry),
   })
 }
 

@@ -206,8 +206,8 @@ export class Transaction {
   }
 
   /**
-   * Throws LimitExceeded where the transaction writes too much, as `delete` does. `before`: of a record or a class that was there, for the change
-   * log, see `LoggedChange`.
+   * Throws LimitExceeded where the transaction writes too much, as `delete` does. `before`: of a record, a class or an entry of a map that was there, for the
+   * change log, see `LoggedChange`.
    */
   put(key: Bytes, value: Bytes, before?: Bytes): void {
     this.write({ kind: 'put', key, value, before })
@@ -520,10 +520,7 @@ export class Transaction {
       this.push(change)
     } else {
       const earlier = this.changes.at(at)
-      // What a record or a class was is told by what came first.
-      const [space] = change.key
-      const next =
-        space === keySpace.object || space === keySpace.catalog ? { ...change, before: earlier.before } : change
+      const next = isToldByFirst(change) ? { ...change, before: earlier.before } : change
       this.changes.set(at, next)
       this.sorted?.noteReplaced(at, next)
       this.count(next)
@@ -545,6 +542,13 @@ export class Transaction {
 
 function copied(value: Bytes): Buffer {
   return Buffer.from(value)
+}
+
+/** What a record, a class or a link was, the first change of it tells, unless a link goes with its object. */
+function isToldByFirst({ key, kind, before }: ChangeFrom): boolean {
+  const [space] = key
+  if (space === keySpace.link) return kind === 'put' || before !== undefined
+  return space === keySpace.object || space === keySpace.catalog
 }
 
 /** Throws LimitExceeded. */

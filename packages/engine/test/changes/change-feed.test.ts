@@ -137,6 +137,50 @@ describe('a transaction', () => {
     }))
 })
 
+describe('links', () => {
+  const map = {
+    logicalType: 'map',
+    collectionTypeName: 'NameToReferenceMap',
+    keySpecification: { logicalType: 'string' },
+    elementSpecification: toOne('Car'),
+  }
+
+  it('are not told where a change leaves them as they are', () =>
+    withFeed(async (fd) => {
+      const cars = { logicalType: 'set', elementSpecification: toOne('Car') }
+      await fd.defineClasses([classOf('Garage', { cars, named: map })], 'create')
+      const [one, two] = [await fd.createObject('Car', {}), await fd.createObject('Car', {})]
+      const garage = await fd.createObject('Garage', { cars: [one], named: { a: one } } as never)
+      const since = await now(fd)
+      const remove = (...elements: string[]) => ({ action: 'remove', elements })
+      await fd.updateObject(garage, { cars: remove(two, two), named: remove('b', 'b') } as never)
+      await fd.updateObject(garage, { cars: [one], named: { a: one } } as never)
+      await fd.updateObject(garage, { named: { action: 'add', pairs: [{ key: 'a', value: one }] } } as never)
+      expect(await all(fd, { since })).toEqual([])
+      await fd.transaction(async (step) => {
+        await step(1).updateObject(garage, { cars: { action: 'add', elements: [two] } } as never)
+        await step(2).updateObject(garage, { cars: remove(two, one), named: { b: two } } as never)
+        await step(3).updateObject(garage, { cars: [one], named: { a: one } } as never)
+      }, false)
+      expect(await all(fd, { since })).toEqual([])
+      await fd.updateObject(garage, { cars: remove(one, two), named: { a: two, b: one } } as never)
+      await fd.updateObject(garage, { named: remove('a', 'c') } as never)
+      const told = (await all(fd, { since })).map(({ change, target, key }) => [change, key ?? target, key && target])
+      expect(told).toEqual([
+        ['unlinked', one, undefined],
+        ['linked', 'a', two],
+        ['linked', 'b', one],
+        ['unlinked', 'a', undefined],
+      ])
+      const last = await now(fd)
+      await fd.transaction(async (step) => {
+        await step(1).updateObject(garage, { named: { b: two } } as never)
+        await step(2).deleteObject(garage)
+      }, false)
+      expect(await all(fd, { since: last })).toMatchObject([{ change: 'deleted', oid: garage }])
+    }))
+})
+
 describe('removal', () => {
   const removal = (fd: FederatedDatabase, store: Store, limits: Partial<EngineLimits>): LogRemoval => {
     // As another process would.
