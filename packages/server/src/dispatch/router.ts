@@ -27,13 +27,8 @@ const anyMethod = 'GET'
 
 export class Router implements OperationRouter {
   private readonly byPath = new Map<string, Resource>()
-  private readonly paths = findMyWay({
-    ignoreTrailingSlash: true,
-    maxParamLength: pathParameterCharactersMax,
-    // Their results have no store: they are told apart from paths that are not there.
-    onBadUrl: noRoute,
-    onMaxParamLength: noRoute,
-  })
+  /** Made when it is first asked: single requests are found by the framework, or by the whole path. */
+  private paths: ReturnType<typeof findMyWay> | undefined
 
   constructor(operations: readonly Operation[]) {
     for (const operation of operations) {
@@ -48,7 +43,7 @@ export class Router implements OperationRouter {
     if (resource === undefined) {
       resource = { operations: new Map(), methods: new Set(['OPTIONS']) }
       this.byPath.set(name, resource)
-      this.paths.on(anyMethod, name, noRoute, resource)
+      this.paths = undefined
     }
     for (const method of methods) resource.methods.add(method)
     return resource
@@ -81,13 +76,27 @@ export class Router implements OperationRouter {
     const fixed = path.includes(':') ? undefined : this.byPath.get(path)
     if (fixed !== undefined) return { resource: fixed, params: none }
     // The router would take the path of an absolute address, whatever host it names.
-    const found = path.startsWith('/') ? this.paths.find(anyMethod, path) : null
+    const found = path.startsWith('/') ? this.pathsNow().find(anyMethod, path) : null
     if (found === null) return undefined
     const resource = found.store as Resource | null
     if (resource === null) {
       throw new ServerError('MalformedUrl', 'The path of the URL cannot be decoded, or a part of it is too long.')
     }
     return { resource, params: found.params as Record<string, string> }
+  }
+
+  private pathsNow(): ReturnType<typeof findMyWay> {
+    if (this.paths !== undefined) return this.paths
+    const paths = findMyWay({
+      ignoreTrailingSlash: true,
+      maxParamLength: pathParameterCharactersMax,
+      // Their results have no store: they are told apart from paths that are not there.
+      onBadUrl: noRoute,
+      onMaxParamLength: noRoute,
+    })
+    for (const [name, resource] of this.byPath) paths.on(anyMethod, name, noRoute, resource)
+    this.paths = paths
+    return paths
   }
 }
 

@@ -292,16 +292,21 @@ export function answerUnrouted(app: FastifyInstance, router: Router, withBody: W
   app.setNotFoundHandler(withBody(answer))
 }
 
-/** For the framework's router PUT /v1/schema/namespace would be a class, since namespaces have no PUT. */
+/**
+ * For the framework's router PUT /v1/schema/namespace would be a class, since namespaces have no PUT. Methods that it would find nowhere are refused where nothing
+ * is found: each route takes a while at the start.
+ */
 function registerMethodNotAllowed(app: FastifyInstance, router: Router): void {
-  const methods = [...new Set(operations.map(({ method }) => method))]
   const refuse = (request: FastifyRequest): never => {
     throw methodNotAllowed(request, router.methodsAt(pathOf(request)))
   }
-  for (const url of new Set(operations.map(({ path }) => path).filter((path) => !path.includes(':')))) {
-    const missing = methods.filter(
-      (method) => !operations.some((other) => other.path === url && other.method === method),
-    )
+  const [withParameters, fixed] = [true, false].map((isWanted) =>
+    operations.filter(({ path }) => path.includes(':') === isWanted),
+  ) as [Operation[], Operation[]]
+  const elsewhere = withParameters.map(({ method, path }) => ({ method, paths: pathsLike(path) }))
+  for (const url of new Set(fixed.map(({ path }) => path))) {
+    const found = new Set(elsewhere.filter(({ paths }) => paths.test(url)).map(({ method }) => method))
+    const missing = [...found].filter((method) => !fixed.some((other) => other.path === url && other.method === method))
     if (missing.length === 0) continue
     app.route({
       method: missing,
@@ -311,6 +316,11 @@ function registerMethodNotAllowed(app: FastifyInstance, router: Router): void {
       handler: refuse,
     })
   }
+}
+
+/** `path`: with `:name` for parameters. */
+function pathsLike(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}$`)
 }
 
 function pathOf({ url }: FastifyRequest): string {

@@ -2,7 +2,7 @@
 import { type Config, storesOf } from '../config/config.ts'
 
 /**
- * Node parses the certificates of NODE_EXTRA_CA_CERTS, and all that it has itself, whenever it starts: for 150 of them as long as the rest of its start. A worker that
+ * Node parses the certificates of NODE_EXTRA_CA_CERTS, and all that it has itself, whenever it starts: for 144 of them longer than the rest of its start. A worker that
  * connects to nobody gets none. `given`: the primary; modules that its options have Node load may connect to anybody.
  * @returns what `cluster.fork` puts over the environment of the primary; what is undefined is not set
  */
