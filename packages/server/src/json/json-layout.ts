@@ -1,7 +1,7 @@
 /** Where the large arrays and objects of a JSON text lie and can be cut, found byte by byte before anything is built of it. */
 import { AshlarError } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
-import { jsonNamesMax, jsonWordBytesMax } from '../limits.ts'
+import { jsonNameBytesMax, jsonNamesMax, jsonNumberBytesMax } from '../limits.ts'
 
 export interface JsonLimits {
   readonly depthMax: number
@@ -95,6 +95,7 @@ export class JsonLayout {
   private readonly frames: Frame[] = []
   private isInText = false
   private textFrom = 0
+  private textTo = 0
   private isAfterLongText = false
   private isEscaped = false
   private isInWord = false
@@ -166,6 +167,7 @@ export class JsonLayout {
 
   private endText(at: number): void {
     this.isInText = false
+    this.textTo = at
     this.isAfterLongText = at - this.textFrom > this.sizes.textBytesMax
     if (this.isAfterLongText) this.longTexts.push({ from: this.textFrom, to: at })
   }
@@ -186,10 +188,10 @@ export class JsonLayout {
     const frame = this.frames.at(-1)
     if (frame !== undefined && ++frame.names > jsonNamesMax)
       throw new ServerError('BodyTooLarge', `An object in the body has more than ${jsonNamesMax} fields.`)
+    if (this.textTo - this.textFrom > jsonNameBytesMax) throw tooLong('name', jsonNameBytesMax, this.textFrom)
     if (!this.isAfterLongText) return
     this.isAfterLongText = false
-    const name = this.longTexts.pop()
-    if (name !== undefined && name.to - name.from > jsonWordBytesMax) throw tooLong('name', name.from)
+    this.longTexts.pop()
   }
 
   private takeInWord(byte: number, at: number): void {
@@ -200,7 +202,7 @@ export class JsonLayout {
       this.wordFrom = at
       return
     }
-    if (at - this.wordFrom >= jsonWordBytesMax) throw tooLong('number', this.wordFrom)
+    if (at - this.wordFrom >= jsonNumberBytesMax) throw tooLong('number', jsonNumberBytesMax, this.wordFrom)
     if (!this.isInNumber) return
     if (byte === point || (byte | toSmall) === smallE || at - this.wordFrom === wideDigits - 1) this.wideNumbers++
   }
@@ -295,8 +297,8 @@ function mismatched(): AshlarError {
 }
 
 /** Nobody means one, and to read it would hold up others. */
-function tooLong(what: 'name' | 'number', at: number): AshlarError {
-  return malformed(`The body has a ${what} of more than ${jsonWordBytesMax} bytes, at byte ${at}.`)
+function tooLong(what: 'name' | 'number', bytesMax: number, at: number): AshlarError {
+  return malformed(`The body has a ${what} of more than ${bytesMax} bytes, at byte ${at}.`)
 }
 
 export function malformed(message: string): AshlarError {

@@ -1,4 +1,5 @@
 /** UNION: the rows of all its statements, equal ones once. */
+import { SteadySet } from '../../budget/steady-map.ts'
 import type { Bound } from '../bind/bound.ts'
 import { LongWork, type Pieces } from '../functions/work.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
@@ -49,7 +50,7 @@ function* distinctInPieces(
   { memory }: EvaluationContext,
 ): Generator<number, unknown[]> {
   const all: unknown[] = []
-  const known = new Set<string>()
+  const known = new SteadySet<string>()
   let sinceTurn = 0
   for (const rows of parts) {
     for (const row of rows) {

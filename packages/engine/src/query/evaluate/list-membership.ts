@@ -1,4 +1,5 @@
 /** `v IN` a long list that is the same for all rows: whether a value is among its elements, without going through them. */
+import { isLongText, textDigest } from '../../bytes/text-digest.ts'
 import { type Bound, isConstant } from '../bind/bound.ts'
 import { LongWork, type Pieces } from '../functions/work.ts'
 import { isMany, isReference, isScalar, type ValueType } from '../values/value-type.ts'
@@ -77,6 +78,7 @@ export function membership(
 function identity(value: unknown): unknown {
   switch (typeof value) {
     case 'string':
+      return textIdentity(value)
     case 'boolean':
       return value
     case 'number':
@@ -89,6 +91,14 @@ function identity(value: unknown): unknown {
       // Times with an offset are equal by instant.
       return typeof value === 'object' && value !== null && 'ticks' in value ? value.ticks : undefined
   }
+}
+
+/** Of those that stand for a long text; others that begin so have one more. */
+const digestMark = '\uffff'
+
+function textIdentity(text: string): string {
+  if (isLongText(text)) return `${digestMark}${textDigest(text)}`
+  return text.startsWith(digestMark) ? `${digestMark}${text}` : text
 }
 
 function beginMembers(all: readonly unknown[], { memory }: EvaluationContext): BegunMembers {

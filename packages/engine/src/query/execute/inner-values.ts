@@ -1,5 +1,6 @@
 /** What statements come to that are run for the rows around them: once for all rows that ask for the same, many at a time where each read is a trip. */
 import type { RequestMemory } from '../../budget/request-memory.ts'
+import { isLongText, textDigest } from '../../bytes/text-digest.ts'
 import { type InnerReader, needsFetch } from '../evaluate/evaluation-context.ts'
 import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
 
@@ -85,10 +86,11 @@ export class InnerValues implements InnerReader {
   }
 }
 
-/** The same for the same values. */
+/** The same for the same values. A digest begins with no bracket. */
 function keyOf(index: number, captured: readonly unknown[]): string {
-  return JSON.stringify([index, captured], (_key, value: unknown) => {
+  const json = JSON.stringify([index, captured], (_key, value: unknown) => {
     if (typeof value === 'bigint') return { bigint: String(value) }
     return typeof value === 'number' && !Number.isFinite(value) ? { number: String(value) } : value
   })
+  return isLongText(json) ? textDigest(json) : json
 }
