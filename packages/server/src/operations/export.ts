@@ -64,7 +64,19 @@ function askedIn(request: OperationRequest): Asked {
   }
   const isEscaping = booleanParam(request, 'escapeFormulas')
   if (isEscaping && format !== 'csv') throw contradiction([`format=${format}`, 'escapeFormulas'])
-  return { format, class: className, query, after, columns: columns?.split(',').map((name) => name.trim()), isEscaping }
+  return { format, class: className, query, after, columns: columnsIn(columns), isEscaping }
+}
+
+/** Each once: a long text would be written as often as its column is named. Throws MalformedValue. */
+function columnsIn(columns: string | undefined): readonly string[] | undefined {
+  if (columns === undefined) return undefined
+  const names = new Set<string>()
+  for (const part of columns.split(',')) {
+    const name = part.trim()
+    if (names.has(name)) throw new AshlarError('MalformedValue', `The parameter columns names ${quote(name)} twice.`)
+    names.add(name)
+  }
+  return [...names]
 }
 
 function contradiction(names: readonly string[]): AshlarError {

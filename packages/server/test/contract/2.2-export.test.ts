@@ -181,6 +181,7 @@ rule('2.2.25', 'what does not go together is refused', async () => {
     ['&class=Nobody', 404, 'ClassNotFound'],
     ['&class=Address', 422, 'ClassNotReferenceable'],
     ['&class=Person&format=csv&columns=name,nmae', 422, 'UnknownAttribute'],
+    ['&class=Person&format=csv&columns=name,tags, name', 400, 'MalformedValue'],
     ['&class=Person&format=csv&columns=home.town', 422, 'UnknownAttribute'],
     ['&class=Car&escapeFormulas=true', 400, 'MalformedRequest'],
     ['&class=Car&format=csv&escapeFormulas=yes', 400, 'MalformedValue'],

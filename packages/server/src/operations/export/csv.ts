@@ -1,5 +1,5 @@
 /** Rows as CSV (RFC 4180): a header, and a record a row (docs/export.md has the rules for values). */
-import type { RowChunk, RowChunks } from '@ashlar/engine'
+import { openTimeSlice, type RowChunk, type RowChunks } from '@ashlar/engine'
 import { parseText } from '../../json/parse-text.ts'
 
 type Row = Readonly<Record<string, unknown>>
@@ -10,6 +10,9 @@ const special = /[",\r\n]|^\s|\s$/
 const formula = /^[=+\-@\t\r\n]|^[＝＋－＠]/
 const newline = 0x0a
 
+/** Cells that are written between two looks at the clock. */
+const cellsAtOnce = 10_000
+
 export interface CsvForm {
   /** Those of the header; without them, the fields of the first row. */
   readonly columns: readonly string[] | undefined
@@ -19,16 +22,23 @@ export interface CsvForm {
 
 export async function* csvRows(rows: RowChunks, { columns, isEscaping }: CsvForm): AsyncGenerator<RowChunk> {
   const textCell = isEscaping ? shownCell : plainCell
+  const slice = openTimeSlice()
   let header = columns
   for await (const chunk of rows) {
     const objects = rowsOf(chunk)
-    const begun = header
-    header ??= Object.keys(objects[0] ?? {})
+    if (header === undefined) {
+      header = Object.keys(objects[0] ?? {})
+      yield chunkOf([headerOf(header, textCell)])
+    }
     const paths = header.map((column) => ({ column, path: column.split('.') }))
-    const records = objects.map((row) =>
-      paths.map(({ column, path }) => cellOf(valueAt(row, column, path), textCell)).join(','),
-    )
-    yield chunkOf(begun === undefined ? [headerOf(header, textCell), ...records] : records)
+    const rowsAtOnce = Math.max(1, Math.floor(cellsAtOnce / (paths.length + 1)))
+    for (let from = 0; from < objects.length; from += rowsAtOnce) {
+      const records = objects
+        .slice(from, from + rowsAtOnce)
+        .map((row) => paths.map(({ column, path }) => cellOf(valueAt(row, column, path), textCell)).join(','))
+      yield chunkOf(records)
+      await slice.yieldIfDue()
+    }
   }
 }
 
