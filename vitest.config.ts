@@ -96,7 +96,7 @@ export default defineConfig({
   test: {
     // Many tests wait for other processes, for a database, or for what is written to reach the disk: other files have the cores meanwhile.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
-    globalSetup: ['tools/postgres-for-tests.ts', 'tools/children-for-tests.ts'],
+    globalSetup: ['tools/postgres-for-tests.ts', 'tools/folder-for-tests.ts', 'tools/children-for-tests.ts'],
     runner: './tools/test-runner.ts',
     // Bounds for what hangs: they must do where others use the machine as well.
     testTimeout: 300_000,

@@ -38,7 +38,8 @@ export function removeServerFolder(folder: string): void {
   else spawnSync('rm', ['-rf', folder])
 }
 
-function isOurs(folder: string): boolean {
+/** Whether it is a folder of this user, in which nobody else can change anything; not where a link leads. */
+export function isOurs(folder: string): boolean {
   try {
     const stats = lstatSync(folder)
     const { uid, mode } = stats
