@@ -96,6 +96,8 @@ export default defineConfig({
   test: {
     // Many tests wait for other processes, for a database, or for what is written to reach the disk: other files have the cores meanwhile.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
+    // Runs after the first, as those of `.ci/run` and of single files, take what vite has made of each unchanged file.
+    experimental: { fsModuleCache: true },
     globalSetup: ['tools/postgres-for-tests.ts', 'tools/folder-for-tests.ts', 'tools/children-for-tests.ts'],
     runner: './tools/test-runner.ts',
     // Bounds for what hangs: they must do where others use the machine as well.
