@@ -46,7 +46,9 @@ export async function startChild(
   const folder = mkdtempSync(join(tmpdir(), 'ashlar-server-'))
   const log = join(folder, 'log')
   const file = openSync(log, 'w')
-  const child = spawn(command as string, rest, { env: { ...process.env, ...env }, stdio: ['ignore', file, file] })
+  // Node parses all its certificates at each start where some are given here, which has nothing to do with any server.
+  const { NODE_EXTRA_CA_CERTS: _, ...environment } = process.env
+  const child = spawn(command as string, rest, { env: { ...environment, ...env }, stdio: ['ignore', file, file] })
   closeSync(file)
   const pid = child.pid as number
   endWithUs(child)
