@@ -169,10 +169,10 @@ export const pipelinedMax = 64
 export const pipelinedInATurnMax = 16
 /** A live query rests for so many times as long as it has worked: a result that changes all the time costs no more than a part of the process. */
 export const liveRestPerWork = 4
-/** Of a number in a JSON body. */
-export const jsonNumberBytesMax = 2 ** 23
-/** Of a name in a JSON body: V8 hashes longer ones by their length alone, so that thousands of one length took it minutes to tell apart. */
-export const jsonNameBytesMax = 16_383
+/** Of a number or a name in a JSON body. */
+export const jsonWordBytesMax = 2 ** 23
+/** Names in a JSON body that are longer: V8 hashes these by their length alone, so that thousands of one length took it minutes to tell apart. */
+export const jsonLongNames = { bytes: 16_383, max: 8 } as const
 /** Of one object in a JSON body: to list its names is one piece of work. As many as `objectValuesMax` leaves an object to create. */
 export const jsonNamesMax = 100_000
 /** Of a parameter in the path of a URL. */

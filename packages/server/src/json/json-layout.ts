@@ -1,7 +1,7 @@
 /** Where the large arrays and objects of a JSON text lie and can be cut, found byte by byte before anything is built of it. */
 import { AshlarError } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
-import { jsonNameBytesMax, jsonNamesMax, jsonNumberBytesMax } from '../limits.ts'
+import { jsonLongNames, jsonNamesMax, jsonWordBytesMax } from '../limits.ts'
 
 export interface JsonLimits {
   readonly depthMax: number
@@ -96,6 +96,7 @@ export class JsonLayout {
   private isInText = false
   private textFrom = 0
   private textTo = 0
+  private longNames = 0
   private isAfterLongText = false
   private isEscaped = false
   private isInWord = false
@@ -188,7 +189,9 @@ export class JsonLayout {
     const frame = this.frames.at(-1)
     if (frame !== undefined && ++frame.names > jsonNamesMax)
       throw new ServerError('BodyTooLarge', `An object in the body has more than ${jsonNamesMax} fields.`)
-    if (this.textTo - this.textFrom > jsonNameBytesMax) throw tooLong('name', jsonNameBytesMax, this.textFrom)
+    const nameBytes = this.textTo - this.textFrom
+    if (nameBytes > jsonWordBytesMax) throw tooLong('name', this.textFrom)
+    if (nameBytes > jsonLongNames.bytes && ++this.longNames > jsonLongNames.max) throw manyLongNames()
     if (!this.isAfterLongText) return
     this.isAfterLongText = false
     this.longTexts.pop()
@@ -202,7 +205,7 @@ export class JsonLayout {
       this.wordFrom = at
       return
     }
-    if (at - this.wordFrom >= jsonNumberBytesMax) throw tooLong('number', jsonNumberBytesMax, this.wordFrom)
+    if (at - this.wordFrom >= jsonWordBytesMax) throw tooLong('number', this.wordFrom)
     if (!this.isInNumber) return
     if (byte === point || (byte | toSmall) === smallE || at - this.wordFrom === wideDigits - 1) this.wideNumbers++
   }
@@ -297,8 +300,15 @@ function mismatched(): AshlarError {
 }
 
 /** Nobody means one, and to read it would hold up others. */
-function tooLong(what: 'name' | 'number', bytesMax: number, at: number): AshlarError {
-  return malformed(`The body has a ${what} of more than ${bytesMax} bytes, at byte ${at}.`)
+function tooLong(what: 'name' | 'number', at: number): AshlarError {
+  return malformed(`The body has a ${what} of more than ${jsonWordBytesMax} bytes, at byte ${at}.`)
+}
+
+function manyLongNames(): AshlarError {
+  const { bytes, max } = jsonLongNames
+  return malformed(
+    `The body has more than ${max} field names of more than ${bytes} bytes; the keys of a map can be given as "pairs".`,
+  )
 }
 
 export function malformed(message: string): AshlarError {
