@@ -34,8 +34,8 @@ export function setup(project: TestProject): void {
   }
   outer = process.env.TMPDIR
   folder = mkdtempSync(join(parent, `${prefix}${markOf(process.pid)}.`))
-  // A PostgreSQL that is run as another user has its data below.
-  chmodSync(folder, 0o711)
+  // A PostgreSQL that is run as another user has its data below, and so have stores that another user opens.
+  chmodSync(folder, 0o755)
   process.env.TMPDIR = folder
 }
 
