@@ -289,7 +289,12 @@ export function answerUnrouted(app: FastifyInstance, router: Router, withBody: W
     sendReply(reply, 204, { allow })
     return undefined
   }
-  app.setNotFoundHandler(withBody(answer))
+  const answerAfterBody = withBody(answer)
+  // What a path does not have is refused at once: the body may be long, or never come.
+  app.setNotFoundHandler((request, reply) => {
+    const isRefused = request.method !== 'OPTIONS' && router.methodsAt(pathOf(request)) !== undefined
+    return (isRefused ? answer : answerAfterBody)(request, reply)
+  })
 }
 
 /**
