@@ -158,7 +158,9 @@ describe.skipIf(isOnPostgres)('at once, of several servers', () => {
       for (const fd of [altering, changing, reading]) await fd.close()
       await store.close()
     })
-    await fc.assert(property, { ...runs(20), endOnFailure: true })
+    // One run in a hundred and fifty contradicts itself nowhere.
+    for (let attempts = 0; readAgain === 0 && attempts < 5; attempts++)
+      await fc.assert(property, { ...runs(20), endOnFailure: true })
     expect(readAgain).toBeGreaterThan(0)
   })
 
