@@ -9,33 +9,60 @@ const ofHandshake = /^(ERR_SSL_|ERR_TLS_|EPROTO$)/
 
 type BrokenRequest = Error & { readonly code?: string }
 
-/** Also where a route began, and is not to see the rest. `constantHeaders`: names and values in turns, of every reply. */
+type AnsweringSocket = Socket & { readonly _httpMessage?: ServerResponse | null }
+
+/** Those whose last reply is settled: Node tells of each piece that arrives after what could not be read. */
+const ending = new WeakSet<Socket>()
+
+/**
+ * Also where a route began, and is not to see the rest. Requests that came whole before it on the connection are answered first (contract 1.1.15).
+ * `constantHeaders`: names and values in turns, of every reply.
+ */
 export function answerBrokenRequest(
   error: BrokenRequest,
   socket: Socket,
   limits: ServerLimits,
   constantHeaders: readonly string[],
 ): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed) return
+  if (error.code === 'ECONNRESET' || socket.destroyed || ending.has(socket)) return
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && arrivesSlowly(socket)) return
   // There is no way to say anything to a client with whom no encryption was agreed on.
   if (error.code !== undefined && ofHandshake.test(error.code)) {
     socket.destroy()
     return
   }
-  // Within a reply it would be taken for a part of that.
-  if ((socket as { readonly _httpMessage?: ServerResponse })._httpMessage?.headersSent === true) {
-    socket.destroy()
+  ending.add(socket)
+  afterWholeRequests(socket, (isBehindOthers) => {
+    // Within a reply it would be taken for a part of that.
+    if ((socket as AnsweringSocket)._httpMessage?.headersSent === true) socket.destroy()
+    // What was late may have come meanwhile, and has its reply then.
+    else if (isBehindOthers && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroySoon()
+    else answerAndEnd(socket, problemOfBroken(error, limits), constantHeaders)
+  })
+}
+
+/** Calls back once no request that has come whole waits for its reply, which has bounds of its own; never where the connection closes before. */
+function afterWholeRequests(
+  socket: AnsweringSocket,
+  isTurn: (isBehindOthers: boolean) => void,
+  isBehind = false,
+): void {
+  const response = socket._httpMessage
+  if (response?.req.complete !== true) {
+    isTurn(isBehind)
     return
   }
-  answerAndEnd(socket, problemOfBroken(error, limits), constantHeaders)
+  // By then Node has given the connection to the next one.
+  response.once('close', () => {
+    if (!socket.destroyed) afterWholeRequests(socket, isTurn, true)
+  })
 }
 
 /** CONNECT comes to no route, and Node would end the connection without a word. */
 export function refuseTunnels(server: Server, constantHeaders: readonly string[]): void {
   server.on('connect', ({ socket }: IncomingMessage) => {
     // It would be taken for the reply to a request before it.
-    if ((socket as { readonly _httpMessage?: ServerResponse | null })._httpMessage) socket.destroy()
+    if ((socket as AnsweringSocket)._httpMessage) socket.destroy()
     else answerAndEnd(socket, problemOfTunnel(), constantHeaders)
   })
 }

@@ -44,7 +44,8 @@ export function turnOf(response: ServerResponse): Promise<void> | undefined {
   // The one that is being sent has a socket: those before it are answered.
   if (response.socket !== null) return undefined
   return turns.get(response)?.then(() => {
-    if (response.destroyed || response.req.socket.destroyed) throw new ClientDisconnected()
+    // Behind a reply that ends the connection nothing is carried out: its client could not learn of it (RFC 9112, 9.6).
+    if (response.destroyed || !response.req.socket.writable) throw new ClientDisconnected()
   })
 }
 

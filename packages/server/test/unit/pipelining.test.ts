@@ -178,3 +178,100 @@ it('no more is read from a connection while very many of its replies wait', asyn
   socket.resume()
   await hangUp(socket)
 })
+
+it('what is not HTTP is answered once the requests before it are, in their order', async () => {
+  const broken = once(server.app.server, 'clientError')
+  const socket = await send(`${query}${query}GET /v1/fd HTTP/1.1\r\nhost: localhost\r\n\r\nthis is not HTTP\r\n\r\n`, 3)
+  let arrived = ''
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    arrived += text
+  })
+  await broken
+  // Told of again by Node, and no reason for another reply.
+  const again = once(server.app.server, 'clientError')
+  socket.write('nor is this\r\n\r\n')
+  await again
+  expect(arrived).toBe('')
+  gate.open()
+  await once(socket, 'close')
+  expect(arrived.match(/HTTP\/1\.1 \d+/g)).toEqual([200, 200, 200, 400].map((status) => `HTTP/1.1 ${status}`))
+  expect(arrived.slice(arrived.lastIndexOf('HTTP/1.1'))).toMatch(/connection: close.*"MalformedRequest"/is)
+  expect(requestLines()).toEqual(Array(3).fill([200, undefined]))
+})
+
+it('a body that breaks off as no HTTP is refused in its turn', async () => {
+  const head = 'PUT /v1/schema HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n'
+  const broken = once(server.app.server, 'clientError')
+  const socket = await send(`${query}${head}no length\r\n`, 2)
+  let arrived = ''
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    arrived += text
+  })
+  await broken
+  expect(arrived).toBe('')
+  gate.open()
+  await once(socket, 'close')
+  expect(arrived.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400'])
+})
+
+/** What became of a request for a statement behind the text, which ends the connection. */
+async function statementsBehind(text: string): Promise<{ readonly statuses: unknown; begun: number }> {
+  // Node itself hands over no request behind one that asks for the end.
+  const socket = await send(text, 1)
+  let arrived = ''
+  socket.setEncoding('utf8').on('data', (piece: string) => {
+    arrived += piece
+  })
+  gate.open()
+  await once(socket, 'close')
+  expect(await connectionCount()).toBe(0)
+  return { statuses: arrived.match(/HTTP\/1\.\d \d+/g), begun: signals.length }
+}
+
+const read = 'GET /v1/fd HTTP/1.1\r\nhost: localhost\r\n'
+
+it.each([
+  ['that asks for its end', `${read}connection: close\r\n\r\n`, 200],
+  ['of HTTP/1.0', 'GET /v1/fd HTTP/1.0\r\n\r\n', 200],
+  ['whose host is refused', 'GET /v1/fd HTTP/1.1\r\nhost: evil.example\r\n\r\n', 421],
+])('a statement behind a request %s is not carried out', async (_, text, status) => {
+  expect(await statementsBehind(`${text}${query}`)).toEqual({ statuses: [`HTTP/1.1 ${status}`], begun: 0 })
+})
+
+it('a statement behind a body that is refused is not carried out, also while the rest of that body is let in', async () => {
+  const length = limits.bodyBytesMax + 1
+  const head = `POST /v1/object HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${length}\r\n\r\n`
+  const socket = await send(head, 1)
+  await once(socket, 'data')
+  const closed = once(socket, 'close')
+  socket.write(Buffer.concat([Buffer.alloc(length, ' '), Buffer.from(query)]))
+  await closed
+  gate.open()
+  expect(signals).toEqual([])
+})
+
+it('requests that are refused before their routes neither hold up nor let pass those behind them', async () => {
+  const expecting = 'POST /v1/query HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\nexpect: 100-continue\r\n'
+  const texts = [
+    query,
+    'POST /nothing HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n[]',
+    'DELETE /v1/query HTTP/1.1\r\nhost: localhost\r\n\r\n',
+    'HEAD /v1/fd HTTP/1.1\r\nhost: localhost\r\n\r\n',
+    `${expecting}content-length: 6\r\n\r\nSHOW 1`,
+    'PUT /v1/schema HTTP/1.1\r\nhost: localhost\r\nexpect: tea\r\ncontent-length: 2\r\n\r\n[]',
+    query,
+    'GET /v1/fd HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
+  ]
+  const socket = await send(texts.join(''), 2)
+  let arrived = ''
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    arrived += text
+  })
+  await expect.poll(() => signals.length).toBe(1)
+  gate.open()
+  // A client that closes its side gets what it has asked for.
+  socket.end()
+  await once(socket, 'close')
+  expect(arrived.match(/(?<=HTTP\/1\.1 )\d+/g)?.map(Number)).toEqual([200, 404, 405, 200, 100, 200, 417, 200, 200])
+  expect(signals.length).toBe(3)
+})
