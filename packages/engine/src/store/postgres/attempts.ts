@@ -22,8 +22,13 @@ export class Attempts {
 
   /** From now on, and for what waits itself: one attempt may take all the time there is. */
   static fromNow(patienceMs: number): Attempts {
-    const attempts = new Attempts(patienceMs, 1)
-    attempts.end = performance.now() + patienceMs
+    return Attempts.until(performance.now() + patienceMs)
+  }
+
+  /** As `fromNow`, for what has waited already. `end`: when it stops, by `performance.now()`. */
+  static until(end: number): Attempts {
+    const attempts = new Attempts(0, 1)
+    attempts.end = end
     return attempts
   }
 

@@ -64,9 +64,13 @@ export class Connections {
     this.upkeepers = this.pool(upkeepersMax, 'upkeep')
   }
 
-  /** `isNested`: asked for by work that holds a reader already; were it to wait for readers, all could wait for each other. */
-  reader(isNested: boolean): Promise<pg.PoolClient> {
-    return this.retryingConnect(() => (isNested ? this.writers : this.readers).connect())
+  /**
+   * `isNested`: asked for by work that holds a reader already; were it to wait for readers, all could wait for each other. `end`: after it no further attempt is made, by
+   * `performance.now()`; `patienceMs` from now where it is left out.
+   */
+  reader(isNested: boolean, end?: number): Promise<pg.PoolClient> {
+    const attempts = end === undefined ? undefined : Attempts.until(end)
+    return this.retryingConnect(() => (isNested ? this.writers : this.readers).connect(), attempts)
   }
 
   /** One more for work that has one already, unless others may want it: half of all are left to those who have none. */
@@ -162,8 +166,10 @@ export class Connections {
   }
 
   /** Waits for a connection that is free and for a database that is just coming back, but not for ever. */
-  private async retryingConnect<T>(work: () => Promise<T>): Promise<T> {
-    const attempts = Attempts.fromNow(this.address.patienceMs)
+  private async retryingConnect<T>(
+    work: () => Promise<T>,
+    attempts = Attempts.fromNow(this.address.patienceMs),
+  ): Promise<T> {
     let candidates = 0
     let failed: unknown
     for (;;) {

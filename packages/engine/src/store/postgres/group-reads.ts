@@ -9,12 +9,14 @@ import type { PreparedStatement } from './binary-rows.ts'
 import type { Connections } from './connections.ts'
 import { failureOf, toStoreError } from './failures.ts'
 import type { PreparedTransactions } from './prepared-transactions.ts'
-import { ReadBatch } from './read-batch.ts'
+import { type KeysOfBatch, ReadBatch } from './read-batch.ts'
 import { byPlacement, readKeys, readKeysOfPlacement, valuesFrom, valuesOfPlacement } from './read-keys.ts'
 import type { Tables } from './tables.ts'
 
 /** While one statement is answered, the next is on its way; what is asked for meanwhile is in the one after. */
 const statementsAtOnce = 2
+/** Those whose patience ends so soon after that of another are not tried once more each. */
+const endsTogetherMs = 250
 
 export interface KeyReads {
   /**
@@ -55,7 +57,7 @@ export class GroupReads implements KeyReads {
       this.gathering = undefined
       this.sendSome()
     })
-    return this.asked.ask(keys)
+    return this.asked.ask(keys, performance.now() + this.connections.address.patienceMs)
   }
 
   private sendSome(): void {
@@ -66,22 +68,25 @@ export class GroupReads implements KeyReads {
     const together = this.asked.take()
     this.underWay++
     try {
-      together.resolve(await this.readTogether(together.keys))
+      together.resolve(await this.readTogether(together))
     } catch (error) {
-      together.reject(error)
+      const now = performance.now()
+      // Who has asked later is not failed for the end of somebody else's patience.
+      if (now >= together.end) together.rejectUntil(now + endsTogetherMs, error)
+      else together.reject(error)
     } finally {
       this.underWay--
       this.sendSome()
     }
   }
 
-  private async readTogether(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
+  private async readTogether({ keys, end }: KeysOfBatch): Promise<(Bytes | undefined)[]> {
     const { location, patienceMs } = this.connections.address
     const attempts = new Attempts(patienceMs)
     for (;;) {
       let client: PoolClient | undefined
       try {
-        client = await this.connections.reader(false)
+        client = await this.connections.reader(false, end)
         const { rows } = await client.query<unknown[]>(this.statement.query(this.tables, keys))
         client.release()
         return this.statement.values(keys, rows)

@@ -8,6 +8,8 @@ interface ReadRequest {
   readonly keys: readonly Bytes[]
   /** Of the keys, as text. */
   readonly names: readonly string[]
+  /** When it stops waiting for a connection, by `performance.now()`. */
+  readonly end: number
   resolve(values: (Bytes | undefined)[]): void
   reject(error: unknown): void
 }
@@ -15,9 +17,13 @@ interface ReadRequest {
 export interface KeysOfBatch {
   /** Each once. */
   readonly keys: readonly Bytes[]
+  /** When the first of those who ask stops waiting. */
+  readonly end: number
   /** In the order of the keys. */
   resolve(values: readonly (Bytes | undefined)[]): void
   reject(error: unknown): void
+  /** Rejects those who stop waiting by that time; the others are the first of those who ask again. */
+  rejectUntil(end: number, error: unknown): void
 }
 
 export class ReadBatch {
@@ -34,9 +40,9 @@ export class ReadBatch {
   }
 
   /** In the order of the keys; the bytes belong to the caller, unless they are shared. */
-  ask(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
+  ask(keys: readonly Bytes[], end = Number.POSITIVE_INFINITY): Promise<(Bytes | undefined)[]> {
     // What is no key rejects it here: thrown when a statement is put together, it would stay for ever among those that wait.
-    return new Promise((resolve, reject) => this.waiting.push({ keys, names: keys.map(nameOf), resolve, reject }))
+    return new Promise((resolve, reject) => this.waiting.push({ keys, names: keys.map(nameOf), end, resolve, reject }))
   }
 
   /** The first of those who ask, as many as go into one statement. */
@@ -52,6 +58,7 @@ export class ReadBatch {
     const { isShared } = this
     return {
       keys,
+      end: group.reduce((first, { request }) => Math.min(first, request.end), Number.POSITIVE_INFINITY),
       resolve(values) {
         const given = new Set<number>()
         const valueAt = (place: number): Bytes | undefined => {
@@ -61,6 +68,14 @@ export class ReadBatch {
       },
       reject(error) {
         for (const { request } of group) request.reject(error)
+      },
+      rejectUntil: (end, error) => {
+        const left: ReadRequest[] = []
+        for (const { request } of group) {
+          if (request.end <= end) request.reject(error)
+          else left.push(request)
+        }
+        this.waiting = [...left, ...this.waiting]
       },
     }
   }
