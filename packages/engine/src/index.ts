@@ -49,7 +49,7 @@ export { AshlarError, type ErrorDetail, type ErrorKind, type ErrorType, errorCat
 export type { Export, ExportRequest } from './export/export-objects.ts'
 export { type Counts, FederatedDatabase, type OpenOptions, type Statistics } from './federated-database.ts'
 export type { IndexRecord } from './indexes/index-record.ts'
-export { accessGrantsMax, defaultEngineLimits, type EngineLimits } from './limits.ts'
+export { accessGrantsMax, defaultEngineLimits, type EngineLimits, lineIdCharactersMax } from './limits.ts'
 export { type Condition, entityTagOf } from './objects/condition.ts'
 export type { Dialect } from './query/language/dialect.ts'
 export { withoutLiterals } from './query/parse/without-literals.ts'

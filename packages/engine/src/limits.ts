@@ -216,6 +216,8 @@ export const upgradeBatchBytes = 32 * 2 ** 20
  * this, lines of which each fails only once those before it are left out would take quadratic work.
  */
 export const bulkAttemptsMax = 32
+/** The name by which lines of a bulk load refer to the object that a line creates (contract 2.2.21). */
+export const lineIdCharactersMax = 64
 
 /** Keys that a dry run compares at a time, in about 30 MiB; it reads the objects once for each so many of them. */
 export const comparedKeysMax = 500_000

@@ -1,5 +1,6 @@
 /** `"${x}"` in a line of a bulk load stands for the object that line `x` makes, and `"$${x}"` for the text (contract 2.2.9). */
 import { AshlarError } from '../errors.ts'
+import { lineIdCharactersMax } from '../limits.ts'
 import type { Oid } from '../types/oid.ts'
 
 const wholeReference = /^\$(\$?)\{([A-Za-z_][A-Za-z0-9_-]*)\}$/
@@ -7,7 +8,7 @@ const wholeReference = /^\$(\$?)\{([A-Za-z_][A-Za-z0-9_-]*)\}$/
 /** The OID of an id. Throws InvalidReference. */
 export type OidOf = (id: string) => Oid
 
-/** The ids, each once; undefined where nothing in the value is to be replaced. */
+/** The ids, each once; undefined where nothing in the value is to be replaced. Throws InvalidReference for one that is too long to be an id. */
 export function referredIn(value: unknown): readonly string[] | undefined {
   const found: Found = { ids: new Set(), isEscaped: false }
   visit(value, found)
@@ -24,9 +25,16 @@ function visit(value: unknown, found: Found): void {
   if (typeof value === 'string') {
     const [, second, id] = wholeReference.exec(value) ?? []
     if (second === '$') found.isEscaped = true
-    else if (id !== undefined) found.ids.add(id)
+    else if (id !== undefined) found.ids.add(checkedId(id))
   } else if (Array.isArray(value)) for (const element of value) visit(element, found)
   else if (typeof value === 'object' && value !== null) for (const one of Object.values(value)) visit(one, found)
+}
+
+/** Refused before it is kept: V8 takes the length of a very long text for its hash, and a set compares all of one length with each other. */
+function checkedId(id: string): string {
+  if (id.length <= lineIdCharactersMax) return id
+  const message = `\${${id.slice(0, lineIdCharactersMax)}… names no object: an id has at most ${lineIdCharactersMax} characters, not ${id.length}.`
+  throw new AshlarError('InvalidReference', message)
 }
 
 /** The same value with OIDs for its references. Throws what `oidOf` throws. */

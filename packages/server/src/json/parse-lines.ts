@@ -71,20 +71,21 @@ class LinesScan {
   run(bytes: Uint8Array): void {
     for (let from = 0; from <= bytes.length; ) {
       const object = this.areObjects ? this.endOfObject(bytes, from) : -1
-      if (object < 0 || object - from > this.lineBytesMax) this.areObjects = false
+      if (object < 0) this.areObjects = false
       const end = object < 0 ? endOfLine(bytes, from) : object
       this.ends.push(end)
       from = end + 1
     }
   }
 
-  /** The end of the line; below 0 where it is no object, or more than one. */
+  /** The end of the line; below 0 where it is no object, more than one, or longer than is parsed with others: of such a line no more is looked at. */
   private endOfObject(bytes: Uint8Array, from: number): number {
     if (bytes[from] !== openBrace) return -1
+    const to = Math.min(bytes.length, from + this.lineBytesMax + 1)
     let depth = 1
     // Of the number at hand.
     let digits = 0
-    for (let at = from + 1; at < bytes.length; at++) {
+    for (let at = from + 1; at < to; at++) {
       const byte = bytes[at] as number
       if (byte === newline) return depth === 0 ? at : -1
       if (byte > space && depth === 0) return -1
@@ -95,19 +96,19 @@ class LinesScan {
       if (byte === point || (digits > 0 && (byte | toSmall) === smallE)) this.hasWideNumbers = true
       digits = 0
       if (byte === quote) {
-        at = endOfText(bytes, at)
+        at = endOfText(bytes, at, to)
         if (at < 0) return -1
       } else if (byte === openBrace || byte === openBracket) {
         if (++depth > this.depthMax) return -1
       } else if (byte === closeBrace || byte === closeBracket) depth--
     }
-    return depth === 0 ? bytes.length : -1
+    return depth === 0 && bytes.length - from <= this.lineBytesMax ? bytes.length : -1
   }
 }
 
-/** Its last quote; below 0 where it does not end in its line. */
-function endOfText(bytes: Uint8Array, start: number): number {
-  for (let at = start + 1; at < bytes.length; at++) {
+/** Its last quote; below 0 where it does not end in its line, before `to`. */
+function endOfText(bytes: Uint8Array, start: number, to: number): number {
+  for (let at = start + 1; at < to; at++) {
     const byte = bytes[at]
     if (byte === quote) return at
     if (byte === newline) return -1

@@ -235,6 +235,32 @@ rule('2.2.21', 'what refers to a line that fails, fails', async () => {
   expect(await plates()).toEqual(['c', 'e'])
 })
 
+rule('2.2.21', 'a name that is longer than an id can be is refused where it stands', async () => {
+  const long = (characters: number) => `\${${'a'.repeat(characters)}}`
+  const reply = await send(
+    '&onError=skip',
+    car('a', { next: long(64) }),
+    car('b', { next: long(65) }),
+    car('c', { tags: [long(17_000), long(17_001)] }),
+    car('d', { tags: [`$${long(17_000)}`] }),
+    { method: 'delete', uri: `/v1/object/${long(65)}` },
+    car('e', {}, 'a'.repeat(64)),
+  )
+  expect(outcomes(reply).map(([, word]) => word)).toEqual([
+    'done',
+    'InvalidReference',
+    'InvalidReference',
+    'done',
+    'InvalidReference',
+    'done',
+  ])
+  const { lines } = readReplies(reply)
+  expect(lines[1].error.message).toContain('an id has at most 64 characters, not 65')
+  expect(lines[2].error.message).toContain('an id has at most 64 characters, not 17000')
+  expect(lines[2].error.message.length).toBeLessThan(200)
+  expect(await fd.read(lines[3].__identifier__)).toMatchObject({ tags: [long(17_000)] })
+})
+
 rule('2.2.22', 'upsertOn changes the object that has the key, and creates others', async () => {
   const oid = await fd.create('Car', { plate: 'a', km: 1, tags: ['kept'] })
   const reply = await send(

@@ -73,6 +73,22 @@ describe('Contract 2.2.9: lines parsed together', () => {
     expect(values).toEqual(isFast ? [alone, alone] : undefined)
   })
 
+  test('are not looked at byte by byte behind what a line that is parsed with others may have', () => {
+    const line = `{"text":"${'x'.repeat(1_000)}","more":[1]}`
+    let looks = 0
+    const bytes = new Proxy(Buffer.from([line, '{}', line].join('\n')), {
+      get(target, name) {
+        if (typeof name === 'string' && /^\d+$/.test(name)) looks++
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const { ends, values } = parseLines(bytes, limits)
+    expect(ends).toEqual([line.length, line.length + 3, 2 * line.length + 4])
+    expect(values).toBeUndefined()
+    expect(looks).toBeLessThan(2 * limits.valuesMax)
+  })
+
   test('are left to be parsed one by one where their bytes are no UTF-8', () => {
     const bytes = Buffer.concat([Buffer.from('{"a":1}\n{"b":"'), Buffer.from([0xff]), Buffer.from('"}')])
     expect(parseLines(bytes, limits)).toEqual({ ends: [7, 17], values: undefined })

@@ -1,10 +1,17 @@
 /** What a line of a bulk load says: a body of POST /v1/object, or an operation on one object as POST /v1/transaction has it (contract 2.2.9). */
-import { AshlarError, type BulkCommand, type BulkTarget, type ErrorDetail, referredIn } from '@ashlar/engine'
+import {
+  AshlarError,
+  type BulkCommand,
+  type BulkTarget,
+  type ErrorDetail,
+  lineIdCharactersMax,
+  referredIn,
+} from '@ashlar/engine'
 import { quoteNames } from '../../errors/quote-names.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-const idPattern = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
+const idPattern = new RegExp(`^[A-Za-z_][A-Za-z0-9_-]{0,${lineIdCharactersMax - 1}}$`)
 const objectUri = /^\/v1\/object(?:\/([^/?#]+))?\/?$/
 
 const creationFields = new Set(['class', 'attributes', 'id'])
@@ -12,7 +19,7 @@ const operationFields = new Set(['method', 'uri', 'index', 'key', 'body', 'id'])
 const noPlace: ErrorDetail['place'] = []
 const bodyFields = new Set(['class', 'attributes'])
 
-/** `hasNames`: whether it may refer to objects of other lines. Throws MalformedRequest, UnknownField, MalformedOid. */
+/** `hasNames`: whether it may refer to objects of other lines. Throws MalformedRequest, UnknownField, MalformedOid, InvalidReference. */
 export function readLine(json: unknown, line: number, hasNames: boolean): BulkCommand {
   const fields = fieldsOf(json, noPlace)
   if ('method' in fields) return readOperation(fields, line, hasNames)
@@ -31,7 +38,7 @@ function creation(
     throw malformed("needs 'class', a full name or a class number", [...at, 'class'])
   const given = attributes === undefined ? {} : fieldsOf(attributes, at, 'attributes')
   if (id !== undefined && (typeof id !== 'string' || !idPattern.test(id))) {
-    throw malformed("has an 'id' that is not a name of at most 64 letters, digits, _ and -", ['id'])
+    throw malformed(`has an 'id' that is not a name of at most ${lineIdCharactersMax} letters, digits, _ and -`, ['id'])
   }
   const refersTo = hasNames ? referredIn(given) : undefined
   return { kind: 'create', line, at, class: className, attributes: given, id, refersTo }
