@@ -16,7 +16,8 @@ import { isLong } from '../values/type-rules.ts'
 import { aTypeName, isMany, isText, type ValueType } from '../values/value-type.ts'
 import { compileCollection } from './compile-collection.ts'
 import { compileComparedCount } from './compile-links.ts'
-import { compileComparison, compileLogical, compileMatches, compileQuantifier } from './compile-predicate.ts'
+import { compileLogical, partSteps, partsSpentMin } from './compile-logical.ts'
+import { compileComparison, compileMatches, compileQuantifier } from './compile-predicate.ts'
 import { compileShape, evaluateAll } from './compile-shape.ts'
 import { compileOwner } from './compile-target.ts'
 import { compileUnion } from './compile-union.ts'
@@ -135,7 +136,7 @@ function compileNode(bound: Exclude<Bound, { kind: 'given' }>, compiler: Compile
       return (evaluation) => (object(evaluation) as Edge | null)?.[field] ?? null
     }
     case 'logical':
-      return compileLogical(bound.operator, compiler.compileAll(bound.operands))
+      return compileLogical(bound, compiler)
     case 'compare':
       return compileComparison(bound, ...comparedSides(bound, compiler), compiler)
     case 'matches':
@@ -287,10 +288,15 @@ function compileCase(bound: Extract<Bound, { kind: 'case' }>, compiler: Compiler
     value: compiler.compile(value),
   }))
   const otherwise = bound.otherwise && compiler.compile(bound.otherwise)
-  return (evaluation) => {
+  const evaluate: Evaluate = (evaluation) => {
     for (const { condition, value } of branches) if (condition(evaluation) === true) return value(evaluation) ?? null
     return otherwise?.(evaluation) ?? null
   }
+  if (branches.length < partsSpentMin) return evaluate
+  return inParts(compiler, (evaluation) => {
+    evaluation.work.spend(branches.length * partSteps)
+    return evaluate(evaluation)
+  })
 }
 
 function compileInner({ index, operands }: Extract<Bound, { kind: 'inner' }>, compiler: Compiler): Evaluate {

@@ -1,4 +1,4 @@
-/** Comparisons, logic, patterns and quantifiers: true, false or null (docs/query-language.md, Operators). */
+/** Comparisons, patterns and quantifiers: true, false or null (docs/query-language.md, Operators). */
 import { AshlarError } from '../../errors.ts'
 import { matchedCharactersMax } from '../../limits.ts'
 import type { Bound } from '../bind/bound.ts'
@@ -66,39 +66,6 @@ function testOf(
       return (one, other) => order(one, other) > 0
     case 'greaterOrEqual':
       return (one, other) => order(one, other) >= 0
-  }
-}
-
-export function compileLogical(operator: 'and' | 'or' | 'xor' | 'not', operands: readonly Evaluate[]): Evaluate {
-  const [first, second] = operands as [Evaluate, Evaluate]
-  switch (operator) {
-    case 'not':
-      return (evaluation) => {
-        const value = first(evaluation)
-        return value === null || value === undefined ? null : value !== true
-      }
-    case 'xor':
-      return (evaluation) => {
-        const [one, other] = [first(evaluation), second(evaluation)]
-        return one === null || other === null ? null : one !== other
-      }
-    case 'and':
-      return compileJunction(operands, false)
-    case 'or':
-      return compileJunction(operands, true)
-  }
-}
-
-/** `decisive` ends it: false for AND, true for OR; else null where one is null. */
-function compileJunction(operands: readonly Evaluate[], decisive: boolean): Evaluate {
-  return (evaluation) => {
-    let isUnknown = false
-    for (const operand of operands) {
-      const value = operand(evaluation)
-      if (value === decisive) return decisive
-      if (value === null || value === undefined) isUnknown = true
-    }
-    return isUnknown ? null : !decisive
   }
 }
 

@@ -3,7 +3,9 @@ import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { type Bound, conjunctsOf } from '../bind/bound.ts'
 import { isOfRecord } from '../bind/of-record.ts'
+import { partSteps, partsSpentMin } from '../evaluate/compile-logical.ts'
 import { type Evaluate, type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
+import { inParts } from '../evaluate/in-parts.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -40,7 +42,12 @@ function conjunctionOf(conjuncts: readonly Bound[], { compiler }: Planning): Eva
   const [first] = evaluates
   if (first === undefined) return undefined
   if (evaluates.length === 1) return (evaluation) => first(evaluation) === true
-  return (evaluation) => evaluates.every((evaluate) => evaluate(evaluation) === true)
+  const areTrue: Evaluate = (evaluation) => evaluates.every((evaluate) => evaluate(evaluation) === true)
+  if (evaluates.length < partsSpentMin) return areTrue
+  return inParts(compiler, (evaluation) => {
+    evaluation.work.spend(evaluates.length * partSteps)
+    return areTrue(evaluation)
+  })
 }
 
 /** Undefined without a predicate. */
