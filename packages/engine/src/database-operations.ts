@@ -24,7 +24,7 @@ import { updateObject } from './objects/update.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { Once, Receipt } from './receipts/receipt.ts'
 import { readAlterClass } from './requests/read-alter-class.ts'
-import { readDefineClasses } from './requests/read-class-descriptions.ts'
+import { readDefineClassesInPieces } from './requests/read-class-descriptions.ts'
 import { asCreateIndex } from './requests/read-create-index.ts'
 import { type Attributes, readCreateObject, readUpdateObject } from './requests/read-object-command.ts'
 import type { Catalog } from './schema/catalog.ts'
@@ -46,6 +46,7 @@ import {
 } from './schema/representation.ts'
 import { mapAwaitable } from './store/awaitable.ts'
 import type { Awaitable, Snapshot } from './store/store.ts'
+import { inTurnsIfLong } from './store/time-slice.ts'
 import { type BetweenSteps, betweenSteps, type TransactionClient } from './transaction/between-steps.ts'
 import { checkedOid, malformedOid, type Oid, parseOid } from './types/oid.ts'
 import type { ClassNumber } from './types/type-spec.ts'
@@ -88,11 +89,12 @@ export class DatabaseOperations implements Database {
   }
 
   async defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]> {
-    return (await this.scope.schema.defineClasses(readDefineClasses(descriptions, mode))).map(String)
+    const command = await inTurnsIfLong(readDefineClassesInPieces(descriptions, mode))
+    return (await this.scope.schema.defineClasses(command)).map(String)
   }
 
   async previewClasses(descriptions: unknown, mode: DefineMode): Promise<SchemaReport> {
-    const command = readDefineClasses(descriptions, mode)
+    const command = await inTurnsIfLong(readDefineClassesInPieces(descriptions, mode))
     return this.dryRun((context) => reportDefinitions(context, command))
   }
 

@@ -32,6 +32,7 @@ export async function changeCatalog(
     // The change log tells by it who knew of what is changed.
     const logged = transaction.logEpoch === 0 || known === undefined ? undefined : encodeClass(known)
     transaction.put(catalogKey('class', cls.number), encodeClass(cls), logged)
+    await slice.yieldIfDue()
   }
   for (const shape of changed.shapes) {
     transaction.put(catalogKey('shape', shape.number), encodeShape(shape))

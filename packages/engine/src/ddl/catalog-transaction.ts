@@ -13,10 +13,11 @@ import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
 import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from '../schema/commands.ts'
-import { defineClasses } from '../schema/define-classes.ts'
+import { defineClassesInPieces } from '../schema/define-classes.ts'
 import { deleteClass } from '../schema/delete-class.ts'
 import { defineIndex, withoutIndex, withReadyIndex } from '../schema/index-definition.ts'
-import type { Bytes } from '../store/store.ts'
+import type { Awaitable, Bytes } from '../store/store.ts'
+import { inTurnsIfLong } from '../store/time-slice.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
@@ -148,7 +149,8 @@ export class CatalogTransaction {
   /** Returns one class number for each description, in their order. */
   async defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
     this.continueNumbers()
-    const plan = (given: Catalog) => defineClasses(given, command, this.limits.classAttributesMax)
+    const { classAttributesMax } = this.limits
+    const plan = (given: Catalog) => inTurnsIfLong(defineClassesInPieces(given, command, classAttributesMax))
     const { state, classNumbers } = await this.planAllowed(plan, (planned) => planned.state)
     await this.putCatalog(state)
     return classNumbers
@@ -240,7 +242,7 @@ export class CatalogTransaction {
     await this.restriction?.prepared(this.catalog)
   }
 
-  private planAllowed<P>(plan: (catalog: Catalog) => P, next: (planned: P) => CatalogState): Promise<P> {
+  private planAllowed<P>(plan: (catalog: Catalog) => Awaitable<P>, next: (planned: P) => CatalogState): Promise<P> {
     return planAllowed(this.restriction, this.catalog, plan, next)
   }
 

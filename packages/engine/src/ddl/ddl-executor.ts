@@ -6,9 +6,10 @@ import type { OnlineAlter } from '../schema/alter-plan.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
 import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from '../schema/commands.ts'
-import { defineClasses } from '../schema/define-classes.ts'
+import { defineClassesInPieces } from '../schema/define-classes.ts'
 import { defineIndex, withoutIndex } from '../schema/index-definition.ts'
 import { pendingSessionNumbers } from '../schema/pending-types.ts'
+import { inTurnsIfLong } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { anySize, type Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
@@ -50,7 +51,7 @@ export class DdlExecutor {
   defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
     const { classAttributesMax } = this.database.limits
     return this.writer.change(async (catalog) => {
-      const plan = (given: Catalog) => defineClasses(given, command, classAttributesMax)
+      const plan = (given: Catalog) => inTurnsIfLong(defineClassesInPieces(given, command, classAttributesMax))
       const { state, classNumbers } = await planAllowed(
         this.database.restriction,
         catalog,

@@ -13,11 +13,11 @@ import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute } from '../schema/class-definition.ts'
 import type { AlterClass, DefineClasses, DeleteClass } from '../schema/commands.ts'
-import { defineClasses } from '../schema/define-classes.ts'
+import { defineClassesInPieces } from '../schema/define-classes.ts'
 import { deleteClass } from '../schema/delete-class.ts'
 import { classesHolding } from '../schema/retype.ts'
 import type { Snapshot } from '../store/store.ts'
-import { inTurns, openTimeSlice } from '../store/time-slice.ts'
+import { inTurns, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
 import { AllocationLog } from '../transaction/allocation-log.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
 import { Transaction } from '../transaction/transaction.ts'
@@ -42,9 +42,9 @@ export interface DryRunContext {
 }
 
 /** Throws what the change itself would throw. */
-export function reportDefinitions(context: DryRunContext, command: DefineClasses): Promise<SchemaReport> {
+export async function reportDefinitions(context: DryRunContext, command: DefineClasses): Promise<SchemaReport> {
   const { catalog, limits } = context
-  const { state } = defineClasses(catalog, command, limits.classAttributesMax)
+  const { state } = await inTurnsIfLong(defineClassesInPieces(catalog, command, limits.classAttributesMax))
   catalog.checkChange?.(state)
   return report(context, { ...nothingPlanned, next: state }, [])
 }

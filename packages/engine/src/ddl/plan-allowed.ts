@@ -2,6 +2,7 @@
 import { AshlarError, type ErrorType } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState } from '../schema/class-definition.ts'
+import type { Awaitable } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import type { Restriction } from '../write/change-guard.ts'
 
@@ -15,7 +16,7 @@ const namesTaken: ReadonlySet<ErrorType> = new Set(['ClassExists', 'IndexExists'
 export async function planAllowed<P>(
   restriction: Restriction | undefined,
   catalog: Catalog,
-  plan: (catalog: Catalog) => P,
+  plan: (catalog: Catalog) => Awaitable<P>,
   next: (planned: P) => CatalogState,
 ): Promise<P> {
   if (restriction === undefined) return plan(catalog)
@@ -23,13 +24,13 @@ export async function planAllowed<P>(
   await restriction.prepared(catalog)
   await slice.yieldIfDue()
   const known = restriction.catalogOf(catalog)
-  const planned = next(plan(known))
+  const planned = next(await plan(known))
   // Each of these steps looks at all classes: others have their turns in between.
   await slice.yieldIfDue()
   known.checkChange?.(planned)
   await slice.yieldIfDue()
   try {
-    return plan(catalog)
+    return await plan(catalog)
   } catch (error) {
     if (!(error instanceof AshlarError) || error.kind === 'fault' || namesTaken.has(error.type)) throw error
     throw new AshlarError('Forbidden', 'The change concerns classes that the caller may not define.')

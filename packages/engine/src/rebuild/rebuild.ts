@@ -11,11 +11,12 @@ import { firstContainer, firstDatabase, linksAtOnceMax } from '../limits.ts'
 import { updateObject } from '../objects/update.ts'
 import { containersWith, type UsedPage } from '../records/container-registry.ts'
 import { recordFormats } from '../records/record-formats.ts'
-import { readDefineClasses } from '../requests/read-class-descriptions.ts'
+import { readDefineClassesInPieces } from '../requests/read-class-descriptions.ts'
 import { type Attributes, readUpdateObject } from '../requests/read-object-command.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
-import { defineClasses } from '../schema/define-classes.ts'
+import { defineClassesInPieces } from '../schema/define-classes.ts'
+import { inTurnsIfLong } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { checkedOid, compareOids, containerNumberOf, type Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
@@ -55,9 +56,10 @@ export async function rebuild(
   await new Rebuild(database, source, options).run()
 }
 
-function makeClasses(database: OpenDatabase, writer: CatalogWriter, classes: readonly unknown[]): Promise<void> {
-  const command = { ...readDefineClasses(classes, 'create'), numbers: classes.map(numberOf) }
-  return writer.change((catalog) => {
+async function makeClasses(database: OpenDatabase, writer: CatalogWriter, classes: readonly unknown[]): Promise<void> {
+  const read = await inTurnsIfLong(readDefineClassesInPieces(classes, 'create'))
+  const command = { ...read, numbers: classes.map(numberOf) }
+  return writer.change(async (catalog) => {
     if (catalog.state.classes.length > 0) {
       throw new AshlarError('ClassExists', 'The federated database has classes already: it has to be empty.')
     }
@@ -69,7 +71,8 @@ function makeClasses(database: OpenDatabase, writer: CatalogWriter, classes: rea
         `The classNumbers of the classes are not different numbers from ${first} on.`,
       )
     }
-    const { state } = defineClasses(catalog, command, database.limits.classAttributesMax)
+    const { classAttributesMax } = database.limits
+    const { state } = await inTurnsIfLong(defineClassesInPieces(catalog, command, classAttributesMax))
     return { state, result: undefined }
   })
 }

@@ -3,6 +3,7 @@ import type { CommandPlace } from '../errors.ts'
 import { commandError, truncateForMessage } from '../schema/command-error.ts'
 import type { AttributeDescription, ClassDescription, DefineClasses, DefineMode } from '../schema/commands.ts'
 import { attributeOf, definitionError } from '../schema/define-attribute.ts'
+import { atOnce } from '../store/time-slice.ts'
 import { wrongForm } from '../types/definition-fields.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 import { fieldForms, type TypeDefinition, type TypeField } from '../types/type-definition.ts'
@@ -16,9 +17,19 @@ const attributeFields = ['attributeName', ...specificationFields]
 
 /** Throws MalformedRequest, MalformedValue, UnknownField. */
 export function readDefineClasses(body: unknown, mode: DefineMode): DefineClasses {
+  return atOnce(readDefineClassesInPieces(body, mode))
+}
+
+/** The same; others may have their turn between two classes. */
+export function* readDefineClassesInPieces(body: unknown, mode: DefineMode): Generator<undefined, DefineClasses> {
   if (!Array.isArray(body))
     throw commandError('MalformedRequest', 'The body is a JSON array of class descriptions.', [])
-  return { mode, classes: body.map((description: unknown, position) => readDescription(description, [position])) }
+  const classes: ClassDescription[] = []
+  for (const [position, description] of body.entries()) {
+    if (position > 0) yield
+    classes.push(readDescription(description, [position]))
+  }
+  return { mode, classes }
 }
 
 function readDescription(given: unknown, place: CommandPlace): ClassDescription {

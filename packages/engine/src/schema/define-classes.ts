@@ -1,4 +1,5 @@
 /** A batch of class descriptions becomes the next state of the catalog, or none of it does. */
+import { atOnce } from '../store/time-slice.ts'
 import type { ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
 import { checkAttributeCount, checkInheritance, checkKinds } from './check-drafts.ts'
@@ -28,11 +29,16 @@ export interface DefinedClasses {
  * InvalidDefinition, UnknownClass, UnknownAttribute, MalformedValue, LimitExceeded, ClassExists, AttributeExists,
  * SuperClassMismatch, ClassIsEmbedded, ClassIsReferenceable.
  */
-export function defineClasses(
+export function defineClasses(catalog: Catalog, command: DefineClasses, attributesMax: number): DefinedClasses {
+  return atOnce(defineClassesInPieces(catalog, command, attributesMax))
+}
+
+/** The same; others may have their turn between two classes, each of which may have thousands of attributes. */
+export function* defineClassesInPieces(
   catalog: Catalog,
   { classes, mode, numbers }: DefineClasses,
   attributesMax: number,
-): DefinedClasses {
+): Generator<undefined, DefinedClasses> {
   const batch = new ClassBatch(catalog)
   const { builder } = batch
   const targets = classes.map((description, i) => batch.stageClass(description, [i], mode, numbers?.[i]))
@@ -40,19 +46,26 @@ export function defineClasses(
   checkInheritance(builder)
   checkConversions(builder)
   checkKinds(builder)
-  const staged = targets.map((draft, i) => {
+  const staged: StagedAttribute[][] = []
+  for (const [i, draft] of targets.entries()) {
+    if (i > 0) yield
     const { attributes } = classes[i] as ClassDescription
-    return batch.stageAttributes(draft, attributes, [i, 'attributes'], attributesMax)
-  })
+    staged.push(batch.stageAttributes(draft, attributes, [i, 'attributes'], attributesMax))
+  }
   const reshaped = classesWithNewShape(builder)
   for (const draft of reshaped) checkAttributeCount(draft, attributesMax)
-  for (const [i, draft] of targets.entries()) batch.defineTypes(draft, staged[i] as StagedAttribute[])
-  for (const draft of targets) {
+  for (const [i, draft] of targets.entries()) {
+    if (i > 0) yield
+    batch.defineTypes(draft, staged[i] as StagedAttribute[])
+  }
+  for (const [i, draft] of targets.entries()) {
+    if (i > 0) yield
     checkInverses(builder, draft)
     checkEdges(builder, draft)
   }
   checkEmbedding(builder)
-  return { state: nextState(catalog.state, batch, reshaped), classNumbers: targets.map(({ number }) => number) }
+  const state = yield* nextStateInPieces(catalog.state, batch, reshaped)
+  return { state, classNumbers: targets.map(({ number }) => number) }
 }
 
 /** New classes, changed ones and the subclasses of those, by class number. */
@@ -64,11 +77,20 @@ export function classesWithNewShape(builder: SchemaBuilder): ClassDraft[] {
 
 /** The state with the drafts that need new shapes; the given state itself where none is. */
 export function nextState(state: CatalogState, batch: ClassBatch, reshaped: readonly ClassDraft[]): CatalogState {
+  return atOnce(nextStateInPieces(state, batch, reshaped))
+}
+
+function* nextStateInPieces(
+  state: CatalogState,
+  batch: ClassBatch,
+  reshaped: readonly ClassDraft[],
+): Generator<undefined, CatalogState> {
   if (reshaped.length === 0) return state
   const definitions = new Map<ClassNumber, ClassDefinition>()
   const shapes: Shape[] = []
   const shaped = new Map<DraftAttribute, ShapeAttribute>()
-  for (const draft of reshaped) {
+  for (const [i, draft] of reshaped.entries()) {
+    if (i > 0) yield
     const shapeNumber = (draft.existing === undefined ? draft.number : batch.nextNumber++) as ShapeNumber
     definitions.set(draft.number, toDefinition(draft, shapeNumber))
     shapes.push(toShape(draft, shapeNumber, shaped))

@@ -198,3 +198,14 @@ it('others have their turn while the shapes of many subclasses are written', () 
     )
     expect(turns).toBeGreaterThan(20)
   }))
+
+it('others have their turn while many classes with many attributes are read, defined and written', () =>
+  withFd([], async (fd) => {
+    const define = (count: number) => {
+      const classes = Array.from({ length: count }, (_, i) => classOf(`Wide${count}x${i}`, attributes(30)))
+      return turnsDuring(() => fd.defineClasses(classes, 'create'))
+    }
+    const few = await define(4)
+    // Read, staged, typed, checked, shaped, and written as classes and shapes, with a look at the clock at least every fourth time.
+    expect(await define(100)).toBeGreaterThan(few + 100)
+  }))
