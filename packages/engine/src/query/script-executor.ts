@@ -278,6 +278,9 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   private async nestedInputs(uses: Uses): Promise<Inputs> {
     const values: unknown[] = []
     for (const nested of uses.nested) {
+      // Each is planned, with all that is nested in it: of a chain of a hundred, that is as much as thousands.
+      const pause = this.script.slice.yieldIfDue()
+      if (pause !== undefined) await pause
       const isValue = nested.source === undefined || this.nestedValues?.has(nested.statement) === true
       values.push(isValue ? (await this.valueOnce(nested.statement)).value : await this.sourceValues(nested))
     }

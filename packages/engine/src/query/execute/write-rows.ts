@@ -171,6 +171,8 @@ export function resultWriter(type: ValueType): WriteResult {
   }
 }
 
+const rowsBetweenLooks = 16
+
 /** Chunks of rows. */
 export async function* writeRows<R>(
   batches: AsyncIterable<readonly OutputRow<R>[]>,
@@ -198,9 +200,12 @@ export async function* writeRows<R>(
         else throw error
         continue
       }
-      if (json.to.length < chunkBytesMin) continue
-      yield writer.take()
-      isSent = true
+      if (json.to.length >= chunkBytesMin) {
+        yield writer.take()
+        isSent = true
+      }
+      // What a row has may take long to be worked out, and be a few bytes: thousands of such rows fill no chunk.
+      if (written % rowsBetweenLooks === 0 && context.isTurnDue) await context.turn()
     }
     context.wroteRows(rows.length)
     // The first rows do not wait for others.
