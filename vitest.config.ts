@@ -58,14 +58,16 @@ const runsOfProcesses = process.env.ASHLAR_RUNS ?? '0.3'
 const onPostgres = { ASHLAR_TEST_STORE: 'postgres', ASHLAR_RUNS: String(Number(process.env.ASHLAR_RUNS ?? 1) / 10) }
 
 /**
- * Tests that start, and kill, many processes: commands, workers, several servers on one store, stores on several nodes. They take longer than all
- * others together. Their files share processes of the runner, as those of `sharing` do.
+ * Tests that start, and kill, many processes: commands, workers, several servers on one store, stores on several nodes; and those of queries on the most data.
+ * They take longer than all others together. Their files share processes of the runner, as those of `sharing` do.
  */
 const slow = [
   'packages/server/test/executable/!(readme).test.ts',
   'packages/server/test/hostile/door-fuzz.test.ts',
   'packages/server/test/contract/{1.4-unavailable,1.5-disk,2.2-bulk-readers,6.1-builds,6.2-background,8-configuration}.test.ts',
   'packages/engine/test/changes/log-processes.test.ts',
+  'packages/engine/test/query/{access/skip-scan,access/touched-rows,match/bounded-walks,match/far-side,operators/beyond-memory}.test.ts',
+  'packages/engine/test/work/steady-growth.test.ts',
   'packages/engine/test/store/{distributed,lmdb-compaction,lmdb-processes,node-down,one-node,postgres-failures,processes}.test.ts',
 ]
 
