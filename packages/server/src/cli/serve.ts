@@ -42,11 +42,11 @@ async function configOf(options: Readonly<Record<string, unknown>>): Promise<Con
   refuseOptionsOfNpm(process.env)
   const given = givenBy(options)
   const environment = configFromEnvironment(process.env)
-  const configFile = given.config ?? environment.config
+  const configFile = given.config ?? environment.source.config
   const file =
     configFile === undefined ? undefined : (await import('../config/config-file.ts')).readConfigFile(configFile)
-  for (const note of file?.notes ?? []) process.stderr.write(`${note}\n`)
-  const config = mergeConfig([given, environment, file?.source ?? {}])
+  for (const note of [...environment.notes, ...(file?.notes ?? [])]) process.stderr.write(`${note}\n`)
+  const config = mergeConfig([given, environment.source, file?.source ?? {}])
   if (config.hosts === undefined && takesAnyHost(config)) process.stderr.write(`ashlar: ${anyHostNote}\n`)
   if (!config.auth && config.insecure && !isLoopback(config.host)) process.stderr.write(`ashlar: ${insecureNote}\n`)
   if (config.auth && config.tlsCert === undefined && !isLoopback(config.host))

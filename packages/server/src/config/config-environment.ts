@@ -1,10 +1,10 @@
 /** The configuration that the environment gives: ASHLAR_HOST and the like. */
-import { ConfigError, type ConfigSource } from './config.ts'
+import type { NotedSource } from './config.ts'
 import { didYouMean, splitValues } from './read-value.ts'
 import { renamedNote, settings, variableOf, variablePrefix } from './settings.ts'
 
-/** Secrets, which are read where they are needed and nowhere else. */
-const otherVariables: readonly string[] = ['ASHLAR_ADMIN_PASSWORD', 'ASHLAR_ADMIN_PASSWORD_FILE']
+/** Secrets, which are read where they are needed and nowhere else, and a setting of a checkout's set-up. */
+const otherVariables: readonly string[] = ['ASHLAR_ADMIN_PASSWORD', 'ASHLAR_ADMIN_PASSWORD_FILE', 'ASHLAR_COMPILE_LMDB']
 
 /** Of the commands that talk to a server (`cli/connection.ts`), which may have its environment. */
 export const clientVariables = {
@@ -25,19 +25,35 @@ const byVariable = new Map(
   settings.flatMap((setting) => (setting.option === undefined ? [] : [[variableOf(setting.option), setting] as const])),
 )
 
-/** Throws ConfigError for an ASHLAR_ variable that is none of ours, with a near name. */
-export function configFromEnvironment(environment: NodeJS.ProcessEnv): ConfigSource {
+/** What Kubernetes sets in each pod for a service called `ashlar` or `ashlar-…`: `ASHLAR_PORT=tcp://10.0.0.1:8185` is no port to listen on. */
+const serviceLinkName = /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/
+const serviceLinkValue = /^(tcp|udp|sctp):\/\//
+
+/** Others set variables too, so an unknown one is a note and does not stop a server. Throws ConfigError for a value that its setting cannot have. */
+export function configFromEnvironment(environment: NodeJS.ProcessEnv): NotedSource {
   const source: Record<string, unknown> = {}
+  const notes: string[] = []
+  const links: string[] = []
   for (const [name, value] of Object.entries(environment)) {
     if (!name.startsWith(variablePrefix) || value === undefined) continue
     if (otherVariables.includes(name) || notOfTheServer.includes(name)) continue
     const setting = byVariable.get(name)
+    if (serviceLinkValue.test(value) || (setting === undefined && serviceLinkName.test(name))) {
+      links.push(name)
+      continue
+    }
     if (setting === undefined) {
-      throw new ConfigError(
-        renamedNote(name) ?? `There is no setting ${name}.${didYouMean(name, [...byVariable.keys()])}`,
-      )
+      const why = renamedNote(name) ?? `There is no setting ${name}.${didYouMean(name, [...byVariable.keys()])}`
+      notes.push(`ashlar: WARNING: ${why} The variable is ignored.`)
+      continue
     }
     source[setting.field] = setting.read(setting.isRepeatable === true ? splitValues(value) : value, name)
   }
-  return source
+  if (links.length > 0) {
+    notes.push(
+      `ashlar: WARNING: ${links.sort().join(', ')}: ignored, since these variables describe a service, as Kubernetes sets them in pods. ` +
+        'To be rid of them, set enableServiceLinks: false in the pod. Settings can be given as options or in a file (--config).',
+    )
+  }
+  return { source, notes }
 }

@@ -1,7 +1,7 @@
 /** The configuration file: our JSON, or the XML of the original server. */
 import { readFileSync } from 'node:fs'
 import { parse as parseLossless } from 'lossless-json'
-import { ConfigError, type ConfigFile, type ConfigSource } from './config.ts'
+import { ConfigError, type NotedSource, type ConfigSource } from './config.ts'
 import { configFromXml } from './config-xml.ts'
 import { didYouMean, objectOf } from './read-value.ts'
 import { nowhere, renamedNote, settings } from './settings.ts'
@@ -13,7 +13,7 @@ const byKey = new Map(
 )
 
 /** Throws ConfigError. */
-export function readConfigFile(file: string): ConfigFile {
+export function readConfigFile(file: string): NotedSource {
   let text: string
   try {
     text = readFileSync(file, 'utf8')

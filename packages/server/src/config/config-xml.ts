@@ -1,7 +1,7 @@
 /** The configuration file of the original server: its federated databases and port are taken over. */
 import { dirname, join, parse as parsePath } from 'node:path'
 import { XMLParser, XMLValidator } from 'fast-xml-parser'
-import { ConfigError, type ConfigFile, type ConfigSource, type FederatedDatabaseConfig } from './config.ts'
+import { ConfigError, type NotedSource, type ConfigSource, type FederatedDatabaseConfig } from './config.ts'
 
 interface Element {
   readonly name: string
@@ -19,7 +19,7 @@ const taken = ['FederatedDatabase', 'PortNumber']
  * `/data/fleet.boot` is kept beside it, in `/data/fleet.ashlar`: the boot file itself is neither read nor changed.
  * Throws ConfigError.
  */
-export function configFromXml(text: string, file: string): ConfigFile {
+export function configFromXml(text: string, file: string): NotedSource {
   const validity = XMLValidator.validate(text)
   if (validity !== true) throw new ConfigError(`The configuration file ${file} is not XML: ${validity.err.msg}`)
   const parser = new XMLParser({

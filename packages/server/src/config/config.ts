@@ -116,10 +116,10 @@ export interface ConfigSource extends Partial<Omit<Config, 'federatedDatabases'>
   readonly changeLogs?: Readonly<Record<string, ChangeLogSetting>>
 }
 
-/** What a configuration file says. */
-export interface ConfigFile {
+/** What a configuration file, or the environment, says. */
+export interface NotedSource {
   readonly source: ConfigSource
-  /** What of the file was left aside, for whoever starts the server to read. */
+  /** What was ignored, in sentences for whoever starts the server. */
   readonly notes: readonly string[]
 }
 

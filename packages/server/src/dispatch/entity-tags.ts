@@ -11,10 +11,20 @@ type Given = '*' | readonly string[] | undefined
 const entityTag = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g
 const entityTagList = new RegExp(`^\\s*${entityTag.source}(?:\\s*,\\s*${entityTag.source})*\\s*$`)
 
-/** True where the client has the representation already: GET then answers 304. */
-export function isNotModified(headers: Headers, current: string): boolean {
+/** The tag of the representation that the client already has, by `If-None-Match`, compressed or not: GET then answers 304 with it. */
+export function tagNotModified(headers: Headers, current: string): string | undefined {
   const given = read(headers['if-none-match'])
-  return given !== undefined && isAny(given, current, weakly)
+  if (given === undefined || given === '*') return given && current
+  return given.find((tag) => weakly(tag, current))?.replace(/^W\//, '')
+}
+
+/** The tag of a representation in a content coding: `"abc"` becomes `"abc.gzip"`, which conditions accept as `"abc"`. Tags themselves have no dot. */
+export function encodedTag(tag: string, encoding: string): string {
+  return tag.replace(/"$/, `.${encoding}"`)
+}
+
+function plainTag(tag: string): string {
+  return tag.replace(/\.(?:gzip|br)"$/, '"')
 }
 
 /** What has to hold for a change; undefined where the request has no condition. Throws MalformedRequest. */
@@ -63,12 +73,12 @@ function isAny(given: NonNullable<Given>, current: string, isSame: (one: string,
   return given === '*' || given.some((tag) => isSame(tag, current))
 }
 
-function strongly(one: string, other: string): boolean {
-  return one === other
+function strongly(given: string, current: string): boolean {
+  return plainTag(given) === current
 }
 
-function weakly(one: string, other: string): boolean {
-  return one.replace(/^W\//, '') === other
+function weakly(given: string, current: string): boolean {
+  return plainTag(given.replace(/^W\//, '')) === current
 }
 
 function read(header: Headers[string]): Given {

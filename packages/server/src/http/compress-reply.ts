@@ -20,6 +20,11 @@ const compressors: Readonly<Record<Encoding, () => Transform>> = {
   gzip: () => createGzip({ flush: constants.Z_SYNC_FLUSH }),
 }
 
+/** Whether a reply is compressed for clients that accept it. `bytes`: undefined where the length is not known. */
+export function isNegotiated(type: string | undefined, bytes: number | undefined): boolean {
+  return (bytes === undefined || bytes >= compressedBytesMin) && type !== undefined && compressible.test(type)
+}
+
 /** `bytes`: undefined where it is not known how many there will be. Undefined where the reply goes out as it is. */
 export function compressorFor(
   headers: IncomingHttpHeaders,
@@ -27,8 +32,7 @@ export function compressorFor(
   bytes: number | undefined,
 ): { readonly encoding: Encoding; readonly stream: Transform } | undefined {
   const accepted = headers['accept-encoding']
-  if (accepted === undefined || (bytes !== undefined && bytes < compressedBytesMin)) return undefined
-  if (headers['x-no-compression'] !== undefined || type === undefined || !compressible.test(type)) return undefined
+  if (accepted === undefined || headers['x-no-compression'] !== undefined || !isNegotiated(type, bytes)) return undefined
   const encoding = chooseEncoding(String(accepted))
   return encoding && { encoding, stream: compressors[encoding]() }
 }

@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http'
 import { pipeline, Readable, type Transform, type Writable } from 'node:stream'
 import { laterTurn } from '@ashlar/engine'
 import type { FastifyReply } from 'fastify'
-import { compressorFor } from './compress-reply.ts'
+import { encodedTag } from '../dispatch/entity-tags.ts'
+import { compressorFor, isNegotiated } from './compress-reply.ts'
 import { writeUsualHead } from './usual-head.ts'
 import { type TextEncoding, writeEnd } from './write-end.ts'
 import { writeTogether } from './write-together.ts'
@@ -37,22 +38,19 @@ export function sendReply(
   const compressor = length === 0 ? undefined : compressorFor(raw.req.headers, type, length)
   if (compressor !== undefined) {
     compressor.stream.end(body, encoding)
-    sendPieces(
-      reply,
-      status,
-      [...headOf(headers, type), ...encodingHeaders(raw, compressor.encoding)],
-      [compressor.stream],
-    )
+    sendPieces(reply, status, encodedHead(raw, headers, type, compressor.encoding), [compressor.stream])
     return
   }
+  // Caches must know that other clients get other bytes (RFC 9110, 12.5.5), and a 304 says what its 200 would have said (15.4.5).
+  const varied = status === 304 || isNegotiated(type, length) ? { ...headers, vary: varyOf(raw) } : headers
   if (length > largeBytes && Buffer.isBuffer(body) && raw.req.method !== 'HEAD') {
-    sendPieces(reply, status, [...headOf(headers, type), 'content-length', length], [Readable.from(piecesOf(body))])
+    sendPieces(reply, status, [...headOf(varied, type), 'content-length', length], [Readable.from(piecesOf(body))])
     return
   }
   reply.hijack()
-  const isUsual = writeUsualHead(raw, status, headers, type, length)
+  const isUsual = writeUsualHead(raw, status, varied, type, length)
   if (!isUsual) {
-    const head = headOf(headers, type)
+    const head = headOf(varied, type)
     if (status !== 204 && status !== 304) head.push('content-length', length)
     raw.writeHead(status, head)
   }
@@ -72,10 +70,14 @@ export function sendStream(
   type: string,
   body: Readable,
 ): void {
-  const head = headOf(headers, type)
-  const compressor = compressorFor(reply.raw.req.headers, type, undefined)
-  if (compressor !== undefined) head.push(...encodingHeaders(reply.raw, compressor.encoding))
-  sendPieces(reply, status, head, compressor === undefined ? [body] : [body, compressor.stream])
+  const { raw } = reply
+  const compressor = compressorFor(raw.req.headers, type, undefined)
+  if (compressor !== undefined) {
+    sendPieces(reply, status, encodedHead(raw, headers, type, compressor.encoding), [body, compressor.stream])
+    return
+  }
+  const varied = isNegotiated(type, undefined) ? { ...headers, vary: varyOf(raw) } : headers
+  sendPieces(reply, status, headOf(varied, type), [body])
 }
 
 /** The same for a body of which the client is to have each piece at once: a compressor would hold it back. */
@@ -115,10 +117,20 @@ function outletOf(response: ServerResponse & { readonly outlet?: Writable }): Wr
   return response.outlet ?? response
 }
 
-function encodingHeaders(response: ServerResponse, encoding: string): Head {
+/** The ETag of a compressed body differs from that of the plain one, since strong tags stand for bytes (RFC 9110, 8.8.3.3). */
+function encodedHead(
+  response: ServerResponse,
+  headers: Headers | undefined,
+  type: string | undefined,
+  encoding: string,
+): Head {
+  const tag = headers?.etag === undefined ? undefined : { etag: encodedTag(headers.etag, encoding) }
+  return headOf({ ...headers, ...tag, 'content-encoding': encoding, vary: varyOf(response) }, type)
+}
+
+function varyOf(response: ServerResponse): string {
   const vary = response.getHeader('vary')
-  const varied = vary === undefined ? 'accept-encoding' : `${[vary].flat().join(', ')}, accept-encoding`
-  return ['content-encoding', encoding, 'vary', varied]
+  return vary === undefined ? 'accept-encoding' : `${[vary].flat().join(', ')}, accept-encoding`
 }
 
 function sendPieces(reply: FastifyReply, status: number, head: Head, streams: readonly (Readable | Transform)[]): void {

@@ -1,6 +1,6 @@
 /** The operations on objects (contract 4). */
 import { AshlarError, entityTagOf, type Oid, openTimeSlice } from '@ashlar/engine'
-import { conditionOf, isMatch, isNotModified, matchOf } from '../dispatch/entity-tags.ts'
+import { conditionOf, isMatch, matchOf, tagNotModified } from '../dispatch/entity-tags.ts'
 import { type FdOperation, type FdRequest, type OperationReply, param } from '../dispatch/operation.ts'
 import { BodyLines } from '../json/body-lines.ts'
 import type { Static } from '../wire/json-schema.ts'
@@ -36,7 +36,8 @@ function taggedReply(request: FdRequest, body: Buffer, etag: string): OperationR
     const message = `Object ${param(request, 'oid')} does not meet the condition: its ETag is ${etag}. Read it again, then repeat the request.`
     throw new AshlarError('PreconditionFailed', message)
   }
-  if (headers['if-none-match'] !== undefined && isNotModified(headers, etag)) return { status: 304, headers: { etag } }
+  const held = headers['if-none-match'] === undefined ? undefined : tagNotModified(headers, etag)
+  if (held !== undefined) return { status: 304, headers: { etag: held } }
   return { body, headers: { etag } }
 }
 

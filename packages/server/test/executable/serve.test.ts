@@ -218,9 +218,9 @@ describe('a server that cannot start', () => {
     expect(stderr).toMatch(/file\/default is a file and has to be a directory; move it away, or name another\n$/)
   })
 
-  it('for an environment variable it does not know says so', async () => {
-    const { code, stderr } = await start(['serve'], { ASHLAR_PROT: '1' }).ended
-    expect([code, stderr]).toEqual([1, 'ashlar: There is no setting ASHLAR_PROT. Did you mean ASHLAR_PORT?\n'])
+  it('for an environment variable with a value that its setting cannot have says so', async () => {
+    const { code, stderr } = await start(['serve'], { ASHLAR_PORT: 'http', ASHLAR_PROT: '1' }).ended
+    expect([code, stderr]).toEqual([1, 'ashlar: ASHLAR_PORT is a port (0 to 65535), not "http".\n'])
   })
 
   it('makes no data before its configuration is found right', async () => {

@@ -39,7 +39,7 @@ describe('mergeConfig', () => {
 
   it('takes options before environment before file', () => {
     const file = configFromJson('{"host":"127.0.0.3","port":3,"data":"/file"}', 'ashlar.json')
-    const environment = configFromEnvironment({ ASHLAR_PORT: '2', ASHLAR_DATA: '/environment' })
+    const { source: environment } = configFromEnvironment({ ASHLAR_PORT: '2', ASHLAR_DATA: '/environment' })
     expect(mergeConfig([{ data: '/option' }, environment, file])).toMatchObject({
       host: '127.0.0.3',
       port: 2,
@@ -62,7 +62,7 @@ describe('mergeConfig', () => {
       '{"federatedDatabases":[{"alias":"a","dialect":"objectivity"},{"alias":"b","dialect":"Objectivity"},{"alias":"c"}]}',
       'ashlar.json',
     )
-    const environment = configFromEnvironment({ ASHLAR_DIALECT: 'b=ashlar, c=ashlar' })
+    const { source: environment } = configFromEnvironment({ ASHLAR_DIALECT: 'b=ashlar, c=ashlar' })
     const option = { dialects: readDialects(['c=OBJECTIVITY'], '--dialect') }
     const dialects = mergeConfig([option, environment, file]).federatedDatabases.map(({ dialect }) => dialect)
     expect(dialects).toEqual(['objectivity', 'ashlar', 'objectivity'])
@@ -200,7 +200,9 @@ describe('configFromEnvironment', () => {
       ASHLAR_IMPORT_DIR: '/imports',
       ASHLAR_CONFIG: '/read/elsewhere',
     }
-    expect(configFromEnvironment(environment)).toEqual({
+    const { source, notes } = configFromEnvironment(environment)
+    expect(notes).toEqual([])
+    expect(source).toEqual({
       host: '::1',
       port: 0,
       data: '/d',
@@ -219,15 +221,38 @@ describe('configFromEnvironment', () => {
     })
   })
 
-  it('refuses a variable it does not know, with a near name', () => {
-    expect(() => configFromEnvironment({ ASHLAR_PROT: '1' })).toThrow(mistake(/ASHLAR_PROT.*Did you mean ASHLAR_PORT/))
+  it.each([
+    ['ASHLAR_PROT', 'There is no setting ASHLAR_PROT. Did you mean ASHLAR_PORT?'],
+    ['ASHLAR_ALLOW_REMOTE', 'ASHLAR_ALLOW_REMOTE is now called ASHLAR_INSECURE, or ASHLAR_AUTH for callers to authenticate.'],
+  ])('ignores a variable it does not know with a warning: %s', (name, words) => {
+    const { source, notes } = configFromEnvironment({ [name]: 'true', ASHLAR_HOST: '::1' })
+    expect(source).toEqual({ host: '::1' })
+    expect(notes).toEqual([`ashlar: WARNING: ${words} The variable is ignored.`])
+  })
+
+  it('ignores what Kubernetes sets for services called ashlar and ashlar-data, with one warning', () => {
+    const links = {
+      ASHLAR_DATA_PORT: 'tcp://10.0.0.2:80',
+      ASHLAR_PORT: 'tcp://10.0.0.1:8185',
+      ASHLAR_PORT_8185_TCP: 'tcp://10.0.0.1:8185',
+      ASHLAR_PORT_8185_TCP_ADDR: '10.0.0.1',
+      ASHLAR_PORT_8185_TCP_PORT: '8185',
+      ASHLAR_PORT_8185_TCP_PROTO: 'tcp',
+      ASHLAR_SERVICE_HOST: '10.0.0.1',
+      ASHLAR_SERVICE_PORT: '8185',
+      ASHLAR_SERVICE_PORT_HTTP: '8185',
+    }
+    const { source, notes } = configFromEnvironment({ ...links, ASHLAR_HOST: '::1', ASHLAR_COMPILE_LMDB: '0' })
+    expect(source).toEqual({ host: '::1' })
+    expect(notes).toHaveLength(1)
+    expect(notes[0]).toContain(`WARNING: ${Object.keys(links).join(', ')}: ignored`)
+    expect(notes[0]).toContain('enableServiceLinks: false')
   })
 
   it.each([
     [{ ASHLAR_PORT: 'x' }, /ASHLAR_PORT is a port/],
     [{ ASHLAR_ALLOW_SHUTDOWN: 'yes' }, /ASHLAR_ALLOW_SHUTDOWN is true or false/],
     [{ ASHLAR_FD: 'a=' }, /no store/],
-    [{ ASHLAR_ALLOW_REMOTE: 'true' }, /ASHLAR_ALLOW_REMOTE is now called ASHLAR_INSECURE/],
     [{ ASHLAR_CORS: '*' }, /ASHLAR_CORS: '\*' is not an origin.*any page/],
     [{ ASHLAR_HOST_NAME: 'db.example.com:8185' }, /ASHLAR_HOST_NAME: 'db.example.com:8185' is not the name of a host/],
     [{ ASHLAR_WORKERS: 'all' }, /ASHLAR_WORKERS is a number of workers/],

@@ -106,7 +106,7 @@ async function configOf({ data, securityStore, auditLog, config: named }: Machin
     ...(auditLog !== undefined && { auditLog }),
   }
   try {
-    const environment = configFromEnvironment(process.env)
+    const { source: environment } = configFromEnvironment(process.env)
     const configFile = named ?? environment.config
     const file =
       configFile === undefined ? undefined : (await import('../../config/config-file.ts')).readConfigFile(configFile)
