@@ -1,13 +1,12 @@
 /**
- * Makes of the built server the program `ashlar`: few files, in which what they are made of is inlined. To find, read and compile 900 modules takes
- * Node longer than everything else until the first answer.
+ * Makes of the server's sources the program `ashlar`: few files, in which what they are made of is inlined. To find, read and compile 900 modules takes
+ * Node longer than everything else until the first answer. Types are not checked here, so that `npm start` needs no compiler.
  */
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { demoFiles, demoNotice } from './demo-data.mjs'
 import { keepCodeOfStart } from './keep-code.mjs'
 import { codeFile, compile } from './program/load.cjs'
 
@@ -68,7 +67,6 @@ const common = {
 const withGlobals = { inject: [fileURLToPath(new URL('program/globals.mjs', import.meta.url))] }
 
 /**
- * Of what `tsc -b` has built.
  * @param {string} root
  * @param {string} [folder] within `packages/server`, from where what is not inlined is found; what was in it is replaced
  */
@@ -78,26 +76,27 @@ export async function buildProgram(root, folder = join(root, 'packages/server/di
   rmSync(made, { recursive: true, force: true })
   mkdirSync(made, { recursive: true })
   const inputs = await Promise.all([
-    inline(root, join(made, 'program.cjs'), 'packages/server/dist/cli/main.js', [ofEngine, ofServer]),
+    inline(root, join(made, 'program.cjs'), 'packages/server/src/cli/main.ts', [ofEngine, ofServer]),
     inline(root, join(made, 'server.cjs'), serverEntry, [ofEngine], withGlobals),
     inline(
       root,
       join(made, 'client.cjs'),
-      'packages/server/dist/cli/client-commands.js',
+      'packages/server/src/cli/client-commands.ts',
       [ofEngine, ofServer],
       withGlobals,
     ),
     inline(
       root,
       join(made, 'parquet-thread.cjs'),
-      'packages/server/dist/cli/client/import/parquet-thread.js',
+      'packages/server/src/cli/client/import/parquet-thread.ts',
       [],
       withGlobals,
     ),
   ])
+  const demo = join(root, 'packages/server/demo')
+  cpSync(demo, join(made, 'demo'), { recursive: true })
+  const demoNotice = readFileSync(join(demo, 'NOTICE.txt'), 'utf8')
   writeFileSync(join(made, 'NOTICES.txt'), `${noticesOf(root, inputs.flat())}\n${'-'.repeat(80)}\n\n${demoNotice}`)
-  mkdirSync(join(made, 'demo'))
-  for (const [name, text] of Object.entries(demoFiles())) writeFileSync(join(made, 'demo', name), text)
   for (const name of helpers) copyFileSync(new URL(`program/${name}`, import.meta.url), join(made, name))
   for (const [name, text] of Object.entries(starters)) writeFileSync(join(made, name), text, { mode: 0o755 })
   for (const name of ['program', 'server', 'client']) {
@@ -112,8 +111,8 @@ export async function buildProgram(root, folder = join(root, 'packages/server/di
 /** Of the server and of the commands on stores: all that loads the engine. */
 const serverEntry = {
   contents:
-    "export * from './packages/server/dist/cli/serve-here.js'\nexport * from './packages/server/dist/cli/security/on-machine.js'\n" +
-    "export * from './packages/server/dist/cli/archive/copy-archive.js'\nexport * from '@ashlar/engine'",
+    "export * from './packages/server/src/cli/serve-here.ts'\nexport * from './packages/server/src/cli/security/on-machine.ts'\n" +
+    "export * from './packages/server/src/cli/archive/copy-archive.ts'\nexport * from '@ashlar/engine'",
   sourcefile: 'server.js',
 }
 
@@ -132,6 +131,11 @@ async function inline(root, outfile, entry, plugins, options) {
     ...options,
     ...of,
     absWorkingDir: root,
+    alias: {
+      '@ashlar/client': join(root, 'packages/client/src/index.ts'),
+      '@ashlar/engine/limits': join(root, 'packages/engine/src/limits.ts'),
+      '@ashlar/engine': join(root, 'packages/engine/src/index.ts'),
+    },
     outfile,
     plugins: [late, ofPackages, ...plugins],
     metafile: true,
@@ -171,7 +175,8 @@ const ofEngine = {
       contents: readFileSync(path, 'utf8').replaceAll('__filename', "resolveOfEngine('lmdb')"),
     }))
     onResolve({ filter: /^msgpackr$/ }, ({ path }) => ({ path, namespace: 'unused' }))
-    onLoad({ filter: /[\\/]engine[\\/]dist[\\/].*\.js$/ }, ({ path }) => ({
+    onLoad({ filter: /[\\/]engine[\\/]src[\\/].*\.ts$/ }, ({ path }) => ({
+      loader: 'ts',
       contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', 'urlOfEngine()'),
     }))
   },
@@ -256,10 +261,10 @@ function requireFrom(folder) {
 const ofServer = {
   name: 'of-server',
   setup({ onResolve }) {
-    onResolve({ filter: /^(@ashlar\/engine|\.\/(serve-here|on-machine|archive\/copy-archive)\.js)$/ }, ({ kind }) =>
+    onResolve({ filter: /^(@ashlar\/engine|\.\/(serve-here|on-machine|archive\/copy-archive)\.ts)$/ }, ({ kind }) =>
       kind === 'dynamic-import' ? { path: './server.cjs', external: true } : undefined,
     )
-    onResolve({ filter: /^\.\/client-commands\.js$/ }, () => ({ path: './client.cjs', external: true }))
+    onResolve({ filter: /^\.\/client-commands\.ts$/ }, () => ({ path: './client.cjs', external: true }))
   },
 }
 

@@ -59,15 +59,17 @@ export function systemRelease() {
  * Whether npm's own note of what it put into node_modules agrees with the lock file: so a developer's `npm install`
  * is not followed by a needless `npm ci`, which would empty the folder first.
  * @param {string} root
+ * @param {boolean} isForStart whether the packages that only tests and checks use may be missing
  * @returns {boolean}
  */
-export function isInstalled(root) {
+export function isInstalled(root, isForStart) {
   const note = join(root, 'node_modules', '.package-lock.json')
   if (!existsSync(note)) return false
   const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages
   const present = JSON.parse(readFileSync(note, 'utf8')).packages
   return Object.keys(wanted).every((path) => {
-    if (path === '' || !path.includes('node_modules/') || (wanted[path].optional && !present[path])) return true
+    const mayBeMissing = wanted[path].optional || (isForStart && (wanted[path].dev || wanted[path].devOptional))
+    if (path === '' || !path.includes('node_modules/') || (mayBeMissing && !present[path])) return true
     return present[path] !== undefined && present[path].version === wanted[path].version
   })
 }
@@ -86,6 +88,7 @@ export function sourceState(root) {
     files.push(join(folder, 'package.json'), join(folder, 'tsconfig.json'))
     files.push(...filesUnder(root, join(folder, 'src')))
   }
+  files.push(...filesUnder(root, 'packages/server/demo'))
   for (const file of files) {
     const { size, mtimeMs } = statSync(join(root, file))
     hash.update(`${file} ${size} ${mtimeMs}\n`)
@@ -95,11 +98,18 @@ export function sourceState(root) {
 
 /**
  * @param {string} root
- * @returns {boolean} whether each package's output, and the program, is there at all
+ * @returns {boolean} whether the output of the compiler is there for each package
  */
-export function isBuilt(root) {
-  const isCompiled = builtPackages(root).every((folder) => existsSync(join(root, folder, 'dist', '.tsbuildinfo')))
-  return isCompiled && existsSync(join(root, 'packages/server/dist/bin/ashlar.cjs'))
+export function isCompiled(root) {
+  return builtPackages(root).every((folder) => existsSync(join(root, folder, 'dist', '.tsbuildinfo')))
+}
+
+/**
+ * @param {string} root
+ * @returns {boolean} whether the program `ashlar` is there
+ */
+export function isBundled(root) {
+  return existsSync(join(root, 'packages/server/dist/bin/ashlar.cjs'))
 }
 
 /** @param {string} folder */

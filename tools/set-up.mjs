@@ -1,14 +1,18 @@
-/** Makes a checkout ready to run: the right Node, the packages installed, the sources built; says nothing when all is well. */
+/**
+ * Makes a checkout ready: the right Node, the packages installed, the sources built; says nothing when all is well. With `start`, only what the program needs
+ * is installed and built, since whoever tries Ashlar for the first time waits for it.
+ */
 // It runs before anything is installed, and on any Node: built-ins only, and no syntax that Node 16 cannot read.
-import { spawnSync } from 'node:child_process'
-import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { spawn, spawnSync } from 'node:child_process'
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { constants as constantsOfOs, setPriority, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { compiledFile, compileLmdb, missingForCompiling } from './compile-lmdb.mjs'
 import {
   builtPackages,
-  isBuilt,
+  isBundled,
+  isCompiled,
   isInstalled,
   isSupported,
   packageState,
@@ -35,7 +39,10 @@ function fail(words, output) {
   process.exit(1)
 }
 
-/** @returns {{ lock?: string, machine?: string, sources?: string, isLmdbTried?: boolean, lmdbSystem?: string }} */
+/**
+ * `program` and `sources`: the state of the sources of which the program was bundled, and the packages compiled. `isForStart`: packages for tests are missing.
+ * @returns {{ lock?: string, machine?: string, isForStart?: boolean, program?: string, sources?: string, isLmdbTried?: boolean, lmdbSystem?: string }}
+ */
 function readStamp() {
   try {
     return JSON.parse(readFileSync(stampFile, 'utf8'))
@@ -67,9 +74,11 @@ function npm(parameters) {
 }
 
 function install() {
-  say('installing packages (about 20 s, only when they changed) …')
+  say(`installing packages (about ${isForStart ? 10 : 20} s, only when they changed) …`)
   // Under NODE_ENV=production npm would leave out the compiler, without which nothing can be built.
-  const quiet = ['--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const quiet = [isForStart ? '--omit=dev' : '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  // `npm ci` empties the folder first, and a server that was started from it may still be running.
+  if (isInstalled(root, true) && npm(['install', '--no-save'].concat(quiet)).ok) return
   let exact = npm(['ci'].concat(quiet))
   if (exact.ok) return
   if (/\b(EACCES|EPERM|EROFS)\b/.test(exact.output)) {
@@ -82,41 +91,59 @@ function install() {
     if (exact.ok) return
   }
   say('npm ci refused the lock file; trying npm install …')
-  const near = npm(['install', '--no-save'].concat(quiet))
-  if (near.ok) return
+  if (npm(['install', '--no-save'].concat(quiet)).ok) return
   fail(
     'the packages could not be installed. Check the network and `npm config get registry`, then run the command again.',
-    `${exact.output}\n${near.output}`,
+    exact.output,
   )
 }
 
+/** @param {Partial<ReturnType<typeof readStamp>>} changes */
+function save(changes) {
+  // Read again: a set-up that compiles LMDB may have written it meanwhile.
+  Object.assign(stamp, readStamp(), changes)
+  writeFileSync(stampFile, JSON.stringify(stamp))
+}
+
+/** Whether LMDB is to be compiled: not for a user who may only start what is set up. */
+function isLmdbDue() {
+  if (![stampFile, dirname(stampFile)].every(isWritable)) return false
+  forgetOtherSystem()
+  return !stamp.isLmdbTried && process.env.ASHLAR_COMPILE_LMDB !== '0' && !existsSync(compiledFile(root))
+}
+
 /**
- * Where this machine cannot, or it goes wrong, LMDB is used as npm installed it, and nothing is missing but speed. Nothing is done for a user who may only
- * start what is set up.
+ * Where this machine cannot, or it goes wrong, LMDB is used as npm installed it, and nothing is missing but speed.
  * @returns {Promise<void>}
  */
 async function compileLmdbOnce() {
-  if (![stampFile, dirname(stampFile)].every(isWritable)) return
-  forgetOtherSystem()
-  if (stamp.isLmdbTried || process.env.ASHLAR_COMPILE_LMDB === '0' || existsSync(compiledFile(root))) return
   const problem = await compiling().catch((error) => String(error))
   if (problem !== undefined)
     say(`LMDB is used as npm installed it, which takes more CPU (docs/workers.md): ${problem}.`)
-  stamp.isLmdbTried = true
-  writeFileSync(stampFile, JSON.stringify(stamp))
+  save({ isLmdbTried: true })
+}
+
+/** In a process with the lowest priority, which goes on while the server runs: the next start uses what it compiles. */
+function compileLmdbLater() {
+  const folder = join(root, 'node_modules', '.cache')
+  try {
+    mkdirSync(folder, { recursive: true })
+    const log = openSync(join(folder, 'set-up.log'), 'a')
+    const parameters = [fileURLToPath(import.meta.url), 'lmdb']
+    spawn(process.execPath, parameters, { cwd: root, detached: true, stdio: ['ignore', log, log] }).unref()
+  } catch (error) {
+    say(`LMDB is used as npm installed it, which takes more CPU (docs/workers.md): ${error}.`)
+    save({ isLmdbTried: true })
+  }
 }
 
 /** A checkout may have been copied from a system with a newer C library, without which what was compiled there does not load here. */
 function forgetOtherSystem() {
   const system = systemRelease()
   const { lmdbSystem = system } = stamp
-  if (lmdbSystem !== system) {
-    rmSync(compiledFile(root), { force: true })
-    stamp.isLmdbTried = false
-  }
-  if (stamp.lmdbSystem === system) return
-  stamp.lmdbSystem = system
-  writeFileSync(stampFile, JSON.stringify(stamp))
+  const isOther = lmdbSystem !== system
+  if (isOther) rmSync(compiledFile(root), { force: true })
+  if (stamp.lmdbSystem !== system) save({ lmdbSystem: system, ...(isOther && { isLmdbTried: false }) })
 }
 
 /** @returns {Promise<string | undefined>} why it was not compiled, in words */
@@ -141,12 +168,16 @@ function isWritable(path) {
   }
 }
 
-async function build() {
-  say('building …')
+function compilePackages() {
+  say('compiling the packages …')
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   const result = run(process.execPath, [compiler, '-b'].concat(builtPackages(root)))
   if (!result.ok)
-    fail('the build failed: mend what the compiler names above, then run the command again.', result.output)
+    fail('the build failed: correct what the compiler names above, then run the command again.', result.output)
+}
+
+async function bundleProgram() {
+  say('building the program …')
   // Imported only now: what it needs had to be installed first.
   const { buildProgram } = await import('./build-program.mjs')
   await buildProgram(root)
@@ -157,26 +188,35 @@ if (!isSupported(process.version)) {
     `Ashlar needs Node 20.19 or newer; this is ${process.version}. Install a newer Node, then run the command again.`,
   )
 }
+const [task] = process.argv.slice(2)
 const stamp = readStamp()
+if (task === 'lmdb') {
+  setPriority(constantsOfOs.priority.PRIORITY_LOW)
+  await compileLmdbOnce()
+  process.exit(0)
+}
 const { lock, machine } = packageState(root)
-if (stamp.lock !== lock || stamp.machine !== machine) {
+// A checkout that has all packages keeps them.
+const isForStart = task === 'start' && (stamp.isForStart ?? stamp.lock === undefined)
+const isOther = stamp.lock !== lock || stamp.machine !== machine
+if (isOther || (stamp.isForStart && !isForStart)) {
   const sameMachine = stamp.machine === undefined || stamp.machine === machine
-  if (!sameMachine || !isInstalled(root)) install()
-  stamp.lock = lock
-  stamp.machine = machine
-  stamp.sources = ''
-  stamp.isLmdbTried = false
-  writeFileSync(stampFile, JSON.stringify(stamp))
+  if (!sameMachine || !isInstalled(root, isForStart)) install()
+  save({ lock, machine, isForStart, ...(isOther && { program: '', sources: '', isLmdbTried: false }) })
 }
 // `npm run check` compiles by itself, and tells what else is wrong even when that fails.
-if (process.argv[2] === 'packages') process.exit(0)
+if (task === 'packages') process.exit(0)
 // Beside the build, most of which is one thread.
-const compiled = compileLmdbOnce()
-// Taken before the build: what is edited while it runs is built the next time.
+const compiled = task !== 'start' && isLmdbDue() ? compileLmdbOnce() : undefined
+// Determined before the build: what is edited while it runs is built the next time.
 const sources = sourceState(root)
-if (stamp.sources !== sources || !isBuilt(root)) {
-  await build()
-  stamp.sources = sources
-  writeFileSync(stampFile, JSON.stringify(stamp))
+if (task !== 'start' && (stamp.sources !== sources || !isCompiled(root))) {
+  compilePackages()
+  save({ sources })
+}
+if (stamp.program !== sources || !isBundled(root)) {
+  await bundleProgram()
+  save({ program: sources })
 }
 await compiled
+if (task === 'start' && isLmdbDue()) compileLmdbLater()

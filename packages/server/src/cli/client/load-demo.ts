@@ -25,7 +25,7 @@ const schema = `UPDATE SCHEMA {
 CREATE UNIQUE INDEX airportByIata ON Airport (iata);
 CREATE INDEX flightByDelay ON Flight (delayMinutes)`
 
-/** As `tools/demo-data.mjs` writes them, in the order in which they refer to each other. */
+/** The files of `packages/server/demo`, in the order in which they refer to each other. */
 const files: readonly (readonly [className: string, file: string])[] = [
   ['Airport', 'airports.csv'],
   ['Flight', 'flights.csv'],
