@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { builtPackages, isBuilt, isInstalled, isSupported, packageState, sourceState } from '../set-up-state.mjs'
+import { builtPackages, isBundled, isCompiled, isInstalled, isSupported, packageState, sourceState } from '../set-up-state.mjs'
 
 let root: string
 
@@ -22,6 +22,7 @@ beforeEach(() => {
   for (const name of ['build-program.mjs', 'keep-code.mjs', 'program/load.cjs', 'program/keep-code.cjs'])
     write(`tools/${name}`, '')
   write('package-lock.json', lockOf({ 'node_modules/a': { version: '1.0.0' }, 'node_modules/b': { optional: true } }))
+  write('packages/server/demo/airports.csv', '')
   write('packages/engine/package.json', '{}')
   write('packages/engine/tsconfig.json', '{}')
   write('packages/engine/src/store/store.ts', '')
@@ -47,13 +48,25 @@ describe('the packages', () => {
   })
 
   it('are there when npm noted the same versions, optional ones aside', () => {
-    expect(isInstalled(root)).toBe(false)
+    expect(isInstalled(root, false)).toBe(false)
     write('node_modules/.package-lock.json', lockOf({ 'node_modules/a': { version: '1.0.0' } }))
-    expect(isInstalled(root)).toBe(true)
+    expect(isInstalled(root, false)).toBe(true)
     write('node_modules/.package-lock.json', lockOf({ 'node_modules/a': { version: '1.0.1' } }))
-    expect(isInstalled(root)).toBe(false)
+    expect(isInstalled(root, false)).toBe(false)
     write('node_modules/.package-lock.json', lockOf({}))
-    expect(isInstalled(root)).toBe(false)
+    expect(isInstalled(root, false)).toBe(false)
+  })
+})
+
+describe('the packages for a start', () => {
+  it('are there without those that only tests use', () => {
+    const production = { 'node_modules/a': { version: '1.0.0' } }
+    write('package-lock.json', lockOf({ ...production, 'node_modules/c': { version: '2.0.0', dev: true } }))
+    write('node_modules/.package-lock.json', lockOf(production))
+    expect(isInstalled(root, true)).toBe(true)
+    expect(isInstalled(root, false)).toBe(false)
+    write('node_modules/.package-lock.json', lockOf({ ...production, 'node_modules/c': { version: '1.9.0' } }))
+    expect(isInstalled(root, true)).toBe(false)
   })
 })
 
@@ -77,10 +90,10 @@ describe('the build', () => {
   })
 
   it('is due when its output is gone', () => {
-    expect(isBuilt(root)).toBe(false)
+    expect([isCompiled(root), isBundled(root)]).toEqual([false, false])
     write('packages/engine/dist/.tsbuildinfo', '')
-    expect(isBuilt(root)).toBe(false)
+    expect([isCompiled(root), isBundled(root)]).toEqual([true, false])
     write('packages/server/dist/bin/ashlar.cjs', '')
-    expect(isBuilt(root)).toBe(true)
+    expect(isBundled(root)).toBe(true)
   })
 })

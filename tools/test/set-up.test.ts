@@ -12,14 +12,15 @@ let root: string
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'ashlar set-up ü '))
   chmodSync(root, 0o755)
-  for (const folder of ['tools/program', 'packages/server/dist/bin', 'node_modules/lmdb'])
+  for (const folder of ['tools/program', 'packages/server/dist/bin', 'packages/server/demo', 'node_modules/lmdb'])
     mkdirSync(join(root, folder), { recursive: true })
   for (const name of ['set-up.mjs', 'set-up-state.mjs', 'compile-lmdb.mjs'])
     cpSync(join('tools', name), join(root, 'tools', name))
   const empty = ['tsconfig.base.json', 'tools/build-program.mjs', 'tools/keep-code.mjs']
   for (const name of [...empty, 'packages/server/dist/bin/ashlar.cjs']) writeFileSync(join(root, name), '')
   writeFileSync(join(root, 'package-lock.json'), '{}')
-  const stamp = { ...packageState(root), sources: sourceState(root) }
+  const sources = sourceState(root)
+  const stamp = { ...packageState(root), sources, program: sources, isForStart: false }
   writeFileSync(join(root, 'node_modules', '.ashlar-set-up.json'), JSON.stringify(stamp))
 })
 
@@ -30,11 +31,11 @@ afterEach(() => {
 
 const nobody = { uid: 65_534, gid: 65_534 }
 
-/** `isOther`: by a user to whom the checkout does not belong, where there can be one. */
-function setUp(isOther: boolean) {
+/** `isOther`: by a user to whom the checkout does not belong, where there can be one. `task`: what is set up, if not everything. */
+function setUp(isOther: boolean, ...task: string[]) {
   const asWhom = isOther && process.getuid?.() === 0 ? nobody : {}
   const env = { ...process.env, ASHLAR_COMPILE_LMDB: '' }
-  return spawnSync(process.execPath, [join(root, 'tools', 'set-up.mjs')], { ...asWhom, env, encoding: 'utf8' })
+  return spawnSync(process.execPath, [join(root, 'tools', 'set-up.mjs'), ...task], { ...asWhom, env, encoding: 'utf8' })
 }
 
 it('whoever cannot write to the packages has nothing compiled, and starts', () => {
@@ -53,6 +54,15 @@ it.skipIf(missingForCompiling(process.cwd()) !== undefined)(
     expect(stamp).toMatchObject({ isLmdbTried: true })
   },
 )
+
+it('for a start, LMDB is compiled afterwards, and what fails then is in a log', async () => {
+  const log = join(root, 'node_modules', '.cache', 'set-up.log')
+  expect(setUp(false, 'start')).toMatchObject({ status: 0, stderr: '' })
+  const stamp = join(root, 'node_modules', '.ashlar-set-up.json')
+  await expect.poll(() => JSON.parse(readFileSync(stamp, 'utf8')).isLmdbTried, { timeout: 60_000 }).toBe(true)
+  // It cannot be compiled here: the folder of the package is empty.
+  expect(readFileSync(log, 'utf8')).toContain('LMDB is used as npm installed it')
+})
 
 it('what was compiled on another system is removed, and on this one kept', () => {
   const stampFile = join(root, 'node_modules', '.ashlar-set-up.json')

@@ -7,6 +7,7 @@ import * as changeSchemas from '../wire/change-schemas.ts'
 import { originalOf, type Schema, Type } from '../wire/json-schema.ts'
 import * as webhookSchemas from '../wire/webhook-schemas.ts'
 import * as wireSchemas from '../wire/wire-schemas.ts'
+import { operationExamples } from './operation-examples.ts'
 
 /** Errors that any operation may answer with. */
 const commonErrors: readonly ProblemType[] = [
@@ -75,17 +76,17 @@ const plainReply = (description: string): object => ({
 const monitoringPaths = {
   '/health/live': {
     get: {
-      operationId: 'getHealthLive',
-      summary: 'Whether the process answers',
+      operationId: 'getLiveness',
+      summary: 'Check that the server is alive',
       tags: ['Service'],
       security: [],
-      responses: { 200: plainReply('It does') },
+      responses: { 200: plainReply('The process answers') },
     },
   },
   '/health/ready': {
     get: {
-      operationId: 'getHealthReady',
-      summary: 'Whether the server takes requests and each federated database can be read',
+      operationId: 'getReadiness',
+      summary: 'Check that the server is ready: it accepts requests, and each federated database can be read',
       tags: ['Service'],
       security: [],
       responses: { 200: plainReply('Ready'), ...errorResponses(['ShuttingDown', 'StoreUnavailable']) },
@@ -93,8 +94,8 @@ const monitoringPaths = {
   },
   '/openapi.json': {
     get: {
-      operationId: 'getOpenapi',
-      summary: 'This document',
+      operationId: 'getOpenApiDocument',
+      summary: 'Read this document',
       tags: ['Service'],
       security: [],
       responses: { 200: plainReply('An OpenAPI document of version 3.1') },
@@ -123,6 +124,24 @@ const securitySchemes = {
 }
 const security = [{}, ...Object.keys(securitySchemes).map((name) => ({ [name]: [] }))]
 
+const introduction = `An object database behind plain REST: classes with inheritance, links with both ends, unique indexes, queries and transactions.
+
+The examples below work in this order on an empty server: define classes (\`PUT /v1/schema\`), create objects (\`POST /v1/object\`), read them, create an index,
+run a query. Queries are written in the language DO, for example \`FROM Fleet.Vehicle WHERE model.name = $name RETURN license\`.`
+
+const tags: readonly { readonly name: Operation['tag']; readonly description: string }[] = [
+  { name: 'Schema', description: 'Classes, their attributes and their links: define, read, change and delete them.' },
+  { name: 'Objects', description: 'Create, read, update and delete objects, one by one or in bulk.' },
+  { name: 'Indexes', description: 'Unique and plain indexes on one or several attributes.' },
+  { name: 'Queries', description: 'Run statements of the query language DO, and export their rows.' },
+  { name: 'Transactions', description: 'Several operations that are carried out together or not at all.' },
+  { name: 'Changes', description: 'Follow what is committed: the change feed, and webhooks that receive it.' },
+  { name: 'Statements', description: 'List statements that are running, and stop them.' },
+  { name: 'Tools', description: 'Administrative tools, such as Backup and Verify.' },
+  { name: 'Security', description: 'Sign in; users, tokens and roles. For servers started with `--auth`.' },
+  { name: 'Service', description: 'The server itself: health, metrics, the audit log and the stop of the server.' },
+]
+
 export function openApiDocument(): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations) {
@@ -134,29 +153,25 @@ export function openApiDocument(): object {
     info: {
       title: 'Ashlar',
       version,
-      description: 'A federated object database behind plain REST.',
+      description: introduction,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: [
-      { name: 'Service' },
-      { name: 'Schema' },
-      { name: 'Objects' },
-      { name: 'Indexes' },
-      { name: 'Queries' },
-      { name: 'Changes' },
-      { name: 'Transactions' },
-      { name: 'Statements' },
-      { name: 'Tools' },
-      { name: 'Security' },
-    ],
+    tags,
     paths: { ...paths, ...monitoringPaths },
     components: { schemas: components(), securitySchemes },
     security,
   }
 }
 
+function exampleOf({ method, path }: Operation): (typeof operationExamples)[string] {
+  const example = operationExamples[`${method} ${path}`]
+  if (example === undefined) throw new Error(`${method} ${path} has no entry in operation-examples.ts`)
+  return example
+}
+
 function describe(operation: Operation): object {
+  const example = exampleOf(operation)
   const { summary, description, tag, params, queryParameters, status, reply, body, errors, scope, takesArray } =
     operation
   const isStatement = operation.statement !== undefined || takesArray === true
@@ -179,13 +194,14 @@ function describe(operation: Operation): object {
     ...(body === undefined ? [] : bodyErrors),
   ])
   const pathParameters = Object.entries(params ?? {}).map(([name, text]) => {
-    return { name, in: 'path', required: true, description: text, schema: { type: 'string' } }
+    const value = example.path?.[name]
+    return { name, in: 'path', required: true, description: text, schema: { type: 'string' }, example: value }
   })
   const ownParameters = Object.entries(queryParameters ?? {}).map(([name, { description, schema }]) => {
     return { name, in: 'query', required: false, description, schema }
   })
   return {
-    operationId: operationId(operation),
+    operationId: example.id,
     summary,
     ...(description === undefined ? {} : { description }),
     tags: [tag],
@@ -195,7 +211,11 @@ function describe(operation: Operation): object {
       : {
           requestBody: {
             required: true,
-            content: { ...jsonOf(oneOrMany(body, takesArray)), ...textOf(operation), ...bodyLinesOf(operation) },
+            content: {
+              ...jsonOf(oneOrMany(body, takesArray), example.body),
+              ...textOf(operation, example.otherBodies),
+              ...bodyLinesOf(operation, example.otherBodies),
+            },
           },
         }),
     responses: {
@@ -203,7 +223,7 @@ function describe(operation: Operation): object {
         description: summary,
         ...(isStatement ? { headers: statementHeaders } : {}),
         ...(operation.writes?.[0] === 'metrics' ? { content: metricsText } : {}),
-        ...(reply === undefined ? {} : { content: { ...jsonOf(oneOrMany(reply, takesArray)), ...linesOf(operation) } }),
+        ...(reply === undefined ? {} : { content: { ...jsonOf(oneOrMany(reply, takesArray), example.reply), ...linesOf(operation) } }),
       },
       ...Object.fromEntries(others),
       ...errorResponses([...possible]),
@@ -211,19 +231,8 @@ function describe(operation: Operation): object {
   }
 }
 
-function operationId({ method, path }: Operation): string {
-  const words = path.split('/').filter((part) => part !== '' && part !== 'v1')
-  const parts = words.map((word) => (word.startsWith(':') ? `By${capital(word.slice(1))}` : capital(word)))
-  const version = path.startsWith('/v1') ? 'V1' : ''
-  return `${method.toLowerCase()}${version}${parts.join('')}`
-}
-
 function oneOrMany(schema: Schema, takesArray = false): object {
   return takesArray ? writtenOut(Type.Union([schema, Type.Array(schema)])) : referring(schema)
-}
-
-function capital(word: string): string {
-  return `${word.charAt(0).toUpperCase()}${word.slice(1)}`
 }
 
 function errorResponses(types: readonly ProblemType[]): Record<string, object> {
@@ -240,24 +249,28 @@ function errorResponses(types: readonly ProblemType[]): Record<string, object> {
   )
 }
 
-function jsonOf(schema: object): object {
-  return { 'application/json': { schema } }
+function jsonOf(schema: object, example?: unknown): object {
+  return { 'application/json': { schema, ...(example !== undefined && { example }) } }
 }
 
 const metricsText = {
   'text/plain': { schema: { type: 'string', description: 'The text format of Prometheus, version 0.0.4.' } },
 }
 
-function textOf({ acceptsPlainText }: Operation): object {
+type OtherBodies = Readonly<Record<string, string>> | undefined
+
+function textOf({ acceptsPlainText }: Operation, examples: OtherBodies): object {
   if (acceptsPlainText !== true) return {}
-  return { 'text/plain': { schema: { type: 'string', description: 'The field `query` alone.' } } }
+  const schema = { type: 'string', description: 'The field `query` alone.' }
+  return { 'text/plain': { schema, example: examples?.['text/plain'] } }
 }
 
-function bodyLinesOf({ takesLines }: Operation): object {
+function bodyLinesOf({ takesLines }: Operation, examples: OtherBodies): object {
   if (takesLines !== true) return {}
   return {
     'application/x-ndjson': {
       schema: { type: 'string', description: 'One operation a line: BulkCreation or BulkOperation.' },
+      example: examples?.['application/x-ndjson'],
     },
   }
 }

@@ -30,33 +30,46 @@ const types: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: isObject,
 }
 
+const nouns: Readonly<Record<string, string>> = {
+  string: 'a string',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  null: 'null',
+  array: 'an array',
+  object: 'an object',
+}
+
 /** Keywords that say something about values, beside those that only describe them. */
 const checkOf: Readonly<Record<string, (keywords: Keywords) => Check>> = {
   minLength: ({ minLength }) => {
-    const failure = failed('minLength', `must NOT have fewer than ${minLength} characters`)
+    const failure = failed('minLength', minLength === 1 ? 'must not be empty' : `must have at least ${minLength} characters`)
     // Not by characters, of which a long text would have to be gone through.
     return (value) => (typeof value === 'string' && value.length < Number(minLength) ? failure : undefined)
   },
   pattern: ({ pattern }) => {
     const [expression, failure] = [
       new RegExp(String(pattern), 'u'),
-      failed('pattern', `must match pattern "${pattern}"`),
+      failed('pattern', `must match the pattern ${pattern}`),
     ]
     return (value) => (typeof value === 'string' && !expression.test(value) ? failure : undefined)
   },
   const: (keywords) => {
-    const failure = failed('const', 'must be equal to constant')
+    const failure = failed('const', `must be ${JSON.stringify(keywords.const)}`)
     return (value) => (value === keywords.const ? undefined : failure)
   },
   enum: (keywords) => {
     const [words, failure] = [
       new Set(keywords.enum as unknown[]),
-      failed('enum', 'must be equal to one of the allowed values'),
+      failed('enum', `must be ${oneOf(keywords.enum as unknown[])}`),
     ]
     return (value) => (words.has(value) ? undefined : failure)
   },
   anyOf: ({ anyOf }) => {
-    const checks = (anyOf as Keywords[]).map(compileCheck)
+    const alternatives = anyOf as Keywords[]
+    const checks = alternatives.map(compileCheck)
+    const words = alternatives.map((alternative) => alternative.const)
+    const ofWords = words.includes(undefined) ? undefined : failed('const', `must be ${oneOf(words)}`)
     return (value) => {
       let first: SchemaFailure | undefined
       for (const check of checks) {
@@ -64,7 +77,7 @@ const checkOf: Readonly<Record<string, (keywords: Keywords) => Check>> = {
         if (failure === undefined) return undefined
         first ??= failure
       }
-      return first
+      return first?.keyword === 'const' ? (ofWords ?? first) : first
     }
   },
   items: ({ items }) => {
@@ -136,7 +149,7 @@ export function compileCheck(schema: Schema): Check {
   if (unknown !== undefined || (type !== undefined && isOfType === undefined)) {
     throw new Error(`a schema says what nobody checks: ${unknown ?? type}`)
   }
-  const ofOtherType = failed('type', `must be ${type}`)
+  const ofOtherType = failed('type', `must be ${nouns[type as string]}`)
   const checks = keywordsOf(schema).map((keyword) => (checkOf[keyword] as (keywords: Keywords) => Check)(schema))
   const [only] = checks
   if (only === undefined)
@@ -161,6 +174,11 @@ function isObject(value: unknown): value is JsonObject {
 
 function ofObject(check: (value: JsonObject) => SchemaFailure | undefined): Check {
   return (value) => (isObject(value) ? check(value) : undefined)
+}
+
+function oneOf(values: readonly unknown[]): string {
+  const texts = values.map((value) => JSON.stringify(value))
+  return texts.length === 1 ? texts.join() : `${texts.slice(0, -1).join(', ')} or ${texts.at(-1)}`
 }
 
 function failed(keyword: string, message: string): SchemaFailure {

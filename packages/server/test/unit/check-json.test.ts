@@ -14,18 +14,17 @@ const compileByAjv = AjvCompiler()({}, { customOptions: { ...customOptions, logg
 interface AjvError {
   readonly keyword: string
   readonly instancePath: string
-  readonly message: string
   readonly params: { readonly missingProperty?: string; readonly additionalProperty?: string }
 }
 
-/** What Ajv tells first, in the words of `compileCheck`. */
+/** The first failure that Ajv reports, in the form of `compileCheck`. */
 function failureByAjv(schema: Schema): (value: unknown) => unknown {
   const check = compileByAjv({ schema })
   return (value) => {
     if (check(value)) return undefined
-    const [{ keyword, instancePath, message, params }] = check.errors as unknown as [AjvError]
+    const [{ keyword, instancePath, params }] = check.errors as unknown as [AjvError]
     const field = params.missingProperty ?? params.additionalProperty
-    return { keyword, pointer: instancePath, ...(field === undefined ? { message } : { field }) }
+    return { keyword, pointer: instancePath, ...(field !== undefined && { field }) }
   }
 }
 
@@ -34,9 +33,9 @@ function failureOf(schema: Schema): (value: unknown) => unknown {
   return (value) => {
     const failure = check(value)
     if (failure === undefined) return undefined
-    const { keyword, message, field, place } = failure
+    const { keyword, field, place } = failure
     const pointer = place.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
-    return { keyword, pointer, ...(field === undefined ? { message } : { field }) }
+    return { keyword, pointer, ...(field !== undefined && { field }) }
   }
 }
 
@@ -96,4 +95,15 @@ it('what is wrong with a body, and where, is what Ajv says', () => {
 it('a keyword that would not be looked at is refused', () => {
   expect(() => compileCheck({ type: 'string', maxLength: 3 } as unknown as Schema)).toThrow(/maxLength/)
   expect(() => compileCheck({ type: 'text' } as unknown as Schema)).toThrow(/text/)
+})
+
+it.each([
+  [{ type: 'string', minLength: 1 }, '', 'must not be empty'],
+  [{ type: 'string' }, 1, 'must be a string'],
+  [{ type: 'integer' }, 1.5, 'must be a whole number'],
+  [{ type: 'boolean' }, 'x', 'must be true or false'],
+  [{ enum: ['a', 'b', 'c'] }, 'd', 'must be "a", "b" or "c"'],
+  [{ anyOf: [{ const: 'ashlar' }, { const: 'objectivity' }] }, '', 'must be "ashlar" or "objectivity"'],
+])('a value that does not fit %j is refused in plain words', (schema, value, message) => {
+  expect(compileCheck(schema)(value)).toMatchObject({ message })
 })

@@ -1,6 +1,7 @@
 /** One catalogue of errors, one table of operations and the schemas of the wire: the OpenAPI document has all of them. */
 import { describe, expect, it } from 'vitest'
 import { problemEntry, problemTypes } from '../../src/errors/server-errors.ts'
+import { operationExamples } from '../../src/openapi/operation-examples.ts'
 import { operations } from '../../src/operations/table.ts'
 import * as changeSchemas from '../../src/wire/change-schemas.ts'
 import * as webhookSchemas from '../../src/wire/webhook-schemas.ts'
@@ -17,7 +18,7 @@ interface Document {
 }
 interface DocumentedOperation {
   readonly operationId: string
-  readonly parameters: { readonly name: string; readonly in: string }[]
+  readonly parameters: { readonly name: string; readonly in: string; readonly example?: string }[]
   readonly requestBody?: { readonly content: object }
   readonly responses: Record<string, { readonly description: string; readonly content?: object }>
 }
@@ -62,6 +63,22 @@ describe('the OpenAPI document', () => {
     expect(ids.size).toBe(operations.length)
   })
 
+  it('names operations with words, and has an example for each parameter of a path and each body', async () => {
+    const { paths } = await readDocument()
+    for (const operation of operations) {
+      const path = operation.path.replace(/:(\w+)/g, '{$1}')
+      const documented = paths[path]?.[operation.method.toLowerCase()]
+      expect(documented?.operationId).toMatch(/^[a-z]+([A-Z][a-z\d]*)*$/)
+      for (const parameter of documented?.parameters ?? []) {
+        if (parameter.in === 'path') expect([path, parameter.example]).toEqual([path, expect.any(String)])
+      }
+      for (const content of Object.values(documented?.requestBody?.content ?? {})) {
+        expect([path, content]).toEqual([path, expect.objectContaining({ example: expect.anything() })])
+      }
+    }
+    expect(Object.keys(operationExamples)).toHaveLength(operations.length)
+  })
+
   it('has the other forms of a query and of its rows, and its parameter', async () => {
     const { paths } = await readDocument()
     const query = paths['/v1/query']?.post
@@ -98,7 +115,7 @@ describe('the OpenAPI document', () => {
       Object.keys({ ...wireSchemas, ...changeSchemas, ...webhookSchemas }),
     )
     const body = { schema: { $ref: '#/components/schemas/UpdateObjectBody' } }
-    expect(paths['/v1/object/{oid}']?.put?.requestBody?.content).toEqual({ 'application/json': body })
+    expect(paths['/v1/object/{oid}']?.put?.requestBody?.content).toMatchObject({ 'application/json': body })
     expect(components.schemas.ObjectCreated?.properties).toEqual({
       __identifier__: { $ref: '#/components/schemas/Oid', description: 'OID of the new object.' },
       uri: { type: 'string' },
