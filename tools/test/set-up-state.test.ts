@@ -3,7 +3,15 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { builtPackages, isBundled, isCompiled, isInstalled, isSupported, packageState, sourceState } from '../set-up-state.mjs'
+import {
+  builtPackages,
+  isBundled,
+  isCompiled,
+  isInstalled,
+  isSupported,
+  packageState,
+  sourceState,
+} from '../set-up-state.mjs'
 
 let root: string
 

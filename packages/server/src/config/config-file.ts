@@ -1,7 +1,7 @@
 /** The configuration file: our JSON, or the XML of the original server. */
 import { readFileSync } from 'node:fs'
 import { parse as parseLossless } from 'lossless-json'
-import { ConfigError, type NotedSource, type ConfigSource } from './config.ts'
+import { ConfigError, type ConfigSource, type NotedSource } from './config.ts'
 import { configFromXml } from './config-xml.ts'
 import { didYouMean, objectOf } from './read-value.ts'
 import { nowhere, renamedNote, settings } from './settings.ts'

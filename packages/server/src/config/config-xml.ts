@@ -1,7 +1,7 @@
 /** The configuration file of the original server: its federated databases and port are taken over. */
 import { dirname, join, parse as parsePath } from 'node:path'
 import { XMLParser, XMLValidator } from 'fast-xml-parser'
-import { ConfigError, type NotedSource, type ConfigSource, type FederatedDatabaseConfig } from './config.ts'
+import { ConfigError, type ConfigSource, type FederatedDatabaseConfig, type NotedSource } from './config.ts'
 
 interface Element {
   readonly name: string

@@ -32,7 +32,8 @@ export function compressorFor(
   bytes: number | undefined,
 ): { readonly encoding: Encoding; readonly stream: Transform } | undefined {
   const accepted = headers['accept-encoding']
-  if (accepted === undefined || headers['x-no-compression'] !== undefined || !isNegotiated(type, bytes)) return undefined
+  if (accepted === undefined || headers['x-no-compression'] !== undefined || !isNegotiated(type, bytes))
+    return undefined
   const encoding = chooseEncoding(String(accepted))
   return encoding && { encoding, stream: compressors[encoding]() }
 }

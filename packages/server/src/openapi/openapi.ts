@@ -223,7 +223,9 @@ function describe(operation: Operation): object {
         description: summary,
         ...(isStatement ? { headers: statementHeaders } : {}),
         ...(operation.writes?.[0] === 'metrics' ? { content: metricsText } : {}),
-        ...(reply === undefined ? {} : { content: { ...jsonOf(oneOrMany(reply, takesArray), example.reply), ...linesOf(operation) } }),
+        ...(reply === undefined
+          ? {}
+          : { content: { ...jsonOf(oneOrMany(reply, takesArray), example.reply), ...linesOf(operation) } }),
       },
       ...Object.fromEntries(others),
       ...errorResponses([...possible]),

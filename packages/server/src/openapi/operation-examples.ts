@@ -165,6 +165,7 @@ export const operationExamples: Readonly<Record<string, OperationExample>> = {
       {
         method: 'post',
         uri: '/v1/object',
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: the notation of transactions for the object created above.
         body: { class: vehicleClass, attributes: { license: 'AB 123', model: '${panda}' } },
       },
     ],

@@ -43,7 +43,10 @@ const nouns: Readonly<Record<string, string>> = {
 /** Keywords that say something about values, beside those that only describe them. */
 const checkOf: Readonly<Record<string, (keywords: Keywords) => Check>> = {
   minLength: ({ minLength }) => {
-    const failure = failed('minLength', minLength === 1 ? 'must not be empty' : `must have at least ${minLength} characters`)
+    const failure = failed(
+      'minLength',
+      minLength === 1 ? 'must not be empty' : `must have at least ${minLength} characters`,
+    )
     // Not by characters, of which a long text would have to be gone through.
     return (value) => (typeof value === 'string' && value.length < Number(minLength) ? failure : undefined)
   },

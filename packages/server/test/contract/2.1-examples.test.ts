@@ -9,7 +9,7 @@ import { rule } from './rule.ts'
 const needsMore =
   /^(POST .*\/shutdown$|POST \/shutdown|.* \/v1\/webhook\/|DELETE \/v1\/(statement|security\/(token|session))|(POST|GET) \/v1\/security\/session|PUT \/v1\/security\/password|GET \/v1\/security\/audit)/
 
-rule('2.1.8', 'the example of each operation works on a new server, classes first and deletions last', async () => {
+rule('2.1.9', 'the example of each operation works on a new server, classes first and deletions last', async () => {
   const { app } = await openSecureServer()
   const authorization = basic('admin', passwordOf('admin'))
   const first = operations.filter(({ method, path }) => method === 'PUT' && path === '/v1/schema')
@@ -21,15 +21,22 @@ rule('2.1.8', 'the example of each operation works on a new server, classes firs
     if (needsMore.test(name)) continue
     const example = operationExamples[name]
     const url = path.replace(/:(\w+)/g, (_, parameter) => example?.path?.[parameter] ?? '')
-    const bodies = [
-      ['application/json', example?.body],
-      ...Object.entries(example?.otherBodies ?? {}),
-    ] as const
+    const bodies = [['application/json', example?.body], ...Object.entries(example?.otherBodies ?? {})] as const
     for (const [type, payload] of bodies) {
       const headers = { authorization, ...(payload !== undefined && { 'content-type': type }) }
-      const reply = await app.inject({ method, url, headers, ...(payload !== undefined && { payload: payload as object }) })
+      const reply = await app.inject({
+        method,
+        url,
+        headers,
+        ...(payload !== undefined && { payload: payload as object }),
+      })
       const expected = type === 'application/x-ndjson' ? 200 : status
-      expect([name, type, reply.statusCode, reply.statusCode < 400 ? '' : reply.body]).toEqual([name, type, expected, ''])
+      expect([name, type, reply.statusCode, reply.statusCode < 400 ? '' : reply.body]).toEqual([
+        name,
+        type,
+        expected,
+        '',
+      ])
       sent++
     }
   }

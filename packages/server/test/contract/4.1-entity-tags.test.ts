@@ -56,25 +56,29 @@ rule('4.1.17', 'If-None-Match on GET', async () => {
   expectProblem(await send('GET', '3-3-99-1', { 'if-none-match': '*' }), 404, 'ObjectNotFound')
 })
 
-rule('4.1.20', 'each content coding has an ETag, conditions accept any of them, and caches learn what decides', async () => {
-  const oid = await fd.create('Plain', { text: 'long '.repeat(400) })
-  const plain = await send('GET', oid, {})
-  expect(plain.headers.vary).toBe('accept-encoding')
-  const tags = new Set([plain.headers.etag])
-  for (const encoding of ['gzip', 'br']) {
-    const reply = await send('GET', oid, { 'accept-encoding': encoding })
-    expect([reply.headers['content-encoding'], reply.headers.vary]).toEqual([encoding, 'accept-encoding'])
-    const tag = String(reply.headers.etag)
-    tags.add(tag)
-    const held = await send('GET', oid, { 'accept-encoding': encoding, 'if-none-match': `"x", W/${tag}` })
-    expect([held.status, held.headers.etag, held.headers.vary]).toEqual([304, tag, 'accept-encoding'])
-    expect((await send('PUT', oid, { 'if-match': tag }, { attributes: {} })).status).toBe(204)
-    expectProblem(await send('PUT', oid, { 'if-match': `W/${tag}` }, { attributes: {} }), 412, 'PreconditionFailed')
-  }
-  expect(tags.size).toBe(3)
-  const short = await send('GET', await fd.create('Plain', { text: 'a' }), { 'accept-encoding': 'gzip' })
-  expect([short.headers['content-encoding'], short.headers.vary]).toEqual([undefined, undefined])
-})
+rule(
+  '4.1.20',
+  'each content coding has an ETag, conditions accept any of them, and caches learn what decides',
+  async () => {
+    const oid = await fd.create('Plain', { text: 'long '.repeat(400) })
+    const plain = await send('GET', oid, {})
+    expect(plain.headers.vary).toBe('accept-encoding')
+    const tags = new Set([plain.headers.etag])
+    for (const encoding of ['gzip', 'br']) {
+      const reply = await send('GET', oid, { 'accept-encoding': encoding })
+      expect([reply.headers['content-encoding'], reply.headers.vary]).toEqual([encoding, 'accept-encoding'])
+      const tag = String(reply.headers.etag)
+      tags.add(tag)
+      const held = await send('GET', oid, { 'accept-encoding': encoding, 'if-none-match': `"x", W/${tag}` })
+      expect([held.status, held.headers.etag, held.headers.vary]).toEqual([304, tag, 'accept-encoding'])
+      expect((await send('PUT', oid, { 'if-match': tag }, { attributes: {} })).status).toBe(204)
+      expectProblem(await send('PUT', oid, { 'if-match': `W/${tag}` }, { attributes: {} }), 412, 'PreconditionFailed')
+    }
+    expect(tags.size).toBe(3)
+    const short = await send('GET', await fd.create('Plain', { text: 'a' }), { 'accept-encoding': 'gzip' })
+    expect([short.headers['content-encoding'], short.headers.vary]).toEqual([undefined, undefined])
+  },
+)
 
 rule('4.1.18', 'If-Match on PUT and DELETE', async () => {
   const oid = await fd.create('Plain', { text: 'a' })

@@ -61,15 +61,21 @@ rule('8.1.2', 'unknown settings are refused with near names', async () => {
   }
 })
 
-rule('8.1.2', 'unknown variables, and those that Kubernetes sets for a service, are ignored with a warning', async () => {
-  const environment = { ASHLAR_PROT: '1', ASHLAR_PORT: 'tcp://10.0.0.1:8185', ASHLAR_SERVICE_HOST: '10.0.0.1' }
-  const file = fileOf('any-port.json', { port: 0 })
-  const server = await startServer({ isBare: true, words: ['--config', file, '--fd', 'a=memory:'], environment })
-  expect(await aliasesOf(server)).toEqual(['a'])
-  expect(server.stderr()).toContain('There is no setting ASHLAR_PROT. Did you mean ASHLAR_PORT? The variable is ignored.')
-  expect(server.stderr()).toContain('ASHLAR_PORT, ASHLAR_SERVICE_HOST: ignored')
-  await server.remove()
-})
+rule(
+  '8.1.2',
+  'unknown variables, and those that Kubernetes sets for a service, are ignored with a warning',
+  async () => {
+    const environment = { ASHLAR_PROT: '1', ASHLAR_PORT: 'tcp://10.0.0.1:8185', ASHLAR_SERVICE_HOST: '10.0.0.1' }
+    const file = fileOf('any-port.json', { port: 0 })
+    const server = await startServer({ isBare: true, words: ['--config', file, '--fd', 'a=memory:'], environment })
+    expect(await aliasesOf(server)).toEqual(['a'])
+    expect(server.stderr()).toContain(
+      'There is no setting ASHLAR_PROT. Did you mean ASHLAR_PORT? The variable is ignored.',
+    )
+    expect(server.stderr()).toContain('ASHLAR_PORT, ASHLAR_SERVICE_HOST: ignored')
+    await server.remove()
+  },
+)
 
 rule(['8.1.3', '8.1.8', '1.1.4'], 'several FDs, a default one, and stores of their own', async () => {
   const place = join(folder, 'elsewhere')

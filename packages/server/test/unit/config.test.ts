@@ -223,7 +223,10 @@ describe('configFromEnvironment', () => {
 
   it.each([
     ['ASHLAR_PROT', 'There is no setting ASHLAR_PROT. Did you mean ASHLAR_PORT?'],
-    ['ASHLAR_ALLOW_REMOTE', 'ASHLAR_ALLOW_REMOTE is now called ASHLAR_INSECURE, or ASHLAR_AUTH for callers to authenticate.'],
+    [
+      'ASHLAR_ALLOW_REMOTE',
+      'ASHLAR_ALLOW_REMOTE is now called ASHLAR_INSECURE, or ASHLAR_AUTH for callers to authenticate.',
+    ],
   ])('ignores a variable it does not know with a warning: %s', (name, words) => {
     const { source, notes } = configFromEnvironment({ [name]: 'true', ASHLAR_HOST: '::1' })
     expect(source).toEqual({ host: '::1' })

@@ -25,8 +25,14 @@ export interface ShellCommand {
 }
 
 export const shellCommands: readonly ShellCommand[] = [
-  { names: ['?'], operand: '', help: 'this list', run: (session) => session.tell(commandLines()) },
-  { names: ['help', 'h'], operand: '[clause]', help: 'the syntax of a statement', completes: 'topics', run: showHelp },
+  { names: ['?'], operand: '', help: 'list the commands', run: (session) => session.tell(commandLines()) },
+  {
+    names: ['help', 'h'],
+    operand: '[clause]',
+    help: 'show the syntax of a statement',
+    completes: 'topics',
+    run: showHelp,
+  },
   { names: ['q', 'quit', 'exit'], operand: '', help: 'end the shell (or Ctrl-D)', run: leave },
   {
     names: ['d', 'dt'],
@@ -38,40 +44,46 @@ export const shellCommands: readonly ShellCommand[] = [
   {
     names: ['d+'],
     operand: '',
-    help: 'list the classes with their numbers of objects, which are counted',
+    help: 'list the classes with their object counts',
     run: countClasses,
   },
   { names: ['di'], operand: '', help: 'list the indexes', run: listIndexes },
-  { names: ['g'], operand: '', help: 'send what was typed, without a semicolon; or the last statement again', run: go },
-  { names: ['r'], operand: '', help: 'forget what was typed and not sent', run: (session) => session.reader.clear() },
-  { names: ['p'], operand: '', help: 'print what was typed and not sent, or the last statement', run: print },
+  { names: ['g'], operand: '', help: 'run the input without a semicolon, or repeat the last statement', run: go },
+  { names: ['r'], operand: '', help: 'clear the input buffer', run: (session) => session.reader.clear() },
+  { names: ['p'], operand: '', help: 'print the input buffer, or the last statement', run: print },
   {
     names: ['explain'],
     operand: '[statement]',
-    help: 'run it, undo it, and show its plan with what it touched',
+    help: 'run a statement, roll it back, and show its plan with measurements',
     run: analyze,
   },
-  { names: ['plan'], operand: '[statement]', help: 'show its plan; nothing is run', run: plan },
+  { names: ['plan'], operand: '[statement]', help: 'show the plan of a statement without running it', run: plan },
   {
     names: ['watch'],
     operand: '[seconds]',
-    help: 'send the statement again and again, each 2 seconds, until Ctrl-C',
+    help: 'repeat the statement, every 2 seconds by default, until Ctrl-C',
     run: watch,
   },
-  { names: ['begin'], operand: '', help: 'keep statements, to send them as one transaction', run: begin },
-  { names: ['commit'], operand: '', help: 'send what was kept: all of it is done, or nothing', run: commit },
-  { names: ['rollback'], operand: '', help: 'forget what was kept', run: rollBack },
+  { names: ['begin'], operand: '', help: 'begin to collect statements for one transaction', run: begin },
+  { names: ['commit'], operand: '', help: 'run the collected statements as one transaction', run: commit },
+  { names: ['rollback'], operand: '', help: 'discard the collected statements', run: rollBack },
   {
     names: ['set'],
     operand: '[name [value]]',
-    help: 'the value of $name in statements: JSON, or else a text',
+    help: 'set the parameter $name to a JSON value or a string',
     completes: 'parameters',
     run: set,
   },
-  { names: ['unset'], operand: 'name', help: 'forget it', completes: 'parameters', run: unset },
-  { names: ['x'], operand: '[on|off]', help: 'a value a line, for long rows', completes: 'switch', run: expand },
+  { names: ['unset'], operand: 'name', help: 'remove a parameter', completes: 'parameters', run: unset },
+  {
+    names: ['x'],
+    operand: '[on|off]',
+    help: 'show one value per line, for wide rows',
+    completes: 'switch',
+    run: expand,
+  },
   ...(['table', 'json', 'ndjson', 'csv'] as const).map(formatCommand),
-  { names: ['timing'], operand: '[on|off]', help: 'tell how long statements take', completes: 'switch', run: time },
+  { names: ['timing'], operand: '[on|off]', help: 'show how long statements take', completes: 'switch', run: time },
   {
     names: ['pager'],
     operand: '[on|off]',
@@ -94,7 +106,7 @@ export const shellCommands: readonly ShellCommand[] = [
     completes: 'fds',
     run: useFd,
   },
-  { names: ['user'], operand: '', help: 'show who the server takes you for', run: showUser },
+  { names: ['user'], operand: '', help: 'show the current user', run: showUser },
 ]
 
 const byName = new Map(shellCommands.flatMap((command) => command.names.map((name) => [name, command] as const)))
