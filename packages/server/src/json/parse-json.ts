@@ -38,11 +38,13 @@ export const usualSizes: JsonSizes = {
  * turn in between, and the value comes later. `admit` is waited for before they are built. Throws MalformedRequest and BodyTooLarge.
  */
 export function parseJson(
-  body: Uint8Array,
+  given: Uint8Array,
   limits: JsonLimits,
   sizes: JsonSizes = usualSizes,
   admit?: (values: number) => Promise<void>,
 ): Awaitable<unknown> {
+  // PowerShell and some editors begin a text with a byte order mark, which a parser may ignore (RFC 8259, 8.1).
+  const body = given[0] === 0xef && given[1] === 0xbb && given[2] === 0xbf ? given.subarray(3) : given
   // Each value takes a byte.
   const valuesMax = limits.ofObjects?.valuesMax ?? limits.valuesMax
   if (body.length > Math.min(sizes.smallBytes, valuesMax, limits.valuesMax))

@@ -4,7 +4,7 @@ import { parse as parseLossless } from 'lossless-json'
 import { beyondDouble, exactNumber } from './exact-number.ts'
 import { malformed } from './json-layout.ts'
 
-/** A byte order mark is kept, and refused: JSON has none. */
+/** A byte order mark is kept, and refused: one at the beginning of a body is removed before. */
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Throws MalformedRequest. */

@@ -15,7 +15,8 @@ const parse = (text: string): unknown => parseJson(bytesOf(text), limits, { ...t
 const tiny = { smallBytes: 0, sliceBytes: 1, pieces: { valuesMax: 2, bytesMax: 20, textBytesMax: 12 } }
 const parseLarge = async (text: string): Promise<unknown> => parseJson(bytesOf(text), limits, tiny)
 const malformed: readonly (readonly [string, string])[] = [
-  ['a byte order mark', '\uFEFF{}'],
+  ['a second byte order mark', '\uFEFF\uFEFF{}'],
+  ['a byte order mark after the beginning', '{\uFEFF}'],
   ['an open string', '{"a'],
   ['a trailing comma', '[1,]'],
   ['two values', '1 2'],
@@ -51,6 +52,12 @@ function isWholeNumber(before: string, after: string, exponent: number): boolean
 }
 
 describe('parseJson', () => {
+  it('ignores a byte order mark at the beginning, as PowerShell writes it', async () => {
+    const text = '\uFEFF[{"a":9007199254740993},"ü"]'
+    const value = [{ a: 9007199254740993n }, 'ü']
+    expect([parse(text), await parseLarge(text)]).toEqual([value, value])
+  })
+
   it('reads any JSON as JSON.parse does', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 5 }), (text) => {
