@@ -25,6 +25,7 @@ const starters = {
 /** Not inlined, but found as any package is: what has native code, reads files of its own, or is used late, rarely or never. */
 const installed = [
   '@node-rs/argon2',
+  '@zxcvbn-ts/language-common',
   'fs-native-extensions',
   'pg-native',
   '@scalar/*',

@@ -36,7 +36,8 @@ export class FederatedDatabases {
       throw new ServerError('MalformedAlias', 'fdAlias must be given once and must not be empty.')
     }
     const fd = this.byAlias.get(fdAlias)
-    if (fd !== undefined) return fd
+    // Whoever may do nothing there must not be able to try out names.
+    if (fd !== undefined && caller.mayAnything(fdAlias)) return fd
     const others = listed(this.namesFor(caller))
     throw new ServerError(
       'FederatedDatabaseNotFound',
@@ -55,7 +56,7 @@ export class FederatedDatabases {
       if (this.all.length === 1 || this.agrees(bootFile, fd)) return fd
       return refuseBootFile(bootFile, `is not that of the federated database ${fd.alias}`)
     }
-    const agreeing = this.all.filter((fd) => this.agrees(bootFile, fd))
+    const agreeing = this.all.filter((fd) => caller.mayAnything(fd.alias) && this.agrees(bootFile, fd))
     if (agreeing.length === 0) {
       return refuseBootFile(bootFile, `is none of the federated databases ${this.namesFor(caller).join(', ')}`)
     }

@@ -40,6 +40,10 @@ export interface JwtConfig {
   readonly jwks: string
   readonly algorithms: readonly string[]
   readonly clockToleranceSeconds: number
+  /** The values of the header `typ` that are accepted; a token without it is a `JWT`. */
+  readonly types: readonly string[]
+  /** Claims that each token must have, with this value: a string, number or boolean. */
+  readonly requiredClaims: Readonly<Record<string, string | number | boolean>>
   /** The claim that is the name of the caller. */
   readonly name: string
   /** The claim of which the values are looked up in `roles`; dots lead into objects. */

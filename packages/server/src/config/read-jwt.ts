@@ -20,6 +20,8 @@ const readers: Readers = {
   jwks: { read: readPlace },
   algorithms: { read: readAlgorithms, otherwise: ['RS256', 'PS256', 'ES256', 'EdDSA'] },
   clockToleranceSeconds: { read: readTolerance, otherwise: 5 },
+  types: { read: readTypes, otherwise: ['at+jwt', 'JWT'] },
+  requiredClaims: { read: readRequiredClaims, otherwise: {} },
   name: { read: readText, otherwise: 'sub' },
   rolesClaim: { read: readText, otherwise: 'roles' },
   roles: { read: readRoles, otherwise: {} },
@@ -64,6 +66,21 @@ function readTolerance(value: unknown, name: string): number {
   throw new ConfigError(
     `${name} is a number of seconds from 0 to ${toleranceSecondsMax}, not ${JSON.stringify(value)}.`,
   )
+}
+
+function readTypes(value: unknown, name: string): readonly string[] {
+  const given = readTexts(value, name)
+  if (given.length > 0) return given
+  throw new ConfigError(`${name} needs at least one value of the header typ, such as at+jwt.`)
+}
+
+function readRequiredClaims(value: unknown, name: string): JwtConfig['requiredClaims'] {
+  const given = objectOf(value, name)
+  for (const [claim, wanted] of Object.entries(given)) {
+    if (['string', 'number', 'boolean'].includes(typeof wanted)) continue
+    throw new ConfigError(`${claim} of ${name} is a string, a number or a boolean, not ${JSON.stringify(wanted)}.`)
+  }
+  return given as JwtConfig['requiredClaims']
 }
 
 function readRoles(value: unknown, name: string): Record<string, string[]> {

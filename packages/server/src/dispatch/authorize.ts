@@ -76,10 +76,15 @@ const words: Readonly<Record<Exclude<Need, 'nothing'> | 'use', string>> = {
   identify: 'use',
 }
 
-function refuse({ kind }: Caller, action: Need | 'use', fd: FederatedDatabase | undefined): never {
-  if (kind === 'nobody' || action === 'nothing') throw unauthenticated({ headers: {} }, mustBeKnown)
-  const place = fd === undefined ? 'the server as a whole' : `the federated database ${fd.alias}`
+function refuse(caller: Caller, action: Need | 'use', fd: FederatedDatabase | undefined): never {
+  if (caller.kind === 'nobody' || action === 'nothing') throw unauthenticated({ headers: {} }, mustBeKnown)
+  const place = fd === undefined ? 'the server as a whole' : placeOf(caller, fd.alias)
   throw new AshlarError('Forbidden', `The caller may not ${words[action]} ${place} (${action}).`)
+}
+
+/** The default one has a name that whoever may do nothing there is not shown. */
+function placeOf(caller: Caller, alias: string): string {
+  return caller.mayAnything(alias) ? `the federated database ${alias}` : 'the default federated database'
 }
 
 export const mustBeKnown = 'The server has to know who asks: send a token, a user name with its password, or sign in.'

@@ -81,7 +81,8 @@ function dispatchChecked(
   // Before the text is looked at.
   if (caller !== everyone) requireAnything(caller, fd)
   return mapAwaitable(needs(request, fd), (all) => {
-    const byText = caller === everyone ? undefined : authorize(caller, { needs: all }, fd)
+    const demand = { needs: all, isOfWhole: operation.isOfWhole }
+    const byText = caller === everyone ? undefined : authorize(caller, demand, fd)
     if (beforeChange !== undefined && all.some((need) => isChange(operation, need))) request.beforeChange?.()
     return execution.run(operation, fd, byText)
   })

@@ -3,6 +3,7 @@ import { AshlarError } from '@ashlar/engine'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { BackupSchedule } from '../backups/backup-schedule.ts'
 import type { FederatedDatabases } from '../federated-databases.ts'
+import { everyone } from '../security/caller.ts'
 import type { Security } from '../security/security.ts'
 import { contentTypeOf } from './negotiate.ts'
 import { sendReply } from './send-reply.ts'
@@ -13,25 +14,52 @@ interface HealthSources {
   readonly backups?: BackupSchedule | undefined
 }
 
-/** Live: the process answers. Ready: it takes requests, each federated database can be read, and its files can be changed. */
+/**
+ * Live: the process answers. Ready: it accepts requests, each federated database can be read, and its files can be changed. Names, and the reason why it is not
+ * ready, are for callers who may operate the server.
+ */
 export function registerHealth(
   app: FastifyInstance,
   fds: FederatedDatabases,
   { isStopping, security, backups }: HealthSources,
 ): void {
   app.get('/health/live', (_request, reply) => sendJson(reply, { status: 'live' }))
-  app.get('/health/ready', async (_request, reply) => {
+  // Requests that arrive meanwhile share a check, so that no stream of them from nobody costs the stores more than one read at a time.
+  let check: Promise<void> | undefined
+  app.get('/health/ready', { config: { mayHaveCaller: true } }, async (request, reply) => {
     if (isStopping()) throw new AshlarError('ShuttingDown', 'The server is stopping.')
-    security?.callers.checkReadable()
-    for (const fd of fds.all) {
-      const problem = fd.store.problem?.()
-      if (problem !== undefined) throw problem
-      await fd.listNamespaces()
+    const { caller = everyone } = request
+    const isOperator = caller.may('operate', undefined)
+    check ??= checkStores(fds, security).finally(() => {
+      check = undefined
+    })
+    try {
+      await check
+    } catch (error) {
+      throw isOperator ? error : withoutReason(error)
     }
+    if (!isOperator) return sendJson(reply, { status: 'ready' })
     const aliases = fds.all.map(({ alias }) => alias)
     const kept = backups === undefined ? {} : { backups: backups.states() }
     sendJson(reply, { status: 'ready', federatedDatabases: aliases, ...kept })
   })
+}
+
+async function checkStores(fds: FederatedDatabases, security: Security | undefined): Promise<void> {
+  security?.callers.checkReadable()
+  for (const fd of fds.all) {
+    const problem = fd.store.problem?.()
+    if (problem !== undefined) throw problem
+    await fd.listNamespaces()
+  }
+}
+
+function withoutReason(error: unknown): unknown {
+  if (!(error instanceof AshlarError) || error.type !== 'StoreUnavailable') return error
+  return new AshlarError(
+    'StoreUnavailable',
+    'A store cannot be used. Callers who may operate the server are shown which, and why.',
+  )
 }
 
 function sendJson(reply: FastifyReply, value: object): void {

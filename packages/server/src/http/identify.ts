@@ -23,8 +23,9 @@ export function identify(
   authenticator: Authenticator,
   done: (error?: Error) => void,
 ): void {
-  // Health, the reference and what is not there show nothing of the data.
-  if (request.is404 || request.routeOptions.config.needsCaller !== true) {
+  const { needsCaller, mayHaveCaller } = request.routeOptions.config
+  // The reference and what is not there show nothing of the data.
+  if (request.is404 || (needsCaller !== true && mayHaveCaller !== true)) {
     request.caller = nobody
     done()
     return
@@ -38,7 +39,7 @@ export function identify(
     note(request, caller, epoch)
     // What a person has seen is not to be found in the browser afterwards.
     if (caller.credential.kind === 'session') reply.raw.setHeader('cache-control', 'no-store')
-    if (caller.kind === 'nobody') refuse(unauthenticated(request.raw, mustBeKnown))
+    if (caller.kind === 'nobody' && needsCaller === true) refuse(unauthenticated(request.raw, mustBeKnown))
     else done()
   }
   try {

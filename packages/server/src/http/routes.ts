@@ -35,6 +35,8 @@ declare module 'fastify' {
     readonly isRefused?: boolean
     /** The route's operation is for callers who are known. */
     readonly needsCaller?: boolean
+    /** Nobody need be known, and callers who are known are shown more. */
+    readonly mayHaveCaller?: boolean
     /** By which requests that were refused before they came to the operation are counted. */
     readonly counts?: OperationCounts
   }

@@ -120,6 +120,8 @@ export const webhookOperations: readonly FdOperation[] = [
     ...common,
     method: 'GET',
     path: '/v1/webhook/:name/dead-letter/:number',
+    // Its content is what GET /v1/changes shows.
+    needs: () => ['operate', 'read'],
     summary: 'Show a dead letter and its content',
     params: letterParams,
     status: 200,

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { checkPassword, type PasswordHashes } from './password-hashes.ts'
+import { refuseCommonPassword } from './password-rules.ts'
 import type { SecurityDatabase } from './security-database.ts'
 import { addFirstUser } from './users.ts'
 
@@ -16,7 +17,7 @@ export async function makeFirstAdministrator(
 ): Promise<string | undefined> {
   const [user] = await database.rows('FROM AshlarSecurity.User TAKE 1 RETURN name')
   if (user !== undefined) return undefined
-  const given = givenPassword(environment)
+  const given = await givenPassword(environment)
   const password = given ?? randomBytes(18).toString('base64url')
   const passwordHash = await hashes.hash(password)
   if (!(await addFirstUser(database, { name: administrator, roles: ['admin'], passwordHash }))) return undefined
@@ -33,12 +34,13 @@ function sourceOf(environment: NodeJS.ProcessEnv): string {
 }
 
 /** Throws an Error with one sentence for the operator. */
-function givenPassword(environment: NodeJS.ProcessEnv): string | undefined {
+async function givenPassword(environment: NodeJS.ProcessEnv): Promise<string | undefined> {
   const file = environment[fileVariable]
   const password = file === undefined ? environment[passwordVariable] : readPassword(file)
   if (password === undefined) return undefined
   try {
     checkPassword(password)
+    await refuseCommonPassword(password, administrator)
   } catch (error) {
     throw new Error(`${sourceOf(environment)}: ${(error as Error).message}`)
   }

@@ -16,6 +16,10 @@ export interface JwtSettings {
   /** Of public keys alone: whoever may check a token cannot make one. */
   readonly algorithms: readonly string[]
   readonly clockToleranceSeconds: number
+  /** Values of the header `typ`, in any case and without `application/` (RFC 9068, 2.1). */
+  readonly types: readonly string[]
+  /** By claim, the value that a token must have. */
+  readonly requiredClaims: Readonly<Record<string, string | number | boolean>>
   /** The claim that is the name of the caller. */
   readonly nameClaim: string
   /** The claim whose values are roles; dots lead into objects (`realm_access.roles`). */
@@ -77,7 +81,9 @@ export class JwtScheme implements AuthenticationScheme {
     let payload: JWTPayload
     try {
       const options = { issuer, audience, algorithms: [...algorithms], clockTolerance, requiredClaims: ['exp'] }
-      payload = (await jwtVerify(token, this.keys, options)).payload
+      const verified = await jwtVerify(token, this.keys, options)
+      this.checkType(verified.protectedHeader.typ, request)
+      payload = verified.payload
     } catch (error) {
       if (error instanceof ServerError) throw error
       throw unauthenticated(request, `The token is not valid: ${reasonOf(error)}.`)
@@ -86,6 +92,12 @@ export class JwtScheme implements AuthenticationScheme {
     const caller = withRoles(this.callerOf(payload, request), await this.callers.roles())
     this.remember(digest, caller, epoch)
     return caller
+  }
+
+  /** An issuer signs other things with the same keys, such as the notice that a session has ended (RFC 8725, 3.11). Throws Unauthenticated. */
+  private checkType(typ: string | undefined, request: ArrivedRequest): void {
+    if (this.settings.types.some((type) => plainType(type) === plainType(typ ?? 'JWT'))) return
+    throw unauthenticated(request, 'The token is not valid: its header typ is not one of those accepted.')
   }
 
   private remember(digest: string, caller: Caller, epoch: number): void {
@@ -101,8 +113,15 @@ export class JwtScheme implements AuthenticationScheme {
   }
 
   private callerOf(payload: JWTPayload, request: ArrivedRequest): CallerFacts {
-    const { issuer, nameClaim, rolesClaim, roles, claims, clockToleranceSeconds } = this.settings
+    const { issuer, nameClaim, rolesClaim, roles, claims, requiredClaims, clockToleranceSeconds } = this.settings
     const { sub, exp = 0 } = payload
+    for (const [claim, value] of Object.entries(requiredClaims)) {
+      if (at(payload, claim) === value) continue
+      throw unauthenticated(request, `The token is not valid: its claim ${claim} is not as required.`)
+    }
+    // Whoever registers with an address of somebody else would have the name of its owner.
+    if (nameClaim === 'email' && payload.email_verified === false)
+      throw unauthenticated(request, 'The token is not valid: its email address is not verified.')
     const name = textOf(at(payload, nameClaim))
     if (name === undefined) throw unauthenticated(request, `The token is not valid: it has no claim ${nameClaim}.`)
     const subject = textOf(sub) ?? name
@@ -122,6 +141,10 @@ export class JwtScheme implements AuthenticationScheme {
       expiresAtMs: momentOf(exp + clockToleranceSeconds),
     }
   }
+}
+
+function plainType(typ: string): string {
+  return typ.toLowerCase().replace(/^application\//, '')
 }
 
 /** Of a `Date`, in milliseconds. */

@@ -95,6 +95,19 @@ export function readGrants(texts: readonly string[], ownRoles: OwnRoles, isAdmin
   return grants
 }
 
+/** Throws InvalidGrant for a role with actions that `holder` may not do: a right that it gets later must not wake up in a token that it made before. */
+export function requireWithin(
+  texts: readonly string[],
+  ownRoles: OwnRoles,
+  holder: { may(action: Action, alias: string | undefined): boolean },
+): void {
+  for (const text of texts) {
+    const { role, aliases = [undefined] } = readGrant(text)
+    if (actionsOf(role, ownRoles).every((action) => aliases.every((alias) => holder.may(action, alias)))) continue
+    throw new ServerError('InvalidGrant', `The role '${text.trim()}' allows more than you may do.`)
+  }
+}
+
 /** In a message. */
 const namedMax = 50
 

@@ -63,9 +63,13 @@ export async function addUser(database: SecurityDatabase, user: NewUser): Promis
     const form = 'letters, digits and . _ + @ -, beginning with a letter or digit, at most 128'
     throw new ServerError('InvalidUserName', `The name of a user is ${form}.`)
   }
-  return database.note(async (change) => {
-    if ((await findUser(change, user.name)) !== undefined) {
-      throw new ServerError('UserExists', `There is a user '${user.name}' already.`)
+  // It raises the revision, so that of two users who are added at once, the second one sees the first.
+  return database.change(async (change) => {
+    const text = `FROM ${className.user} WHERE LOWER(name) = $lower TAKE 1 RETURN name`
+    const [known] = await change.rows<Pick<StoredUser, 'name'>>(text, { lower: user.name.toLowerCase() })
+    if (known !== undefined) {
+      const problem = known.name === user.name ? '' : '; names must differ by more than upper and lower case'
+      throw new ServerError('UserExists', `There is a user '${known.name}' already${problem}.`)
     }
     await createUser(change, user, await ownRolesOf(change))
     return userRecord((await findUser(change, user.name)) as StoredUser)

@@ -7,6 +7,7 @@ import type { Tool, ToolResult, ToolRun } from './tool.ts'
 export const backupTools: readonly Tool[] = [
   {
     name: 'Backup',
+    needs: ['operate'],
     description:
       'Makes a backup of one moment in the directory of backups, reads it again and compares it, while others go on working.',
     flags: {
@@ -37,6 +38,7 @@ export const backupTools: readonly Tool[] = [
   },
   {
     name: 'Restore',
+    needs: ['operate'],
     description:
       'Restores a backup into a new LMDB store below the directory of backups, to be served from there or moved away.',
     flags: {

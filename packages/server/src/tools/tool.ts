@@ -2,6 +2,7 @@
 import { AshlarError, type CancelSignal, type FederatedDatabase } from '@ashlar/engine'
 import type { BackupSettings } from '../backups/backup-settings.ts'
 import { quoteNames } from '../errors/quote-names.ts'
+import type { Need } from '../security/roles.ts'
 
 export interface Flag {
   /** Numbers are greater than 0. */
@@ -18,6 +19,8 @@ export interface Tool {
   readonly name: string
   readonly description: string
   readonly flags: Readonly<Record<string, Flag>>
+  /** What its caller must be allowed to do on the whole federated database: what the operations need that do or show the same. */
+  readonly needs: readonly Need[]
   /** It is the same for each federated database. */
   readonly isOfServer?: true
   /** It may change something; done again, it does no more. */

@@ -11,6 +11,7 @@ const indexName = { type: 'text', description: 'Name of the index.', isRequired:
 export const tools: readonly Tool[] = [
   {
     name: 'AddIndex',
+    needs: ['define', 'read'],
     changes: true,
     description: 'Creates an index over a class and its subclasses, the objects that exist included.',
     flags: {
@@ -39,12 +40,14 @@ export const tools: readonly Tool[] = [
   },
   {
     name: 'ListIndexes',
+    needs: ['read'],
     description: 'All indexes, with their key attributes, states and numbers of entries.',
     flags: {},
     run: async (fd) => ({ output: lines((await fd.listIndexes()).map(describeIndex)) }),
   },
   {
     name: 'DropIndex',
+    needs: ['define'],
     changes: true,
     description: 'Deletes an index.',
     flags: { name: indexName },
@@ -55,6 +58,7 @@ export const tools: readonly Tool[] = [
   },
   {
     name: 'UpgradeObjects',
+    needs: ['operate'],
     changes: true,
     description:
       'Rewrites objects that are stored in an earlier shape of their class. They are read right without it. Goes on where it was stopped.',
@@ -68,12 +72,14 @@ export const tools: readonly Tool[] = [
   },
   {
     name: 'Verify',
+    needs: ['operate'],
     description: 'Checks that every index entry has its object, every link its mirror, and the reverse.',
     flags: {},
     run: verify,
   },
   {
     name: 'Statistics',
+    needs: ['operate', 'read'],
     description: 'Objects and bytes by class, and the sizes of indexes. Reads everything once.',
     flags: {},
     run: statistics,
@@ -81,6 +87,7 @@ export const tools: readonly Tool[] = [
   ...backupTools,
   {
     name: 'License',
+    needs: ['operate'],
     isOfServer: true,
     description: 'The licence of Ashlar, and those of the packages that it is made of.',
     flags: {},

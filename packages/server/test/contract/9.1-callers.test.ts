@@ -66,7 +66,7 @@ const requests = {
   read: { method: 'GET', url: '/v1/schema' },
   write: { method: 'POST', url: '/v1/query', payload: { query: "CREATE Shop.Gadget {name: 'b'}" } },
   define: { method: 'POST', url: '/v1/query', payload: { query: 'CREATE INDEX byName ON Shop.Gadget(name)' } },
-  operate: { method: 'POST', url: '/v1/tool', payload: { tool: 'Statistics' } },
+  operate: { method: 'POST', url: '/v1/tool', payload: { tool: 'Verify' } },
 } as const
 
 rule('9.3.1', 'built-in roles allow their actions, where they are granted, and add up', async () => {
@@ -88,7 +88,7 @@ rule('9.3.1', 'built-in roles allow their actions, where they are granted, and a
       ]
       expect([role, action, there.statusCode === 403]).toEqual([role, action, !isAllowed])
       if (!isAllowed) expect(there.json().message).toMatch(/federated database fleet/)
-      expect(elsewhere.json()).toMatchObject({ type: 'Forbidden', status: 403 })
+      expect(elsewhere.json()).toMatchObject({ type: 'FederatedDatabaseNotFound', status: 404 })
     }
     const whole = await app.inject({ url: '/v1/tool', headers: { authorization: `${role}@fleet` } })
     expect(whole.statusCode).toBe(403)

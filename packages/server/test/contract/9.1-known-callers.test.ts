@@ -26,12 +26,15 @@ const cookieIn = (reply: { readonly headers: Record<string, unknown> }): string 
 rule('9.1.3', 'a token is shown once, kept as a digest, bounded by its owner, and ends', async () => {
   const { app, security, token, user } = await openSecureServer()
   const bob = await user('bob', ['writer@default'])
-  const own = await app.inject({
-    method: 'POST',
-    url: '/v1/security/token',
-    headers: { authorization: bob },
-    payload: { name: 'mine', roles: ['admin'] },
-  })
+  const create = (authorization: string, payload: object) =>
+    app.inject({ method: 'POST', url: '/v1/security/token', headers: { authorization }, payload })
+  // It would become an administrator's with the day on which its owner is one.
+  for (const roles of [['admin'], ['reader', 'designer@default'], ['writer']]) {
+    const refused = await create(bob, { name: 'mine', roles })
+    expect([refused.statusCode, refused.json().message]).toEqual([422, expect.stringContaining('more than you may do')])
+  }
+  expect((await create(bob, { name: 'mine', roles: ['reader@default'] })).statusCode).toBe(201)
+  const own = await create(basic('admin', passwordOf('admin')), { name: 'mine', owner: 'bob', roles: ['admin'] })
   expect(own.json()).toMatchObject({
     owner: 'bob',
     roles: ['admin'],
@@ -52,7 +55,7 @@ rule('9.1.3', 'a token is shown once, kept as a digest, bounded by its owner, an
     headers: { authorization: bob },
   })
   expect(refused.json().type).toBe('TokenNotFound')
-  expect((await app.inject({ url: '/v1/security/token', headers: { authorization: bob } })).json()).toHaveLength(1)
+  expect((await app.inject({ url: '/v1/security/token', headers: { authorization: bob } })).json()).toHaveLength(2)
   await security.change((database) => changeUser(database, 'bob', { isDisabled: true }))
   expect([await whoIs(app, { authorization }), await whoIs(app, { authorization: bob })]).toEqual([401, 401])
   await security.change((database) => changeUser(database, 'bob', { isDisabled: false }))

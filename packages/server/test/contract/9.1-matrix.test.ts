@@ -9,7 +9,7 @@ import { revokeToken } from '../../src/security/tokens.ts'
 import { openSecureServer } from '../unit/open-secure-server.ts'
 import { openServer } from '../unit/open-server.ts'
 import { bodyOf } from '../unit/operation-bodies.ts'
-import { expectOutcome, isByClass, type MatrixCaller, needOf } from './operation-needs.ts'
+import { expectOutcome, isByClass, type MatrixCaller, needsOf } from './operation-needs.ts'
 import { rule } from './rule.ts'
 
 /** Roles with grants for parts of a federated database, and the needs that may be served by them. */
@@ -117,12 +117,14 @@ rule(['9.3.1', '9.3.4'], 'each operation of a transaction with each role', async
         const step = { method, uri, ...(body === undefined ? {} : { body: bodyOf(operation) }) }
         const url = '/v1/transaction?fdAlias=fleet'
         const reply = await app.inject({ method: 'POST', url, headers: { authorization }, payload: [step] })
-        const need = needOf(operation)
-        const isOfServer = scope === 'service' && need !== 'identify'
-        const isForWhole = own !== undefined && need !== 'identify' && !isByClass(operation)
-        const isAllowed =
-          where === 'fleet' && allowed.includes('read') && allowed.includes(need) && !isOfServer && !isForWhole
-        expect([role, where, path, reply.json().type === 'Forbidden']).toEqual([role, where, path, !isAllowed])
+        const needs = needsOf(operation)
+        const isOpen = needs.includes('identify')
+        const isOfServer = scope === 'service' && !isOpen
+        const isForWhole = own !== undefined && !isOpen && !isByClass(operation)
+        const areAllowed = ['read' as const, ...needs].every((need) => allowed.includes(need))
+        const refusal = where === 'sales' ? 'FederatedDatabaseNotFound' : 'Forbidden'
+        const isRefused = where === 'sales' || !areAllowed || isOfServer || isForWhole
+        expect([role, where, path, reply.json().type === refusal]).toEqual([role, where, path, isRefused])
       }
     }
   }

@@ -13,11 +13,18 @@ export interface MatrixCaller {
   readonly isPartial?: true
 }
 
+/** By path, of operations whose needs depend on the request: what those that `bodyOf` makes need. */
+const needsByPath: Readonly<Record<string, readonly Need[]>> = {
+  '/v1/query': ['define'],
+  '/v1/tool': ['operate', 'read'],
+  '/v1/webhook/:name/dead-letter/:number': ['operate', 'read'],
+}
+
 /** What a request of the operation needs, with the body that `bodyOf` gives. */
-export function needOf({ needs, path }: Operation): Need {
-  if (typeof needs === 'string') return needs
-  expect(path).toBe('/v1/query')
-  return 'define'
+export function needsOf({ needs, path }: Operation): readonly Need[] {
+  if (typeof needs === 'string') return [needs]
+  expect(needsByPath).toHaveProperty([path])
+  return needsByPath[path] ?? []
 }
 
 /** Whether grants for parts of it may be enough for the operation at all. */
@@ -29,14 +36,15 @@ export function isByClass(operation: Operation): boolean {
 function outcomeOf(
   operation: Operation,
   { name, allows, isPartial: isOfPart }: MatrixCaller,
-): 'Unauthenticated' | 'Forbidden' | 'served' | undefined {
-  const need = needOf(operation)
-  const isOpen = need === 'identify' || need === 'nothing'
-  if (!allows.includes('identify') && need !== 'nothing') return 'Unauthenticated'
+): 'Unauthenticated' | 'Forbidden' | 'FederatedDatabaseNotFound' | 'served' | undefined {
+  const needs = needsOf(operation)
+  const isOpen = needs.includes('identify') || needs.includes('nothing')
+  if (!allows.includes('identify') && !needs.includes('nothing')) return 'Unauthenticated'
+  if (name.endsWith('@sales') && operation.scope === 'fd') return 'FederatedDatabaseNotFound'
   // What concerns the server as a whole is not allowed by a role for one federated database.
   const isPartial = name.includes('@') && operation.scope === 'service' && !isOpen
   const isForWhole = isOfPart === true && !isOpen && !isByClass(operation)
-  if (!allows.includes(need) || isPartial || isForWhole) return 'Forbidden'
+  if (!needs.every((need) => allows.includes(need)) || isPartial || isForWhole) return 'Forbidden'
   return operation.path.startsWith('/v1/security/') ? undefined : 'served'
 }
 
@@ -49,7 +57,7 @@ export function expectOutcome(
   const outcome = outcomeOf(operation, caller)
   if (outcome === undefined) return
   const shown = [`${operation.method} ${operation.path}`, caller.name, status, type]
-  const refusal = { Unauthenticated: 401, Forbidden: 403 }
+  const refusal = { Unauthenticated: 401, Forbidden: 403, FederatedDatabaseNotFound: 404 }
   if (outcome !== 'served') expect(shown).toEqual([...shown.slice(0, 2), refusal[outcome], outcome])
   else expect([...shown, type !== undefined && type in refusal]).toEqual([...shown, false])
 }

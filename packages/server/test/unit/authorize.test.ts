@@ -5,6 +5,7 @@ import { operations } from '../../src/operations/table.ts'
 import { Authenticator } from '../../src/security/authenticator.ts'
 import { type Caller, makeCaller, nobody } from '../../src/security/caller.ts'
 import type { Need } from '../../src/security/roles.ts'
+import { needsOf } from '../contract/operation-needs.ts'
 import { defineGadget, openServer } from './open-server.ts'
 import { bodyOf } from './operation-bodies.ts'
 
@@ -47,7 +48,7 @@ describe('authorisation', () => {
       const url = path.replace(/:\w+/g, '1-1-1-1')
       const given = body === undefined ? {} : { payload: bodyOf(operation) as object }
       const reply = await app.inject({ method, url, ...given })
-      const expected = path === '/v1/query' ? 'define' : needs
+      const [expected] = needsOf(operation)
       expect(reply.json()).toMatchObject({ type: 'Forbidden', message: expect.stringMatching(`\\(${expected}\\)\\.$`) })
       expect(asked()).toEqual([`${expected}@${scope === 'fd' ? 'default' : 'service'}`])
     }

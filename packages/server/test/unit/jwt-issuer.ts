@@ -20,6 +20,8 @@ export const settings: JwtSettings = {
   audience,
   algorithms: ['ES256'],
   clockToleranceSeconds: 0,
+  types: ['at+jwt', 'JWT'],
+  requiredClaims: {},
   nameClaim: 'email',
   rolesClaim: 'realm_access.roles',
   roles: { clerks: clerk, auditors: auditor },

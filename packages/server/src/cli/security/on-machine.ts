@@ -6,6 +6,7 @@ import type { Config } from '../../config/config.ts'
 import { problemEntry, ServerError } from '../../errors/server-errors.ts'
 import { addRole, changeRole, findRole, listRoles, type RoleRecord, removeRole } from '../../security/own-roles.ts'
 import { PasswordHashes } from '../../security/password-hashes.ts'
+import { refuseCommonPassword } from '../../security/password-rules.ts'
 import { aliasProblems, type GrantChecking, type RoleProblem, roleProblems } from '../../security/role-problems.ts'
 import { tokenIdOf } from '../../security/secrets.ts'
 import { SecurityDatabase } from '../../security/security-database.ts'
@@ -53,6 +54,11 @@ function directoryOf(address: string): string | undefined {
   return /^lmdb:(.+)$/.exec(address)?.[1]
 }
 
+async function hashOf(password: string, name: string): Promise<string> {
+  await refuseCommonPassword(password, name)
+  return new PasswordHashes().hash(password)
+}
+
 class MachineSecurity implements SecurityWork {
   private readonly database: SecurityDatabase
   private readonly audit: CommandAudit
@@ -71,7 +77,7 @@ class MachineSecurity implements SecurityWork {
   }
 
   async addUser(name: string, roles: readonly string[], password: string | undefined): Promise<SecurityUserChanged> {
-    const passwordHash = password === undefined ? undefined : await new PasswordHashes().hash(password)
+    const passwordHash = password === undefined ? undefined : await hashOf(password, name)
     const user = await this.audit.note('user add', `user:${name}`, () =>
       addUser(this.database, { name, roles, passwordHash }),
     )
@@ -79,7 +85,7 @@ class MachineSecurity implements SecurityWork {
   }
 
   async setPassword(name: string, password: string): Promise<SecurityUserChanged> {
-    return this.changeUser('password', name, { passwordHash: await new PasswordHashes().hash(password) })
+    return this.changeUser('password', name, { passwordHash: await hashOf(password, name) })
   }
 
   setRoles(name: string, roles: readonly string[]): Promise<SecurityUserChanged> {

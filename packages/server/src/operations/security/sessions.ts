@@ -7,6 +7,7 @@ import {
 } from '../../dispatch/operation.ts'
 import type { ServerError } from '../../errors/server-errors.ts'
 import { unauthenticated } from '../../security/authenticator.ts'
+import { refuseCommonPassword } from '../../security/password-rules.ts'
 import { writeGrant } from '../../security/roles.ts'
 import { cookieName, cookieOf } from '../../security/schemes.ts'
 import type { Security } from '../../security/security.ts'
@@ -109,6 +110,7 @@ export const sessionOperations: readonly ServiceOperation[] = [
       const { currentPassword, newPassword } = request.body as Static<typeof ChangePasswordBody>
       const known = await security.passwords.check(name, currentPassword, request.client.address)
       if (known === undefined) throw wrongCurrentPassword()
+      await refuseCommonPassword(newPassword, name)
       const passwordHash = await security.hashes.hash(newPassword)
       const checkedHash = known.passwordHash
       await security.change((database) => changeUser(database, name, { passwordHash, checkedHash }))

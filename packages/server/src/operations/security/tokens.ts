@@ -1,6 +1,7 @@
 /** The operations on tokens (contract 9.2): whoever is no administrator has its own alone. */
 import { AshlarError } from '@ashlar/engine'
 import { type OperationRequest, param, type ServiceOperation } from '../../dispatch/operation.ts'
+import { requireWithin } from '../../security/roles.ts'
 import { createToken, listTokens, revokeToken } from '../../security/tokens.ts'
 import { type Static, Type } from '../../wire/json-schema.ts'
 import { CreateTokenBody, SecurityToken, TokenCreated } from '../../wire/wire-schemas.ts'
@@ -47,6 +48,7 @@ export const tokenOperations: readonly ServiceOperation[] = [
       if (own !== undefined && owner !== undefined && owner !== own) {
         throw new AshlarError('Forbidden', 'Only an administrator may create tokens of others.')
       }
+      if (own !== undefined) requireWithin(roles ?? [], await security.callers.roles(), request.caller)
       const asked = { name, owner: own ?? owner, roles, expiresAtMs: timeOf(expiresAt) }
       const wanted = { ...asked, isByAdministrator: own === undefined }
       const created = await security.change((database) => createToken(database, wanted))

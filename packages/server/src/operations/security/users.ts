@@ -1,6 +1,7 @@
 /** The operations on users (contract 9.2). */
 import { param, type ServiceOperation } from '../../dispatch/operation.ts'
 import { ServerError } from '../../errors/server-errors.ts'
+import { refuseCommonPassword } from '../../security/password-rules.ts'
 import { addUser, changeUser, findUser, listUsers, removeUser, userRecord } from '../../security/users.ts'
 import { type Static, Type } from '../../wire/json-schema.ts'
 import { CreateUserBody, SecurityUser, SecurityUserChanged, UpdateUserBody } from '../../wire/wire-schemas.ts'
@@ -28,6 +29,7 @@ export const userOperations: readonly ServiceOperation[] = [
     errors: ['InvalidUserName', 'InvalidGrant', 'WeakPassword', 'UserExists'],
     async run(security, request) {
       const { name, password, roles = [] } = request.body as Static<typeof CreateUserBody>
+      if (password !== undefined) await refuseCommonPassword(password, name)
       const passwordHash = password === undefined ? undefined : await security.hashes.hash(password)
       const user = await security.change((database) => addUser(database, { name, roles, passwordHash }))
       return { body: { ...user, problems: problemsOf(request, roles) } }
@@ -61,8 +63,9 @@ export const userOperations: readonly ServiceOperation[] = [
     errors: ['UserNotFound', 'InvalidGrant', 'WeakPassword', 'LastAdministrator'],
     async run(security, request) {
       const { password, roles, isDisabled } = request.body as Static<typeof UpdateUserBody>
-      const passwordHash = password === undefined ? undefined : await security.hashes.hash(password)
       const name = param(request, 'name')
+      if (password !== undefined) await refuseCommonPassword(password, name)
+      const passwordHash = password === undefined ? undefined : await security.hashes.hash(password)
       const user = await security.change((database) => changeUser(database, name, { roles, isDisabled, passwordHash }))
       return { body: { ...user, problems: problemsOf(request, user.roles) } }
     },
