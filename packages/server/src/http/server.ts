@@ -380,6 +380,7 @@ function receiveRequests(
     try {
       const refusal = refusalOf(request.raw)
       if (refusal !== undefined) throw refusal
+      checkFraming(request)
       checkHost(request, hostNames)
       const preflight = origins.check(request, reply)
       if (preflight !== undefined) return sendReply(reply, 204, preflight)
@@ -435,6 +436,12 @@ function shareReadsOf(socket: Socket & { readonly encrypted?: boolean }, connect
 function refuseUnread({ raw }: FastifyReply, error: Error, done: (error: Error) => void): void {
   raw.setHeader('connection', 'close')
   done(error)
+}
+
+/** Whoever passed on the request may have seen the end of its body elsewhere (RFC 9112, 6.1). Throws MalformedRequest. */
+function checkFraming({ raw, headers: { 'transfer-encoding': coding } }: FastifyRequest): void {
+  if (coding === undefined || (coding.toLowerCase() === 'chunked' && raw.httpVersion !== '1.0')) return
+  throw new AshlarError('MalformedRequest', 'Transfer-Encoding must be chunked and nothing else, and needs HTTP/1.1.')
 }
 
 /** Throws MalformedRequest, UnknownHost. */

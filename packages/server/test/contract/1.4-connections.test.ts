@@ -148,6 +148,27 @@ rule('1.4.16', 'CONNECT has a body in reply, and ends the connection', async () 
   expect(problem).toMatchObject({ type: 'MethodNotAllowed', status: 405 })
 })
 
+rule('1.1.16', 'a body whose end others may see elsewhere is refused, and its connection closed', async () => {
+  const server = await startServer({ words: ['--fd', 'one=memory:'] })
+  const { port } = new URL(server.url)
+  for (const [version, coding] of [
+    ['1.1', 'identity, chunked'],
+    ['1.1', 'gzip, chunked'],
+    ['1.0', 'chunked'],
+  ]) {
+    const head = `POST /v1/query HTTP/${version}\r\nhost: localhost\r\ncontent-type: text/plain\r\ntransfer-encoding: ${coding}\r\n\r\n`
+    const line = await dial(port, `${head}6\r\nSHOW 1\r\n0\r\n\r\n`)
+    const reply = await line.closed
+    expect([version, coding, reply.slice(0, 12), reply.split('HTTP/1.1 ').length]).toEqual([
+      version,
+      coding,
+      'HTTP/1.1 400',
+      2,
+    ])
+  }
+  await server.remove()
+})
+
 rule('1.1.15', 'requests that are sent before the replies to others see what these have changed', async () => {
   const { port } = new URL(server.url)
   await server.put('/v1/schema', [classOf('Sent', { n: 'integer' })])
