@@ -201,14 +201,19 @@ function sendLater(
   single: SingleRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const sent = answer.then((later) => {
-    if (single.statement === undefined) return send(later, operation, single, reply)
-    send({ ...later, headers: { ...single.statement.headers, ...later.headers } }, operation, single, reply)
-    single.statement.worked()
-  })
-  return sent.catch((error) => {
+  const fail = (error: unknown): never => {
     throw failed(error, single, reply)
-  })
+  }
+  return answer.then((later) => {
+    const { statement } = single
+    if (statement === undefined) return send(later, operation, single, reply)
+    try {
+      send({ ...later, headers: { ...statement.headers, ...later.headers } }, operation, single, reply)
+      statement.worked()
+    } catch (error) {
+      fail(error)
+    }
+  }, fail)
 }
 
 /** Its slot is given back once its rows are on their way. */
