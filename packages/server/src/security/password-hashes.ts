@@ -52,11 +52,16 @@ interface RememberedPassword {
 export class PasswordHashes {
   /** Hashes that were made to check a password, for tests. */
   checks = 0
-  private readonly places = new PasswordPlaces()
+  private readonly places: PasswordPlaces
   /** Known to this process alone: what it remembers of passwords is of no use elsewhere. */
   private readonly key = randomBytes(32)
   /** By name and address: where somebody else shows a password, it counts for nothing that it was right elsewhere. */
   private readonly remembered = new Map<string, RememberedPassword>()
+
+  /** `failuresOf`: see `PasswordPlaces`. */
+  constructor(failuresOf: (sharer: string) => number = () => 0) {
+    this.places = new PasswordPlaces(failuresOf)
+  }
 
   /** Throws WeakPassword, and what `PasswordPlaces.hash` does. */
   async hash(password: string, hasher: Hasher = nobodyElse): Promise<string> {

@@ -21,6 +21,13 @@ export class PasswordPlaces {
   private readonly known = newQueue()
   private readonly others = newQueue()
   private isKnownNext = false
+  private isLeastWrongNext = false
+  private readonly failuresOf: (sharer: string) => number
+
+  /** `failuresOf`: how often passwords from there were wrong of late. */
+  constructor(failuresOf: (sharer: string) => number) {
+    this.failuresOf = failuresOf
+  }
 
   /** Throws ServerBusy, TooManyRequests, and the signal's reason. */
   async hash<T>({ sharer, signal, isKnown }: Hasher, work: () => Promise<T>): Promise<T> {
@@ -38,8 +45,17 @@ export class PasswordPlaces {
 
   private letNextGo(): boolean {
     this.isKnownNext = !this.isKnownNext
-    const queues = this.isKnownNext ? [this.known, this.others] : [this.others, this.known]
-    return queues.some((queue) => queue.letGo(() => 0) !== undefined)
+    return this.isKnownNext ? this.letKnownGo() || this.letOtherGo() : this.letOtherGo() || this.letKnownGo()
+  }
+
+  private letKnownGo(): boolean {
+    return this.known.letGo(() => 0) !== undefined
+  }
+
+  /** In every other turn whoever has been wrong least: those who guess from many addresses keep nobody waiting who does not, and nobody waits for ever. */
+  private letOtherGo(): boolean {
+    this.isLeastWrongNext = !this.isLeastWrongNext
+    return this.others.letGo(this.isLeastWrongNext ? this.failuresOf : () => 0) !== undefined
   }
 }
 

@@ -2,6 +2,7 @@
 import { ServerError } from '../errors/server-errors.ts'
 import { rightAddressesMax, rightAddressMsMax, signInFailures } from '../limits.ts'
 import { networkOf } from '../shares/network.ts'
+import { sharerAt } from '../shares/sharer.ts'
 import { RecentCounts } from './recent-counts.ts'
 
 /** One of them, counted as wrong until it is told to be something else. */
@@ -36,7 +37,7 @@ export class SignInThrottle {
   begin(name: string, address: string): Attempt {
     const network = networkOf(address)
     const pair = pairKey(name, network)
-    const [ofAddress, ofName] = [`address:${network}`, `name:${name}`]
+    const [ofAddress, ofName] = [sharerAt(address), `name:${name}`]
     const wasRight = this.wasRight(name, address)
     const isGuessed = !wasRight && this.failures.of(ofName) >= signInFailures.ofNameMax
     this.check(pair, isGuessed ? signInFailures.ofPairAfterNameMax : signInFailures.ofPairMax)
@@ -70,6 +71,11 @@ export class SignInThrottle {
   /** Whether the name has been right from there, not too long ago. */
   wasRight(name: string, address: string): boolean {
     return this.now() < (this.rightUntil.get(pairKey(name, networkOf(address))) ?? Number.NEGATIVE_INFINITY)
+  }
+
+  /** Of an address, as `sharerAt` names it. */
+  failuresFrom(sharer: string): number {
+    return this.failures.of(sharer)
   }
 
   get size(): number {

@@ -40,6 +40,14 @@ rule('9.1.13', 'hashes are by turns of callers who are known and of all others, 
   expect(begun.slice(passwordHashesAtOnceMax)).toEqual(['mallory', 'a', 'ann', 'b', 'mallory', 'c'])
 })
 
+rule('9.1.13', 'whoever has been wrong least goes first, in every other turn', async () => {
+  const { hash, begun, endOne } = underTest({ 'address:guesses': 50, 'address:more': 80 })
+  for (let at = 0; at < passwordHashesAtOnceMax; at++) hash('first', 'address:a', false)
+  for (const name of ['more', 'more', 'guesses', 'guesses', 'new', 'other']) hash(name, `address:${name}`, false)
+  for (let at = 0; at < 4; at++) await endOne()
+  expect(begun.slice(passwordHashesAtOnceMax)).toEqual(['new', 'more', 'other', 'guesses'])
+})
+
 rule(
   '9.1.13',
   'a caller or address has its share of those that wait, and gives way where all places are taken',
