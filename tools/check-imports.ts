@@ -73,6 +73,7 @@ const serverLayers: Layers = {
   errors: 0,
   backups: 0.5,
   webhooks: 0.5,
+  shares: 1,
   wire: 1,
   json: 1,
   browsers: 1,

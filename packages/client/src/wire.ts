@@ -281,8 +281,9 @@ export interface IndexRecord {
   readonly isUnique: boolean
   readonly keyAttributes: readonly KeyAttribute[]
   readonly state: 'building' | 'ready' | 'failed'
-  readonly entryCount: number
-  /** Of a background build. */
+  /** Left out for callers with grants. */
+  readonly entryCount?: number
+  /** Of a background build; left out for callers with grants. */
   readonly progress?: {
     readonly objectsDone: number
     readonly objectsTotal: number
@@ -487,7 +488,7 @@ export interface SignInBody {
 export interface StatementRecord {
   /** What the header Statement-Id of its reply has. */
   readonly id: string
-  readonly kind: 'query' | 'transaction' | 'tool'
+  readonly kind: 'query' | 'transaction' | 'tool' | 'read'
   /** The first 1,000 characters; of a transaction how many operations it has. */
   readonly text: string
   readonly fdAlias: string

@@ -45,8 +45,8 @@ import {
   readNamespace,
 } from './schema/representation.ts'
 import { mapAwaitable } from './store/awaitable.ts'
-import type { Awaitable, Snapshot } from './store/store.ts'
-import { inTurnsIfLong } from './store/time-slice.ts'
+import type { Awaitable, Snapshot, SnapshotWatch } from './store/store.ts'
+import { inTurnsIfLong, type SliceWatch } from './store/time-slice.ts'
 import { type BetweenSteps, betweenSteps, type TransactionClient } from './transaction/between-steps.ts'
 import { checkedOid, malformedOid, type Oid, parseOid } from './types/oid.ts'
 import type { ClassNumber } from './types/type-spec.ts'
@@ -60,8 +60,12 @@ export interface OperationScope {
   readonly schema: SchemaExecutor
   /** Of a transaction: what happens between two of several changes. Undefined for requests of their own. */
   readonly between: BetweenSteps | undefined
-  /** `oid`: the object that is read, where it is one. */
-  readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>, oid?: Oid): Awaitable<T>
+  /** `oid`: the object that is read, where it is one. `watch`: of the request, where what the caller sees may take long to find out. */
+  readAt<T>(
+    read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>,
+    oid?: Oid,
+    watch?: SnapshotWatch,
+  ): Awaitable<T>
   change<T>(body: (unit: UnitOfWork) => Awaitable<T>, options?: ChangeOptions): Promise<T>
   /** Of the transaction, where there is one; else released when `use` is done. */
   withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T>
@@ -203,14 +207,14 @@ export class DatabaseOperations implements Database {
     return new AtomicLoad(commit, upsertOn, new HeldLines(limits, memory, temporary, memoryHolder))
   }
 
-  readObject(oid: string, condition?: Condition): Awaitable<Buffer> {
+  readObject(oid: string, condition?: Condition, watch?: SliceWatch): Awaitable<Buffer> {
     const parsed = checkedOid(oid)
     const read = (snapshot: Snapshot, catalog: Catalog): Awaitable<Buffer> => {
-      return readObject(snapshot, catalog, parsed, this.scope)
+      return readObject(snapshot, catalog, parsed, this.scope, watch)
     }
-    if (condition === undefined || !this.isStep) return this.scope.readAt(read, parsed)
+    if (condition === undefined || !this.isStep) return this.scope.readAt(read, parsed, watch)
     const held = this.scope.change((unit) => checkCondition(unit, parsed, condition, 'read'))
-    return held.then(() => this.scope.readAt(read, parsed))
+    return held.then(() => this.scope.readAt(read, parsed, watch))
   }
 
   updateObject(
@@ -244,11 +248,16 @@ export class DatabaseOperations implements Database {
   }
 
   async listIndexes(): Promise<IndexRecord[]> {
-    return this.scope.readAt(listIndexRecords)
+    return this.scope.readAt((snapshot, catalog) => listIndexRecords(snapshot, catalog, this.countsEntries))
   }
 
   async readIndex(name: string): Promise<IndexRecord> {
-    return this.scope.readAt((snapshot, catalog) => readIndexRecord(snapshot, catalog, name))
+    return this.scope.readAt((snapshot, catalog) => readIndexRecord(snapshot, catalog, name, this.countsEntries))
+  }
+
+  /** Not for callers with grants: which entries they see would have to be found out object by object. */
+  private get countsEntries(): boolean {
+    return this.scope.database.restriction === undefined
   }
 
   /** A step of a transaction, which sees what those before it did and is committed with them. */

@@ -12,6 +12,7 @@ import type { Attributes } from './requests/read-object-command.ts'
 import type { AlterSettings, DefineMode } from './schema/commands.ts'
 import type { ClassRepresentation, NamespaceRepresentation } from './schema/representation.ts'
 import type { Awaitable } from './store/store.ts'
+import type { SliceWatch } from './store/time-slice.ts'
 import type { BetweenSteps, TransactionClient } from './transaction/between-steps.ts'
 import type { Oid } from './types/oid.ts'
 import type { ChangeListener } from './write/change-set.ts'
@@ -74,9 +75,9 @@ export interface Database {
   /**
    * The representation as JSON text in UTF-8; at once where the store answers at once.
    * `condition`: what a transaction is to hold until its commit; a single read leaves it to whoever asks. Throws MalformedOid,
-   * ObjectNotFound, and PreconditionFailed in a transaction.
+   * ObjectNotFound, and PreconditionFailed in a transaction. `watch`: lets the read of an object of very many links go on.
    */
-  readObject(oid: string, condition?: Condition): Awaitable<Buffer>
+  readObject(oid: string, condition?: Condition, watch?: SliceWatch): Awaitable<Buffer>
   /** Throws PreconditionFailed where a condition is given and does not hold. `client`: as of `createObject`. */
   updateObject(
     oid: string,

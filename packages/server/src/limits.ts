@@ -45,18 +45,20 @@ export interface ServerLimits {
   readonly replyStallBytesMax: number
   /** Statements that run concurrently, or whose replies are being read, per process. */
   readonly statementsMax: number
-  /** The same for one client address. */
-  readonly statementsPerAddressMax: number
+  /** The same for one caller: who is not known is counted by its address. */
+  readonly statementsPerCallerMax: number
   /** Statements queued to start, per process; and as many that have started and are queued to continue. */
   readonly queuedStatementsMax: number
-  /** The same for one client address. */
-  readonly queuedStatementsPerAddressMax: number
-  /** Requests that follow changes or wait for one, per process. */
+  /** The same for one caller. */
+  readonly queuedStatementsPerCallerMax: number
+  /** Requests that follow changes, or wait for one (pages without `wait` do neither), per process. */
   readonly changeFollowersMax: number
-  /** The same for one client address. */
-  readonly changeFollowersPerAddressMax: number
+  /** The same for one caller. */
+  readonly changeFollowersPerCallerMax: number
   /** Idle time on a change stream after which a heartbeat is sent. */
   readonly changeHeartbeatMs: number
+  /** How often a user may change its own password within an hour, per process. */
+  readonly passwordChangesPerHourMax: number
   /** Timeout for the reply of a webhook receiver. */
   readonly webhookTimeoutMs: number
   /** Delay before the first retry of a failed webhook delivery; each further delay is three times as long. */
@@ -104,13 +106,14 @@ export const defaultServerLimits: ServerLimits = {
   replyStallMsMax: 30_000,
   replyStallBytesMax: 48 * 2 ** 20,
   statementsMax: 5,
-  statementsPerAddressMax: 4,
+  statementsPerCallerMax: 4,
   queuedStatementsMax: 100,
-  queuedStatementsPerAddressMax: 75,
+  queuedStatementsPerCallerMax: 75,
   statementQueueMsMax: 300,
   changeFollowersMax: 256,
-  changeFollowersPerAddressMax: 64,
+  changeFollowersPerCallerMax: 64,
   changeHeartbeatMs: 15_000,
+  passwordChangesPerHourMax: 10,
   webhookTimeoutMs: 15_000,
   webhookRetryMsMin: 5_000,
   webhookRetryMsMax: 3_600_000,
@@ -146,6 +149,12 @@ export const limitsOffAtZero: readonly string[] = [
   'slowQueryMs',
   'statementDiskBytesMax',
 ] satisfies (keyof Limits)[]
+/** Limits that have another name now. */
+export const renamedLimits: Readonly<Record<string, keyof Limits>> = {
+  statementsPerAddressMax: 'statementsPerCallerMax',
+  queuedStatementsPerAddressMax: 'queuedStatementsPerCallerMax',
+  changeFollowersPerAddressMax: 'changeFollowersPerCallerMax',
+}
 /** Callers whose requests a process counts within a second; where there are more, it begins anew with them. */
 export const countedCallersMax = 50_000
 /** Bodies that are no larger are let in uncounted. */
@@ -169,6 +178,8 @@ export const pipelinedMax = 64
 export const pipelinedInATurnMax = 16
 /** A live query rests for so many times as long as it has worked: a result that changes all the time costs no more than a part of the process. */
 export const liveRestPerWork = 4
+/** Of a header of the PROXY protocol; more than addresses take is what proxies add. */
+export const proxyHeaderBytesMax = 4_096
 /** Of a number or a name in a JSON body. */
 export const jsonWordBytesMax = 2 ** 23
 /** Names in a JSON body that are longer: V8 hashes these by their length alone, so that thousands of one length took it minutes to tell apart. */
@@ -254,8 +265,13 @@ export const passwordCharactersMin = 8
 export const passwordCharactersMax = 256
 /** Passwords that are hashed at once in one process: each takes 19 MiB and a thread. */
 export const passwordHashesAtOnceMax = 2
-/** Those that wait for it; further ones are refused. */
-export const passwordHashesWaitingMax = 32
+/**
+ * Those that wait for it, of callers who are known and of all others each, and of them for one caller or address: for so long. They take next to no memory, and
+ * each sharer has its turn.
+ */
+export const passwordHashesWaitingMax = 1_024
+export const passwordHashesPerSharerMax = 32
+export const passwordHashMsMax = 30_000
 /** Passwords that were right a short time ago are not hashed again. */
 export const rememberedPasswordsMax = 10_000
 export const rememberedPasswordsMsMax = 300_000

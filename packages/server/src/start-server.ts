@@ -85,6 +85,7 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
       limits,
       isShutdownAllowed: config.allowShutdown,
       browsers: { host: config.host, hosts: config.hosts, cors: config.cors },
+      proxies: config.proxyHeader && { trusted: config.trustedProxies, header: config.proxyHeader },
       logger,
       ...(tls && { tls: tls.options }),
       ...(audit && { audit }),

@@ -12,7 +12,7 @@ import type { UserValue } from '../query/values/user.ts'
 import { objectKey } from '../records/object-key.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
-import type { Awaitable, Snapshot, SnapshotOptions } from '../store/store.ts'
+import type { Awaitable, Snapshot, SnapshotOptions, SnapshotWatch } from '../store/store.ts'
 import { inTurns } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import type { Oid } from '../types/oid.ts'
@@ -113,14 +113,19 @@ class CallerScope implements OperationScope {
     return changeObjects(this.resources.database, body, options)
   }
 
-  readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>, oid?: Oid): Awaitable<T> {
+  readAt<T>(
+    read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>,
+    oid?: Oid,
+    watch?: SnapshotWatch,
+  ): Awaitable<T> {
     const { store, catalogs } = this.database
     const readAt = (snapshot: Snapshot): Awaitable<T> => {
       return mapAwaitable(catalogs.at(snapshot), (catalog) => read(snapshot, catalog))
     }
     const isTrip = !this.resources.database.store.capabilities.hasSynchronousReads
-    if (oid === undefined || !isTrip) return withSnapshot(store, readAt, reading)
-    return withSnapshot(store, readAt, { ...reading, prefetchKeys: [catalogVersionKey, objectKey(oid)] })
+    const options: SnapshotOptions = watch === undefined ? reading : { ...reading, watch }
+    if (oid === undefined || !isTrip) return withSnapshot(store, readAt, options)
+    return withSnapshot(store, readAt, { ...options, prefetchKeys: [catalogVersionKey, objectKey(oid)] })
   }
 
   async withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T> {

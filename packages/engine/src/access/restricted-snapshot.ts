@@ -115,8 +115,10 @@ export class RestrictedSnapshot implements Snapshot, Screened {
     const { limit, keysOnly = false, batch, ...others } = options
     let left = limit ?? Number.POSITIVE_INFINITY
     const size = batch ?? (limit === undefined ? undefined : Math.max(limit, scanBatchLimited))
-    const sized = size === undefined ? others : { ...others, batch: Math.max(size, scanBatchMin) }
     const { visibility } = screen
+    // Of its own, the scan would let others have their turns, and the work of the caller would never be asked whether it may go on.
+    const own = { slice: visibility.slice, ...others }
+    const sized = size === undefined ? own : { ...own, batch: Math.max(size, scanBatchMin) }
     const shownOf = (value: Bytes): Bytes => (keysOnly ? nothing : value)
     let shown = 0
     let isUndecided = false

@@ -3,7 +3,7 @@ import type { Catalogs } from '../catalog/catalog-cache.ts'
 import { unreachable } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
-import type { Awaitable, Snapshot, Store, StoreCapabilities } from '../store/store.ts'
+import type { Awaitable, Snapshot, SnapshotWatch, Store, StoreCapabilities } from '../store/store.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import type { CatalogAccesses } from './catalog-access.ts'
 import { RestrictedSnapshot, type Screen } from './restricted-snapshot.ts'
@@ -35,16 +35,19 @@ type Kept = { [Part in keyof typeof parts as (typeof parts)[Part] extends 'leftO
 /** `database`: unrestricted. */
 export function restrictedStore(database: OpenDatabase, accesses: CatalogAccesses, asking: Asking): Store {
   const { store, catalogs } = database
-  const open = (below: Snapshot) => {
+  const open = (below: Snapshot, watch?: SnapshotWatch) => {
     return mapAwaitable(catalogs.at(below), (catalog): Screen => {
       const access = accesses.of(catalog)
-      return { access, visibility: new Visibility(below, access, database, asking) }
+      return { access, visibility: new Visibility(below, access, database, watch ? { ...asking, watch } : asking) }
     })
+  }
+  const restricted = (below: Snapshot, watch?: SnapshotWatch): Snapshot => {
+    return new RestrictedSnapshot(below, (one) => open(one, watch))
   }
   const refuse = (): never => unreachable('what a caller reads from is only read')
   const kept: Kept = {
     capabilities: restrictedCapabilities(store),
-    snapshot: (options) => mapAwaitable(store.snapshot(options), (below) => new RestrictedSnapshot(below, open)),
+    snapshot: (options) => mapAwaitable(store.snapshot(options), (below) => restricted(below, options?.watch)),
     commit: refuse,
     stats: refuse,
     close: refuse,

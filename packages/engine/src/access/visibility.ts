@@ -15,7 +15,7 @@ import type { UserValue } from '../query/values/user.ts'
 import { objectKey } from '../records/object-key.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Snapshot } from '../store/store.ts'
-import { openSliceOfWork } from '../store/time-slice.ts'
+import { openSliceOfWork, type SliceWatch } from '../store/time-slice.ts'
 import { containerNumberOf, type Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
@@ -32,6 +32,8 @@ export interface Asking {
   readonly signal: CancelSignal | undefined
   /** Of the request, where what is decided is part of it; else the decisions have their own. */
   readonly memory?: RequestMemory | undefined
+  /** Lets long decisions go on. */
+  readonly watch?: SliceWatch | undefined
 }
 
 /** Objects, each with its record, or without where that has to be read. */
@@ -105,7 +107,7 @@ export class Visibility {
       limits,
       capabilities: store.capabilities,
       signal: asking.signal,
-      slice: clock.stoppedBetween(openSliceOfWork()),
+      slice: clock.stoppedBetween(openSliceOfWork(asking.watch)),
       clock,
       memory: asking.memory ?? (this.ownMemory as RequestMemory),
       written: newQueryCounts(),
@@ -279,13 +281,15 @@ export class Visibility {
   }
 
   private async decideParts(open: readonly Candidate[], hidden: Set<Oid>): Promise<void> {
-    for (let from = 0; from < open.length; from += decidedAtOnce) {
-      const left = open.slice(from, from + decidedAtOnce).filter((candidate) => {
-        const isSeen = this.known(candidate[0]) ?? this.decideNow(candidate)
-        if (isSeen === false) hidden.add(candidate[0])
-        return isSeen === undefined
-      })
+    let left: Candidate[] = []
+    for (const [at, candidate] of open.entries()) {
+      const isSeen = this.known(candidate[0]) ?? this.decideNow(candidate)
+      if (isSeen === false) hidden.add(candidate[0])
+      else if (isSeen === undefined) left.push(candidate)
+      const isLook = (at & decisionsBetweenLooks) === decisionsBetweenLooks
+      if (at < open.length - 1 && left.length < decidedAtOnce && !(isLook && this.isTurnDue())) continue
       if (left.length > 0) await this.decide(left, hidden)
+      left = []
       const pause = this.turn()
       if (pause !== undefined) await pause
     }

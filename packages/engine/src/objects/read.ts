@@ -8,7 +8,7 @@ import { isLongRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, Snapshot, Store } from '../store/store.ts'
-import { inTurns, laterTurn } from '../store/time-slice.ts'
+import { inTurns, laterTurn, openTimeSlice, type SliceWatch, type TimeSlice } from '../store/time-slice.ts'
 import type { Pieces } from '../types/logical-type.ts'
 import type { Oid } from '../types/oid.ts'
 import { isKnownToBeLarge, noteLongRecord, readAlone, writeFew } from './long-records.ts'
@@ -40,19 +40,36 @@ export interface MemorySource {
   withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T>
 }
 
-/** The representation in UTF-8. Throws ObjectNotFound, and LimitExceeded and ServerBusy for an object of very many links. */
-export function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: MemorySource): Awaitable<Buffer> {
-  if (isKnownToBeLarge(catalog, oid)) return readLarge(snapshot, catalog, oid, source)
+/**
+ * The representation in UTF-8. `watch`: lets the read of very many links go on. Throws ObjectNotFound, for an object of very many links LimitExceeded
+ * and ServerBusy, and what the watch throws.
+ */
+export function readObject(
+  snapshot: Snapshot,
+  catalog: Catalog,
+  oid: Oid,
+  source: MemorySource,
+  watch?: SliceWatch,
+): Awaitable<Buffer> {
+  if (isKnownToBeLarge(catalog, oid)) return readLarge(snapshot, catalog, oid, source, watch)
   const bytes = snapshot.bytesLeftOut?.(objectKey(oid))
-  if (bytes === undefined) return readAtOnce(snapshot, catalog, oid, source)
+  if (bytes === undefined) return readAtOnce(snapshot, catalog, oid, source, watch)
   // Nobody has read it yet: however many different ones are asked for together, few are held.
   return bytes.then((known) => {
     const isLarge = known !== undefined && noteLongRecord(catalog, oid, known)
-    return isLarge ? readLarge(snapshot, catalog, oid, source) : readAtOnce(snapshot, catalog, oid, source)
+    return isLarge
+      ? readLarge(snapshot, catalog, oid, source, watch)
+      : readAtOnce(snapshot, catalog, oid, source, watch)
   })
 }
 
-function readLarge(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: MemorySource): Promise<Buffer> {
+function readLarge(
+  snapshot: Snapshot,
+  catalog: Catalog,
+  oid: Oid,
+  source: MemorySource,
+  watch?: SliceWatch,
+): Promise<Buffer> {
   const read = async (copyOf: (borrowed: Bytes) => Buffer): Promise<Buffer> => {
     const formats = recordFormats(catalog)
     const found = await snapshot.view(objectKey(oid), (borrowed): SeenRecord => {
@@ -61,7 +78,7 @@ function readLarge(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: Memor
     })
     // To check and copy some megabytes takes as long as a slice.
     if (isLocal && found !== undefined) await laterTurn()
-    return restOf(found, snapshot, oid, source)
+    return restOf(found, snapshot, oid, source, watch)
   }
   const isLocal = source.database.store.capabilities.hasSynchronousReads
   if (isLocal) return readAlone(read)
@@ -72,7 +89,13 @@ function readLarge(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: Memor
   return isFirstRead ? writeFew(readOwn) : readOwn()
 }
 
-function readAtOnce(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: MemorySource): Awaitable<Buffer> {
+function readAtOnce(
+  snapshot: Snapshot,
+  catalog: Catalog,
+  oid: Oid,
+  source: MemorySource,
+  watch?: SliceWatch,
+): Awaitable<Buffer> {
   const formats = recordFormats(catalog)
   const found = snapshot.view(objectKey(oid), (record): Buffer | SeenRecord | typeof large => {
     const format = formats.ofShape(shapeNumberOf(record))
@@ -84,7 +107,7 @@ function readAtOnce(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: Memo
   })
   if (Buffer.isBuffer(found)) return found
   const goOn = (seen: Buffer | SeenRecord | typeof large | undefined): Awaitable<Buffer> =>
-    seen === large ? readLarge(snapshot, catalog, oid, source) : restOf(seen, snapshot, oid, source)
+    seen === large ? readLarge(snapshot, catalog, oid, source, watch) : restOf(seen, snapshot, oid, source, watch)
   return found instanceof Promise ? found.then(goOn) : goOn(found)
 }
 
@@ -103,11 +126,12 @@ function restOf(
   snapshot: Snapshot,
   oid: Oid,
   source: MemorySource,
+  watch: SliceWatch | undefined,
 ): Awaitable<Buffer> {
   if (seen === undefined) throw objectNotFound(oid)
   if (Buffer.isBuffer(seen)) return seen
   if (!seen.hasLinks) return objectJson(seen.format, oid, seen.record, noLinks)
-  return readWithLinks(snapshot, seen.format, oid, seen.record, source)
+  return readWithLinks(snapshot, seen.format, oid, seen.record, source, watch)
 }
 
 async function readWithLinks(
@@ -116,13 +140,15 @@ async function readWithLinks(
   oid: Oid,
   record: Bytes,
   source: MemorySource,
+  watch: SliceWatch | undefined,
 ): Promise<Buffer> {
   const { first, hasMore } = await firstLinks(snapshot, format, oid)
   if (!hasMore) return objectJson(format, oid, record, first)
   return source.withMemory(async (memory) => {
     const links = new Map<number, readonly Entry[] | Buffer>()
+    const rest = { memory, slice: openTimeSlice(watch) }
     for (const attribute of format.linkAttributes) {
-      links.set(attribute.index, await allLinks(snapshot, attribute, oid, first.get(attribute.index) ?? [], memory))
+      links.set(attribute.index, await allLinks(snapshot, attribute, oid, first.get(attribute.index) ?? [], rest))
     }
     return objectJson(format, oid, record, links)
   })
@@ -162,26 +188,33 @@ async function firstLinks(snapshot: Snapshot, format: ClassFormat, oid: Oid): Pr
   return { first, hasMore: answer.ranges.some((entries) => entries.length >= linksReadAtOnce) }
 }
 
+/** Of very many links of one object. */
+interface LinksWork {
+  readonly memory: RequestMemory
+  readonly slice: TimeSlice
+}
+
 /** `first`: the first entries of the attribute, and all where they are fewer than `linksReadAtOnce`. */
 async function allLinks(
   snapshot: Snapshot,
   attribute: AttributeFormat,
   oid: Oid,
   first: readonly Entry[],
-  memory: RequestMemory,
+  work: LinksWork,
 ): Promise<readonly Entry[] | Buffer> {
   const last = first.at(-1)
   if (first.length < linksReadAtOnce || last === undefined) return first
   const rest = { ...shownRange(oid, attribute), from: Buffer.concat([last.key, Buffer.from([0])]) }
   // The keys of maps may be cut, and are then sorted: they are held.
-  if (attribute.linkStorage === 'map') return manyLinksJson(attribute, await heldEntries(snapshot, rest, first, memory))
+  if (attribute.linkStorage === 'map') return manyLinksJson(attribute, await heldEntries(snapshot, rest, first, work))
   const text = new LinksJson(attribute)
   for (const entry of first) text.add(entry)
   let charged = 0
-  for await (const _ of snapshot.scan(rest, (key, value) => text.add({ key: key as Buffer, value: value as Buffer }))) {
+  const add = (key: Bytes, value: Bytes): void => text.add({ key: key as Buffer, value: value as Buffer })
+  for await (const _ of snapshot.scan(rest, add, { slice: work.slice })) {
     // The writer's buffer doubles when it is full; the text is copied out of it, and then into that of the object.
     const bytes = 4 * text.bytes
-    memory.chargeStatement(bytes - charged)
+    work.memory.chargeStatement(bytes - charged)
     charged = bytes
   }
   return text.end()
@@ -191,11 +224,11 @@ async function heldEntries(
   snapshot: Snapshot,
   rest: KeyRange,
   first: readonly Entry[],
-  memory: RequestMemory,
+  { memory, slice }: LinksWork,
 ): Promise<Entry[]> {
   const all = [...first]
   const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
-  for await (const batch of snapshot.scan(rest, copy)) {
+  for await (const batch of snapshot.scan(rest, copy, { slice })) {
     memory.chargeStatement(batch.length * heldEntryBytes)
     for (const entry of batch) all.push(entry)
   }

@@ -30,6 +30,8 @@ export interface QueryRequest {
 
 /** Whoever has the query run, and is told how it gets on. */
 export interface QueryWatch {
+  /** Whose it is: see `SliceWatch`. */
+  readonly owner?: string
   /** Told at the beginning where to ask how far the query is. */
   onBegun?(progress: QueryProgress): void
   /** Told when what the query reads from was held for too long and is ended, maybe while nobody takes rows. */

@@ -226,8 +226,16 @@ export interface SnapshotOptions {
   readonly mayShare?: boolean
   /** An operator asked for the work: the snapshot may be held for `longSnapshotMsMax`. */
   readonly isLong?: boolean
+  /** Of the work that reads. */
+  readonly watch?: SnapshotWatch | undefined
+}
+
+export interface SnapshotWatch {
   /** Told when the snapshot is ended because it was held for too long: reading from it throws the same error. */
-  readonly watch?: { onEnded?(error: AshlarError): void } | undefined
+  onEnded?(error: AshlarError): void
+  /** As of `SliceWatch`, for what the snapshot itself has to find out, as by the rules of a caller. */
+  readonly owner?: string
+  mayGoOn?(): Promise<void> | undefined
 }
 
 export type SnapshotLimits = Pick<EngineLimits, 'snapshotMsMax' | 'longSnapshotMsMax'>

@@ -1,5 +1,6 @@
 /** Yields the event loop during long synchronous work, after each slice. */
 
+import { FairQueues } from './fair-queues.ts'
 import type { Sequence } from './sequence.ts'
 import type { Awaitable } from './store.ts'
 
@@ -34,6 +35,8 @@ export interface TimeSlice {
 
 /** Whoever lets work go on. */
 export interface SliceWatch {
+  /** Whose work it is: turns alternate between owners, however much work one of them has. Without one it is one of those that have none. */
+  readonly owner?: string
   mayGoOn?(): Promise<void> | undefined
 }
 
@@ -71,7 +74,11 @@ class Slice implements TimeSlice {
     slicesUsedUp++
     const isFree = this.freeTurns-- > 0
     if (!isFree) await this.watch?.mayGoOn?.()
-    await nextTurn(isFree ? second : begun)
+    await nextTurn(isFree ? second : begun, this.watch?.owner)
+    this.renew()
+  }
+
+  protected renew(): void {
     const now = performance.now()
     this.end = now + (now - lastRequestMs < requestsExpectedMs ? sliceBesideRequestsMs : sliceMs)
   }
@@ -89,6 +96,13 @@ class SliceOfWork extends Slice {
   override yieldIfDue(): Promise<void> | undefined {
     this.leaveOutWaits()
     return super.yieldIfDue()
+  }
+
+  /** It has waited for its turn before the slice, and not within it. */
+  protected override renew(): void {
+    super.renew()
+    this.turn = presentTurn()
+    this.seen = performance.now()
   }
 
   /** In another turn of the event loop than at the last look, it has waited. */
@@ -205,23 +219,28 @@ function* partsOf<T>(all: Sequence<T>, partSize: number): Generator<readonly T[]
 /*
  * In one turn of the event loop one of those who wait goes on, and so requests that arrive meanwhile wait for one slice, however many work
  * at the same time. New work alternates with what has begun: neither keeps the other from getting on. The second slice that all work may have
- * counts as new: were it one of those that have begun, as much new work as comes would leave these none.
+ * counts as new: were it one of those that have begun, as much new work as comes would leave these none. Of both kinds each owner has its turn: one that
+ * has a hundred statements would else leave the only one of another a hundredth of the process.
  */
-const begun: (() => void)[] = []
-const second: (() => void)[] = []
+const begun = new FairQueues<() => void>()
+const second = new FairQueues<() => void>()
 const fresh: (() => void)[] = []
 let isNewNext = false
 let isFreshNext = false
 let isPumping = false
 
 /** Resolves in a turn of the event loop in which nobody else of those who call this goes on. */
-function nextTurn(queue: (() => void)[]): Promise<void> {
+function nextTurn(queue: FairQueues<() => void>, owner = ''): Promise<void> {
   return new Promise((resolve) => {
-    queue.push(resolve)
-    if (isPumping) return
-    isPumping = true
-    setImmediate(giveTurn)
+    queue.add(owner, resolve)
+    pump()
   })
+}
+
+function pump(): void {
+  if (isPumping) return
+  isPumping = true
+  setImmediate(giveTurn)
 }
 
 let arrivalTurnsLeft = 0
@@ -279,8 +298,8 @@ function giveTurn(): void {
   sinceSlice ??= { ms: now, slices: slicesUsedUp }
   // What is longer than a slice, and not only short requests, has had its turn then.
   const areRequestsNext = now - sinceSlice.ms < requestsMs && slicesUsedUp === sinceSlice.slices
-  const isNothingNew = fresh.length + second.length === 0
-  if (areRequestsNext && isNothingNew && begun.length > 0 && now - lastRequestMs < requestGapMs) {
+  const isNothingNew = fresh.length + second.size === 0
+  if (areRequestsNext && isNothingNew && begun.size > 0 && now - lastRequestMs < requestGapMs) {
     setImmediate(giveTurn)
     return
   }
@@ -304,13 +323,13 @@ function nextInTurn(): (() => void) | undefined {
 
 function begunNext(): (() => void) | undefined {
   sinceSlice = undefined
-  wasOfBegun = begun.length > 0
-  return begun.shift()
+  wasOfBegun = begun.size > 0
+  return begun.next()
 }
 
 function nextNew(): (() => void) | undefined {
   isFreshNext = !isFreshNext
-  return isFreshNext ? (fresh.shift() ?? second.shift()) : (second.shift() ?? fresh.shift())
+  return isFreshNext ? (fresh.shift() ?? second.next()) : (second.next() ?? fresh.shift())
 }
 
 let slicesUsedUp = 0
@@ -320,7 +339,7 @@ let slicesUsedUp = 0
  * the other sooner than each after a turn of its own, for which it would have to be kept. It is over as soon as any work has used its slice up.
  */
 class Beginnings {
-  private readonly end = performance.now() + (begun.length + second.length > 0 ? sliceMs : beginningsMs)
+  private readonly end = performance.now() + (begun.size + second.size > 0 ? sliceMs : beginningsMs)
   private readonly slicesBefore = slicesUsedUp
 
   get isOver(): boolean {
@@ -356,7 +375,10 @@ export function mayBegin(): boolean {
 
 /** The turn in which work may begin that may not at once: what is resolved with tells whether there is time for more. */
 export async function firstTurn(): Promise<{ readonly isOver: boolean }> {
-  await nextTurn(fresh)
+  await new Promise<void>((resolve) => {
+    fresh.push(resolve)
+    pump()
+  })
   return new Beginnings()
 }
 

@@ -100,7 +100,7 @@ it('an index that a stop found building is dropped once its process is known to 
   const stopping = await FederatedDatabase.open({ alias: 'stopping', store: endingAfter(store, 6), limits: small })
   // Ends when it finds its index gone; a process that was killed would not even do that.
   void stopping.createIndex(index('byYear', 'Car', false, 'year')).catch(() => undefined)
-  while ((await first.readIndex('byYear').catch(() => ({ entryCount: 0 }))).entryCount < 40)
+  while (((await first.readIndex('byYear').catch(() => undefined))?.entryCount ?? 0) < 40)
     await new Promise(setImmediate)
   const second = await FederatedDatabase.open({
     alias: 'second',

@@ -226,3 +226,41 @@ it('slices are shorter while requests come', async () => {
     clock.mockRestore()
   }
 })
+
+it('turns alternate between owners, however much work one of them has', async () => {
+  const order: string[] = []
+  const turnsOf = async (owner: string, name: string, turns: number): Promise<void> => {
+    const slice = openTimeSlice({ owner })
+    for (let turn = 0; turn < turns; turn++) {
+      while (!slice.isOver);
+      await slice.yieldIfDue()
+      order.push(name)
+    }
+  }
+  const many = Array.from({ length: 10 }, (_, at) => turnsOf('many', `many${at}`, 5))
+  await Promise.all([...many, turnsOf('few', 'few', 5)])
+  // The last turn of the one comes before the others have had more than one each, and as many again for where turns of another kind came between.
+  expect(order.lastIndexOf('few')).toBeLessThan(25)
+})
+
+it('a slice of work does not become longer by the turns of others before it', async () => {
+  const slice = openSliceOfWork()
+  const others = Array.from({ length: 3 }, async () => {
+    const own = openTimeSlice()
+    for (let turn = 0; turn < 4; turn++) {
+      while (!own.isOver);
+      await own.yieldIfDue()
+    }
+  })
+  for (let turn = 0; turn < 3; turn++) {
+    while (!slice.isOver);
+    await slice.yieldIfDue()
+    const beganMs = performance.now()
+    // A look, as work has them, before it goes on for longer than it may.
+    expect(slice.isOver).toBe(false)
+    vi.spyOn(performance, 'now').mockReturnValue(beganMs + 6)
+    expect(slice.isOver).toBe(true)
+    vi.restoreAllMocks()
+  }
+  await Promise.all(others)
+})

@@ -20,6 +20,15 @@ export interface FederatedDatabaseConfig {
 /** What is done where the audit log cannot be written: changes are refused, or done and counted. */
 export type AuditFailure = 'refuse' | 'continue'
 
+/** How a proxy names its clients. */
+export type ProxyHeader = 'x-forwarded-for' | 'forwarded' | 'proxy-protocol'
+
+/** Which proxies are believed, by addresses, networks and names of networks, and by which header. */
+export interface ProxySettings {
+  readonly trusted: readonly string[]
+  readonly header: ProxyHeader
+}
+
 /** Whether clients may show certificates, or have to. */
 export type ClientCertificates = 'request' | 'require'
 
@@ -75,6 +84,9 @@ export interface Config {
   readonly hosts: readonly string[] | undefined
   /** Origins whose pages may use the server from a browser, in lower case. */
   readonly cors: readonly string[]
+  /** Addresses and networks of the proxies that are believed about the addresses of clients, and how they name them. */
+  readonly trustedProxies: readonly string[]
+  readonly proxyHeader: ProxyHeader | undefined
   /** PEM files; without them requests come unencrypted. */
   readonly tlsCert: string | undefined
   readonly tlsKey: string | undefined

@@ -74,6 +74,7 @@ function check(config: Config): void {
   checkDistinctStores([...federatedDatabases, { alias: ownAlias, store: config.securityStore }])
   checkImportDir(config.importDir)
   checkTls(config)
+  checkProxies(config)
   if (config.jwt !== undefined && !config.auth) {
     throw new ConfigError('JWTs are taken where callers have to be known: say --auth as well, or leave out jwt.')
   }
@@ -123,6 +124,15 @@ function checkTls({ tlsCert, tlsKey, tlsClientCa, tlsClientCerts, auth }: Config
   if (tlsCert === undefined) throw new ConfigError('Clients show certificates by TLS alone: --tls-cert is not given.')
   if (auth || tlsClientCerts === 'require') return
   throw new ConfigError('Nobody has to be known: say --auth as well, or --tls-client-certs require.')
+}
+
+/** Without the header, nobody knows whether what a proxy passes on is its own word or that of its client. */
+function checkProxies({ trustedProxies, proxyHeader }: Config): void {
+  if (trustedProxies.length > 0 === (proxyHeader !== undefined)) return
+  const missing = proxyHeader === undefined ? '--proxy-header' : '--trusted-proxy'
+  throw new ConfigError(
+    `Addresses of clients are taken from the header that --proxy-header names, of proxies that --trusted-proxy names; ${missing} is not given.`,
+  )
 }
 
 function isDirectory(path: string): boolean {

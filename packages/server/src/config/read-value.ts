@@ -1,11 +1,12 @@
 /** Reads the values of single settings, from options, environment and file alike. */
+import { isIP } from 'node:net'
 import type { ChangeLogSetting, Dialect } from '@ashlar/engine'
 import { defaultEngineLimits } from '@ashlar/engine/limits'
 import { durationMs } from '../backups/duration.ts'
 import { hostNameOf } from '../browsers/host-names.ts'
 import { dialectNamed, dialectWords } from '../dialect.ts'
-import { defaultServerLimits, type Limits, limitsOffAtZero } from '../limits.ts'
-import { type AuditFailure, ConfigError, type ConfigSource } from './config.ts'
+import { defaultServerLimits, type Limits, limitsOffAtZero, renamedLimits } from '../limits.ts'
+import { type AuditFailure, ConfigError, type ConfigSource, type ProxyHeader } from './config.ts'
 
 /** `name`: the setting as whoever wrote it knows it. Throws ConfigError. */
 export function readPort(value: unknown, name: string): number {
@@ -34,6 +35,27 @@ export function readText(value: unknown, name: string): string {
 export function readAuditFailure(value: unknown, name: string): AuditFailure {
   if (value === 'refuse' || value === 'continue') return value
   throw new ConfigError(`${name} is refuse or continue, not ${JSON.stringify(value)}.`)
+}
+
+/** Addresses, networks, and names of networks. */
+export function readProxies(value: unknown, name: string): string[] {
+  return readTexts(value, name).map((text) => {
+    if (/^(?:loopback|linklocal|uniquelocal)$/.test(text)) return text
+    const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+    const version = isIP(address)
+    // A network of all addresses would have every client choose its own.
+    if (version !== 0 && (bits === undefined || (Number(bits) >= 1 && Number(bits) <= (version === 4 ? 32 : 128)))) {
+      return text
+    }
+    throw new ConfigError(
+      `${name}: '${text}' is not the address of a proxy, a network such as 10.0.0.0/8, or loopback, linklocal or uniquelocal.`,
+    )
+  })
+}
+
+export function readProxyHeader(value: unknown, name: string): ProxyHeader {
+  if (value === 'x-forwarded-for' || value === 'forwarded' || value === 'proxy-protocol') return value
+  throw new ConfigError(`${name} is x-forwarded-for, forwarded or proxy-protocol, not ${JSON.stringify(value)}.`)
 }
 
 /** Names under which the server is asked; `*` for any. */
@@ -127,6 +149,9 @@ export function readLimits(value: unknown, name: string): Partial<Limits> {
   const known = Object.keys({ ...defaultServerLimits, ...defaultEngineLimits })
   const limits = objectOf(value, name)
   for (const [limit, bound] of Object.entries(limits)) {
+    if (Object.hasOwn(renamedLimits, limit)) {
+      throw new ConfigError(`${name}: ${limit} is now called ${renamedLimits[limit]}, and counts callers by identity.`)
+    }
     if (!known.includes(limit)) throw new ConfigError(`${name}: there is no limit ${limit}.${didYouMean(limit, known)}`)
     const least = limitsOffAtZero.includes(limit) ? 0 : 1
     if (typeof bound === 'number' && Number.isInteger(bound) && bound >= least) continue

@@ -1,8 +1,7 @@
 /** New connections: those that arrive together are accepted before they are served, and no address has others wait for its own. */
 import type { Server, Socket } from 'node:net'
-import { noteArrival } from '@ashlar/engine'
+import { FairQueues, noteArrival } from '@ashlar/engine'
 import { arrivalTurnsPerOther, servedInATurnMax, servedOnArrivalMax } from '../limits.ts'
-import { AddressQueues } from './address-queues.ts'
 
 /** Of `net.createServer`, which http.Server passes on though it has no option for it: nothing is read before `resume`. */
 interface PausingServer extends Server {
@@ -23,8 +22,8 @@ export function serveByAddress(server: Server): void {
   /** How many each address has opened since none arrived, or since none of its own waits any more. */
   const arrivals = new Map<string, number>()
   /** The first few of each address. */
-  const first = new AddressQueues<Socket>()
-  const others = new AddressQueues<Socket>()
+  const first = new FairQueues<Socket>()
+  const others = new FairQueues<Socket>()
   let hasAccepted = false
   let isScheduled = false
   let arrivalTurns = 0

@@ -4,6 +4,7 @@ import { type AuditLog, RequestAudit } from '../audit/audit-log.ts'
 import { namedByPath, triedAs } from '../audit/shown-in-request.ts'
 import { subjectOf } from '../audit/subject.ts'
 import type { Caller } from '../security/caller.ts'
+import { clientAddressOf } from '../shares/client-address.ts'
 import { clientDisconnectedStatus } from './send-problem.ts'
 
 declare module 'fastify' {
@@ -16,7 +17,7 @@ declare module 'fastify' {
 /** To be called when a request begins. `unknownCaller`: whoever shows no valid credential. The client is told under which id it is in the log. */
 export function auditRequest(log: AuditLog, unknownCaller: Caller, request: FastifyRequest, reply: FastifyReply): void {
   const { raw } = reply
-  const audit = new RequestAudit(request.headers, request.raw.socket.remoteAddress ?? '')
+  const audit = new RequestAudit(request.headers, clientAddressOf(request.raw))
   request.audit = audit
   raw.setHeader('x-request-id', audit.requestId)
   raw.once('close', () => {

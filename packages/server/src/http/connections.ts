@@ -1,9 +1,10 @@
 /** How many connections there may be, and how long a request may take to arrive on one. */
 import type { Socket } from 'node:net'
 import { AshlarError } from '@ashlar/engine'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refusedConnectionsMax, type ServerLimits } from '../limits.ts'
-import { networkOf } from '../security/network.ts'
+import { clientAddressOf, isClientNamed } from '../shares/client-address.ts'
+import { networkOf } from '../shares/network.ts'
 
 type ConnectionLimits = Pick<
   ServerLimits,
@@ -26,10 +27,10 @@ export class ConnectionCounts {
   all = 0
   private readonly byNetwork = new Map<string, number>()
 
-  /** `address`: of IPv6 its /64 counts. */
-  add(address: string, by: number): void {
+  /** `address`: of IPv6 its /64 counts. `connections`: fewer where requests on one that is counted already count for the address. */
+  add(address: string, by: number, connections = by): void {
     const network = networkOf(address)
-    this.all += by
+    this.all += connections
     const left = (this.byNetwork.get(network) ?? 0) + by
     if (left > 0) this.byNetwork.set(network, left)
     else this.byNetwork.delete(network)
@@ -41,13 +42,14 @@ export class ConnectionCounts {
 }
 
 /**
- * Connections beyond the limits get a refusal for their first request, which what is returned tells, and end; those far beyond are closed
+ * `isProxy`: all clients of a trusted proxy have its address, and count by their own. Connections beyond the limits get a refusal for their first request, which what is returned tells, and end; those far beyond are closed
  * without a word.
  */
 export function limitConnections(
   app: FastifyInstance,
   limits: ConnectionLimits,
   counts: ConnectionCounts,
+  isProxy: (address: string) => boolean,
 ): (socket: Socket) => AshlarError | undefined {
   const { connectionsMax, connectionsPerAddressMax } = limits
   /** By the client's end: with TLS, requests come on another socket than the one that was counted. */
@@ -56,7 +58,7 @@ export function limitConnections(
   app.server.on('connection', (socket: Socket) => {
     const { remoteAddress = '' } = socket
     if (counts.all >= connectionsMax) return refuse(socket, 'connectionsMax', connectionsMax)
-    if (counts.of(remoteAddress) >= connectionsPerAddressMax) {
+    if (counts.of(remoteAddress) >= connectionsPerAddressMax && !isProxy(remoteAddress)) {
       return refuse(socket, 'connectionsPerAddressMax', connectionsPerAddressMax)
     }
     counts.add(remoteAddress, 1)
@@ -74,4 +76,25 @@ export function limitConnections(
 
 function clientEnd({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
+}
+
+/**
+ * A request through a trusted proxy counts as a connection of its client, which has none of its own. Undefined where there is room for it; it is then
+ * counted until its response has closed.
+ */
+export function countNamedRequest(
+  { raw: request }: FastifyRequest,
+  { raw: response }: FastifyReply,
+  { connectionsPerAddressMax: max }: ConnectionLimits,
+  counts: ConnectionCounts,
+): AshlarError | undefined {
+  if (!isClientNamed(request)) return undefined
+  const address = clientAddressOf(request)
+  if (counts.of(address) >= max) {
+    const message = `The address ${address} has ${max} requests in progress, the maximum (connectionsPerAddressMax).`
+    return new AshlarError('ServerBusy', message)
+  }
+  counts.add(address, 1, 0)
+  response.once('close', () => counts.add(address, -1, 0))
+  return undefined
 }

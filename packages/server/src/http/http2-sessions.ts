@@ -14,6 +14,7 @@ import {
   idleKeptMs,
   type ServerLimits,
 } from '../limits.ts'
+import { isClientNamed } from '../shares/client-address.ts'
 import { problemOfBroken, problemOfTunnel } from './broken-request.ts'
 import type { ConnectionCounts } from './connections.ts'
 import { Http2Request, type Http2Response, http2ResponsesWith, socketOfSession } from './http2-messages.ts'
@@ -115,6 +116,8 @@ export class Http2Sessions {
     if (!this.further.has(request)) return undefined
     const { connectionsMax, connectionsPerAddressMax } = this.limits
     if (this.counts.all > connectionsMax) return busy('The server has', connectionsMax, 'connectionsMax')
+    // Through a proxy, it counts by the address of its client.
+    if (isClientNamed(request)) return undefined
     if (this.counts.of(request.socket.remoteAddress ?? '') <= connectionsPerAddressMax) return undefined
     return busy('Your address has', connectionsPerAddressMax, 'connectionsPerAddressMax')
   }

@@ -1,6 +1,6 @@
 /** When requests by HTTP/2 begin that were sent beside others of their session: a few in a turn of the event loop, one session after the other. */
+import { FairQueues } from '@ashlar/engine'
 import { http2InATurnMax } from '../limits.ts'
-import { AddressQueues } from './address-queues.ts'
 
 /**
  * A hundred requests of each session may arrive as one piece, which Node hands over one after the other: were all of them begun at once, everybody else
@@ -8,7 +8,7 @@ import { AddressQueues } from './address-queues.ts'
  */
 export class Http2Turns {
   /** By session. */
-  private readonly waiting = new AddressQueues<() => void>()
+  private readonly waiting = new FairQueues<() => void>()
   private begunInTurn = 0
   private isScheduled = false
 

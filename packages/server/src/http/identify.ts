@@ -4,7 +4,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { mustBeKnown } from '../dispatch/authorize.ts'
 import { type Authenticator, unauthenticated } from '../security/authenticator.ts'
 import { type Caller, nobody } from '../security/caller.ts'
-import { networkOf } from '../security/network.ts'
 import type { Handle, WithBody } from './read-body.ts'
 
 declare module 'fastify' {
@@ -55,12 +54,6 @@ export function identify(
 function note(request: FastifyRequest, caller: Caller, epoch: number): void {
   request.caller = caller
   request.callerEpoch = epoch
-}
-
-/** The same for all requests of one caller: who is not known has its address, of IPv6 its /64. */
-export function callerKey({ caller, raw: { socket } }: FastifyRequest): string {
-  const { identity = '' } = caller ?? {}
-  return identity === '' ? `address:${networkOf(socket.remoteAddress ?? '')}` : identity
 }
 
 /** A body may take minutes to arrive: whoever has lost a right meanwhile does not have it when it is there. */

@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { type Logger, symbols } from 'pino'
 import { withoutTokens } from '../security/secrets.ts'
+import { clientAddressOf } from '../shares/client-address.ts'
 import { clientDisconnectedStatus } from './send-problem.ts'
 
 /** To be told once a response has closed, for how long its request took, and what id it has, if any. */
@@ -29,9 +30,12 @@ export function requestLog(logger: Logger): LogRequest | undefined {
     // Without the query string, in which clients may send what nobody else is to read.
     const path = JSON.stringify(withoutTokens(searchAt < 0 ? url : url.slice(0, searchAt)))
     const ms = Math.round(tookMs * 100) / 100
+    const address = `"clientAddress":"${clientAddressOf(response.req)}",`
     const id = requestId === undefined ? '' : `,"requestId":${JSON.stringify(requestId)}`
     const ending = `"status":${statusOf(response)},"ms":${ms}${howItEnded(response)}${id},"msg":"request"}\n`
-    stream.write(`{"level":${level},"time":${Date.now()}${bindings},"method":"${method}","url":${path},${ending}`)
+    stream.write(
+      `{"level":${level},"time":${Date.now()}${bindings},${address}"method":"${method}","url":${path},${ending}`,
+    )
   }
 }
 

@@ -2,7 +2,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ServerError } from '../errors/server-errors.ts'
 import { countedCallersMax } from '../limits.ts'
-import { callerKey, hasBody } from './identify.ts'
+import { sharerOf } from '../shares/sharer.ts'
+import { hasBody } from './identify.ts'
 
 const secondMs = 1_000
 /** Of the sums of intervals, in milliseconds. */
@@ -64,7 +65,7 @@ export function doneAfterCount(
     // Whoever watches over the server has to be told of it in any case.
     if (request.routeOptions.url?.startsWith('/health/') === true) return done(error)
     try {
-      rates.count(callerKey(request))
+      rates.count(sharerOf(request))
     } catch (tooMany) {
       if (hasBody(request)) reply.raw.setHeader('connection', 'close')
       return done(tooMany as Error)

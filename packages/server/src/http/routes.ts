@@ -189,9 +189,31 @@ function unread(error: unknown, request: FastifyRequest, reply: FastifyReply): u
 /** Without a promise where the operation needs none. */
 function handleAtOnce(operation: Operation, single: SingleRequest, reply: FastifyReply): Promise<void> | undefined {
   const answer = dispatch(operation, single, single)
-  if (answer instanceof Promise) return answer.then((later) => send(later, operation, single, reply))
+  if (answer instanceof Promise) return sendLater(answer, operation, single, reply)
   send(answer, operation, single, reply)
   return undefined
+}
+
+/** What took long has become a statement meanwhile. */
+function sendLater(
+  answer: Promise<OperationReply>,
+  operation: Operation,
+  single: SingleRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const fail = (error: unknown): never => {
+    throw failed(error, single, reply)
+  }
+  return answer.then((later) => {
+    const { statement } = single
+    if (statement === undefined) return send(later, operation, single, reply)
+    try {
+      send({ ...later, headers: { ...statement.headers, ...later.headers } }, operation, single, reply)
+      statement.worked()
+    } catch (error) {
+      fail(error)
+    }
+  }, fail)
 }
 
 /** Its slot is given back once its rows are on their way. */

@@ -8,6 +8,7 @@ import { type AuditLog, requestIdSent } from '../audit/audit-log.ts'
 import type { BackupSchedule } from '../backups/backup-schedule.ts'
 import { HostNames, isLoopback, type Reachability } from '../browsers/host-names.ts'
 import { Origins } from '../browsers/origins.ts'
+import type { ProxySettings } from '../config/config.ts'
 import { Router } from '../dispatch/router.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { FederatedDatabases } from '../federated-databases.ts'
@@ -37,13 +38,14 @@ import { serveByAddress } from './arrivals.ts'
 import { auditRequest } from './audit-requests.ts'
 import { type Bodies, limitBodies } from './bodies-under-way.ts'
 import { answerBrokenRequest, refuseTunnels } from './broken-request.ts'
-import { arrivalTimes, ConnectionCounts, limitConnections } from './connections.ts'
+import { arrivalTimes, ConnectionCounts, countNamedRequest, limitConnections } from './connections.ts'
 import { answerHalfClosed } from './half-closed.ts'
 import { registerHealth } from './health.ts'
 import type { Http2Sessions } from './http2-sessions.ts'
 import { identified, identify } from './identify.ts'
 import { type BodyType, readContentType } from './negotiate.ts'
 import { beginByTurns } from './pipelining.ts'
+import { readProxyHeaders } from './proxy-protocol.ts'
 import { bodyReader } from './read-body.ts'
 import { registerReferencePage } from './reference-page.ts'
 import { requestLog, statusOf } from './request-log.ts'
@@ -54,6 +56,7 @@ import type { ClientCertificates, SecureServers } from './secure-server.ts'
 import { sendProblem } from './send-problem.ts'
 import { sendReply } from './send-reply.ts'
 import { type RequestsUnderWay, stopInOrder } from './stopping.ts'
+import { TrustedProxies } from './trusted-proxies.ts'
 import { writeOverdue } from './write-together.ts'
 
 export interface ServerOptions {
@@ -66,6 +69,8 @@ export interface ServerOptions {
   readonly logger: Logger
   /** Who may ask from a browser; pages of the server itself alone, on loopback, where it is not said. */
   readonly browsers?: Browsers
+  /** Those that name the clients of requests or connections. */
+  readonly proxies?: ProxySettings | undefined
   /** Told of requests that change something, or are refused. */
   readonly audit?: AuditLog
   /** Where the configuration says where backups are kept. */
@@ -144,7 +149,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   const followers = followersOf(app, limits)
   const underWay = stopInOrder(app, limits, http2)
   const requests = new RequestCounts()
-  receiveRequests(app, options, { underWay, requests }, refusals(limitConnections(app, limits, counts), http2))
+  receiveFromClients(app, options, { underWay, requests, counts, http2 })
   refuseExpectations(app, http2)
   const toolRuns = toolRunsOf(app, options)
   const statements = new Statements(limits, new BrokenOffReplies(options.logger), slowQueriesOf(options))
@@ -183,6 +188,22 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   registerHealth(app, fds, options)
   registerReferencePage(app)
   return app
+}
+
+/** By whichever proxies there are. To be called once all others listen for connections. */
+function receiveFromClients(
+  app: FastifyInstance,
+  options: ServerOptions,
+  { http2, counts, ...others }: Omit<Received, 'proxies'> & { readonly http2: Http2Sessions | undefined },
+): void {
+  const { limits } = options
+  const proxies = options.proxies && new TrustedProxies(options.proxies)
+  const isProxy = (address: string): boolean => proxies?.isTrusted(address) === true
+  const refusalOf = refusals(limitConnections(app, limits, counts, isProxy), http2)
+  receiveRequests(app, options, { ...others, counts, proxies }, refusalOf)
+  if (proxies?.header !== 'proxy-protocol') return
+  const closeUnnamed = readProxyHeaders(app.server, isProxy, limits.headersMsMax)
+  app.addHook('preClose', async () => closeUnnamed())
 }
 
 /** `constantHeaders`: names and values in turns, of every reply. */
@@ -335,12 +356,16 @@ function endInTime(statements: Pick<Statements, 'endThose'>, security: Security,
   })
 }
 
+interface Received extends Pick<Counted, 'underWay' | 'requests' | 'counts'> {
+  readonly proxies: TrustedProxies | undefined
+}
+
 /** What is done about every request, in one hook: it is doneAfterCount, logged, and refused where it may not go on. */
 function receiveRequests(
   app: FastifyInstance,
   {
     isStopping,
-    limits: { callerRequestsPerSecondMax: ratesMax },
+    limits,
     browsers = onLoopback,
     logger,
     audit,
@@ -348,13 +373,14 @@ function receiveRequests(
     security,
     authenticator = security?.authenticator,
   }: ServerOptions,
-  { underWay, requests }: { readonly underWay: RequestsUnderWay; readonly requests: RequestCounts },
+  { underWay, requests, counts, proxies }: Received,
   refusalOf: RefusalOf,
 ): void {
   const unknownCaller = authenticator === undefined ? everyone : nobody
   const hostNames = new HostNames(browsers)
   const origins = new Origins(browsers.cors)
   const log = requestLog(logger)
+  const { callerRequestsPerSecondMax: ratesMax } = limits
   const rates = ratesMax === 0 ? undefined : new RequestRates(ratesMax)
   app.addHook('onRequest', (request, reply, done) => {
     const { raw } = reply
@@ -364,6 +390,7 @@ function receiveRequests(
     const beganMs = performance.now()
     request.log = logger
     reply.log = logger
+    proxies?.nameClientOf(request.raw)
     const begun = underWay.begin(reply)
     if (audit !== undefined) auditRequest(audit, unknownCaller, request, reply)
     if (traces !== undefined) request.span = traces.beginRequest(request.method, request.headers)
@@ -378,7 +405,7 @@ function receiveRequests(
       log?.(raw, tookMs, request.audit?.requestId ?? requestIdSent(request.headers))
     })
     try {
-      const refusal = refusalOf(request.raw)
+      const refusal = refusalOf(request.raw) ?? (proxies && countNamedRequest(request, reply, limits, counts))
       if (refusal !== undefined) throw refusal
       checkFraming(request)
       checkHost(request, hostNames)

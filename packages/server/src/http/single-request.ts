@@ -7,6 +7,7 @@ import {
   type FederatedDatabase,
   type Following,
   type MemoryHolder,
+  type QueryWatch,
   type RequestId,
 } from '@ashlar/engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -27,14 +28,15 @@ import type { Problem } from '../errors/problem.ts'
 import { ClientDisconnected } from '../errors/request-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
 import type { Caller } from '../security/caller.ts'
+import { clientAddressOf } from '../shares/client-address.ts'
+import { sharerOf } from '../shares/sharer.ts'
 import type { Statement } from '../statements/statement.ts'
 import { StopSignal } from '../statements/stop-signal.ts'
-import { callerKey } from './identify.ts'
 import { requestIdOf } from './request-id.ts'
 import { toProblem } from './send-problem.ts'
 
-/** It holds the memory that it takes: see `memoryHolder`. */
-export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder {
+/** It holds the memory that it takes, and lets its own long reads go on: see `memoryHolder` and `longRead`. */
+export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, QueryWatch {
   readonly caller: Caller
   readonly params: FdRequest['params']
   readonly query: FdRequest['query']
@@ -79,8 +81,10 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder {
   }
 
   get client(): Client {
-    const { socket } = this.request.raw
-    return { address: socket.remoteAddress ?? '', isEncrypted: 'encrypted' in socket && socket.encrypted === true }
+    const { raw } = this.request
+    const { socket } = raw
+    const isEncrypted = 'encrypted' in socket && socket.encrypted === true
+    return { address: clientAddressOf(raw), sharer: sharerOf(this.request), isEncrypted }
   }
 
   following(): Following {
@@ -93,7 +97,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder {
 
   /** Throws TooManyRequests, and takes nothing. */
   take(bytes: number): void {
-    this.share ??= this.service.memoryShares.holder(() => callerKey(this.request), this.request.raw.socket)
+    this.share ??= this.service.memoryShares.holder(() => sharerOf(this.request), this.request.raw.socket)
     this.share.take(bytes)
   }
 
@@ -103,6 +107,36 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder {
 
   get watch(): FdRequest['watch'] {
     return this.statement
+  }
+
+  get longRead(): QueryWatch {
+    return this.statement ?? this
+  }
+
+  /** Of a read that is no statement: turns alternate between callers. */
+  get owner(): string {
+    return sharerOf(this.request)
+  }
+
+  /** Of the same, once it has taken long: it is one from then on, and so is admitted, listed, stopped, and ended with its client. */
+  mayGoOn(): Promise<void> | undefined {
+    this.statement ??= this.lateStatement()
+    this.statement.signal.throwIfAborted()
+    return this.statement.mayGoOn()
+  }
+
+  private lateStatement(): Statement {
+    const { method, url } = this.request
+    const [path = ''] = url.split('?', 1)
+    const statement = this.service.statements.begin(
+      'read',
+      `${method} ${path}`,
+      this.fd.alias,
+      this.request,
+      this.reply,
+    )
+    statement.lasts()
+    return statement
   }
 
   problemOf(error: unknown): Problem {

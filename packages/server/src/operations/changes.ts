@@ -116,42 +116,42 @@ function readWait({ query, replyType }: FdRequest): number {
 }
 
 function followerOf({ service, client, caller, fd, signal }: FdRequest): Follower {
-  return service.followers.begin({ address: client.address, alias: fd.alias, caller, signal })
+  return service.followers.begin({ sharer: client.sharer, alias: fd.alias, caller, signal })
 }
 
 async function answer(asked: Asked, waitMs: number, request: FdRequest): Promise<OperationReply> {
   const { replyType } = request
-  const following = request.following()
-  const follower = followerOf(request)
-  try {
-    const page = await pageWithin(following, asked, waitMs, follower)
-    return { body: replyType === 'ndjson' ? linesOf(page) : jsonOf(page), type: replyType }
-  } finally {
-    follower.end()
-  }
+  const page = await (waitMs === 0 ? pageNow(asked, request) : pageWithin(asked, waitMs, request))
+  return { body: replyType === 'ndjson' ? linesOf(page) : jsonOf(page), type: replyType }
+}
+
+/** Who does not wait is no follower, and takes no place of one. */
+function pageNow(asked: Asked, request: FdRequest): Promise<ChangesPage> {
+  return request.following().changes.page({ ...asked, signal: request.signal })
 }
 
 /** The first page with a change, or the last within the time: also where changes come that are not told. */
-async function pageWithin(
-  following: Following,
-  asked: Asked,
-  waitMs: number,
-  follower: Follower,
-): Promise<ChangesPage> {
+async function pageWithin(asked: Asked, waitMs: number, request: FdRequest): Promise<ChangesPage> {
+  const following = request.following()
+  const follower = followerOf(request)
   const { signal } = follower
   const endMs = performance.now() + waitMs
-  for (let { since } = asked; ; ) {
-    const seen = following.waiters.count
-    const page = await following.changes.page({ ...asked, since, signal })
-    const leftMs = endMs - performance.now()
-    if (page.changes.length > 0 || leftMs <= 0) return page
-    since = page.position
-    if (page.isAtEnd) {
-      follower.waits()
-      await following.waiters.wait(seen, leftMs, signal)
-      follower.goesOn()
+  try {
+    for (let { since } = asked; ; ) {
+      const seen = following.waiters.count
+      const page = await following.changes.page({ ...asked, since, signal })
+      const leftMs = endMs - performance.now()
+      if (page.changes.length > 0 || leftMs <= 0) return page
+      since = page.position
+      if (page.isAtEnd) {
+        follower.waits()
+        await following.waiters.wait(seen, leftMs, signal)
+        follower.goesOn()
+      }
+      signal.throwIfAborted()
     }
-    signal.throwIfAborted()
+  } finally {
+    follower.end()
   }
 }
 

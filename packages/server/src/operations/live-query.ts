@@ -11,7 +11,7 @@ export async function followQuery(asked: Asked, request: FdRequest): Promise<Ope
   const { service, client, caller, fd, headers, memoryHolder } = request
   const following = request.following()
   const last = headers['last-event-id']
-  const follower = service.followers.begin({ address: client.address, alias: fd.alias, caller, signal: request.signal })
+  const follower = service.followers.begin({ sharer: client.sharer, alias: fd.alias, caller, signal: request.signal })
   const live = following.liveQuery({ ...asked, signal: follower.signal, memoryHolder })
   try {
     const seen = following.waiters.count

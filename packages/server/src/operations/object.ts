@@ -129,9 +129,17 @@ export const objectOperations: readonly FdOperation[] = [
     reply: ObjectRepresentation,
     description: 'Returns an ETag. With If-None-Match: 304 if the object is unchanged.',
     otherReplies: { 304: { description: 'The object is unchanged' } },
-    errors: ['MalformedRequest', 'MalformedOid', 'ObjectNotFound', 'PreconditionFailed'],
+    errors: [
+      'MalformedRequest',
+      'MalformedOid',
+      'ObjectNotFound',
+      'PreconditionFailed',
+      'TooManyStatements',
+      'StatementStopped',
+      'LimitExceeded',
+    ],
     run(database, request) {
-      const found = database.readObject(param(request, 'oid'), matchOf(request.headers))
+      const found = database.readObject(param(request, 'oid'), matchOf(request.headers), request.longRead)
       return found instanceof Promise ? found.then((body) => replyTo(request, body)) : replyTo(request, found)
     },
   },

@@ -1,15 +1,12 @@
 /** From what a request shows to who sends it (contract 9.1). */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Socket } from 'node:net'
 import type { Awaitable } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
+import type { ArrivedMessage } from '../shares/client-address.ts'
 import { type Caller, nobody } from './caller.ts'
 
 /** A request whose headers are there, and whose body is not read yet. */
-export interface ArrivedRequest {
-  readonly headers: IncomingHttpHeaders
-  readonly socket: Socket
-}
+export type ArrivedRequest = ArrivedMessage
 
 /** One way to be known: token, password, session, JWT or client certificate. */
 export interface AuthenticationScheme {

@@ -1,8 +1,10 @@
 /** Whether a user name and a password belong together: as quickly, and with the same answer, for names that nobody has (contract 9.1). */
+import type { CancelSignal } from '@ashlar/engine'
 import { passwordCharactersMax } from '../limits.ts'
+import { sharerAt } from '../shares/sharer.ts'
 import type { KnownCallers } from './known-callers.ts'
 import type { PasswordHashes } from './password-hashes.ts'
-import type { KnownUser } from './read-callers.ts'
+import { identityOfUser, type KnownUser } from './read-callers.ts'
 import { nameForm } from './roles.ts'
 import type { SignInThrottle } from './sign-in-throttle.ts'
 
@@ -17,8 +19,8 @@ export class PasswordChecks {
     this.throttle = throttle
   }
 
-  /** Undefined where they do not. Throws TooManySignIns, ServerBusy, StoreUnavailable. */
-  async check(name: string, password: string, address: string): Promise<KnownUser | undefined> {
+  /** Undefined where they do not. `signal`: ends the wait of whoever leaves. Throws TooManySignIns, TooManyRequests, ServerBusy, StoreUnavailable. */
+  async check(name: string, password: string, address: string, signal?: CancelSignal): Promise<KnownUser | undefined> {
     // A name that cannot be is looked for under one name, so that not each has its own count.
     const wanted = nameForm.test(name) ? name : ''
     // What is longer is no password; no work is to grow with it.
@@ -30,11 +32,13 @@ export class PasswordChecks {
       const known = await this.callers.user(wanted)
       if (known?.passwordHash === hash) return known
     }
+    const isKnown = this.throttle.wasRight(wanted, address)
+    const hasher = { sharer: isKnown ? identityOfUser(wanted) : sharerAt(address), signal, isKnown }
     const attempt = this.throttle.begin(wanted, address)
     try {
       // Not as remembered: that would take less time for names that are there.
       const known = await this.callers.userAsStored(wanted)
-      const isRight = await this.hashes.isRight(wanted, known?.passwordHash, shown, address)
+      const isRight = await this.hashes.isRight(wanted, known?.passwordHash, shown, address, hasher)
       if (!isRight) return undefined
       attempt.wasRight()
       return known
@@ -42,5 +46,10 @@ export class PasswordChecks {
       attempt.undo()
       throw error
     }
+  }
+
+  /** To be called before the own password of a user is changed. `max`: so many changes an hour. What it returns takes that back. Throws TooManyRequests. */
+  beginChange(name: string, max: number): () => void {
+    return this.throttle.beginChange(name, max)
   }
 }

@@ -1,16 +1,14 @@
 /** Hashes of passwords: argon2id, off the event loop, a few at a time (contract 9.1). */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { AshlarError } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import {
   passwordCharactersMax,
   passwordCharactersMin,
-  passwordHashesAtOnceMax,
-  passwordHashesWaitingMax,
   rememberedPasswordsMax,
   rememberedPasswordsMsMax,
   signInFailures,
 } from '../limits.ts'
+import { type Hasher, PasswordPlaces } from './password-places.ts'
 
 /** OWASP's recommendation: 19 MiB, two passes, no parallelism within. */
 const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
@@ -37,6 +35,9 @@ export function checkPassword(password: string): void {
   )
 }
 
+/** Of a process that hashes for itself. */
+const nobodyElse: Hasher = { sharer: '', isKnown: true }
+
 interface RememberedPassword {
   /** Of name and password. */
   readonly mark: Buffer
@@ -51,17 +52,22 @@ interface RememberedPassword {
 export class PasswordHashes {
   /** Hashes that were made to check a password, for tests. */
   checks = 0
-  private underWay = 0
-  private readonly waiting: (() => void)[] = []
+  private readonly places: PasswordPlaces
   /** Known to this process alone: what it remembers of passwords is of no use elsewhere. */
   private readonly key = randomBytes(32)
   /** By name and address: where somebody else shows a password, it counts for nothing that it was right elsewhere. */
   private readonly remembered = new Map<string, RememberedPassword>()
 
-  async hash(password: string): Promise<string> {
+  /** `failuresOf`: see `PasswordPlaces`. */
+  constructor(failuresOf: (sharer: string) => number = () => 0) {
+    this.places = new PasswordPlaces(failuresOf)
+  }
+
+  /** Throws WeakPassword, and what `PasswordPlaces.hash` does. */
+  async hash(password: string, hasher: Hasher = nobodyElse): Promise<string> {
     checkPassword(password)
     const { hash } = await import('@node-rs/argon2')
-    return this.inTurn(() => hash(normalized(password), parameters))
+    return this.places.hash(hasher, () => hash(normalized(password), parameters))
   }
 
   /**
@@ -78,10 +84,16 @@ export class PasswordHashes {
     return undefined
   }
 
-  /** `hash`: undefined for a user who is not there, or cannot sign in; it then takes as long, and is false. Throws ServerBusy. */
-  async isRight(name: string, hash: string | undefined, password: string, address: string): Promise<boolean> {
+  /** `hash`: undefined for a user who is not there, or cannot sign in; it then takes as long, and is false. Throws what `PasswordPlaces.hash` does. */
+  async isRight(
+    name: string,
+    hash: string | undefined,
+    password: string,
+    address: string,
+    hasher: Hasher = nobodyElse,
+  ): Promise<boolean> {
     const { verify } = await import('@node-rs/argon2')
-    const isRight = await this.inTurn(() => {
+    const isRight = await this.places.hash(hasher, () => {
       this.checks += 1
       return verify(hash ?? hashOfNothing, normalized(password))
     })
@@ -101,23 +113,6 @@ export class PasswordHashes {
     return createHmac('sha256', this.key)
       .update(JSON.stringify([name, password]))
       .digest()
-  }
-
-  /** Each takes 19 MiB and a thread of the pool. */
-  private async inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.underWay >= passwordHashesAtOnceMax) {
-      if (this.waiting.length >= passwordHashesWaitingMax) {
-        throw new AshlarError('ServerBusy', 'Too many passwords are being checked.')
-      }
-      await new Promise<void>((resolve) => this.waiting.push(resolve))
-    } else this.underWay += 1
-    try {
-      return await work()
-    } finally {
-      const next = this.waiting.shift()
-      if (next === undefined) this.underWay -= 1
-      else next()
-    }
   }
 }
 

@@ -68,7 +68,7 @@ export class CallerReader {
       kind: 'token',
       // No user has a colon in its name.
       name: owner ?? `token:${row.name}`,
-      identity: owner === null ? `token:${id}` : `user:${owner}`,
+      identity: owner === null ? `token:${id}` : identityOfUser(owner),
       grants: own ?? ofOwner ?? [],
       bounds: own === undefined ? undefined : ofOwner,
       ownRoles: await this.roles(),
@@ -125,7 +125,7 @@ export class CallerReader {
     return makeCaller({
       kind,
       name,
-      identity: `user:${name}`,
+      identity: identityOfUser(name),
       grants,
       ownRoles,
       claims: {},
@@ -133,4 +133,9 @@ export class CallerReader {
       expiresAtMs,
     })
   }
+}
+
+/** Of a user, by whichever of its credentials. */
+export function identityOfUser(name: string): string {
+  return `user:${name}`
 }

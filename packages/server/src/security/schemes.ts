@@ -2,6 +2,7 @@
 import type { Awaitable } from '@ashlar/engine'
 import { isSameHost } from '../browsers/origins.ts'
 import { credentialCharactersMax, sessionIdleMsMax, unknownTokenMsMax, unknownTokensMax } from '../limits.ts'
+import { clientAddressOf } from '../shares/client-address.ts'
 import { type ArrivedRequest, type AuthenticationScheme, unauthenticated } from './authenticator.ts'
 import type { Caller } from './caller.ts'
 import type { KnownCallers } from './known-callers.ts'
@@ -104,7 +105,7 @@ export class PasswordScheme implements AuthenticationScheme {
     const colon = decoded.indexOf(':')
     if (colon < 0) throw unauthenticated(request, 'The Authorization header is no Basic credential.')
     const [name, password] = [decoded.slice(0, colon), decoded.slice(colon + 1)]
-    const known = await this.checks.check(name, password, request.socket.remoteAddress ?? '')
+    const known = await this.checks.check(name, password, clientAddressOf(request))
     if (known === undefined) throw unauthenticated(request, notRight)
     return known.caller
   }

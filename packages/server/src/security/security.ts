@@ -22,7 +22,8 @@ interface Verdicts {
 export class Security {
   readonly database: SecurityDatabase
   readonly callers: KnownCallers
-  readonly hashes = new PasswordHashes()
+  private readonly throttle = new SignInThrottle()
+  readonly hashes = new PasswordHashes((sharer) => this.throttle.failuresFrom(sharer))
   readonly passwords: PasswordChecks
   readonly authenticator: Authenticator
   /** By the caller as it was: it is asked for several times a second as long as a statement of it lasts. */
@@ -36,7 +37,7 @@ export class Security {
   ) {
     this.database = database
     this.callers = new KnownCallers(database, onFault)
-    this.passwords = new PasswordChecks(this.callers, this.hashes, new SignInThrottle())
+    this.passwords = new PasswordChecks(this.callers, this.hashes, this.throttle)
     const schemes = [
       new TokenScheme(this.callers),
       new PasswordScheme(this.passwords),

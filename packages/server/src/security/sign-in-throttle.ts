@@ -1,13 +1,9 @@
-/** How often somebody may be wrong with a password: by user name and address together, and by each alone (contract 9.1.5). */
+/** How often somebody may be wrong with a password, by user name and address together, and by each alone (contract 9.1.5), and change it (9.1.13). */
 import { ServerError } from '../errors/server-errors.ts'
-import { rightAddressesMax, rightAddressMsMax, signInFailures, throttledKeysMax } from '../limits.ts'
-import { networkOf } from './network.ts'
-
-interface Failures {
-  count: number
-  /** When the first of them is forgotten, by the clock that is given. */
-  forgottenAtMs: number
-}
+import { rightAddressesMax, rightAddressMsMax, signInFailures } from '../limits.ts'
+import { networkOf } from '../shares/network.ts'
+import { sharerAt } from '../shares/sharer.ts'
+import { RecentCounts } from './recent-counts.ts'
 
 /** One of them, counted as wrong until it is told to be something else. */
 export interface Attempt {
@@ -20,12 +16,16 @@ export interface Attempt {
 /** Counts attempts when they begin, so that many at once are no more than one after the other. */
 export class SignInThrottle {
   private readonly now: () => number
-  private readonly byKey = new Map<string, Failures>()
+  private readonly failures: RecentCounts
+  /** Of own passwords, by user name. */
+  private readonly changes: RecentCounts
   /** Until when it counts that a name was right from an address. */
   private readonly rightUntil = new Map<string, number>()
 
   constructor(now: () => number = () => performance.now()) {
     this.now = now
+    this.failures = new RecentCounts(signInFailures.forgottenAfterMs, now)
+    this.changes = new RecentCounts(hourMs, now)
   }
 
   /** For what is looked at without being counted. Throws TooManySignIns where the name has been wrong too often from there. */
@@ -37,33 +37,49 @@ export class SignInThrottle {
   begin(name: string, address: string): Attempt {
     const network = networkOf(address)
     const pair = pairKey(name, network)
-    const [ofAddress, ofName] = [`address:${network}`, `name:${name}`]
-    const wasRight = this.wasRightFrom(pair)
-    const isGuessed = !wasRight && (this.current(ofName)?.count ?? 0) >= signInFailures.ofNameMax
+    const [ofAddress, ofName] = [sharerAt(address), `name:${name}`]
+    const wasRight = this.wasRight(name, address)
+    const isGuessed = !wasRight && this.failures.of(ofName) >= signInFailures.ofNameMax
     this.check(pair, isGuessed ? signInFailures.ofPairAfterNameMax : signInFailures.ofPairMax)
     // Many may share an address, as behind a proxy: whoever is wrong there is not to keep out those who sign in there.
     if (!wasRight) this.check(ofAddress, signInFailures.ofAddressMax)
     const all = [pair, ofAddress, ofName]
-    for (const key of all) this.count(key)
+    for (const key of all) this.failures.add(key)
     return {
       wasRight: () => {
-        this.byKey.delete(pair)
-        this.takeBack(ofAddress)
-        this.takeBack(ofName)
+        this.failures.forget(pair)
+        this.failures.takeBack(ofAddress)
+        this.failures.takeBack(ofName)
         this.noteRight(pair)
       },
       undo: () => {
-        for (const key of all) this.takeBack(key)
+        for (const key of all) this.failures.takeBack(key)
       },
     }
   }
 
-  get size(): number {
-    return this.byKey.size
+  /** Counted when it begins, as an attempt is; what it returns takes that back. Throws TooManyRequests. */
+  beginChange(name: string, max: number): () => void {
+    if (this.changes.of(name) >= max) {
+      const message = `The password of ${name} was changed ${max} times within an hour, the maximum for one user (passwordChangesPerHourMax)`
+      throw tooOften('TooManyRequests', message, this.changes.secondsLeft(name))
+    }
+    this.changes.add(name)
+    return () => this.changes.takeBack(name)
   }
 
-  private wasRightFrom(pair: string): boolean {
-    return this.now() < (this.rightUntil.get(pair) ?? Number.NEGATIVE_INFINITY)
+  /** Whether the name has been right from there, not too long ago. */
+  wasRight(name: string, address: string): boolean {
+    return this.now() < (this.rightUntil.get(pairKey(name, networkOf(address))) ?? Number.NEGATIVE_INFINITY)
+  }
+
+  /** Of an address, as `sharerAt` names it. */
+  failuresFrom(sharer: string): number {
+    return this.failures.of(sharer)
+  }
+
+  get size(): number {
+    return this.failures.size
   }
 
   /** In the order in which it is forgotten. */
@@ -79,45 +95,15 @@ export class SignInThrottle {
   }
 
   private check(key: string, max: number): void {
-    const failures = this.current(key)
-    if (failures === undefined || failures.count < max) return
-    const seconds = Math.ceil((failures.forgottenAtMs - this.now()) / 1_000)
-    throw new ServerError('TooManySignIns', `Too many wrong passwords; try again in ${seconds} s.`, {
-      'retry-after': String(seconds),
-    })
-  }
-
-  private count(key: string): void {
-    const failures = this.current(key)
-    if (failures !== undefined) {
-      failures.count += 1
-      return
-    }
-    if (this.byKey.size >= throttledKeysMax) this.forgetOldest()
-    this.byKey.set(key, { count: 1, forgottenAtMs: this.now() + signInFailures.forgottenAfterMs })
-  }
-
-  private takeBack(key: string): void {
-    const failures = this.byKey.get(key)
-    if (failures === undefined) return
-    failures.count -= 1
-    if (failures.count <= 0) this.byKey.delete(key)
-  }
-
-  private current(key: string): Failures | undefined {
-    const failures = this.byKey.get(key)
-    if (failures === undefined || this.now() < failures.forgottenAtMs) return failures
-    this.byKey.delete(key)
-    return undefined
-  }
-
-  /** They are in the order of their beginnings: the oldest is the next to be forgotten anyway. */
-  private forgetOldest(): void {
-    for (const key of this.byKey.keys()) {
-      this.byKey.delete(key)
-      return
-    }
+    if (this.failures.of(key) < max) return
+    throw tooOften('TooManySignIns', 'Too many wrong passwords', this.failures.secondsLeft(key))
   }
 }
+
+function tooOften(type: 'TooManySignIns' | 'TooManyRequests', what: string, seconds: number): ServerError {
+  return new ServerError(type, `${what}; try again in ${seconds} s.`, { 'retry-after': String(seconds) })
+}
+
+const hourMs = 3_600_000
 
 const pairKey = (name: string, network: string): string => `pair:${network}:${name}`

@@ -1,14 +1,16 @@
 /** How many statements work at once: the others wait for a bounded time, or are refused (contract 1.4.10, 1.5.15). */
 import { AshlarError, firstTurn, mayBegin } from '@ashlar/engine'
 import type { ServerLimits } from '../limits.ts'
-import { AddressCount, StatementQueue, type Waiter } from './statement-queue.ts'
+import { ShareCounts } from '../shares/share-counts.ts'
+import { type QueueRefusals, ShareQueue, type Waiter } from '../shares/share-queue.ts'
+import { sharerText } from '../shares/sharer.ts'
 
 export type AdmissionLimits = Pick<
   ServerLimits,
   | 'statementsMax'
-  | 'statementsPerAddressMax'
+  | 'statementsPerCallerMax'
   | 'queuedStatementsMax'
-  | 'queuedStatementsPerAddressMax'
+  | 'queuedStatementsPerCallerMax'
   | 'statementQueueMsMax'
 >
 
@@ -27,55 +29,72 @@ export interface PausedReply {
 
 /**
  * A statement works for two slices of a few milliseconds without a slot, so that short ones never wait for long ones; to go on it takes one
- * of `statementsMax`, of which no address gets all. Statements that have slots have half of the turns; the others are by turns first and
+ * of `statementsMax`, of which no caller gets all. Statements that have slots have half of the turns; the others are by turns first and
  * second ones. In each first turn as many begin, one after the other, as
- * it has time for: first of addresses that have fewest under way, and of these, fewest waiting, so that a short statement is not delayed by the
- * many of others. In every other turn one more begins in the order of the addresses, so that none waits for ever. A statement that sends yields its slot to
+ * it has time for: first of callers that have fewest under way, and of these, fewest waiting, so that a short statement is not delayed by the
+ * many of others. In every other turn one more begins in the order of the callers, so that none waits for ever. A statement that sends yields its slot to
  * others while its client takes nothing; it has the next one that is free when the client goes on, and is not refused.
  */
 export class Admission {
   private readonly limits: AdmissionLimits
   /** Those that have begun and not ended, with a slot or without. */
-  private readonly begun = new AddressCount()
-  private readonly working = new AddressCount()
-  private readonly beginning: StatementQueue
-  private readonly waiting: StatementQueue
+  private readonly begun = new ShareCounts()
+  private readonly working = new ShareCounts()
+  private readonly beginning: ShareQueue
+  private readonly waiting: ShareQueue
   /** Those that go on after they yielded their slot. */
-  private readonly returning: StatementQueue
+  private readonly returning: ShareQueue
   /** The one that paused first is the first. */
   private readonly paused = new Set<PausedReply>()
   private reclaimTimer: NodeJS.Timeout | undefined
   private wantedAtMs = Number.NEGATIVE_INFINITY
   private isHandingTurnsOut = false
-  /** Whether one more began in the last turn, in the order of the addresses. */
+  /** Whether one more began in the last turn, in the order of the callers. */
   private isOneMore = false
 
   constructor(limits: AdmissionLimits) {
     this.limits = limits
-    // A flood of connections may take up the time of those that could all have begun: with slots free, nobody is refused.
-    this.beginning = new StatementQueue(limits, (address) =>
-      this.isFree(address) ? undefined : this.tooLate('to begin'),
+    const { queuedStatementsMax: waitingMax, queuedStatementsPerCallerMax: perSharerMax, statementQueueMsMax } = limits
+    const full: Pick<QueueRefusals, 'full' | 'shareFull'> = {
+      full: () => this.queueFull(),
+      shareFull: (sharer) => this.queueShareFull(sharer),
+    }
+    // A flood of connections may take up the time of those that could all have begun: with slots free, they are given as much time again.
+    this.beginning = new ShareQueue(
+      { waitingMax, perSharerMax },
+      {
+        ...full,
+        tooLate: (sharer, lateMs) => {
+          if (!this.isFree(sharer)) return this.tooLate('to begin')
+          return lateMs < statementQueueMsMax ? undefined : this.tooManyArrive()
+        },
+      },
     )
-    this.waiting = new StatementQueue(limits, (address) =>
-      this.hasShare(address) ? this.shareTaken() : this.tooLate('for one of these to end'),
+    this.waiting = new ShareQueue(
+      { waitingMax, perSharerMax },
+      {
+        ...full,
+        tooLate: (sharer) =>
+          this.hasShare(sharer) ? this.shareTaken(sharer) : this.tooLate('for one of these to end'),
+      },
     )
     const unlimited = Number.POSITIVE_INFINITY
-    const noLimits = { queuedStatementsMax: unlimited, queuedStatementsPerAddressMax: unlimited }
-    this.returning = new StatementQueue(noLimits, () => undefined)
+    const noLimits = { waitingMax: unlimited, perSharerMax: unlimited }
+    this.returning = new ShareQueue(noLimits, { ...full, tooLate: () => undefined })
   }
 
   /** For a request whose body is still to be read. Throws ServerBusy, TooManyStatements. */
-  checkRoom(address: string): void {
-    this.beginning.checkRoom(address)
+  checkRoom(sharer: string): void {
+    this.beginning.checkRoom(sharer)
   }
 
   /**
    * Undefined where the statement begins at once; to be followed by `end` once it has begun. `isShort`: it is known to end soon. Throws what
-   * `StatementQueue.wait` does.
+   * `ShareQueue.wait` does.
    */
   begin(waiter: Waiter, isShort?: () => boolean): Promise<void> | undefined {
     if ((!this.isHandingTurnsOut && mayBegin()) || isShort?.() === true) {
-      this.begun.add(waiter.address)
+      this.begun.add(waiter.sharer)
       return undefined
     }
     const turn = this.beginning.wait(waiter)
@@ -83,14 +102,14 @@ export class Admission {
     return turn
   }
 
-  /** Undefined where there is a slot at once; it is held until `leave`. Throws what `StatementQueue.wait` does. */
+  /** Undefined where there is a slot at once; it is held until `leave`. Throws what `ShareQueue.wait` does. */
   acquireSlot(waiter: Waiter): Promise<void> | undefined {
     return this.slotFrom(this.waiting, waiter)
   }
 
   /** The same for one that yielded its slot: it waits as long as it takes. Throws the signal's reason. */
-  reacquireSlot({ address, signal }: Omit<Waiter, 'waitsUntilMs'>): Promise<void> | undefined {
-    return this.slotFrom(this.returning, { address, signal, waitsUntilMs: Number.POSITIVE_INFINITY })
+  reacquireSlot({ sharer, signal }: Omit<Waiter, 'waitsUntilMs'>): Promise<void> | undefined {
+    return this.slotFrom(this.returning, { sharer, signal, waitsUntilMs: Number.POSITIVE_INFINITY })
   }
 
   /** Whether a statement has found none free, a moment ago. */
@@ -110,8 +129,8 @@ export class Admission {
   }
 
   /** Gives a slot back. */
-  leave(address: string): void {
-    this.working.remove(address)
+  leave(sharer: string): void {
+    this.working.remove(sharer)
     const held = (one: string): number | undefined => (this.hasShare(one) ? undefined : this.working.of(one))
     while (this.working.all < this.limits.statementsMax) {
       const next = this.returning.letGo(held) ?? this.waiting.letGo(held)
@@ -121,13 +140,13 @@ export class Admission {
   }
 
   /** Of a statement that had begun. */
-  end(address: string): void {
-    this.begun.remove(address)
+  end(sharer: string): void {
+    this.begun.remove(sharer)
   }
 
-  private slotFrom(queue: StatementQueue, waiter: Waiter): Promise<void> | undefined {
-    if (this.isFree(waiter.address)) {
-      this.working.add(waiter.address)
+  private slotFrom(queue: ShareQueue, waiter: Waiter): Promise<void> | undefined {
+    if (this.isFree(waiter.sharer)) {
+      this.working.add(waiter.sharer)
       return undefined
     }
     this.wantedAtMs = performance.now()
@@ -161,9 +180,9 @@ export class Admission {
     }, ms).unref()
   }
 
-  private letBegin(held: (address: string) => number): void {
-    const address = this.beginning.letGo(held)
-    if (address !== undefined) this.begun.add(address)
+  private letBegin(held: (sharer: string) => number): void {
+    const sharer = this.beginning.letGo(held)
+    if (sharer !== undefined) this.begun.add(sharer)
   }
 
   private async handTurnsOut(): Promise<void> {
@@ -174,9 +193,9 @@ export class Admission {
         this.letBegin((one) => this.begun.of(one) * this.limits.queuedStatementsMax + this.beginning.of(one))
         await untilItWaits()
       } while (!this.beginning.isEmpty && !turn.isOver)
-      // In every other turn one more goes whatever its address has: else newcomers could keep those of a busy one waiting for ever.
+      // In every other turn one more goes whatever its caller has: else newcomers could keep those of a busy one waiting for ever.
       this.isOneMore = !this.isOneMore
-      if (!this.isOneMore || this.beginning.addresses < 2) continue
+      if (!this.isOneMore || this.beginning.sharers < 2) continue
       if (turn.isOver) await firstTurn()
       this.letBegin(() => 0)
       await untilItWaits()
@@ -184,18 +203,38 @@ export class Admission {
     this.isHandingTurnsOut = false
   }
 
-  private isFree(address: string): boolean {
-    return this.working.all < this.limits.statementsMax && !this.hasShare(address)
+  private isFree(sharer: string): boolean {
+    return this.working.all < this.limits.statementsMax && !this.hasShare(sharer)
   }
 
-  private hasShare(address: string): boolean {
-    return this.working.of(address) >= this.limits.statementsPerAddressMax
+  private hasShare(sharer: string): boolean {
+    return this.working.of(sharer) >= this.limits.statementsPerCallerMax
   }
 
-  private shareTaken(): AshlarError {
-    const { statementsPerAddressMax } = this.limits
-    const message = `Your address already has ${statementsPerAddressMax} statements in progress, the maximum (statementsPerAddressMax).`
+  private shareTaken(sharer: string): AshlarError {
+    const { statementsPerCallerMax } = this.limits
+    const { whose, share } = sharerText(sharer)
+    const message = `${whose} already has ${statementsPerCallerMax} statements in progress, the share of ${share} (statementsPerCallerMax).`
     return new AshlarError('TooManyStatements', message)
+  }
+
+  private queueShareFull(sharer: string): AshlarError {
+    const { queuedStatementsPerCallerMax } = this.limits
+    const { whose, share } = sharerText(sharer)
+    const message = `${whose} already has ${queuedStatementsPerCallerMax} statements waiting, the share of ${share} (queuedStatementsPerCallerMax).`
+    return new AshlarError('TooManyStatements', message)
+  }
+
+  private queueFull(): AshlarError {
+    const { queuedStatementsMax } = this.limits
+    const message = `The server already has ${queuedStatementsMax} statements waiting, the maximum (queuedStatementsMax).`
+    return new AshlarError('ServerBusy', message)
+  }
+
+  private tooManyArrive(): AshlarError {
+    const { statementQueueMsMax } = this.limits
+    const message = `So much arrives at the server that your statement could not begin within twice ${statementQueueMsMax} ms (statementQueueMsMax).`
+    return new AshlarError('ServerBusy', message)
   }
 
   private tooLate(forWhat: string): AshlarError {

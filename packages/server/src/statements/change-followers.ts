@@ -3,13 +3,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AshlarError, type CancelSignal } from '@ashlar/engine'
 import type { ServerLimits } from '../limits.ts'
 import type { Caller } from '../security/caller.ts'
-import { networkOf } from '../security/network.ts'
+import { ShareCounts } from '../shares/share-counts.ts'
+import { sharerText } from '../shares/sharer.ts'
 import { StopSignal } from './stop-signal.ts'
 
-type FollowerLimits = Pick<ServerLimits, 'changeFollowersMax' | 'changeFollowersPerAddressMax'>
+type FollowerLimits = Pick<ServerLimits, 'changeFollowersMax' | 'changeFollowersPerCallerMax'>
 
 interface Begun {
-  readonly address: string
+  readonly sharer: string
   readonly alias: string
   readonly caller: Caller
   /** Ends when the client goes away. */
@@ -35,7 +36,7 @@ export interface Follower {
 export class ChangeFollowers {
   private readonly limits: FollowerLimits
   private readonly all = new Map<Follower, Following>()
-  private readonly byAddress = new Map<string, number>()
+  private readonly counts = new ShareCounts()
   private isStopping = false
 
   constructor(limits: FollowerLimits) {
@@ -58,17 +59,17 @@ export class ChangeFollowers {
 
   /** Throws ServerBusy, TooManyFollowers, ShuttingDown. */
   begin(begun: Begun): Follower {
-    const address = networkOf(begun.address)
-    const ofAddress = this.byAddress.get(address) ?? 0
+    const { sharer } = begun
+    const { changeFollowersMax, changeFollowersPerCallerMax } = this.limits
     if (this.isStopping) throw stopped()
-    if (ofAddress >= this.limits.changeFollowersPerAddressMax) {
-      throw new AshlarError(
-        'TooManyFollowers',
-        `${ofAddress} requests from this address follow changes already (changeFollowersPerAddressMax).`,
-      )
+    if (this.counts.of(sharer) >= changeFollowersPerCallerMax) {
+      const { whose, share } = sharerText(sharer)
+      const message = `${whose} already has ${changeFollowersPerCallerMax} requests that follow changes, the share of ${share} (changeFollowersPerCallerMax).`
+      throw new AshlarError('TooManyFollowers', message)
     }
-    if (this.all.size >= this.limits.changeFollowersMax) {
-      throw new AshlarError('ServerBusy', `${this.all.size} requests follow changes already (changeFollowersMax).`)
+    if (this.all.size >= changeFollowersMax) {
+      const message = `The server already has ${changeFollowersMax} requests that follow changes, the maximum (changeFollowersMax).`
+      throw new AshlarError('ServerBusy', message)
     }
     const { signal: ofClient } = begun
     const signal = new StopSignal()
@@ -88,13 +89,11 @@ export class ChangeFollowers {
       end: () => {
         if (!this.all.delete(follower)) return
         ofClient.removeEventListener('abort', gone)
-        const left = (this.byAddress.get(address) ?? 1) - 1
-        if (left === 0) this.byAddress.delete(address)
-        else this.byAddress.set(address, left)
+        this.counts.remove(sharer)
       },
     }
     this.all.set(follower, state)
-    this.byAddress.set(address, ofAddress + 1)
+    this.counts.add(sharer)
     if (ofClient.aborted) gone()
     else ofClient.addEventListener('abort', gone)
     return follower

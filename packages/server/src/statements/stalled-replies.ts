@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ServerLimits } from '../limits.ts'
+import { clientAddressOf, type FromClient } from '../shares/client-address.ts'
 
 const looksPerLimit = 20
 /** Of the time, where others suffer: data files grow, or statements wait for the slot that the reply holds. */
@@ -39,7 +40,7 @@ export interface StreamedReply {
   /** Bytes wait for the client. */
   readonly waits: boolean
   readonly taken: number
-  readonly req: { readonly url: string; readonly socket: Socket }
+  readonly req: FromClient & { readonly url: string }
   destroy(error: Error): void
 }
 
@@ -92,7 +93,11 @@ export function watchReplies(
       const { _httpMessage: response } = socket as Handled
       const stalled = stalledOf(socket, takenOf(socket), response)
       if (stalled === undefined) continue
-      onStalled({ path: pathOf(response?.req), ...stalled, clientAddress: socket.remoteAddress ?? '' })
+      onStalled({
+        path: pathOf(response?.req),
+        ...stalled,
+        clientAddress: clientAddressOf(response?.req ?? { socket }),
+      })
       socket.destroy()
     }
     for (const reply of streamed()) {
@@ -103,7 +108,7 @@ export function watchReplies(
       const stalled = stalledOf(reply, reply.taken, reply)
       if (stalled === undefined) continue
       const { socket } = reply.req
-      onStalled({ path: pathOf(reply.req), ...stalled, clientAddress: socket.remoteAddress ?? '' })
+      onStalled({ path: pathOf(reply.req), ...stalled, clientAddress: clientAddressOf(reply.req) })
       if (queued(socket) > 0) socket.destroy()
       else reply.destroy(new Error('its reader took nothing'))
     }

@@ -6,15 +6,15 @@ import { ClientDisconnected } from '../errors/request-errors.ts'
 import { listedTextCharactersMax } from '../limits.ts'
 import type { Caller } from '../security/caller.ts'
 import { credentialText } from '../security/credential.ts'
-import { networkOf } from '../security/network.ts'
+import type { Waiter } from '../shares/share-queue.ts'
 import type { Admission, PausedReply } from './admission.ts'
 import type { BrokenOffReplies } from './broken-off.ts'
 import type { ShortTexts } from './short-texts.ts'
 import type { Explain, SlowQueries } from './slow-queries.ts'
-import type { Waiter } from './statement-queue.ts'
 import { StopSignal } from './stop-signal.ts'
 
-export type StatementKind = 'query' | 'transaction' | 'tool'
+/** `read`: of one object, which turns out to take long. */
+export type StatementKind = 'query' | 'transaction' | 'tool' | 'read'
 
 /** What GET /v1/statement tells. */
 export interface StatementRecord {
@@ -62,8 +62,7 @@ export class Statement implements Waiter, PausedReply {
   private startedAtMs = 0
   /** By performance.now(): since when its reply has waited for its client. */
   pausedAtMs = 0
-  /** Of IPv6 its /64: by which it is counted. */
-  readonly address: string
+  readonly sharer: string
   /** Where authentication is on. */
   readonly caller: Caller | undefined
   readonly waitsUntilMs: number
@@ -98,6 +97,7 @@ export class Statement implements Waiter, PausedReply {
   /** `underWay`: where it is listed while it lasts. */
   constructor(
     asked: Asked,
+    sharer: string,
     response: ServerResponse,
     admission: Admission,
     queueMsMax: number,
@@ -110,7 +110,7 @@ export class Statement implements Waiter, PausedReply {
     this.caller = caller
     this.slow = asked.kind === 'query' ? slow : undefined
     this.asked = asked
-    this.address = networkOf(asked.clientAddress)
+    this.sharer = sharer
     this.response = response
     this.admission = admission
     this.beganMs = performance.now()
@@ -119,6 +119,11 @@ export class Statement implements Waiter, PausedReply {
     this.underWay = underWay
     this.shortTexts = shortTexts
     if (response.destroyed) this.signal.abort(new ClientDisconnected())
+  }
+
+  /** Turns alternate between callers. */
+  get owner(): string {
+    return this.sharer
   }
 
   get fdAlias(): string {
@@ -208,7 +213,7 @@ export class Statement implements Waiter, PausedReply {
   yieldSlot(): void {
     this.hasSlot = false
     this.hasYieldedSlot = true
-    this.admission.leave(this.address)
+    this.admission.leave(this.sharer)
   }
 
   /** A part of the reply. */
@@ -305,7 +310,7 @@ export class Statement implements Waiter, PausedReply {
   private keepSlot(): void {
     this.hasYieldedSlot = false
     if (this.isOver) {
-      this.admission.leave(this.address)
+      this.admission.leave(this.sharer)
       return
     }
     this.hasSlot = true
@@ -317,9 +322,9 @@ export class Statement implements Waiter, PausedReply {
     if (!this.isOver) return
     if (this.slow !== undefined) this.tellIfSlow(this.slow)
     if (this.isPaused) this.admission.goOn(this)
-    if (this.hasSlot) this.admission.leave(this.address)
+    if (this.hasSlot) this.admission.leave(this.sharer)
     this.hasSlot = false
-    if (this.hasBegun) this.admission.end(this.address)
+    if (this.hasBegun) this.admission.end(this.sharer)
     this.hasBegun = false
     // Most end at once, and are listed nowhere.
     if (this.outlives) this.underWay.delete(this.id)

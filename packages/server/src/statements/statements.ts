@@ -1,10 +1,10 @@
 /** The statements under way in this process. */
-import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { endedReplyMsMax } from '../limits.ts'
 import type { Caller } from '../security/caller.ts'
-import { networkOf } from '../security/network.ts'
+import { clientAddressOf } from '../shares/client-address.ts'
+import { sharerOf } from '../shares/sharer.ts'
 import { Admission, type AdmissionLimits } from './admission.ts'
 import type { BrokenOffReplies } from './broken-off.ts'
 import { ShortTexts } from './short-texts.ts'
@@ -28,8 +28,8 @@ export class Statements {
   }
 
   /** Before the body of the request is read. Throws ServerBusy, TooManyStatements. */
-  checkRoom({ raw }: FastifyRequest): void {
-    this.admission.checkRoom(networkOf(addressOf(raw.socket)))
+  checkRoom(request: StatementRequest): void {
+    this.admission.checkRoom(sharerOf(request))
   }
 
   /** Whose work is about to begin, or to wait for that; see `Statement.lasts`. */
@@ -37,12 +37,14 @@ export class Statements {
     kind: StatementKind,
     text: string,
     fdAlias: string,
-    { raw: { socket }, caller }: FastifyRequest & { readonly caller?: Caller },
+    request: StatementRequest,
     { raw: response }: FastifyReply,
   ): Statement {
-    const asked = { kind, text, fdAlias, clientAddress: addressOf(socket) }
+    const asked = { kind, text, fdAlias, clientAddress: clientAddressOf(request.raw) }
     const { admission, queueMsMax, brokenOff, underWay, shortTexts, slow } = this
-    return new Statement(asked, response, admission, queueMsMax, brokenOff, underWay, shortTexts, caller, slow)
+    const { caller } = request
+    const sharer = sharerOf(request)
+    return new Statement(asked, sharer, response, admission, queueMsMax, brokenOff, underWay, shortTexts, caller, slow)
   }
 
   /**
@@ -95,6 +97,4 @@ export class Statements {
   }
 }
 
-function addressOf({ remoteAddress = '' }: Socket): string {
-  return remoteAddress
-}
+type StatementRequest = FastifyRequest & { readonly caller?: Caller }

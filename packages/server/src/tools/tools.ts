@@ -138,7 +138,8 @@ async function statistics(fd: FederatedDatabase, _flags: Flags, { signal }: Tool
 
 function describeIndex({ name, indexedClass, isUnique, keyAttributes, state, entryCount }: IndexRecord): string {
   const keys = keyAttributes.map(({ attributeName }) => attributeName).join(', ')
-  return `${isUnique ? 'unique ' : ''}index ${name} on ${indexedClass} (${keys}): ${state}, ${entryCount} entries`
+  const entries = entryCount === undefined ? '' : `, ${entryCount} entries`
+  return `${isUnique ? 'unique ' : ''}index ${name} on ${indexedClass} (${keys}): ${state}${entries}`
 }
 
 function lines(texts: readonly string[]): string {

@@ -213,11 +213,11 @@ export const IndexRecord = Type.Object({
   isUnique: Type.Boolean(),
   keyAttributes: Type.Array(KeyAttribute),
   state: Type.Union([Type.Literal('building'), Type.Literal('ready'), Type.Literal('failed')]),
-  entryCount: Type.Integer(),
+  entryCount: Type.Optional(Type.Integer({ description: 'Left out for callers with grants.' })),
   progress: Type.Optional(
     Type.Object(
       { objectsDone: Type.Integer(), objectsTotal: Type.Integer() },
-      { description: 'Of a background build.' },
+      { description: 'Of a background build; left out for callers with grants.' },
     ),
   ),
   failure: Type.Optional(
@@ -337,7 +337,12 @@ export const QueryBody = Type.Object(
 export const StatementRecord = Type.Object(
   {
     id: Type.String({ description: 'What the header Statement-Id of its reply has.' }),
-    kind: Type.Union([Type.Literal('query'), Type.Literal('transaction'), Type.Literal('tool')]),
+    kind: Type.Union([
+      Type.Literal('query'),
+      Type.Literal('transaction'),
+      Type.Literal('tool'),
+      Type.Literal('read', { description: 'Of an object that takes long.' }),
+    ]),
     text: Type.String({ description: 'The first 1,000 characters; of a transaction how many operations it has.' }),
     fdAlias: Type.String(),
     clientAddress: Type.String(),

@@ -100,7 +100,7 @@ rule('2.4.7', 'who loses the right loses the events', async () => {
 })
 
 rule('2.4.7', 'they are bounded by limits of their own, and end with the server', async () => {
-  const limits = { changeFollowersMax: 3, changeFollowersPerAddressMax: 2, statementsMax: 1 }
+  const limits = { changeFollowersMax: 3, changeFollowersPerCallerMax: 2, statementsMax: 1 }
   const { app, close } = await openServer({ limits })
   const port = await listening(app)
   const two = [await follow(port), await follow(port)]
@@ -125,10 +125,10 @@ rule('2.4.7', 'they are bounded by limits of their own, and end with the server'
 })
 
 rule('2.4.7', 'how far the one that is furthest behind is, is measured', async () => {
-  const followers = new ChangeFollowers({ changeFollowersMax: 9, changeFollowersPerAddressMax: 9 })
+  const followers = new ChangeFollowers({ changeFollowersMax: 9, changeFollowersPerCallerMax: 9 })
   const caller = everyone
   const begin = (alias: string) =>
-    followers.begin({ address: '127.0.0.1', alias, caller, signal: new AbortController().signal })
+    followers.begin({ sharer: 'user:bob', alias, caller, signal: new AbortController().signal })
   const [first, second, other] = [begin('a'), begin('a'), begin('b')]
   const untilLater = (): void => {
     for (const begunMs = performance.now(); performance.now() - begunMs < 3; );

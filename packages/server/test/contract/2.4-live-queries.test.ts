@@ -218,7 +218,7 @@ rule(
 )
 
 rule('2.4.12', 'its limits are those of followers, and it takes no place of statements', async () => {
-  const limits = { changeFollowersMax: 1, changeFollowersPerAddressMax: 1, statementsMax: 1 }
+  const limits = { changeFollowersMax: 1, changeFollowersPerCallerMax: 1, statementsMax: 1 }
   const { app, close } = await openServer({ limits })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/v1/query`

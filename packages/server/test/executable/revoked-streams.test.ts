@@ -164,7 +164,7 @@ function startSecurely(words: readonly string[], directory = temporaryDirectory(
   writeFileSync(key, serverPair.key)
   const all = ['serve', '--auth', '--port', '0', '--tls-cert', cert, '--tls-key', key, ...words]
   const config = join(directory, 'config.json')
-  writeFileSync(config, JSON.stringify({ limits: { statementsMax: 20, statementsPerAddressMax: 20 } }))
+  writeFileSync(config, JSON.stringify({ limits: { statementsMax: 20, statementsPerCallerMax: 20 } }))
   return start([...all, '--config', config], { ASHLAR_ADMIN_PASSWORD: password }, directory).url
 }
 

@@ -4,22 +4,22 @@ import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type AshlarError, openTimeSlice } from '@ashlar/engine'
 import { describe, expect, it } from 'vitest'
+import type { Waiter } from '../../src/shares/share-queue.ts'
 import { Admission, type AdmissionLimits } from '../../src/statements/admission.ts'
 import type { BrokenOffReplies } from '../../src/statements/broken-off.ts'
 import { ShortTexts } from '../../src/statements/short-texts.ts'
 import { Statement } from '../../src/statements/statement.ts'
-import type { Waiter } from '../../src/statements/statement-queue.ts'
 
 const limits: AdmissionLimits = {
   statementsMax: 3,
-  statementsPerAddressMax: 2,
+  statementsPerCallerMax: 2,
   queuedStatementsMax: 4,
-  queuedStatementsPerAddressMax: 3,
+  queuedStatementsPerCallerMax: 3,
   statementQueueMsMax: 1_000_000,
 }
 
-function waiter(address: string, more: Partial<Waiter> = {}): Waiter {
-  return { address, waitsUntilMs: performance.now() + 1_000_000, signal: new AbortController().signal, ...more }
+function waiter(sharer: string, more: Partial<Waiter> = {}): Waiter {
+  return { sharer, waitsUntilMs: performance.now() + 1_000_000, signal: new AbortController().signal, ...more }
 }
 
 /** For longer than a slice of time. */
@@ -54,7 +54,7 @@ function askFor(admission: Admission, names: readonly string[], refused: string[
 
 describe('slots', () => {
   it('are given at once while there are any, and then in the order of the queue', async () => {
-    const admission = new Admission({ ...limits, statementsPerAddressMax: 3 })
+    const admission = new Admission({ ...limits, statementsPerCallerMax: 3 })
     const got = askFor(admission, ['a1', 'a2', 'b3', 'b4', 'a5', 'b6'])
     expect(got).toEqual(['a1', 'a2', 'b3'])
     admission.leave('a')
@@ -92,7 +92,7 @@ describe('slots', () => {
   })
 
   it('are waited for by an address that has less in a full queue: the last of the one that has most gives way', async () => {
-    const admission = new Admission({ ...limits, statementsPerAddressMax: 3 })
+    const admission = new Admission({ ...limits, statementsPerCallerMax: 3 })
     const refused: string[] = []
     const got = askFor(admission, ['x1', 'y2', 'z3', 'a4', 'a5', 'a6', 'b7', 'c8'], refused)
     await nextTurn()
@@ -149,6 +149,7 @@ describe('a statement', () => {
     const underWay = new Map<string, Statement>()
     const statement = new Statement(
       asked,
+      'a',
       response as ServerResponse,
       admission,
       1_000_000,
@@ -168,7 +169,7 @@ describe('a statement', () => {
 
 describe('first turns', () => {
   it('are one in a turn of the event loop, where each uses its slice up', async () => {
-    const admission = new Admission({ ...limits, queuedStatementsMax: 100, queuedStatementsPerAddressMax: 100 })
+    const admission = new Admission({ ...limits, queuedStatementsMax: 100, queuedStatementsPerCallerMax: 100 })
     const turns: number[] = []
     let turn = 0
     let isOver = false
@@ -235,7 +236,7 @@ describe('first turns', () => {
   })
 
   it('are had first by the statements of an address that has few, before the many of others', async () => {
-    const admission = new Admission({ ...limits, queuedStatementsMax: 100, queuedStatementsPerAddressMax: 75 })
+    const admission = new Admission({ ...limits, queuedStatementsMax: 100, queuedStatementsPerCallerMax: 75 })
     askFor(admission, ['a1', 'a2', 'b3', 'b4'])
     while (admission.begin(waiter('a')) === undefined);
     const began: string[] = []
@@ -258,7 +259,7 @@ describe('first turns', () => {
 
   it('are had first by an address of which fewest are under way, which those that have ended are not', async () => {
     const firstToBegin = async (areEnded: boolean): Promise<string | undefined> => {
-      const admission = new Admission({ ...limits, queuedStatementsMax: 100, queuedStatementsPerAddressMax: 75 })
+      const admission = new Admission({ ...limits, queuedStatementsMax: 100, queuedStatementsPerCallerMax: 75 })
       const began: string[] = []
       let underWay = 0
       let turn = admission.begin(waiter('a'))
@@ -274,7 +275,7 @@ describe('first turns', () => {
   })
 
   it('come to every address, though others of which none works never cease to ask', async () => {
-    const admission = new Admission({ ...limits, queuedStatementsMax: 100, queuedStatementsPerAddressMax: 75 })
+    const admission = new Admission({ ...limits, queuedStatementsMax: 100, queuedStatementsPerCallerMax: 75 })
     askFor(admission, ['a1'])
     while (admission.begin(waiter('b')) === undefined);
     let isBegun = false
@@ -291,7 +292,7 @@ describe('first turns', () => {
   })
 
   it('yields its slot while its client takes nothing, goes first when it goes on, and is not refused', async () => {
-    const admission = new Admission({ ...limits, statementsMax: 1, statementsPerAddressMax: 1 })
+    const admission = new Admission({ ...limits, statementsMax: 1, statementsPerCallerMax: 1 })
     const sending = lasting(admission, 'a')
     expect(sending.mayGoOn()).toBeUndefined()
     sending.pauses()
@@ -317,7 +318,7 @@ describe('first turns', () => {
   })
 
   it('keeps its slot while it holds much', async () => {
-    const admission = new Admission({ ...limits, statementsMax: 1, statementsPerAddressMax: 1, statementQueueMsMax: 0 })
+    const admission = new Admission({ ...limits, statementsMax: 1, statementsPerCallerMax: 1, statementQueueMsMax: 0 })
     const sending = lasting(admission, 'a')
     sending.onBegun({ rows: 0, touched: 0, workedMs: 0, bytesHeld: 2 ** 22 })
     expect(sending.mayGoOn()).toBeUndefined()
@@ -337,6 +338,7 @@ function newStatement(
   const asked = { kind: 'query', text, fdAlias: 'fd', clientAddress } as const
   return new Statement(
     asked,
+    clientAddress,
     response as ServerResponse,
     admission,
     1_000_000,

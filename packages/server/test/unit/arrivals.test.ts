@@ -2,8 +2,8 @@
 import { EventEmitter } from 'node:events'
 import type { Server, Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { FairQueues } from '@ashlar/engine'
 import { describe, expect, it } from 'vitest'
-import { AddressQueues } from '../../src/http/address-queues.ts'
 import { serveByAddress } from '../../src/http/arrivals.ts'
 import { arrivalTurnsPerOther, servedInATurnMax, servedOnArrivalMax } from '../../src/limits.ts'
 
@@ -106,8 +106,8 @@ describe('connections', () => {
   })
 })
 
-it('queues by address give each its turn, in the order in which items came', () => {
-  const queues = new AddressQueues<string>()
+it('queues by owner give each its turn, in the order in which items came', () => {
+  const queues = new FairQueues<string>()
   for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2']) queues.add(item[0] as string, item)
   expect(queues.size).toBe(6)
   const order = Array.from({ length: 7 }, () => queues.next())

@@ -32,6 +32,7 @@ describe('mergeConfig', () => {
       insecure: false,
       hosts: undefined,
       cors: [],
+      trustedProxies: [],
       logLevel: 'info',
       temporaryDir: resolve('data', '.temporary'),
     })
@@ -99,6 +100,8 @@ describe('mergeConfig', () => {
     ],
     [{ default: 'b', federatedDatabases: [{ alias: 'a' }] }, /b is not among a/],
     [{ logLevel: 'loud' }, /'loud' is not a log level/],
+    [{ trustedProxies: ['10.0.0.1'] }, /--proxy-header is not given/],
+    [{ proxyHeader: 'forwarded' as const }, /--trusted-proxy is not given/],
   ])('refuses %j', (source, words) => {
     expect(() => mergeConfig([source])).toThrow(mistake(words))
   })
@@ -196,6 +199,8 @@ describe('configFromEnvironment', () => {
       ASHLAR_ADMIN_PASSWORD_FILE: '/read/where/it/is/needed',
       ASHLAR_HOST_NAME: 'DB.example.com, *',
       ASHLAR_CORS: 'https://app.example.com,http://localhost:3000',
+      ASHLAR_TRUSTED_PROXY: 'loopback, 10.0.0.0/8',
+      ASHLAR_PROXY_HEADER: 'forwarded',
       ASHLAR_LOG_LEVEL: 'warn',
       ASHLAR_IMPORT_DIR: '/imports',
       ASHLAR_CONFIG: '/read/elsewhere',
@@ -215,6 +220,8 @@ describe('configFromEnvironment', () => {
       insecure: false,
       hosts: ['db.example.com', '*'],
       cors: ['https://app.example.com', 'http://localhost:3000'],
+      trustedProxies: ['loopback', '10.0.0.0/8'],
+      proxyHeader: 'forwarded',
       logLevel: 'warn',
       importDir: '/imports',
       config: '/read/elsewhere',
@@ -283,6 +290,8 @@ describe('configFromJson', () => {
       insecure: true,
       hosts: ['db.example.com', '192.0.2.1', '[2001:db8::1]'],
       cors: ['https://app.example.com', 'app://notes'],
+      trustedProxies: ['192.0.2.1'],
+      proxyHeader: 'proxy-protocol',
       logLevel: 'debug',
     }
     expect(read({ ...settings, importDir: null })).toEqual(settings)
@@ -299,6 +308,7 @@ describe('configFromJson', () => {
     [{ federatedDatabases: {} }, /is an array/],
     [{ federatedDatabases: [{}] }, /alias .* is a text/],
     [{ limits: { bodyBytesMaximum: 1 } }, /Did you mean bodyBytesMax/],
+    [{ limits: { statementsPerAddressMax: 4 } }, /statementsPerAddressMax is now called statementsPerCallerMax/],
     [{ limits: { bodyBytesMax: -1 } }, /positive whole number/],
     [{ limits: { bodyBytesMax: '1' } }, /positive whole number/],
     [{ port: true }, /is a port/],

@@ -130,12 +130,12 @@ const elsewhere: readonly (keyof Limits)[] = [
     'replyStallBytesMax',
     'statementsMax',
   ] as const),
-  ...(['statementsPerAddressMax', 'queuedStatementsMax', 'queuedStatementsPerAddressMax'] as const),
+  ...(['statementsPerCallerMax', 'queuedStatementsMax', 'queuedStatementsPerCallerMax'] as const),
   // Of bodies of lines.
   ...(['lineBytesMax', 'bulkNamesMax'] as const),
   ...(['atomicLoadObjectsMax', 'atomicLoadEntriesMax', 'atomicLoadBytesMax'] as const),
   // Of the change feed.
-  ...(['changeFollowersMax', 'changeFollowersPerAddressMax', 'changeHeartbeatMs', 'changeLookMs'] as const),
+  ...(['changeFollowersMax', 'changeFollowersPerCallerMax', 'changeHeartbeatMs', 'changeLookMs'] as const),
   // Of temporary files, which only statements use that exceed another limit.
   ...(['statementDiskBytesMax', 'statementsDiskBytesMax'] as const),
   // Of webhooks: contract 2.5.
@@ -143,6 +143,8 @@ const elsewhere: readonly (keyof Limits)[] = [
   ...(['changeLogMs', 'changeLogBytesMax', 'changeLogRemovalMs', 'liveRowsMax'] as const),
   // Of several requests: memory-shares.test.ts.
   ...(['heldPercentPerCallerMax', 'heldPercentPerConnectionMax'] as const),
+  // Of users: 9.1-shares.test.ts.
+  'passwordChangesPerHourMax',
   // Off, unless it is configured.
   'callerRequestsPerSecondMax',
   // Told by the log.

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { expect, onTestFinished } from 'vitest'
 import type { AuditLog } from '../../src/audit/audit-log.ts'
+import type { ProxySettings } from '../../src/config/config.ts'
 import { type Browsers, buildServer, type TlsOptions } from '../../src/http/server.ts'
 import { defaultServerLimits, type Limits } from '../../src/limits.ts'
 import type { Authenticator } from '../../src/security/authenticator.ts'
@@ -21,6 +22,7 @@ export interface ServerSetting {
   readonly tls?: TlsOptions
   readonly audit?: AuditLog
   readonly browsers?: Browsers
+  readonly proxies?: ProxySettings
   readonly security?: Security
   readonly isStopping?: () => boolean
   /** Called with each line of the log. */
@@ -53,6 +55,7 @@ export async function openServer(setting: ServerSetting = {}): Promise<OpenServe
     ...(setting.tls === undefined ? {} : { tls: setting.tls }),
     ...(setting.browsers === undefined ? {} : { browsers: setting.browsers }),
     ...(setting.security === undefined ? {} : { security: setting.security }),
+    proxies: setting.proxies,
     onStop: setting.onStop ?? (() => {}),
     isStopping: setting.isStopping ?? (() => false),
   })

@@ -73,7 +73,7 @@ rule('1.5.16', 'a reply of which nothing is taken yields its slot, and goes on w
     replyStallMsMax: 1e9,
     replyStallBytesMax: 1e12,
     statementsMax: 1,
-    statementsPerAddressMax: 1,
+    statementsPerCallerMax: 1,
   })
   const { takes } = await stall(running)
   // A reply of many rows begins with a slot.
@@ -90,7 +90,7 @@ rule(
   '1.5.16',
   'where others want the slot of a statement that holds much, its reply is broken off earlier',
   async () => {
-    const running = await open({ replyStallMsMax: 20_000, statementsMax: 1, statementsPerAddressMax: 1 })
+    const running = await open({ replyStallMsMax: 20_000, statementsMax: 1, statementsPerCallerMax: 1 })
     await stall(
       running,
       'application/json',

@@ -15,7 +15,7 @@ function watchPlaces(): (count: number) => Promise<void> {
   }
 }
 
-const slots = { statementsMax: 2, statementsPerAddressMax: 2 }
+const slots = { statementsMax: 2, statementsPerCallerMax: 2 }
 
 rule(
   ['1.4.10', '1.5.15'],
@@ -29,7 +29,7 @@ rule(
     const late = await start(endless).answer
     expect([late.status, late.headers['retry-after']]).toEqual([429, '1'])
     expect(JSON.parse(late.text)).toMatchObject({ type: 'TooManyStatements' })
-    expect(JSON.parse(late.text).message).toMatch(/statementsPerAddressMax/)
+    expect(JSON.parse(late.text).message).toMatch(/statementsPerCallerMax/)
     // On a machine that is busy with something else it may take longer than it is given.
     await expect.poll(async () => (await send('POST', '/v1/query', short)).text).toBe('[{"name":"p3"}]')
     expect((await get('/v1/schema')).status).toBe(200)
@@ -52,7 +52,7 @@ rule('1.4.10', 'a full server is told apart from a full share', async () => {
 rule(['1.4.10', '1.5.15', '2.3.4'], 'a client that leaves gives its slot back, also the one in the queue', async () => {
   const { start, listed } = await open({
     statementsMax: 1,
-    queuedStatementsPerAddressMax: 1,
+    queuedStatementsPerCallerMax: 1,
     statementQueueMsMax: 1_000_000,
   })
   const working = start(endless)

@@ -25,7 +25,12 @@ export async function listIndexes({ client, output }: CommandContext): Promise<v
 function rowOf(index: IndexRecord): string[] {
   const { name, indexedClass, keyAttributes, isUnique, entryCount } = index
   const keys = keyAttributes.map(({ attributeName }) => attributeName).join(', ')
-  return [name, indexedClass, keys, isUnique ? 'yes' : '', stateText(index), numberText(entryCount)]
+  return [name, indexedClass, keys, isUnique ? 'yes' : '', stateText(index), countText(entryCount)]
+}
+
+/** Callers with grants are not told how many entries an index has. */
+function countText(count: number | undefined): string {
+  return count === undefined ? '' : numberText(count)
 }
 
 function stateText({ state, progress, failure }: IndexRecord): string {
@@ -45,7 +50,8 @@ export async function createIndex(
   await client.startIndex(index)
   const record = options.background === true ? await client.getIndex(name) : await builtIndex(context, name)
   const done = record.state === 'building' ? `Building index ${name} in the background: see ashlar index list.` : ''
-  await output.result(record, () => [done === '' ? `Index ${name}: ${numberText(record.entryCount)} entries.` : done])
+  const entries = record.entryCount === undefined ? '' : `: ${numberText(record.entryCount)} entries`
+  await output.result(record, () => [done === '' ? `Index ${name}${entries}.` : done])
 }
 
 /** Once it is built; one whose build fails is removed. Throws CommandError, also after Ctrl-C, when the build goes on. */

@@ -233,10 +233,10 @@ function hasFields(conditions: RequestedOperation['conditions']): boolean {
 
 /** Spread, the getters of the request would all be asked. */
 function plainRequest(request: WholeFdRequest): Omit<WholeFdRequest, 'params' | 'query' | 'body' | 'headers'> {
-  const { beforeChange, caller, client, database, fd, service, signal, watch, memoryHolder } = request
+  const { beforeChange, caller, client, database, fd, service, signal, watch, longRead, memoryHolder } = request
   const problemOf = (error: unknown): Problem => request.problemOf(error)
   const following = (): Following => request.following()
-  const its = { beforeChange, caller, client, database, fd, service, signal, watch, memoryHolder }
+  const its = { beforeChange, caller, client, database, fd, service, signal, watch, longRead, memoryHolder }
   return { ...its, following, problemOf, replyType: 'json' }
 }
 

@@ -35,7 +35,7 @@ async function signIn(security: Security, request: OperationRequest): Promise<Op
       { headers: { 'sec-fetch-dest': 'empty' } },
       'The user name or the password is not right, or the user is disabled.',
     )
-  const known = await security.passwords.check(name, password, request.client.address)
+  const known = await security.passwords.check(name, password, request.client.address, request.signal)
   const begun = known && (await beginSession(security.database, name, known.passwordHash))
   if (begun === undefined) throw refused()
   // The session that the browser had is not left behind for somebody else to use.
@@ -108,12 +108,19 @@ export const sessionOperations: readonly ServiceOperation[] = [
     async run(security, request) {
       const name = ownName(request)
       const { currentPassword, newPassword } = request.body as Static<typeof ChangePasswordBody>
-      const known = await security.passwords.check(name, currentPassword, request.client.address)
-      if (known === undefined) throw wrongCurrentPassword()
-      await refuseCommonPassword(newPassword, name)
-      const passwordHash = await security.hashes.hash(newPassword)
-      const checkedHash = known.passwordHash
-      await security.change((database) => changeUser(database, name, { passwordHash, checkedHash }))
+      const { signal, client, service } = request
+      const undo = security.passwords.beginChange(name, service.limits.passwordChangesPerHourMax)
+      try {
+        const known = await security.passwords.check(name, currentPassword, client.address, signal)
+        if (known === undefined) throw wrongCurrentPassword()
+        await refuseCommonPassword(newPassword, name)
+        const passwordHash = await security.hashes.hash(newPassword, { sharer: client.sharer, signal, isKnown: true })
+        const checkedHash = known.passwordHash
+        await security.change((database) => changeUser(database, name, { passwordHash, checkedHash }))
+      } catch (error) {
+        undo()
+        throw error
+      }
       return {}
     },
   }),

@@ -1,11 +1,17 @@
 /** The operations on users (contract 9.2). */
-import { param, type ServiceOperation } from '../../dispatch/operation.ts'
+import { type OperationRequest, param, type ServiceOperation } from '../../dispatch/operation.ts'
 import { ServerError } from '../../errors/server-errors.ts'
+import type { Hasher } from '../../security/password-places.ts'
 import { refuseCommonPassword } from '../../security/password-rules.ts'
 import { addUser, changeUser, findUser, listUsers, removeUser, userRecord } from '../../security/users.ts'
 import { type Static, Type } from '../../wire/json-schema.ts'
 import { CreateUserBody, SecurityUser, SecurityUserChanged, UpdateUserBody } from '../../wire/wire-schemas.ts'
 import { problemsOf, securityOperation } from './security-operation.ts'
+
+/** An administrator's hashes are among those of the callers who are known. */
+function hasherOf({ client: { sharer }, signal }: OperationRequest): Hasher {
+  return { sharer, signal, isKnown: true }
+}
 
 export const userOperations: readonly ServiceOperation[] = [
   securityOperation({
@@ -30,7 +36,7 @@ export const userOperations: readonly ServiceOperation[] = [
     async run(security, request) {
       const { name, password, roles = [] } = request.body as Static<typeof CreateUserBody>
       if (password !== undefined) await refuseCommonPassword(password, name)
-      const passwordHash = password === undefined ? undefined : await security.hashes.hash(password)
+      const passwordHash = password === undefined ? undefined : await security.hashes.hash(password, hasherOf(request))
       const user = await security.change((database) => addUser(database, { name, roles, passwordHash }))
       return { body: { ...user, problems: problemsOf(request, roles) } }
     },
@@ -65,7 +71,7 @@ export const userOperations: readonly ServiceOperation[] = [
       const { password, roles, isDisabled } = request.body as Static<typeof UpdateUserBody>
       const name = param(request, 'name')
       if (password !== undefined) await refuseCommonPassword(password, name)
-      const passwordHash = password === undefined ? undefined : await security.hashes.hash(password)
+      const passwordHash = password === undefined ? undefined : await security.hashes.hash(password, hasherOf(request))
       const user = await security.change((database) => changeUser(database, name, { roles, isDisabled, passwordHash }))
       return { body: { ...user, problems: problemsOf(request, user.roles) } }
     },

@@ -1,0 +1,68 @@
+/** How often something was done of late, by key: counted from the first time until that is forgotten. */
+import { throttledKeysMax } from '../limits.ts'
+
+interface Recent {
+  count: number
+  /** When the first of them is forgotten, by the clock that is given. */
+  readonly forgottenAtMs: number
+}
+
+export class RecentCounts {
+  private readonly forgottenAfterMs: number
+  private readonly now: () => number
+  private readonly byKey = new Map<string, Recent>()
+
+  constructor(forgottenAfterMs: number, now: () => number) {
+    this.forgottenAfterMs = forgottenAfterMs
+    this.now = now
+  }
+
+  get size(): number {
+    return this.byKey.size
+  }
+
+  of(key: string): number {
+    return this.current(key)?.count ?? 0
+  }
+
+  /** Until all are forgotten. */
+  secondsLeft(key: string): number {
+    return Math.ceil(((this.current(key)?.forgottenAtMs ?? this.now()) - this.now()) / 1_000)
+  }
+
+  add(key: string): void {
+    const recent = this.current(key)
+    if (recent !== undefined) {
+      recent.count += 1
+      return
+    }
+    if (this.byKey.size >= throttledKeysMax) this.forgetOldest()
+    this.byKey.set(key, { count: 1, forgottenAtMs: this.now() + this.forgottenAfterMs })
+  }
+
+  takeBack(key: string): void {
+    const recent = this.byKey.get(key)
+    if (recent === undefined) return
+    recent.count -= 1
+    if (recent.count <= 0) this.byKey.delete(key)
+  }
+
+  forget(key: string): void {
+    this.byKey.delete(key)
+  }
+
+  private current(key: string): Recent | undefined {
+    const recent = this.byKey.get(key)
+    if (recent === undefined || this.now() < recent.forgottenAtMs) return recent
+    this.byKey.delete(key)
+    return undefined
+  }
+
+  /** They are in the order of their beginnings: the oldest is the next to be forgotten anyway. */
+  private forgetOldest(): void {
+    for (const key of this.byKey.keys()) {
+      this.byKey.delete(key)
+      return
+    }
+  }
+}
