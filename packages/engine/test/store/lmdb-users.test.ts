@@ -71,7 +71,7 @@ describe.skipIf(isWindows || isPrivate)('lmdb: a store that another user has use
       const directory = await serviceDirectory()
       const store = await openedHere(directory)
       const files = readdirSync(directory, { recursive: true, encoding: 'utf8' })
-      expect(files).toHaveLength(7)
+      expect(files).toHaveLength(8)
       for (const file of files)
         expect(statSync(join(directory, file)), file).toMatchObject({ uid: service, gid: service })
       await commitChanges(store, put('first', '1'))
@@ -95,7 +95,7 @@ describe.skipIf(isWindows || isPrivate)('lmdb: a store that another user has use
     expect(await line(child)).toBe('0')
     const names = readdirSync(processes)
     expect(names).not.toContain(left)
-    expect(names).toHaveLength(4)
+    expect(names).toHaveLength(5)
   })
 
   it.each(['processes/gate', 'lock.mdb'])('is told, with the remedy, where nothing helps: %s', async (name) => {

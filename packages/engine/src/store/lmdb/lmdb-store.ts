@@ -40,7 +40,9 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
   const isRead = (former: Environment): boolean => snapshots.some(({ environment }) => environment === former)
   const isKept = (former: Environment): boolean => isRead(former) || [...backups.values()].includes(former)
   const replacement = new ReplacementWatch(location, opened, isKept, options.warn ?? process.emitWarning)
-  const group = isReadOnly ? readOnly(location) : openGroupCommit(targetOf(opened, checks, replacement))
+  const group = isReadOnly
+    ? readOnly(location)
+    : openGroupCommit(targetOf(opened, checks, replacement, options.onUnusable))
 
   /** LMDB counts the entries of a write transaction that is under way: so none is. */
   async function countedSnapshot(how: SnapshotOptions): Promise<LmdbSnapshot> {
@@ -85,6 +87,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     async backup(to) {
       assert(closing === undefined, 'a backup is asked for before the store is closed')
       const { environment } = opened
+      environment.shownCommit?.ensure()
       const backup = makeBackup(resolve(to), (into) => environment.backup(into, false))
       backups.set(backup, environment)
       await backup.finally(() => backups.delete(backup))
@@ -106,7 +109,12 @@ function problemOf({ files }: OpenEnvironment, group: GroupCommit): Error | unde
 }
 
 /** Commits go to what is open at present. */
-function targetOf(opened: OpenEnvironment, checks: EntryChecks, replacement: ReplacementWatch): GroupTarget {
+function targetOf(
+  opened: OpenEnvironment,
+  checks: EntryChecks,
+  replacement: ReplacementWatch,
+  onUnusable: StoreOptions['onUnusable'],
+): GroupTarget {
   return {
     get environment() {
       return opened.environment
@@ -115,7 +123,9 @@ function targetOf(opened: OpenEnvironment, checks: EntryChecks, replacement: Rep
       return opened.files
     },
     gate: opened.gate,
+    note: opened.note,
     followReplacement: () => replacement.follow(),
+    onUnusable,
     checks,
     location: nameForClients,
   }
@@ -151,6 +161,7 @@ function lmdbFacts(location: string, layout: StorageLayout): StoreCapabilities {
 }
 
 function environmentStats(environment: Environment): Omit<StoreStats, 'oldestSnapshotMs'> {
+  environment.shownCommit?.ensure()
   environment.resetReadTxn()
   const stats = environment.getStats()
   const isTailThere = environment.list.getBinaryFast(tailKey) !== undefined

@@ -104,6 +104,11 @@ function handOver(descriptor: number, like: Stats, groupBits: number): void {
   }
 }
 
+/** No file can take another byte: the disk is full, or a limit is reached. */
+export function isOutOfRoom(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(String(codeOf(error)))
+}
+
 /** The code of an error of the operating system. */
 export function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined
