@@ -11,6 +11,7 @@ import { type GroupCommit, type GroupTarget, openGroupCommit } from './group-com
 import type { Environment } from './lmdb-js.ts'
 import { makeBackup } from './make-backup.ts'
 import { type OpenEnvironment, openEnvironment } from './open-environment.ts'
+import { wideRightsOf } from './owned-files.ts'
 import { ReplacementWatch } from './replacement-watch.ts'
 import type { LmdbSnapshot } from './snapshot.ts'
 import type { StorageLayout } from './storage-layout.ts'
@@ -33,6 +34,8 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
   const location = resolve(directory)
   const isReadOnly = options.isReadOnly === true
   const opened = await openEnvironment(location, isReadOnly)
+  const wideRights = options.warn && wideRightsOf(location)
+  if (wideRights !== undefined) options.warn?.(wideRights)
   const checks = new EntryChecks(opened.layout)
   const snapshots = trackOpenSnapshots<LmdbSnapshot>()
   const backups = new Map<Promise<void>, Environment>()
