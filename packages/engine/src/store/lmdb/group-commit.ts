@@ -274,8 +274,9 @@ async function flushGroup(target: GroupTarget, queue: Queue): Promise<boolean> {
     if (error instanceof ReplacementUnderWay) return true
     const failure = await storageFailure(error, environment, location)
     if (failure.isUnusable) {
-      // Whether its last commit is in the file is for those to decide who open the store next.
+      // Whether its last commit counts is for those to decide who open the store next. A further write transaction would never end.
       note?.notePid(0)
+      environment.shownCommit = undefined
       onUnusable?.(failure.undone)
     }
     if (!sparesInnocent(queue, attempt, failure)) failGroup(queue, group, failure)
