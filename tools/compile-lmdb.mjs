@@ -3,7 +3,19 @@
  * optimization (its package.json calls `prebuildify --debug`), and takes up to a fifth more CPU a request: docs/decisions/0039-lmdb-compiled.md.
  */
 import { spawn } from 'node:child_process'
-import { closeSync, cpSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 
@@ -55,6 +67,7 @@ export async function compileLmdb(root) {
     removeLeftovers(dirname(place))
     mkdirSync(place, { recursive: true })
     for (const name of sources) cpSync(join(folderOf(root), name), join(place, name), { recursive: true })
+    mendMessages(join(place, 'dependencies/lmdb/libraries/liblmdb/mdb.c'))
     const built = await run(place, [nodeGyp() ?? '', 'rebuild', '--release', `--nodedir=${prefix()}`, '--jobs=max'])
     if (built !== undefined) return built
     const target = compiledFile(root)
@@ -75,6 +88,14 @@ export async function compileLmdb(root) {
   } finally {
     rmSync(place, { recursive: true, force: true })
   }
+}
+
+/**
+ * LMDB composes messages in buffers that are too short for some of them, such as that of a page that the disk does not take, and so overwrites memory.
+ * @param {string} path
+ */
+function mendMessages(path) {
+  writeFileSync(path, readFileSync(path, 'utf8').replaceAll('last_error = malloc(100);', 'last_error = malloc(200);'))
 }
 
 /** @param {string} root */

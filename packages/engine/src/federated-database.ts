@@ -49,6 +49,7 @@ import {
   claimFormat,
   decodeFormatVersion,
   formatChanged,
+  formatOf,
   guardFormat,
   migrateStore,
   type StorageFormat,
@@ -177,6 +178,8 @@ export class FederatedDatabase extends CallerOperations {
   readonly store: Store
   readonly limits: EngineLimits
   readonly dialect: Dialect
+  /** Of the store: that which it had when it was opened, undefined where it was made then, and that which it has. */
+  readonly format: { readonly found: number | undefined; readonly present: number }
   private readonly database: OpenDatabase
   private readonly callers: Callers
   /** Of callers, by their policies. */
@@ -192,7 +195,7 @@ export class FederatedDatabase extends CallerOperations {
   private readonly logRemoval: LogRemoval
   private readonly snapshotAges: NodeJS.Timeout
 
-  private constructor(options: OpenOptions, session: StoreSession) {
+  private constructor(options: OpenOptions, session: StoreSession, format: FederatedDatabase['format']) {
     const { alias, store, onFault = rethrow, memory = new MemoryPool(), temporary = new TemporarySpace() } = options
     const { dialect = dialectDefault, importDir: importDirectory } = options
     const limits = { ...defaultEngineLimits, ...options.limits }
@@ -230,6 +233,7 @@ export class FederatedDatabase extends CallerOperations {
     }
     super(resources, requestScope)
     this.alias = alias
+    this.format = format
     this.store = store
     this.limits = limits
     this.dialect = dialect
@@ -249,6 +253,7 @@ export class FederatedDatabase extends CallerOperations {
   /** Throws an `Error` for the operator where the store is of another format, or an unfinished copy. */
   static async open(options: OpenOptions): Promise<FederatedDatabase> {
     const format = options.format ?? storageFormat
+    const found = await formatOf(options.store)
     const claim = () => claimFormat(options.store, format)
     await claim()
     await refuseUnfinishedCopy(options.store)
@@ -256,7 +261,7 @@ export class FederatedDatabase extends CallerOperations {
     await migrateStore(options.store, format, () => session.nextCommitId())
     const store = tracedStore(guardFormat(options.store, format.version), options.spans)
     await initializeCatalog(store, session)
-    const fd = new FederatedDatabase({ ...options, store }, session)
+    const fd = new FederatedDatabase({ ...options, store }, session, { found, present: format.version })
     await fd.switchChangeLog(options.changeLog)
     await fd.recovery.start()
     fd.receiptRemoval.start()

@@ -241,6 +241,12 @@ export const commitGateMsMax = 60_000
 export const storeClosingMsMax = 10_000
 /** How long an opener of an LMDB store waits for a process that is ending to lose its last lock. */
 export const lockLossMsMax = 1_000
+/**
+ * How long a read of an LMDB store waits, and keeps its process from anything else, where a process was killed at the end of a commit and another one may be about to
+ * show what it wrote; and for how long reads are then refused at once.
+ */
+export const raiseMsMax = 50
+export const raiseRefusalMs = 1_000
 /** How often a process that commits to an LMDB store clears the reader slots of processes that were killed. */
 export const deadReadersMs = 1_000
 /** How often a process looks whether its LMDB store is being compacted by another one, and how often while it is. */

@@ -45,8 +45,8 @@ export interface RunningServer {
   reload(): void
   /** Finishes the requests under way, bounded, and closes the federated databases. Asked again, waits for the same. Throws what closing does. */
   stop(): Promise<void>
-  /** Resolves once it has stopped, for whatever reason. */
-  readonly stopped: Promise<void>
+  /** Resolves once it has stopped, for whatever reason, with the exit code: not 0 where a store has to be opened by another process. */
+  readonly stopped: Promise<number>
 }
 
 /**
@@ -58,14 +58,21 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
   prepareHeap()
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
   const traces = await requestTraces(version)
-  const { tls, audit, security, fds } = await openParts(config, limits, logger, traces)
+  const unusable = withResolvers<Error>()
+  const { tls, audit, security, fds } = await openParts(
+    config,
+    limits,
+    { logger, onUnusable: unusable.resolve },
+    traces,
+  )
+  let exitCode = 0
   let stopping: Promise<void> | undefined
   let app: FastifyInstance
   let warnings: RoleWarnings | undefined
   const backups = config.backups && new BackupSchedule(config.backups, fds, toldOfBackups(logger))
   let webhooks: Webhooks | undefined
   let unwatchHeap: (() => void) | undefined
-  const { promise: stopped, resolve: hasStopped } = withResolvers()
+  const { promise: stopped, resolve: hasStopped } = withResolvers<number>()
   const stop = (): Promise<void> => {
     tls?.files.close()
     unwatchHeap?.()
@@ -73,7 +80,7 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
       .then(() => Promise.all([backups?.stop(), webhooks?.stop()]))
       .then(() => stopAll(app, fds, security))
       .finally(() => audit?.file.close())
-      .finally(hasStopped)
+      .finally(() => hasStopped(exitCode))
     return stopping
   }
   try {
@@ -107,6 +114,11 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
     throw listenError(error as NodeJS.ErrnoException, config)
   }
   warnings = security && new RoleWarnings(security.callers, fds, (message) => logger.warn(message))
+  void unusable.promise.then((error) => {
+    logger.fatal(`${error.message} This process ends, for another one to open it.`)
+    exitCode = 1
+    stop().catch((err: unknown) => logger.error({ err }, 'a store could not be closed'))
+  })
   unwatchHeap = watchHeap()
   warnings?.start()
   backups?.start()
@@ -130,16 +142,29 @@ interface Parts {
   readonly fds: readonly FederatedDatabase[]
 }
 
+/** Who is told of the stores of a server. */
+interface Listeners {
+  readonly logger: Logger
+  /** See `StoreOptions`. */
+  onUnusable(error: Error): void
+}
+
 /** All that a server is made of, or nothing: where one cannot be opened, those before it are closed. */
-async function openParts(config: Config, limits: Limits, logger: Logger, spans: WorkSpans | undefined): Promise<Parts> {
+async function openParts(
+  config: Config,
+  limits: Limits,
+  listeners: Listeners,
+  spans: WorkSpans | undefined,
+): Promise<Parts> {
+  const { logger } = listeners
   const tls = openTls(config, logger)
   const opened: { close(): Promise<void> }[] = []
   try {
     const audit = await openAudit(config, limits, logger)
     if (audit !== undefined) opened.push(audit.file)
-    const security = config.auth ? await openSecurity(config, logger) : undefined
+    const security = config.auth ? await openSecurity(config, listeners) : undefined
     if (security !== undefined) opened.push(security)
-    return { tls, audit, security, fds: await openAll(config, limits, logger, spans) }
+    return { tls, audit, security, fds: await openAll(config, limits, listeners, spans) }
   } catch (error) {
     tls?.files.close()
     await closeAll(opened)
@@ -181,14 +206,14 @@ async function openAudit(
 }
 
 /** With the first administrator, whose password is told on standard output, once. */
-async function openSecurity(config: Config, logger: Logger): Promise<Security> {
+async function openSecurity(config: Config, { logger, onUnusable }: Listeners): Promise<Security> {
   const { securityStore } = config
   const configured = await configuredSchemes(config, logger)
   const onFault = (err: unknown): void => logger.error({ err }, 'the security database cannot be used')
   const warn = (message: string): void => logger.warn(message)
   let database: SecurityDatabase
   try {
-    database = await SecurityDatabase.open(securityStore, { warn, onFault })
+    database = await SecurityDatabase.open(securityStore, { warn, onUnusable, onFault })
   } catch (error) {
     const place = withoutCredentials(securityStore)
     throw new Error(`The security database (${place}) cannot be opened: ${(error as Error).message}`, { cause: error })
@@ -269,7 +294,7 @@ function readRoles(
 async function openAll(
   { federatedDatabases: configured, importDir, temporaryDir }: Config,
   limits: NonNullable<Parameters<typeof FederatedDatabase.open>[0]['limits']>,
-  logger: Logger,
+  { logger, onUnusable }: Listeners,
   spans: WorkSpans | undefined,
 ): Promise<FederatedDatabase[]> {
   const opened: FederatedDatabase[] = []
@@ -290,7 +315,9 @@ async function openAll(
         ...(importDir === undefined ? {} : { importDir }),
       }
       const warn = (message: string): void => logger.warn({ fdAlias: alias }, message)
-      opened.push(await openOn(await openStore(store, { warn }), options))
+      const fd = await openOn(await openStore(store, { warn, onUnusable }), options)
+      opened.push(fd)
+      logOpened(logger, fd)
     }
     return opened
   } catch (error) {
@@ -303,6 +330,20 @@ async function openAll(
       },
     )
   }
+}
+
+/** What was found where the store was to be: a new one may be where a volume is missing, and a migrated one is no longer read by the version before. */
+function logOpened(logger: Logger, { alias: fdAlias, format, store }: FederatedDatabase): void {
+  const { kind, location, isDurable } = store.capabilities
+  const { found, present } = format
+  const opened = { fdAlias, kind, location, format: present, bytes: store.fileBytes?.() }
+  if (found === undefined && isDurable) logger.warn(opened, 'created: a new, empty store, since there was none')
+  else if (found !== undefined && found < present)
+    logger.warn(
+      { ...opened, formatBefore: found },
+      'migrated: earlier versions of Ashlar cannot read the store any more',
+    )
+  else logger.info(opened, 'opened')
 }
 
 /** A store whose federated database cannot be opened is closed: its connections would keep the process from ending. */
@@ -367,9 +408,9 @@ function listenError(error: NodeJS.ErrnoException, { host, port }: Config): Erro
   return error
 }
 
-function withResolvers(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = (): void => undefined
-  const promise = new Promise<void>((done) => {
+function withResolvers<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => undefined
+  const promise = new Promise<T>((done) => {
     resolve = done
   })
   return { promise, resolve }

@@ -70,6 +70,11 @@ export function decodeFormatVersion(value: Bytes): number {
   return Buffer.from(value.buffer, value.byteOffset, value.length).readUInt32BE(0)
 }
 
+/** The format that a store has; undefined where it says none, as one that is empty. */
+export async function formatOf(store: Store): Promise<number | undefined> {
+  return (await storedVersion(store)).stored
+}
+
 /**
  * Gives an empty store its version, and refuses one that this program cannot read: nothing is written to it. Whoever writes to it before it
  * is migrated expects what this returns, and claims it again where that fails. Throws an `Error` for the operator.

@@ -251,6 +251,8 @@ export interface UnresolvedTransactions {
 export interface StoreOptions {
   /** Is told, in a sentence for the operator, what is not as it should be, at the opening or later; it goes on all the same. */
   readonly warn?: (message: string) => void
+  /** Called once where the store has failed so that it can be used again only after it was closed and opened anew; until then, every read and commit throws. */
+  readonly onUnusable?: (error: Error) => void
 }
 
 /** An object of functions that do not ask for `this`: whoever wraps one spreads it, and so passes on what the driver can do. */

@@ -92,7 +92,7 @@ async function reportOf(child: Child): Promise<{ error?: string; bytesBefore: nu
 
 function leftIn(directory: string): string[] {
   const ofProcesses = readdirSync(join(directory, 'processes')).filter(
-    (name) => !/^(\d|gate|turnstile|store)/.test(name),
+    (name) => !/^(\d|gate|turnstile|store|writer)/.test(name),
   )
   return [...readdirSync(directory).filter((name) => !/^(data\.mdb|lock\.mdb|processes)$/.test(name)), ...ofProcesses]
 }

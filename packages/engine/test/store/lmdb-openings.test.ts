@@ -283,9 +283,9 @@ describe('processes that cannot be told from each other', () => {
     await child.ended
     const store = await openLmdbStore(directory)
     await commitChanges(store, put('first', '1'))
-    expect((await readdir(join(directory, 'processes'))).sort()).toEqual([own, 'gate', 'store', 'turnstile'])
+    expect((await readdir(join(directory, 'processes'))).sort()).toEqual([own, 'gate', 'store', 'turnstile', 'writer'])
     await store.close()
-    expect((await readdir(join(directory, 'processes'))).sort()).toEqual(['gate', 'store', 'turnstile'])
+    expect((await readdir(join(directory, 'processes'))).sort()).toEqual(['gate', 'store', 'turnstile', 'writer'])
   })
 
   it('are two handles in one process not: they work beside each other, and close by themselves', async () => {
@@ -296,7 +296,7 @@ describe('processes that cannot be told from each other', () => {
     await other.close()
     await commitChanges(store, put('fifth', '1'))
     expect(await entriesIn(store)).toHaveLength(5)
-    expect(await readdir(join(directory, 'processes'))).toHaveLength(4)
+    expect(await readdir(join(directory, 'processes'))).toHaveLength(5)
   })
 
   it('a second handle is refused where the data was deleted under the first', async () => {

@@ -6,13 +6,15 @@ import {
   chownSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openLmdbStore } from '../../src/store/lmdb/lmdb-store.ts'
@@ -71,7 +73,7 @@ describe.skipIf(isWindows || isPrivate)('lmdb: a store that another user has use
       const directory = await serviceDirectory()
       const store = await openedHere(directory)
       const files = readdirSync(directory, { recursive: true, encoding: 'utf8' })
-      expect(files).toHaveLength(7)
+      expect(files).toHaveLength(8)
       for (const file of files)
         expect(statSync(join(directory, file)), file).toMatchObject({ uid: service, gid: service })
       await commitChanges(store, put('first', '1'))
@@ -95,7 +97,7 @@ describe.skipIf(isWindows || isPrivate)('lmdb: a store that another user has use
     expect(await line(child)).toBe('0')
     const names = readdirSync(processes)
     expect(names).not.toContain(left)
-    expect(names).toHaveLength(4)
+    expect(names).toHaveLength(5)
   })
 
   it.each(['processes/gate', 'lock.mdb'])('is told, with the remedy, where nothing helps: %s', async (name) => {
@@ -138,6 +140,51 @@ describe.skipIf(isWindows || isPrivate)('lmdb: a store that another user has use
       'gate is, or leads through, a symbolic link that is not followed',
     )
     expect(existsSync(aim)).toBe(false)
+  })
+})
+
+describe.skipIf(isWindows)('lmdb: whoever else uses the machine', () => {
+  const modeOf = (path: string): number => statSync(path).mode & 0o7777
+
+  it('can read nothing of a new store, nor of the directories that were made for it, nor of a backup', async () => {
+    const above = join(await temporaryDirectory(), 'new')
+    const directory = join(above, 'store')
+    const store = await openedHere(directory)
+    await commitChanges(store, put('first', '1'))
+    const backup = await temporaryDirectory()
+    chmodSync(backup, 0o755)
+    await store.backup?.(backup)
+    const all = [directory, backup].flatMap((path) =>
+      readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => join(path, name)),
+    )
+    expect(all.length).toBeGreaterThan(8)
+    for (const path of [above, directory, ...all])
+      expect([path, modeOf(path)]).toEqual([path, statSync(path).isDirectory() ? 0o700 : 0o600])
+  })
+
+  it('and can read one of before: the operator is told at the opening, with the remedy', async () => {
+    // Beside the folder of the run, which is closed to others.
+    const directory = mkdtempSync(join(dirname(tmpdir()), 'ashlar-open-'))
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+    await (await openLmdbStore(directory)).close()
+    const told: string[] = []
+    const open = async (): Promise<string[]> => {
+      const store = await openLmdbStore(directory, { warn: (message) => told.push(message) })
+      await store.close()
+      return told.splice(0)
+    }
+    chmodSync(directory, 0o755)
+    expect(await open()).toEqual([])
+    chmodSync(join(directory, 'data.mdb'), 0o644)
+    expect(await open()).toEqual([
+      `Other users of this machine can read the store in ${directory}; to close it to them, run: chmod -R go= ${directory}`,
+    ])
+    chmodSync(directory, 0o770)
+    expect(await open()).toEqual([])
+    chmodSync(directory, 0o775)
+    expect(await open()).toEqual([expect.stringMatching(/ run: chmod -R o= /)])
+    spawnSync('chmod', ['-R', 'o=', directory])
+    expect(await open()).toEqual([])
   })
 })
 

@@ -69,9 +69,13 @@ describe('lmdb: a group of commits', () => {
 
   // A disk that fails at the meta page alone cannot be had: the environment is one that answers as LMDB does then.
   it('whose very last step failed may have become durable; what waited behind it, and what comes later, has not', async () => {
+    const writers: number[] = []
+    const unusable: Error[] = []
     const group = openGroupCommit({
       environment: failingAtMetaPage(),
       gate: alwaysOpenGate,
+      note: { notePid: (pid) => writers.push(pid) },
+      onUnusable: (error) => unusable.push(error),
       files: { check() {}, checkWritten() {} },
       location: 'there',
       checks: new EntryChecks('checked'),
@@ -81,7 +85,17 @@ describe('lmdb: a group of commits', () => {
     const behind = group.commit(commitOf([put('b', 'x'.repeat(4_000_000))]))
     await expect(first).rejects.toMatchObject({ type: 'OutcomeUnknown' })
     await expect(behind).rejects.toMatchObject({ type: 'StoreUnavailable' })
-    await expect(group.commit(commitOf([put('c', '1')]))).rejects.toMatchObject({ type: 'StoreUnavailable' })
+    const refused = {
+      type: 'StoreUnavailable',
+      isFatal: false,
+      message: expect.stringContaining(
+        'i/o error (EIO; is the disk full, or does it fail?). It can be used again once it is closed and opened anew',
+      ),
+    }
+    await expect(group.commit(commitOf([put('c', '1')]))).rejects.toMatchObject(refused)
+    expect([unusable, group.problem()]).toMatchObject([[refused], refused])
+    // Whether its commit counts is no longer its own to decide.
+    expect(writers).toEqual([process.pid, 0])
     await group.close()
   })
 })
@@ -110,7 +124,9 @@ describe('lmdb: when the way out of the gate fails', () => {
 
 /** Takes one commit of the group into its transaction, fails to commit it, and refuses every transaction from then on. */
 function failingAtMetaPage(): Environment {
-  const commitError = Promise.reject(Object.assign(new Error('Input/output error'), { code: 5 }))
+  const commitError = Promise.reject(
+    Object.assign(new Error('Input/output error: buffer sizes 4096 -1181256893'), { code: 5 }),
+  )
   commitError.catch(() => undefined)
   return {
     async childTransaction(action: () => unknown) {

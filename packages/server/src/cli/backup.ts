@@ -2,7 +2,6 @@
 import type { BackupReport, Manifest, RestoreReport } from '@ashlar/engine'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readDuration } from '../config/read-value.ts'
-import { closeToOthers } from '../security/close-to-others.ts'
 import { addJsonOption } from './client-command.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -139,8 +138,6 @@ async function restore(path: string, address: string, options: RestoreOptions, s
   const target = await openStore(address)
   const progress = new StepProgress({ isQuiet: hidesProgress(options.quiet === true, options.json === true) })
   try {
-    // As the files of the backup are.
-    closeToOthers(address)
     const report = await restoreBackup(path, target, { until: options.until, signal, onProgress: progress.update })
     progress.stop()
     tellResult(report, options, () => restoreLines(report, target.capabilities.location))

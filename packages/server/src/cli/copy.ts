@@ -1,7 +1,6 @@
 /** `ashlar copy`: moves a federated database between stores. */
 import type { CopyReport, Store } from '@ashlar/engine'
 import type { Command } from 'commander'
-import { closeAs } from '../security/close-to-others.ts'
 import { addJsonOption } from './client-command.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -39,7 +38,6 @@ async function copy(from: string, to: string, options: ResultOptions, signal: Ab
     refuseSame(from, to)
     const target = await openStore(to)
     try {
-      closeAs(from, to)
       const report = await copyWithBar(source, target, options, signal)
       const [sourceLocation, targetLocation] = [source.capabilities.location, target.capabilities.location]
       tellResult({ from: sourceLocation, to: targetLocation, ...report }, options, () => [told(report, source, target)])

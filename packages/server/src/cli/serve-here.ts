@@ -15,7 +15,7 @@ export async function serveAlone(config: Config, isJson: boolean): Promise<void>
   const stores = server.federatedDatabases.map(({ alias, store: { capabilities } }) => ({ alias, ...capabilities }))
   // Last, since whoever reads it may send a signal at once.
   process.stdout.write(startLine(server.url, stores, config, isJson))
-  await server.stopped
+  process.exitCode = await server.stopped
   log.close()
 }
 
@@ -39,7 +39,7 @@ async function serveForPrimary(): Promise<void> {
     // Sent to all processes of a terminal or a service: the primary passes it on.
     reloadOnSignal(config, () => undefined)
     worker.reportListening(server)
-    await server.stopped
+    process.exitCode = await server.stopped
     log.close()
   } finally {
     // What it hears of the primary would keep it from ending.

@@ -9,7 +9,7 @@ import type { Metric, Sample } from './metric.ts'
 
 export interface StoreState {
   readonly alias: string
-  /** Undefined where the store does not answer in time. */
+  /** Undefined where the store does not answer in time, or refuses every change. */
   readonly statistics: Statistics | undefined
   /** Of the file system on which it lies; undefined where it has no files. */
   readonly freeBytes: number | undefined
@@ -27,7 +27,7 @@ export function storeStates(
   return Promise.all(
     fds.map(async (fd) => {
       const [statistics, freeBytes, hooks = []] = await Promise.all([
-        inTime(fd.statistics()),
+        fd.store.problem?.() === undefined ? inTime(fd.statistics()) : undefined,
         freeBytesOf(fd),
         webhooks && inTime(webhooks.statesOf(fd.alias)),
       ])
@@ -83,7 +83,7 @@ export const storeMetrics: readonly Metric<readonly StoreState[]>[] = [
   {
     name: 'ashlar_store_up',
     type: 'gauge',
-    help: '1 if the store answered within a second; if not, the other metrics of the store are omitted.',
+    help: '1 if the store answered within a second and takes changes; if not, the other metrics of the store are omitted.',
     labels: ['fd'],
     together: 'max',
     read: ofEach(({ statistics }) => (statistics === undefined ? 0 : 1)),

@@ -5,20 +5,9 @@ const ofOthers = 0o077
 
 /** Hashes of passwords are in it: the directory of a store on LMDB becomes its owner's alone. Nothing where it is so, or is somebody else's to change. */
 export function closeToOthers(address: string): void {
-  const directory = directoryOf(address)
+  const directory = process.platform === 'win32' ? undefined : /^lmdb:(.+)$/.exec(address)?.[1]
   if (directory === undefined) return
   const { mode, uid } = statSync(directory)
   const own = process.getuid?.()
   if ((mode & ofOthers) !== 0 && (own === 0 || own === uid)) chmodSync(directory, mode & 0o7700)
-}
-
-/** To be called before anything is in the copy: it is then read by nobody who could not read the original. */
-export function closeAs(from: string, to: string): void {
-  const directory = directoryOf(from)
-  if (directory !== undefined && (statSync(directory).mode & ofOthers) === 0) closeToOthers(to)
-}
-
-/** Undefined where there are no such rights: on another kind of store, and on Windows. */
-function directoryOf(address: string): string | undefined {
-  return process.platform === 'win32' ? undefined : /^lmdb:(.+)$/.exec(address)?.[1]
 }

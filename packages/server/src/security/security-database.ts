@@ -20,6 +20,7 @@ import {
 
 export interface SecurityDatabaseOptions {
   warn?(message: string): void
+  onUnusable?(error: Error): void
   onFault?(error: unknown): void
 }
 
@@ -45,8 +46,8 @@ export class SecurityDatabase {
 
   /** Makes it where it is not there. Throws an Error with one sentence for the operator. */
   static async open(address: string, options: SecurityDatabaseOptions = {}): Promise<SecurityDatabase> {
-    const { warn, onFault } = options
-    const store = await openStore(address, warn === undefined ? {} : { warn })
+    const { onFault, ...storeOptions } = options
+    const store = await openStore(address, storeOptions)
     const fd = await openOn(store, onFault)
     try {
       const { state, isNew } = await prepare(fd)

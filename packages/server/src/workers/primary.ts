@@ -61,11 +61,14 @@ export class Primary {
     cluster.setupPrimary({ exec: workerProgram, serialization: 'advanced' })
   }
 
-  /** The first worker alone, for it makes what is not there yet; then the others. Undefined where one ends instead, having said why. */
+  /**
+   * The first worker alone, for it makes what is not there yet; then the others. Undefined where one ends instead, having said why; but one that is killed while others
+   * serve is replaced.
+   */
   async start(): Promise<Served | undefined> {
     const first = await this.startOne()
     // Whoever is started once it stops is told by nobody.
-    if (first === undefined || this.stopping !== undefined) return this.failed()
+    if (first === undefined || first === 'killed' || this.stopping !== undefined) return this.failed()
     const others = Array.from({ length: this.config.workers - 1 }, () => this.startOne())
     if ((await Promise.all(others)).includes(undefined) || this.stopping !== undefined) return this.failed()
     this.served = first
@@ -89,7 +92,7 @@ export class Primary {
     await this.stop()
   }
 
-  private startOne(): Promise<Served | undefined> {
+  private startOne(): Promise<Served | 'killed' | undefined> {
     const child = cluster.fork(environmentOf(this.config, process))
     closeUnacknowledged(child)
     this.children.add(child)
@@ -102,7 +105,7 @@ export class Primary {
         else this.gatherRequests.start(child, message.id, message.question, this.othersThan(child))
       })
       child.on('exit', (code, signal) => {
-        resolve(undefined)
+        resolve(signal !== null && crashOf(code, signal) === undefined ? 'killed' : undefined)
         this.ended(child, code, signal)
       })
       child.on('error', (error) => {
@@ -149,21 +152,23 @@ export class Primary {
 
   private ended(child: Child, code: number | null, signal: string | null): void {
     const serving = [...this.listening]
-    const hasServed = this.listening.has(child)
     this.children.delete(child)
     this.listening.delete(child)
     this.gatherRequests.removeWorker(child)
     const { pid } = child.process
     const crash = crashOf(code, signal)
     if (crash !== undefined) this.crashed(child, crash, serving)
-    else if (signal !== null && this.served === undefined && !hasServed && this.stopping === undefined) {
+    else if (signal !== null && this.url === undefined && this.stopping === undefined) {
       tell(`Process ${pid} was ended by ${signal} before it served.`)
     }
     // The port that was shared is free again: the next has to ask for it by its number.
     if (this.listening.size === 0 && this.url !== undefined) this.port = Number(new URL(this.url).port)
-    if (this.stopping !== undefined || this.served === undefined) return
+    // One that ends by itself before all serve has said why, and the server ends.
+    const isStarting = this.served === undefined && (this.url === undefined || signal === null)
+    if (this.stopping !== undefined || isStarting) return
     this.logger.error({ worker: child.id, pid, code, signal }, 'a worker ended; another takes its place')
-    void this.replace()
+    // Else it is missing once all others serve.
+    if (this.served !== undefined) void this.replace()
   }
 
   /** The operator is told; a crash before all serve, or one too many, ends the server. */

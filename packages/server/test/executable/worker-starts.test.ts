@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
+import { rule } from '../contract/rule.ts'
 import { childrenOf, isAlive } from '../process-tree.ts'
 import { type Started, start, temporaryDirectory } from './process.ts'
 
@@ -56,6 +57,22 @@ it('a worker that cannot be started is started later, and the others go on servi
   expect((await fetch(`${url}/health/ready`)).status).toBe(200)
   server.child.kill('SIGHUP')
   await logged(server, /"a worker serves"/, 3)
+  server.child.kill('SIGTERM')
+  expect((await server.ended).code).toBe(0)
+})
+
+rule('8.1.32', 'a worker that is killed before it serves is replaced, while another serves', async () => {
+  const server = startWith(`if (cluster.worker?.id === 2) process.kill(process.pid, 'SIGSTOP')`)
+  const [served = ''] = await logged(server, /"pid":\d+,"msg":"a worker serves"/)
+  const first = Number(/\d+/.exec(served))
+  await expect.poll(() => childrenOf(server.child.pid as number).length, retryingConnect).toBe(2)
+  const second = childrenOf(server.child.pid as number).find((pid) => pid !== first) as number
+  await expect.poll(() => stateOf(second), retryingConnect).toBe('T')
+  await kill(second)
+  const url = await server.url
+  await logged(server, /"a worker serves"/, 2)
+  expect((await fetch(`${url}/health/ready`)).status).toBe(200)
+  expect(server.log()).toMatch(/"worker":2,.*"signal":"SIGKILL","msg":"a worker ended; another takes its place"/)
   server.child.kill('SIGTERM')
   expect((await server.ended).code).toBe(0)
 })

@@ -31,6 +31,10 @@ export interface Gate {
   enterBlocking(msMax: number): boolean
   /** Keeps openers, commits and closings out; false where that was not possible within `msMax`. */
   enterAlone(msMax: number): Promise<boolean>
+  /** The same, without waiting. */
+  tryEnterAlone(): boolean
+  /** Whether it was entered so, and not left. */
+  readonly isAlone: boolean
   /** The way out, whichever the way in was. */
   leave(): void
   /** False where its file was deleted or replaced: then whoever opens the store next does so by another gate. */
@@ -45,6 +49,8 @@ export const alwaysOpenGate: Gate = {
   enter: async () => true,
   enterBlocking: () => true,
   enterAlone: async () => true,
+  tryEnterAlone: () => true,
+  isAlone: true,
   leave: () => undefined,
   isInPlace: () => true,
   close: () => undefined,
@@ -55,6 +61,7 @@ export function openGate(directory: string): Gate {
   // The turnstile is held for an instant on the way in, and by an opener until the room is empty: else commits that overlap could
   // keep it out.
   let { room, turnstile } = openFiles(directory)
+  let isAlone = false
 
   function openAnew(): void {
     const files = openFiles(directory)
@@ -77,6 +84,16 @@ export function openGate(directory: string): Gate {
     }
   }
 
+  function tryEnterAlone(): boolean {
+    if (!turnstile.tryLock('exclusive')) return false
+    try {
+      isAlone = room.tryLock('exclusive')
+      return isAlone
+    } finally {
+      turnstile.unlock()
+    }
+  }
+
   async function tryAlone(msMax: number): Promise<boolean> {
     if (!(await pollUntil(() => turnstile.tryLock('exclusive'), msMax))) return false
     try {
@@ -88,7 +105,11 @@ export function openGate(directory: string): Gate {
 
   return {
     isWritable: true,
+    get isAlone() {
+      return isAlone
+    },
     tryEnter,
+    tryEnterAlone,
     enter: (msMax) => pollUntil(tryEnter, msMax),
     enterBlocking(msMax) {
       const end = performance.now() + msMax
@@ -103,18 +124,24 @@ export function openGate(directory: string): Gate {
       for (let patience = patienceMs; ; patience = Math.min(patienceMsMax, patience * 2)) {
         const left = end - performance.now()
         if (left <= 0) return false
-        const isAlone = await tryAlone(Math.min(patience, left))
+        const isEntered = await tryAlone(Math.min(patience, left))
         // Files that were deleted since they were opened keep nobody out.
         if (!room.isInPlace() || !turnstile.isInPlace()) {
           openAnew()
           continue
         }
-        if (isAlone) return true
+        if (isEntered) {
+          isAlone = true
+          return true
+        }
         // One process that is busy while it holds the gate must not hold up the commits of all others with it.
         await delay(Math.random() * Math.min(patience, left))
       }
     },
-    leave: () => room.unlock(),
+    leave() {
+      isAlone = false
+      room.unlock()
+    },
     isInPlace: () => room.isInPlace(),
     close,
   }

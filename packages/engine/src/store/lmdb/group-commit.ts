@@ -18,6 +18,7 @@ import { type OpenedFiles, ReplacementUnderWay } from './opened-files.ts'
 import { type StorageFailure, StoreRewound, storageFailure } from './storage-failure.ts'
 import { StuckWrites } from './stuck-writes.ts'
 import { writeTransaction } from './write-under-way.ts'
+import type { WriterNote } from './writer-note.ts'
 
 // While a group is applied, this process does nothing else and no other process writes: so groups are bounded. What is larger is a group
 // of its own, applied in slices.
@@ -59,10 +60,14 @@ export interface GroupTarget {
   readonly environment: Environment
   /** Entered before a write transaction begins, left when it has ended. */
   readonly gate: Gate
+  /** Told who writes, for those who read. */
+  readonly note?: Pick<WriterNote, 'notePid'> | undefined
   /** Looked at before and after each write transaction. */
   readonly files: Pick<OpenedFiles, 'check' | 'checkWritten'>
   /** After ReplacementUnderWay, and out of the gate: does what this process has to for commits to go on. Throws an `Error` for the operator. */
   readonly followReplacement?: () => Promise<void>
+  /** Called once where the environment is unusable until it is closed and opened again. */
+  readonly onUnusable?: ((error: Error) => void) | undefined
   /** For error messages. */
   readonly location: string
   readonly checks: EntryChecks
@@ -243,7 +248,8 @@ async function flushInGate(target: GroupTarget, queue: Queue): Promise<boolean> 
 }
 
 /** True where the store was compacted, and nothing was done: see ReplacementUnderWay. */
-async function flushGroup({ environment, files, location, checks }: GroupTarget, queue: Queue): Promise<boolean> {
+async function flushGroup(target: GroupTarget, queue: Queue): Promise<boolean> {
+  const { environment, files, note, location, checks, onUnusable } = target
   const attempt: Attempt = { group: [], outcomes: [] }
   const { group, outcomes } = attempt
   try {
@@ -253,6 +259,7 @@ async function flushGroup({ environment, files, location, checks }: GroupTarget,
     await writeTransaction(environment, () => {
       queue.stuck.end()
       files.check()
+      note?.notePid(process.pid)
       return applyGroup(environment, queue, attempt)
     })
     files.checkWritten()
@@ -266,6 +273,12 @@ async function flushGroup({ environment, files, location, checks }: GroupTarget,
     queue.stuck.end()
     if (error instanceof ReplacementUnderWay) return true
     const failure = await storageFailure(error, environment, location)
+    if (failure.isUnusable) {
+      // Whether its last commit counts is for those to decide who open the store next. A further write transaction would never end.
+      note?.notePid(0)
+      environment.shownCommit = undefined
+      onUnusable?.(failure.undone)
+    }
     if (!sparesInnocent(queue, attempt, failure)) failGroup(queue, group, failure)
   } finally {
     attempt.slicesEnd?.()

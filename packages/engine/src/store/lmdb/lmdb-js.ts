@@ -52,6 +52,8 @@ export interface Environment {
   readonly list: RootDatabase
   /** Undefined where it is not open. */
   dataFile?: DataFileBeside | undefined
+  /** Undefined where nobody else can write to it. */
+  shownCommit?: { ensure(): void } | undefined
   readonly db: { stat(): { entryCount: number } }
   /** Inside `childTransaction`: the number that the commit will have. */
   getWriteTxnId(): number

@@ -11,6 +11,7 @@ import { type GroupCommit, type GroupTarget, openGroupCommit } from './group-com
 import type { Environment } from './lmdb-js.ts'
 import { makeBackup } from './make-backup.ts'
 import { type OpenEnvironment, openEnvironment } from './open-environment.ts'
+import { wideRightsOf } from './owned-files.ts'
 import { ReplacementWatch } from './replacement-watch.ts'
 import type { LmdbSnapshot } from './snapshot.ts'
 import type { StorageLayout } from './storage-layout.ts'
@@ -33,6 +34,8 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
   const location = resolve(directory)
   const isReadOnly = options.isReadOnly === true
   const opened = await openEnvironment(location, isReadOnly)
+  const wideRights = options.warn && wideRightsOf(location)
+  if (wideRights !== undefined) options.warn?.(wideRights)
   const checks = new EntryChecks(opened.layout)
   const snapshots = trackOpenSnapshots<LmdbSnapshot>()
   const backups = new Map<Promise<void>, Environment>()
@@ -40,7 +43,9 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
   const isRead = (former: Environment): boolean => snapshots.some(({ environment }) => environment === former)
   const isKept = (former: Environment): boolean => isRead(former) || [...backups.values()].includes(former)
   const replacement = new ReplacementWatch(location, opened, isKept, options.warn ?? process.emitWarning)
-  const group = isReadOnly ? readOnly(location) : openGroupCommit(targetOf(opened, checks, replacement))
+  const group = isReadOnly
+    ? readOnly(location)
+    : openGroupCommit(targetOf(opened, checks, replacement, options.onUnusable))
 
   /** LMDB counts the entries of a write transaction that is under way: so none is. */
   async function countedSnapshot(how: SnapshotOptions): Promise<LmdbSnapshot> {
@@ -85,6 +90,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     async backup(to) {
       assert(closing === undefined, 'a backup is asked for before the store is closed')
       const { environment } = opened
+      environment.shownCommit?.ensure()
       const backup = makeBackup(resolve(to), (into) => environment.backup(into, false))
       backups.set(backup, environment)
       await backup.finally(() => backups.delete(backup))
@@ -106,7 +112,12 @@ function problemOf({ files }: OpenEnvironment, group: GroupCommit): Error | unde
 }
 
 /** Commits go to what is open at present. */
-function targetOf(opened: OpenEnvironment, checks: EntryChecks, replacement: ReplacementWatch): GroupTarget {
+function targetOf(
+  opened: OpenEnvironment,
+  checks: EntryChecks,
+  replacement: ReplacementWatch,
+  onUnusable: StoreOptions['onUnusable'],
+): GroupTarget {
   return {
     get environment() {
       return opened.environment
@@ -115,7 +126,9 @@ function targetOf(opened: OpenEnvironment, checks: EntryChecks, replacement: Rep
       return opened.files
     },
     gate: opened.gate,
+    note: opened.note,
     followReplacement: () => replacement.follow(),
+    onUnusable,
     checks,
     location: nameForClients,
   }
@@ -151,6 +164,7 @@ function lmdbFacts(location: string, layout: StorageLayout): StoreCapabilities {
 }
 
 function environmentStats(environment: Environment): Omit<StoreStats, 'oldestSnapshotMs'> {
+  environment.shownCommit?.ensure()
   environment.resetReadTxn()
   const stats = environment.getStats()
   const isTailThere = environment.list.getBinaryFast(tailKey) !== undefined

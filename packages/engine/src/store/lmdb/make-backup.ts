@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { syncDirectory, syncFile } from './environment.ts'
 import { reasonOf } from './file-failure.ts'
-import { codeOf, makeDirectories } from './owned-files.ts'
+import { closeFile, codeOf, makeDirectories } from './owned-files.ts'
 
 /** In the directory of a backup, from before anything else is there until the backup is whole and durable. */
 const unfinishedName = 'backup.unfinished'
@@ -21,6 +21,7 @@ export async function makeBackup(directory: string, write: (into: string) => Pro
   try {
     await write(unfinished)
     const written = join(unfinished, 'data.mdb')
+    closeFile(written)
     syncFile(written)
     renameSync(written, join(directory, 'data.mdb'))
     syncDirectory(directory)

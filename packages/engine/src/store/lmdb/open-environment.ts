@@ -12,18 +12,23 @@ import { enterAllBlocking, type Gate, openGate, openGateToRead } from './gate.ts
 import { joinProcesses, type Membership, processDirectory, processesThere } from './live-processes.ts'
 import type { Environment } from './lmdb-js.ts'
 import { lockHolders } from './lock-holders.ts'
+import { type LockTable, openLockTable } from './lock-table.ts'
 import { refuseUnfinishedBackup } from './make-backup.ts'
 import { OpenedFiles } from './opened-files.ts'
 import { codeOf, makeDirectories, makeFile } from './owned-files.ts'
 import { endSharedRead } from './read-pins.ts'
 import { holdDataFile, settleReplacement } from './replaced-file.ts'
+import { ShownCommit } from './shown-commit.ts'
 import type { LaidOut } from './storage-layout.ts'
 import { killIfWriting } from './write-under-way.ts'
+import { WriterNote } from './writer-note.ts'
 
 export interface OpenEnvironment extends LaidOut {
   /** The present one: see `openReplacement`. */
   environment: Environment
   readonly gate: Gate
+  /** Undefined where nobody can write to the store. */
+  readonly note: WriterNote | undefined
   files: OpenedFiles
   /**
    * Where a compacted file has taken the place of the one that is open, opens that, and answers what was open until then. Undefined where
@@ -128,6 +133,7 @@ async function refuseUnregistered(directory: string, { otherPids }: Membership):
 }
 
 async function openThroughGate(directory: string, gate: Gate, isReadOnly: boolean): Promise<OpenEnvironment> {
+  let note: WriterNote | undefined
   try {
     if (!(await gate.enterAlone(storeOpeningMsMax)))
       throw new Error(
@@ -135,14 +141,15 @@ async function openThroughGate(directory: string, gate: Gate, isReadOnly: boolea
       )
     const membership = await joinOthers(directory, gate)
     if (gate.isWritable) settleReplacement(directory)
-    const laidOut = await openAsMember(directory, membership, isReadOnly)
-    const held = gate.isWritable ? holdDataFile(join(directory, 'data.mdb')) : undefined
-    laidOut.environment.dataFile = dataFileOf(laidOut.environment, held)
-    const files = new OpenedFiles(directory, gate)
+    note = gate.isWritable ? new WriterNote(directory) : undefined
+    const laidOut = await openAsMember(directory, membership, note, isReadOnly)
+    const place = { directory, gate, note, isReadOnly }
+    const beside = openBeside(place, laidOut.environment, gate.isWritable ? holdData(directory) : undefined)
     gate.leave()
     keepUntilExit(gate)
-    return openedEnvironment(directory, { ...laidOut, files, held, gate, membership, isReadOnly })
+    return openedEnvironment(place, { ...laidOut, ...beside }, membership)
   } catch (error) {
+    note?.close()
     gate.close()
     throw error
   }
@@ -156,11 +163,14 @@ async function openThroughGate(directory: string, gate: Gate, isReadOnly: boolea
 async function openAsMember(
   directory: string,
   membership: Membership | undefined,
+  note: WriterNote | undefined,
   isReadOnly: boolean,
 ): Promise<LaidOut> {
   try {
     if (membership?.isShared !== true) checkDataFile(directory, isReadOnly)
     else if (!existsSync(join(directory, 'data.mdb'))) throw new Error('its data.mdb was deleted while it was open')
+    const isOpen = membership !== undefined && (membership.isShared || membership.otherPids.length > 0)
+    if (isOpen) note?.refuseOtherFiles(directory)
     if (membership !== undefined) makeFile(join(directory, 'lock.mdb'))
     if (isReadOnly) return await openLmdbToRead(directory)
     // LMDB takes empty files for new ones, and would make them for the user of this process.
@@ -172,35 +182,69 @@ async function openAsMember(
   }
 }
 
-interface Opened extends LaidOut {
-  readonly files: OpenedFiles
-  readonly held: LockFile | undefined
+/** Of a handle of a store, whatever file it has open. */
+interface Place {
+  readonly directory: string
   readonly gate: Gate
-  readonly membership: Membership | undefined
+  /** Undefined where nobody can write to the store. */
+  readonly note: WriterNote | undefined
   readonly isReadOnly: boolean
 }
 
-function openedEnvironment(directory: string, opened: Opened): OpenEnvironment {
-  const { gate, membership, isReadOnly } = opened
-  let { held } = opened
+/** What is open beside LMDB. */
+interface Beside {
+  readonly files: OpenedFiles
+  readonly held: LockFile | undefined
+  readonly lockTable: LockTable | undefined
+}
+
+/** Alone in the gate, once LMDB has the files open. */
+function openBeside(
+  { directory, gate, note, isReadOnly }: Place,
+  environment: Environment,
+  held: LockFile | undefined,
+): Beside {
+  const { pageSize: pageBytes } = environment.getStats()
+  environment.dataFile = held && { descriptor: held.descriptor, pageBytes, verifiedPages: undefined }
+  const files = new OpenedFiles(directory, gate)
+  note?.noteFiles(directory)
+  // A handle that only reads shows what was there when it was opened.
+  if (note === undefined || isReadOnly) return { files, held, lockTable: undefined }
+  const lockTable = openLockTable(join(directory, 'lock.mdb'))
+  const openAnother = (): Gate => openGate(processDirectory(directory))
+  environment.shownCommit = new ShownCommit({ environment, lockTable, note, files, gate, openGate: openAnother })
+  return { files, held, lockTable }
+}
+
+function holdData(directory: string): LockFile | undefined {
+  return holdDataFile(join(directory, 'data.mdb'))
+}
+
+function openedEnvironment(
+  place: Place,
+  opened: LaidOut & Beside,
+  membership: Membership | undefined,
+): OpenEnvironment {
+  const { directory, gate, note, isReadOnly } = place
+  let beside: Beside = opened
 
   async function openInPlace(): Promise<FormerEnvironment | undefined> {
     settleReplacement(directory)
     if (!open.files.isReplaced()) return undefined
     makeFile(join(directory, 'lock.mdb'))
-    const next = holdDataFile(join(directory, 'data.mdb'))
+    const held = holdData(directory)
     const { environment } = isReadOnly ? await openLmdbToRead(directory) : await openLmdb(directory)
-    environment.dataFile = dataFileOf(environment, next)
-    const former = { environment: open.environment, held }
+    const former = { environment: open.environment, ...beside }
+    beside = openBeside(place, environment, held)
     open.environment = environment
-    open.files = new OpenedFiles(directory, gate)
+    open.files = beside.files
     // Now, and not before: whoever finds the former file held by nobody may commit to this one.
-    held?.unlock()
-    held = next
+    former.held?.unlock()
     return {
       environment: former.environment,
       async close() {
         await former.environment.close()
+        former.lockTable?.close()
         // Last, so that it is not LMDB who gives back the file, and all others wait for it.
         former.held?.closeAside()
       },
@@ -211,6 +255,7 @@ function openedEnvironment(directory: string, opened: Opened): OpenEnvironment {
     environment: opened.environment,
     layout: opened.layout,
     gate,
+    note,
     files: opened.files,
     async openReplacement() {
       // A gate of its own, since what is locked by one file descriptor twice is locked once, and commits of this handle are in the other.
@@ -230,16 +275,13 @@ function openedEnvironment(directory: string, opened: Opened): OpenEnvironment {
       try {
         await closeThroughGate(open.environment, gate, membership)
       } finally {
-        held?.close()
+        beside.lockTable?.close()
+        beside.held?.close()
+        note?.close()
       }
     },
   }
   return open
-}
-
-function dataFileOf(environment: Environment, held: LockFile | undefined): Environment['dataFile'] {
-  const { pageSize: pageBytes } = environment.getStats()
-  return held && { descriptor: held.descriptor, pageBytes, verifiedPages: undefined }
 }
 
 async function closeThroughGate(

@@ -1,7 +1,9 @@
 /**
- * Gives the files of a store to the owner of its directory, so that files created by root do not lock out the server.
+ * Keeps the files of a store to the owner of its directory, and to its group where that may write to it; files created by root are given to them, so that
+ * they do not lock out the server.
  */
 import {
+  chmodSync,
   closeSync,
   constants,
   fchmodSync,
@@ -12,9 +14,10 @@ import {
   type Stats,
   statSync,
 } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 
-const permissions = 0o664
+const permissions = 0o600
+const directoryPermissions = 0o700
 const ofGroup = 0o070
 const toWriteForGroup = 0o020
 // Windows knows none of these.
@@ -38,7 +41,8 @@ export function makeFile(path: string): void {
 
 /** Makes a directory, unless there is one: as `makeFile`. */
 export function makeDirectoryLikeParent(path: string): void {
-  if (unlessThere(() => mkdirSync(path) ?? true) === undefined || process.platform === 'win32') return
+  if (unlessThere(() => mkdirSync(path, directoryPermissions) ?? true) === undefined || process.platform === 'win32')
+    return
   const descriptor = openSync(path, constants.O_RDONLY | directoryOnly | noLink)
   try {
     handOver(descriptor, statSync(dirname(path)), ofGroup)
@@ -61,7 +65,7 @@ export function makeDirectories(directory: string): string | undefined {
 /** Unless somebody else makes it meanwhile. */
 function makeDirectory(path: string): void {
   try {
-    mkdirSync(path)
+    mkdirSync(path, directoryPermissions)
   } catch (error) {
     if (codeOf(error) === 'ENOENT' && isThere(dirname(path)))
       throw new Error(`no directory can be made in ${dirname(path)}; name another place`, { cause: error })
@@ -102,6 +106,33 @@ function handOver(descriptor: number, like: Stats, groupBits: number): void {
     // Not in that group, root of a container that does not have that user, a file system without owners: the file can be used by
     // this process all the same, and whoever cannot use it is told so.
   }
+}
+
+/** No file can take another byte: the disk is full, or a limit is reached. */
+export function isOutOfRoom(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(String(codeOf(error)))
+}
+
+/** A file that a library has made, by its own lights. */
+export function closeFile(path: string): void {
+  chmodSync(path, permissions)
+}
+
+/**
+ * A sentence for the operator where others can read the store in the directory, as it is with those that earlier versions have made: other users, and the group
+ * where that may not write to the directory, so that the store is not meant to be shared with it.
+ */
+export function wideRightsOf(directory: string): string | undefined {
+  const data = statSync(join(directory, 'data.mdb'), { throwIfNoEntry: false })
+  if (data === undefined || process.platform === 'win32') return undefined
+  const { mode } = statSync(directory)
+  const isShared = (mode & toWriteForGroup) !== 0
+  if ((data.mode & (isShared ? 0o006 : 0o066)) === 0 || (mode & (isShared ? 0o001 : 0o011)) === 0) return undefined
+  for (let path = dirname(resolve(directory)); ; path = dirname(path)) {
+    if ((statSync(path).mode & 0o011) === 0) return undefined
+    if (path === dirname(path)) break
+  }
+  return `Other users of this machine can read the store in ${directory}; to close it to them, run: chmod -R ${isShared ? 'o=' : 'go='} ${directory}`
 }
 
 /** The code of an error of the operating system. */

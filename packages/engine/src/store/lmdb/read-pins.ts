@@ -4,6 +4,7 @@ import { EntryCursor } from './entry-cursor.ts'
 import type { LeafReader } from './leaf-reader.ts'
 import type { Environment, ReadTransaction } from './lmdb-js.ts'
 import { resetTxn } from './native-functions.ts'
+import { failureOfRead } from './storage-failure.ts'
 
 /** A read transaction that a snapshot holds; its cursor is kept for the next range. */
 export interface Pin {
@@ -45,12 +46,21 @@ export function beginRead(environment: Environment): Pin {
 
 function beginReadOf(environment: Environment, reads: EnvironmentReads): Pin {
   endSharedReadOf(reads)
+  environment.shownCommit?.ensure()
   const shared = reads.transaction
   if (shared !== undefined && isFree(shared)) resetTxn(shared.address)
   else environment.resetReadTxn()
-  const transaction = environment.useReadTransaction()
+  const transaction = usedTransaction(environment)
   reads.transaction = transaction
   return { transaction, begunAtMs: performance.now(), cursor: undefined }
+}
+
+function usedTransaction(environment: Environment): ReadTransaction {
+  try {
+    return environment.useReadTransaction()
+  } catch (error) {
+    throw failureOfRead(error)
+  }
 }
 
 /** What the snapshots of one turn of the event loop read through; held until the turn is over. */

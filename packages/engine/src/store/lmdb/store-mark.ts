@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { processDirectory } from './live-processes.ts'
-import { codeOf, makeFile } from './owned-files.ts'
+import { isOutOfRoom, makeFile } from './owned-files.ts'
 
 export function storeMark(directory: string): string {
   return join(processDirectory(directory), 'store')
@@ -19,6 +19,6 @@ export function markStore(directory: string): void {
     makeFile(path)
   } catch (error) {
     // A full disk keeps no server from its store; the next opening makes up for it.
-    if (codeOf(error) !== 'ENOSPC' && codeOf(error) !== 'EDQUOT') throw error
+    if (!isOutOfRoom(error)) throw error
   }
 }

@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type CopyReport, copyStore, FederatedDatabase, openStore } from '@ashlar/engine'
-import { closeToOthers } from '../../security/close-to-others.ts'
 import { CommandError } from '../command-error.ts'
 import { parseExactly } from '../exact-json.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -71,7 +70,6 @@ export async function copyArchive(path: string, to: string, options: ArchiveCopy
     })
     const [source, target] = [await openStore(`lmdb:${scratch}`, { isReadOnly: true }), await openStore(to)]
     try {
-      closeToOthers(to)
       const report = await copyStore(source, target, {
         signal,
         sourceName: `the archive ${basename(path)}`,
@@ -96,7 +94,6 @@ async function makeAnew(
   { signal, onProgress }: ArchiveCopyOptions,
 ): Promise<void> {
   const store = await openStore(`lmdb:${scratch}`)
-  closeToOthers(`lmdb:${scratch}`)
   const fd = await FederatedDatabase.open({ alias: head.alias, store, changeLog: 'off' })
   try {
     await fd.rebuild(
