@@ -61,6 +61,10 @@ const mistakes: readonly (readonly [text: string, message: string])[] = [
   ['FOR EACH c IN «Client => (SHOW 1)', 'the objects of a class are (FROM Shop.Client RETURN *)'],
   ['FROM Client WHERE «orders.total > 10 RETURN name', 'orders ANY (…) asks each element'],
   ["FROM Client WHERE «tags = 'a' RETURN name", 'v IN tags asks whether it has a value'],
+  [
+    'LET x = (FROM Client RETURN name); FROM $x AS v RETURN v.«name',
+    "a string has no 'name': v is the value of the row itself",
+  ],
   ["FROM Client WHERE «tags CONTAINS 'a' RETURN name", 'v IN c asks whether a collection has a value'],
   ["FROM Client RETURN «name || 'x'", 'texts are joined by +'],
   ["SHOW DATE_TRUNC(«'moth', NOW())", "a unit is year, quarter, month, week, day, hour, minute, second, not 'moth'"],

@@ -9,7 +9,7 @@ import type {
   Span,
   SubscriptExpression,
 } from '../language/ast.ts'
-import { truncateForMessage } from '../language/query-error.ts'
+import { shownPart, truncateForMessage } from '../language/query-error.ts'
 import { edgeFields } from '../values/edge.ts'
 import {
   aTypeName,
@@ -17,6 +17,7 @@ import {
   integerType,
   isMany,
   isReference,
+  isScalar,
   type MapType,
   stringType,
   type ValueType,
@@ -238,14 +239,19 @@ function member(object: Bound, name: string, span: Span, scope: Scope, binder: B
   if (type.kind === 'null') return { kind: 'constant', value: null, type, start, end }
   const found = fieldOf(object, name, span)
   if (found !== undefined) return found
-  const known =
-    type.kind === 'record'
-      ? hint(
-          name,
-          type.fields.map((field) => field.name),
-        )
-      : ''
-  throw binder.error(nameSpan, `${aTypeName(type)} has no '${truncateForMessage(name)}'${known}`)
+  throw binder.error(
+    nameSpan,
+    `${aTypeName(type)} has no '${truncateForMessage(name)}'${adviceOnField(object, name, binder)}`,
+  )
+}
+
+function adviceOnField({ kind, type, start, end }: Bound, name: string, { text }: Binder): string {
+  if (type.kind === 'record') {
+    const names = type.fields.map((field) => field.name)
+    return hint(name, names)
+  }
+  // Rows of one column that a variable holds are its values; those of a statement in parentheses are records.
+  return kind === 'slot' && isScalar(type) ? `: ${shownPart(text, { start, end })} is the value of the row itself` : ''
 }
 
 /** The member of every element: a list stays a list, anything else becomes a sequence. */
