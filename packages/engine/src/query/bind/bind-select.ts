@@ -18,7 +18,7 @@ import { aTypeName, booleanType, isReference, type RecordType, type ValueType } 
 import { refuseBesideAggregates } from './beside-aggregates.ts'
 import { bindInPieces } from './bind-in-pieces.ts'
 import { bindGroupKey, bindOrderItem } from './bind-keys.ts'
-import { isNameAround } from './bind-path.ts'
+import { isNameAround, pathWritten } from './bind-path.ts'
 import { windowRule } from './bind-window.ts'
 import type {
   Bound,
@@ -164,14 +164,8 @@ function referencesSource(references: Bound, source: Source, binder: Binder): Bo
 }
 
 /** `c.orders` within a statement in whose rows there is a `c`. */
-function pathAround({ text, start, end }: QualifiedName, binder: Binder): Bound | undefined {
-  const [root, ...steps] = text.split('.') as [string, ...string[]]
-  const span = { start, end }
-  const path = steps.reduce<Expression>((object, name) => ({ kind: 'member', object, name, nameSpan: span, ...span }), {
-    kind: 'name',
-    name: root,
-    ...span,
-  })
+function pathAround(name: QualifiedName, binder: Binder): Bound | undefined {
+  const { root, path } = pathWritten(name)
   return binder.outer !== undefined && isNameAround(root, binder.outer) ? binder.capture(path, binder.outer) : undefined
 }
 
