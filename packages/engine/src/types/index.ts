@@ -5,7 +5,6 @@ import { refuseOtherFields } from './collection-definition.ts'
 import { date } from './date.ts'
 import { datetime } from './datetime.ts'
 import { within, wrongField } from './definition-fields.ts'
-import { withCurrentTypeNames } from './earlier-type-names.ts'
 import type { ElementType } from './element-type.ts'
 import { guid } from './guid.ts'
 import { integer } from './integer.ts'
@@ -20,6 +19,7 @@ import { reference } from './reference.ts'
 import { set } from './set.ts'
 import { string } from './string.ts'
 import { time } from './time.ts'
+import { withoutAliases } from './type-aliases.ts'
 import type { TypeDefinition } from './type-definition.ts'
 import type { LogicalTypeName, TypeSpec } from './type-spec.ts'
 
@@ -58,11 +58,13 @@ const byName: { readonly [Name in LogicalTypeName]: LogicalType<SpecNamed<Name>>
   map,
 }
 
+export { typeAliases } from './type-aliases.ts'
+
 export const logicalTypes: readonly Pick<LogicalType, 'logicalType' | 'fields'>[] = Object.values(byName)
 
 /** The normal form of a definition. Throws ValueError. */
 export function defineType(given: TypeDefinition, context: DefineContext): TypeSpec {
-  const definition = withCurrentTypeNames(given)
+  const definition = withoutAliases(given)
   const word = definition.logicalType
   if (word === undefined) throw wrongField('logicalType', 'MalformedValue', 'is needed')
   const name = word.toLowerCase()

@@ -1,5 +1,7 @@
 /** What an error advises works, and what it says is not there is not: each hint of the parser beside the form that it names. */
 import { expect, it } from 'vitest'
+import * as hintsOfParser from '../../src/query/parse/hints.ts'
+import { parse } from '../../src/query/parse/parse.ts'
 import { openQueryDatabase } from './query-database.ts'
 
 const schema = `UPDATE SCHEMA {
@@ -21,7 +23,7 @@ const hints: readonly (readonly [wrong: string, says: string, ...right: string[]
     'HAVING follows GROUP BY',
     'FROM Client GROUP BY name HAVING COUNT() > 1 RETURN name',
   ],
-  ...['JOIN', 'INNER JOIN', 'LEFT JOIN'].map(
+  ...['JOIN', 'INNER JOIN', 'CROSS JOIN'].map(
     (join) =>
       [
         `FROM Order ${join} Client RETURN number`,
@@ -109,5 +111,64 @@ it('each hint is true', async () => {
     }
   }
   expect(untrue).toEqual([])
+  await close()
+})
+
+/** What each hint says is to be written. */
+function statementsIn(hint: unknown): string[] {
+  if (Array.isArray(hint)) return [hint[1] as string]
+  return typeof hint === 'object' && hint !== null ? Object.values(hint).flatMap(statementsIn) : []
+}
+
+it('what a hint says is to be written is a statement', async () => {
+  const written = Object.values(hintsOfParser).flatMap(statementsIn)
+  expect(written.length).toBeGreaterThan(30)
+  for (const text of written) expect({ text, statements: parse(text).length }).toEqual({ text, statements: 1 })
+  const { db, close } = await openQueryDatabase([schema])
+  const ofMessages = [
+    'FROM Client RETURN {name}',
+    'SHOW [1]',
+    'FROM Client RETURN COUNT() FILTER (WHERE true)',
+    'FROM Client FILTER age RETURN age',
+    "FROM Client WHERE name ENDS WITH 'x' RETURN name",
+    'FROM Client RETURN name EXCEPT FROM Order RETURN number',
+    'FROM Client RETURN name INTERSECT FROM Order RETURN number',
+    'SELECT Client {name, age}',
+    'SELECT 1 + 1',
+  ]
+  for (const wrong of ofMessages) {
+    const { message } = await db.failure(wrong)
+    const text = /(?:FROM|SHOW) .*(?=; expected)/.exec(message.slice(message.indexOf(': ', 20)))?.[0] ?? message
+    expect({ wrong, text, statements: parse(text).length }).toMatchObject({ wrong, statements: 1 })
+  }
+  for (const name of ['CLASS', 'GREATEST', 'LEAST', 'NULLIF', 'POWER', 'QUARTER', 'STRING_AGG', 'TODAY']) {
+    const { message } = await db.failure(`SHOW ${name}(1)`)
+    const expression = /is written ([^,]*)/.exec(message)?.[1]?.replace(/\.$/, '') ?? ''
+    expect({ name, statements: parse(`FROM C RETURN ${expression}`).length }).toEqual({ name, statements: 1 })
+  }
+  expect(await db.rows('SHOW LIST{CAST(NOW() AS Date) > 2020-01-01, (MONTH(2024-05-01) + 2) / 3 = 2}')).toEqual([
+    [true, true],
+  ])
+  await close()
+})
+
+it('words of hints are names where they fit', async () => {
+  const { db, close } = await openQueryDatabase([schema, "CREATE Client {name: 'Ann', age: 3}"])
+  for (const alias of [
+    'filter',
+    'left',
+    'right',
+    'full',
+    'cross',
+    'except',
+    'within',
+    'starts',
+    'unwind',
+    'call',
+    'rows',
+  ]) {
+    const text = `FROM Client ${alias} WHERE ${alias}.age = 3 RETURN ${alias}.name AS name`
+    expect({ text, rows: await db.rows(text) }).toEqual({ text, rows: [{ name: 'Ann' }] })
+  }
   await close()
 })

@@ -140,7 +140,7 @@ describe('the memory of a request', () => {
       expect(await db.rows(`${doubled(15)}${again}SHOW LENGTH($y)`)).toEqual([262_144])
       const passed = "FROM T WHERE UPPER($x) + s != 'a' AND LOWER($x) + s != 'b' RETURN n"
       expect(await db.rows(`${doubled(15)}${passed}`)).toHaveLength(10)
-      const ended = 'LET c = (FROM T ORDER BY UPPER($x) TAKE 2 RETURN n); '.repeat(20)
+      const ended = 'LET c = (FROM T ORDER BY UPPER($x) + s TAKE 2 RETURN n); '.repeat(20)
       expect(await db.rows(`${doubled(14)}${ended}SHOW LENGTH($c)`)).toEqual([2])
       const each = `FOR EACH n IN (FROM T RETURN n) => (FOR EACH m IN LIST{1, 2, 3} => (LET y = LOWER($x)))`
       expect(await db.rows(`${doubled(15)}${each}; SHOW LENGTH($y)`)).toEqual([262_144])

@@ -18,6 +18,24 @@ describe('logicalType', () => {
     expect(described({ logicalType: 'InTeGeR' }).logicalType).toBe('integer')
   })
 
+  it('may be instant, a datetime with an offset', () => {
+    const instant = { logicalType: 'datetime', encoding: 'objy', storage: 'datetimeoffset' }
+    for (const logicalType of ['instant', 'Instant', 'INSTANT']) {
+      expect(described({ logicalType })).toEqual(instant)
+      expect(described({ logicalType, storage: 'DateTimeOffset', encoding: null })).toEqual(instant)
+    }
+    expect(described({ logicalType: 'list', elementSpecification: { logicalType: 'instant' } })).toMatchObject({
+      elementSpecification: instant,
+    })
+    for (const storage of ['datetime', 'b64', '']) {
+      expectDefinitionRefused({ logicalType: 'instant', storage }, { type: 'InvalidDefinition', path: 'storage' })
+    }
+    expectDefinitionRefused(
+      { logicalType: 'instant', fixedLength: 5 },
+      { type: 'InvalidDefinition', path: 'fixedLength' },
+    )
+  })
+
   it('may be Float, of 32 bits unless it says otherwise', () => {
     const real = { logicalType: 'real', encoding: 'ieee' }
     expect(described({ logicalType: 'Float' })).toEqual({ ...real, storage: 'b32' })

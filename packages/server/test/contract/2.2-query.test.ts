@@ -381,9 +381,13 @@ rule('2.2.50', 'predicates that are words', async () => {
   expectProblem(await query({ query: 'FROM Shop.Item WHERE code IN () RETURN *' }), 400, 'QuerySyntaxError')
   expectProblem(await query({ query: "FROM Shop.Item WHERE code LIKE '1' RETURN *" }), 422, 'QueryError')
   const shown = await query({
-    query: "SHOW LIST{1 IN (LIST{1, 2}), 3 IN (1, null), null IN (1, 2), 'a%' LIKE 'a\\\\%'}",
+    query: "SHOW LIST{1 IN (LIST{1, 2}), 1 IN (1, null), null IN (1, 2), 'a%' LIKE 'a\\\\%'}",
   })
-  expect(shown.json).toEqual([[true, false, null, true]])
+  expect(shown.json).toEqual([[true, true, null, true]])
+  for (const list of ['(1, null)', 'LIST{1, null}', '(FROM (LIST{1, null}) AS x RETURN x)', '$list']) {
+    const reply = await query({ query: `SHOW LIST{3 IN ${list}, 3 NOT IN ${list}}`, parameters: { list: [1, null] } })
+    expect({ list, reply: reply.json }).toEqual({ list, reply: [[null, null]] })
+  }
 })
 
 rule('2.2.51', 'CASE, DISTINCT and the names of columns', async () => {
@@ -399,6 +403,46 @@ rule('2.2.51', 'CASE, DISTINCT and the names of columns', async () => {
   for (const wrong of ["CASE WHEN true THEN 1 ELSE 'a' END", 'DISTINCT name ORDER BY code']) {
     expectProblem(await query({ query: `FROM Shop.Item RETURN ${wrong}` }), 422, 'QueryError')
   }
+})
+
+rule('2.2.51', 'a constant alone orders and groups nothing', async () => {
+  for (const clause of ['ORDER BY $by', 'ORDER BY 1', 'GROUP BY $by', "GROUP BY 'code'", 'ORDER BY 1 + 1']) {
+    const reply = await query({ query: `FROM Shop.Item ${clause} RETURN COUNT() AS n`, parameters: { by: 'code' } })
+    expectProblem(reply, 422, 'QueryError')
+  }
+})
+
+rule('2.2.58', 'an attribute beside an aggregate takes a GROUP BY', async () => {
+  const text = 'SELECT name, COUNT(*) AS n FROM Shop.Item'
+  expect(expectProblem(await query({ query: text }), 422, 'QueryError')).toContain('add GROUP BY name for one row each')
+  expect((await query({ query: `${text} GROUP BY name ORDER BY name TAKE 1` })).json).toEqual([{ name: 'one', n: 1 }])
+  const first = await query({ query: text, dialect: 'objectivity' })
+  expect(first.json).toEqual([{ __class__: '_Projection', name: 'one', n: 3 }])
+  expectProblem(await query({ query: 'FROM Shop.Item ORDER BY name RETURN COUNT(*)' }), 422, 'QueryError')
+  const grouped = await query({ query: 'FROM Shop.Item GROUP BY code > 0 ORDER BY n RETURN name, COUNT(*) AS n' })
+  expect(grouped.json).toEqual([
+    { name: 'one', n: 1 },
+    { name: 'two', n: 2 },
+  ])
+})
+
+rule('2.2.59', 'a name that is written twice in a pattern is one vertex in every mode', async () => {
+  const graph = new FdUnderTest(server, 'two')
+  await graph.define(classOf('Ring', { onward: { logicalType: 'reference', referencedClass: 'Ring' } }))
+  const [one, other] = [await graph.create('Ring'), await graph.create('Ring')]
+  await graph.putObject(one, { onward: other })
+  await graph.putObject(other, { onward: one })
+  const count = async (pattern: string): Promise<unknown> => {
+    return (await server.post(graph.at('/v1/query'), { query: `MATCH ${pattern} RETURN COUNT(*) AS n` })).json
+  }
+  for (const mode of ['', 'ACYCLIC', 'SIMPLE', 'TRAIL', 'WALK']) {
+    expect({ mode, found: await count(`${mode} (a:Ring)-[:onward]->(b)-[:onward]->(a)`) }).toEqual({
+      mode,
+      found: [{ n: 2 }],
+    })
+  }
+  expect(await count('(a:Ring)-[:onward]->(b)-[:onward]->(c) WHERE c = a')).toEqual([{ n: 0 }])
+  expect(await count('SIMPLE (a:Ring)-[:onward]->(b)-[:onward]->(c) WHERE c = a')).toEqual([{ n: 2 }])
 })
 
 rule('2.2.52', 'clauses behind RETURN, and times without seconds', async () => {

@@ -71,6 +71,22 @@ describe('definitions', () => {
     await types.refusesDefinition({ logicalType: 'list', collectionTypeName: 'ooMap', ...toTarget })
   })
 
+  rule('3.1.8', 'instant is a datetime with an offset', async () => {
+    const instant = { logicalType: 'datetime', encoding: 'objy', storage: 'datetimeoffset' }
+    for (const definition of [{ logicalType: 'Instant' }, { logicalType: 'instant', storage: 'DATETIMEOFFSET' }]) {
+      const name = await types.classWith(definition)
+      const { json } = await types.server.get(types.fd.at(`/v1/schema/${name}`))
+      expect(json.attributes[0]).toEqual({ attributeName: 'a', ...instant })
+    }
+    await types.shows({ logicalType: 'instant' }, { '"2026-07-01T14:00:00+02:00"': '"2026-07-01T14:00:00+02:00"' })
+    await types.refusesDefinition({ logicalType: 'instant', storage: 'datetime' })
+    const document = (await types.server.get('/openapi.json')).text
+    expect(document).toContain('instant for a datetime with the storage datetimeoffset')
+    const text = 'UPDATE SCHEMA { CREATE CLASS OfInstants {a: Instant} }; SHOW CLASS OfInstants'
+    const shown = await types.server.post(types.fd.at('/v1/query'), { query: text })
+    expect(shown.json[0].attributes[0]).toEqual({ attributeName: 'a', ...instant })
+  })
+
   rule(['3.1.6', '3.3.8'], 'an omitted default is the same as a given one', async () => {
     for (const [brief, full] of [
       [{ logicalType: 'boolean' }, { encoding: 'BINARY', storage: 'byte' }],

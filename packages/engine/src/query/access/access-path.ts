@@ -37,6 +37,8 @@ export interface OidAccess {
   readonly narrowedBy?: readonly AttributeNumber[]
   /** The same OID may come more than once. */
   readonly mayRepeat: boolean
+  /** Every OID that it gives is that of an object of the class, or of a class below it, for which the conditions that it answers are true. */
+  readonly isExact?: boolean
   /** The entries that its OIDs are read from, whose objects are there; undefined where OIDs are given, which may name nothing. */
   readonly entries: string | undefined
   /** `className`: of the source. */

@@ -61,7 +61,7 @@ export function chooseAccess(
 ): Awaitable<ChosenAccessPath> {
   if (context.probe !== undefined) return explainedChoice(plan, evaluation, context, wanted)
   if (plan.ofElements.length > 0) return chooseWithElements(plan, evaluation, context, wanted, undefined)
-  return settledAccess(plan, wanted) ?? choose(plan, evaluation, context, wanted, undefined)
+  return settledAccess(plan, context, wanted) ?? choose(plan, evaluation, context, wanted, undefined)
 }
 
 /** Elements that are known spare the lists of the rows; an access that was estimated alone, and to its end, knows its own. */
@@ -119,14 +119,13 @@ async function choose(
     considered?.note(references, estimated, Number.POSITIVE_INFINITY)
     return { access: references, estimated }
   }
-  const settled = settledAccess(plan, wanted)
+  const settled = settledAccess(plan, context, wanted)
   if (settled !== undefined) {
-    const max = settled.access === plan.exact ? Number.POSITIVE_INFINITY : settled.estimated
+    const max = plan.exact !== undefined ? Number.POSITIVE_INFINITY : settled.estimated
     considered?.note(settled.access, settled.estimated, max)
     return settled
   }
-  // Entries tell of all objects, also of those that a caller does not see.
-  const indexOnly = context.script.capabilities.isPartial === true ? [] : plan.indexOnly
+  const indexOnly = indexOnlyFor(plan, context)
   const isSole = (scan: IndexOnlyScan): boolean => {
     return plan.skipping.length === 0 && accesses.every((access) => scan.isSameAs(access))
   }
@@ -250,11 +249,22 @@ export function isInOrder({ ordered }: SourcePlan, access: AccessPath): boolean 
 }
 
 /** What is taken whatever the data is: an access to one object at most, or that of the first rows. */
-function settledAccess(plan: SourcePlan, wanted: number | undefined): ChosenAccessPath | undefined {
+function settledAccess(
+  plan: SourcePlan,
+  context: StatementContext,
+  wanted: number | undefined,
+): ChosenAccessPath | undefined {
   if (plan.references !== undefined) return undefined
-  if (plan.exact !== undefined) return { access: plan.exact, estimated: 1 }
-  const settled = wanted === undefined ? undefined : accessOfFirstRows(plan, wanted)
-  return settled && { access: settled, estimated: wanted as number }
+  const { exact } = plan
+  const settled = exact ?? (wanted === undefined ? undefined : accessOfFirstRows(plan, wanted))
+  if (settled === undefined) return undefined
+  const covered = indexOnlyFor(plan, context).find((scan) => scan.isSameAs(settled))
+  return { access: covered ?? settled, estimated: exact === undefined ? (wanted as number) : 1 }
+}
+
+/** Entries tell of all objects, also of those that a caller does not see. */
+function indexOnlyFor({ indexOnly }: SourcePlan, { script }: StatementContext): readonly IndexOnlyScan[] {
+  return script.capabilities.isPartial === true ? [] : indexOnly
 }
 
 /**

@@ -19,7 +19,7 @@ import type { Planning } from '../operators/planning.ts'
 import type { AccessPath, ObjectAccess } from './access-path.ts'
 import { attributesReadBy, EntryReader, entryView, type PartRead, partsRead } from './entry-view.ts'
 import { IndexScan, planIndexScan } from './index-scan.ts'
-import { filterRest, type ObjectScan } from './object-scan.ts'
+import { entriesAtOnce, filterRest, type ObjectScan } from './object-scan.ts'
 import { pushObjects } from './push-objects.ts'
 import { type Condition, ownConditions } from './sargable-predicates.ts'
 import { SkipScan } from './skip-scan.ts'
@@ -35,7 +35,8 @@ export function planIndexOnlyScans(
   planning: Planning,
 ): IndexOnlyScan[] {
   // What an index has are objects of the class and of all that inherit from it.
-  if (clauses.groupBy === undefined || classes.classes.length !== cls.subclasses.length + 1) return []
+  const isOfEntries = clauses.groupBy !== undefined || clauses.projections?.length === 0
+  if (!isOfEntries || classes.classes.length !== cls.subclasses.length + 1) return []
   const read = attributesRead(clauses, slot)
   if (read === undefined || read.size === 0) return []
   const own = ownConditions(conditions)
@@ -139,12 +140,14 @@ export class IndexOnlyScan implements ObjectAccess {
     return this.isOfEnds && this.scan.conjunctsAnswered >= conjuncts
   }
 
-  async *objects(scan: ObjectScan): AsyncGenerator<ObjectView[]> {
+  async *objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
     const { evaluation, context } = scan
     const ranges = await this.scan.ranges(evaluation, context)
     const { extreme } = this
     if (extreme === undefined) {
-      yield* this.views(scan, context.scanAll(ranges, this.read))
+      const batch = entriesAtOnce(scan.filter, this.scan.conjunctsAnswered, wanted)
+      const isOfAll = wanted === undefined || context.isRemote
+      yield* this.views(scan, context.scanAll(ranges, this.read, isOfAll ? {} : { batch, isOrdered: true }))
       return
     }
     for (const range of ranges) {

@@ -26,7 +26,7 @@ import { sortInTurns } from '../execute/sort-in-turns.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
-import type { EntryRange, KeyValue, OidAccess, PlanAccess } from './access-path.ts'
+import type { Asked, EntryRange, KeyValue, OidAccess } from './access-path.ts'
 import {
   type AnsweredByRange,
   type EntryFilter,
@@ -58,7 +58,7 @@ export interface KeyConditions {
   readonly upper: KeyRangeEnd | undefined
 }
 
-export const planIndexScans: PlanAccess = ({ cls, conditions, planning, whole }) => {
+export function planIndexScans({ cls, conditions, planning, whole }: Asked): IndexScan[] {
   const own = ownConditions(conditions)
   const scans = cls.indexes.flatMap((index) => planIndexScan(index, cls, own, planning, whole) ?? [])
   // Of equally many entries, those that are checked by their keys name fewer objects.
@@ -146,6 +146,8 @@ export class IndexScan implements OidAccess {
   readonly isAtMostOne: boolean
   readonly conjunctsAnswered: number
   readonly narrowedBy: readonly AttributeNumber[]
+  /** Of the key attributes whose conditions it answers. */
+  readonly keyPaths: readonly (readonly AttributeNumber[])[]
   readonly mayRepeat = false
   readonly entries: string
   /** For EXPLAIN. */
@@ -185,7 +187,8 @@ export class IndexScan implements OidAccess {
     this.rank = (isWhole && index.isUnique ? 50 : 0) + equal.length * 4 + range
     this.conjunctsAnswered = answeredBy(conditions)
     const narrowing = index.keyAttributes.slice(0, equal.length + Math.min(range, 1))
-    this.narrowedBy = narrowing.flatMap(({ path }) => path[0] ?? [])
+    this.keyPaths = narrowing.map(({ path }) => path)
+    this.narrowedBy = this.keyPaths.flatMap((path) => path[0] ?? [])
     const isFiltered = whole !== undefined && !this.isAtMostOne
     this.filter = isFiltered ? planEntryFilter(this.format, byRange(conditions, parts), whole, planning) : undefined
     this.details = {

@@ -1,12 +1,14 @@
 /** The objects of a source that qualify, read by the chosen access path. */
 
+import type { Oid } from '../../types/oid.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
+import { ValuesView } from '../evaluate/values-view.ts'
 import type { PushRows } from '../execute/pushed-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import { filterOperator } from '../operators/filter.ts'
-import type { OidAccess } from './access-path.ts'
+import type { AccessPath, OidAccess } from './access-path.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
 import { entriesAtOnce, fetchObjects, type ObjectScan } from './object-scan.ts'
 import { pushRows } from './push-objects.ts'
@@ -42,7 +44,8 @@ export function objectRows(
   const isPartial = context.script.capabilities.isPartial === true
   const unseen = !isPartial && areRowsInOrder(plan, access) ? skipped : 0
   const scan: ObjectScan = { classes, entries, filter, evaluation, context, source, filterOperator: filtered, unseen }
-  const rows = 'oids' in access ? objectsOf(access, scan, wanted) : access.objects(scan, wanted)
+  const isOfEntries = plan.asksNothing && !isPartial && isAnsweredBy(access, plan)
+  const rows = 'oids' in access ? objectsOf(access, scan, wanted, isOfEntries) : access.objects(scan, wanted)
   const push = pushRows(access, scan)
   const operator = filtered ?? source
   if (considered?.isScanOfMany === true) {
@@ -52,9 +55,38 @@ export function objectRows(
   return { rows: context.measured(rows, operator), push, operator }
 }
 
-function objectsOf(access: OidAccess, scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
+/** Each of its OIDs is that of an object that qualifies, and comes once. */
+function isAnsweredBy(access: AccessPath, { filter, classes, cls }: SourcePlan): boolean {
+  if (!('oids' in access) || access.isExact !== true || access.mayRepeat) return false
+  return access.conjunctsAnswered === filter.conjuncts && classes.classes.length === cls.subclasses.length + 1
+}
+
+function objectsOf(
+  access: OidAccess,
+  scan: ObjectScan,
+  wanted: number | undefined,
+  isOfEntries: boolean,
+): AsyncGenerator<ObjectView[]> {
   const { evaluation, context, source } = scan
   // Where each batch is a trip, a few entries too many cost less than one too few.
   const batch = context.isRemote ? undefined : entriesAtOnce(scan.filter, access.conjunctsAnswered, wanted)
-  return fetchObjects(scan, access.oids(evaluation, context, source, batch), access.mayRepeat)
+  const oids = access.oids(evaluation, context, source, batch)
+  return isOfEntries ? unseenObjects(scan, oids) : fetchObjects(scan, oids, access.mayRepeat)
+}
+
+const unseen = new ValuesView([])
+
+/** Of objects of which nothing is asked. */
+async function* unseenObjects(
+  { source, filterOperator }: ObjectScan,
+  batches: AsyncIterable<Oid[]>,
+): AsyncGenerator<ObjectView[]> {
+  for await (const { length } of batches) {
+    source.returned += length
+    if (filterOperator !== undefined) {
+      filterOperator.examined += length
+      filterOperator.returned += length
+    }
+    yield new Array<ObjectView>(length).fill(unseen)
+  }
 }

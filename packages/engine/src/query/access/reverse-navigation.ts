@@ -175,6 +175,7 @@ class ReverseNavigation implements OidAccess {
   readonly isAtMostOne = false
   /** The links of one object are what refers to it. Else none: before the first object that qualifies, many ends may have to be gone through. */
   readonly conjunctsAnswered: number
+  readonly isExact: boolean
   readonly narrowedBy: readonly AttributeNumber[]
   readonly mayRepeat: boolean
   readonly entries: string
@@ -201,6 +202,7 @@ class ReverseNavigation implements OidAccess {
     if (place !== undefined) this.findElements = (evaluation, context) => this.findFew(evaluation, context)
     this.unlinked = unlinked
     this.conjunctsAnswered = conjunctsAnswered
+    this.isExact = conjunctsAnswered > 0
     this.inner = inner
     // What has an index at its end comes first.
     this.rank = inner instanceof ScannedOids ? 1 : 3
@@ -268,7 +270,12 @@ class ReverseNavigation implements OidAccess {
     constants[place] = known
   }
 
-  async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
+  async *oids(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    plan: ExplainNode,
+    batch?: number,
+  ): AsyncGenerator<Oid[]> {
     const asked = await this.asked(evaluation, context)
     if (asked === undefined) return
     const { unlinked } = this
@@ -282,8 +289,8 @@ class ReverseNavigation implements OidAccess {
         const range = this.rangeOf(oid, asked)
         if (range === 'none') continue
         if (range !== undefined && this.way.kind === 'index') {
-          yield* entriesOf(range, context, plan, undefined, mayQualify)
-        } else yield* this.owners(oid, range, context, plan)
+          yield* entriesOf(range, context, plan, batch, mayQualify)
+        } else yield* this.owners(oid, range, context, plan, batch)
       }
     }
     if (unlinked !== undefined && hasUnlinked) yield* unlinked.objects.oids(evaluation, context, plan)
@@ -330,6 +337,7 @@ class ReverseNavigation implements OidAccess {
     range: KeyRange | undefined,
     context: StatementContext,
     plan: ExplainNode,
+    batch: number | undefined,
   ): AsyncGenerator<Oid[]> {
     const { way } = this
     if (way.kind === 'index') return
@@ -342,7 +350,7 @@ class ReverseNavigation implements OidAccess {
     }
     const use =
       way.inverse.linkStorage === 'set' ? targetOfKey : (_key: Uint8Array, value: Uint8Array) => oidFromBytes(value, 0)
-    for await (const oids of context.snapshot.scan(range, use)) {
+    for await (const oids of context.snapshot.scan(range, use, batch === undefined ? {} : { batch })) {
       plan.examined += oids.length
       context.check()
       yield oids

@@ -1,6 +1,7 @@
 /**
  * The plan of a source: every access path that could find its qualifying objects, and the filter that all of them pass.
  */
+import type { SchemaClass } from '../../schema/catalog.ts'
 import { type ClassSet, withSubclasses } from '../../schema/class-set.ts'
 import { atOnce } from '../../store/time-slice.ts'
 import type { BoundClauses, BoundSource } from '../bind/bound.ts'
@@ -22,6 +23,7 @@ import { planSkipScans, type SkipScan } from './skip-scan.ts'
 export interface SourcePlan {
   /** As plans name it. */
   readonly className: string
+  readonly cls: SchemaClass
   readonly classes: ClassSet
   /** Where the source is references: no other access is possible. */
   readonly references: OidLookup | undefined
@@ -43,6 +45,8 @@ export interface SourcePlan {
   readonly areFirst: boolean
   /** The objects that qualify are the rows, as they come: none is sorted or grouped. */
   readonly areRows: boolean
+  /** No more is asked than whether there is such an object. */
+  readonly asksNothing: boolean
 }
 
 type Given = [source: BoundSource, slot: number, clauses: BoundClauses, planning: Planning]
@@ -76,6 +80,7 @@ export function* objectsInPieces(...[source, slot, clauses, planning]: Given): G
   yield
   return {
     className: cls.name,
+    cls,
     classes,
     references: isClass
       ? undefined
@@ -96,6 +101,7 @@ export function* objectsInPieces(...[source, slot, clauses, planning]: Given): G
     },
     areFirst,
     areRows: areFirst && orderBy.length === 0,
+    asksNothing: clauses.projections?.length === 0 && orderBy.length === 0,
   }
 }
 

@@ -32,6 +32,7 @@ import {
   type ValueType,
 } from '../values/value-type.ts'
 import { equalQuantifier, predicateQuantifier } from './bind-operation.ts'
+import { linksAsked } from './bind-path.ts'
 import { type AggregateName, type Bound, isConstant } from './bound.ts'
 import { hint } from './class-names.ts'
 import { alikeMoments, coerced } from './coercion.ts'
@@ -184,7 +185,9 @@ function bindTest(
 function bindExists(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const [first, second] = expression.operands
   if (first?.kind === 'nested' && second === undefined && hasRows(first.statement)) {
-    return binder.bindExists(firstRowOf(first.statement), scope, expression)
+    const links = linksAsked(first.statement, scope, binder)
+    if (links === undefined) return binder.bindExists(firstRowOf(first.statement), scope, expression)
+    return isFilled(links, expression)
   }
   const operand = onlyOperand(expression, scope, binder)
   const { start, end } = expression
@@ -193,9 +196,14 @@ function bindExists(expression: CallExpression, scope: Scope, binder: Binder): B
     const isNull: Bound = { kind: 'isNull', operand, ...node }
     return { kind: 'logical', operator: 'not', operands: [isNull], ...node }
   }
+  return isFilled(operand, expression)
+}
+
+function isFilled(operand: Bound, { start, end }: Span): Bound {
+  const node = { type: booleanType, start, end } as const
   const isEmpty: Bound = { kind: 'isEmpty', operand, ...node }
-  const isFilled: Bound = { kind: 'logical', operator: 'not', operands: [isEmpty], ...node }
-  return { kind: 'coalesce', operands: [isFilled, { kind: 'constant', value: false, ...node }], ...node }
+  const isNotEmpty: Bound = { kind: 'logical', operator: 'not', operands: [isEmpty], ...node }
+  return { kind: 'coalesce', operands: [isNotEmpty, { kind: 'constant', value: false, ...node }], ...node }
 }
 
 type RowsStatement = SelectStatement | MatchStatement | LookupStatement

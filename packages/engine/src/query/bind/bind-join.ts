@@ -1,8 +1,10 @@
 /** FROM several sources, and FROM rows that are values (docs/query-language.md, Several sources). */
 import { atOnce } from '../../store/time-slice.ts'
-import type { SelectStatement, Source } from '../language/ast.ts'
+import type { Expression, SelectStatement, Source } from '../language/ast.ts'
+import { truncateForMessage } from '../language/query-error.ts'
 import type { RecordType, ValueType } from '../values/value-type.ts'
 import { withAllNames } from './bind-match.ts'
+import { isNameAround } from './bind-path.ts'
 import {
   type BoundSelect,
   bindClausesInPieces,
@@ -58,6 +60,7 @@ export function* bindFromInPieces(
 
 function* bindJoin(statement: SelectStatement, binder: Binder): Generator<undefined, BoundJoin> {
   const written = [statement.source, ...(statement.others ?? [])]
+  for (const source of written) refuseSiblings(source, written, binder)
   const sources = written.map((source) => bindJoinSource(source, binder))
   const names = new Map<string, Bound>()
   for (const [i, source] of sources.entries()) {
@@ -77,6 +80,26 @@ function* bindJoin(statement: SelectStatement, binder: Binder): Generator<undefi
       ? withFields(bound, only, only.type, own, binder)
       : withAllNames(bound, names, own, binder)
   return { sources, clauses, ...rowTypeOf(clauses, { kind: 'null' }, statement) }
+}
+
+/** Sources do not see each other: `FROM Airport a, a.departures f` is a pattern. */
+function refuseSiblings(source: Source, all: readonly Source[], binder: Binder): void {
+  const path = source.kind === 'class' ? source.className.text.split('.') : stepsOf(source.references)
+  const [root, ...steps] = path
+  const sibling = all.find((other) => other !== source && other.alias?.name === root)
+  if (root === undefined || steps.length === 0 || sibling?.kind !== 'class') return
+  if (binder.outer !== undefined && isNameAround(root, binder.outer)) return
+  const edges = steps.map((step, i) => `-[:${step}]->(${i === steps.length - 1 ? (source.alias?.name ?? '') : ''})`)
+  const pattern = truncateForMessage(`MATCH (${root}:${sibling.className.text})${edges.join('')}`)
+  throw binder.error(source, `sources of FROM do not see each other; links are followed by ${pattern}`)
+}
+
+/** Of a path of names. */
+function stepsOf(expression: Expression): string[] {
+  if (expression.kind === 'name') return [expression.name]
+  if (expression.kind !== 'member') return []
+  const outer = stepsOf(expression.object)
+  return outer.length === 0 ? [] : [...outer, expression.name]
 }
 
 /** `RETURN *` of records: their fields. */

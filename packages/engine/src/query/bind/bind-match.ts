@@ -20,7 +20,7 @@ import { edgeType, type ReferenceType, type ValueType, walkType } from '../value
 import { isNameAround } from './bind-path.ts'
 import { bindClausesInPieces, bindWhere, bindWhereInPieces, rowTypeOf, withAll } from './bind-select.ts'
 import type { Bound, BoundClauses } from './bound.ts'
-import { hint, requirePermitted, resolveReferenceable } from './class-names.ts'
+import { hintAmongAll, requirePermitted, resolveReferenceable } from './class-names.ts'
 import { endsAtEdgeObject, headClass, type ReferenceAttribute, referenceAttributesOf } from './reference-attributes.ts'
 import { type Binder, contextScope, type Scope } from './scope.ts'
 
@@ -330,7 +330,7 @@ function attributesCalled(
   for (const name of names) {
     if (all.some((attribute) => isCalled(attribute, name.text))) continue
     const known = [...new Set(all.map(({ attribute }) => attribute.name))]
-    const message = `no class has references called '${truncateForMessage(name.text)}'${hint(name.text, known)}`
+    const message = `no class has references called '${truncateForMessage(name.text)}'${hintAmongAll(name.text, known)}`
     throw binder.error(name, message)
   }
   return all.filter((attribute) => names.some(({ text }) => isCalled(attribute, text)))

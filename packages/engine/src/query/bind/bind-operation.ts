@@ -160,9 +160,7 @@ function bindInList(value: Bound, given: readonly Bound[], span: OperationExpres
   const [only] = given as readonly [Bound]
   if (given.length === 1 && isMany(only.type)) return equalQuantifier('any', only, value, undefined, span, binder)
   const list = listOf(given, { start: only.start, end: (given.at(-1) as Bound).end }, binder)
-  const quantifier = equalQuantifier('any', list, value, undefined, span, binder)
-  if (quantifier.kind !== 'quantifier' || quantifier.test.kind !== 'equal') return quantifier
-  return { ...quantifier, test: { ...quantifier.test, areNullsUnequal: true } }
+  return equalQuantifier('any', list, value, undefined, span, binder)
 }
 
 /** `v >= least AND v <= most`; what is more than a path is worked out once. */

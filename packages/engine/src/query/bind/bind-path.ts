@@ -5,11 +5,13 @@ import type {
   Expression,
   MemberExpression,
   NameExpression,
+  QualifiedName,
   SliceExpression,
   Span,
+  Statement,
   SubscriptExpression,
 } from '../language/ast.ts'
-import { truncateForMessage } from '../language/query-error.ts'
+import { shownPart, truncateForMessage } from '../language/query-error.ts'
 import { edgeFields } from '../values/edge.ts'
 import {
   aTypeName,
@@ -17,6 +19,7 @@ import {
   integerType,
   isMany,
   isReference,
+  isScalar,
   type MapType,
   stringType,
   type ValueType,
@@ -24,7 +27,7 @@ import {
 import type { Bound } from './bound.ts'
 import { findAttribute, findClass, hint, resolveAttribute, unknownAttribute } from './class-names.ts'
 import { coerced } from './coercion.ts'
-import { type Binder, contextScope, type Outer, type Scope } from './scope.ts'
+import { type Binder, contextScope, namesOf, type Outer, type Scope } from './scope.ts'
 
 /** A bare name: in the nearest context that has it. */
 export function bindName(expression: NameExpression, scope: Scope, binder: Binder): Bound {
@@ -70,6 +73,36 @@ export function isNameAround(name: string, { scope, binder }: Outer): boolean {
     if (around.names.has(name)) return true
   }
   return binder.outer !== undefined && isNameAround(name, binder.outer)
+}
+
+/** `c.orders`, which as a source is written like the name of a class. */
+export function pathWritten({ text, start, end }: QualifiedName): { readonly root: string; readonly path: Expression } {
+  const [root, ...steps] = text.split('.') as [string, ...string[]]
+  const span = { start, end }
+  const path = steps.reduce<Expression>((object, name) => ({ kind: 'member', object, name, nameSpan: span, ...span }), {
+    kind: 'name',
+    name: root,
+    ...span,
+  })
+  return { root, path }
+}
+
+/** `EXISTS(FROM c.orders)`: links with an inverse, each of which leads to an object. Undefined for any other statement. */
+export function linksAsked(statement: Statement, scope: Scope, binder: Binder): Bound | undefined {
+  if (statement.kind !== 'select' || statement.source.kind !== 'class' || statement.source.isOnly) return undefined
+  const { source, others = [], where, groupBy, skip, take, projections, isWithAll } = statement
+  const isPlain = where === undefined && groupBy.length === 0 && skip === undefined && take === undefined
+  if (!isPlain || others.length > 0 || projections !== undefined || isWithAll) return undefined
+  // A caller may not see the objects to which links lead.
+  if (binder.catalog.predicatesOf !== undefined) return undefined
+  const { root, path } = pathWritten(source.className)
+  const rows = namesOf(scope)
+  if (path.kind !== 'member' || rows?.names.has(root) !== true) return undefined
+  const links = binder.bind(path, rows)
+  if (links.kind !== 'attribute' || links.attribute.linkStorage === undefined) return undefined
+  const { spec } = links.attribute
+  if (spec.logicalType !== 'list' && spec.logicalType !== 'set') return undefined
+  return spec.element.logicalType === 'reference' && spec.element.inverseAttribute !== null ? links : undefined
 }
 
 /** `Space::Base::name` means `Space.Base::name`: `::` joins what belongs to the name of a class too. */
@@ -238,14 +271,19 @@ function member(object: Bound, name: string, span: Span, scope: Scope, binder: B
   if (type.kind === 'null') return { kind: 'constant', value: null, type, start, end }
   const found = fieldOf(object, name, span)
   if (found !== undefined) return found
-  const known =
-    type.kind === 'record'
-      ? hint(
-          name,
-          type.fields.map((field) => field.name),
-        )
-      : ''
-  throw binder.error(nameSpan, `${aTypeName(type)} has no '${truncateForMessage(name)}'${known}`)
+  throw binder.error(
+    nameSpan,
+    `${aTypeName(type)} has no '${truncateForMessage(name)}'${adviceOnField(object, name, binder)}`,
+  )
+}
+
+function adviceOnField({ kind, type, start, end }: Bound, name: string, { text }: Binder): string {
+  if (type.kind === 'record') {
+    const names = type.fields.map((field) => field.name)
+    return hint(name, names)
+  }
+  // Rows of one column that a variable holds are its values; those of a statement in parentheses are records.
+  return kind === 'slot' && isScalar(type) ? `: ${shownPart(text, { start, end })} is the value of the row itself` : ''
 }
 
 /** The member of every element: a list stays a list, anything else becomes a sequence. */

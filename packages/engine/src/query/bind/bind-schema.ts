@@ -13,7 +13,7 @@ import { attributeOf, definitionError } from '../../schema/define-attribute.ts'
 import { simpleNameOf } from '../../schema/names.ts'
 import { rootClassName } from '../../schema/root-class.ts'
 import { wrongForm } from '../../types/definition-fields.ts'
-import { logicalTypes } from '../../types/index.ts'
+import { logicalTypes, typeAliases } from '../../types/index.ts'
 import { fieldForms, type TypeDefinition, type TypeField } from '../../types/type-definition.ts'
 import type {
   Alteration,
@@ -211,15 +211,15 @@ function describeType(type: TypeExpression, of: TypeBinder): TypeDefinition {
   return definition
 }
 
-/** Float is a word of the original. */
-const typeNames: readonly string[] = [...logicalTypes.map(({ logicalType }) => logicalType), 'float']
+const typeNames: readonly string[] = [...logicalTypes.map(({ logicalType }) => logicalType), ...typeAliases.keys()]
 
 function fieldsOf(word: string): readonly string[] {
-  return logicalTypes.find(({ logicalType }) => logicalType === (word === 'float' ? 'real' : word))?.fields ?? []
+  const named = typeAliases.get(word) ?? word
+  return logicalTypes.find(({ logicalType }) => logicalType === named)?.fields ?? []
 }
 
 function unknownType(type: TypeExpression, classNamed: ClassNamed, binder: Binder): unknown {
-  const words = logicalTypes.map(({ logicalType }) => wordOfType(logicalType))
+  const words = [...logicalTypes.map(({ logicalType }) => logicalType), 'instant'].map(wordOfType)
   const advice = isClass(type, classNamed)
     ? `: a class is referred to by Reference{Referenced: ${type.name}}, embedded by Object{Class: ${type.name}}`
     : (hintOfType(type.name) ?? hint(type.name, words)) || `; there are ${words.join(', ')}`

@@ -1,12 +1,10 @@
 /** FROM … RETURN, LOOKUP, and the clauses that other statements share with them (docs/query-language.md, Finding). */
-import { AshlarError } from '../../errors.ts'
 import { ClassSet, withSubclasses } from '../../schema/class-set.ts'
 import { atOnce } from '../../store/time-slice.ts'
 import type {
   Clauses,
   Expression,
   LimitClause,
-  LiteralValue,
   LookupStatement,
   OrderClauses,
   Projection,
@@ -16,11 +14,11 @@ import type {
   Source,
 } from '../language/ast.ts'
 
-import { shownPart, truncateForMessage } from '../language/query-error.ts'
-import { compareFor } from '../values/compare.ts'
 import { aTypeName, booleanType, isReference, type RecordType, type ValueType } from '../values/value-type.ts'
+import { refuseBesideAggregates } from './beside-aggregates.ts'
 import { bindInPieces } from './bind-in-pieces.ts'
-import { isNameAround, tryBind } from './bind-path.ts'
+import { bindGroupKey, bindOrderItem } from './bind-keys.ts'
+import { isNameAround, pathWritten } from './bind-path.ts'
 import { windowRule } from './bind-window.ts'
 import type {
   Bound,
@@ -166,14 +164,8 @@ function referencesSource(references: Bound, source: Source, binder: Binder): Bo
 }
 
 /** `c.orders` within a statement in whose rows there is a `c`. */
-function pathAround({ text, start, end }: QualifiedName, binder: Binder): Bound | undefined {
-  const [root, ...steps] = text.split('.') as [string, ...string[]]
-  const span = { start, end }
-  const path = steps.reduce<Expression>((object, name) => ({ kind: 'member', object, name, nameSpan: span, ...span }), {
-    kind: 'name',
-    name: root,
-    ...span,
-  })
+function pathAround(name: QualifiedName, binder: Binder): Bound | undefined {
+  const { root, path } = pathWritten(name)
   return binder.outer !== undefined && isNameAround(root, binder.outer) ? binder.capture(path, binder.outer) : undefined
 }
 
@@ -233,7 +225,7 @@ export function* bindClausesInPieces(
     yield
   }
   const isGrouped = groupBy.length > 0 || aggregates.length > 0
-  return {
+  const all: BoundClauses = {
     where,
     groupBy: isGrouped ? groupBy : undefined,
     aggregates,
@@ -246,6 +238,8 @@ export function* bindClausesInPieces(
     isWithAll,
     distinct,
   }
+  if (all.groupBy?.length === 0 && binder.dialect === 'ashlar') refuseBesideAggregates(all, scope, binder)
+  return all
 }
 
 /** It is asked before window functions are worked out. */
@@ -259,26 +253,6 @@ function hasWindow(bound: Bound): boolean {
   return bound.kind === 'window' || partsOf(bound).some(hasWindow)
 }
 
-function bindGroupKey(
-  expression: Expression,
-  scope: Scope,
-  binder: Binder,
-  columns: readonly Projection[] = [],
-): Bound {
-  const key = tryBind(expression, scope, binder)
-  if (key instanceof AshlarError) throw columnAsGroupKey(expression, columns, binder) ?? key
-  requireKey(key.type, expression, 'groups are made by', binder)
-  return key
-}
-
-/** Groups are made before there are columns. */
-function columnAsGroupKey(key: Expression, columns: readonly Projection[], binder: Binder): AshlarError | undefined {
-  const column = key.kind === 'name' ? columns.find(({ name }) => name === key.name) : undefined
-  if (column === undefined) return undefined
-  const written = shownPart(binder.text, column.expression)
-  return binder.error(key, `GROUP BY takes an expression, not a column's name: GROUP BY ${written}`)
-}
-
 /** ORDER BY, SKIP and TAKE of objects. */
 export function bindOrder(
   { orderBy, skip, take }: OrderClauses,
@@ -290,33 +264,6 @@ export function bindOrder(
     skip: bindLimit(skip, scope, binder),
     take: bindLimit(take, scope, binder),
   }
-}
-
-/** Why a constant orders nothing. In other languages a number is that of a column. */
-function constantOrder({ type, value }: LiteralValue, columns: readonly Projection[]): string {
-  const rule = "ORDER BY takes a column's name or an expression"
-  const column = type === 'integer' ? columns[Number(value) - 1] : undefined
-  if (column !== undefined) {
-    return `${rule}, not a column's number: column ${value} is '${truncateForMessage(column.name)}'`
-  }
-  return `${rule}, which a constant is not${type === 'string' ? ': names stand without quotes' : ''}`
-}
-
-/** `columns`: those of the rows, for the message. */
-export function bindOrderItem(
-  expression: Expression,
-  isDescending: boolean,
-  scope: Scope,
-  binder: Binder,
-  columns: readonly Projection[] = [],
-): BoundOrderItem {
-  if (expression.kind === 'literal') throw binder.error(expression, constantOrder(expression.literal, columns))
-  const bound = binder.bind(expression, scope)
-  const { type } = bound
-  if (type.kind !== 'null' && compareFor(type, type) === undefined) {
-    throw binder.error(expression, `${aTypeName(type)} has no order`)
-  }
-  return { expression: bound, type, isDescending }
 }
 
 export function bindLimit(limit: LimitClause | undefined, scope: Scope, binder: Binder): BoundLimit | undefined {

@@ -14,7 +14,8 @@ import {
   type ReferenceType,
   type ValueType,
 } from '../values/value-type.ts'
-import { bindLimit, bindOrderItem, bindProjection, bindWhere, refuseSameNames } from './bind-select.ts'
+import { bindOrderItem } from './bind-keys.ts'
+import { bindLimit, bindProjection, bindWhere, refuseSameNames } from './bind-select.ts'
 import type { Bound } from './bound.ts'
 import { type Binder, contextScope, namesOf, type Scope } from './scope.ts'
 

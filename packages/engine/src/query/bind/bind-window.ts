@@ -1,10 +1,10 @@
 /** Window functions: a value for each row by the rows around it (docs/query-language.md, Window functions). */
 import type { Expression, WindowExpression } from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'
-import { compareFor } from '../values/compare.ts'
 import { commonType } from '../values/type-rules.ts'
 import { aTypeName, integerType, isMany, type ValueType } from '../values/value-type.ts'
 import { aggregateNames, aggregateType, bindFraction, checkedOperand, windowNames } from './bind-call.ts'
+import { bindOrderItem, bindPartitionKey } from './bind-keys.ts'
 import { type AggregateName, type Bound, type BoundWindow, isConstant, type WindowName } from './bound.ts'
 import { hint } from './class-names.ts'
 import { requireKey } from './require-key.ts'
@@ -18,18 +18,8 @@ export function bindWindow(expression: WindowExpression, scope: Scope, binder: B
   if (scope.windows === undefined) throw binder.error(expression, windowRule)
   const name = nameOf(expression, binder)
   const inner: Scope = { ...scope, windows: undefined, aliases: undefined }
-  const partitionBy = expression.partitionBy.map((key) => {
-    const bound = binder.bind(key, inner)
-    requireKey(bound.type, key, 'PARTITION BY takes', binder)
-    return bound
-  })
-  const orderBy = expression.orderBy.map(({ expression: key, isDescending }) => {
-    const bound = binder.bind(key, inner)
-    if (bound.type.kind !== 'null' && compareFor(bound.type, bound.type) === undefined) {
-      throw binder.error(key, `${aTypeName(bound.type)} has no order`)
-    }
-    return { expression: bound, type: bound.type, isDescending }
-  })
+  const partitionBy = expression.partitionBy.map((key) => bindPartitionKey(key, inner, binder))
+  const orderBy = expression.orderBy.map((item) => bindOrderItem(item.expression, item.isDescending, inner, binder))
   const isSelected = name === 'MEDIAN' || name === 'PERCENTILE'
   if (isSelected && orderBy.length > 0) {
     throw binder.error(expression, `${name} OVER is about all rows of a partition: it takes no ORDER BY`)

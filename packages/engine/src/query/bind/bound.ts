@@ -145,13 +145,7 @@ export type Bound =
       readonly count: Bound | undefined
       readonly collection: Bound
       readonly test:
-        | {
-            readonly kind: 'equal'
-            readonly value: Bound
-            readonly equals: Equals
-            /** Elements that are null are unequal to every value, rather than unknown. */
-            readonly areNullsUnequal?: boolean
-          }
+        | { readonly kind: 'equal'; readonly value: Bound; readonly equals: Equals }
         | { readonly kind: 'predicate'; readonly slot: number; readonly predicate: Bound }
     })
   /** What is shown of an object, of each element of a collection, or of the value of each key. */

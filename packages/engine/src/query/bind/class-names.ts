@@ -1,7 +1,7 @@
 /** Classes and attributes by the names that a text gives them (docs/query-language.md, Values). */
 import { AshlarError } from '../../errors.ts'
 import type { SchemaClass, StatementAction } from '../../schema/catalog.ts'
-import { didYouMean, simpleNameOf } from '../../schema/names.ts'
+import { didYouMean, listOfNames, simpleNameOf } from '../../schema/names.ts'
 import { isRootClass, rootClassName } from '../../schema/root-class.ts'
 import type { QualifiedName, Span } from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'
@@ -122,4 +122,16 @@ export function unknownAttribute(
 export function hint(name: string, known: readonly string[]): string {
   const text = didYouMean(name, known)
   return text === '' ? '' : `.${text}`
+}
+
+const listedMax = 10
+
+/** The same; where none is near, those that begin alike, or all of a few. */
+export function hintAmongAll(name: string, known: readonly string[]): string {
+  const lower = name.toLowerCase()
+  const alike = known.filter((one) => one.toLowerCase().startsWith(lower) || lower.startsWith(one.toLowerCase()))
+  const near = hint(name, known)
+  if (near !== '') return near
+  if (alike.length > 0) return `. Did you mean ${alike.slice(0, 3).join(' or ')}?`
+  return known.length > 0 && known.length <= listedMax ? `; there are ${listOfNames(known)}` : ''
 }

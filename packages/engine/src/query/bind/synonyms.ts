@@ -14,6 +14,7 @@ const typesOfSql: Readonly<Record<string, string>> = {
   VARCHAR: 'String',
   BOOL: 'Boolean',
   TIMESTAMP: 'DateTime',
+  TIMESTAMPTZ: 'Instant',
   UUID: 'Guid',
 }
 
@@ -39,6 +40,18 @@ const functionsOfSql: Readonly<Record<string, string>> = {
   ENDSWITH: 'ENDS_WITH',
 }
 
+/** Functions of other languages that are expressions here. */
+const writtenOut: Readonly<Record<string, string>> = {
+  CLASS: 'CAST(x AS C) IS NOT NULL, which asks whether an object is of a class',
+  GREATEST: 'CASE WHEN a > b THEN a ELSE b END',
+  LEAST: 'CASE WHEN a < b THEN a ELSE b END',
+  NULLIF: 'CASE a WHEN b THEN NULL ELSE a END',
+  POWER: 'EXP(b * LOG(a))',
+  QUARTER: '(MONTH(d) + 2) / 3',
+  STRING_AGG: 'COLLECT(a), which is a list',
+  TODAY: 'CAST(NOW() AS Date)',
+}
+
 /** `. Did you mean Integer?` without its full stop at the end; undefined for a name that no other language is known to have. */
 export function hintOfType(name: string): string | undefined {
   return hintIn(typesOfSql, name)
@@ -46,7 +59,8 @@ export function hintOfType(name: string): string | undefined {
 
 /** The same of a function. */
 export function hintOfFunction(name: string): string | undefined {
-  return hintIn(functionsOfSql, name)
+  const word = name.toUpperCase()
+  return Object.hasOwn(writtenOut, word) ? `; it is written ${writtenOut[word]}` : hintIn(functionsOfSql, name)
 }
 
 function hintIn(known: Readonly<Record<string, string>>, name: string): string | undefined {

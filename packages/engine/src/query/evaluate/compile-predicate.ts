@@ -245,13 +245,12 @@ function compileElementTest(bound: Node<'quantifier'>, compiler: ExpressionCompi
     }
   }
   const value = compiler.compile(test.value)
-  const { equals, areNullsUnequal = false } = test
+  const { equals } = test
   const isLongValue = isLong(test.value.type)
   return {
     test(evaluation, element) {
       const wanted = value(evaluation)
-      if (wanted === null || wanted === undefined) return null
-      if (element === null) return areNullsUnequal ? false : null
+      if (wanted === null || wanted === undefined || element === null) return null
       if (isLongValue) evaluation.work.spend(valueSteps(element))
       return equals(element, wanted)
     },

@@ -45,12 +45,11 @@ const identicalKinds: readonly (readonly ValueType['kind'][])[] = [
 ]
 
 export function membership(
-  { collection, test }: Quantifier,
+  { collection }: Quantifier,
   compiler: ExpressionCompiler,
 ): { has(evaluation: EvaluationContext, value: unknown): boolean | null | undefined } {
   const evaluate = compiler.compile(collection)
   const elements = elementsIn(collection.type)
-  const areNullsUnequal = test.kind === 'equal' && test.areNullsUnequal === true
   const known = new WeakMap<object, BegunMembers>()
   const membersOf = inParts(compiler, (evaluation) => {
     const held = evaluate(evaluation) as object
@@ -69,7 +68,7 @@ export function membership(
       const { set, hasNull } = membersOf(evaluation) as Members
       if (set === undefined) return undefined
       if (set.has(wanted)) return true
-      return hasNull && !areNullsUnequal ? null : false
+      return hasNull ? null : false
     },
   }
 }

@@ -1,5 +1,9 @@
 /** The plan for looking up the objects of a source that match a row. */
-import { bestOf } from '../access/access-path.ts'
+import type { SchemaClass } from '../../schema/catalog.ts'
+import { accessesFor } from '../access/access-kinds.ts'
+import { bestOf, type OidAccess } from '../access/access-path.ts'
+import { IndexScan, planIndexScans } from '../access/index-scan.ts'
+import { ownConditions, sargablePredicates } from '../access/sargable-predicates.ts'
 import { planObjects } from '../access/source-plan.ts'
 import { noClauses } from '../bind/bind-select.ts'
 import { type Bound, type BoundSource, isConstant, partsOf } from '../bind/bound.ts'
@@ -16,7 +20,10 @@ export function planningOfRun(planning: Planning): Planning {
   return { ...planning, compiler }
 }
 
-/** Access paths to the source's objects by what is known of a row; those for equality where there are any. */
+/**
+ * The access path to the source's objects by what is known of a row. It answers a condition that joins the two, an equality where there is one; what
+ * the source asks beside that narrows the keys and is checked on the entries.
+ */
 export function planLookup(
   { predicates, planning }: { readonly predicates: readonly PredicatePlan[]; readonly planning: Planning },
   { source, slot }: { readonly source: BoundSource; readonly slot: number },
@@ -27,19 +34,37 @@ export function planLookup(
     return needs.size > 1 && needs.has(slot) && [...needs].every((one) => one === slot || filled.has(one))
   })
   const equal = joining.filter(({ bound }) => bound.kind === 'compare' && bound.operator === 'equal')
-  const bound = equal.length > 0 ? equal : joining
-  if (bound.length === 0) return undefined
-  const asked = conjunction(bound.map((predicate) => withGiven(predicate.bound, slot)))
+  const needed = equal.length > 0 ? equal : joining
+  if (needed.length === 0) return undefined
+  const asked = needed.map(({ bound }) => withGiven(bound, slot))
+  const others = joining.filter((one) => !needed.includes(one)).map(({ bound }) => withGiven(bound, slot))
+  const own = predicates.filter((predicate) => isOfSlot(predicate, slot)).map(({ bound }) => bound)
   const { compiler } = planning
   const start = compiler.constants
-  // Of what the source asks by itself, the entries would be the same for each row.
-  const alone = planObjects(source, slot, { ...noClauses, where: asked }, planning)
-  const best = alone.exact ?? bestOf(alone.accesses)
+  const best = bestLookup(source.cls, slot, asked, [...own, ...others], planning)
   if (best === undefined) return undefined
-  const own = predicates.filter((predicate) => isOfSlot(predicate, slot)).map((predicate) => predicate.bound)
-  const where = conjunction([...bound.map((predicate) => withGiven(predicate.bound, slot)), ...own])
-  const objects = planObjects(source, slot, { ...noClauses, where }, planning)
+  const objects = planObjects(source, slot, { ...noClauses, where: conjunction([...asked, ...own]) }, planning)
   return { objects: { ...objects, accesses: [best] }, start, end: compiler.constants }
+}
+
+/** Of the accesses that answer one of the conditions that join: of what the source asks by itself, the entries would be the same for each row. */
+function bestLookup(
+  cls: SchemaClass,
+  slot: number,
+  joining: readonly Bound[],
+  others: readonly Bound[],
+  planning: Planning,
+): OidAccess | undefined {
+  const joined = sargablePredicates(conjunction(joining), slot)
+  const conditions = [...joined, ...sargablePredicates(conjunction(others), slot)]
+  const whole = { where: conjunction([...joining, ...others]), slot }
+  const keys = new Set(ownConditions(joined).map(({ path }) => path.key.map(({ number }) => number).join('.')))
+  const scans = planIndexScans({ cls, conditions, planning, whole, accessesFor }).filter((scan) => {
+    return scan.keyPaths.some((path) => keys.has(path.join('.')))
+  })
+  const ways = accessesFor(cls, joined, planning, whole).filter((access) => !(access instanceof IndexScan))
+  const all = [...ways, ...scans]
+  return all.find(({ isAtMostOne }) => isAtMostOne) ?? bestOf(all)
 }
 
 /** The predicate with what other rows decide as values that are known by then. */

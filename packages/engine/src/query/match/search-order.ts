@@ -109,8 +109,10 @@ async function operatorsOf(
       const unbound = part.vertices.filter((position) => !progress.bound.has(position))
       const start = await startVertex(plan, unbound, left, choices, flow)
       const isFirst = operators.length === 0 && progress.bound.size === 0
-      const isOfAll = start.chosen.access === (plan.vertices[start.position] as VertexPlan).objects.extent
-      const lookup = isOfAll ? lookupOperator(plan, part, progress, unbound) : undefined
+      const { access, estimated } = start.chosen
+      const isOfAll = access === (plan.vertices[start.position] as VertexPlan).objects.extent
+      // Its objects would be read anew for each row.
+      const lookup = isOfAll || estimated > fewObjects ? lookupOperator(plan, part, progress, unbound) : undefined
       operators.push(lookup ?? vertexOperator(plan, part, progress, start))
       if (isFirst && lookup === undefined) {
         far = farSides(plan, part.patterns, start, flow)
@@ -277,6 +279,8 @@ function selectionOperator(plan: PatternsPlan, progress: Progress, patternNumber
   return selectPaths({ pattern, patternNumber, vertices, predicates: decidable(plan, progress) })
 }
 
+/** So few objects of a vertex are read in the time of one look-up. */
+const fewObjects = 8
 /** So few ends of long walks are looked up first: a walk then knows where it has to arrive. */
 const fewEnds = 16
 /** From no more than these it is followed back what can reach them. */

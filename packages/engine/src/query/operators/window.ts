@@ -113,7 +113,7 @@ class HeldRows<R> {
       const taken = await this.takeFirst(rest)
       rest = taken === rest.length ? [] : rest.slice(taken)
       // From then on nothing is held until there is more of it.
-      if (this.onDisk !== undefined || this.isFull) await this.write()
+      if (this.onDisk !== undefined || this.isFull()) await this.write()
       const pause = context.yieldIfDue()
       if (pause !== undefined) await pause
     }
@@ -131,27 +131,33 @@ class HeldRows<R> {
     await this.onDisk.add(rows, made)
   }
 
-  private get isFull(): boolean {
-    return this.flow.context.isSpillDue(this.rows.length, this.bytes)
+  /** `more`: rows that are not yet among those that are held. */
+  private isFull(more = 0): boolean {
+    return this.flow.context.isSpillDue(this.rows.length + more, this.bytes)
   }
 
   /** As many of the rows as memory has room for; how many. */
   private async takeFirst(batch: readonly OutputRow<R>[]): Promise<number> {
     const { windows, flow } = this
     const { kind, evaluation, context } = flow
+    let count = 0
     const evaluated = evaluateWhile(
       context,
       batch,
-      () => this.isFull,
+      () => this.isFull(count),
       (row) => {
         enterOutput(row, kind, evaluation)
         const made = windows.plans.map((plan) => madeRow(plan, evaluation))
         let bytes = rowBytes + windows.count * elementBytes
         for (const one of made) bytes += bytesOf(one)
         this.charge(bytes)
+        count++
         return { made, bytes }
       },
-      ({ bytes }) => this.charge(-bytes),
+      ({ bytes }) => {
+        this.charge(-bytes)
+        count--
+      },
     )
     const taken = evaluated instanceof Promise ? await evaluated : evaluated
     for (const [i, { made }] of taken.entries()) {

@@ -1,45 +1,32 @@
 /** What somebody who comes from another language may have meant by a token that does not fit. */
+import {
+  classTest,
+  type Hint,
+  hintsAtBeginning,
+  hintsInMatch,
+  hintsOfWords,
+  outerJoin,
+  patternAsCondition,
+  percentile,
+  shown,
+} from './hints.ts'
 import type { Token } from './token.ts'
 
 /** What is asked of the place where the parser is. */
 interface Place {
-  /** The next token in capitals, if it could be a keyword. */
-  wordAt(): string | undefined
-  isSymbol(text: string): boolean
+  /** A token in capitals, if it could be a keyword. */
+  wordAt(ahead?: number): string | undefined
+  isSymbol(text: string, ahead?: number): boolean
   peek(ahead?: number): Token
-  /** The token before the next one. */
-  previous(): Token | undefined
+  /** The token before the next one, or so many tokens before it. */
+  previous(back?: number): Token | undefined
   /** The same where it was taken for the name of an attribute. */
   lastName(): Token | undefined
 }
 
-/** By words that do not fit where they stand. */
-const words: Readonly<Record<string, string>> = {
-  INSERT: 'a new object is written CREATE C {a: v}',
-  ALTER: 'classes are changed by UPDATE SCHEMA { ALTER CLASS C {ADD a: Integer} }',
-  HAVING: 'HAVING follows GROUP BY',
-  JOIN: 'objects that belong together are reached by paths, as in client.name, or by MATCH',
-  INNER: 'objects that belong together are reached by paths, as in client.name, or by MATCH',
-  LEFT: 'objects that belong together are reached by paths, as in client.name, or by MATCH',
-  EXTENDS: 'a superclass is written CREATE CLASS C SUPERCLASS B {…}',
-  RENAME: 'classes are renamed by UPDATE SCHEMA { RENAME CLASS C TO D }',
-  MERGE: 'an object is created or changed by UPSERT C {a: v} ON (a)',
-  DESCRIBE: 'a class is shown by SHOW CLASS C',
-  BEGIN: 'the statements of one text are one transaction',
-  COMMIT: 'the statements of one text are one transaction',
-  FETCH: 'the first rows are asked for by TAKE n',
-  ASCENDING: 'an order is ASC or DESC',
-  DESCENDING: 'an order is ASC or DESC',
-  NULLS: 'nulls are last where the order is ASC, and first where it is DESC',
-  SHORTESTPATH: 'a shortest path is written p = ANY SHORTEST (a)-[*]->(b)',
-  SELECT: 'behind FROM, columns are asked for by RETURN',
-  DELETE: 'objects are deleted by DELETE C WHERE …',
-  OVER: 'OVER is followed by parentheses, as in OVER (ORDER BY a)',
-}
-
 /** By words before a token that does not fit, where they were taken for names of attributes. */
 const wordsBefore: Readonly<Record<string, string>> = {
-  TOP: 'the first rows are asked for by TAKE n, behind ORDER BY',
+  TOP: 'the first rows are asked for by TAKE n, after ORDER BY',
   CASE: 'CASE is followed by WHEN, or by a value and WHEN',
   DATE: "a date is written 2024-02-29, or '2024-02-29'",
   TIME: "a time is written 08:05, or '08:05'",
@@ -53,14 +40,82 @@ const wordsBeforeValue: readonly string[] = [
 /** Of the next token, which does not fit; undefined where there is nothing to say. */
 export function advice(cursor: Place): string | undefined {
   const word = cursor.wordAt()
-  const known = word !== undefined && Object.hasOwn(words, word) ? words[word] : undefined
-  if (known !== undefined) return known
-  if (word === 'ORDER' || word === 'GROUP') return `${word} is followed by BY`
+  const known = hintOfWord(word, cursor) ?? hintOf(hintsOfWords, word)
+  if (known !== undefined) return shown(known)
+  if ((word === 'ORDER' || word === 'GROUP') && cursor.wordAt(1) !== 'BY') return `${word} is followed by BY`
   const comparison = misspeltComparison(cursor)
   if (comparison !== undefined) return comparison
+  if (isPatternInExpression(cursor)) return shown(patternAsCondition)
   const isEdge = (cursor.isSymbol('>') || cursor.isSymbol('(')) && cursor.previous()?.text === '-'
   if (isEdge) return 'an edge is written -->, <-- or -[…]->'
   return adviceOnSymbol(cursor) ?? adviceOnName(cursor)
+}
+
+/** At the beginning of a statement. */
+export function adviceAtBeginning(cursor: Place): string | undefined {
+  const known = hintOf(hintsAtBeginning, cursor.wordAt())
+  return known === undefined ? advice(cursor) : shown(known)
+}
+
+/** Behind the patterns of MATCH. */
+export function adviceInMatch(cursor: Place): string | undefined {
+  const known = hintOf(hintsInMatch, cursor.wordAt())
+  return known === undefined ? advice(cursor) : shown(known)
+}
+
+function hintOf(hints: Readonly<Record<string, Hint>>, word: string | undefined): Hint | undefined {
+  return word !== undefined && Object.hasOwn(hints, word) ? hints[word] : undefined
+}
+
+/** Of words that may well be names: what follows them tells that they are not. */
+function hintOfWord(word: string | undefined, cursor: Place): Hint | undefined {
+  const next = cursor.wordAt(1)
+  switch (word) {
+    case 'LEFT':
+    case 'RIGHT':
+    case 'FULL':
+      return next === 'JOIN' || next === 'OUTER' ? outerJoin : undefined
+    case 'CROSS':
+      return next === 'JOIN' ? hintsOfWords.JOIN : undefined
+    case 'OUTER':
+      return next === 'JOIN' ? outerJoin : undefined
+    case 'WITHIN':
+      return next === 'GROUP' ? percentile : undefined
+    case 'STARTS':
+    case 'ENDS':
+      return next === 'WITH' ? [`${word} WITH is a function:`, `FROM C WHERE ${word}_WITH(a, 'x') RETURN a`] : undefined
+    case 'EXCEPT':
+      if (!['FROM', 'SELECT', 'MATCH', 'ALL', 'DISTINCT'].includes(next ?? '')) return undefined
+      return ['for rows that others lack, write', 'FROM C c WHERE NOT EXISTS(FROM D d WHERE d.b = c.a) RETURN c.a']
+    case 'INTERSECT':
+      if (!['FROM', 'SELECT', 'MATCH', 'ALL', 'DISTINCT'].includes(next ?? '')) return undefined
+      return ['for rows that others have too, write', 'FROM C c WHERE EXISTS(FROM D d WHERE d.b = c.a) RETURN c.a']
+    case 'FILTER':
+      if (cursor.isSymbol('(', 1)) {
+        return ['to aggregate some rows only, write', 'FROM C RETURN COUNT(CASE WHEN a > 1 THEN 1 END)']
+      }
+      return cursor.isSymbol('.', 1) || (next !== undefined && !wordsAfterAlias.includes(next))
+        ? ['conditions are written after WHERE:', 'FROM C WHERE a = v RETURN b']
+        : undefined
+    default:
+      return undefined
+  }
+}
+
+/** Behind an alias. */
+const wordsAfterAlias: readonly string[] = [
+  ...['WHERE', 'GROUP', 'ORDER', 'SKIP', 'OFFSET', 'TAKE', 'LIMIT', 'RETURN', 'SET', 'CLEAR', 'ADD', 'REMOVE', 'UNION'],
+]
+
+/** `(a)-[…`, `(a)-->`, `(a)--(:C)`, where an expression stands, and `EXISTS {(…`. */
+function isPatternInExpression(cursor: Place): boolean {
+  const [before, second, third] = [cursor.previous(), cursor.previous(2), cursor.previous(3)].map(
+    (token) => token?.text,
+  )
+  if (cursor.isSymbol('[')) return before === '-' && second === ')'
+  if (cursor.isSymbol('>')) return before === '-' && second === '-' && third === ')'
+  if (cursor.isSymbol(':')) return before === '(' && second === '-'
+  return cursor.isSymbol('(') && before === '{' && second?.toUpperCase() === 'EXISTS'
 }
 
 /** Behind the last column. */
@@ -88,9 +143,22 @@ function adviceOnSymbol(cursor: Place): string | undefined {
   const behind = cursor.peek(1)
   if (cursor.isSymbol('-') && behind.kind === 'symbol' && behind.text === '-')
     return 'comments are written // … or /* … */'
+  if (cursor.isSymbol('[') && isBeforeValue(before)) return shown(['a list is written', 'SHOW LIST{1, 2}'])
+  if (cursor.isSymbol('{')) {
+    const isOfColumns = ['RETURN', 'SELECT'].includes(before?.text.toUpperCase() ?? '')
+    return isOfColumns ? shown(['columns are written without braces:', 'FROM C RETURN a, b']) : undefined
+  }
   if (!cursor.isSymbol(':')) return undefined
   if (cursor.lastName() !== undefined && behind.text === '{') return 'a shape stands behind its column without a colon'
+  if (cursor.lastName() !== undefined && behind.kind === 'name') return shown(classTest)
   return before?.kind === 'symbol' && behind.kind === 'name' ? 'a parameter is written $name' : undefined
+}
+
+/** Where an expression begins. */
+function isBeforeValue(before: Token | undefined): boolean {
+  if (before?.kind === 'symbol') return ![')', ']', '}'].includes(before.text)
+  const word = before?.text.toUpperCase() ?? ''
+  return wordsBeforeValue.includes(word) || ['SELECT', 'SHOW', 'IN'].includes(word)
 }
 
 function isText(token: Token): boolean {

@@ -12,6 +12,7 @@ import type {
   UpdateStatement,
   UpsertStatement,
 } from '../language/ast.ts'
+import { newObject, shown, upsertBy } from './hints.ts'
 import {
   nothingReturned,
   parseClauses,
@@ -32,7 +33,9 @@ export function parseCreate(cursor: TokenCursor, start: number): CreateStatement
   if ((cursor.isWord('CLASS') || cursor.isWord('TABLE')) && cursor.isName(1)) {
     throw cursor.mistaken('a class is made by UPDATE SCHEMA { CREATE CLASS C {a: Integer} }')
   }
+  if (cursor.isSymbol('(')) throw cursor.unexpected(['a class'], shown(newObject))
   const className = cursor.expectQualifiedName('a class')
+  if (!cursor.isSymbol('{')) throw cursor.unexpected(["'{'"], shown(newObject))
   const assignments = parseAssignments(cursor, parseExpression)
   return { kind: 'create', className, assignments, ...cursor.spanFrom(start) }
 }
@@ -41,7 +44,7 @@ export function parseCreate(cursor: TokenCursor, start: number): CreateStatement
 export function parseUpsert(cursor: TokenCursor, start: number): UpsertStatement {
   const className = cursor.expectQualifiedName('a class')
   const assignments = parseAssignments(cursor, parseExpression)
-  cursor.expectWord('ON')
+  if (!cursor.takeWord('ON')) throw cursor.unexpected(['ON'], shown(upsertBy))
   cursor.expectSymbol('(')
   const on = cursor.list(() => cursor.expectQualifiedName('an attribute'))
   cursor.expectSymbol(')')

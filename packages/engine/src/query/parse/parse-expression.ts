@@ -18,6 +18,7 @@ import {
   prefixSymbols,
 } from '../language/operators.ts'
 import { isCaseAhead, takeDistinct } from './contextual-words.ts'
+import { orderInAggregate, shown } from './hints.ts'
 import { isStructureWord, parseAssignments, parseStructureWord } from './parse-structure.ts'
 import { parseType } from './parse-type.ts'
 import { parseWindow } from './parse-window.ts'
@@ -316,6 +317,7 @@ function parseCall(cursor: TokenCursor, word: string, name: Span): Expression {
   if (isStarCount) cursor.next()
   const isDistinct = wordsBeforeDistinct.includes(word) && takeDistinct(cursor)
   const operands = parseOperands(cursor, word)
+  if (cursor.isWord('ORDER') && cursor.isWord('BY', 1)) throw cursor.unexpected(["')'"], shown(orderInAggregate))
   cursor.expectSymbol(')')
   const span = cursor.spanFrom(name.start)
   const operator = callableOperators.get(word)

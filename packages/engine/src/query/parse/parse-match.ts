@@ -11,6 +11,8 @@ import type {
   VertexPattern,
 } from '../language/ast.ts'
 import { syntaxError } from '../language/query-error.ts'
+import { adviceInMatch } from './advice.ts'
+import { conditionOnEdge, shown } from './hints.ts'
 import { nothingReturned, parseClauses, parseLateClauses, parseReturned, parseWhere } from './parse-clauses.ts'
 import { parseExpression } from './parse-expression.ts'
 import type { TokenCursor } from './token-cursor.ts'
@@ -46,7 +48,7 @@ export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
   if (mayLackReturn && cursor.isSymbol(')')) {
     return { kind: 'match', patterns, optional, ...clauses, ...nothingReturned, ...cursor.spanFrom(start) }
   }
-  cursor.expectWord('RETURN')
+  if (!cursor.takeWord('RETURN')) throw cursor.unexpected(['RETURN'], adviceInMatch(cursor))
   const returned = parseReturned(cursor)
   const all = parseLateClauses(cursor, clauses, true)
   return { kind: 'match', patterns, optional, ...all, ...returned, ...cursor.spanFrom(start) }
@@ -162,6 +164,7 @@ function parseEdgeBody(cursor: TokenCursor): EdgeBody {
   const name = cursor.isName() ? cursor.next().text : undefined
   const attributes = cursor.takeSymbol(':') ? parseAttributes(cursor) : undefined
   const length = cursor.takeSymbol('*') ? parseLength(cursor) : undefined
+  if (cursor.isSymbol('{')) throw cursor.unexpected(["']'"], shown(conditionOnEdge))
   cursor.expectSymbol(']')
   return { name, attributes, length }
 }

@@ -1,5 +1,7 @@
 /** `OVER ([PARTITION BY …] [ORDER BY …])`, behind a call. */
 import type { CallExpression, Expression, OrderItem, WindowExpression } from '../language/ast.ts'
+import { advice } from './advice.ts'
+import { noFrames, shown } from './hints.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
 /** The call itself where OVER does not follow. */
@@ -21,10 +23,9 @@ export function parseWindow(
       })
     : []
   if (!cursor.isSymbol(')')) {
-    throw cursor.unexpected([
-      ...(orderBy.length > 0 ? [] : partitionBy.length > 0 ? ['ORDER BY'] : ['PARTITION BY', 'ORDER BY']),
-      "')'",
-    ])
+    const before = orderBy.length > 0 ? [] : partitionBy.length > 0 ? ['ORDER BY'] : ['PARTITION BY', 'ORDER BY']
+    const isFrame = ['ROWS', 'RANGE', 'GROUPS'].includes(cursor.wordAt() ?? '')
+    throw cursor.unexpected([...before, "')'"], isFrame ? shown(noFrames) : advice(cursor))
   }
   cursor.next()
   return { kind: 'window', call, partitionBy, orderBy, over: cursor.spanFrom(start), ...cursor.spanFrom(call.start) }

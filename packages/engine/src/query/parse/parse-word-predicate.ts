@@ -1,6 +1,8 @@
 /** Predicates that are words behind a value: IS NULL, IN (…), BETWEEN, LIKE, and their negations by NOT. */
 import type { Expression } from '../language/ast.ts'
 import type { OperatorName } from '../language/operators.ts'
+import { advice } from './advice.ts'
+import { classTest, shown } from './hints.ts'
 import { isStatementAt } from './statement-words.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
@@ -39,7 +41,10 @@ function parseNamed(cursor: TokenCursor, word: string, value: Expression, isList
 
 function parseIsNull(cursor: TokenCursor, value: Expression): Expression {
   const isNegated = cursor.takeWord('NOT')
-  if (!cursor.isWord('NULL')) throw cursor.unexpected(isNegated ? ['NULL'] : ['NULL', 'NOT NULL'])
+  if (!cursor.isWord('NULL')) {
+    const hint = cursor.isName() ? shown(classTest) : advice(cursor)
+    throw cursor.unexpected(isNegated ? ['NULL'] : ['NULL', 'NOT NULL'], hint)
+  }
   cursor.next()
   const test: Expression = { kind: 'call', name: 'IS_NULL', operands: [value], ...cursor.spanFrom(value.start) }
   return isNegated ? operation('not', [test], cursor.lastEnd) : test

@@ -6,13 +6,15 @@ import type {
   ExplainStatement,
   Expression,
   MatchStatement,
+  Returned,
   SelectStatement,
   ShowStatement,
   Source,
   Statement,
 } from '../language/ast.ts'
-import { syntaxError, truncateForMessage } from '../language/query-error.ts'
-import { advice, columnAdvice, lateClause } from './advice.ts'
+import { shownPart, syntaxError, truncateForMessage } from '../language/query-error.ts'
+import { advice, adviceAtBeginning, columnAdvice, lateClause } from './advice.ts'
+import { noRecursion, shown } from './hints.ts'
 import { tokenize } from './lexer.ts'
 import { parseCreate, parseDelete, parseUpdate, parseUpsert } from './parse-change.ts'
 import {
@@ -104,7 +106,7 @@ function parseStatement(cursor: TokenCursor): Statement {
     const { start } = cursor.peek()
     const word = cursor.wordAt()
     const statement = word === undefined ? undefined : parseWord(cursor, word, start)
-    if (statement === undefined) throw cursor.unexpected(statementBeginnings)
+    if (statement === undefined) throw cursor.unexpected(statementBeginnings, adviceAtBeginning(cursor))
     return statement
   })
 }
@@ -150,7 +152,8 @@ const parsers: Readonly<Record<string, (cursor: TokenCursor, start: number) => S
   USE: parseUse,
   IMPORT: parseImport,
   DROP: (cursor, start) => {
-    if (cursor.isWord('CLASS')) throw cursor.mistaken('a class is removed by UPDATE SCHEMA { DROP CLASS C }', ['INDEX'])
+    if (cursor.isWord('CLASS') || (cursor.isWord('TABLE') && cursor.isName(1)))
+      throw cursor.mistaken('a class is removed by UPDATE SCHEMA { DROP CLASS C }', ['INDEX'])
     cursor.expectWord('INDEX')
     return parseDropIndex(cursor, start)
   },
@@ -160,6 +163,8 @@ const parsers: Readonly<Record<string, (cursor: TokenCursor, start: number) => S
 /** WITH is taken: each name is known to the statements behind it. */
 function parseWith(cursor: TokenCursor): Statement {
   const { named, namedUses } = cursor
+  if (cursor.isWord('RECURSIVE') && cursor.isName(1) && !cursor.isWord('AS', 1))
+    throw cursor.mistaken(shown(noRecursion))
   do {
     const { text } = cursor.expectName('a name')
     cursor.expectWord('AS')
@@ -230,13 +235,27 @@ function adviceOnAlias({ alias }: Source, cursor: TokenCursor): string | undefin
 
 function parseReturnFirst(cursor: TokenCursor, start: number): SelectStatement {
   const returned = parseReturned(cursor)
-  if (!cursor.isWord('FROM')) throw cursor.unexpected(['FROM'], columnAdvice(cursor))
+  if (!cursor.isWord('FROM')) throw cursor.unexpected(['FROM'], adviceOnMissingSource(returned, cursor))
   cursor.next()
   const source = parseSource(cursor)
   const others = parseOtherSources(cursor, true)
   const where = parseWhere(cursor)
   const clauses = parseClauses(cursor, where, true)
   return { kind: 'select', source, others, ...clauses, ...returned, ...cursor.spanFrom(start) }
+}
+
+/** `SELECT Class {a, b}` of EdgeQL, and `SELECT 1`. */
+function adviceOnMissingSource({ projections }: Returned, cursor: TokenCursor): string | undefined {
+  const [only, ...others] = projections ?? []
+  if (only === undefined || others.length > 0) return columnAdvice(cursor)
+  const { expression } = only
+  if (expression.kind === 'shape') {
+    const columns = expression.entries.map((entry) => shownPart(cursor.text, entry)).join(', ') || '*'
+    const write = `FROM ${shownPart(cursor.text, expression.object)} RETURN ${truncateForMessage(columns)}`
+    return `to return attributes of objects, write ${write}`
+  }
+  const isWhole = cursor.isAtEnd() || cursor.isSymbol(';')
+  return isWhole ? `to show a value, write SHOW ${shownPart(cursor.text, expression)}` : columnAdvice(cursor)
 }
 
 function parseCreateWord(cursor: TokenCursor, start: number): Statement {

@@ -235,9 +235,9 @@ export class TokenCursor {
     })
   }
 
-  /** The token before the next one. */
-  previous(): Token | undefined {
-    return this.tokens[this.position - 1]
+  /** The token before the next one, or so many tokens before it. */
+  previous(back = 1): Token | undefined {
+    return this.tokens[this.position - back]
   }
 
   /** The token before the next one, where it was taken for the name of an attribute. */

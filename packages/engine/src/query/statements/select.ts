@@ -172,11 +172,12 @@ export function planSelect(
 
 function* planBound(
   bound: BoundSelect,
-  { slots, inner, nested }: Binder,
+  { slots, inner, nested, outer }: Binder,
   { formats, text }: PlanningContext,
 ): Pieces<SelectPlan> {
   const planning: Planning = { formats, text, compiler: new Compiler(formats) }
-  const objects = yield* objectsInPieces(bound.source, bound.slot, bound.clauses, planning)
+  const asked = outer?.isExists === true ? withoutColumns(bound.clauses) : bound.clauses
+  const objects = yield* objectsInPieces(bound.source, bound.slot, asked, planning)
   yield
   const clauses = yield* clausesInPieces(bound.clauses, planning)
   yield
@@ -185,6 +186,13 @@ function* planBound(
   const rows = planRows(bound.clauses, objects, clauses, inner.length > 0)
   const lookup = nested.length > 0 ? undefined : rows && uniqueLookup(rows)
   return { objects, clauses, slots, constants, rowType, isSingle, rows, lookup }
+}
+
+/** Of EXISTS, where it needs of the objects no more than its predicate and its order do. */
+function withoutColumns(clauses: BoundClauses): BoundClauses {
+  const { groupBy, distinct, windows, skip, take } = clauses
+  const isOfEach = groupBy === undefined && distinct === undefined && windows.length === 0
+  return isOfEach && skip?.kind !== 'while' && take?.kind !== 'while' ? { ...clauses, projections: [] } : clauses
 }
 
 function planRows(

@@ -115,7 +115,10 @@ function isIn<T>(operand: fc.Arbitrary<Term<T>>, values: readonly T[], write: (v
     (written) => `IN LIST{${written.join(', ')}}`,
     (written) => `IN (${written.join(', ')})`,
     (written) => `IN (${[...written, 'null'].join(', ')})`,
+    (written) => `IN LIST{${[...written, 'null'].join(', ')}}`,
     (written) => `NOT IN (${written.join(', ')})`,
+    (written) => `NOT IN (${[...written, 'null'].join(', ')})`,
+    (written) => `NOT IN LIST{${['null', ...written].join(', ')}}`,
   ]
   return fc
     .tuple(operand, fc.subarray([...values], { minLength: 1 }), fc.constantFrom(...forms))
@@ -123,7 +126,9 @@ function isIn<T>(operand: fc.Arbitrary<Term<T>>, values: readonly T[], write: (v
       const written = form(held.map(write))
       return term<boolean>(`${left.text} ${written}`, (thing) => {
         const value = left.evaluate(thing)
-        return value === null ? null : held.includes(value) !== written.startsWith('NOT')
+        if (value === null) return null
+        const isFound = held.includes(value) || (written.includes('null') ? null : false)
+        return written.startsWith('NOT') ? not(isFound) : isFound
       })
     })
 }

@@ -42,7 +42,7 @@ queryTest(
     ).toEqual([{ x: 3, y: 5 }])
     expect(await db.rows('FROM T RETURN CASE `case` + 0 WHEN 1 THEN when END AS z')).toEqual([{ z: 2 }])
     expect(await db.rows('FROM T RETURN case, CASE `when` WHEN 2 THEN 7 END AS w')).toEqual([{ case: 1, w: 7 }])
-    expect(await db.rows('FROM T RETURN distinct, distinct + 0 AS d, COUNT(distinct) AS n')).toEqual([
+    expect(await db.rows('FROM T GROUP BY distinct RETURN distinct, distinct + 0 AS d, COUNT(distinct) AS n')).toEqual([
       { distinct: 6, d: 6, n: 1 },
     ])
     expect(await db.rows('SELECT distinct FROM T')).toEqual([{ distinct: 6 }])

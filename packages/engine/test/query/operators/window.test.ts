@@ -1,6 +1,8 @@
 /** Window functions against a plain evaluation: partitions, peers, and what is around each row. */
+import { tmpdir } from 'node:os'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { TemporarySpace } from '../../../src/spill/temporary-space.ts'
 import { runs } from '../../bytes/property-runs.ts'
 import { openQueryDatabase, queryTest, type Row } from '../query-database.ts'
 
@@ -128,4 +130,22 @@ queryTest('a statement around it takes the first of each partition', [schema], a
   expect(
     await db.rows("FROM (FROM T RETURN g, n) AS r WHERE r.g LIKE 'e%' AND r.n BETWEEN 3 AND 4 RETURN r.n AS n"),
   ).toEqual([{ n: 4 }])
+})
+
+it('a window continues on disk however few rows memory may hold', async () => {
+  const setUp = ['UPDATE SCHEMA { CREATE CLASS R {id: Integer, g: Integer} }']
+  const ids = Array.from({ length: 600 }, (_, i) => i)
+  const texts = [
+    'FROM R ORDER BY id RETURN SUM(id) OVER (ORDER BY id) AS k',
+    'FROM R ORDER BY id RETURN RANK() OVER (PARTITION BY g ORDER BY id) AS k, LAG(id, 3) OVER (ORDER BY id DESC) AS l, COUNT() OVER () AS c',
+  ]
+  const found: unknown[] = []
+  for (const limits of [{}, { sortedRowsMax: 40 }, { sortedRowsMax: 1 }]) {
+    const { db, close } = await openQueryDatabase(setUp, { limits, temporary: new TemporarySpace(tmpdir()) })
+    await db.rows('FOR EACH i IN $ids => (CREATE R {id: $i, g: $i % 7})', { ids })
+    found.push(await Promise.all(texts.map((text) => db.rows(text))))
+    await close()
+  }
+  expect(found[1]).toEqual(found[0])
+  expect(found[2]).toEqual(found[0])
 })

@@ -75,6 +75,40 @@ describe('UPDATE SCHEMA', () => {
     ).toBe('InvalidDefinition')
   })
 
+  queryTest('takes Instant for a datetime with an offset', [], async (db) => {
+    await db.rows(
+      'UPDATE SCHEMA { CREATE CLASS Log {at: Instant, all: List{Element: INSTANT{Storage: DateTimeOffset}}} }',
+    )
+    await db.rows('UPDATE SCHEMA { ALTER CLASS Log {ADD later: instant} }')
+    const log = (await db.rows('SHOW CLASS Log'))[0] as { readonly attributes: readonly object[] }
+    const instant = { logicalType: 'datetime', encoding: 'objy', storage: 'datetimeoffset' }
+    expect(log.attributes).toEqual([
+      { attributeName: 'at', ...instant },
+      expect.objectContaining({ elementSpecification: instant }),
+      { attributeName: 'later', ...instant },
+    ])
+    await db.rows('CREATE Log {at: 2026-07-01 14:00:00 +02:00, later: 2026-07-01 12:00:00}')
+    const casts = `CAST('2026-07-01T12:00:00Z' AS Instant) = at AS same, CAST(2026-07-01 12:00:00 AS INSTANT) AS utc`
+    expect(await db.rows(`FROM Log RETURN at, later, at = later AS equal, ${casts}`)).toEqual([
+      {
+        at: '2026-07-01T14:00:00+02:00',
+        later: '2026-07-01T12:00:00Z',
+        equal: true,
+        same: true,
+        utc: '2026-07-01T12:00:00Z',
+      },
+    ])
+    const { type, message } = await db.failure('UPDATE SCHEMA { CREATE CLASS A {a: Instant{Storage: DateTime}} }')
+    expect({ type, message }).toEqual({
+      type: 'InvalidDefinition',
+      message:
+        'Line 1, column 53: Class A, attribute a: storage of an instant is datetimeoffset, not "datetime"; a date and time without a zone is a datetime.',
+    })
+    expect((await db.failure('UPDATE SCHEMA { CREATE CLASS A {a: TIMESTAMPTZ} }')).message).toContain(
+      'Did you mean Instant?',
+    )
+  })
+
   queryTest(
     'adds attributes, which old objects have by their defaults',
     [base, "CREATE Thing {name: 'old'}"],

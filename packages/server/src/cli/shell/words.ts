@@ -63,5 +63,5 @@ export const systemVariables: readonly string[] = ['$$NOW', '$$ID', '$$THIS_REFE
 /** Of attributes, in schema statements. */
 export const typeNames: readonly string[] = [
   ...['Boolean', 'Character', 'Integer', 'Real', 'Guid', 'String', 'Date', 'Time', 'DateTime', 'Interval', 'Reference'],
-  ...['Object', 'List', 'Set', 'Map'],
+  ...['Object', 'List', 'Set', 'Map', 'Instant'],
 ]

@@ -61,7 +61,7 @@ function ofMoment(kind: ScalarKind, format: FormattedKind, codec: Codec): Omit<S
     codec,
     isLong: false,
     commonWith: sameKind,
-    words: [kind],
+    words: kind === 'datetimeoffset' ? [kind, 'instant'] : [kind],
     ofText: (text, formats) => codec.parse(inFormat(format, text, formats)),
     toText: (value) => codec.toJson(value) as string,
     toJson: codec.toJson,

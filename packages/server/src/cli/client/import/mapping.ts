@@ -42,7 +42,7 @@ const fields = new Set([
   'reference',
 ])
 
-/** As requests name them, in letters of any case; `float` is the earlier name of a real of 32 bits. */
+/** As requests name them, in letters of any case. */
 const logicalTypes = [
   'boolean',
   'character',
@@ -60,7 +60,8 @@ const logicalTypes = [
   'set',
   'map',
 ]
-const earlierTypes = ['float']
+/** Other names: of a real of 32 bits, and of a datetime with an offset. */
+const typeAliases = ['float', 'instant']
 
 /** `json`: of the mapping file. Throws CommandError. */
 export function readMapping(json: unknown): Mapping {
@@ -129,7 +130,7 @@ function definitionOf(type: unknown, what: string): Definition | undefined {
   if (typeof logicalType !== 'string')
     throw usage(`${what}: type is a logical type, as "date", or {"logicalType": …} as requests define an attribute.`)
   // Also where the class is there, which has types of its own: a mistyped name is not ignored.
-  if (![...logicalTypes, ...earlierTypes].includes(logicalType.toLowerCase()))
+  if (![...logicalTypes, ...typeAliases].includes(logicalType.toLowerCase()))
     throw usage(`${what}: type is one of ${logicalTypes.join(', ')}; not '${logicalType.slice(0, 60)}'.`)
   return definition as unknown as Definition
 }

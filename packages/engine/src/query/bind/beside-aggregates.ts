@@ -1,0 +1,99 @@
+/** Refuses what differs from row to row where all rows become one: attributes beside an aggregate, without GROUP BY. */
+import type { Span } from '../language/ast.ts'
+import { shownPart, truncateForMessage } from '../language/query-error.ts'
+import { isReference } from '../values/value-type.ts'
+import { type Bound, type BoundAggregate, type BoundClauses, partsOf } from './bound.ts'
+import { isKeyType } from './require-key.ts'
+import type { Binder, Scope } from './scope.ts'
+
+/** A longer GROUP BY is not shown: it could not be copied, and a message is not as long as a statement. */
+const shownKeysMax = 1_000
+
+/** Throws QueryError with the GROUP BY to write. `scope`: of one row. */
+export function refuseBesideAggregates(clauses: BoundClauses, scope: Scope, binder: Binder): void {
+  const { projections, isWithAll, windows, orderBy, skip, take } = clauses
+  const [aggregate] = clauses.aggregates as readonly [BoundAggregate]
+  const found = new RowValues(scope, binder.text)
+  if (projections === undefined || isWithAll) found.addAll(aggregate)
+  for (const { expression } of projections ?? []) found.add(expression)
+  for (const { operand, otherwise, partitionBy, orderBy: within } of windows) {
+    const asked = [operand, otherwise, ...partitionBy, ...within.map(({ expression }) => expression)]
+    for (const value of asked) if (value !== undefined) found.add(value)
+  }
+  // Columns were looked at as such.
+  for (const { expression } of orderBy) if (expression.isColumn !== true) found.add(expression)
+  for (const limit of [skip, take]) if (limit !== undefined) found.add(limit.expression)
+  const [first] = found.keys
+  if (first === undefined) return
+  const whole = shownPart(binder.text, aggregate)
+  const problem = `${truncateForMessage(first.text)} differs from row to row, and ${whole} is one value for all rows`
+  throw binder.error(first.span, `${problem}: ${advice(found.keys)}`)
+}
+
+function advice(keys: readonly RowValue[]): string {
+  const list = [...new Set(keys.map(({ text }) => text))].join(', ')
+  if (!keys.every(({ isKey }) => isKey) || list.length > shownKeysMax)
+    return 'write GROUP BY, or an aggregate of it such as COLLECT'
+  return `add GROUP BY ${list} for one row each, or write an aggregate of it such as MIN`
+}
+
+interface RowValue {
+  readonly span: Span
+  readonly text: string
+  /** False where it has no simple value, and is of nothing that has a name. */
+  readonly isKey: boolean
+}
+
+/** What is asked of each row, as GROUP BY takes it: the largest expressions that are simple values and have no aggregates in them. */
+class RowValues {
+  readonly keys: RowValue[] = []
+  private readonly text: string
+  private readonly slots = new Set<number>()
+  /** What the rows consist of, as it is written: references and simple values. */
+  private readonly owners = new Map<number, string>()
+
+  constructor({ context, sources = [], names }: Scope, text: string) {
+    this.text = text
+    for (const source of context === undefined ? sources : [context]) this.slots.add(source.slot)
+    if (context !== undefined && isReference(context.type)) this.owners.set(context.slot, '$$ID')
+    for (const [name, bound] of names) {
+      if (!('slot' in bound)) continue
+      this.slots.add(bound.slot)
+      if (isKeyType(bound.type)) this.owners.set(bound.slot, name)
+    }
+  }
+
+  /** What `*` stands for. */
+  addAll(span: Span): void {
+    for (const slot of this.slots) {
+      const text = this.owners.get(slot)
+      this.keys.push({ span, text: text ?? '*', isKey: text !== undefined })
+    }
+  }
+
+  add(bound: Bound): void {
+    this.visit(bound)
+  }
+
+  private visit(bound: Bound): { readonly isOfRow: boolean; readonly hasOther: boolean } {
+    const before = this.keys.length
+    const { kind, start, end } = bound
+    const isRow = 'slot' in bound && this.slots.has(bound.slot)
+    let isOfRow = isRow
+    let hasOther = kind === 'aggregate' || kind === 'window' || kind === 'inner'
+    for (const part of partsOf(bound)) {
+      const visited = this.visit(part)
+      isOfRow ||= visited.isOfRow
+      hasOther ||= visited.hasOther
+    }
+    const written = this.text.slice(start, end)
+    if (isOfRow && !hasOther && isKeyType(bound.type) && bound.type.kind !== 'object') {
+      this.keys.length = before
+      this.keys.push({ span: { start, end }, text: written, isKey: true })
+    } else if (isRow) {
+      const text = this.owners.get(bound.slot)
+      this.keys.push({ span: { start, end }, text: text ?? written, isKey: text !== undefined })
+    }
+    return { isOfRow, hasOther }
+  }
+}
