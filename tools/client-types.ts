@@ -122,7 +122,17 @@ export function errorTypes(header: string, entries: Readonly<Record<string, Erro
   const lines = Object.entries(entries).map(([type, { status, title, isRepeatable }]) => {
     return `${docComment(`${title}.`, '  ')}  ${type}: { status: ${status}, isRepeatable: ${isRepeatable} },\n`
   })
+  const repeatable = Object.keys(entries).filter((type) => entries[type]?.isRepeatable)
   return `${header}
+/** Those whose \`isRepeatable\` is true: most programs use no more of the table, and do not have to contain it. */
+export const repeatableTypes: readonly string[] = [
+${repeatable
+  .map(
+    (type) => `  '${type}',
+`,
+  )
+  .join('')}]
+
 /**
  * The types of errors that a server answers with: stable words, each with its HTTP status. \`isRepeatable\`: an answer of the type says
  * that nothing was done and that the same request may be sent again (\`Retry-After\`).

@@ -1,27 +1,24 @@
-/** A client with one method an operation. Needs nothing but `fetch`. */
+/** A client with one method for each operation of the REST interface. It needs only `fetch`. */
 
 import type { ChangeRecord, ChangesPage, DeadLetter, DeadLetterSummary, WebhookRecord } from './change-types.ts'
-import { AshlarRequestError, readError } from './errors.ts'
-import { newIdempotencyKey } from './idempotency-key.ts'
+import { AshlarConnectionError, AshlarRequestError } from './errors.ts'
 import { type LiveEvent, readEvents } from './live-query.ts'
+import { loadObjects } from './load-objects.ts'
 import type {
   AlterationOptions,
   BulkLine,
+  CallOptions,
   ChangesOptions,
   ClientOptions,
   ExplainOptions,
   ExportOptions,
-  Fetch,
-  FetchBody,
-  FetchInit,
-  FetchResponse,
   LoadOptions,
   MatchOptions,
   QueryOptions,
 } from './options.ts'
-import { retryDelayMs } from './retry.ts'
-import { readBytes, readRows, streamOfLines } from './rows.ts'
+import { readBytes, readRows } from './rows.ts'
 import { SecurityClient } from './security-client.ts'
+import { type Sending, Transport } from './transport.ts'
 import type {
   Attributes,
   BulkReply,
@@ -60,504 +57,406 @@ export interface Readiness {
   readonly federatedDatabases: readonly string[]
 }
 
-interface RequestOptions {
-  readonly body?: unknown
-  readonly accept?: string
-  /** Parameters of the URL beside `fdAlias`. */
-  readonly parameters?: Readonly<Record<string, string>>
-  readonly signal?: AbortSignal | undefined
-  readonly prefer?: string
-  readonly ifMatch?: string | undefined
-}
-
-const retriesDefault = 3
-
+/**
+ * Each method throws `AshlarRequestError` if the server refuses the request, `AshlarConnectionError` if no server is reached or the connection is lost,
+ * `AshlarTimeoutError` after `timeoutMs`, and the reason of `signal` if that is aborted.
+ */
 export class AshlarClient {
   /** Users, tokens, sessions and roles. */
   readonly security: SecurityClient
-  private readonly baseUrl: string
-  private readonly fdAlias: string | undefined
-  private readonly retriesMax: number
-  private readonly send: Fetch
-  private readonly parseJson: (text: string) => unknown
-  private readonly options: ClientOptions
+  private readonly transport: Transport
   private readonly key: string | undefined
 
-  /** `key`: see `withKey`. */
-  constructor(options: ClientOptions, key?: string) {
-    this.options = options
+  /** `key` and `transport` are for `withKey`. Throws TypeError if `baseUrl` is not the address of a server. */
+  constructor(options: ClientOptions, key?: string, transport = new Transport(options)) {
     this.key = key
-    this.baseUrl = options.baseUrl.replace(/\/$/, '')
-    this.fdAlias = options.fdAlias
-    this.retriesMax = options.retriesMax ?? retriesDefault
-    this.send = options.fetch ?? fetch
-    this.parseJson = options.parseJson ?? JSON.parse
-    this.security = new SecurityClient((...asked) => this.request(...asked))
+    this.transport = transport
+    this.security = new SecurityClient(transport)
   }
 
   /**
-   * The same client for one change, which gets this Idempotency-Key (1 to 255 visible characters): sent again with it within 24
-   * hours, also by another process, the change is not made again and has the same reply. Without it each change gets a key
-   * of its own.
+   * Returns a client for one change, which is sent with this Idempotency-Key (1 to 255 visible characters). If the change is sent again with the same key within
+   * 24 hours, also by another process, it is not made again and gets the same reply. Without `withKey`, each change gets a new key.
    */
   withKey(key: string): AshlarClient {
-    return new AshlarClient(this.options, key)
+    return new AshlarClient(this.transport.options, key, this.transport)
   }
 
-  getService(): Promise<ServiceRoot> {
-    return this.request('GET', '/')
+  /** Returns how long the server has been running, and the versions of its interface. */
+  getService(options: CallOptions = {}): Promise<ServiceRoot> {
+    return this.request('GET', '/', options)
   }
 
-  /** Aliases of the federated databases, once the server takes requests for them; AshlarRequestError (503) before that. */
-  getReadiness(): Promise<Readiness> {
-    return this.request('GET', '/health/ready')
+  /** Returns the aliases of the federated databases once the server accepts requests for them. Before that: AshlarRequestError with status 503. */
+  getReadiness(options: CallOptions = {}): Promise<Readiness> {
+    return this.request('GET', '/health/ready', options)
   }
 
-  listResources(): Promise<ResourceList> {
-    return this.request('GET', '/v1')
+  /** Lists the resources of the interface. */
+  listResources(options: CallOptions = {}): Promise<ResourceList> {
+    return this.request('GET', '/v1', options)
   }
 
-  getFederatedDatabase(): Promise<FederatedDatabaseRecord> {
-    return this.request('GET', '/v1/fd')
+  /** Returns the name, limits and counts of the federated database. */
+  getFederatedDatabase(options: CallOptions = {}): Promise<FederatedDatabaseRecord> {
+    return this.request('GET', '/v1/fd', options)
   }
 
-  /** Asks the server to stop; only where it was started with shutdown allowed. */
-  shutDown(): Promise<void> {
-    return this.request('POST', '/v1/shutdown')
+  /** Stops the server, if it was started with `--allow-shutdown`. */
+  shutDown(options: CallOptions = {}): Promise<void> {
+    return this.request('POST', '/v1/shutdown', options)
   }
 
-  listClasses(): Promise<readonly ClassRepresentation[]> {
-    return this.request('GET', '/v1/schema')
+  /** Lists all classes with their attributes. */
+  listClasses(options: CallOptions = {}): Promise<readonly ClassRepresentation[]> {
+    return this.request('GET', '/v1/schema', options)
   }
 
-  /** By full name or class number. */
-  getClass(nameOrNumber: string): Promise<ClassRepresentation> {
-    return this.request('GET', classPath(nameOrNumber))
+  /** Returns a class, by its full name or class number. */
+  getClass(nameOrNumber: string, options: CallOptions = {}): Promise<ClassRepresentation> {
+    return this.request('GET', classPath(nameOrNumber), options)
   }
 
-  /** Creates classes; every one must be new. */
-  createClasses(descriptions: readonly ClassDescription[]): Promise<ClassesDefined> {
-    return this.request('POST', '/v1/schema', descriptions)
+  /** Creates classes. Fails if one of them exists. */
+  createClasses(descriptions: readonly ClassDescription[], options: CallOptions = {}): Promise<ClassesDefined> {
+    return this.request('POST', '/v1/schema', { ...options, body: descriptions })
   }
 
-  /** Creates the classes that do not exist, and adds the listed attributes to those that do. */
-  defineClasses(descriptions: readonly ClassDescription[]): Promise<ClassesDefined> {
-    return this.request('PUT', '/v1/schema', descriptions)
+  /** Creates the classes that do not exist, and adds missing attributes to those that do. */
+  defineClasses(descriptions: readonly ClassDescription[], options: CallOptions = {}): Promise<ClassesDefined> {
+    return this.request('PUT', '/v1/schema', { ...options, body: descriptions })
   }
 
-  /** Renames a class, or changes its attributes. By full name or class number. */
+  /** Renames a class or changes its attributes, by its full name or class number. */
   alterClass(
     nameOrNumber: string,
     alteration: ClassAlteration,
     options: AlterationOptions = {},
   ): Promise<ClassesDefined> {
-    return this.request('PUT', classPath(nameOrNumber), alteration, flags(options))
+    return this.request('PUT', classPath(nameOrNumber), alterationRequest(alteration, options))
   }
 
-  /** What the change would do: nothing is done. */
+  /** Returns what `alterClass` would change and lose, without changing anything. */
   previewAlteration(
     nameOrNumber: string,
     alteration: ClassAlteration,
     options: AlterationOptions = {},
   ): Promise<SchemaReport> {
-    return this.request('PUT', classPath(nameOrNumber), alteration, { ...flags(options), dryRun: 'true' })
+    const sending = alterationRequest(alteration, options)
+    const parameters = { ...sending.parameters, dryRun: 'true' }
+    return this.request('PUT', classPath(nameOrNumber), { ...sending, parameters })
   }
 
-  /** Only a class without objects and subclasses that nothing embeds. */
-  deleteClass(nameOrNumber: string): Promise<void> {
-    return this.request('DELETE', classPath(nameOrNumber))
+  /** Deletes a class that has no objects and no subclasses, and that no other class embeds. */
+  deleteClass(nameOrNumber: string, options: CallOptions = {}): Promise<void> {
+    return this.request('DELETE', classPath(nameOrNumber), options)
   }
 
-  listNamespaces(): Promise<readonly NamespaceEntry[]> {
-    return this.request('GET', '/v1/schema/namespace')
+  /** Lists the namespaces of the classes. */
+  listNamespaces(options: CallOptions = {}): Promise<readonly NamespaceEntry[]> {
+    return this.request('GET', '/v1/schema/namespace', options)
   }
 
-  /** null = the default namespace. */
-  getNamespace(name: string | null): Promise<NamespaceRepresentation> {
-    return this.request('GET', `/v1/schema/namespace/${encodeURIComponent(name ?? 'null')}`)
+  /** Returns a namespace with its classes; null is the default namespace. */
+  getNamespace(name: string | null, options: CallOptions = {}): Promise<NamespaceRepresentation> {
+    return this.request('GET', `/v1/schema/namespace/${encodeURIComponent(name ?? 'null')}`, options)
   }
 
-  createObject(className: string, attributes: Attributes): Promise<ObjectCreated> {
+  /** Creates an object, and returns its OID as `__identifier__`. */
+  createObject(className: string, attributes: Attributes, options: CallOptions = {}): Promise<ObjectCreated> {
     const body: CreateObjectBody = { class: className, attributes }
-    return this.request('POST', '/v1/object', body)
+    return this.request('POST', '/v1/object', { ...options, body })
   }
 
-  /** All of them in one commit, or none; the replies in the same order. */
-  createObjects(objects: readonly CreateObjectBody[]): Promise<readonly ObjectCreated[]> {
-    return this.request('POST', '/v1/object', objects)
+  /** Creates all of the objects in one commit, or none. The replies have the order of the objects. */
+  createObjects(objects: readonly CreateObjectBody[], options: CallOptions = {}): Promise<readonly ObjectCreated[]> {
+    return this.request('POST', '/v1/object', { ...options, body: objects })
   }
 
   /**
-   * Creates, changes and deletes objects, a line each, as many as there are: in batches that are committed as they come, or all as one with
-   * `isAtomic`. Yields a reply a line, in order, as soon as it is committed, and last the summary. Lines are read no faster than they are carried
-   * out, and are not sent again by themselves. Leaving the loop ends the load. What ends it before is thrown as AshlarRequestError.
+   * Creates, updates and deletes any number of objects, one for each line, in several commits; with `isAtomic`, in one. Yields a reply for each line as soon as
+   * it is committed, in order, and finally the summary. Lines are requested no faster than they are committed. Leaving the loop ends the load. A load is not
+   * retried.
+   *
+   * Where request bodies cannot be streamed, as in browsers, the lines are sent in chunks of up to 2 MiB. The replies are the same; only references to later
+   * lines (`${id}`) have to be in the same chunk. An atomic load is one request, so it is limited to 32 Mi characters there (RangeError).
    */
-  async *loadObjects(
+  loadObjects(
     lines: AsyncIterable<BulkLine> | Iterable<BulkLine>,
     options: LoadOptions = {},
   ): AsyncGenerator<BulkReply | BulkSummary, void, undefined> {
-    const { onError, isAtomic, upsertOn, signal } = options
-    const url = this.urlOf('/v1/object', {
-      parameters: {
-        ...(onError === undefined ? {} : { onError }),
-        ...(isAtomic === undefined ? {} : { atomic: String(isAtomic) }),
-        ...(upsertOn === undefined ? {} : { upsertOn }),
-      },
-    })
-    const head = initOf('POST', { accept: 'application/x-ndjson', signal }, undefined, this.authorization())
-    const headers = { ...head.headers, 'content-type': 'application/x-ndjson' }
-    const ending = new AbortController()
-    const init = { ...head, headers, body: streamOfLines(lines, toJson, ending.signal), duplex: 'half' as const }
-    try {
-      const response = await this.attempt(url, init, async (streamed) => streamed)
-      if (response.body !== null) yield* readRows<BulkReply | BulkSummary>(response.body, this.parseJson)
-    } finally {
-      ending.abort()
-    }
+    return loadObjects(this.transport, lines, options)
   }
 
   /**
-   * Objects of a class, rows of a query, or everything, as the bytes of a file, while the server reads them. Leaving the loop ends the export. Where
-   * it fails on the way, NDJSON has `{"error": …}` as its last line, and the bytes of other formats break off.
+   * Streams an export (a class, a query, or the whole database) as bytes. Leaving the loop ends it. If the export fails on the way, the last line of NDJSON is
+   * `{"error": …}`; in other formats, the connection breaks, and AshlarConnectionError is thrown.
    */
   async *export(options: ExportOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
-    const { columns, escapeFormulas, signal, ...texts } = options
+    const { columns, escapeFormulas, signal, timeoutMs, ...texts } = options
     const parameters = {
       ...texts,
       ...(columns === undefined ? {} : { columns: columns.join(',') }),
       ...(escapeFormulas === undefined ? {} : { escapeFormulas: String(escapeFormulas) }),
     }
-    const sending = { accept: '*/*', parameters, signal }
-    const response = await this.respond('GET', '/v1/export', sending, async (streamed) => streamed)
-    if (response.body !== null) yield* readBytes(response.body)
+    yield* readBytes(await this.transport.open('GET', '/v1/export', { accept: '*/*', parameters, signal, timeoutMs }))
   }
 
-  readObject(oid: Oid): Promise<ObjectRepresentation> {
-    return this.request('GET', objectPath(oid))
+  /** Returns an object with its attributes. */
+  async readObject(oid: Oid, options: CallOptions = {}): Promise<ObjectRepresentation> {
+    return this.transport.revive(await this.request<ObjectRepresentation>('GET', objectPath(oid), options))
   }
 
-  /** With its entity tag, by which a change can be made to depend on it. */
-  async readObjectWithEtag(oid: Oid): Promise<{ readonly object: ObjectRepresentation; readonly etag: string }> {
-    return this.respond('GET', objectPath(oid), {}, async (response) => {
-      const object = await this.jsonOf<ObjectRepresentation>(response)
-      return { object, etag: response.headers.get('etag') ?? '' }
+  /** Returns an object and its entity tag, which changes with each update; see `MatchOptions`. */
+  async readObjectWithEtag(
+    oid: Oid,
+    options: CallOptions = {},
+  ): Promise<{ readonly object: ObjectRepresentation; readonly etag: string }> {
+    return this.transport.respond('GET', objectPath(oid), options, async (response) => {
+      const object = this.transport.parse(await response.text()) as ObjectRepresentation
+      return { object: this.transport.revive(object), etag: response.headers.get('etag') ?? '' }
     })
   }
 
-  /** Attributes left out stay as they are. With `ifMatch`: PreconditionFailed where the object has another entity tag. */
+  /** Updates the given attributes. With `ifMatch`, fails with PreconditionFailed if the object has changed since it was read. */
   updateObject(oid: Oid, attributes: Attributes, options: MatchOptions = {}): Promise<void> {
     const body: UpdateObjectBody = { attributes }
-    return this.request('PUT', objectPath(oid), body, {}, options)
+    return this.request('PUT', objectPath(oid), { ...matchRequest(options), body })
   }
 
-  /** With `ifMatch`: PreconditionFailed where the object has another entity tag. */
+  /** Deletes an object. With `ifMatch`, fails with PreconditionFailed if the object has changed since it was read. */
   deleteObject(oid: Oid, options: MatchOptions = {}): Promise<void> {
-    return this.request('DELETE', objectPath(oid), undefined, {}, options)
+    return this.request('DELETE', objectPath(oid), matchRequest(options))
   }
 
-  /** All operations are committed together, or none is. */
-  runTransaction(operations: readonly TransactionOperation[]): Promise<readonly TransactionResult[]> {
-    return this.request('POST', '/v1/transaction', operations)
+  /** Runs all operations in one commit, or none of them. */
+  async runTransaction(
+    operations: readonly TransactionOperation[],
+    options: CallOptions = {},
+  ): Promise<readonly TransactionResult[]> {
+    const sending = { ...options, body: operations }
+    return this.transport.revive(await this.request<readonly TransactionResult[]>('POST', '/v1/transaction', sending))
   }
 
-  createIndex(index: IndexRequest): Promise<IndexCreated> {
-    return this.request('POST', '/v1/index', index)
+  /** Creates an index, and resolves when it is built. */
+  createIndex(index: IndexRequest, options: CallOptions = {}): Promise<IndexCreated> {
+    return this.request('POST', '/v1/index', { ...options, body: index })
   }
 
-  /** Replies at once: `getIndex` tells how far the build is. */
-  async startIndex(index: IndexRequest): Promise<IndexCreated> {
-    return this.respond('POST', '/v1/index', { body: index, prefer: 'respond-async' }, (response) =>
-      this.jsonOf<IndexCreated>(response),
-    )
+  /** Creates an index without waiting for it to be built. `getIndex` returns the progress. */
+  startIndex(index: IndexRequest, options: CallOptions = {}): Promise<IndexCreated> {
+    return this.request('POST', '/v1/index', { ...options, body: index, headers: { prefer: 'respond-async' } })
   }
 
-  listIndexes(): Promise<readonly IndexRecord[]> {
-    return this.request('GET', '/v1/index')
+  /** Lists all indexes. */
+  listIndexes(options: CallOptions = {}): Promise<readonly IndexRecord[]> {
+    return this.request('GET', '/v1/index', options)
   }
 
-  getIndex(name: string): Promise<IndexRecord> {
-    return this.request('GET', `/v1/index/${encodeURIComponent(name)}`)
+  /** Returns an index and the state of its build. */
+  getIndex(name: string, options: CallOptions = {}): Promise<IndexRecord> {
+    return this.request('GET', `/v1/index/${encodeURIComponent(name)}`, options)
   }
 
-  deleteIndex(name: string): Promise<void> {
-    return this.request('DELETE', `/v1/index/${encodeURIComponent(name)}`)
+  /** Deletes an index. */
+  deleteIndex(name: string, options: CallOptions = {}): Promise<void> {
+    return this.request('DELETE', `/v1/index/${encodeURIComponent(name)}`, options)
   }
 
-  /**
-   * The rows of a query, all at once: of its last statement, where there are several. They have the form that the query
-   * gives them; integers beyond 2^53 lose digits, as with JSON.parse.
-   */
-  query<Row = Record<string, unknown>>(
+  /** Runs the statements, and returns all rows of the last one. */
+  async query<Row = Record<string, unknown>>(
     text: string,
     parameters?: QueryParameters,
     options: QueryOptions = {},
   ): Promise<Row[]> {
-    return this.request('POST', '/v1/query', queryBody(text, parameters, options))
+    const sending = queryRequest(text, parameters, options)
+    return this.transport.revive(await this.request<Row[]>('POST', '/v1/query', sending))
   }
 
   /**
-   * The rows of a query as the server finds them, for replies of any size: no more is held than is under way. Leaving
-   * the loop, or aborting `signal`, ends the query. A failure of the query on the way is thrown as AshlarRequestError.
+   * Like `query`, for results of any size: rows are streamed, and memory use is constant. Leaving the loop or aborting `signal` stops the query. A query that
+   * fails on the way throws AshlarRequestError.
    */
   async *queryStream<Row = Record<string, unknown>>(
     text: string,
     parameters?: QueryParameters,
-    options: QueryOptions & { readonly signal?: AbortSignal } = {},
+    options: QueryOptions = {},
   ): AsyncGenerator<Row, void, undefined> {
-    const { signal } = options
-    const body = queryBody(text, parameters, options)
-    const sending = { body, accept: 'application/x-ndjson', signal }
-    const response = await this.respond('POST', '/v1/query', sending, async (streamed) => streamed)
-    if (response.body !== null) yield* readRows<Row>(response.body, this.parseJson)
+    const { transport, key } = this
+    const sending = { ...queryRequest(text, parameters, options), accept: 'application/x-ndjson', key }
+    const body = await transport.open('POST', '/v1/query', sending)
+    for await (const row of readRows<Row>(body, transport.parse)) yield transport.revive(row)
   }
 
   /**
-   * The rows of a query, and what enters, changes and leaves its result, as it happens, without an end; `LiveRows` applies the events. Where the
-   * server cannot be reached it tries again, for as long as it takes: `begin` then tells whether the rows are told anew. Throws
-   * AshlarRequestError, as for a query that cannot be followed, and the signal's reason.
+   * Follows a query: yields its rows, and then each row that enters the result, changes in it or leaves it, without an end. `LiveRows` keeps the rows up to date
+   * from these events. After a lost connection it reconnects, for as long as necessary; the event `begin` then says whether the rows are sent again. Throws
+   * AshlarRequestError if the query cannot be followed, AshlarConnectionError if no server has ever replied, and the reason of `signal` when that is aborted.
    */
-  async *followQuery<Row = Record<string, unknown>>(
+  followQuery<Row = Record<string, unknown>>(
     text: string,
     parameters?: QueryParameters,
-    options: QueryOptions & { readonly signal?: AbortSignal } = {},
+    options: QueryOptions = {},
   ): AsyncGenerator<LiveEvent<Row>, never> {
-    const { signal } = options
-    const sending = { body: queryBody(text, parameters, options), accept: 'text/event-stream', signal }
-    let lastEventId: string | undefined
-    for (let failures = 0; ; ) {
-      try {
-        const head = initOf('POST', sending, undefined, this.authorization())
-        const headers = lastEventId === undefined ? head.headers : { ...head.headers, 'last-event-id': lastEventId }
-        const url = this.urlOf('/v1/query', sending)
-        const response = await this.attempt(url, { ...head, headers }, async (streamed) => streamed)
-        for await (const told of readEvents<Row>(response.body as FetchBody, this.parseJson)) {
-          if (told.event === 'error') throw new AshlarRequestError(told.problem.status, told.problem)
-          failures = 0
-          // What was told behind a position is not known to be all of it.
-          lastEventId = told.event === 'position' ? told.position : undefined
-          yield told
-        }
-        throw new TypeError('The events have ended.')
-      } catch (error) {
-        signal?.throwIfAborted()
-        const delayMs = retryDelayMs(true, error, Math.min(failures++, 10))
-        if (delayMs === undefined) throw error
-        await new Promise((resolve) => setTimeout(resolve, delayMs))
-        signal?.throwIfAborted()
+    const { transport } = this
+    const sending = { ...queryRequest(text, parameters, options), accept: 'text/event-stream', key: false as const }
+    let position: string | undefined
+    return transport.repeat(options.signal, async function* (progress) {
+      const headers = position === undefined ? undefined : { 'last-event-id': position }
+      const body = await transport.open('POST', '/v1/query', { ...sending, headers })
+      for await (const event of readEvents<Row>(body, transport.parse)) {
+        if (event.event === 'error') throw new AshlarRequestError(event.problem.status, event.problem)
+        progress()
+        // Between two positions, only a part of a commit may have arrived: it cannot be resumed from there.
+        position = event.event === 'position' ? event.position : undefined
+        yield transport.revive(event)
       }
-    }
+      throw new AshlarConnectionError(transport.baseUrl, 'The stream of events has ended.')
+    })
   }
 
-  /** The plan of each statement. Nothing is carried out; with `isAnalyzed` all are, and what they change is undone. */
-  async explain(
+  /** Returns the plan of each statement. Nothing is executed; with `isAnalyzed`, the statements are executed and their changes undone. */
+  explain(
     text: string,
     parameters?: QueryParameters,
     options: ExplainOptions = {},
   ): Promise<Record<string, unknown>[]> {
-    const sending = explainRequest(text, parameters, options)
-    return this.respond('POST', '/v1/query', sending, (response) => this.jsonOf<Record<string, unknown>[]>(response))
+    return this.request('POST', '/v1/query', explainRequest(text, parameters, options))
   }
 
-  /** The same as an indented tree, for people. */
-  async explainAsText(text: string, parameters?: QueryParameters, options: ExplainOptions = {}): Promise<string> {
+  /** Like `explain`, as an indented text for people. */
+  explainAsText(text: string, parameters?: QueryParameters, options: ExplainOptions = {}): Promise<string> {
     const sending = explainRequest(text, parameters, options)
     const asText = { ...sending, accept: 'text/plain', parameters: { ...sending.parameters, format: 'text' } }
-    return this.respond('POST', '/v1/query', asText, (response) => response.text())
+    return this.transport.respond('POST', '/v1/query', asText, (response) => response.text())
   }
 
-  /** Those under way, of all clients and federated databases. */
-  listStatements(): Promise<readonly StatementRecord[]> {
-    return this.request('GET', '/v1/statement')
+  /** Lists running statements of all clients and databases. */
+  listStatements(options: CallOptions = {}): Promise<readonly StatementRecord[]> {
+    return this.request('GET', '/v1/statement', options)
   }
 
-  /** Its client gets StatementStopped. */
-  stopStatement(id: string): Promise<void> {
-    return this.request('DELETE', `/v1/statement/${encodeURIComponent(id)}`)
+  /** Stops a running statement. Its client gets StatementStopped. */
+  stopStatement(id: string, options: CallOptions = {}): Promise<void> {
+    return this.request('DELETE', `/v1/statement/${encodeURIComponent(id)}`, options)
   }
 
-  /** Of the federated database. */
-  listWebhooks(): Promise<readonly WebhookRecord[]> {
-    return this.request('GET', '/v1/webhook')
+  /** Lists the webhooks of this database. */
+  listWebhooks(options: CallOptions = {}): Promise<readonly WebhookRecord[]> {
+    return this.request('GET', '/v1/webhook', options)
   }
 
-  /** It delivers again where it was disabled, and tries at once where it waits for that. */
-  resumeWebhook(name: string): Promise<void> {
-    return this.request('POST', `${webhookPath(name)}/resume`)
+  /** Re-enables a disabled webhook, or retries a waiting one now. */
+  resumeWebhook(name: string, options: CallOptions = {}): Promise<void> {
+    return this.request('POST', `${webhookPath(name)}/resume`, options)
   }
 
-  /** A hundred at most, the oldest first: those behind `after`, the last of a reply before. */
-  listDeadLetters(name: string, after = 0): Promise<readonly DeadLetterSummary[]> {
-    return this.request('GET', `${webhookPath(name)}/dead-letter`, undefined, { after: String(after) })
+  /** Returns up to 100 dead letters, oldest first. For the next page, pass the last number as `after`. */
+  listDeadLetters(name: string, after = 0, options: CallOptions = {}): Promise<readonly DeadLetterSummary[]> {
+    const parameters = { after: String(after) }
+    return this.request('GET', `${webhookPath(name)}/dead-letter`, { ...options, parameters })
   }
 
-  getDeadLetter(name: string, number: number): Promise<DeadLetter> {
-    return this.request('GET', `${webhookPath(name)}/dead-letter/${number}`)
+  /** Returns a dead letter with its body. */
+  getDeadLetter(name: string, number: number, options: CallOptions = {}): Promise<DeadLetter> {
+    return this.request('GET', `${webhookPath(name)}/dead-letter/${number}`, options)
   }
 
-  /** Sends it once more, now; it is no longer kept once the receiver has taken it. */
-  redeliverDeadLetter(name: string, number: number): Promise<void> {
-    return this.request('POST', `${webhookPath(name)}/dead-letter/${number}/redeliver`)
+  /** Sends a dead letter again now, and deletes it if the receiver accepts it. */
+  redeliverDeadLetter(name: string, number: number, options: CallOptions = {}): Promise<void> {
+    return this.request('POST', `${webhookPath(name)}/dead-letter/${number}/redeliver`, options)
   }
 
-  dropDeadLetter(name: string, number: number): Promise<void> {
-    return this.request('DELETE', `${webhookPath(name)}/dead-letter/${number}`)
+  /** Deletes a dead letter. */
+  dropDeadLetter(name: string, number: number, options: CallOptions = {}): Promise<void> {
+    return this.request('DELETE', `${webhookPath(name)}/dead-letter/${number}`, options)
   }
 
-  listTools(): Promise<readonly ToolRecord[]> {
-    return this.request('GET', '/v1/tool')
+  /** Lists the tools of the server and their flags. */
+  listTools(options: CallOptions = {}): Promise<readonly ToolRecord[]> {
+    return this.request('GET', '/v1/tool', options)
   }
 
-  runTool(tool: string, flags: Readonly<Record<string, string | number | boolean>> = {}): Promise<ToolReply> {
+  /** Runs a tool, such as Verify or Statistics. */
+  runTool(
+    tool: string,
+    flags: Readonly<Record<string, string | number | boolean>> = {},
+    options: CallOptions = {},
+  ): Promise<ToolReply> {
     const body: ToolBody = { tool, flags }
-    return this.request('POST', '/v1/tool', body)
+    return this.request('POST', '/v1/tool', { ...options, body })
   }
 
-  /** What was changed behind `since`: a page, and the position from where to go on. */
-  listChanges(options: ChangesOptions = {}): Promise<ChangesPage> {
+  /** Returns a page of the changes after `since`, and the position to continue from. */
+  async listChanges(options: ChangesOptions = {}): Promise<ChangesPage> {
     const { since, className, attributes, where, include, limit, wait, signal } = options
+    const { timeoutMs = this.transport.options.timeoutMs } = options
     const given = { since, class: className, attributes: attributes?.join(), where, include, limit, wait }
     const asked = Object.entries(given).filter(([, value]) => value !== undefined)
     const parameters = Object.fromEntries(asked.map(([name, value]) => [name, String(value)]))
-    return this.respond('GET', '/v1/changes', { parameters, signal }, (response) => this.jsonOf<ChangesPage>(response))
+    const limitMs = timeoutMs === undefined ? undefined : timeoutMs + 1_000 * (wait ?? 0)
+    const sending = { parameters, signal, timeoutMs: limitMs }
+    const page = await this.request<ChangesPage>('GET', '/v1/changes', sending)
+    for (const { before, after } of page.changes) this.transport.revive([before, after])
+    return page
   }
 
   /**
-   * Every change behind `since` and every later one, as they come, without an end. Where the server cannot be reached it tries again, for as long as it
-   * takes. `onPosition` is told how far it is, also where nothing was told: kept together with what became of the changes, it is the
-   * `since` with which to go on another time. Throws AshlarRequestError, as for a position that is no longer kept, and the signal's reason.
+   * Yields every change after `since`, and then each further change as it happens, without an end. After a lost connection it reconnects, for as long as
+   * necessary. `onPosition` is called with each new position, even if there was no change; store it together with the result of processing the changes, and
+   * pass it as `since` to continue. Throws AshlarRequestError, for example if the position is no longer kept, AshlarConnectionError if no server has ever
+   * replied, and the reason of `signal` when that is aborted.
    */
-  async *followChanges(
+  followChanges(
     options: ChangesOptions = {},
     onPosition?: (position: string) => void,
   ): AsyncGenerator<ChangeRecord, never> {
     let { since } = options
-    for (let failures = 0; ; ) {
-      let page: ChangesPage
-      try {
-        page = await this.listChanges({ wait: 20, ...options, ...(since !== undefined && { since }) })
-        failures = 0
-      } catch (error) {
-        options.signal?.throwIfAborted()
-        const delayMs = retryDelayMs(true, error, Math.min(failures++, 10))
-        if (delayMs === undefined) throw error
-        await new Promise((resolve) => setTimeout(resolve, delayMs))
-        continue
-      }
+    const next = (): Promise<ChangesPage> =>
+      this.listChanges({ wait: 20, ...options, ...(since !== undefined && { since }) })
+    return this.transport.repeat(options.signal, async function* (progress) {
+      const page = await next()
+      progress()
       yield* page.changes
       since = page.position
       onPosition?.(since)
-      options.signal?.throwIfAborted()
-    }
-  }
-
-  private async request<T>(
-    method: string,
-    path: string,
-    body?: unknown,
-    parameters: Readonly<Record<string, string>> = {},
-    { ifMatch }: MatchOptions = {},
-  ): Promise<T> {
-    return this.respond(method, path, { body, parameters, ifMatch }, async (response) => {
-      return response.status === 204 ? (undefined as T) : this.jsonOf<T>(response)
     })
   }
 
-  /** `read`: the reply, as far as it is to be there before the request counts as answered. Throws what `attempt` does. */
-  private async respond<T>(
-    method: string,
-    path: string,
-    sending: RequestOptions,
-    read: (response: FetchResponse) => Promise<T>,
-  ): Promise<T> {
-    const url = this.urlOf(path, sending)
-    const key = this.keyFor(method, path)
-    const init = initOf(method, sending, key, this.authorization())
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await this.attempt(url, init, read)
-      } catch (error) {
-        const isSafe = method === 'GET' || key !== undefined
-        const delayMs = attempt < this.retriesMax ? retryDelayMs(isSafe, error, attempt) : undefined
-        if (delayMs === undefined || sending.signal?.aborted === true) throw error
-        await new Promise((resolve) => setTimeout(resolve, delayMs))
-      }
-    }
-  }
-
-  /** Throws AshlarRequestError; and whatever `fetch` throws where the server cannot be reached. */
-  private async attempt<T>(url: string, init: FetchInit, read: (response: FetchResponse) => Promise<T>): Promise<T> {
-    const response = await this.send(url, init)
-    if (!response.ok) throw await readError(response)
-    return read(response)
-  }
-
-  private async jsonOf<T>(response: FetchResponse): Promise<T> {
-    return this.parseJson(await response.text()) as T
-  }
-
-  private authorization(): string | undefined {
-    const { token, user } = this.options
-    if (token !== undefined) return `Bearer ${token}`
-    return user && `Basic ${base64(`${user.name}:${user.password}`)}`
-  }
-
-  private urlOf(path: string, { parameters }: RequestOptions): string {
-    const alias = this.fdAlias === undefined ? {} : { fdAlias: this.fdAlias }
-    const query = new URLSearchParams({ ...alias, ...parameters }).toString()
-    return `${this.baseUrl}${path}${query === '' ? '' : `?${query}`}`
-  }
-
-  private keyFor(method: string, path: string): string | undefined {
-    // Keys are kept by federated databases.
-    if (method === 'GET' || path === '/v1/shutdown' || path.startsWith('/v1/security/')) return undefined
-    if (this.key !== undefined) return this.key
-    return this.options.areChangesKeyed === false ? undefined : newIdempotencyKey()
+  private request<T>(method: string, path: string, sending: Sending = {}): Promise<T> {
+    return this.transport.request(method, path, this.key === undefined ? sending : { ...sending, key: this.key })
   }
 }
 
-function explainRequest(
+function queryRequest(
   text: string,
   parameters: QueryParameters | undefined,
-  options: ExplainOptions,
-): RequestOptions {
-  const explain = options.isAnalyzed === true ? 'analyze' : 'true'
-  return { body: queryBody(text, parameters, options), parameters: { explain }, signal: options.signal }
-}
-
-function initOf(
-  method: string,
-  { body, accept, prefer, ifMatch, signal }: RequestOptions,
-  key: string | undefined,
-  authorization: string | undefined,
-): FetchInit {
-  const headers: Record<string, string> = { accept: accept ?? 'application/json' }
-  if (body !== undefined) headers['content-type'] = 'application/json'
-  if (authorization !== undefined) headers.authorization = authorization
-  if (prefer !== undefined) headers.prefer = prefer
-  if (ifMatch !== undefined) headers['if-match'] = ifMatch
-  if (key !== undefined) headers['idempotency-key'] = key
-  return {
-    method,
-    headers,
-    ...(body === undefined ? {} : { body: toJson(body) }),
-    ...(signal === undefined ? {} : { signal }),
-  }
-}
-
-function queryBody(text: string, parameters: QueryParameters | undefined, { dialect }: QueryOptions): QueryBody {
-  return {
+  { dialect, signal, timeoutMs }: QueryOptions,
+): Sending {
+  const body: QueryBody = {
     query: text,
     ...(parameters === undefined ? {} : { parameters }),
     ...(dialect === undefined ? {} : { dialect }),
   }
+  return { body, signal, timeoutMs }
+}
+
+function explainRequest(text: string, parameters: QueryParameters | undefined, options: ExplainOptions): Sending {
+  const explain = options.isAnalyzed === true ? 'analyze' : 'true'
+  return { ...queryRequest(text, parameters, options), parameters: { explain } }
+}
+
+function alterationRequest(body: ClassAlteration, { signal, timeoutMs, ...flags }: AlterationOptions): Sending {
+  const parameters = Object.fromEntries(Object.entries(flags).map(([name, value]) => [name, String(value)]))
+  return { body, parameters, signal, timeoutMs }
+}
+
+function matchRequest({ ifMatch, ...options }: MatchOptions): Sending {
+  return { ...options, headers: ifMatch === undefined ? undefined : { 'if-match': ifMatch } }
 }
 
 function classPath(nameOrNumber: string): string {
   return `/v1/schema/${encodeURIComponent(nameOrNumber)}`
-}
-
-function flags(options: AlterationOptions): Record<string, string> {
-  return Object.fromEntries(Object.entries(options).map(([name, value]) => [name, String(value)]))
 }
 
 function webhookPath(name: string): string {
@@ -566,14 +465,4 @@ function webhookPath(name: string): string {
 
 function objectPath(oid: Oid): string {
   return `/v1/object/${encodeURIComponent(oid)}`
-}
-
-/** Of the UTF-8 of a text. */
-function base64(text: string): string {
-  return btoa(String.fromCharCode(...new TextEncoder().encode(text)))
-}
-
-/** Integers beyond 2^53 are given as bigint, and go as quoted digits. */
-function toJson(body: unknown): string {
-  return JSON.stringify(body, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
 }

@@ -1,25 +1,27 @@
-/** A request that the server refused. */
+/** What the methods of a client throw: a refused request, a server that does not answer, a time limit. */
 import type { ErrorType } from './error-types.ts'
 import type { FetchResponse } from './options.ts'
 import type { Problem, ValuesLost } from './wire.ts'
 
+/** The server refused the request. */
 export class AshlarRequestError extends Error {
   /** HTTP status. */
   readonly status: number
-  /** `Unknown` where something between did not pass on the server's body. */
+  /** `Unknown` if the body is not one of Ashlar's, for example that of a proxy. */
   readonly type: ErrorType | 'Unknown'
-  /** Where in the request body the faults are (JSON pointers). */
+  /** The faults in the request body, with their places (JSON pointers). */
   readonly errors: NonNullable<Problem['errors']>
-  /** Of a query: where in its text the fault is, from 1. */
+  /** For a query: the line of the fault, from 1. */
   readonly line: number | undefined
+  /** For a query: the column of the fault, from 1. */
   readonly column: number | undefined
-  /** Of a query: what could have stood there. */
+  /** For a query: what is allowed in that place. */
   readonly expected: readonly string[]
-  /** Of a transaction: which operation failed, from 1. */
+  /** For a transaction: the number of the operation that failed, from 1. */
   readonly operation: number | undefined
-  /** Of a change of types: what would be lost. */
+  /** For a change of types: the values that would be lost. */
   readonly valuesLost: readonly ValuesLost[]
-  /** How long the server asks to wait, where it does. */
+  /** How long the server asks the client to wait before it tries again. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(status: number, problem: Partial<Problem>, retryAfterSeconds?: number) {
@@ -37,7 +39,41 @@ export class AshlarRequestError extends Error {
   }
 }
 
-/** Takes whatever body a refusal has: one of a proxy need not be ours. */
+/**
+ * No server was reached, or the connection to it was lost. `cause` is what `fetch` threw. A custom `fetch` throws it for a lost connection, which the
+ * client may then retry.
+ */
+export class AshlarConnectionError extends Error {
+  /** The address of the server, `baseUrl`. */
+  readonly url: string
+
+  constructor(url: string, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'AshlarConnectionError'
+    this.url = url
+  }
+}
+
+/** The time limit `timeoutMs` of a call has passed. */
+export class AshlarTimeoutError extends Error {
+  /** The address of the server, `baseUrl`. */
+  readonly url: string
+  readonly timeoutMs: number
+
+  constructor(url: string, timeoutMs: number, operation: string) {
+    super(`${operation} at ${url} had no reply within ${timeoutMs} ms (timeoutMs).${mayBeDone(operation)}`)
+    this.name = 'AshlarTimeoutError'
+    this.url = url
+    this.timeoutMs = timeoutMs
+  }
+}
+
+/** `operation`: method and path. */
+export function mayBeDone(operation: string): string {
+  return operation.startsWith('GET ') ? '' : ' If the request changes data, the change may have been made.'
+}
+
+/** A refusal may come from a proxy, whose body has any form. */
 export async function readError(response: FetchResponse): Promise<AshlarRequestError> {
   const retryAfter = response.headers.get('retry-after')
   const seconds = retryAfter !== null && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined
@@ -50,7 +86,7 @@ function readProblem(text: string): Partial<Problem> {
     if (typeof body === 'object' && body !== null && 'type' in body && typeof body.type === 'string')
       return body as Problem
   } catch {
-    // Not JSON: told as text below.
+    // The body is not JSON: the message is its text.
   }
   return text === '' ? {} : { message: text.slice(0, 200) }
 }

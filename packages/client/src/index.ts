@@ -3,7 +3,7 @@
 export type * from './change-types.ts'
 export { AshlarClient, type Readiness } from './client.ts'
 export { type ErrorType, errorTypes } from './error-types.ts'
-export { AshlarRequestError } from './errors.ts'
+export { AshlarConnectionError, AshlarRequestError, AshlarTimeoutError } from './errors.ts'
 export { type LiveEvent, type LiveRowEvent, LiveRows } from './live-query.ts'
 export type * from './options.ts'
 export { SecurityClient } from './security-client.ts'

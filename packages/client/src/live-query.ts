@@ -5,14 +5,14 @@ import { readLines } from './rows.ts'
 import type { Oid, Problem } from './wire.ts'
 
 export interface LiveRowEvent<Row> extends LiveRow {
-  /** `row`: of the result that is told first. `enter`, `change`, `leave`: what has become of it. */
+  /** `row`: a row of the first result. `enter`, `change`, `leave`: what has happened to it since. */
   readonly event: 'row' | 'enter' | 'change' | 'leave'
   readonly row?: Row
 }
 
 /**
- * `begin`: the rows that were told before are let go of, unless it is resumed. `position`: all that one commit or several have changed is told: the
- * rows are those of the query at that position.
+ * `begin`: the first event after each connection; unless `isResumed`, discard all rows. `position`: all changes of one or more commits have been sent, and the
+ * rows are the result of the query at that position.
  */
 export type LiveEvent<Row = Record<string, unknown>> =
   | ({ readonly event: 'begin' } & LiveBegin)
@@ -21,13 +21,13 @@ export type LiveEvent<Row = Record<string, unknown>> =
 
 export type ServerEvent<Row> = LiveEvent<Row> | { readonly event: 'error'; readonly problem: Problem }
 
-/** Ends the reply where the loop is left. */
+/** Leaving the loop ends the reply. */
 export async function* readEvents<Row>(
   body: FetchBody,
   parseJson: (text: string) => unknown,
 ): AsyncGenerator<ServerEvent<Row>, void, undefined> {
   let event = ''
-  // Each event of the server has its data on one line, after its name.
+  // The server writes the data of an event on one line, after its name.
   for await (const line of readLines(body)) {
     if (line.startsWith('event: ')) event = line.slice('event: '.length)
     if (!line.startsWith('data: ')) continue
@@ -36,23 +36,25 @@ export async function* readEvents<Row>(
   }
 }
 
-/** The result of a live query, as its events tell it: in the order of the query where it has one. */
+/** Keeps the rows of a live query up to date from its events, in the order of the query if it has one. */
 export class LiveRows<Row = Record<string, unknown>> {
   private readonly all: { readonly oid: Oid; readonly row: Row }[] = []
 
+  /** The current rows, each with the OID of its object. */
   get rows(): readonly { readonly oid: Oid; readonly row: Row }[] {
     return this.all
   }
 
-  apply(told: LiveEvent<Row>): void {
-    switch (told.event) {
+  /** Applies the next event of `followQuery`. */
+  apply(event: LiveEvent<Row>): void {
+    switch (event.event) {
       case 'begin':
-        if (!told.isResumed) this.all.length = 0
+        if (!event.isResumed) this.all.length = 0
         return
       case 'position':
         return
       default:
-        this.applyRow(told)
+        this.applyRow(event)
     }
   }
 
@@ -66,11 +68,11 @@ export class LiveRows<Row = Record<string, unknown>> {
     }
     if (held !== undefined) this.all.splice(at, 1)
     if (event === 'leave') return
-    const place = after === undefined ? this.all.length : after === null ? 0 : this.placeBehind(after)
+    const place = after === undefined ? this.all.length : after === null ? 0 : this.placeAfter(after)
     this.all.splice(place, 0, now)
   }
 
-  private placeBehind(oid: Oid): number {
+  private placeAfter(oid: Oid): number {
     return this.all.findIndex((one) => one.oid === oid) + 1
   }
 }

@@ -1,69 +1,89 @@
-/** What can be chosen for a client, and for single requests. */
+/** Options of a client and of its methods. */
 import type { BulkCreation, BulkOperation, Dialect } from './wire.ts'
 
-export interface MatchOptions {
-  /** The entity tag of the version that is meant. */
+/** Options of every method. */
+export interface CallOptions {
+  /** Ends the call, at once and at any point: its method throws the reason of the signal, by default an `AbortError`. */
+  readonly signal?: AbortSignal | undefined
+  /**
+   * Time limit of the call in milliseconds, with all of its repetitions: `AshlarTimeoutError`. For streams (`queryStream`, `export`, `loadObjects`,
+   * `followQuery`), the time until the reply begins. Default: that of the client.
+   */
+  readonly timeoutMs?: number | undefined
+}
+
+export interface MatchOptions extends CallOptions {
+  /** The entity tag of the version that the change is based on (`readObjectWithEtag`). */
   readonly ifMatch?: string
 }
 
 export type BulkLine = BulkCreation | BulkOperation
 
-export interface LoadOptions {
-  /** `stop` (the default) ends with the first line that fails, `skip` leaves those out that fail. */
+export interface LoadOptions extends CallOptions {
+  /** `stop` (the default): the first line that fails ends the load. `skip`: lines that fail are left out. */
   readonly onError?: 'stop' | 'skip'
-  /** All lines are one commit, or nothing is done. */
+  /** Commits all lines together, or none of them. */
   readonly isAtomic?: boolean
-  /** A unique index: what would be created changes the object that has its key, where there is one. */
+  /** The name of a unique index: a line that would create an object updates the one with the same key, if there is one. */
   readonly upsertOn?: string
-  readonly signal?: AbortSignal
 }
 
-export interface ExportOptions {
-  /** Its objects and those of its subclasses; without it and `query`, everything, as an archive. */
+export interface ExportOptions extends CallOptions {
+  /** Exports the objects of this class and its subclasses. Without `class` and `query`, exports everything as an archive. */
   readonly class?: string
-  /** Statements that only read: the rows of the last one. */
+  /** Exports the rows of the last of these statements, which only read. */
   readonly query?: string
-  /** Default: `ndjson` with a class or a query, else `archive`. */
+  /** Default: `ndjson` with `class` or `query`, otherwise `archive`. */
   readonly format?: 'ndjson' | 'csv' | 'archive'
-  /** Of CSV; dots lead into embedded objects. */
+  /** The columns of CSV; dots lead into embedded objects. */
   readonly columns?: readonly string[]
-  /** Of CSV that is opened in a spreadsheet: texts that it would take for a formula have an apostrophe before them. */
+  /** For CSV that is opened in a spreadsheet: puts an apostrophe before texts that would be read as a formula. */
   readonly escapeFormulas?: boolean
-  /** Only objects behind this OID. */
+  /** Exports only objects after this OID, in the order of OIDs. */
   readonly after?: string
-  readonly signal?: AbortSignal
 }
 
 export interface ClientOptions {
-  /** Such as http://127.0.0.1:8185. */
+  /** The address of the server, such as http://127.0.0.1:8185. */
   readonly baseUrl: string
-  /** The federated database; may be left out where the server has a default one. */
+  /** The federated database. Can be omitted if the server has a default one. */
   readonly fdAlias?: string
-  /** How often a request is sent again that failed and does no more when it is sent twice (docs/idempotency.md). Default 3. */
+  /** How often a failed request is sent again, if sending it twice does no harm (docs/idempotency.md). Default 3. */
   readonly retriesMax?: number
-  /** False: changes are sent without an Idempotency-Key, and so not again where it is not known whether they were made. */
+  /** Time limit of each call in milliseconds, unless it has its own. Default: none. */
+  readonly timeoutMs?: number
+  /** False: changes are sent without an Idempotency-Key, and are not repeated if it is unknown whether they were made. */
   readonly areChangesKeyed?: boolean
-  /** `ash_…`, sent as `Authorization: Bearer`, to a server that callers have to authenticate to. */
+  /** An API token (`ash_…`) or a JWT, sent as `Authorization: Bearer`. */
   readonly token?: string
-  /** Sent by HTTP Basic with each request; not beside `token`. */
+  /** A user name and password, sent with each request (HTTP Basic). Without `token` and `user`, a browser sends the cookie of its session. */
   readonly user?: { readonly name: string; readonly password: string }
-  /** Default: the `fetch` that there is. */
-  readonly fetch?: Fetch
   /**
-   * Reads the JSON of replies. Default `JSON.parse`, with which integers beyond 2^53 lose digits; throws what is no JSON.
+   * How integers beyond ±(2^53 − 1) are read. `number` (the default) rounds them, as JSON.parse does; `bigint` returns them exactly, as a bigint, and smaller
+   * ones as a number. A bigint is always sent exactly.
    */
-  readonly parseJson?: (text: string) => unknown
+  readonly integers?: 'number' | 'bigint'
+  /**
+   * True: in objects, rows and changes, strings with a date, a time and a zone (`2026-07-01T12:00:00Z`, `…+02:00`) are returned as a `Date`. These are the
+   * values of instants (storage `datetimeoffset`). A plain `datetime` has no zone and stays a string: JavaScript would read it as local time.
+   */
+  readonly dates?: boolean
+  /** Whether `loadObjects` streams its request. Default: true where it works over HTTP/1.1, which is not in browsers. */
+  readonly requestStreams?: boolean
+  /** Replaces the `fetch` of the environment. */
+  readonly fetch?: Fetch
 }
 
-/** As much of `fetch` as a client needs. Throws a TypeError where the connection fails and the request may be sent again. */
+/** The part of `fetch` that a client needs. Throws AshlarConnectionError, or what the `fetch` of Node or a browser throws, if the connection fails. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>
 
 export interface FetchInit {
   readonly method: string
   readonly headers: Record<string, string>
-  /** A stream of bytes for bodies of lines, of which the reply may begin before they have ended. */
+  /** A stream for bodies of lines: the reply may begin before they have ended. */
   readonly body?: string | ReadableStream<Uint8Array>
   readonly duplex?: 'half'
+  readonly credentials?: 'include'
   readonly signal?: AbortSignal
 }
 
@@ -83,39 +103,49 @@ export interface FetchBody {
   }
 }
 
-export interface AlterationOptions {
-  /** Indexes on a deleted attribute, and the other side of its links, are deleted with it. */
+export interface AlterationOptions extends CallOptions {
+  /** Also deletes the indexes on a deleted attribute, and the inverse attribute of a deleted link. */
   readonly cascade?: boolean
-  /** Stored values that do not fit a changed type become the default. */
+  /** Replaces stored values that do not fit a changed type by the default. Without it, the change is refused if there are any. */
   readonly allowLoss?: boolean
 }
 
-export interface QueryOptions {
-  /** That of the federated database where it is left out. */
+export interface QueryOptions extends CallOptions {
+  /** Default: the dialect of the federated database. */
   readonly dialect?: Dialect
 }
 
 export interface ExplainOptions extends QueryOptions {
-  /** The statements are carried out, and what they change is undone; else nothing is carried out. */
+  /** Executes the statements and undoes their changes. Otherwise they are only planned. */
   readonly isAnalyzed?: boolean
-  readonly signal?: AbortSignal
 }
 
-/** Which changes are told. */
-export interface ChangesOptions {
-  /** Behind which to begin: a position that was told before, `first` (what is kept, the default) or `now`. */
+/** Which changes are returned. */
+export interface ChangesOptions extends CallOptions {
+  /** The position to continue from: one from an earlier reply, `first` (all changes that are kept, the default) or `now`. */
   readonly since?: string
-  /** Of objects of this class and its subclasses, and of the schema. */
+  /** Only changes of objects of this class and its subclasses, and of the schema. */
   readonly className?: string
-  /** With `className`: of objects for which this predicate of DO holds before or after the change. */
+  /** With `className`: only objects that fulfil this predicate of DO before or after the change. */
   readonly where?: string
-  /** With `className`: of these attributes alone; changes of others are not told. */
+  /** With `className`: only changes of these attributes. */
   readonly attributes?: readonly string[]
-  /** `keys`: without the values. Default `values`. */
+  /** `keys` leaves the values out. Default `values`. */
   readonly include?: 'values' | 'keys'
-  /** Of a page. Default 100. */
+  /** Changes per page. Default 100. */
   readonly limit?: number
-  /** How many seconds to wait for a change where there is none. Default 0; 20 where they are followed. */
+  /** How many seconds to wait for a change if there is none yet; added to the time limit. Default 0, in `followChanges` 20. */
   readonly wait?: number
-  readonly signal?: AbortSignal
+}
+
+export interface SignOutOptions extends CallOptions {
+  /** Ends the sessions of the user in all browsers. */
+  readonly isEverywhere?: boolean
+}
+
+export interface AuditOptions extends CallOptions {
+  /** Entries per page. */
+  readonly limit?: number
+  /** The `next` of the previous page: returns older entries. */
+  readonly before?: string
 }

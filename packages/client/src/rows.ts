@@ -1,12 +1,9 @@
-/** Rows of a reply in NDJSON, one a line, as they arrive. */
+/** Reads replies while they arrive: rows of NDJSON, lines, bytes. */
 import { AshlarRequestError } from './errors.ts'
 import type { FetchBody } from './options.ts'
 import type { Problem } from './wire.ts'
 
-/**
- * Ends the reply where the loop is left. Throws AshlarRequestError where the last line tells that the query failed, and
- * whatever the body throws where the connection breaks off.
- */
+/** Leaving the loop ends the reply. Throws AshlarRequestError if the last line is the error of the query, and what the body throws. */
 export async function* readRows<Row>(
   body: FetchBody,
   parseJson: (text: string) => unknown = JSON.parse,
@@ -23,79 +20,7 @@ export async function* readRows<Row>(
   if (suspect !== undefined) throw new AshlarRequestError(suspect.problem.status, suspect.problem)
 }
 
-/** What is sent at a time. */
-const pieceCharacters = 65_536
-const pieceMsMax = 5
-
-/**
- * Each value as a line, asked for as the lines are taken, until `ended`: whoever sends them may go on to ask for them after the reply was let go of,
- * and no longer cancels what it does not send.
- */
-export function streamOfLines<T>(
-  values: AsyncIterable<T> | Iterable<T>,
-  toJson: (value: T) => string,
-  ended?: AbortSignal,
-): ReadableStream<Uint8Array> {
-  const iterator = Symbol.asyncIterator in values ? values[Symbol.asyncIterator]() : values[Symbol.iterator]()
-  const encoder = new TextEncoder()
-  /** Asked for, and not there yet. */
-  let asked: Promise<IteratorResult<T>> | undefined
-  let isEnded = false
-  /** Takes values until a piece is full, or the next one is late: what is there is not held back by it, since it may be waiting for the reply. */
-  const takePiece = (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> =>
-    new Promise((resolve, reject) => {
-      let text = ''
-      let timer: ReturnType<typeof setTimeout> | undefined
-      let isSent = false
-      const send = (): void => {
-        isSent = true
-        clearTimeout(timer)
-        if (text !== '' && !isEnded) controller.enqueue(encoder.encode(text))
-        resolve()
-      }
-      const take = async (): Promise<void> => {
-        while (text.length < pieceCharacters && !isEnded) {
-          asked ??= Promise.resolve(iterator.next())
-          const next = await asked
-          // Whoever takes the next piece has it.
-          if (isSent) return
-          asked = undefined
-          if (next.done === true) {
-            send()
-            if (!isEnded) controller.close()
-            isEnded = true
-            return
-          }
-          text += `${toJson(next.value)}\n`
-          timer ??= setTimeout(send, pieceMsMax)
-        }
-        send()
-      }
-      take().catch((error: unknown) => {
-        clearTimeout(timer)
-        reject(error)
-      })
-    })
-  const end = async (): Promise<void> => {
-    if (isEnded) return
-    isEnded = true
-    await iterator.return?.()
-  }
-  return new ReadableStream<Uint8Array>({
-    start(controller) {
-      ended?.addEventListener('abort', () => {
-        if (isEnded) return
-        controller.close()
-        // The load is over: what fails as its lines end can no longer be told.
-        end().catch(() => undefined)
-      })
-    },
-    pull: takePiece,
-    cancel: end,
-  })
-}
-
-/** Ends the reply where the loop is left. */
+/** Leaving the loop ends the reply. */
 export async function* readBytes(body: FetchBody): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = body.getReader()
   try {

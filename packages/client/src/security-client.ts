@@ -1,4 +1,6 @@
 /** Users, tokens, sessions and roles of a server with authentication: `client.security`. */
+import type { AuditOptions, CallOptions, SignOutOptions } from './options.ts'
+import type { Transport } from './transport.ts'
 import type {
   AuditPage,
   CallerRecord,
@@ -17,102 +19,106 @@ import type {
   UpdateUserBody,
 } from './wire.ts'
 
-/** Sends a request, and resolves with its reply. */
-type Send = <T>(
-  method: string,
-  path: string,
-  body?: unknown,
-  parameters?: Readonly<Record<string, string>>,
-) => Promise<T>
-
 export class SecurityClient {
-  private readonly send: Send
+  private readonly transport: Transport
 
-  constructor(send: Send) {
-    this.send = send
+  constructor(transport: Transport) {
+    this.transport = transport
   }
 
-  /** Who the server takes this client for. */
-  getCaller(): Promise<CallerRecord> {
-    return this.send('GET', '/v1/security/session')
+  /** Returns the authenticated caller: its kind, name and roles. */
+  getCaller(options: CallOptions = {}): Promise<CallerRecord> {
+    return this.transport.request('GET', '/v1/security/session', options)
   }
 
-  /** For browsers: the session is a cookie, which `fetch` keeps there. */
-  signIn(body: SignInBody): Promise<{ readonly name: string; readonly expiresAt: string }> {
-    return this.send('POST', '/v1/security/session', body)
+  /**
+   * For web pages: starts a session. The browser keeps it in a cookie that scripts cannot read, and sends it with the following calls of this client. The page
+   * must be of the same site as the server, and its origin listed with `--cors`. In Node, use `token` or `user`.
+   */
+  signIn(body: SignInBody, options: CallOptions = {}): Promise<{ readonly name: string; readonly expiresAt: string }> {
+    return this.transport.request('POST', '/v1/security/session', { ...options, body })
   }
 
-  signOut(options: { readonly isEverywhere?: boolean } = {}): Promise<void> {
-    const parameters: Record<string, string> = options.isEverywhere === true ? { everywhere: 'true' } : {}
-    return this.send('DELETE', '/v1/security/session', undefined, parameters)
+  /** Ends the session of this browser. */
+  signOut({ isEverywhere, ...options }: SignOutOptions = {}): Promise<void> {
+    const parameters: Record<string, string> = isEverywhere === true ? { everywhere: 'true' } : {}
+    return this.transport.request('DELETE', '/v1/security/session', { ...options, parameters })
   }
 
-  /** The own one; all sessions end. */
-  changePassword(body: ChangePasswordBody): Promise<void> {
-    return this.send('PUT', '/v1/security/password', body)
+  /** Changes the caller's own password, and ends all of its sessions. */
+  changePassword(body: ChangePasswordBody, options: CallOptions = {}): Promise<void> {
+    return this.transport.request('PUT', '/v1/security/password', { ...options, body })
   }
 
-  listUsers(): Promise<readonly SecurityUser[]> {
-    return this.send('GET', '/v1/security/user')
+  /** Lists all users. */
+  listUsers(options: CallOptions = {}): Promise<readonly SecurityUser[]> {
+    return this.transport.request('GET', '/v1/security/user', options)
   }
 
-  getUser(name: string): Promise<SecurityUser> {
-    return this.send('GET', userPath(name))
+  /** Returns a user. */
+  getUser(name: string, options: CallOptions = {}): Promise<SecurityUser> {
+    return this.transport.request('GET', userPath(name), options)
   }
 
-  /** `problems` of the reply: roles for federated databases that are not served. */
-  addUser(body: CreateUserBody): Promise<SecurityUserChanged> {
-    return this.send('POST', '/v1/security/user', body)
+  /** Adds a user. `problems` in the reply names roles for federated databases that the server does not have. */
+  addUser(body: CreateUserBody, options: CallOptions = {}): Promise<SecurityUserChanged> {
+    return this.transport.request('POST', '/v1/security/user', { ...options, body })
   }
 
-  updateUser(name: string, body: UpdateUserBody): Promise<SecurityUserChanged> {
-    return this.send('PUT', userPath(name), body)
+  /** Changes a user. Omitted fields keep their values. */
+  updateUser(name: string, body: UpdateUserBody, options: CallOptions = {}): Promise<SecurityUserChanged> {
+    return this.transport.request('PUT', userPath(name), { ...options, body })
   }
 
-  removeUser(name: string): Promise<void> {
-    return this.send('DELETE', userPath(name))
+  /** Removes a user. */
+  removeUser(name: string, options: CallOptions = {}): Promise<void> {
+    return this.transport.request('DELETE', userPath(name), options)
   }
 
-  /** Of all, for an administrator; else the own ones. */
-  listTokens(): Promise<readonly SecurityToken[]> {
-    return this.send('GET', '/v1/security/token')
+  /** Lists the caller's own tokens; for an administrator, all tokens. */
+  listTokens(options: CallOptions = {}): Promise<readonly SecurityToken[]> {
+    return this.transport.request('GET', '/v1/security/token', options)
   }
 
-  /** The text of the token is in this reply alone. */
-  createToken(body: CreateTokenBody): Promise<TokenCreated> {
-    return this.send('POST', '/v1/security/token', body)
+  /** Creates a token. Its secret is only in this reply. */
+  createToken(body: CreateTokenBody, options: CallOptions = {}): Promise<TokenCreated> {
+    return this.transport.request('POST', '/v1/security/token', { ...options, body })
   }
 
-  revokeToken(id: string): Promise<void> {
-    return this.send('DELETE', `/v1/security/token/${encodeURIComponent(id)}`)
+  /** Revokes a token. */
+  revokeToken(id: string, options: CallOptions = {}): Promise<void> {
+    return this.transport.request('DELETE', `/v1/security/token/${encodeURIComponent(id)}`, options)
   }
 
-  /** The audit log, the newest entries first; `next` of a page, given as `before`, leads to older ones. */
-  readAudit(options: { readonly limit?: number; readonly before?: string } = {}): Promise<AuditPage> {
-    const given = Object.entries(options).map(([name, value]) => [name, String(value)])
-    return this.send('GET', '/v1/security/audit', undefined, Object.fromEntries(given))
+  /** Returns a page of the audit log, newest entries first. For older entries, pass its `next` as `before`. */
+  readAudit({ signal, timeoutMs, ...page }: AuditOptions = {}): Promise<AuditPage> {
+    const parameters = Object.fromEntries(Object.entries(page).map(([name, value]) => [name, String(value)]))
+    return this.transport.request('GET', '/v1/security/audit', { signal, timeoutMs, parameters })
   }
 
-  listRoles(): Promise<readonly SecurityRole[]> {
-    return this.send('GET', '/v1/security/role')
+  /** Lists all roles. */
+  listRoles(options: CallOptions = {}): Promise<readonly SecurityRole[]> {
+    return this.transport.request('GET', '/v1/security/role', options)
   }
 
-  getRole(name: string): Promise<SecurityRoleChanged> {
-    return this.send('GET', rolePath(name))
+  /** Returns a role. `problems` names grants that do not fit the classes. */
+  getRole(name: string, options: CallOptions = {}): Promise<SecurityRoleChanged> {
+    return this.transport.request('GET', rolePath(name), options)
   }
 
-  /** `problems` of the reply: what of the grants does not agree with the classes that there are. */
-  addRole(body: CreateRoleBody): Promise<SecurityRoleChanged> {
-    return this.send('POST', '/v1/security/role', body)
+  /** Adds a role. `problems` in the reply names grants that do not fit the classes. */
+  addRole(body: CreateRoleBody, options: CallOptions = {}): Promise<SecurityRoleChanged> {
+    return this.transport.request('POST', '/v1/security/role', { ...options, body })
   }
 
-  /** What is left out stays. */
-  updateRole(name: string, body: ChangeRoleBody): Promise<SecurityRoleChanged> {
-    return this.send('PUT', rolePath(name), body)
+  /** Changes a role. Omitted fields keep their values. */
+  updateRole(name: string, body: ChangeRoleBody, options: CallOptions = {}): Promise<SecurityRoleChanged> {
+    return this.transport.request('PUT', rolePath(name), { ...options, body })
   }
 
-  removeRole(name: string): Promise<void> {
-    return this.send('DELETE', rolePath(name))
+  /** Removes a role that no user or token has. */
+  removeRole(name: string, options: CallOptions = {}): Promise<void> {
+    return this.transport.request('DELETE', rolePath(name), options)
   }
 }
 

@@ -4,7 +4,7 @@ import { openServer } from '../../server/test/unit/open-server.ts'
 import { AshlarClient } from '../src/client.ts'
 import { AshlarRequestError } from '../src/errors.ts'
 import type { BulkLine } from '../src/index.ts'
-import { streamOfLines } from '../src/rows.ts'
+import { streamOfLines } from '../src/line-pieces.ts'
 
 async function connect(): Promise<AshlarClient> {
   const { app } = await openServer()

@@ -134,8 +134,8 @@ describe('a refused request', () => {
     const { client, sent } = clientOf([() => Promise.reject(new TypeError('fetch failed'))])
     controller.abort()
     const rows = client.queryStream('FROM X RETURN *', {}, { signal: controller.signal })
-    await expect(rows.next()).rejects.toThrow('fetch failed')
-    expect(sent).toHaveLength(1)
+    await expect(rows.next()).rejects.toBe(controller.signal.reason)
+    expect(sent).toEqual([])
   })
 
   it('that only reads is sent again after any 503', async () => {

@@ -43,6 +43,8 @@ export class Origins {
 
 function allow(origin: string, request: FastifyRequest, response: ServerResponse): Preflight | undefined {
   response.setHeader('access-control-allow-origin', origin)
+  // The origin is listed, and never `*`: pages of it may use the session of whoever has signed in.
+  response.setHeader('access-control-allow-credentials', 'true')
   response.setHeader('access-control-expose-headers', exposedHeaders)
   const { 'access-control-request-method': method, 'access-control-request-headers': headers } = request.headers
   if (request.method !== 'OPTIONS' || method === undefined) return undefined

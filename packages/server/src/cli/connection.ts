@@ -5,7 +5,6 @@ import { clientVariables } from '../config/config-environment.ts'
 import { splitValues } from '../config/read-value.ts'
 import { unreadableFile } from '../config/unreadable-file.ts'
 import { CommandError } from './command-error.ts'
-import { parseExactly } from './exact-json.ts'
 import { exitCodes } from './exit-codes.ts'
 import { httpFetch } from './http-fetch.ts'
 import { type Profile, profileFile, readProfile } from './profile.ts'
@@ -44,7 +43,7 @@ export function connect(options: ConnectionOptions, environment: NodeJS.ProcessE
       baseUrl: checkedUrl(url),
       ...(fdAlias !== undefined && { fdAlias }),
       fetch: httpFetch({ ca: authorities, signal: ended }),
-      parseJson: parseExactly,
+      integers: 'bigint',
     }
     return new AshlarClient(options)
   }

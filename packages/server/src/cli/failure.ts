@@ -1,9 +1,8 @@
 /** How the failure of a command is told: one sentence on standard error, the place of the fault below it, and the exit code. */
-import { AshlarRequestError } from '@ashlar/client'
+import { AshlarConnectionError, AshlarRequestError } from '@ashlar/client'
 import { CommandError } from './command-error.ts'
 import { inCommandWords } from './command-words.ts'
 import { exitCodeOfStatus, exitCodes } from './exit-codes.ts'
-import { ConnectionLost } from './http-fetch.ts'
 import { printable } from './table.ts'
 
 /** `text`: what was sent as a query, for the place of its fault. */
@@ -25,7 +24,7 @@ export function failureText(error: unknown, { isJson, text }: FailureOptions, na
 
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommandError) return error.exitCode
-  if (error instanceof ConnectionLost) return exitCodes.unavailable
+  if (error instanceof AshlarConnectionError) return exitCodes.unavailable
   return error instanceof AshlarRequestError ? exitCodeOfStatus(error.status) : exitCodes.failed
 }
 

@@ -4,7 +4,7 @@ import { request as requestSecurely, Agent as SecureAgent } from 'node:https'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { ReadableStream as WebStream } from 'node:stream/web'
-import type { Fetch, FetchInit, FetchResponse } from '@ashlar/client'
+import { AshlarConnectionError, type Fetch, type FetchInit, type FetchResponse } from '@ashlar/client'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 
@@ -15,10 +15,7 @@ export interface HttpFetchOptions {
   readonly signal: AbortSignal | undefined
 }
 
-/** To the client, what `fetch` throws. */
-export class ConnectionLost extends TypeError {}
-
-/** Throws CommandError where the server cannot be reached or is not trusted, ConnectionLost. */
+/** Throws CommandError where the server cannot be reached or is not trusted, AshlarConnectionError. */
 export function httpFetch({ ca, signal }: HttpFetchOptions): Fetch {
   const agent = new Agent({ keepAlive: true })
   const secureAgent = new SecureAgent({ keepAlive: true, ...(ca !== undefined && { ca }) })
@@ -38,7 +35,7 @@ export function httpFetch({ ca, signal }: HttpFetchOptions): Fetch {
         if (isWebPage(response)) {
           response.destroy()
           reject(noAshlar(response, url))
-        } else resolve(responseOf(response))
+        } else resolve(responseOf(response, url))
       })
       sent.on('error', (error) => reject(ending?.aborted === true ? error : failureOf(error, url)))
       if (typeof init.body === 'object') sendStream(init.body as WebStream, sent)
@@ -64,7 +61,13 @@ function headersOf({ headers, body }: FetchInit): Record<string, string> {
   return typeof body !== 'string' ? headers : { ...headers, 'content-length': String(Buffer.byteLength(body)) }
 }
 
-function responseOf(response: IncomingMessage): FetchResponse {
+function responseOf(response: IncomingMessage, { origin }: URL): FetchResponse {
+  const rethrowLost = (error: NodeJS.ErrnoException): never => {
+    if (error.code === 'ABORT_ERR') throw error
+    throw new AshlarConnectionError(origin, `The connection was lost amid the reply: ${error.message}`, {
+      cause: error,
+    })
+  }
   const status = response.statusCode ?? 0
   return {
     ok: status >= 200 && status < 300,
@@ -103,11 +106,6 @@ function noAshlar({ statusCode }: IncomingMessage, { origin }: URL): CommandErro
   return new CommandError(exitCodes.unavailable, `${what}: check --url, and what stands between.`)
 }
 
-function rethrowLost(error: NodeJS.ErrnoException): never {
-  if (error.code === 'ABORT_ERR') throw error
-  throw new ConnectionLost(`The connection was lost amid the reply: ${error.message}`, { cause: error })
-}
-
 /** Codes of errors before anything is sent: to send again at once would not help. */
 const unreachable = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'EACCES']
 
@@ -135,5 +133,5 @@ function failureOf(error: NodeJS.ErrnoException, { origin, protocol, hostname }:
       `${origin} does not answer by ${protocol.slice(0, -1).toUpperCase()}: check --url.`,
     )
   }
-  return new ConnectionLost(`The connection to ${origin} was lost: ${error.message}`, { cause: error })
+  return new AshlarConnectionError(origin, `The connection to ${origin} was lost: ${error.message}`, { cause: error })
 }

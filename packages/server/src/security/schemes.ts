@@ -1,6 +1,5 @@
 /** The ways to be known that the security database knows of: tokens, passwords and sessions (contract 9.1). */
 import type { Awaitable } from '@ashlar/engine'
-import { isSameHost } from '../browsers/origins.ts'
 import { credentialCharactersMax, sessionIdleMsMax, unknownTokenMsMax, unknownTokensMax } from '../limits.ts'
 import { clientAddressOf } from '../shares/client-address.ts'
 import { type ArrivedRequest, type AuthenticationScheme, unauthenticated } from './authenticator.ts'
@@ -114,7 +113,7 @@ export class PasswordScheme implements AuthenticationScheme {
 /** Over TLS, so that no other host can set it. */
 export const cookieName = (isEncrypted: boolean): string => (isEncrypted ? '__Host-ashlar-session' : 'ashlar-session')
 
-/** The cookie of a browser that has signed in. */
+/** The cookie of a browser that has signed in. Requests from pages of origins that are not listed in `cors` were refused before (`Origins`). */
 export class SessionScheme implements AuthenticationScheme {
   private readonly callers: KnownCallers
 
@@ -127,8 +126,6 @@ export class SessionScheme implements AuthenticationScheme {
     if (headers.authorization !== undefined || headers.cookie === undefined) return undefined
     const text = cookieOf(headers.cookie, cookieName('encrypted' in socket && socket.encrypted === true))
     if (text === undefined) return undefined
-    // Pages of other origins may be allowed to ask, but not in the name of whoever has signed in here.
-    if (headers.origin !== undefined && !isSameHost(headers.origin, headers.host)) return undefined
     const secret = readSession(text)
     if (secret === undefined) throw unauthenticated(request, sessionOver)
     const known = this.callers.session(secret.id)

@@ -171,6 +171,21 @@ rule(['1.7.3', '8.1.13'], 'pages of listed origins may do everything, and read t
   expect((await server.get('/v1')).headers.vary).toMatch(/origin/)
 })
 
+rule('1.7.6', 'pages of listed origins send the session cookie, and no others', async () => {
+  const allowing = { 'access-control-allow-origin': listed, 'access-control-allow-credentials': 'true' }
+  const origin = { origin: listed, 'sec-fetch-site': 'same-site' }
+  expect((await server.send('GET', fd.at('/v1/schema'), { headers: origin })).headers).toMatchObject(allowing)
+  expect((await server.send('GET', fd.at('/v1/nothing'), { headers: origin })).headers).toMatchObject(allowing)
+  const headers = { ...origin, 'access-control-request-method': 'POST' }
+  expect((await server.send('OPTIONS', '/v1/security/session', { headers })).headers).toMatchObject(allowing)
+  for (const others of [...foreign, {}, { origin: `http://${own}` }]) {
+    for (const path of ['/v1', '/', '/docs/', '/health/live']) {
+      const given = (await server.send('GET', path, { headers: others })).headers
+      for (const name of Object.keys(allowing)) expect([path, others, given[name]]).toEqual([path, others, undefined])
+    }
+  }
+})
+
 rule(['1.7.4', '1.7.2'], 'the host of a request target in absolute form counts, not that of the header', async () => {
   const statusOf = async (
     target: string,

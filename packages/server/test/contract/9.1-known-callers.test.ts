@@ -235,6 +235,25 @@ rule('9.1.6', 'a session is a cookie that only the own pages send, and ends ever
   expect([await whoIs(app, { cookie: other }), await whoIs(app, { cookie: third })]).toEqual([401, 401])
 })
 
+rule('9.1.6', 'a session is that of the own pages and of listed origins, and of no other page', async () => {
+  const listed = 'http://localhost:3000'
+  const browsers = { host: '127.0.0.1', hosts: undefined, cors: [listed] }
+  const { app, user } = await openSecureServer({ browsers })
+  await user('bob', ['reader'])
+  const page = { origin: listed, 'sec-fetch-site': 'same-site' }
+  const begun = await signIn(app, 'bob', passwordOf('bob'), page)
+  expect(begun.headers['set-cookie']).toMatch(/; HttpOnly; SameSite=Strict; /)
+  const cookie = cookieIn(begun)
+  for (const headers of [page, {}, { origin: 'http://localhost:80', host: 'localhost:80' }]) {
+    expect(await whoIs(app, { cookie, ...headers })).toMatchObject({ kind: 'user', name: 'bob' })
+  }
+  for (const origin of ['http://localhost:3001', 'null', `${listed}.evil.example`]) {
+    expect(await whoIs(app, { cookie, origin })).toBe(403)
+  }
+  const out = await app.inject({ method: 'DELETE', url: '/v1/security/session', headers: { cookie, ...page } })
+  expect([out.statusCode, await whoIs(app, { cookie, ...page })]).toEqual([204, 401])
+})
+
 rule('9.3.1', 'a new role of their own grants what it allows at once, where roles were read before', async () => {
   const { app, user } = await openSecureServer()
   const authorization = await user('eve', ['admin'])

@@ -1,9 +1,8 @@
 /** An import under way: what is sent, what became of each record, and how to go on where it ends early. */
-import { AshlarRequestError, type BulkCreation } from '@ashlar/client'
+import { AshlarConnectionError, AshlarRequestError, type BulkCreation } from '@ashlar/client'
 import type { CommandContext } from '../../command-context.ts'
 import { CommandError } from '../../command-error.ts'
 import { exitCodeOfStatus, exitCodes } from '../../exit-codes.ts'
-import { ConnectionLost } from '../../http-fetch.ts'
 import { Progress } from '../../progress.ts'
 import { numberText } from '../texts.ts'
 import { RecordProblem } from './column-values.ts'
@@ -232,7 +231,7 @@ class Import {
     if (error === this.broken?.error && error instanceof CommandError) {
       return new CommandError(error.exitCode, `${error.message} ${this.howToGoOn()}`, error.details)
     }
-    if (error instanceof ConnectionLost) {
+    if (error instanceof AshlarConnectionError) {
       return new CommandError(exitCodes.unavailable, `${error.message}. ${this.howToGoOn()}`)
     }
     if (error instanceof AshlarRequestError) {

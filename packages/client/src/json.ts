@@ -1,0 +1,79 @@
+/** The JSON of requests and replies, without loss of digits, and instants as `Date`. */
+import { newIdempotencyKey } from './idempotency-key.ts'
+
+/** Stands before the digits of a bigint in a JSON string. It is random, so that no string of a caller begins with it. */
+const marker = newIdempotencyKey()
+const markedDigits = new RegExp(`"${marker}(-?\\d+)"`, 'g')
+
+/** A bigint becomes a number with all of its digits. Throws RangeError for an invalid Date, of which JSON.stringify makes null. */
+export function toJson(body: unknown, replace?: (holder: unknown, name: string, value: string) => string): string {
+  let hasBigints = false
+  const text = JSON.stringify(body, function (this: Readonly<Record<string, unknown>>, name: string, value: unknown) {
+    if (typeof value === 'string') return replace === undefined ? value : replace(this, name, value)
+    if (typeof value === 'bigint') {
+      hasBigints = true
+      return `${marker}${value}`
+    }
+    if (value === null && this[name] instanceof Date) throw new RangeError(`The value of '${name}' is an invalid Date.`)
+    return value
+  })
+  return hasBigints ? text.replace(markedDigits, '$1') : text
+}
+
+/** Most replies have no such number, and are parsed by JSON.parse alone. */
+const longInteger = /\d{16}/
+const number = /-?\d[\d.eE+-]*/g
+
+/** Integers that a number cannot hold exactly become bigints. Engines before 2024 do not pass the source text of a number to a reviver. */
+export function parseExactly(text: string): unknown {
+  if (!longInteger.test(text)) return JSON.parse(text)
+  return JSON.parse(markIntegers(text), (_name, value: unknown) =>
+    typeof value === 'string' && value.startsWith(marker) ? BigInt(value.slice(marker.length)) : value,
+  )
+}
+
+function markIntegers(text: string): string {
+  let marked = ''
+  for (let at = 0; at < text.length; ) {
+    const quote = text.indexOf('"', at)
+    const end = quote < 0 ? text.length : quote
+    marked += text.slice(at, end).replace(number, markIfUnsafe)
+    at = quote < 0 ? end : endOfString(text, quote)
+    marked += text.slice(end, at)
+  }
+  return marked
+}
+
+function markIfUnsafe(digits: string): string {
+  return /^-?\d+$/.test(digits) && !Number.isSafeInteger(Number(digits)) ? `"${marker}${digits}"` : digits
+}
+
+/** The index after the closing quote. */
+function endOfString(text: string, opening: number): number {
+  for (let quote = opening; ; ) {
+    quote = text.indexOf('"', quote + 1)
+    if (quote < 0) return text.length
+    let backslashes = 0
+    while (text[quote - 1 - backslashes] === '\\') backslashes++
+    if (backslashes % 2 === 0) return quote + 1
+  }
+}
+
+/** A date and time with `Z` or an offset. */
+const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
+
+/** The same value, in which strings of that form are replaced by a Date. */
+export function reviveDates(value: unknown): unknown {
+  if (typeof value === 'string') {
+    if (!instant.test(value)) return value
+    const date = new Date(value)
+    return Number.isNaN(date.getTime()) ? value : date
+  }
+  if (typeof value !== 'object' || value === null) return value
+  const fields = value as Record<string, unknown>
+  for (const name of Object.keys(fields)) {
+    const revived = reviveDates(fields[name])
+    if (revived !== fields[name]) fields[name] = revived
+  }
+  return value
+}
