@@ -194,6 +194,10 @@ function retypeAttributes(
     const place = ['attributesToChange', i]
     const { attributeName: name } = description
     const attribute = ownAttribute(builder, draft, name, [...place, 'attributeName'])
+    if (batch.isAdded(attribute.number)) {
+      const message = `Class ${draft.name} has no attribute ${name} that could be changed: it is added after that, in its new form.`
+      throw commandError('UnknownAttribute', message, [...place, 'attributeName'])
+    }
     if (changed.has(name)) {
       throw commandError('InvalidDefinition', `Class ${draft.name}: attribute ${name} is changed twice.`, place)
     }

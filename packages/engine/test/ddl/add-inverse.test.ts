@@ -234,6 +234,8 @@ it('within one request, an attribute that was changed may be listed again as it 
     await fd.alterClass('P', { attributesToChange: [attribute], attributesToAdd: [attribute] })
     const other = { attributesToChange: [attribute], attributesToAdd: [{ attributeName: 'a', logicalType: 'string' }] }
     expect(await outcome(fd.alterClass('P', other))).toBe('AttributeExists')
+    const added = { attributesToChange: [{ ...attribute, attributeName: 'b' }], attributesToAdd: [{ ...attribute, attributeName: 'b' }] }
+    expect(await outcome(fd.alterClass('P', added))).toBe('UnknownAttribute')
     const twice = { attributesToChange: [attribute, attribute] }
     expect((await refusal(fd.alterClass('P', twice))).message).toContain('changed twice')
   })
