@@ -34,6 +34,7 @@ import type {
   CreateIndex,
   DefineClasses,
   DefineMode,
+  DefineSettings,
   DeleteClass,
   DeleteIndex,
 } from './schema/commands.ts'
@@ -92,13 +93,21 @@ export class DatabaseOperations implements Database {
     return this.scope.query(request)
   }
 
-  async defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]> {
-    const command = await inTurnsIfLong(readDefineClassesInPieces(descriptions, mode))
+  async defineClasses(
+    descriptions: unknown,
+    mode: DefineMode,
+    settings?: Partial<DefineSettings>,
+  ): Promise<string[]> {
+    const command = await inTurnsIfLong(readDefineClassesInPieces(descriptions, mode, settings))
     return (await this.scope.schema.defineClasses(command)).map(String)
   }
 
-  async previewClasses(descriptions: unknown, mode: DefineMode): Promise<SchemaReport> {
-    const command = await inTurnsIfLong(readDefineClassesInPieces(descriptions, mode))
+  async previewClasses(
+    descriptions: unknown,
+    mode: DefineMode,
+    settings?: Partial<DefineSettings>,
+  ): Promise<SchemaReport> {
+    const command = await inTurnsIfLong(readDefineClassesInPieces(descriptions, mode, settings))
     return this.dryRun((context) => reportDefinitions(context, command))
   }
 

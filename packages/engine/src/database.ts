@@ -9,7 +9,7 @@ import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { Effect } from './query/statements/statement-kind.ts'
 import type { Once } from './receipts/receipt.ts'
 import type { Attributes } from './requests/read-object-command.ts'
-import type { AlterSettings, DefineMode } from './schema/commands.ts'
+import type { AlterSettings, DefineMode, DefineSettings } from './schema/commands.ts'
 import type { ClassRepresentation, NamespaceRepresentation } from './schema/representation.ts'
 import type { Awaitable } from './store/store.ts'
 import type { SliceWatch } from './store/time-slice.ts'
@@ -34,9 +34,13 @@ export interface ObjectCreation {
 
 export interface Database {
   /** Class descriptions as JSON; their class numbers, in the same order. */
-  defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]>
+  defineClasses(descriptions: unknown, mode: DefineMode, settings?: Partial<DefineSettings>): Promise<string[]>
   /** What `defineClasses` would change; nothing is changed. */
-  previewClasses(descriptions: unknown, mode: DefineMode): Promise<SchemaReport>
+  previewClasses(
+    descriptions: unknown,
+    mode: DefineMode,
+    settings?: Partial<DefineSettings>,
+  ): Promise<SchemaReport>
   /** The change of a class as JSON; the class number. */
   alterClass(
     nameOrNumber: string,

@@ -44,7 +44,7 @@ export function policyRestriction(database: OpenDatabase, accesses: CatalogAcces
     guardOf: (work) => {
       const { memory, signal } = work.transaction
       assert(memory !== undefined, 'whoever is restricted changes objects within a budget')
-      return new PolicyGuard(database, accesses.of(work.catalog), { ...asking, memory, signal }, work)
+      return new PolicyGuard(database, accesses.of(work.shownCatalog), { ...asking, memory, signal }, work)
     },
   }
 }

@@ -101,7 +101,8 @@ function restrictedClass(cls: SchemaClass, known: ReadonlySet<ClassNumber>, acce
     names.add(attribute.name)
     own.push({ number: attribute.number, name: attribute.name, spec: restrictedSpec(attribute.spec, access) })
   }
-  return { ...cls.definition, superClass: superClass?.number ?? null, attributes: own.reverse() }
+  const { arriving: _, ...definition } = cls.definition
+  return { ...definition, superClass: superClass?.number ?? null, attributes: own.reverse() }
 }
 
 /** The same type, as far as its classes and attributes are known. */

@@ -55,14 +55,15 @@ export async function changeCatalog(
 
 /** Attributes kept as links that are no longer there, and the classes whose objects may have entries of them. */
 function deletedLinkAttributes(
-  { classes }: Catalog,
+  before: Catalog,
   after: CatalogState,
 ): { readonly number: AttributeNumber; readonly classes: readonly ClassNumber[] }[] {
   const kept = new Map(after.classes.map((definition) => [definition.number, definition]))
+  const { classes } = before.writers?.() ?? before
   return classes.flatMap((cls) => {
     const next = kept.get(cls.number)
     if (!cls.isReferenceable || next === cls.definition) return []
-    const left = new Set(next?.attributes.map(({ number }) => number))
+    const left = new Set([...(next?.attributes ?? []), ...(next?.arriving ?? [])].map(({ number }) => number))
     const deleted = cls.definition.attributes.filter(({ number, spec }) => {
       return !left.has(number) && linkStorageOf(spec) !== undefined
     })

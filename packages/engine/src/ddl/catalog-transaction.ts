@@ -7,13 +7,19 @@ import type { EngineLimits } from '../limits.ts'
 import type { Containers } from '../records/container-registry.ts'
 import { hasObjects } from '../records/require-objects.ts'
 import { changedClass } from '../schema/alter-class.ts'
-import { type AlterPlan, type ImmediateAlter, planAlter, type TransactionalAlter } from '../schema/alter-plan.ts'
+import {
+  type AlterContext,
+  type AlterPlan,
+  type ImmediateAlter,
+  planAlter,
+  planDefinitions,
+  type TransactionalAlter,
+} from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
 import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from '../schema/commands.ts'
-import { defineClassesInPieces } from '../schema/define-classes.ts'
 import { deleteClass } from '../schema/delete-class.ts'
 import { defineIndex, withoutIndex, withReadyIndex } from '../schema/index-definition.ts'
 import type { Awaitable, Bytes } from '../store/store.ts'
@@ -146,33 +152,40 @@ export class CatalogTransaction {
     checkChangedObjects(this.changedObjects, this.limits)
   }
 
-  /** Returns one class number for each description, in their order. */
+  /** Returns one class number for each description, in their order. Throws what `planDefinitions` and the plan's execution throw. */
   async defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
-    this.continueNumbers()
-    const { classAttributesMax } = this.limits
-    const plan = (given: Catalog) => inTurnsIfLong(defineClassesInPieces(given, command, classAttributesMax))
-    const { state, classNumbers } = await this.planAllowed(plan, (planned) => planned.state)
-    await this.putCatalog(state)
-    return classNumbers
+    return this.carryOut(await this.planDefinitions(command, true))
   }
 
   /** Throws what `planAlter` and the plan's execution throw; LimitExceeded if the stored values of too many objects are concerned. */
   async alterClass(command: AlterClass): Promise<ClassNumber> {
-    const plan = await this.planAlter(command, true)
+    const [number] = await this.carryOut(await this.planAlter(command, true))
+    return number as ClassNumber
+  }
+
+  private async carryOut(plan: AlterPlan): Promise<readonly ClassNumber[]> {
     assert(plan.kind !== 'online', 'no step of a transaction is online')
     await this.alter(plan)
-    return plan.cls.number
+    return plan.classNumbers
   }
 
   /** Plans the change on the catalog as it is; `isStep`: of a larger transaction. Throws what `planAlter` throws. */
-  async planAlter(command: AlterClass, isStep: boolean): Promise<AlterPlan> {
+  planAlter(command: AlterClass, isStep: boolean): Promise<AlterPlan> {
+    return this.plan((given) => planAlter(given, command, this.alterContext(isStep)))
+  }
+
+  /** The same for a batch of descriptions. */
+  planDefinitions(command: DefineClasses, isStep: boolean): Promise<AlterPlan> {
+    return this.plan((given) => inTurnsIfLong(planDefinitions(given, command, this.alterContext(isStep))))
+  }
+
+  private plan(plan: (catalog: Catalog) => Awaitable<AlterPlan>): Promise<AlterPlan> {
     this.continueNumbers()
-    const { limits, session } = this
-    const context = { attributesMax: limits.classAttributesMax, sessionNumber: session.number, isStep }
-    return this.planAllowed(
-      (given) => planAlter(given, command, context),
-      ({ next }) => next,
-    )
+    return this.planAllowed(plan, ({ next }) => next)
+  }
+
+  private alterContext(isStep: boolean): AlterContext {
+    return { attributesMax: this.limits.classAttributesMax, sessionNumber: this.session.number, isStep }
   }
 
   /** Carries out a plan of `planAlter`, before anything else changes the catalog. */

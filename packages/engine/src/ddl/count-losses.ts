@@ -53,26 +53,38 @@ export async function countLosses(
 /** Counts by class and attribute. */
 export class Losses {
   private readonly counts = new Map<string, AttributeLoss>()
+  /** Of what does not fit, the first that was found, in words. */
+  example: string | undefined
 
-  add(className: string, attributeName: string, values: number): void {
+  add(className: string, attributeName: string, values: number, example?: string): void {
     if (values === 0) return
+    this.example ??= example
     const key = `${className}::${attributeName}`
     const before = this.counts.get(key)?.values ?? 0
     this.counts.set(key, { className, attributeName, values: before + values })
   }
 
+  addAll(losses: readonly AttributeLoss[]): void {
+    for (const { className, attributeName, values } of losses) this.add(className, attributeName, values)
+  }
+
   all(): AttributeLoss[] {
     return [...this.counts.values()]
   }
+
+  /** Throws ValuesWouldBeLost where there are any. */
+  refuse(): void {
+    if (this.counts.size > 0) throw valuesWouldBeLost(this.all(), this.example)
+  }
 }
 
-export function valuesWouldBeLost(losses: readonly AttributeLoss[]): AshlarError {
+function valuesWouldBeLost(losses: readonly AttributeLoss[], example: string | undefined): AshlarError {
   const shown = losses.map(({ className, attributeName, values }) => {
     return `${values} ${values === 1 ? 'value' : 'values'} of ${attributeName} of class ${className}`
   })
   return new AshlarError(
     'ValuesWouldBeLost',
-    `The change would lose ${shown.join(', ')}; with the option allowLoss what does not fit becomes the default.`,
+    `The change would lose ${shown.join(', ')}${example === undefined ? '' : ` (${example})`}; with the option allowLoss what does not fit becomes the default.`,
     [],
     { valuesLost: losses },
   )

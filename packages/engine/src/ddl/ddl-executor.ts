@@ -2,14 +2,12 @@
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError, type ErrorType, isOutOfReach, withoutEffect } from '../errors.ts'
 import type { Receipt } from '../receipts/receipt.ts'
-import type { OnlineAlter } from '../schema/alter-plan.ts'
+import type { AlterPlan, OnlineAlter } from '../schema/alter-plan.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
 import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from '../schema/commands.ts'
-import { defineClassesInPieces } from '../schema/define-classes.ts'
 import { defineIndex, withoutIndex } from '../schema/index-definition.ts'
 import { pendingSessionNumbers } from '../schema/pending-types.ts'
-import { inTurnsIfLong } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { anySize, type Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
@@ -49,24 +47,22 @@ export class DdlExecutor {
 
   /** Returns one class number for each description, in their order. */
   defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
-    const { classAttributesMax } = this.database.limits
-    return this.writer.change(async (catalog) => {
-      const plan = (given: Catalog) => inTurnsIfLong(defineClassesInPieces(given, command, classAttributesMax))
-      const { state, classNumbers } = await planAllowed(
-        this.database.restriction,
-        catalog,
-        plan,
-        (planned) => planned.state,
-      )
-      return { state, result: classNumbers }
-    })
+    return this.changeClasses((own) => own.planDefinitions(command, false), undefined)
   }
 
   async alterClass(command: AlterClass, receipt?: Receipt<ClassNumber>): Promise<ClassNumber> {
     await this.checkEarly(receipt)
+    const first = ([number]: readonly ClassNumber[]): ClassNumber => number as ClassNumber
+    return first(await this.changeClasses((own) => own.planAlter(command, false), receipt?.from(first)))
+  }
+
+  private async changeClasses(
+    planned: (own: CatalogTransaction) => Promise<AlterPlan>,
+    receipt: Receipt<readonly ClassNumber[]> | undefined,
+  ): Promise<readonly ClassNumber[]> {
     let isBeating = false
-    const attempt = async (own: CatalogTransaction): Promise<ClassNumber | OnlineAlter> => {
-      const plan = await own.planAlter(command, false)
+    const attempt = async (own: CatalogTransaction): Promise<readonly ClassNumber[] | OnlineAlter> => {
+      const plan = await planned(own)
       if (plan.kind === 'online') {
         // The heartbeat is in the store before the pending types, which others would otherwise take for abandoned.
         if (!isBeating) await this.heartbeat.start()
@@ -76,12 +72,12 @@ export class DdlExecutor {
       }
       await receipt?.check(own.transaction)
       await own.alter(plan)
-      await receipt?.put(own.transaction, plan.cls.number)
-      return plan.cls.number
+      await receipt?.put(own.transaction, plan.classNumbers)
+      return plan.classNumbers
     }
     try {
       const done = await this.inCatalogTransaction(attempt)
-      return typeof done === 'number' ? done : await completeOnlineAlter(this.database, this.writer, done, receipt)
+      return 'kind' in done ? await completeOnlineAlter(this.database, this.writer, done, receipt) : done
     } catch (error) {
       if (receipt === undefined || !isOfType(error, 'AttributeInUse')) throw error
       await this.refuseWhileUnderWay(receipt, (catalog) => pendingSessionNumbers(catalog.state).length > 0)

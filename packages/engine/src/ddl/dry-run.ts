@@ -7,15 +7,22 @@ import { recordFormats } from '../records/record-formats.ts'
 import { isSameValue } from '../records/same-value.ts'
 import { countObjects, scanObjects } from '../records/scan-objects.ts'
 import { visitValues } from '../records/visit-values.ts'
-import { changedClass, type Retype } from '../schema/alter-class.ts'
-import { type AlterPlan, type OnlineAlter, planAlter, type TransactionalAlter } from '../schema/alter-plan.ts'
+import { changedClass } from '../schema/alter-class.ts'
+import {
+  type AlterContext,
+  type AlterPlan,
+  type OnlineAlter,
+  planAlter,
+  planDefinitions,
+  type TransactionalAlter,
+} from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute } from '../schema/class-definition.ts'
 import type { AlterClass, DefineClasses, DeleteClass } from '../schema/commands.ts'
-import { defineClassesInPieces } from '../schema/define-classes.ts'
 import { deleteClass } from '../schema/delete-class.ts'
 import { classesHolding } from '../schema/retype.ts'
+import type { Retype } from '../schema/retype-attribute.ts'
 import type { Snapshot } from '../store/store.ts'
 import { inTurns, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
 import { AllocationLog } from '../transaction/allocation-log.ts'
@@ -24,7 +31,8 @@ import { Transaction } from '../transaction/transaction.ts'
 import { linkStorageOf } from '../types/link-storage.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
-import { type AttributeLoss, countLosses, Losses, valuesWouldBeLost } from './count-losses.ts'
+import { type AttributeLoss, countLosses, Losses } from './count-losses.ts'
+import { countMisfits } from './count-misfits.ts'
 import { refuseEqualKeys } from './refuse-equal-keys.ts'
 import { classChanges, reshapedObjects, type SchemaReport } from './schema-report.ts'
 import { prepareTypeChanges } from './transactional-retype.ts'
@@ -43,41 +51,48 @@ export interface DryRunContext {
 
 /** Throws what the change itself would throw. */
 export async function reportDefinitions(context: DryRunContext, command: DefineClasses): Promise<SchemaReport> {
-  const { catalog, limits } = context
-  const { state } = await inTurnsIfLong(defineClassesInPieces(catalog, command, limits.classAttributesMax))
-  catalog.checkChange?.(state)
-  return report(context, { ...nothingPlanned, next: state }, [])
+  const plan = await inTurnsIfLong(planDefinitions(context.catalog, command, alterContext(context)))
+  return reportPlan(context, plan)
 }
 
 /** Throws what the change itself would throw, including ValuesWouldBeLost and UniqueViolation. */
 export async function reportAlteration(context: DryRunContext, command: AlterClass): Promise<SchemaReport> {
-  const { catalog, limits, containers, isStep } = context
-  const sessionNumber = context.session.number
-  const plan = planAlter(catalog, command, { attributesMax: limits.classAttributesMax, sessionNumber, isStep })
+  return reportPlan(context, planAlter(context.catalog, command, alterContext(context)))
+}
+
+function alterContext({ limits, session, isStep }: DryRunContext): AlterContext {
+  return { attributesMax: limits.classAttributesMax, sessionNumber: session.number, isStep }
+}
+
+async function reportPlan(context: DryRunContext, plan: AlterPlan): Promise<SchemaReport> {
+  const { catalog, containers } = context
   // Before anything is counted.
   catalog.checkChange?.(plan.next)
   if (plan.kind === 'immediate') return report(context, plan, [])
   const pending = buildCatalog(plan.pending, catalog.version)
   const { losses, snapshot } =
     plan.kind === 'online' ? await checkOnline(context, plan, pending) : await checkInTransaction(context, plan)
-  if (losses.length > 0 && !plan.isLossAllowed) throw valuesWouldBeLost(losses)
+  if (!plan.isLossAllowed) losses.refuse()
   for (const index of plan.replacements) await refuseEqualKeys(snapshot, pending, index, containers.cached())
-  return report(context, plan, losses)
+  return report(context, plan, losses.all())
 }
 
 interface Checked {
-  readonly losses: readonly AttributeLoss[]
+  readonly losses: Losses
   /** The objects as the indexes would be built from them. */
   readonly snapshot: Snapshot
 }
 
 async function checkOnline(
   { snapshot, containers }: DryRunContext,
-  { typeChanges }: OnlineAlter,
+  { typeChanges, pairings }: OnlineAlter,
   pending: Catalog,
 ): Promise<Checked> {
+  const losses = new Losses()
   const attributes = typeChanges.map(({ attribute }) => attribute)
-  return { losses: await countLosses(snapshot, pending, attributes, containers.cached()), snapshot }
+  losses.addAll(await countLosses(snapshot, pending, attributes, containers.cached()))
+  for (const pairing of pairings) await countMisfits(snapshot, pending, pairing, losses, containers.cached())
+  return { losses, snapshot }
 }
 
 /** Prepares the change in a transaction that is never committed. Throws LimitExceeded. */

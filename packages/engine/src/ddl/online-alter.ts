@@ -1,22 +1,25 @@
 /**
  * The online change of a class. Its types are published as pending, so that writers validate against them; existing values are
- * checked and the replacement indexes built; one commit then completes the change. Others go on working all the while.
+ * checked, the links of new inverses and the replacement indexes built; one commit then completes the change. Others go on working all the while.
  */
 import { AshlarError, isOutOfReach, withoutEffect } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
 import { readDuplicate } from '../indexes/duplicate-note.ts'
 import type { Receipt } from '../receipts/receipt.ts'
-import type { Retype } from '../schema/alter-class.ts'
 import { completedState, concurrentAlter, type OnlineAlter } from '../schema/alter-plan.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexNumber } from '../schema/class-definition.ts'
 import { withoutPendingTypes } from '../schema/pending-types.ts'
+import type { Snapshot } from '../store/store.ts'
+import { inTurnsIfLong } from '../store/time-slice.ts'
 import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
+import { buildPairings } from './build-pairings.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
-import { countLosses, valuesWouldBeLost } from './count-losses.ts'
+import { countLosses, Losses } from './count-losses.ts'
+import { countMisfits } from './count-misfits.ts'
 import { buildContext } from './index-builds.ts'
 
 /**
@@ -27,13 +30,14 @@ export async function completeOnlineAlter(
   database: OpenDatabase,
   writer: CatalogWriter,
   plan: OnlineAlter,
-  receipt: Receipt<ClassNumber> | undefined,
-): Promise<ClassNumber> {
+  receipt: Receipt<readonly ClassNumber[]> | undefined,
+): Promise<readonly ClassNumber[]> {
   try {
-    if (!plan.isLossAllowed) await refuseLosses(database, plan.typeChanges)
+    if (!plan.isLossAllowed) await refuseLosses(database, plan)
+    await buildPairings(database, plan.pairings)
     await buildReplacements(database, plan)
     await complete(writer, plan, receipt)
-    return plan.cls.number
+    return plan.classNumbers
   } catch (error) {
     throw await rolledBack(writer, plan, error)
   } finally {
@@ -45,17 +49,20 @@ export async function completeOnlineAlter(
 const longReading = { isLong: true }
 
 /** Checks what was written before the types were published, and so has to see those commits to the last one. */
-async function refuseLosses({ store, catalogs }: OpenDatabase, typeChanges: readonly Retype[]): Promise<void> {
+async function refuseLosses(
+  { store, catalogs }: OpenDatabase,
+  { typeChanges, pairings }: OnlineAlter,
+): Promise<void> {
   await awaitCommitsUnderWay(store)
-  const attributes = typeChanges.map(({ attribute }) => attribute)
-  const losses = await withSnapshot(
-    store,
-    async (snapshot) => {
-      return countLosses(snapshot, await catalogs.at(snapshot), attributes)
-    },
-    longReading,
-  )
-  if (losses.length > 0) throw valuesWouldBeLost(losses)
+  const losses = new Losses()
+  const count = async (snapshot: Snapshot): Promise<void> => {
+    const catalog = await catalogs.at(snapshot)
+    const converted = typeChanges.filter(({ work }) => work.kind === 'convert').map(({ attribute }) => attribute)
+    if (converted.length > 0) losses.addAll(await countLosses(snapshot, catalog, converted))
+    for (const pairing of pairings) await countMisfits(snapshot, catalog, pairing, losses)
+  }
+  await withSnapshot(store, count, longReading)
+  losses.refuse()
 }
 
 /** A replacement index is missing only if this process was presumed dead and its change rolled back by another. */
@@ -71,12 +78,12 @@ async function buildReplacements(database: OpenDatabase, { typeChanges, replacem
 async function complete(
   writer: CatalogWriter,
   plan: OnlineAlter,
-  receipt: Receipt<ClassNumber> | undefined,
+  receipt: Receipt<readonly ClassNumber[]> | undefined,
 ): Promise<void> {
   await writer.change(async (catalog, transaction) => {
-    const state = completedState(plan, catalog)
+    const state = await inTurnsIfLong(completedState(plan, catalog))
     await refuseDuplicates(transaction, catalog, plan.replacements)
-    await receipt?.checkAndPut(transaction, plan.cls.number)
+    await receipt?.checkAndPut(transaction, plan.classNumbers)
     return { state, result: undefined }
   })
 }

@@ -1,7 +1,8 @@
 /** The change of a class within one transaction: objects are checked and rewritten, and indexes filled, before its commit. */
 import type { TransactionalAlter } from '../schema/alter-plan.ts'
 import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
-import { valuesWouldBeLost } from './count-losses.ts'
+import { flushObjects } from '../write/flush.ts'
+import { pairObjects } from './build-pairings.ts'
 import { prepareTypeChanges, type RetypeContext, writeRelocated } from './transactional-retype.ts'
 
 /** What a catalog transaction provides for the change. */
@@ -13,9 +14,14 @@ interface AlterTransaction extends RetypeContext {
 
 /** Throws ValuesWouldBeLost, UniqueViolation, and LimitExceeded if it concerns too many objects. */
 export async function alterInTransaction(own: AlterTransaction, plan: TransactionalAlter): Promise<void> {
-  const { losses, relocated } = await prepareTypeChanges(own, plan, plan.isLossAllowed)
-  if (losses.length > 0 && !plan.isLossAllowed) throw valuesWouldBeLost(losses)
+  const { losses, relocated, oids } = await prepareTypeChanges(own, plan, plan.isLossAllowed)
+  if (!plan.isLossAllowed) losses.refuse()
   await own.putAltered(plan.next)
   await writeRelocated(own.beginUnit(), relocated)
+  for (const pairing of plan.pairings) {
+    const unit = own.beginUnit()
+    await pairObjects(unit, pairing, oids)
+    await flushObjects(unit)
+  }
   for (const number of plan.rebuilt) await own.buildIndex(number)
 }

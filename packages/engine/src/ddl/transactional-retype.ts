@@ -12,24 +12,25 @@ import { removeMapEntry, removeStoredEntry } from '../links/link-entries.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import type { Containers } from '../records/container-registry.ts'
 import { targetOfKey } from '../records/link-keys.ts'
-import { objectKey } from '../records/object-key.ts'
 import { recordFormats } from '../records/record-formats.ts'
-import { readAndRequireObjects } from '../records/require-objects.ts'
+import { readAndRequireObjects, requireAsFound } from '../records/require-objects.ts'
 import { mapValues, visitValues } from '../records/visit-values.ts'
-import type { Retype } from '../schema/alter-class.ts'
 import type { TransactionalAlter } from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
+import type { CatalogState } from '../schema/class-definition.ts'
 import { classesHolding, referenceSpecOf } from '../schema/retype.ts'
+import type { Retype } from '../schema/retype-attribute.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
-import type { AttributeNumber } from '../types/type-spec.ts'
+import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { flushObjects } from '../write/flush.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { type ObjectState, setValue, touch } from '../write/working-set.ts'
 import { type AttributeLoss, countLosses, Losses } from './count-losses.ts'
+import { countMisfits } from './count-misfits.ts'
 
 export interface RetypeContext {
   readonly transaction: Transaction
@@ -48,8 +49,10 @@ export interface RelocatedElements {
 }
 
 export interface PreparedTypeChanges {
-  readonly losses: readonly AttributeLoss[]
+  readonly losses: Losses
   readonly relocated: readonly RelocatedElements[]
+  /** The objects whose attributes change. */
+  readonly oids: readonly Oid[]
 }
 
 /**
@@ -62,9 +65,12 @@ export async function prepareTypeChanges(
   isApplied: boolean,
 ): Promise<PreparedTypeChanges> {
   const { transaction, catalog, containers, limits } = context
-  const { cls, typeChanges } = plan
+  const { typeChanges, pairings } = plan
   const uncommitted = containers.cached()
-  const holding = new Set(classesHolding(cls, catalog.classes).map(({ number }) => number))
+  const holding = new Set<ClassNumber>()
+  for (const owner of new Set(typeChanges.map((retype) => retype.owner))) {
+    for (const { number } of classesHolding(classIn(catalog, owner), catalog.classes)) holding.add(number)
+  }
   const { transactionIndexObjectsMax: objectsMax } = limits
   const oids: Oid[] = []
   const oidOf = (oid: Oid): Oid => oid
@@ -79,9 +85,8 @@ export async function prepareTypeChanges(
     for (const oid of part) oids.push(oid)
   }
   const losses = new Losses()
-  for (const { className, attributeName, values } of await countConversions(context, plan)) {
-    losses.add(className, attributeName, values)
-  }
+  losses.addAll(await countConversions(context, plan))
+  for (const pairing of pairings) await countMisfits(transaction.overlay(), catalog, pairing, losses, uncommitted)
   const narrowed = typeChanges.filter(({ work }) => work.kind === 'narrow')
   const moving = typeChanges.filter(({ work }) => work.kind === 'move')
   const unit = context.beginUnit()
@@ -90,16 +95,22 @@ export async function prepareTypeChanges(
   const states = isLoaded ? oids.map((oid) => stateOf(unit, oid)) : []
   for (const retype of narrowed) {
     const nonConforming = await narrowReferences(context, unit, states, retype, isApplied)
-    losses.add(cls.name, retype.name, nonConforming)
+    losses.add(classIn(catalog, retype.owner).name, retype.name, nonConforming)
   }
   const relocated: RelocatedElements[] = []
   for (const retype of moving) {
-    const { elements, lost } = await collectElements(context, states, retype)
+    const { elements, lost } = await collectElements(context, states, retype, plan.next)
     relocated.push(...elements)
-    losses.add(cls.name, retype.name, lost)
+    losses.add(classIn(catalog, retype.owner).name, retype.name, lost)
   }
   if (isApplied && narrowed.length > 0) await flushObjects(unit)
-  return { losses: losses.all(), relocated }
+  return { losses, relocated, oids }
+}
+
+function classIn(catalog: Catalog, number: ClassNumber): SchemaClass {
+  const cls = catalog.classByNumber(number)
+  assert(cls !== undefined, 'the class of an attribute that changes is in the catalog')
+  return cls
 }
 
 /** `unit`: one under the catalog that has the new attributes. */
@@ -234,6 +245,7 @@ async function collectElements(
   context: RetypeContext,
   states: readonly ObjectState[],
   { attribute: number, becomes, to }: Retype,
+  next: CatalogState,
 ): Promise<{ readonly elements: RelocatedElements[]; readonly lost: number }> {
   const { transaction } = context
   const owners = states.filter(({ format }) => format.attributes.some(({ attribute }) => attribute.number === number))
@@ -250,40 +262,36 @@ async function collectElements(
     }
   }
   const targets = new Set([...held.values()].flat())
-  const isKept = await existing(transaction, targets)
+  const isKept = await requireAsFound(transaction, targets)
   const wanted = referenceSpecOf(to)?.referencedClass
   assert(wanted !== undefined, 'the elements of a collection that moves are references')
   const fits = fitting(context, (cls) => cls.isOrInherits(wanted))
   for (const target of isKept) if (!(await fits(target))) isKept.delete(target)
-  const isSet = to.logicalType === 'set'
+  const inverse = referenceSpecOf(to)?.inverseAttribute ?? null
+  // A collection with an inverse holds an object once; where the inverse is a single reference, no other does.
+  const isDistinct = to.logicalType === 'set' || inverse !== null
+  const taken = inverse !== null && isSingle(next, inverse) ? new Set<Oid>() : undefined
   const elements: RelocatedElements[] = []
   let lost = 0
   for (const [oid, before] of held) {
-    const kept = before.filter((target) => (target === noOid ? !isSet : isKept.has(target)))
-    const after = isSet ? [...new Set(kept)] : kept
+    const after: Oid[] = []
+    const own = new Set<Oid>()
+    for (const target of before) {
+      const isThere = target === noOid ? !isDistinct : isKept.has(target)
+      if (!isThere || (isDistinct && own.has(target)) || taken?.has(target) === true) continue
+      after.push(target)
+      own.add(target)
+    }
+    for (const target of own) taken?.add(target)
     lost += before.length - after.length
     if (after.length > 0) elements.push({ attribute: becomes, oid, elements: after })
   }
   return { elements, lost }
 }
 
-const keysAtOnce = 1_000
-
-async function existing(transaction: Transaction, oids: ReadonlySet<Oid>): Promise<Set<Oid>> {
-  const all = [...oids]
-  const found = new Set<Oid>()
-  for (let at = 0; at < all.length; at += keysAtOnce) {
-    const part = all.slice(at, at + keysAtOnce)
-    const keys = part.map(objectKey)
-    const { values } = await transaction.read(keys)
-    for (const [i, oid] of part.entries()) {
-      const key = keys[i] as Buffer
-      if (values[i] === undefined) transaction.requireAbsent(key)
-      else {
-        transaction.requirePresent(key)
-        found.add(oid)
-      }
-    }
-  }
-  return found
+/** Whether the attribute is no collection. */
+function isSingle({ classes }: CatalogState, wanted: AttributeNumber): boolean {
+  return classes.some(({ attributes }) =>
+    attributes.some(({ number, spec }) => number === wanted && spec.logicalType === 'reference'),
+  )
 }

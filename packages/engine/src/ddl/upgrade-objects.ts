@@ -108,6 +108,7 @@ async function readBatch(
 ): Promise<{ readonly commit: Commit; readonly next: Position } | undefined> {
   return withSnapshot(store, async (snapshot) => {
     const catalog = await catalogs.at(snapshot)
+    const written = catalog.writers?.() ?? catalog
     const commitId = session.nextCommitId()
     const rewritten: Rewritten[] = []
     let [entries, bytes] = [0, 0]
@@ -117,7 +118,7 @@ async function readBatch(
       const after = position.last === undefined ? from : Buffer.concat([objectKey(position.last), Buffer.from([0])])
       if (Buffer.compare(after, to) >= 0) continue
       const start = Buffer.compare(after, from) > 0 ? after : from
-      const use = (key: Bytes, record: Bytes): Rewritten | undefined => rewrite(catalog, key, record, commitId)
+      const use = (key: Bytes, record: Bytes): Rewritten | undefined => rewrite(written, key, record, commitId)
       const bounds = { entriesMax: batchObjects - entries, bytesMax: upgradeBatchBytes - bytes }
       const part = await readPart(snapshot, { from: start, to }, use, bounds)
       for (const one of part.results) rewritten.push(one)

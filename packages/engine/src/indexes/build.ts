@@ -9,10 +9,10 @@ import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { indexBuildBatchBytes } from '../limits.ts'
 import type { ClassFormat } from '../records/class-format.ts'
-import { listContainers } from '../records/container-registry.ts'
-import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-key.ts'
+import { keyAfter, objectKey, oidOfObjectKey } from '../records/object-key.ts'
 import { decodeRecord, revisionPrefixOf, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
+import { presentRanges } from '../records/scan-objects.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
 import { readPart } from '../store/read-range.ts'
@@ -82,10 +82,6 @@ export async function buildIndexEntries(
   }
 }
 
-function keyAfter(oid: Oid): Buffer {
-  return Buffer.concat([objectKey(oid), Buffer.from([0])])
-}
-
 function laterOf(from: Buffer, last: Oid | undefined): Buffer {
   const next = last === undefined ? from : keyAfter(last)
   return Buffer.compare(next, from) > 0 ? next : from
@@ -105,17 +101,7 @@ async function coveredRanges(context: BuildContext, index: IndexNumber): Promise
     const cls = catalog.classByNumber(definition.indexedClass)
     const classes = new Set<ClassNumber>([definition.indexedClass])
     for (const subclass of cls?.subclasses ?? []) classes.add(subclass.number)
-    const extents = (await listContainers(snapshot, classes)).map((container) => {
-      return containerExtent(container.database, container.container)
-    })
-    const { ranges } = await snapshot.read(
-      [],
-      extents.map((extent) => ({ ...extent, reverse: true, limit: 1 })),
-    )
-    return extents.flatMap(({ from }, position) => {
-      const last = ranges[position]?.[0]
-      return last === undefined ? [] : [{ from, to: Buffer.concat([last.key, Buffer.from([0])]) }]
-    })
+    return await presentRanges(snapshot, classes)
   } finally {
     snapshot.release()
   }

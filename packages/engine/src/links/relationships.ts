@@ -6,6 +6,7 @@
 import { assert } from '../errors.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { targetKey } from '../records/link-keys.ts'
+import { isPairing } from '../schema/pairing.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import { inSlices } from '../store/time-slice.ts'
 import { noOid, type Oid } from '../types/oid.ts'
@@ -77,6 +78,8 @@ export async function clearReference(unit: UnitOfWork, state: ObjectState, attri
   const partner = (await unit.formatsOf([old])).get(old)
   if (partner === undefined) return
   if (form === 'list' && position === undefined) {
+    // The list does not have it yet.
+    if (isPairing(attribute.attribute.becoming)) return
     throw new ReadSkew(`object ${state.oid} refers to ${old}, and not to a place in the list there`)
   }
   const owner = { oid: old, attribute: inverseIn(partner, inverse, old) }
@@ -251,7 +254,7 @@ export async function deletePairedEntries(unit: UnitOfWork, entries: readonly Pa
 }
 
 /** Puts the entry of one side whose partner is to-one; returns its position where that side is a list. */
-async function putEntry(unit: UnitOfWork, side: RelationshipEnd, target: Oid): Promise<Buffer | undefined> {
+export async function putEntry(unit: UnitOfWork, side: RelationshipEnd, target: Oid): Promise<Buffer | undefined> {
   if (side.attribute.linkStorage === 'set') {
     addEntry(unit, side, target)
     return undefined

@@ -78,7 +78,7 @@ function applyTo(
 ): Promise<void> | undefined {
   const { guard } = unit
   return guard === undefined
-    ? applyWhole(unit, state, attribute, change)
+    ? applyWhole(unit, state, unit.kept(state, attribute), change)
     : applyGuarded(unit, guard, state, attribute, change)
 }
 
@@ -91,7 +91,7 @@ async function applyGuarded(
   change: ValueChange,
 ): Promise<void> {
   await guard.admit(state, 'update')
-  const attribute = state.format.attribute(known.attribute.number)
+  const attribute = unit.kept(state, known)
   const allowed = await guard.changeFor(state, attribute, known, change)
   if (allowed !== undefined) await applyWhole(unit, state, attribute, allowed)
 }

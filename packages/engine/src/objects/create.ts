@@ -19,7 +19,7 @@ export function createObject(unit: UnitOfWork, { cls, changes }: CreateObject, p
 
 /** An object that has no attributes yet, and can be referred to. Throws ClassNotReferenceable, Forbidden. */
 export function beginObject(unit: UnitOfWork, cls: SchemaClass, position?: number): Awaitable<ObjectState> {
-  return unit.create(unit.objects.formats.of(creatableClass(unit, cls)), position)
+  return unit.create(unit.formatOf(creatableClass(unit, cls)), position)
 }
 
 /** As far as the caller knows of it. Throws ClassNotReferenceable, Forbidden. */

@@ -72,7 +72,7 @@ async function makeClasses(database: OpenDatabase, writer: CatalogWriter, classe
       )
     }
     const { classAttributesMax } = database.limits
-    const { state } = await inTurnsIfLong(defineClassesInPieces(catalog, command, classAttributesMax))
+    const { state } = await inTurnsIfLong(defineClassesInPieces(catalog, command, { attributesMax: classAttributesMax }))
     return { state, result: undefined }
   })
 }

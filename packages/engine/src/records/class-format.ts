@@ -58,6 +58,8 @@ interface ShapeDecoder {
   readonly layout: RecordLayout
   /** For each attribute of the class, its index in the stored shape; -1 where the shape does not have it. */
   readonly sources: readonly number[]
+  /** The same for places in lists of partners: -1 also where the attribute had another inverse then, or none. */
+  readonly positionSources: readonly number[]
   /** For each attribute that had another type then: reads the value as it was stored, and as it is now. */
   readonly readers: readonly (StoredReader | undefined)[]
   /** For each attribute that the shape does not have: the default that it was added with, as it is now. */
@@ -106,9 +108,7 @@ export class ClassFormat {
     this.attributes = cls.attributes.map((attribute, index) => formatAttribute(attribute, index, cls, formats))
     for (const attribute of this.attributes) this.byNumber.set(attribute.attribute.number, attribute)
     this.linkAttributes = this.attributes.filter((attribute) => attribute.linkStorage !== undefined)
-    this.linkedReferences = this.attributes.filter(({ attribute: { spec } }) => {
-      return spec.logicalType === 'reference' && spec.inverseAttribute !== null
-    })
+    this.linkedReferences = this.attributes.filter(({ attribute: { spec } }) => hasPosition(spec))
     this.longAttributes = this.attributes.filter(({ codec, linkStorage }) => {
       return linkStorage === undefined && codec.inPieces !== undefined
     })
@@ -201,7 +201,9 @@ export class ClassFormat {
       if (inPieces === undefined) {
         result.values[i] = slice.start < 0 ? null : (view.readers[i] ?? codec.read)(bytes, slice.start, slice.end)
       } else long?.push({ index: i, inPieces, ...slice })
-      if (this.hasPositions) result.positions[i] = view.layout.positionOf(bytes, start, source)
+      if (this.hasPositions) {
+        result.positions[i] = view.layout.positionOf(bytes, start, view.positionSources[i] as number)
+      }
     }
     return result
   }
@@ -356,6 +358,10 @@ export class ClassFormat {
   private makeView(shape: Shape): ShapeDecoder {
     const places = placesIn(shape)
     const sources = this.attributes.map(({ attribute }) => places.get(attribute.number) ?? -1)
+    const positionSources = this.attributes.map(({ attribute }, i) => {
+      const stored = shape.attributes[sources[i] as number]?.spec
+      return inverseIn(stored) === inverseIn(attribute.spec) ? (sources[i] as number) : -1
+    })
     const shown = new Set(sources)
     const fields = shape.attributes.map(({ spec }, source) => {
       if (this.cls.isReferenceable && linkStorageOf(spec) !== undefined) return undefined
@@ -373,7 +379,7 @@ export class ClassFormat {
       const value = this.defaultSince(shape, i)
       return { value, json: jsonOf(codec, value) }
     })
-    return { shapeNumber: shape.number, layout: new RecordLayout(fields), sources, readers, absent }
+    return { shapeNumber: shape.number, layout: new RecordLayout(fields), sources, positionSources, readers, absent }
   }
 
   /** What objects of that shape have: the default of the type with which the attribute came, or was there, and what became of it. */
@@ -499,7 +505,12 @@ const noPositions = Object.freeze([]) as unknown as (Bytes | undefined)[]
 
 /** Every to-one side of a bidirectional link has room for its place in the partner's list. */
 function hasPosition(spec: TypeSpec): boolean {
-  return spec.logicalType === 'reference' && spec.inverseAttribute !== null
+  return inverseIn(spec) !== null
+}
+
+/** Of a single reference. */
+function inverseIn(spec: TypeSpec | undefined): AttributeNumber | null {
+  return spec?.logicalType === 'reference' ? spec.inverseAttribute : null
 }
 
 function formatAttribute(

@@ -41,3 +41,8 @@ export function containerExtent(database: number, container: number): { from: Bu
   to.writeUInt32BE(from.readUInt32BE(1) + 1, 1)
   return { from, to }
 }
+
+/** The key of whatever follows the object. */
+export function keyAfter(oid: Oid): Buffer {
+  return Buffer.concat([objectKey(oid), Buffer.from([0])])
+}

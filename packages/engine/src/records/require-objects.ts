@@ -5,7 +5,7 @@ import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import { type Container, listContainers } from './container-registry.ts'
-import { containerExtent, nextContainerKey, oidOfObjectKey } from './object-key.ts'
+import { containerExtent, nextContainerKey, objectKey, oidOfObjectKey } from './object-key.ts'
 import { revisionPrefixOf } from './record-format.ts'
 
 /**
@@ -65,4 +65,26 @@ async function requireNoNewContainers(transaction: Transaction): Promise<void> {
   const [next] = values
   if (next === undefined) transaction.requireAbsent(nextContainerKey)
   else transaction.requireRevision(nextContainerKey, next)
+}
+
+const keysAtOnce = 1_000
+
+/** Those of the objects that exist. The commit requires that they stay, and that the others are not created. */
+export async function requireAsFound(transaction: Transaction, oids: ReadonlySet<Oid>): Promise<Set<Oid>> {
+  const all = [...oids]
+  const found = new Set<Oid>()
+  for (let at = 0; at < all.length; at += keysAtOnce) {
+    const part = all.slice(at, at + keysAtOnce)
+    const keys = part.map(objectKey)
+    const { values } = await transaction.read(keys)
+    for (const [i, oid] of part.entries()) {
+      const key = keys[i] as Buffer
+      if (values[i] === undefined) transaction.requireAbsent(key)
+      else {
+        transaction.requirePresent(key)
+        found.add(oid)
+      }
+    }
+  }
+  return found
 }

@@ -44,3 +44,19 @@ export async function countObjects(
   }
   return count
 }
+
+/** Where the objects of the classes themselves are now, container by container: those that are created later lie behind. */
+export async function presentRanges(
+  snapshot: Snapshot,
+  classes: ReadonlySet<ClassNumber>,
+): Promise<{ readonly from: Buffer; readonly to: Buffer }[]> {
+  const extents = (await listContainers(snapshot, classes)).map(({ database, container }) => {
+    return containerExtent(database, container)
+  })
+  const ends = extents.map((extent) => ({ ...extent, reverse: true, limit: 1 }))
+  const { ranges } = await snapshot.read([], ends)
+  return extents.flatMap(({ from }, position) => {
+    const last = ranges[position]?.[0]
+    return last === undefined ? [] : [{ from, to: Buffer.concat([last.key, Buffer.from([0])]) }]
+  })
+}

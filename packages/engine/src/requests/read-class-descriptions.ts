@@ -1,7 +1,7 @@
 /** Reads class descriptions (contract 5.1) strictly: JSON types and fields only. */
 import type { CommandPlace } from '../errors.ts'
 import { commandError, truncateForMessage } from '../schema/command-error.ts'
-import type { AttributeDescription, ClassDescription, DefineClasses, DefineMode } from '../schema/commands.ts'
+import type { AttributeDescription, ClassDescription, DefineClasses, DefineMode, DefineSettings } from '../schema/commands.ts'
 import { attributeOf, definitionError } from '../schema/define-attribute.ts'
 import { atOnce } from '../store/time-slice.ts'
 import { wrongForm } from '../types/definition-fields.ts'
@@ -21,7 +21,11 @@ export function readDefineClasses(body: unknown, mode: DefineMode): DefineClasse
 }
 
 /** The same; others may have their turn between two classes. */
-export function* readDefineClassesInPieces(body: unknown, mode: DefineMode): Generator<undefined, DefineClasses> {
+export function* readDefineClassesInPieces(
+  body: unknown,
+  mode: DefineMode,
+  { isLossAllowed = false }: Partial<DefineSettings> = {},
+): Generator<undefined, DefineClasses> {
   if (!Array.isArray(body))
     throw commandError('MalformedRequest', 'The body is a JSON array of class descriptions.', [])
   const classes: ClassDescription[] = []
@@ -29,7 +33,7 @@ export function* readDefineClassesInPieces(body: unknown, mode: DefineMode): Gen
     if (position > 0) yield
     classes.push(readDescription(description, [position]))
   }
-  return { mode, classes }
+  return { mode, classes, isLossAllowed }
 }
 
 function readDescription(given: unknown, place: CommandPlace): ClassDescription {

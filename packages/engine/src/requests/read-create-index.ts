@@ -73,9 +73,7 @@ function readKey(given: unknown, place: CommandPlace): KeyDescription {
       'attributeName',
     ])
   }
-  if (key.properties === undefined || key.properties === null) {
-    return { attributeName: key.attributeName }
-  }
+  if (key.properties === undefined) return { attributeName: key.attributeName }
   const properties = objectOf(key.properties, 'properties', [...place, 'properties'])
   refuseUnknownFields(properties, ['maxStoredStringLength'], 'properties', [...place, 'properties'])
   const at = [...place, 'properties', 'maxStoredStringLength']
@@ -86,7 +84,7 @@ function readKey(given: unknown, place: CommandPlace): KeyDescription {
 }
 
 function lengthOf(given: unknown, place: CommandPlace): number | undefined {
-  if (given === undefined || given === null) return undefined
+  if (given === undefined) return undefined
   const isDigits = typeof given === 'string' && /^-?\d+$/.test(given)
   if (typeof given !== 'number' && typeof given !== 'bigint' && !isDigits) {
     throw commandError('MalformedValue', `maxStoredStringLength is a number, not ${formatForMessage(given)}.`, place)

@@ -1,8 +1,6 @@
 /** Computes the change of a class: it is renamed, or its attributes are deleted, renamed, retyped and added (contract 5.3). */
-import { isDeepStrictEqual } from 'node:util'
 import { AshlarError, type CommandPlace } from '../errors.ts'
-import { dependsOnRules } from '../types/conversion.ts'
-import type { AttributeNumber, TypeSpec } from '../types/type-spec.ts'
+import type { AttributeNumber } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import { checkAttributeCount } from './check-drafts.ts'
 import { checkEdges, edgeUse } from './check-edges.ts'
@@ -11,11 +9,12 @@ import { checkInverses } from './check-inverses.ts'
 import { ClassBatch } from './class-batch.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
 import { commandError, truncateForMessage } from './command-error.ts'
-import type { AlterAttributes, AlterClass, AttributeDescription, AttributeRename } from './commands.ts'
-import { defineAttribute, formatTypeForMessage } from './define-attribute.ts'
+import type { AlterAttributes, AlterClass, AttributeRename } from './commands.ts'
+import { defineAttribute } from './define-attribute.ts'
 import { classesWithNewShape, nextState } from './define-classes.ts'
 import { checkAttributeName, checkClassName, didYouMean } from './names.ts'
-import { type RetypeWork, retypeWork } from './retype.ts'
+import type { Pairing } from './pairing.ts'
+import { pairingsOf, type Retype, type RetypeContext, refusePairing, retypeAttribute } from './retype-attribute.ts'
 import { rootClassName, rootClassRefusal } from './root-class.ts'
 import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './schema-builder.ts'
 
@@ -25,24 +24,14 @@ export interface AlterOptions {
   readonly isPrepared?: boolean
 }
 
-/** An attribute whose type changes. */
-export interface Retype {
-  readonly attribute: AttributeNumber
-  /** Where what is stored is moved, a new one; else the same. */
-  readonly becomes: AttributeNumber
-  readonly name: string
-  readonly from: TypeSpec
-  readonly to: TypeSpec
-  readonly work: RetypeWork
-}
-
 export interface Alteration {
   /** The catalog's own state object where nothing changes. */
   readonly state: CatalogState
-  readonly deleted: readonly { readonly className: string; readonly attributeName: string }[]
   /** Deleted together with an attribute, so they are not rebuilt, whatever else changes. */
   readonly droppedIndexes: readonly IndexDefinition[]
   readonly retypes: readonly Retype[]
+  /** Of those that are made online. */
+  readonly pairings: readonly Pairing[]
 }
 
 /**
@@ -51,18 +40,17 @@ export interface Alteration {
  */
 export function alterClass(catalog: Catalog, cls: SchemaClass, command: AlterClass, options: AlterOptions): Alteration {
   if (command.kind === 'renameClass') {
-    return { state: renameClass(catalog, cls, command.classRename), deleted: [], droppedIndexes: [], retypes: [] }
+    const state = renameClass(catalog, cls, command.classRename)
+    return { state, droppedIndexes: [], retypes: [], pairings: [] }
   }
-  const { attributesMax } = options
-  const batch = new ClassBatch(catalog)
+  const { attributesMax, isPrepared = false } = options
+  const batch = new ClassBatch(catalog, isPrepared)
   const { builder } = batch
   const draft = builder.get(cls.number)
-  const deleted = deleteAttributes(catalog, builder, draft, command)
+  const dropped = deleteAttributes(catalog, builder, draft, command)
   const isRenamed = renameAttributes(builder, draft, command.attributesToRename)
   const staged = batch.stageAttributes(draft, command.attributesToAdd, addition, attributesMax)
-  const retypes = command.attributesToChange.flatMap((change, i) => {
-    return retypeAttribute(catalog, batch, draft, change, ['attributesToChange', i], options)
-  })
+  const retypes = retypeAttributes({ catalog, batch, isPrepared }, draft, command, dropped)
   batch.defineTypes(draft, staged)
   const reshaped = classesWithNewShape(builder)
   for (const one of reshaped) checkAttributeCount(one, attributesMax, addition)
@@ -74,14 +62,13 @@ export function alterClass(catalog: Catalog, cls: SchemaClass, command: AlterCla
   checkEmbedding(builder)
   const shaped = nextState(catalog.state, batch, reshaped)
   const state = isRenamed && !draft.needsNewShape ? withNames(shaped, draft) : shaped
-  const { attributes, indexes } = deleted
   const isDropped = ({ number, replaces }: IndexDefinition): boolean =>
-    indexes.has(number) || indexes.has(replaces ?? number)
+    dropped.has(number) || dropped.has(replaces ?? number)
   return {
-    state: indexes.size === 0 ? state : { ...state, indexes: state.indexes.filter((index) => !isDropped(index)) },
-    deleted: attributes,
-    droppedIndexes: catalog.indexes.filter(({ number }) => indexes.has(number)),
+    state: dropped.size === 0 ? state : { ...state, indexes: state.indexes.filter((index) => !isDropped(index)) },
+    droppedIndexes: catalog.indexes.filter(({ number }) => dropped.has(number)),
     retypes,
+    pairings: pairingsOf(builder, retypes),
   }
 }
 
@@ -104,23 +91,20 @@ function renameClass(
   return { ...state, classes: state.classes.map((one) => (one === definition ? { ...definition, name } : one)) }
 }
 
-interface Deleted {
-  readonly attributes: { readonly className: string; readonly attributeName: string }[]
-  readonly indexes: ReadonlySet<IndexNumber>
-}
-
+/** Returns the indexes that go with them. Throws AttributeInUse. */
 function deleteAttributes(
   catalog: Catalog,
   builder: SchemaBuilder,
   draft: ClassDraft,
   { attributesToDelete: deletions, isCascading }: AlterAttributes,
-): Deleted {
+): Set<IndexNumber> {
   const gone = new Map<AttributeNumber, { owner: ClassDraft; attribute: DraftAttribute }>()
   for (const [i, name] of deletions.entries()) {
     const place = ['attributesToDelete', i]
     const attribute = ownAttribute(builder, draft, name, place)
     if (gone.has(attribute.number))
       throw commandError('InvalidDefinition', `Attribute ${name} is deleted twice.`, place)
+    refusePairing(draft, attribute, place)
     gone.set(attribute.number, { owner: draft, attribute })
   }
   for (const [i, name] of deletions.entries()) {
@@ -140,12 +124,7 @@ function deleteAttributes(
   const [first] = indexes
   if (first !== undefined && !isCascading) throw keyInUse(draft, first, gone, deletions)
   for (const { owner, attribute } of gone.values()) builder.removeAttribute(owner, attribute)
-  return {
-    attributes: [...gone.values()].map(({ owner, attribute }) => {
-      return { className: owner.name, attributeName: attribute.name }
-    }),
-    indexes: new Set(indexes.map(({ number }) => number)),
-  }
+  return new Set(indexes.map(({ number }) => number))
 }
 
 /** Edges would lose the objects behind them: also with cascade, the attributes that have them come first. */
@@ -201,71 +180,61 @@ function renameAttributes(builder: SchemaBuilder, draft: ClassDraft, renames: re
   return isRenamed
 }
 
-function retypeAttribute(
-  catalog: Catalog,
-  batch: ClassBatch,
+/** In their order; a type is compared with the one that the attribute has by then. */
+function retypeAttributes(
+  context: RetypeContext,
   draft: ClassDraft,
-  description: AttributeDescription,
-  place: CommandPlace,
-  { isPrepared = false }: AlterOptions,
+  { attributesToChange: changes, isCascading }: AlterAttributes,
+  droppedIndexes: Set<IndexNumber>,
 ): Retype[] {
+  const { batch, catalog } = context
   const { builder } = batch
-  const { attributeName: name } = description
-  const attribute = ownAttribute(builder, draft, name, [...place, 'attributeName'])
-  if (attribute.place !== undefined) {
-    throw commandError('InvalidDefinition', `Class ${draft.name}: attribute ${name} is changed twice.`, place)
-  }
-  if (attribute.pendingType !== undefined && !isPrepared) {
-    const message = `The type of attribute ${name} of class ${draft.name} is being changed by another request.`
-    throw commandError('AttributeInUse', message, place)
-  }
-  attribute.place = place
-  const from = attribute.spec as TypeSpec
-  const to = defineAttribute(builder, draft, description, place)
-  if (isDeepStrictEqual(from, to)) return []
-  const work = retypeWork(from, to, (one, other) => catalog.classByNumber(one)?.isOrInherits(other) === true)
-  // Elements within embedded objects could not be found by their old attribute's number once they are to be moved.
-  const isPossible = work !== undefined && (work.kind !== 'move' || draft.isReferenceable)
-  if (!isPossible) throw notConvertible(builder, draft, name, place, from, to)
-  refuseUnlessKey(catalog, draft, attribute, place, to)
-  draft.needsNewShape = true
-  const number = attribute.number
-  if (work.kind !== 'move') {
-    const conversion = dependsOnRules(from, to) ? 'strict' : undefined
-    builder.replaceAttribute(draft, attribute, { ...attribute, spec: to, pendingType: undefined, conversion })
-    return [{ attribute: number, becomes: number, name, from, to, work }]
-  }
-  const becomes = batch.nextAttribute++ as AttributeNumber
-  builder.replaceAttribute(draft, attribute, { ...attribute, number: becomes, spec: to })
-  return [{ attribute: number, becomes, name, from, to, work }]
+  const changed = new Set<string>()
+  return changes.flatMap((description, i) => {
+    const place = ['attributesToChange', i]
+    const { attributeName: name } = description
+    const attribute = ownAttribute(builder, draft, name, [...place, 'attributeName'])
+    if (batch.isAdded(attribute.number)) {
+      const message = `Class ${draft.name} has no attribute ${name} that could be changed: it is added after that, in its new form.`
+      throw commandError('UnknownAttribute', message, [...place, 'attributeName'])
+    }
+    if (changed.has(name)) {
+      throw commandError('InvalidDefinition', `Class ${draft.name}: attribute ${name} is changed twice.`, place)
+    }
+    changed.add(name)
+    const inverse = referenceIn(attribute.spec)?.inverseAttribute
+    const retype = retypeAttribute(context, draft, attribute, defineAttribute(builder, draft, description, place), place)
+    if (retype === undefined) return []
+    if (inverse !== undefined && inverse !== null && referenceIn(retype.to)?.inverseAttribute === null) {
+      for (const index of deleteInverse(catalog, builder, draft, name, inverse, isCascading, place)) {
+        droppedIndexes.add(index)
+      }
+    }
+    return [retype]
+  })
 }
 
-function notConvertible(
+/** The inverse of an attribute that has none any more; returns the indexes that go with it. Throws AttributeInUse. */
+function deleteInverse(
+  catalog: Catalog,
   builder: SchemaBuilder,
   draft: ClassDraft,
-  attributeName: string,
+  name: string,
+  inverse: AttributeNumber,
+  isCascading: boolean,
   place: CommandPlace,
-  from: TypeSpec,
-  to: TypeSpec,
-): AshlarError {
-  const [one, other] = [formatTypeForMessage(builder, from), formatTypeForMessage(builder, to)]
-  const message = `Class ${draft.name}: attribute ${attributeName} cannot be changed from ${one} to ${other}; an attribute can be added, filled and take its place.`
-  return commandError('InvalidDefinition', message, place)
-}
-
-/** What an index has as key attribute stays one that an index can have. */
-function refuseUnlessKey(
-  catalog: Catalog,
-  draft: ClassDraft,
-  { number, name }: DraftAttribute,
-  place: CommandPlace,
-  to: TypeSpec,
-): void {
-  if (!['list', 'set', 'map', 'object'].includes(to.logicalType)) return
-  const index = catalog.indexes.find(({ keyAttributes }) => keyAttributes.some(({ path }) => path.includes(number)))
-  if (index === undefined) return
-  const message = `Attribute ${name} of class ${draft.name} is a key attribute of index '${index.name}', and a ${to.logicalType} can be none.`
-  throw commandError('AttributeInUse', message, place)
+): IndexNumber[] {
+  const partner = builder.declared(inverse)
+  // Attributes may be their own inverse, which they have in their new form no longer.
+  if (partner === undefined || (partner.owner === draft && partner.attribute.name === name)) return []
+  const gone = new Map([[inverse, partner]])
+  if (!isCascading) {
+    const message = `Attribute ${name} of class ${draft.name} is linked with ${partner.attribute.name} of class ${partner.owner.name}; with the option cascade that is deleted, and ${name} keeps its references.`
+    throw commandError('AttributeInUse', message, place)
+  }
+  refuseEdgeAttributes(builder, gone, [])
+  builder.removeAttribute(partner.owner, partner.attribute)
+  return catalog.indexes.flatMap((index) => (usedNumber(index, gone) === undefined ? [] : [index.number]))
 }
 
 /** Own attributes only: an inherited one is changed in the class that declares it. */

@@ -1,9 +1,12 @@
-/** Decides how the change of a class is put into effect (contract 5.3): once, from the catalog and the command alone. */
+/** Decides how a change of classes is put into effect (contract 5.1, 5.3): once, from the catalog and the command alone. */
 import { AshlarError } from '../errors.ts'
-import { alterClass, changedClass, type Retype } from './alter-class.ts'
-import type { Catalog, SchemaClass } from './catalog.ts'
+import type { ClassNumber } from '../types/type-spec.ts'
+import { type Alteration, alterClass, changedClass } from './alter-class.ts'
+import type { Catalog } from './catalog.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
-import type { AlterClass } from './commands.ts'
+import type { AlterClass, DefineClasses } from './commands.ts'
+import { defineClassesInPieces } from './define-classes.ts'
+import type { Pairing } from './pairing.ts'
 import {
   indexesToRebuild,
   swapReplacementIndexes,
@@ -11,6 +14,7 @@ import {
   withPendingTypes,
   withRebuiltIndexes,
 } from './pending-types.ts'
+import type { Retype } from './retype-attribute.ts'
 
 /** What a plan depends on besides catalog and command. */
 export interface AlterContext {
@@ -22,7 +26,8 @@ export interface AlterContext {
 }
 
 interface AlterEffect {
-  readonly cls: SchemaClass
+  /** Those that the command defines or changes, in its order. */
+  readonly classNumbers: readonly ClassNumber[]
   /** The catalog after the change; the state the plan was made for if nothing changes. */
   readonly next: CatalogState
   readonly retypes: readonly Retype[]
@@ -42,13 +47,15 @@ interface PreparedAlter extends AlterEffect {
   readonly pending: CatalogState
   readonly replacements: readonly IndexNumber[]
   readonly isLossAllowed: boolean
+  /** Of `typeChanges`: references that are given inverses. */
+  readonly pairings: readonly Pairing[]
 }
 
-/** Publish `pending`, check the stored values, build the replacements, then publish `next`; writers continue meanwhile. */
+/** Publish `pending`, check the stored values, build links and replacements, then publish `next`; writers continue meanwhile. */
 export interface OnlineAlter extends PreparedAlter {
   readonly kind: 'online'
-  readonly command: AlterClass
-  readonly attributesMax: number
+  /** The catalog that completes the change, computed anew from one in which it is prepared. */
+  readonly complete: (prepared: Catalog) => Generator<undefined, CatalogState>
 }
 
 /** Everything in one transaction: check and rewrite objects, publish `next`, fill the indexes `rebuilt`. */
@@ -64,31 +71,58 @@ export type AlterPlan = ImmediateAlter | OnlineAlter | TransactionalAlter
  * The plan is valid as long as the catalog is unchanged; whoever carries it out makes the commit require the catalog's version.
  * Throws ClassNotFound, ClassIsInternal, and what `alterClass` throws.
  */
-export function planAlter(
-  catalog: Catalog,
-  command: AlterClass,
-  { attributesMax, sessionNumber, isStep }: AlterContext,
-): AlterPlan {
-  const cls = changedClass(catalog, command.className)
-  const { state, retypes, droppedIndexes } = alterClass(catalog, cls, command, { attributesMax })
-  const typeChanges = typeChangesToPrepare(catalog, { retypes, droppedIndexes })
-  if (typeChanges.length === 0) {
-    return { kind: 'immediate', cls, next: state, retypes, droppedIndexes, rebuiltIndexes: [] }
+export function planAlter(catalog: Catalog, command: AlterClass, context: AlterContext): AlterPlan {
+  const { attributesMax } = context
+  const { number } = changedClass(catalog, command.className)
+  const alter = (given: Catalog, isPrepared: boolean): Alteration => {
+    return alterClass(given, changedClass(given, String(number)), command, { attributesMax, isPrepared })
   }
   const isLossAllowed = command.kind === 'alterAttributes' && command.isLossAllowed
-  const changes = { retypes: typeChanges, droppedIndexes }
+  const complete = function* (prepared: Catalog): Generator<undefined, CatalogState> {
+    return alter(prepared, true).state
+  }
+  return planOf(catalog, alter(catalog, false), { classNumbers: [number], isLossAllowed, complete }, context)
+}
+
+/** The same for a batch of descriptions, by which references may be given inverses. Throws what `defineClasses` throws. */
+export function* planDefinitions(
+  catalog: Catalog,
+  command: DefineClasses,
+  context: AlterContext,
+): Generator<undefined, AlterPlan> {
+  const { attributesMax } = context
+  const { classNumbers, ...defined } = yield* defineClassesInPieces(catalog, command, { attributesMax })
+  const { isLossAllowed = false } = command
+  const complete = function* (prepared: Catalog): Generator<undefined, CatalogState> {
+    return (yield* defineClassesInPieces(prepared, command, { attributesMax, isPrepared: true })).state
+  }
+  return planOf(catalog, { ...defined, droppedIndexes: [] }, { classNumbers, isLossAllowed, complete }, context)
+}
+
+function planOf(
+  catalog: Catalog,
+  { state, retypes, droppedIndexes, pairings }: Alteration,
+  { classNumbers, isLossAllowed, complete }: Pick<OnlineAlter, 'classNumbers' | 'isLossAllowed' | 'complete'>,
+  { sessionNumber, isStep }: AlterContext,
+): AlterPlan {
+  const typeChanges = typeChangesToPrepare(catalog, { retypes, droppedIndexes })
+  if (typeChanges.length === 0) {
+    return { kind: 'immediate', classNumbers, next: state, retypes, droppedIndexes, rebuiltIndexes: [] }
+  }
+  const changes = { retypes: typeChanges, droppedIndexes, pairings }
   const rebuiltIndexes = indexesToRebuild(catalog, changes)
   const { state: pending, replacements } = withPendingTypes(catalog, changes, isLossAllowed, sessionNumber)
-  const prepared = { cls, retypes, droppedIndexes, rebuiltIndexes, typeChanges, pending, isLossAllowed }
+  const effect = { classNumbers, retypes, droppedIndexes, rebuiltIndexes }
+  const prepared = { ...effect, typeChanges, pending, isLossAllowed, pairings }
   const added = replacements.map(({ number }) => number)
-  if (isStep || typeChanges.some(({ work }) => work.kind !== 'convert')) {
+  if (isStep || typeChanges.some(({ work }) => work.kind !== 'convert' && work.kind !== 'pair')) {
     const { state: next, indexes: rebuilt } = withRebuiltIndexes(state, rebuiltIndexes, retypes)
     return { kind: 'transactional', ...prepared, next, rebuilt, replacements: added }
   }
   const { index } = pending.counters
   const built = { ...state, indexes: [...state.indexes, ...replacements], counters: { ...state.counters, index } }
   const next = swapReplacementIndexes(built, added)
-  return { kind: 'online', ...prepared, next, replacements: added, command, attributesMax }
+  return { kind: 'online', ...prepared, next, replacements: added, complete }
 }
 
 /**
@@ -96,15 +130,13 @@ export function planAlter(
  * has published; if others have changed it since, in what this change does not touch, it is computed anew. Throws AttributeInUse
  * if the pending types are gone, and what `alterClass` throws.
  */
-export function completedState(plan: OnlineAlter, catalog: Catalog): CatalogState {
-  if (catalog.state === plan.pending) return plan.next
+export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<undefined, CatalogState> {
+  // The shapes that come with pairings have taken the numbers of those of the planned catalog.
+  if (catalog.state === plan.pending && plan.pairings.length === 0) return plan.next
   for (const { attribute, name } of plan.typeChanges) {
     if (catalog.attribute(attribute)?.becoming === undefined) throw concurrentAlter(name)
   }
-  const cls = changedClass(catalog, String(plan.cls.number))
-  const { attributesMax } = plan
-  const { state } = alterClass(catalog, cls, plan.command, { attributesMax, isPrepared: true })
-  return swapReplacementIndexes(state, plan.replacements)
+  return swapReplacementIndexes(yield* plan.complete(catalog), plan.replacements)
 }
 
 /** The pending type has been removed, since this process was presumed dead, or the class has been deleted. */

@@ -13,6 +13,7 @@ import type {
 } from './class-definition.ts'
 import { truncateForMessage } from './command-error.ts'
 import { namespaceOf, simpleNameOf } from './names.ts'
+import { pairedState } from './pairing.ts'
 import { RootClass, rootClassNumber } from './root-class.ts'
 
 export function emptyCatalogState(): CatalogState {
@@ -46,7 +47,9 @@ export function buildCatalog(state: CatalogState, version: Uint8Array): Catalog 
     return new Map<IndexNumber, IndexDefinition>(state.indexes.map((index) => [index.number, index]))
   })
   const root = new RootClass(classes)
+  const isPairing = state.classes.some(({ arriving }) => arriving !== undefined)
   return {
+    writers: isPairing ? lazily(() => buildCatalog(pairedState(state), version)) : undefined,
     version,
     state,
     classes,

@@ -63,6 +63,8 @@ export interface Catalog {
   readonly permits?: ((cls: SchemaClass, action: StatementAction) => boolean) | undefined
   /** Of such a catalog: throws Forbidden where the reader may not make that of it. */
   readonly checkChange?: ((next: CatalogState) => void) | undefined
+  /** The catalog by which writers keep records and links while references are being given inverses; undefined at other times. */
+  readonly writers?: (() => Catalog) | undefined
   /** The commit ID under which this version was committed. */
   readonly version: Uint8Array
   readonly state: CatalogState

@@ -39,7 +39,11 @@ function whatIsWrong(
   const there = `its inverse, attribute ${partner.attribute.name} of class ${partner.owner.name},`
   const back = referenceIn(partner.attribute.spec)
   if (back === undefined) return `${there} is not a reference, list or set of references`
-  if (back.inverseAttribute !== attribute.number) return `${there} does not name it as inverse in turn`
+  if (back.inverseAttribute !== attribute.number) {
+    const isGivable = back.inverseAttribute === null && partner.attribute.place === undefined
+    const advice = isGivable ? `; to give it that inverse, list it in the same request, with the inverse ${attribute.name}` : ''
+    return `${there} does not name it as inverse in turn${advice}`
+  }
   if (spec.referencedClass !== partner.owner.number) {
     return `it refers to ${builder.get(spec.referencedClass).name}, but ${there} is declared by a superclass; the two must be the same class`
   }

@@ -1,6 +1,6 @@
 /** Stages a batch of class descriptions in a schema builder: classes first, then superclasses, attributes, and their types. */
 import { AshlarError, type CommandPlace } from '../errors.ts'
-import type { AttributeNumber, ClassNumber, TypeSpec } from '../types/type-spec.ts'
+import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
 import { commandError, within } from './command-error.ts'
 import type { AttributeDescription, ClassDescription, DefineMode } from './commands.ts'
@@ -14,8 +14,8 @@ export interface StagedAttribute {
   /** Of the description. */
   readonly place: CommandPlace
   readonly attribute: DraftAttribute
-  /** Set where the class has the attribute already: the definition must then be the same. */
-  readonly present: TypeSpec | undefined
+  /** The class has none of that name; else the definition is that of the one that it has. */
+  readonly isNew: boolean
 }
 
 export class ClassBatch {
@@ -23,9 +23,13 @@ export class ClassBatch {
   /** The next numbers to give out. */
   nextNumber: number
   nextAttribute: number
+  private readonly added = new Set<AttributeNumber>()
+  /** Inverses that others do not know of yet are those of this change, which is about to complete. */
+  private readonly isPrepared: boolean
 
-  constructor(catalog: Catalog) {
+  constructor(catalog: Catalog, isPrepared = false) {
     this.builder = new SchemaBuilder(catalog)
+    this.isPrepared = isPrepared
     this.nextNumber = catalog.state.counters.classOrShape
     this.nextAttribute = catalog.state.counters.attribute
   }
@@ -88,11 +92,16 @@ export class ClassBatch {
     return descriptions.map((attribute, position) => this.stageAttribute(draft, attribute, [...place, position]))
   }
 
+  /** Whether the batch adds an attribute of that number. */
+  isAdded(number: AttributeNumber): boolean {
+    return this.added.has(number)
+  }
+
   defineTypes(draft: ClassDraft, staged: readonly StagedAttribute[]): void {
-    for (const { description, place, attribute, present } of staged) {
+    for (const { description, place, attribute, isNew } of staged) {
       const spec = defineAttribute(this.builder, draft, description, place)
-      if (present === undefined) attribute.spec = spec
-      else checkSameDefinition(this.builder, draft, attribute.name, place, present, spec)
+      if (isNew) attribute.spec = spec
+      else checkSameDefinition(this.builder, draft, attribute.name, place, spec)
     }
   }
 
@@ -107,14 +116,27 @@ export class ClassBatch {
     }
     if (own !== undefined) {
       own.place = place
-      return { description, place, attribute: own, present: own.spec }
+      return { description, place, attribute: own, isNew: false }
     }
     checkAttributeName(draft.name, attributeName, [...place, 'attributeName'])
-    const number = this.nextAttribute++ as AttributeNumber
+    const number = this.takeArriving(draft, attributeName, place) ?? (this.nextAttribute++ as AttributeNumber)
+    this.added.add(number)
     const added: DraftAttribute = { number, name: attributeName, spec: undefined, place }
     this.builder.addAttribute(draft, added)
     draft.needsNewShape = true
-    return { description, place, attribute: added, present: undefined }
+    return { description, place, attribute: added, isNew: true }
+  }
+
+  /** The number of an inverse whose links are there. Throws AttributeInUse for one of another request. */
+  private takeArriving(draft: ClassDraft, name: string, place: CommandPlace): AttributeNumber | undefined {
+    const arriving = draft.arriving.find((one) => one.name === name)
+    if (arriving === undefined) return undefined
+    if (!this.isPrepared) {
+      const message = `An attribute ${name} is being added to class ${draft.name} by another request.`
+      throw commandError('AttributeInUse', message, place)
+    }
+    draft.arriving = draft.arriving.filter((one) => one !== arriving)
+    return arriving.number
   }
 
   /** Undefined for a name that no class has yet. Throws UnknownClass for such a number. */
@@ -143,6 +165,7 @@ export class ClassBatch {
       isReferenceable,
       superClass: null,
       attributes: new Map(),
+      arriving: [],
       existing: undefined,
       needsNewShape: true,
       place: undefined,

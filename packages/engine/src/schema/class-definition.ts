@@ -28,6 +28,8 @@ export interface ClassDefinition {
   readonly shapeNumber: ShapeNumber
   /** The class's own attributes, in schema order. */
   readonly attributes: readonly Attribute[]
+  /** Inverses that references are being given (`pairing.ts`): writers keep their links, and readers do not know of them yet. */
+  readonly arriving?: readonly Attribute[]
 }
 
 /** What a record of that shape number holds, inherited attributes first, in order. Shapes are never changed or removed. */

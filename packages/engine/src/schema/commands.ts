@@ -9,8 +9,13 @@ import type { ClassNumber } from '../types/type-spec.ts'
 /** `create`: every class is new, else ClassExists. */
 export type DefineMode = 'create' | 'createOrExtend'
 
+export interface DefineSettings {
+  /** References that do not fit the inverse that an attribute is given are cleared; else the command is refused. */
+  readonly isLossAllowed: boolean
+}
+
 /** All classes are defined, or none. */
-export interface DefineClasses {
+export interface DefineClasses extends Partial<DefineSettings> {
   readonly mode: DefineMode
   readonly classes: readonly ClassDescription[]
   /** What new classes are numbered as, one a description, each number its own and none given yet; without it they get the next ones. */

@@ -42,15 +42,15 @@ export function definitionError(type: ErrorType, what: string, words: string, pl
   return new AshlarError(type, `${what}: ${words}.`, [{ place, message: words }])
 }
 
-/** An attribute listed again has the definition that it has already. Throws AttributeExists, naming both. */
+/** An attribute listed again has the definition that it has by then. Throws AttributeExists, naming both. */
 export function checkSameDefinition(
   builder: SchemaBuilder,
   owner: ClassDraft,
   attributeName: string,
   place: CommandPlace,
-  present: TypeSpec,
   given: TypeSpec,
 ): void {
+  const present = owner.attributes.get(attributeName)?.spec as TypeSpec
   if (isDeepStrictEqual(present, given)) return
   const [one, other] = [formatTypeForMessage(builder, present), formatTypeForMessage(builder, given)]
   throw new AshlarError(
@@ -92,9 +92,10 @@ function defineContext(builder: SchemaBuilder, what: string, type: TypeDefinitio
       const attribute = builder.findAttribute(cls, name)
       if (attribute !== undefined) return attribute.number
       const known = allAttributes(cls).map((candidate) => candidate.name)
+      const advice = field === 'inverseAttribute' ? ' An inverse that is new is described in the same request.' : ''
       throw commandError(
         'UnknownAttribute',
-        `${what}: class ${cls.name} has no attribute '${truncateForMessage(name)}'.${didYouMean(name, known)}`,
+        `${what}: class ${cls.name} has no attribute '${truncateForMessage(name)}'.${didYouMean(name, known)}${advice}`,
         [...place, ...stepsTo(type, [field], name)],
       )
     },

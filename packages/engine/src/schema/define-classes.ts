@@ -7,14 +7,16 @@ import { checkEdges } from './check-edges.ts'
 import { checkConversions, checkEmbedding } from './check-embedding.ts'
 import { checkInverses } from './check-inverses.ts'
 import { ClassBatch, type StagedAttribute } from './class-batch.ts'
-import type { CatalogState, ClassDefinition, Shape, ShapeAttribute } from './class-definition.ts'
+import type { Attribute, CatalogState, ClassDefinition, Shape, ShapeAttribute } from './class-definition.ts'
 import type { ClassDescription, DefineClasses } from './commands.ts'
+import { type Pairing, storedSpec } from './pairing.ts'
+import { addInverses, pairingsOf, type Retype } from './retype-attribute.ts'
 import {
-  allAttributes,
   type ClassDraft,
   type DraftAttribute,
   type SchemaBuilder,
   selfAndAncestors,
+  storedAttributes,
 } from './schema-builder.ts'
 
 export interface DefinedClasses {
@@ -22,24 +24,34 @@ export interface DefinedClasses {
   readonly state: CatalogState
   /** One a description, in their order. */
   readonly classNumbers: readonly ClassNumber[]
+  /** References that are given inverses. */
+  readonly retypes: readonly Retype[]
+  /** Of those that are made online. */
+  readonly pairings: readonly Pairing[]
+}
+
+export interface DefineOptions {
+  readonly attributesMax: number
+  /** The types are pending (`withPendingTypes`), and the preparation is done. */
+  readonly isPrepared?: boolean
 }
 
 /**
  * Throws what section 5.1 of the contract says of batches of descriptions: InvalidName,
  * InvalidDefinition, UnknownClass, UnknownAttribute, MalformedValue, LimitExceeded, ClassExists, AttributeExists,
- * SuperClassMismatch, ClassIsEmbedded, ClassIsReferenceable.
+ * SuperClassMismatch, ClassIsEmbedded, ClassIsReferenceable, and AttributeInUse.
  */
-export function defineClasses(catalog: Catalog, command: DefineClasses, attributesMax: number): DefinedClasses {
-  return atOnce(defineClassesInPieces(catalog, command, attributesMax))
+export function defineClasses(catalog: Catalog, command: DefineClasses, options: DefineOptions): DefinedClasses {
+  return atOnce(defineClassesInPieces(catalog, command, options))
 }
 
 /** The same; others may have their turn between two classes, each of which may have thousands of attributes. */
 export function* defineClassesInPieces(
   catalog: Catalog,
   { classes, mode, numbers }: DefineClasses,
-  attributesMax: number,
+  { attributesMax, isPrepared = false }: DefineOptions,
 ): Generator<undefined, DefinedClasses> {
-  const batch = new ClassBatch(catalog)
+  const batch = new ClassBatch(catalog, isPrepared)
   const { builder } = batch
   const targets = classes.map((description, i) => batch.stageClass(description, [i], mode, numbers?.[i]))
   for (const [i, draft] of targets.entries()) batch.setSuperclass(draft, classes[i] as ClassDescription)
@@ -52,6 +64,8 @@ export function* defineClassesInPieces(
     const { attributes } = classes[i] as ClassDescription
     staged.push(batch.stageAttributes(draft, attributes, [i, 'attributes'], attributesMax))
   }
+  const context = { catalog, batch, isPrepared }
+  const retypes = targets.flatMap((draft, i) => addInverses(context, draft, staged[i] as StagedAttribute[]))
   const reshaped = classesWithNewShape(builder)
   for (const draft of reshaped) checkAttributeCount(draft, attributesMax)
   for (const [i, draft] of targets.entries()) {
@@ -65,7 +79,8 @@ export function* defineClassesInPieces(
   }
   checkEmbedding(builder)
   const state = yield* nextStateInPieces(catalog.state, batch, reshaped)
-  return { state, classNumbers: targets.map(({ number }) => number) }
+  const classNumbers = targets.map(({ number }) => number)
+  return { state, classNumbers, retypes, pairings: pairingsOf(builder, retypes) }
 }
 
 /** New classes, changed ones and the subclasses of those, by class number. */
@@ -113,22 +128,22 @@ function toDefinition(draft: ClassDraft, shapeNumber: ShapeNumber): ClassDefinit
     isDeleted: false,
     superClass: draft.superClass?.number ?? null,
     shapeNumber,
-    attributes: [...draft.attributes.values()].map(({ number, name, spec, pendingType }) => ({
-      number,
-      name,
-      spec: spec as TypeSpec,
-      ...(pendingType === undefined ? {} : { becoming: pendingType }),
-    })),
+    attributes: [...draft.attributes.values()].map(toAttribute),
+    ...(draft.arriving.length === 0 ? {} : { arriving: draft.arriving.map(toAttribute) }),
   }
+}
+
+function toAttribute({ number, name, spec, pendingType }: DraftAttribute): Attribute {
+  return { number, name, spec: spec as TypeSpec, ...(pendingType === undefined ? {} : { becoming: pendingType }) }
 }
 
 /** `shaped`: the attributes so far, which the shapes of all that inherit them have in common. */
 function toShape(draft: ClassDraft, number: ShapeNumber, shaped: Map<DraftAttribute, ShapeAttribute>): Shape {
-  const attributes = allAttributes(draft).map((attribute) => {
+  const attributes = storedAttributes(draft).map((attribute) => {
     let one = shaped.get(attribute)
     if (one === undefined) {
-      const { number, spec, conversion } = attribute
-      one = { number, spec: spec as TypeSpec, ...(conversion === undefined ? {} : { conversion }) }
+      const { number, conversion, spec, pendingType } = attribute
+      one = { number, spec: storedSpec(spec as TypeSpec, pendingType), ...(conversion === undefined ? {} : { conversion }) }
       shaped.set(attribute, one)
     }
     return one

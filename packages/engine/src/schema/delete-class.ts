@@ -6,12 +6,11 @@ import { edgeUse } from './check-edges.ts'
 import { ClassBatch } from './class-batch.ts'
 import type { CatalogState, IndexDefinition } from './class-definition.ts'
 import { classesWithNewShape, nextState } from './define-classes.ts'
+import { refusePairing } from './retype-attribute.ts'
 import type { SchemaBuilder } from './schema-builder.ts'
 
 export interface ClassDeletion {
   readonly state: CatalogState
-  /** Of other classes: they referred to it, and can hold nothing. */
-  readonly deleted: readonly { readonly className: string; readonly attributeName: string }[]
   readonly droppedIndexes: readonly IndexDefinition[]
 }
 
@@ -28,6 +27,9 @@ export function deleteClass(catalog: Catalog, cls: SchemaClass, hasObjects: bool
     )
     return referring.map((attribute) => ({ owner, attribute }))
   })
+  for (const { owner, attribute } of gone) refusePairing(owner, attribute, [])
+  const own = builder.get(cls.number)
+  for (const attribute of own.attributes.values()) refusePairing(own, attribute, [])
   refuseEdges(builder, cls, new Set(gone.map(({ attribute }) => attribute.number)))
   for (const { owner, attribute } of gone) builder.removeAttribute(owner, attribute)
   const numbers = new Set(gone.map(({ attribute }) => attribute.number))
@@ -41,7 +43,6 @@ export function deleteClass(catalog: Catalog, cls: SchemaClass, hasObjects: bool
       classes: shaped.classes.map((one) => (one.number === cls.number ? { ...one, isDeleted: true } : one)),
       indexes: shaped.indexes.filter((index) => !dropped.includes(index)),
     },
-    deleted: gone.map(({ owner, attribute }) => ({ className: owner.name, attributeName: attribute.name })),
     droppedIndexes: dropped,
   }
 }

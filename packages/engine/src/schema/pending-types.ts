@@ -1,7 +1,8 @@
 /** The catalog while types of attributes change: pending types, and the indexes that are built to replace others. */
 import { maxStoredStringLengthDefault } from '../limits.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
-import type { Alteration, Retype } from './alter-class.ts'
+import type { Alteration } from './alter-class.ts'
+import { buildCatalog } from './build-catalog.ts'
 import type { Catalog } from './catalog.ts'
 import type {
   Attribute,
@@ -11,7 +12,10 @@ import type {
   IndexNumber,
   KeyAttribute,
 } from './class-definition.ts'
+import { isPairing, type Pairing } from './pairing.ts'
+import { withoutPairings, withPairings } from './pending-pairings.ts'
 import { keepsKeys } from './retype.ts'
+import type { Retype } from './retype-attribute.ts'
 
 /** The changes of types that concern stored values or index entries; the others are complete with the catalog. */
 export function typeChangesToPrepare(catalog: Catalog, alteration: TypeChanges): Retype[] {
@@ -28,7 +32,7 @@ export type TypeChanges = Pick<Alteration, 'retypes' | 'droppedIndexes'>
 /** The indexes whose entries become wrong with the new types, without those that the same request drops. */
 export function indexesToRebuild(catalog: Catalog, { retypes, droppedIndexes }: TypeChanges): IndexDefinition[] {
   const changed = retypes.filter(({ work, from, to }) => {
-    return work.kind === 'narrow'
+    return work.kind === 'narrow' || work.kind === 'pair'
       ? false
       : work.kind !== 'convert' || !work.conversion.isLossless || !keepsKeys(from, to)
   })
@@ -54,12 +58,12 @@ export interface PendingTypes {
  */
 export function withPendingTypes(
   catalog: Catalog,
-  changes: TypeChanges,
+  changes: TypeChanges & { readonly pairings: readonly Pairing[] },
   isLossAllowed: boolean,
   sessionNumber: number,
 ): PendingTypes {
   const { state } = catalog
-  const { retypes } = changes
+  const { retypes, pairings } = changes
   const byNumber = new Map(retypes.map((retype) => [retype.attribute, retype]))
   const classes = mapAttributes(state.classes, (attribute) => {
     const retype = byNumber.get(attribute.number)
@@ -72,13 +76,14 @@ export function withPendingTypes(
     const number = next++ as IndexNumber
     return { ...asReplaced(index, retypes), number, state: 'building', session: sessionNumber, replaces: index.number }
   })
+  const pending: CatalogState = {
+    ...state,
+    classes,
+    indexes: [...state.indexes, ...replacements],
+    counters: { ...state.counters, index: next },
+  }
   return {
-    state: {
-      ...state,
-      classes,
-      indexes: [...state.indexes, ...replacements],
-      counters: { ...state.counters, index: next },
-    },
+    state: pairings.length === 0 ? pending : withPairings(buildCatalog(pending, catalog.version), pairings),
     replacements,
   }
 }
@@ -112,12 +117,19 @@ function keyAfter(key: KeyAttribute, retypes: readonly Retype[]): KeyAttribute {
   return retype.to.logicalType === 'string' ? { path, maxStoredStringLength } : { path }
 }
 
+/** Of a catalog that is nobody's. */
+const noVersion = Buffer.alloc(0)
+
 /** Undoes `withPendingTypes`: writers are no longer bound by the new types, and the present indexes stay. */
 export function withoutPendingTypes(
-  state: CatalogState,
+  given: CatalogState,
   attributes: readonly AttributeNumber[],
   replacements: readonly IndexNumber[],
 ): CatalogState {
+  const isPaired = given.classes.some((cls) =>
+    cls.attributes.some(({ number, becoming }) => isPairing(becoming) && attributes.includes(number)),
+  )
+  const state = isPaired ? withoutPairings(buildCatalog(given, noVersion), new Set(attributes)) : given
   return {
     ...state,
     classes: mapAttributes(state.classes, (attribute) => {

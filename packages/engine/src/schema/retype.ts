@@ -1,4 +1,5 @@
 /** What a change of an attribute's type requires of the stored values (contract 5.3.9). */
+import { isDeepStrictEqual } from 'node:util'
 import { type Conversion, conversionFor } from '../types/conversion.ts'
 import type { CollectionSpec, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import type { SchemaClass } from './catalog.ts'
@@ -10,6 +11,8 @@ export type RetypeWork =
   | { readonly kind: 'convert'; readonly conversion: Conversion }
   /** References stay as they are; those to objects of other classes do not fit. */
   | { readonly kind: 'narrow' }
+  /** A single reference stays as it is, and its objects are entered in the inverse that it is given. */
+  | { readonly kind: 'pair' }
   /** The elements are kept in another place, and so are moved; those of other classes than the one referenced do not fit. */
   | { readonly kind: 'move' }
 
@@ -21,15 +24,43 @@ export function retypeWork(
 ): RetypeWork | undefined {
   const conversion = conversionFor(from, to)
   if (conversion !== undefined) return { kind: 'convert', conversion }
-  if (from.logicalType === 'reference' && to.logicalType === 'reference') return classChange(from, to, isSubclass)
+  if (from.logicalType === 'reference' && to.logicalType === 'reference') {
+    return inverseChange(from, to, from, to) ?? classChange(from, to, isSubclass)
+  }
   if (!isCollection(from) || !isCollection(to)) return undefined
   const [one, other] = [elementOf(from), elementOf(to)]
   if (one === undefined || other === undefined) return undefined
+  const paired = inverseChange(from, to, one, other)
+  if (paired !== undefined) return paired
   const change = classChange(one, other, isSubclass)
   if (change === undefined) return undefined
   if (from.logicalType === 'map' || to.logicalType === 'map') return mapChange(from, to, change)
   if (placeOf(from) === placeOf(to)) return change
   return one.inverseAttribute === null ? { kind: 'move' } : undefined
+}
+
+/** An inverse is added or removed, and nothing else; undefined for any other change. `one`, `other`: what the types refer to. */
+function inverseChange(
+  from: TypeSpec,
+  to: TypeSpec,
+  one: ReferenceSpec,
+  other: ReferenceSpec,
+): RetypeWork | undefined {
+  const isAdded = one.inverseAttribute === null && other.inverseAttribute !== null
+  const isRemoved = one.inverseAttribute !== null && other.inverseAttribute === null
+  if ((!isAdded && !isRemoved) || !isSameButForInverse(from, to)) return undefined
+  if (from.logicalType !== 'reference') return { kind: 'move' }
+  return isAdded ? { kind: 'pair' } : { kind: 'none' }
+}
+
+export function isSameButForInverse(one: TypeSpec | undefined, other: TypeSpec): boolean {
+  return one !== undefined && isDeepStrictEqual(withoutInverse(one), withoutInverse(other))
+}
+
+function withoutInverse(spec: TypeSpec): TypeSpec {
+  if (spec.logicalType === 'reference') return { ...spec, inverseAttribute: null }
+  const element = isCollection(spec) ? elementOf(spec) : undefined
+  return element === undefined ? spec : ({ ...spec, element: { ...element, inverseAttribute: null } } as TypeSpec)
 }
 
 /** Partners of links are changed with each other or not at all. */

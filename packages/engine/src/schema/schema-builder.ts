@@ -27,6 +27,8 @@ export interface ClassDraft {
   superClass: ClassDraft | null
   /** Its own, by name, in schema order. */
   readonly attributes: Map<string, DraftAttribute>
+  /** See `ClassDefinition`. */
+  arriving: readonly DraftAttribute[]
   /** The class as it was; undefined for a new one. */
   readonly existing: ClassDefinition | undefined
   /** True once attributes are added, deleted or retyped, or the kind changes: it and its subclasses need new shapes. */
@@ -42,6 +44,7 @@ const rootDraft: ClassDraft = {
   isReferenceable: true,
   superClass: null,
   attributes: new Map(),
+  arriving: [],
   existing: rootDefinition,
   needsNewShape: false,
   place: undefined,
@@ -60,6 +63,7 @@ export class SchemaBuilder {
         isReferenceable: definition.isReferenceable,
         superClass: null,
         attributes: new Map(),
+        arriving: (definition.arriving ?? []).map((attribute) => ({ ...attribute, place: undefined })),
         existing: definition,
         needsNewShape: false,
         place: undefined,
@@ -159,6 +163,13 @@ export function countAttributes(draft: ClassDraft): number {
   let count = 0
   for (let at: ClassDraft | null = draft; at !== null; at = at.superClass) count += at.attributes.size
   return count
+}
+
+/** What records of the class hold: inherited attributes first, and those that readers do not know of yet. */
+export function storedAttributes(draft: ClassDraft): DraftAttribute[] {
+  return selfAndAncestors(draft)
+    .reverse()
+    .flatMap(({ attributes, arriving }) => [...attributes.values(), ...arriving])
 }
 
 /** Inherited ones first. */

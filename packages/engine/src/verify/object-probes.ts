@@ -8,6 +8,7 @@ import { containerKey, objectKey, oidOfObjectKey } from '../records/object-key.t
 import { decodeRecord, decodeRecordInPieces, isLongRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { RecordValues } from '../records/record-values.ts'
+import { isPairing } from '../schema/pairing.ts'
 import type { Bytes } from '../store/store.ts'
 import type { Pieces } from '../types/logical-type.ts'
 import { noOid, type Oid, oidBytes } from '../types/oid.ts'
@@ -59,9 +60,11 @@ function probeToOne(
   oid: Oid,
   content: RecordValues,
 ): Probe | undefined {
-  const { spec, name } = attribute.attribute
+  const { spec, name, becoming } = attribute.attribute
   if (spec.logicalType !== 'reference' || spec.inverseAttribute === null || !format.cls.isReferenceable)
     return undefined
+  // The inverse does not have it yet.
+  if (isPairing(becoming)) return undefined
   const partner = content.values[attribute.index] as Oid
   if (partner === noOid) return undefined
   const inverse = spec.inverseAttribute

@@ -49,7 +49,8 @@ export async function verifyStore(
   const problems: string[] = []
   const droppedIndexes = await numbersOf(snapshot, 'droppedIndexes', problems)
   const droppedLinkAttributes = await numbersOf(snapshot, 'droppedLinkAttributes', problems)
-  const context: VerifyContext = { catalog, droppedIndexes, droppedLinkAttributes, problems }
+  // By which links are kept.
+  const context: VerifyContext = { catalog: catalog.writers?.() ?? catalog, droppedIndexes, droppedLinkAttributes, problems }
   let seen = 0
   const step = (entries: number): void => {
     signal?.throwIfAborted()

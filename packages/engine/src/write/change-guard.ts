@@ -38,7 +38,8 @@ export interface Restriction {
 /** Of a unit of work. */
 export interface GuardedWork {
   readonly transaction: Transaction
-  readonly catalog: Catalog
+  /** As readers know it. */
+  readonly shownCatalog: Catalog
   readonly objects: WorkingSet
 }
 

@@ -5,7 +5,7 @@ import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import type { Containers } from '../records/container-registry.ts'
 import { objectKey } from '../records/object-key.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
-import type { RecordFormats } from '../records/record-formats.ts'
+import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Awaitable, Bytes } from '../store/store.ts'
 import { inParts, inSlices } from '../store/time-slice.ts'
@@ -21,7 +21,10 @@ import { type ObjectState, objectsAtOnce, WorkingSet } from './working-set.ts'
 
 export class UnitOfWork {
   readonly transaction: Transaction
+  /** By which it keeps records and links: that of writers. */
   readonly catalog: Catalog
+  /** As readers know it. */
+  readonly shownCatalog: Catalog
   readonly objects: WorkingSet
   private readonly containers: Containers
   private readonly restriction: Restriction | undefined
@@ -44,8 +47,9 @@ export class UnitOfWork {
     restriction?: Restriction,
   ) {
     this.transaction = transaction
-    this.catalog = catalog
-    this.objects = new WorkingSet(transaction, catalog)
+    this.catalog = catalog.writers === undefined ? catalog : catalog.writers()
+    this.shownCatalog = catalog
+    this.objects = new WorkingSet(transaction, this.catalog)
     this.containers = containers
     this.session = session
     this.recorder = recorder
@@ -55,27 +59,48 @@ export class UnitOfWork {
 
   /** Another step of the same change, or one that only tries what `transaction`, a rehearsal, would do. */
   another(transaction = this.transaction): UnitOfWork {
-    const { catalog, containers, session, recorder, restriction } = this
-    return new UnitOfWork(transaction, catalog, containers, session, recorder, restriction)
+    const { shownCatalog, containers, session, recorder, restriction } = this
+    return new UnitOfWork(transaction, shownCatalog, containers, session, recorder, restriction)
   }
 
   /** The catalog that commands are in terms of. */
   get commandCatalog(): Catalog {
-    return this.guard === undefined ? this.catalog : this.guard.catalog
+    return this.guard === undefined ? this.shownCatalog : this.guard.catalog
   }
 
   get commandFormats(): RecordFormats {
-    return this.guard === undefined ? this.objects.formats : this.guard.formats
+    return this.guard === undefined ? this.shownFormats : this.guard.formats
+  }
+
+  private get shownFormats(): RecordFormats {
+    return this.isWhole ? this.objects.formats : recordFormats(this.shownCatalog)
+  }
+
+  /** Whether readers know all that writers keep. */
+  private get isWhole(): boolean {
+    return this.catalog === this.shownCatalog
   }
 
   /** What the caller sees of an attribute that is kept in the record; `attribute`: of `commandFormats`. */
   seen(state: ObjectState, attribute: AttributeFormat): Awaitable<unknown> {
-    return this.guard === undefined ? state.values[attribute.index] : this.guard.seen(state, attribute)
+    if (this.guard !== undefined) return this.guard.seen(state, attribute)
+    return state.values[this.kept(state, attribute).index]
+  }
+
+  /** An attribute of an object as the unit keeps it; `known`: as commands know it. */
+  kept({ format }: ObjectState, known: AttributeFormat): AttributeFormat {
+    return this.isWhole && this.guard === undefined ? known : format.attribute(known.attribute.number)
   }
 
   /** The class of an object, as commands know it. */
   commandFormatOf({ format }: ObjectState): ClassFormat {
-    return this.guard === undefined ? format : this.guard.formatOf(format)
+    if (this.guard !== undefined) return this.guard.formatOf(format)
+    return this.isWhole ? format : this.shownFormats.byNumber(format.cls.number)
+  }
+
+  /** How the unit keeps objects of a class. */
+  formatOf(cls: SchemaClass): ClassFormat {
+    return this.isWhole ? this.objects.formats.of(cls) : this.objects.formats.byNumber(cls.number)
   }
 
   /** An object of that class; its OID is taken over by each further attempt of the transaction. `position`: see `ObjectState`. */

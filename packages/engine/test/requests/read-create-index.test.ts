@@ -33,7 +33,6 @@ it.each([
   ['1', 1],
   [1024, 1024],
   ['1024', 1024],
-  [null, undefined],
 ])('maxStoredStringLength %j', (given, length) => {
   expect(readCreateIndex(withLength(given)).keyAttributes[0]?.maxStoredStringLength).toBe(length)
 })
@@ -67,6 +66,12 @@ it.each([
     '/keyAttributes/0/x',
   ],
   [
+    'null for properties',
+    { ...base, keyAttributes: [{ attributeName: 'a', properties: null }] },
+    'MalformedRequest',
+    '/keyAttributes/0/properties',
+  ],
+  [
     'a text for properties',
     { ...base, keyAttributes: [{ attributeName: 'a', properties: 'x' }] },
     'MalformedRequest',
@@ -90,6 +95,7 @@ it.each([
   ['9'.repeat(40), 'ValueNotAllowed'],
   [2n ** 64n, 'ValueNotAllowed'],
   ['long', 'MalformedValue'],
+  [null, 'MalformedValue'],
   ['', 'MalformedValue'],
   [true, 'MalformedValue'],
   [[24], 'MalformedValue'],

@@ -1,6 +1,7 @@
 /** Which changes of a class are immediate, online or transactional, and that the planned result is the one computed anew. */
 import { describe, expect, it } from 'vitest'
 import { readAlterClass } from '../../src/requests/read-alter-class.ts'
+import { atOnce } from '../../src/store/time-slice.ts'
 import { type AlterPlan, completedState, type OnlineAlter, planAlter } from '../../src/schema/alter-plan.ts'
 import type { CatalogState } from '../../src/schema/class-definition.ts'
 import { withReadyIndex } from '../../src/schema/index-definition.ts'
@@ -110,12 +111,12 @@ describe('an online change', () => {
     ['with everything at once', all, true],
   ])('ends as one that is computed anew on what it has published: %s', (_what, body, isCascading) => {
     const planned = online(body, isCascading)
-    expect(completedState(planned, loaded(planned.pending))).toEqual(planned.next)
+    expect(atOnce(completedState(planned, loaded(planned.pending)))).toEqual(planned.next)
   })
 
   it('is not computed anew on the very state that it has published', () => {
     const planned = online(toWhole('text'))
-    expect(completedState(planned, catalogOf(planned.pending))).toBe(planned.next)
+    expect(atOnce(completedState(planned, catalogOf(planned.pending)))).toBe(planned.next)
   })
 
   it('leaves what it does not change the same object, and so unwritten', () => {
@@ -138,6 +139,6 @@ describe('an online change', () => {
   it('is refused once its pending types are gone', () => {
     const schema = given()
     const planned = online(toWhole('text'), false, schema)
-    expect(() => completedState(planned, loaded(schema.catalog.state))).toThrow('was changed by another request')
+    expect(() => atOnce(completedState(planned, loaded(schema.catalog.state)))).toThrow('was changed by another request')
   })
 })

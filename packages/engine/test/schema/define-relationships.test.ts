@@ -132,7 +132,7 @@ describe('refused', () => {
     }
   })
 
-  it('a unidirectional reference that exists is not paired afterwards', () => {
+  it('a unidirectional reference that exists is paired by a batch that lists it with its new inverse, and by no other', () => {
     const schema = new SchemaUnderTest()
     schema.put(classOf('A', { b: reference('B') }), classOf('B', {}))
     expectFault(
@@ -140,14 +140,10 @@ describe('refused', () => {
       'InvalidDefinition',
       at,
       'b',
-      'does not name it',
+      'does not name it as inverse in turn; to give it that inverse, list it in the same request, with the inverse a',
     )
-    const both = [classOf('A', { b: reference('B', 'a') }), classOf('B', { a: reference('A', 'b') })]
-    expectFault(
-      () => schema.put(...both),
-      'AttributeExists',
-      '/0/attributes/0',
-      'reference B, not as reference B inverse a',
-    )
+    schema.put(classOf('A', { b: reference('B', 'a') }), classOf('B', { a: reference('A', 'b') }))
+    const [a] = schema.read()
+    expect(a).toMatchObject({ attributes: [{ attributeName: 'b', inverseAttribute: 'a' }] })
   })
 })

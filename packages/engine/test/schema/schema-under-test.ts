@@ -59,7 +59,7 @@ export class SchemaUnderTest {
     const { state: before } = this.catalog
     const text = JSON.stringify(before)
     try {
-      const { state, classNumbers } = defineClasses(this.catalog, readDefineClasses(body, mode), attributesMax)
+      const { state, classNumbers } = defineClasses(this.catalog, readDefineClasses(body, mode), { attributesMax })
       this.catalog = catalogOf(state)
       return [...classNumbers]
     } finally {

@@ -57,8 +57,11 @@ async function define(
   mode: Parameters<Database['defineClasses']>[1],
 ): Promise<OperationReply> {
   const { body } = request
-  if (booleanParam(request, 'dryRun')) return { status: 200, body: await database.previewClasses(body, mode) }
-  return defined(await database.defineClasses(body, mode))
+  const settings = { isLossAllowed: booleanParam(request, 'allowLoss') }
+  if (booleanParam(request, 'dryRun')) {
+    return { status: 200, body: await database.previewClasses(body, mode, settings) }
+  }
+  return defined(await database.defineClasses(body, mode, settings))
 }
 
 export const schemaOperations: readonly FdOperation[] = [
@@ -98,15 +101,21 @@ export const schemaOperations: readonly FdOperation[] = [
     needs: 'define',
     summary: 'Create classes, or add attributes to them',
     description:
-      'Classes that do not exist are created; existing classes get the listed attributes. The change is atomic.',
+      'Classes that do not exist are created; existing classes get the listed attributes. A reference that is listed again with an inverse that the same body adds is given that inverse. The change is atomic.',
     tag: 'Schema',
     status: 201,
     body: Type.Array(ClassDescription),
     isBodyCheckedByEngine: true,
     reply: ClassesDefined,
-    queryParameters: dryRun,
+    queryParameters: {
+      ...dryRun,
+      allowLoss: {
+        description: 'true: references that do not fit an inverse that is added to them are cleared.',
+        schema: Type.Boolean({ default: false }),
+      },
+    },
     otherReplies: reported,
-    errors: definitionErrors,
+    errors: [...definitionErrors, 'AttributeInUse', 'ValuesWouldBeLost', 'TransactionContention'],
     run: (database, request) => define(database, request, 'createOrExtend'),
   },
   {

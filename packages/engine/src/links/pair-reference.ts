@@ -1,0 +1,42 @@
+/** Enters an object in the inverse that a reference of it is being given, as the reference stands. */
+import type { AttributeFormat } from '../records/class-format.ts'
+import { noOid, type Oid } from '../types/oid.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
+import { type ObjectState, setPosition, setValue } from '../write/working-set.ts'
+import { inverseIn, inverseOf, putEntry } from './relationships.ts'
+
+/**
+ * `isThere`: whether the object that is referred to exists; the commit requires that already. A reference is cleared where there is none, and, where the inverse is
+ * a single reference, where that leads to another object already.
+ */
+export async function pairReference(
+  unit: UnitOfWork,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  isThere: (oid: Oid) => boolean,
+): Promise<void> {
+  const target = state.values[attribute.index] as Oid
+  const inverse = inverseOf(attribute)
+  if (target === noOid || inverse === null || state.positions[attribute.index] !== undefined) return
+  // The entry is right only for as long as the reference is.
+  unit.requireUnchanged(state)
+  const format = isThere(target) ? (await unit.formatsOf([target])).get(target) : undefined
+  if (format === undefined) return clear(state, attribute)
+  const far = { oid: target, attribute: inverseIn(format, inverse, target) }
+  if (far.attribute.linkStorage !== undefined) {
+    const position = await putEntry(unit, far, state.oid)
+    if (position !== undefined) setPosition(state, attribute, position)
+    return
+  }
+  const partner = await unit.objects.load(target)
+  const holder = partner?.values[far.attribute.index] as Oid | undefined
+  if (partner === undefined || holder === state.oid) return
+  if (holder === noOid) return setValue(partner, far.attribute, state.oid)
+  unit.requireUnchanged(partner)
+  clear(state, attribute)
+}
+
+function clear(state: ObjectState, attribute: AttributeFormat): void {
+  setValue(state, attribute, noOid)
+  setPosition(state, attribute, undefined)
+}

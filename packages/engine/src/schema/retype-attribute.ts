@@ -1,0 +1,158 @@
+/** The change of one attribute's type, as part of a command that changes classes (contract 5.3.9, 5.3.19, 5.3.21). */
+import { isDeepStrictEqual } from 'node:util'
+import type { AshlarError, CommandPlace } from '../errors.ts'
+import { dependsOnRules } from '../types/conversion.ts'
+import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
+import type { Catalog } from './catalog.ts'
+import type { ClassBatch, StagedAttribute } from './class-batch.ts'
+import type { Attribute } from './class-definition.ts'
+import { commandError } from './command-error.ts'
+import { defineAttribute, formatTypeForMessage } from './define-attribute.ts'
+import { isPairing, type Pairing } from './pairing.ts'
+import { isSameButForInverse, type RetypeWork, retypeWork } from './retype.ts'
+import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './schema-builder.ts'
+
+/** An attribute whose type changes. */
+export interface Retype {
+  readonly attribute: AttributeNumber
+  /** Where what is stored is moved, a new one; else the same. */
+  readonly becomes: AttributeNumber
+  /** The class that declares it. */
+  readonly owner: ClassNumber
+  readonly name: string
+  readonly from: TypeSpec
+  readonly to: TypeSpec
+  readonly work: RetypeWork
+}
+
+export interface RetypeContext {
+  readonly catalog: Catalog
+  readonly batch: ClassBatch
+  /** The pending types are those of this change. */
+  readonly isPrepared: boolean
+}
+
+/** Undefined where it has that type already. Throws InvalidDefinition, AttributeInUse. */
+export function retypeAttribute(
+  { catalog, batch, isPrepared }: RetypeContext,
+  draft: ClassDraft,
+  attribute: DraftAttribute,
+  to: TypeSpec,
+  place: CommandPlace,
+): Retype | undefined {
+  const { builder } = batch
+  const { name, number } = attribute
+  if (attribute.pendingType !== undefined && !isPrepared) throw changingByAnother(draft, name, place)
+  const from = attribute.spec as TypeSpec
+  if (isDeepStrictEqual(from, to)) return undefined
+  const gained = inverseGained(from, to)
+  if (gained !== null) refuseKnownInverse(batch, draft, name, gained, place)
+  const work = retypeWork(from, to, (one, other) => catalog.classByNumber(one)?.isOrInherits(other) === true)
+  // Elements within embedded objects could not be found by their old attribute's number once they are to be moved.
+  const isPossible = work !== undefined && (work.kind !== 'move' || draft.isReferenceable)
+  if (!isPossible) throw notConvertible(builder, draft, name, place, from, to)
+  refuseUnlessKey(catalog, draft, attribute, place, to)
+  draft.needsNewShape = true
+  const becomes = work.kind === 'move' ? (batch.nextAttribute++ as AttributeNumber) : number
+  const conversion = work.kind !== 'move' && dependsOnRules(from, to) ? 'strict' : undefined
+  builder.replaceAttribute(draft, attribute, {
+    ...attribute,
+    number: becomes,
+    spec: to,
+    pendingType: undefined,
+    conversion,
+    place,
+  })
+  return { attribute: number, becomes, owner: draft.number, name, from, to, work }
+}
+
+/**
+ * A reference that is listed again may be given an inverse that the command adds (contract 5.1.30). Before the types of the command are defined, since some of
+ * these changes give the attribute another number.
+ */
+export function addInverses(context: RetypeContext, draft: ClassDraft, staged: readonly StagedAttribute[]): Retype[] {
+  const { builder } = context.batch
+  return staged.flatMap(({ description, place, attribute, isNew }) => {
+    const { type } = description
+    const inverse = (type.elementSpecification ?? type).inverseAttribute
+    const isWanted = typeof inverse === 'string' && inverse !== ''
+    if (isNew || !isWanted || referenceIn(attribute.spec)?.inverseAttribute !== null) return []
+    const to = defineAttribute(builder, draft, description, place)
+    return isSameButForInverse(attribute.spec, to) ? (retypeAttribute(context, draft, attribute, to, place) ?? []) : []
+  })
+}
+
+/** What `retypes` pair online, once the types of the whole command are defined. */
+export function pairingsOf(builder: SchemaBuilder, retypes: readonly Retype[]): Pairing[] {
+  return retypes.flatMap(({ attribute, owner, to, work }) => {
+    const inverse = work.kind === 'pair' ? referenceIn(to)?.inverseAttribute : undefined
+    const partner = inverse === undefined || inverse === null ? undefined : builder.declared(inverse)
+    if (partner === undefined) return []
+    const { number, name, spec } = partner.attribute as Attribute
+    return [{ attribute, owner, inverse: { number, name, spec }, inverseOwner: partner.owner.number }]
+  })
+}
+
+/** Throws AttributeInUse where the attribute, or its inverse that others do not know of yet, is being changed by another request. */
+export function refusePairing({ name, attributes }: ClassDraft, attribute: DraftAttribute, place: CommandPlace): void {
+  if (isPairing(attribute.pendingType)) throw changingByAnother({ name, attributes }, attribute.name, place)
+}
+
+function changingByAnother({ name }: Pick<ClassDraft, 'name' | 'attributes'>, attribute: string, place: CommandPlace) {
+  const message = `The type of attribute ${attribute} of class ${name} is being changed by another request.`
+  return commandError('AttributeInUse', message, place)
+}
+
+/** The inverse that only the new type has; null where there is none. */
+function inverseGained(from: TypeSpec, to: TypeSpec): AttributeNumber | null {
+  const [one, other] = [referenceIn(from), referenceIn(to)]
+  return one?.inverseAttribute === null ? (other?.inverseAttribute ?? null) : null
+}
+
+/** Links of an attribute that is there already could disagree with the references. */
+function refuseKnownInverse(
+  batch: ClassBatch,
+  draft: ClassDraft,
+  name: string,
+  inverse: AttributeNumber,
+  place: CommandPlace,
+): void {
+  if (batch.isAdded(inverse)) return
+  const partner = batch.builder.declared(inverse)
+  const known = `attribute ${partner?.attribute.name} of class ${partner?.owner.name}`
+  const message = `Class ${draft.name}: attribute ${name} cannot be given ${known} as inverse, which exists already. An inverse is added, under a new name, by the request that gives it to the reference.`
+  throw commandError('InvalidDefinition', message, place)
+}
+
+function notConvertible(
+  builder: SchemaBuilder,
+  draft: ClassDraft,
+  attributeName: string,
+  place: CommandPlace,
+  from: TypeSpec,
+  to: TypeSpec,
+): AshlarError {
+  const [one, other] = [formatTypeForMessage(builder, from), formatTypeForMessage(builder, to)]
+  const inverses = [from, to].map((spec) => (referenceIn(spec) as ReferenceSpec | undefined)?.inverseAttribute ?? null)
+  const advice =
+    inverses[0] === inverses[1]
+      ? 'an attribute can be added, filled and take its place'
+      : 'an inverse is added or removed by a change of its own, which leaves the rest of the type as it is'
+  const message = `Class ${draft.name}: attribute ${attributeName} cannot be changed from ${one} to ${other}; ${advice}.`
+  return commandError('InvalidDefinition', message, place)
+}
+
+/** What an index has as key attribute stays one that an index can have. */
+function refuseUnlessKey(
+  catalog: Catalog,
+  draft: ClassDraft,
+  { number, name }: DraftAttribute,
+  place: CommandPlace,
+  to: TypeSpec,
+): void {
+  if (!['list', 'set', 'map', 'object'].includes(to.logicalType)) return
+  const index = catalog.indexes.find(({ keyAttributes }) => keyAttributes.some(({ path }) => path.includes(number)))
+  if (index === undefined) return
+  const message = `Attribute ${name} of class ${draft.name} is a key attribute of index '${index.name}', and a ${to.logicalType} can be none.`
+  throw commandError('AttributeInUse', message, place)
+}
