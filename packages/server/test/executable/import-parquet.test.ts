@@ -8,7 +8,8 @@ import { exitCodes } from '../../src/cli/exit-codes.ts'
 import { type Ended, served } from './command-line.ts'
 import { start, temporaryDirectory } from './process.ts'
 
-const { run } = served()
+const server = served()
+const { run } = server
 
 function done({ code, stdout, stderr }: Ended): string {
   expect(code, stderr).toBe(0)
@@ -99,7 +100,11 @@ test('a damaged file that has its reader loop for ever does not keep Ctrl-C from
   // The length of a run: -2³¹ or so, which the reader counts down to 0.
   bytes.set([0xfe, 0xff, 0xff, 0xff, 0x0f], 25)
   writeFileSync(join(directory, 'in.parquet'), bytes)
-  const endless = start(['import', 'in.parquet', '--class', 'Endless', '--dry-run'], {}, directory)
+  const endless = start(
+    ['import', 'in.parquet', '--class', 'Endless', '--dry-run'],
+    { ASHLAR_URL: server.url },
+    directory,
+  )
   // Several times what the command needs otherwise.
   while (processorTime(endless.child.pid as number) < 200) await delay(50)
   endless.child.kill('SIGINT')

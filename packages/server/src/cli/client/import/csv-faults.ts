@@ -23,6 +23,21 @@ export function csvProblem(error: CsvError | undefined, columns: number | undefi
   return `cannot be read: ${error?.message ?? 'it is not CSV'}`
 }
 
+/** Of a record that cannot be read: the line on which it ends; where a quote is not closed, that on which it is opened. */
+export function faultLine(error: CsvError | undefined): number {
+  const line = Number(error?.lines ?? 0)
+  if (error?.code !== 'CSV_QUOTE_NOT_CLOSED' || typeof error.raw !== 'string') return line
+  const { raw } = error
+  let opened = -1
+  for (let at = raw.indexOf('"'); at >= 0; at = raw.indexOf('"', at + 1)) {
+    if (opened < 0) opened = at
+    else if (raw[at + 1] === '"') at++
+    else opened = -1
+  }
+  // The parser counts a line break once there is something after it.
+  return line - (raw.slice(opened, -1).match(/\n/g)?.length ?? 0)
+}
+
 /** Of names that are rather values. Several years are names of columns, as in tables with a column a year. */
 function valueIn(names: readonly string[]): string | undefined {
   const trimmed = names.map((name) => name.trim())

@@ -1,5 +1,4 @@
 /** Records of a file, one after the other: CSV, TSV, JSON, NDJSON or Parquet, decompressed where they are compressed. */
-import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import { Readable, Transform, type TransformCallback } from 'node:stream'
 import * as zlib from 'node:zlib'
@@ -7,14 +6,15 @@ import { parse } from 'csv-parse'
 import { parse as parseSync, type Options as SyncOptions } from 'csv-parse/sync'
 import { unreadableFile } from '../../../config/unreadable-file.ts'
 import { CommandError } from '../../command-error.ts'
-import { parseExactly } from '../../exact-json.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { checkedUtf8 } from './checked-utf8.ts'
-import { checkHeader, csvProblem } from './csv-faults.ts'
+import { checkHeader, csvProblem, faultLine } from './csv-faults.ts'
 import type { Fields, FileRecord, OpenFile } from './file-record.ts'
+import { parseRecord } from './parse-record.ts'
+import type { TextSource } from './text-source.ts'
 
 /** Parquet is compressed within. */
-type StreamFormat = 'csv' | 'tsv' | 'json' | 'ndjson'
+export type StreamFormat = 'csv' | 'tsv' | 'json' | 'ndjson'
 export type FileFormat = StreamFormat | 'parquet'
 
 /** By the ending of the name, without that of a compression. Throws CommandError. */
@@ -45,46 +45,41 @@ export interface TableForm {
   readonly nullText: string
 }
 
-/** `-`: standard input. `signal`: ends the wait for records of Parquet, which are read in a thread. What cannot be read is thrown by the iteration too: CommandError. */
-export async function openRecords(
-  file: string,
-  format: FileFormat,
-  table: TableForm,
-  signal?: AbortSignal,
-): Promise<OpenFile> {
-  if (format !== 'parquet') return openStream(file, format, table)
-  // Most imports have no need of it.
-  const { openParquet } = await import('./parquet.ts')
-  return await openParquet(file, signal)
-}
-
-function openStream(file: string, format: StreamFormat, table: TableForm): OpenFile {
-  const source = file === '-' ? process.stdin : createReadStream(file)
+/** What cannot be read is thrown by the iteration: CommandError. */
+export function openTextRecords(source: TextSource, format: StreamFormat, table: TableForm): OpenFile {
+  const stream = source.open()
   let bytes = 0
   let header = table.columns
   const tell = (names: readonly string[]): void => {
     header = names
   }
-  source.on('data', (chunk: Buffer | string) => {
+  stream.on('data', (chunk: Buffer | string) => {
     bytes += chunk.length
   })
-  source.pause()
-  const what = file === '-' ? 'Standard input' : file
-  const opened = decompressed(source, what)
+  stream.pause()
+  const { what } = source
+  const opened = decompressed(stream, what)
   const records = async function* (): AsyncGenerator<FileRecord> {
     try {
       const { bytes: text, isCompressed } = await opened
-      const missed = isCompressed ? undefined : compressionOf(file)
+      const missed = isCompressed ? undefined : compressionOf(what)
       yield* readers[format](Readable.from(checkedUtf8(text, missed), { objectMode: false }), { ...table, tell })
     } catch (error) {
       if (error instanceof CommandError) throw error
       throw unreadable(what, error as NodeJS.ErrnoException)
     } finally {
-      source.destroy()
+      stream.destroy()
     }
   }
   const areTexts = format === 'csv' || format === 'tsv'
-  return { records: records(), bytesRead: () => bytes, header: () => header, areTexts, definitions: new Map() }
+  return {
+    records: records(),
+    size: source.size,
+    bytesRead: () => bytes,
+    header: () => header,
+    areTexts,
+    definitions: new Map(),
+  }
 }
 
 function unreadable(what: string, error: NodeJS.ErrnoException): CommandError {
@@ -183,13 +178,14 @@ async function* readTable(
     skip_records_with_error: true,
     on_skip: (error) => {
       if (error?.code === 'CSV_MAX_RECORD_SIZE') parser.destroy(tooLong(lastLine))
-      skipped.push({ line: Number(error?.lines ?? 0), fields: undefined, problem: csvProblem(error, names?.length) })
+      skipped.push({ line: faultLine(error), fields: undefined, problem: csvProblem(error, names?.length) })
       return undefined
     },
   })
   source.on('error', (error) => parser.destroy(error))
   for await (const row of source.pipe(parser) as AsyncIterable<ParsedRow>) {
-    if (skipped.length > 0) yield* skipped.splice(0)
+    // The parser is ahead of the rows that have come from it.
+    while (skipped[0] !== undefined && skipped[0].line < row.info.lines) yield skipped.shift() as FileRecord
     lastLine = row.info.lines
     yield { line: lastLine, fields: withNulls(row, nullText, names ?? [], form) }
   }
@@ -254,7 +250,7 @@ async function* readArray(source: Readable): AsyncGenerator<FileRecord> {
 function recordOf(text: string, line: number): FileRecord {
   let value: unknown
   try {
-    value = parseExactly(text)
+    value = parseRecord(text)
   } catch (error) {
     return { line, fields: undefined, problem: `is not JSON: ${(error as Error).message}` }
   }
