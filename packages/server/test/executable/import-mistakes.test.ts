@@ -8,6 +8,12 @@ import { temporaryDirectory } from './process.ts'
 
 const { run } = served()
 
+/** Of a refusal: without what has been done before it, which is nothing in a dry run. */
+const reasonOf = ({ code, stderr }: { readonly code: number | null; readonly stderr: string }) => ({
+  code,
+  reason: stderr.replace(/ (Nothing was imported|This was a dry run|[\d,]+ records? (is|are) certainly done).*/s, ''),
+})
+
 async function imported(name: string, content: string | Buffer, words: readonly string[] = []) {
   const directory = temporaryDirectory()
   writeFileSync(join(directory, name), content)
@@ -115,7 +121,7 @@ test('an index that is not there is told before a class is made; so is a delimit
   expect((await run(['export', 'Item'])).code).toBe(exitCodes.notFound)
 })
 
-test('a dry run refuses what the import refuses, in the same words, and makes nothing', async () => {
+test('a dry run refuses what the import refuses, for the same reason, and makes nothing', async () => {
   const files = [
     ['in.csv', 'name,age\nA\nB,2\n', []],
     ['in.csv', 'a b,a-b\n1,2\n', []],
@@ -130,7 +136,7 @@ test('a dry run refuses what the import refuses, in the same words, and makes no
     const tried = await run([...command, '--dry-run'], { directory })
     const done = await run(command, { directory })
     expect(tried.code).not.toBe(0)
-    expect({ ...tried, stdout: '' }).toEqual({ ...done, stdout: '' })
+    expect(reasonOf(tried)).toEqual(reasonOf(done))
     expect((await run(['export', 'Dry'])).code).toBe(exitCodes.notFound)
   }
   const lenient = await imported('in.csv', 'name,age\nA\nB,2\n', ['--class', 'Dry', '--dry-run', '--rejects', 'bad'])
@@ -145,7 +151,7 @@ test('a dry run into a class that is there refuses values as the server does', a
     const tried = await imported('in.csv', content, ['--class', 'There', '--dry-run'])
     const done = await imported('in.csv', content, ['--class', 'There'])
     expect(done.code).toBe(exitCodes.invalid)
-    expect({ ...tried, stdout: '' }).toEqual({ ...done, stdout: '' })
+    expect(reasonOf(tried)).toEqual(reasonOf(done))
   }
 })
 

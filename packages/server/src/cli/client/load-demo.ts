@@ -90,6 +90,7 @@ async function load(
       upsertOn: undefined,
       rejects: undefined,
       leavesOut: false,
+      isDryRun: false,
       isQuiet: false,
       position: () => ({ bytesRead: source.bytesRead(), total: size }),
     },

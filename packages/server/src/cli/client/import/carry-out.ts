@@ -1,5 +1,5 @@
 /** Carries out an import of which all is known: makes its classes, sends its records, and says what has become of them; or tries it, in a dry run. */
-import type { AttributeDefinition, ClassDescription } from '@ashlar/client'
+import type { AshlarClient, AttributeDefinition, ClassDescription } from '@ashlar/client'
 import type { CommandContext } from '../../command-context.ts'
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
@@ -51,9 +51,11 @@ async function store(context: CommandContext, file: BegunFile, plan: ImportPlan,
   const { made, skip } = plan
   // Before the class is made: a file that cannot be written leaves nothing behind.
   const rejects = plan.rejects === undefined ? undefined : await RejectsFile.open(plan.rejects)
+  let isMade = false
   try {
     if (made.length > 0) {
       await context.client.createClasses(made)
+      isMade = true
       for (const { className, attributes } of made)
         output.note(`Class ${className} was made: ${attributes.map(shownDefinition).join(', ')}.`)
     }
@@ -63,7 +65,7 @@ async function store(context: CommandContext, file: BegunFile, plan: ImportPlan,
     if (skip === 0) refuseNothing(told, plan.rejects)
     await tellImported(output, told, plan.rejects)
   } catch (error) {
-    throw await withoutClasses(context, made, error)
+    throw isMade ? await withoutClasses(context, made, error) : error
   } finally {
     await rejects?.close()
   }
@@ -128,6 +130,7 @@ async function imported(
       upsertOn,
       rejects,
       leavesOut: plan.rejects !== undefined,
+      isDryRun: plan.dryRun === true,
       isQuiet: output.hidesProgress,
       position: () => ({ bytesRead: file.bytesRead(), total: file.size }),
     },
@@ -137,21 +140,26 @@ async function imported(
 
 /** What fails before anything is stored leaves no class that it has made. Returns the error, which says so. */
 async function withoutClasses(
-  { connection }: CommandContext,
+  { connection, output }: CommandContext,
   made: readonly ClassDescription[],
   error: unknown,
 ): Promise<unknown> {
+  const sentence = await deleteEmpty(connection.uninterrupted, made)
+  if (error instanceof CommandError)
+    return new CommandError(error.exitCode, `${error.message} ${sentence}`, error.details, error.refusal)
+  output.note(sentence)
+  return error
+}
+
+/** A server refuses to delete a class that has objects. Returns a sentence. */
+async function deleteEmpty(client: AshlarClient, made: readonly ClassDescription[]): Promise<string> {
   const name = made.at(-1)?.className
-  if (name === undefined || !(error instanceof CommandError)) return error
-  const tell = (sentence: string): CommandError =>
-    new CommandError(error.exitCode, `${error.message} ${sentence}`, error.details, error.refusal)
   try {
-    // A server refuses to delete a class that has objects.
-    for (const { className = '' } of made.toReversed()) await connection.uninterrupted.deleteClass(className)
+    for (const { className = '' } of made.toReversed()) await client.deleteClass(className)
   } catch {
-    return tell(`The class ${name}, which this import has made, stays.`)
+    return `The class ${name}, which this import has made, stays.`
   }
-  return tell(`The class ${name}, which this import had made, is deleted again.`)
+  return `The class ${name}, which this import had made, is deleted again.`
 }
 
 /** That some are left out has been asked for; that all are is rather a mistake. Throws CommandError. */

@@ -2,13 +2,13 @@
 import { basename } from 'node:path'
 import { Readable, Transform, type TransformCallback } from 'node:stream'
 import * as zlib from 'node:zlib'
-import { parse } from 'csv-parse'
+import { type CsvError, parse } from 'csv-parse'
 import { parse as parseSync, type Options as SyncOptions } from 'csv-parse/sync'
 import { unreadableFile } from '../../../config/unreadable-file.ts'
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { checkedUtf8 } from './checked-utf8.ts'
-import { checkHeader, csvProblem, faultLine } from './csv-faults.ts'
+import { checkHeader, csvProblem, lineBreaks, linesBeforeEnd, linesBeforeFault } from './csv-faults.ts'
 import type { Fields, FileRecord, OpenFile } from './file-record.ts'
 import { parseRecord } from './parse-record.ts'
 import type { TextSource } from './text-source.ts'
@@ -140,9 +140,15 @@ const readers: Readonly<Record<StreamFormat, Reader>> = {
 
 interface ParsedRow {
   readonly record: Record<string, string | null>
-  readonly info: { readonly lines: number }
   /** As it stands in the file, with what was skipped before it. */
   readonly raw: string
+}
+
+interface SkippedRow {
+  /** So many records before it can be read. */
+  readonly after: number
+  readonly raw: string
+  readonly error: CsvError | undefined
 }
 
 /** Of a record of CSV: a quote that is not closed would have the rest of the file held as one value. */
@@ -154,14 +160,22 @@ async function* readTable(
   usualDelimiter: string,
   { columns, delimiter, nullText, tell }: Table,
 ): AsyncGenerator<FileRecord> {
-  const skipped: FileRecord[] = []
+  const skipped: SkippedRow[] = []
   let names = columns
-  let lastLine = 1
+  let read = 0
+  /** On which the record begins that is next. */
+  let line = 1
   const named = (header: string[]): string[] => {
     checkHeader(header, delimiter !== undefined)
     names = header
     tell(header)
+    line = parser.info.lines + 1
     return header
+  }
+  const faulty = ({ raw, error }: SkippedRow): FileRecord => {
+    const at = line + linesBeforeFault(raw, error)
+    line += lineBreaks(raw)
+    return { line: at, fields: undefined, problem: csvProblem(error, names?.length) }
   }
   const form = {
     delimiter: delimiter ?? usualDelimiter,
@@ -172,24 +186,26 @@ async function* readTable(
     ...form,
     bom: true,
     columns: columns === undefined ? named : [...columns],
-    info: true,
     raw: true,
     max_record_size: recordCharactersMax,
     skip_records_with_error: true,
     on_skip: (error) => {
-      if (error?.code === 'CSV_MAX_RECORD_SIZE') parser.destroy(tooLong(lastLine))
-      skipped.push({ line: faultLine(error), fields: undefined, problem: csvProblem(error, names?.length) })
+      if (error?.code === 'CSV_MAX_RECORD_SIZE') parser.destroy(tooLong(line - 1))
+      skipped.push({ after: Number(error?.records ?? 0), raw: String(error?.raw ?? ''), error })
       return undefined
     },
   })
   source.on('error', (error) => parser.destroy(error))
+  // Lines are counted here, and not by the parser, which takes half as long again to tell of them.
   for await (const row of source.pipe(parser) as AsyncIterable<ParsedRow>) {
     // The parser is ahead of the rows that have come from it.
-    while (skipped[0] !== undefined && skipped[0].line < row.info.lines) yield skipped.shift() as FileRecord
-    lastLine = row.info.lines
-    yield { line: lastLine, fields: withNulls(row, nullText, names ?? [], form) }
+    while (skipped[0] !== undefined && skipped[0].after <= read) yield faulty(skipped.shift() as SkippedRow)
+    read++
+    const last = line + linesBeforeEnd(row.raw)
+    line += lineBreaks(row.raw)
+    yield { line: last, fields: withNulls(row, nullText, names ?? [], form) }
   }
-  yield* skipped
+  for (const one of skipped) yield faulty(one)
 }
 
 /** `line`: on which the record before it ends. What follows cannot be parted into records. */

@@ -30,6 +30,8 @@ export interface ImportWork {
   readonly upsertOn: string | undefined
   /** Whether the import goes on where a record is refused. */
   readonly leavesOut: boolean
+  /** Its records are not sent. */
+  readonly isDryRun: boolean
   /** For what is refused; a dry run has none. */
   readonly rejects: RejectsFile | undefined
   readonly isQuiet: boolean
@@ -225,9 +227,13 @@ class Import {
   }
 
   private failure({ line, fields }: FileRecord, reason: string): CommandError {
-    const hint = `Correct the file, ${nullRule(fields, reason)}or have such records left out by --rejects <file>.`
+    const retype = /^Class \S+, attribute /.test(reason)
+      ? 'change the type of the attribute (docs/schema-changes.md), '
+      : ''
+    const hint = `Correct the file, ${retype}${nullRule(fields, reason)}or have such records left out by --rejects <file>.`
     // The answers come in order, and what follows the first refusal is not carried out.
-    const how = this.settled === 0 && this.answered > 0 ? 'Nothing was imported.' : this.howToGoOn()
+    const isNothing = this.settled === 0 && this.answered > 0 && !this.work.isDryRun
+    const how = isNothing ? 'Nothing was imported.' : this.howToGoOn()
     return new CommandError(exitCodes.invalid, `Line ${line}: ${reason} ${hint} ${how}`)
   }
 
@@ -251,6 +257,7 @@ class Import {
   }
 
   private howToGoOn(): string {
+    if (this.work.isDryRun) return 'This was a dry run: nothing was imported.'
     if (this.settled === 0) return this.howToBegin()
     const done = this.settled === 1 ? '1 record is' : `${numberText(this.settled)} records are`
     if (this.isInterrupted && this.isAllAnswered) return `${done} done: go on with --skip ${this.settled}.`

@@ -3,7 +3,7 @@ import { createReadStream, statSync } from 'node:fs'
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { addAbortSignal, type Readable } from 'node:stream'
+import { addAbortSignal, Readable } from 'node:stream'
 import { importSpoolBytesMax } from '../../../limits.ts'
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
@@ -38,7 +38,7 @@ export async function withRereadable<T>(
     return await use({
       what: source.what,
       size,
-      open: () => handle.createReadStream({ start: 0, autoClose: false }),
+      open: () => Readable.from(chunksOf(handle), { objectMode: false }),
     })
   } finally {
     await handle.close()
@@ -72,6 +72,18 @@ async function fill(
   }
   return size
 }
+
+/** A stream of the handle would close it when it ends. */
+async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
+  for (let at = 0; ; ) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, at)
+    if (bytesRead === 0) return
+    at += bytesRead
+    yield buffer.subarray(0, bytesRead)
+  }
+}
+
+const chunkBytes = 65_536
 
 function tooLong(what: string): CommandError {
   const gigabytes = importSpoolBytesMax / 2 ** 30
