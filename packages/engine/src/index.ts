@@ -97,6 +97,7 @@ export {
 export { type Placed, UnorderedSet } from './store/unordered-set.ts'
 export { isHiddenFraction, withHiddenFraction } from './types/hidden-fraction.ts'
 export type { Oid } from './types/oid.ts'
+export { valueChecker } from './types/value-checker.ts'
 export { checkStore, type StoreCheck } from './verify/check-store.ts'
 export type { VerifyReport } from './verify/verify.ts'
 export type { EndSpan, SpanName, WorkSpans } from './work-spans.ts'

@@ -322,5 +322,9 @@ export const roleProblemsMax = 100
 export const tokensPerUserMax = 1_000
 /** Objects and arrays within each other of which an import makes classes: a server takes no more embeddable classes within each other. */
 export const inferredDepthMax = 30
+/** Attributes of all classes that an import makes together. */
+export const inferredAttributesMax = 10_000
+/** Of standard input or a pipe from which an import makes a class: they are kept in a temporary file to be read twice. */
+export const importSpoolBytesMax = 4 * 2 ** 30
 
 export type Limits = ServerLimits & EngineLimits

@@ -390,6 +390,19 @@ rule('2.2.50', 'predicates that are words', async () => {
   }
 })
 
+rule('2.2.61', 'numbers as texts have them', async () => {
+  const texts = ['.097', '5.', '+5', '-.5', ' 007.50 ', '1e3', '.', '', '1,5', '+']
+  const { json } = await query({ query: 'FROM $texts AS t RETURN CAST(t AS Real) AS x', parameters: { texts } })
+  expect((json as { readonly x: unknown }[]).map(({ x }) => x)).toEqual([
+    ...[0.097, 5, 5, -0.5, 7.5, 1000],
+    ...[null, null, null, null],
+  ])
+  const whole = await query({
+    query: "SHOW LIST{CAST('+5' AS Integer), CAST('007' AS Integer), CAST('5.5' AS Integer)}",
+  })
+  expect(whole.json).toEqual([[5, 7, null]])
+})
+
 rule('2.2.51', 'CASE, DISTINCT and the names of columns', async () => {
   const text = "CASE WHEN code > 1 THEN 'late' ELSE 'early' END"
   const reply = await query({ query: `FROM Shop.Item RETURN DISTINCT ${text} AS part ORDER BY part` })

@@ -8,6 +8,12 @@ import { temporaryDirectory } from './process.ts'
 
 const { run } = served()
 
+/** Of a refusal: without what has been done before it, which is nothing in a dry run. */
+const reasonOf = ({ code, stderr }: { readonly code: number | null; readonly stderr: string }) => ({
+  code,
+  reason: stderr.replace(/ (Nothing was imported|This was a dry run|[\d,]+ records? (is|are) certainly done).*/s, ''),
+})
+
 async function imported(name: string, content: string | Buffer, words: readonly string[] = []) {
   const directory = temporaryDirectory()
   writeFileSync(join(directory, name), content)
@@ -30,11 +36,32 @@ test.each([
   ],
   ['a column without a name', 'in.csv', 'Ann,\nBob,40\n', 'The first line looks like data: a column has no name. '],
   ['objects too deep', 'in.ndjson', `${'{"a":'.repeat(100)}1${'}'.repeat(100)}`, 'objects or arrays more than 30 deep'],
+  ['UTF-16 without a mark', 'in.csv', Buffer.from('name,age\nB,2\n', 'utf16le'), 'The file is UTF-16, and not UTF-8'],
+  ['UTF-16 of the other order', 'in.csv', Buffer.from('name,age\nB,2\n', 'utf16le').swap16(), 'The file is UTF-16'],
+  ['UTF-16 in NDJSON', 'in.ndjson', Buffer.from('{"größe":1}\n', 'utf16le'), 'The file is UTF-16'],
   [
-    'arrays too deep',
+    'a record that is too short',
+    'in.csv',
+    'name,age\nB,2\nC\n',
+    'Line 3: The record has 1 value for 2 columns\\. .*Nothing was',
+  ],
+  [
+    'columns that would be one attribute',
+    'in.csv',
+    'a b,a-b\n1,2\n',
+    "The columns 'a b' and 'a-b' would both be the attribute a_b",
+  ],
+  [
+    'the same in NDJSON, of different records',
     'in.ndjson',
-    `{"a":${'['.repeat(100)}1${']'.repeat(100)}}`,
-    'objects or arrays more than 30 deep',
+    '{"grösse":1}\n{"größe":2}\n',
+    "The columns 'grösse' and 'größe' would both be the attribute grosse.*--mapping, as \\{\"columns\"",
+  ],
+  [
+    'the same in embedded objects',
+    'in.ndjson',
+    '{"o":{"a b":1,"a-b":2}}\n',
+    "The columns 'a b' and 'a-b' would both be",
   ],
   ['nothing as JSON', 'in.json', '', 'The file has no records'],
   [
@@ -63,9 +90,10 @@ test('columns keep the order of the header, and dry runs show values as they are
     code: 0,
     lines: [
       'The class Item would be made:',
-      ...['c2020 integer', 'c2019 real', 'name string', 'ok boolean', 'code string'].map((line) => `  ${line}`),
+      ...['c2020 integer b64', 'c2019 real', 'name string', 'ok boolean', 'code string'].map((line) => `  ${line}`),
       'The first objects:',
       '  {"c2020":1,"c2019":2.5,"name":"A","ok":true,"code":"007"}',
+      '1 would be created, 0 rejected.',
       '',
     ],
   })
@@ -93,10 +121,38 @@ test('an index that is not there is told before a class is made; so is a delimit
   expect((await run(['export', 'Item'])).code).toBe(exitCodes.notFound)
 })
 
-test('a dry run says why records cannot be read', async () => {
-  const { code, stdout } = await imported('in.csv', 'name,age\nA\nB,2\n', ['--dry-run', '--class', 'Dry'])
-  expect(code).toBe(0)
-  expect(stdout).toContain('{"error":"Line 2: The record has 1 value for 2 columns."}\n  {"name":"B","age":2}')
+test('a dry run refuses what the import refuses, for the same reason, and makes nothing', async () => {
+  const files = [
+    ['in.csv', 'name,age\nA\nB,2\n', []],
+    ['in.csv', 'a b,a-b\n1,2\n', []],
+    ['in.csv', 'n\n1\n2\n', ['--skip', '3']],
+    ['in.csv', `id\n${'x'.repeat(10)}\n`, ['--class', 'Made', '--mapping', 'mapping.json']],
+  ] as const
+  for (const [name, content, words] of files) {
+    const directory = temporaryDirectory()
+    writeFileSync(join(directory, name), content)
+    writeFileSync(join(directory, 'mapping.json'), '{"columns":{"id":{"type":"integer"}}}')
+    const command = ['import', name, '--class', 'Dry', ...words]
+    const tried = await run([...command, '--dry-run'], { directory })
+    const done = await run(command, { directory })
+    expect(tried.code).not.toBe(0)
+    expect(reasonOf(tried)).toEqual(reasonOf(done))
+    expect((await run(['export', 'Dry'])).code).toBe(exitCodes.notFound)
+  }
+  const lenient = await imported('in.csv', 'name,age\nA\nB,2\n', ['--class', 'Dry', '--dry-run', '--rejects', 'bad'])
+  expect(lenient.stdout).toMatch(
+    /"name":"B","age":2.*\n1 would be created, 1 rejected\. Line 2: The record has 1 value/,
+  )
+})
+
+test('a dry run into a class that is there refuses values as the server does', async () => {
+  expect(await imported('in.csv', 'n,day\n1,2024-02-29\n', ['--class', 'There'])).toMatchObject({ code: 0 })
+  for (const content of ['n,day\n2,2024-03-01\nx,2024-03-01\n', 'n,day\n1.5,2024-03-01\n', 'n,day\n5,2023-02-29\n']) {
+    const tried = await imported('in.csv', content, ['--class', 'There', '--dry-run'])
+    const done = await imported('in.csv', content, ['--class', 'There'])
+    expect(done.code).toBe(exitCodes.invalid)
+    expect(reasonOf(tried)).toEqual(reasonOf(done))
+  }
 })
 
 test('standard input needs a format', async () => {
@@ -143,17 +199,17 @@ test('with --null, a text stands for null, unless it is in quotes, and an empty 
 })
 
 test('records of CSV that cannot be read say why; other delimiters, long lines', async () => {
-  const semicolons = await imported('in.csv', 'name;age\nA;1\n', ['--delimiter', ';'])
+  const semicolons = await imported('in.csv', 'name;age\nA;1\n', ['--delimiter', ';', '--class', 'Apart'])
   expect(semicolons).toMatchObject({ code: 0, stdout: '1 created, 0 updated, 0 rejected.\n' })
   const long = await imported('in.csv', 'name,age\nB,2,3\n')
   expect(long.stderr).toMatch(/^ashlar: Line 2: The record has 3 values for 2 columns\. .*--rejects/)
-  const open = await imported('in.csv', 'name,age\n"B,2\n')
-  expect(open.stderr).toMatch(/The record begins a quoted value that is not closed up to the end of the file\./)
+  const open = await imported('in.csv', `name,age\n"A\n""A""",1\n"B","2\n${'C,3\n'.repeat(50)}`)
+  expect(open.stderr).toMatch(/Line 4: The record begins a quoted value that is not closed up to the end of the file\./)
   const endless = await imported('in.csv', `name,age\nC,3\n"B,2\n${'y'.repeat(33 * 2 ** 20)}`)
   expect(endless.stderr).toMatch(/: The record after line 2 is longer than 32 MiB: a quote that is not closed/)
   const amid = await imported('in.csv', 'name,age\nB"x"",2\n')
   expect(amid.stderr).toMatch(/The record has a quote amid a value/)
   const name = 'x'.repeat(300_000)
-  const lines = await imported('in.ndjson', `{"name":"${name}"}\n{"name":"b"}`)
+  const lines = await imported('in.ndjson', `{"name":"${name}"}\n{"name":"b"}`, ['--class', 'Long'])
   expect(lines).toMatchObject({ code: 0, stdout: '2 created, 0 updated, 0 rejected.\n' })
 })

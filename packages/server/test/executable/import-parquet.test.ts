@@ -2,13 +2,16 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { gunzipSync } from 'node:zlib'
 import { type ColumnSource, parquetWriteBuffer } from 'hyparquet-writer'
 import { expect, test } from 'vitest'
+import { parseExactly } from '../../src/cli/exact-json.ts'
 import { exitCodes } from '../../src/cli/exit-codes.ts'
 import { type Ended, served } from './command-line.ts'
 import { start, temporaryDirectory } from './process.ts'
 
-const { run } = served()
+const server = served()
+const { run } = server
 
 function done({ code, stdout, stderr }: Ended): string {
   expect(code, stderr).toBe(0)
@@ -99,7 +102,11 @@ test('a damaged file that has its reader loop for ever does not keep Ctrl-C from
   // The length of a run: -2³¹ or so, which the reader counts down to 0.
   bytes.set([0xfe, 0xff, 0xff, 0xff, 0x0f], 25)
   writeFileSync(join(directory, 'in.parquet'), bytes)
-  const endless = start(['import', 'in.parquet', '--class', 'Endless', '--dry-run'], {}, directory)
+  const endless = start(
+    ['import', 'in.parquet', '--class', 'Endless', '--dry-run'],
+    { ASHLAR_URL: server.url },
+    directory,
+  )
   // Several times what the command needs otherwise.
   while (processorTime(endless.child.pid as number) < 200) await delay(50)
   endless.child.kill('SIGINT')
@@ -115,4 +122,76 @@ test('a file that has fewer rows than it says', async () => {
   writeFileSync(join(directory, 'in.parquet'), bytes)
   const { code, stderr } = await run(['import', 'in.parquet', '--class', 'Fewer'], { directory })
   expect([code, stderr]).toEqual([exitCodes.invalid, expect.stringContaining('fewer rows than it says')])
+})
+
+/** By pyarrow: lists, a struct and maps with nulls, decimals of three precisions, unsigned integers, NaN and infinity; without compression, then by gzip. */
+const nested =
+  'H4sIAAAAAAACA42VTWsTURSG79yZTNISqkbOJVMHGkJnqJCGtDVBSkDtQmoNWkLpxoKdpAOGNh8mM/1YiLjxB3Thxr0LceXCXyBuRNcu3SoigiIuCno/ZpJMMmMbkrnDOc977jvnniHrN6oLgGAWZnOg0hsVVB0hhOlPlSTvTqY/mluG5RwkgpCMWVK+ixiLvCA6lX/f5+UBT4AETHAyxUkazEJ2PJvlWYtdajSVh3zUjtOc3OW4Xy2cvOTv+B//0/3nlAb+S1CK4me4XeegzZZ2y6ZQAQpjLZdldCF7/tejL0/gr/f5TQkd9BA0fu8DeEAOciGA9Ob57ReFn3f8UpGgD6DBs4Rv6UM0XoZyyMQI/Z/HYv3hrZ+vgaKdaEWUVnv1B3bTgjQCbOA0buygIk4re42eAxjUSpnSRcUPIFAoFLf37Kbdchgpt3d2zgSqPafr1h1QxEbSIYIkW48MVGF2Wa2m1aG1cCUnak3s2kf3960912aqpIHSMo14PK8S41mmjbfcZs3u9qL1iqcX+wqlX2sKUkBj9qFVd4xJUGAut8WuIpdguU63Ubd5LsVzKZE7z3L1tttiOvra0hy9shxrgOyWrhh65dXF6ynfsuwuLRrTNJThoUnRC6JqunZyzkQ6YM1QkcZOAmiYrJE1M3FLB3bEGJUvq5qJVKpkqMLRq7zn/OI3nCoTZJtsm9Uhpali7SbGSAmq2QmGi19LY2qEfbWwOecdq3TIzZZJ2TzGAbcljLEnSQYlR1yySlbNj0MSomhM1HeZ9FzS2RicJztHbnODbJjP5ICaGaWbBn2O6MXp8wps/6/yeJv6rr02+QMWYoL3ShkpMWQhGVVhyMYW2TKPY0MPktRGz2tKDIaYUt67TbJpfo8FhwOP4nxwOb5CVsy36ik4n2WOV0nVfBqPwEVX+ID34U9RMPbhpcW+kZeJCHhSwN5E1UjN/BY2/+TdBFHNBF3QXKZjdR+6tjNf73TmrW63fZDZp41utFuZxWK+kF+grxZ9z8/+RTMxhNbpP/E/2J2M644HAAA='
+
+test('nulls of lists and structs, maps, decimals and unsigned integers keep all that they say', async () => {
+  const directory = temporaryDirectory()
+  writeFileSync(join(directory, 'in.parquet'), gunzipSync(Buffer.from(nested, 'base64')))
+  const ended = await run(['import', 'in.parquet', '--class', 'Nested'], { directory })
+  done(ended)
+  const lines = done(await run(['export', 'Nested']))
+    .trimEnd()
+    .split('\n')
+  const objects = lines.map((line) => {
+    const { __class__, __identifier__, ...attributes } = parseExactly(line) as Record<string, unknown>
+    return attributes
+  })
+  expect(objects).toEqual([
+    {
+      id: 1,
+      list: [1, 2],
+      odd: '[1,null]',
+      struct: { x: 1, y: 'a' },
+      map: [
+        { key: 'k', value: 1 },
+        { key: 'a', value: null },
+      ],
+      numbers: [
+        { key: 2, value: 'two' },
+        { key: 1, value: 'one' },
+      ],
+      exact: '12345678901234567.89',
+      price: 1234567.89,
+      count: 123456789012345678n,
+      u64: 18446744073709551615n,
+      u32: 4294967295,
+      x: null,
+    },
+    {
+      id: 2,
+      list: [],
+      odd: null,
+      struct: { x: null, y: null },
+      map: [],
+      numbers: [],
+      exact: '-0.10',
+      price: -0.1,
+      count: -1,
+      u64: 0,
+      u32: 0,
+      x: null,
+    },
+    {
+      id: 3,
+      list: [],
+      odd: '[3]',
+      struct: { x: null, y: 'b' },
+      map: [],
+      numbers: [],
+      exact: null,
+      price: null,
+      count: null,
+      u64: null,
+      u32: null,
+      x: 0.5,
+    },
+  ])
+  expect(ended.stderr).toContain('Attribute odd is text, the JSON of each value')
+  expect(ended.stderr).toContain(
+    'Attribute x: 2 values were stored as null, since NaN is not a number that can be stored.',
+  )
 })

@@ -1,24 +1,20 @@
 /** `ashlar import`: records of a file become objects, by the bulk loads of the server. */
 
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs'
-import { type AshlarClient, AshlarRequestError, type AttributeDefinition, type ClassDescription } from '@ashlar/client'
+import { type AshlarClient, AshlarRequestError, type AttributeDefinition } from '@ashlar/client'
 import { unreadableFile } from '../../config/unreadable-file.ts'
 import { type CommandContext, parseInput, readInputFile } from '../command-context.ts'
 import { CommandError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
-import type { Output } from '../output.ts'
+import { Progress } from '../progress.ts'
+import { carryOut, type ImportPlan } from './import/carry-out.ts'
 import { checkAttributes, checkColumns } from './import/check-columns.ts'
-import { RecordProblem } from './import/column-values.ts'
-import type { Definition, Fields, FileRecord, OpenFile } from './import/file-record.ts'
-import { inferClasses } from './import/infer-class.ts'
-import { attributeNameOf, type Mapping, noMapping, readMapping } from './import/mapping.ts'
-import { type FileFormat, formatOfName, openRecords } from './import/records.ts'
+import { type BegunFile, begun, type OpenFile } from './import/file-record.ts'
+import { inferFromFile, tellsTypes } from './import/infer-from-file.ts'
+import { type Mapping, noMapping, readMapping } from './import/mapping.ts'
+import { type FileFormat, formatOfName, openTextRecords, type TableForm } from './import/records.ts'
 import { References } from './import/references.ts'
-import { RejectsFile } from './import/rejects-file.ts'
-import { type Imported, importRecords } from './import/run-import.ts'
-import { shownDefinition, showPlan } from './import/show-plan.ts'
-import { attributesBy, type ToAttributes } from './import/to-attributes.ts'
-import { numberText } from './texts.ts'
+import { textSource, withRereadable } from './import/text-source.ts'
 
 interface Options {
   readonly class: string
@@ -34,9 +30,6 @@ interface Options {
   readonly quiet?: boolean
 }
 
-/** By which a class is made that is not there. */
-const sampledRecords = 1_000
-
 export async function importFile(context: CommandContext, [file]: readonly [string], options: Options): Promise<void> {
   const skip = skipOf(options.skip)
   for (const read of [file, options.mapping]) {
@@ -49,79 +42,100 @@ export async function importFile(context: CommandContext, [file]: readonly [stri
   }
   const format = options.format ?? formatOfName(file)
   const mapping = mappingIn(options.mapping)
-  const columns = options.columns?.split(',').map((name) => name.trim())
-  const { client, output } = context
   if (options.null !== undefined && format !== 'csv' && format !== 'tsv')
     throw new CommandError(exitCodes.usage, `--null is for CSV and TSV: ${format} has a null of its own.`)
+  const columns = options.columns?.split(',').map((name) => name.trim())
   const form = { columns, delimiter: delimiterOf(options.delimiter), nullText: options.null ?? '' }
-  const source = await openRecords(file, format, form, context.signal)
-  const { sample, all, count } = await sampled(source.records)
-  checkColumns(mapping, source, sample)
-  const known = await attributesOf(client, options.class)
+  const { client } = context
+  const classes = new KnownClasses(client)
+  const known = await classes.attributes(options.class)
   if (options.upsertOn !== undefined) await checkKey(client, options.upsertOn, options.class, known !== undefined)
-  const references = await References.open(client, mapping, async (name) => (await attributesOf(client, name)) ?? [])
-  const made = known === undefined ? inferredClasses(options.class, sample, source, { mapping, references }) : undefined
-  const attributes = known ?? made?.at(-1)?.attributes ?? []
-  if (known !== undefined) checkAttributes(options.class, known, mapping, source, sample)
-  const toAttributes = attributesBy(mapping, attributes, references)
-  if (options.dryRun === true) return showPlan(context, { made, attributes, toAttributes, references }, sample)
-  const isMade = made === undefined ? '' : ` The class ${options.class}, which this import has made, stays.`
-  const total = file === '-' ? undefined : statSync(file).size
-  // Before the class is made: a file that cannot be written leaves nothing behind.
-  const rejects = options.rejects === undefined ? undefined : await RejectsFile.open(options.rejects)
+  const attributesOf = async (name: string): Promise<AttributeDefinition[]> => (await classes.attributes(name)) ?? []
+  const references = await References.open(client, mapping, attributesOf)
+  const plan = { ...options, className: options.class, mapping, references, skip }
+  if (known === undefined) return await importIntoNew(context, file, { format, form }, plan)
+  await classes.readEmbedded(known)
+  const opened = await begun(await openFile(file, { format, form }, context.signal))
+  checkColumns(mapping, opened, opened.first)
+  checkAttributes(options.class, known, mapping, opened, opened.first)
+  await carryOut(context, opened, {
+    ...plan,
+    attributes: known,
+    attributesOf: (name) => classes.known(name),
+    made: [],
+    notes: [],
+  })
+}
+
+interface FileForm {
+  readonly format: FileFormat
+  readonly form: TableForm
+}
+
+type WantedImport = Omit<ImportPlan, 'attributes' | 'attributesOf' | 'made' | 'notes'>
+
+/** The class is made for all records of the file, which is read twice. */
+async function importIntoNew(context: CommandContext, file: string, as: FileForm, plan: WantedImport): Promise<void> {
+  const { format, form } = as
+  if (format === 'parquet') {
+    const open = (): Promise<OpenFile> => openFile(file, as, context.signal)
+    return await inferAndCarryOut(context, open, plan)
+  }
+  await withRereadable(textSource(file), context.signal, async (source) => {
+    await inferAndCarryOut(context, async () => openTextRecords(source, format, form), plan)
+  })
+}
+
+async function inferAndCarryOut(
+  context: CommandContext,
+  open: () => Promise<OpenFile>,
+  plan: WantedImport,
+): Promise<void> {
+  let file = await begun(await open())
+  checkColumns(plan.mapping, file, file.first)
+  const isReadTwice = !tellsTypes(file)
+  const { classes, notes } = isReadTwice
+    ? await inferred(context, file, plan)
+    : await inferred(context, { ...file, records: none() }, { ...plan, skip: 0 })
+  if (isReadTwice) file = await begun(await open())
+  const attributesOf = (name: string): readonly AttributeDefinition[] | undefined =>
+    classes.find(({ className }) => className === name)?.attributes
+  const attributes = classes.at(-1)?.attributes ?? []
+  await carryOut(context, file, { ...plan, attributes, attributesOf, made: classes, notes })
+}
+
+async function* none(): AsyncGenerator<never> {}
+
+/** Throws CommandError. */
+async function inferred(
+  { signal, output }: CommandContext,
+  file: BegunFile,
+  plan: WantedImport,
+): ReturnType<typeof inferFromFile> {
+  const hasTypes = [...plan.mapping.columns.values()].some(({ definition }) => definition !== undefined)
+  // Most imports have no need of it.
+  const checks = hasTypes ? await import('./import/value-checks.ts') : undefined
+  const progress = new Progress({ unit: 'bytes', isQuiet: output.hidesProgress })
   try {
-    if (made !== undefined) {
-      await client.createClasses(made)
-      for (const { className, attributes: its } of made)
-        output.note(`Class ${className} was made: ${its.map(shownDefinition).join(', ')}.`)
-    }
-    const told = await importRecords(
-      { client: context.connection.uninterrupted, signal: context.signal },
-      {
-        className: options.class,
-        toAttributes,
-        references,
-        skip,
-        upsertOn: options.upsertOn,
-        rejects,
-        isQuiet: output.hidesProgress,
-        made: isMade,
-        position: () => ({ bytesRead: source.bytesRead(), total }),
+    return await inferFromFile(file, {
+      ...plan,
+      checkOf: checks && ((definition) => checks.checkOf(definition, () => undefined)),
+      isLenient: plan.rejects !== undefined,
+      onRecord: () => {
+        signal.throwIfAborted()
+        progress.update(file.bytesRead(), file.size)
       },
-      all,
-    )
-    if (count() < skip)
-      throw new CommandError(
-        exitCodes.usage,
-        `--skip ${skip} is more than the ${numberText(count())} records of the file.`,
-      )
-    if (skip === 0) refuseNothing(told, options.rejects, isMade)
-    await tellImported(output, told, options.rejects)
+    })
   } finally {
-    await rejects?.close()
+    progress.stop()
   }
 }
 
-/** That some are left out has been asked for; that all are is rather a mistake. Throws CommandError. */
-function refuseNothing(told: Imported, rejects: string | undefined, made: string): void {
-  const { created, updated, rejected, firstReason } = told
-  if (rejected === 0 || created + updated > 0) return
-  const all = rejected === 1 ? 'The only record was' : `All ${numberText(rejected)} records were`
-  throw new CommandError(
-    exitCodes.invalid,
-    `Nothing was imported. ${all} rejected (see ${rejects}). ${firstReason}${made}`,
-  )
-}
-
-async function tellImported(output: Output, told: Imported, rejects: string | undefined): Promise<void> {
-  const { created, updated, rejected } = told
-  const where = rejected === 0 ? '' : ` (see ${rejects})`
-  await output.result({ created, updated, rejected }, () => [
-    `${numberText(created)} created, ${numberText(updated)} updated, ${numberText(rejected)} rejected${where}.`,
-  ])
-  // Whose summary goes to a file does not see it.
-  if (rejected > 0 && output.file !== undefined)
-    output.note(`${numberText(rejected)} ${rejected === 1 ? 'record was' : 'records were'} rejected${where}.`)
+async function openFile(file: string, { format, form }: FileForm, signal: AbortSignal): Promise<OpenFile> {
+  if (format !== 'parquet') return openTextRecords(textSource(file), format, form)
+  // Most imports have no need of it.
+  const { openParquet } = await import('./import/parquet.ts')
+  return await openParquet(file, signal)
 }
 
 /** First, so that the name of a file that is not there is not taken for the fault of another. Throws CommandError. */
@@ -173,97 +187,42 @@ function delimiterOf(word: string | undefined): string | undefined {
   throw new CommandError(exitCodes.usage, `--delimiter is one character, or tab, not ${word}.`)
 }
 
-interface Sampled {
-  readonly sample: readonly FileRecord[]
-  /** Those of the sample included. */
-  readonly all: AsyncIterable<FileRecord>
-  /** Of those that were read so far. */
-  readonly count: () => number
-}
+/** Classes of the server, each read once. */
+class KnownClasses {
+  private readonly client: AshlarClient
+  private readonly byName = new Map<string, AttributeDefinition[] | undefined>()
 
-async function sampled(records: AsyncIterable<FileRecord>): Promise<Sampled> {
-  const iterator = records[Symbol.asyncIterator]()
-  const sample: FileRecord[] = []
-  while (sample.length < sampledRecords) {
-    const next = await iterator.next()
-    if (next.done === true) break
-    sample.push(next.value)
+  constructor(client: AshlarClient) {
+    this.client = client
   }
-  let count = sample.length
-  const all = async function* (): AsyncGenerator<FileRecord> {
-    yield* sample
-    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
-      count++
-      yield next.value
+
+  /** Inherited ones included; undefined where the class is not there. */
+  async attributes(className: string): Promise<AttributeDefinition[] | undefined> {
+    if (!this.byName.has(className)) this.byName.set(className, await this.read(className))
+    return this.byName.get(className)
+  }
+
+  private async read(className: string): Promise<AttributeDefinition[] | undefined> {
+    try {
+      const { attributes, superClass } = await this.client.getClass(className)
+      return [...((superClass === null ? undefined : await this.attributes(superClass)) ?? []), ...attributes]
+    } catch (error) {
+      if (error instanceof AshlarRequestError && error.status === 404) return undefined
+      throw error
     }
   }
-  return { sample, all: all(), count: () => count }
-}
 
-/** Inherited ones included; undefined where the class is not there. */
-async function attributesOf(client: AshlarClient, className: string): Promise<AttributeDefinition[] | undefined> {
-  try {
-    const { attributes, superClass } = await client.getClass(className)
-    return [...((superClass === null ? undefined : await attributesOf(client, superClass)) ?? []), ...attributes]
-  } catch (error) {
-    if (error instanceof AshlarRequestError && error.status === 404) return undefined
-    throw error
+  known(className: string): readonly AttributeDefinition[] | undefined {
+    return this.byName.get(className)
   }
-}
 
-/** Of the sample as the mapping has it. Throws CommandError. */
-function inferredClasses(
-  name: string,
-  sample: readonly FileRecord[],
-  { areTexts, definitions, header }: OpenFile,
-  { mapping, references }: { readonly mapping: Mapping; readonly references: References | undefined },
-): readonly ClassDescription[] {
-  const toAttributes = attributesBy(mapping, [])
-  const records = sample.flatMap(({ fields }) => recordsOf(fields, toAttributes))
-  const [first] = sample
-  if (first !== undefined && sample.every(({ fields }) => fields === undefined))
-    throw new CommandError(exitCodes.invalid, `Line ${first.line}: The record ${first.problem ?? 'cannot be read'}.`)
-  if (records.length === 0 && definitions.size === 0) throw noRecords(header())
-  const known = new Map<string, Definition>()
-  for (const [column, definition] of definitions) {
-    const own = mapping.columns.get(column)
-    if (own === undefined) known.set(attributeNameOf(column), definition)
+  /** The classes of embedded objects. */
+  async readEmbedded(attributes: readonly AttributeDefinition[]): Promise<void> {
+    for (const { class: own, elementSpecification: element } of attributes) {
+      for (const name of [own, element?.class]) {
+        if (typeof name !== 'string' || this.byName.has(name)) continue
+        await this.readEmbedded((await this.attributes(name)) ?? [])
+      }
+    }
   }
-  const referred = references?.classes() ?? new Map<string, string>()
-  for (const [column, { attribute, definition }] of mapping.columns) {
-    const referencedClass = referred.get(column)
-    if (attribute === null || attribute.includes('.')) continue
-    if (definition !== undefined) known.set(attribute, definition)
-    else if (referencedClass !== undefined) known.set(attribute, referenceTo(referencedClass, records, attribute))
-  }
-  const order = header()?.map((column) => mapping.columns.get(column)?.attribute ?? attributeNameOf(column)) ?? []
-  return inferClasses(name, { records, areTexts, known, order })
-}
-
-function noRecords(header: readonly string[] | undefined): CommandError {
-  const columns =
-    header === undefined ? undefined : `${numberText(header.length)} column${header.length === 1 ? '' : 's'}`
-  const has = columns === undefined ? 'has no records' : `has a header of ${columns} and no records below it`
-  const hint = columns === undefined ? '' : ' If the first line is a record, name the columns by --columns.'
-  return new CommandError(
-    exitCodes.invalid,
-    `The file ${has}, so the types of its values are not known and no class was made.${hint}`,
-  )
-}
-
-/** What cannot be read is told when it is its turn. */
-function recordsOf(fields: Fields | undefined, toAttributes: ToAttributes): Fields[] {
-  try {
-    return fields === undefined ? [] : [toAttributes(fields)]
-  } catch (error) {
-    if (error instanceof RecordProblem) return []
-    throw error
-  }
-}
-
-/** A list of them where the column has a separator. */
-function referenceTo(referencedClass: string, records: readonly Fields[], attribute: string): Definition {
-  const reference = { logicalType: 'reference', referencedClass }
-  const isList = records.some((fields) => Array.isArray(fields[attribute]))
-  return isList ? { logicalType: 'list', elementSpecification: reference } : reference
 }

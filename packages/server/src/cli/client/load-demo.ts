@@ -4,10 +4,12 @@ import { fileURLToPath } from 'node:url'
 import { AshlarClient } from '@ashlar/client'
 import { httpFetch } from '../http-fetch.ts'
 import { tellResult } from '../tell-result.ts'
+import { CountedLosses } from './import/losses.ts'
 import { noMapping, readMapping } from './import/mapping.ts'
-import { openRecords } from './import/records.ts'
+import { openTextRecords } from './import/records.ts'
 import { References } from './import/references.ts'
 import { importRecords } from './import/run-import.ts'
+import { textSource } from './import/text-source.ts'
 import { attributesBy } from './import/to-attributes.ts'
 import { numberText } from './texts.ts'
 
@@ -72,19 +74,24 @@ async function load(
   const mapping = className === 'Airport' ? noMapping : readMapping({ columns: ends })
   const attributesOf = async (name: string) => (await client.getClass(name)).attributes
   const references = await References.open(client, mapping, attributesOf)
-  const source = await openRecords(path, 'csv', { columns: undefined, delimiter: undefined, nullText: '' })
+  const source = openTextRecords(textSource(path), 'csv', { columns: undefined, delimiter: undefined, nullText: '' })
   const size = statSync(path).size
   const { created } = await importRecords(
-    context,
+    { load: client.loadObjects.bind(client), signal: context.signal },
     {
       className,
-      toAttributes: attributesBy(mapping, await attributesOf(className), references),
+      toAttributes: attributesBy(mapping, await attributesOf(className), references, {
+        attributesOf: () => undefined,
+        losses: new CountedLosses(),
+        isUpdate: false,
+      }),
       references,
       skip,
       upsertOn: undefined,
       rejects: undefined,
+      leavesOut: false,
+      isDryRun: false,
       isQuiet: false,
-      made: '',
       position: () => ({ bytesRead: source.bytesRead(), total: size }),
     },
     source.records,

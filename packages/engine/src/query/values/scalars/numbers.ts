@@ -37,7 +37,7 @@ export const integer: ScalarDefinition = {
   codec: integerCodec,
   words: ['integer'],
   ofText(text) {
-    const value = integerCodec.parse(text.trim()) as bigint
+    const value = integerCodec.parse(plainNumber(text)) as bigint
     const isSafe = value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER
     return isSafe ? Number(value) : value
   },
@@ -62,7 +62,7 @@ export const real: ScalarDefinition = {
   ...ofNumbers,
   codec: realCodec,
   words: ['real', 'float'],
-  ofText: (text) => realCodec.parse(text),
+  ofText: (text) => realCodec.parse(plainNumber(text)),
   toText: (value, type) => String(codecOfReal(type).toJson(value)),
   // What is of type real may still be a whole number in memory.
   castFrom: { integer: Number, real: Number },
@@ -83,6 +83,20 @@ function commonNumber(own: ScalarType, other: ScalarType): ScalarType | undefine
   if (!isNumeric(other)) return undefined
   if (isFraction(own) || isFraction(other)) return fractionType
   return own.kind === 'real' || other.kind === 'real' ? realType : integerType
+}
+
+const writtenNumber = /^([+-]?)(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/
+
+/** As JSON has it: texts may have `.25`, `7.`, `+1` and `007` too. What is no number stays as it is. */
+function plainNumber(given: string): string {
+  const text = given.trim()
+  const [, sign, mantissa = '', exponent = ''] = writtenNumber.exec(text) ?? []
+  if (sign === undefined) return text
+  const digits = mantissa
+    .replace(/^0+(?=\d)/, '')
+    .replace(/^\./, '0.')
+    .replace(/\.$/, '')
+  return `${sign === '-' ? '-' : ''}${digits}${exponent}`
 }
 
 /** A single real shows the fewest digits that name it among those of 32 bits. */

@@ -2,12 +2,13 @@
 import type { AttributeDefinition } from '@ashlar/client'
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
+import { attributeNameOf } from './column-names.ts'
 import type { FileRecord, OpenFile } from './file-record.ts'
-import { attributeNameOf, type Mapping } from './mapping.ts'
+import type { Mapping } from './mapping.ts'
 
 /** Records of JSON may do without any of them. Throws CommandError. */
-export function checkColumns({ columns }: Mapping, file: OpenFile, sample: readonly FileRecord[]): void {
-  const there = columnsOf(file, sample)
+export function checkColumns({ columns }: Mapping, file: OpenFile, first: FileRecord | undefined): void {
+  const there = columnsOf(file, first)
   if (there === undefined) return
   const named = [...columns].flatMap(([column, { reference }]) => [column, ...(reference?.columns?.values() ?? [])])
   const missing = named.find((column) => !there.includes(column) && columns.get(column)?.default === undefined)
@@ -21,10 +22,10 @@ export function checkAttributes(
   attributes: readonly AttributeDefinition[],
   { columns }: Mapping,
   file: OpenFile,
-  sample: readonly FileRecord[],
+  first: FileRecord | undefined,
 ): void {
   const names = new Set(attributes.map(({ attributeName }) => attributeName))
-  const missing = columnsOf(file, sample)?.flatMap((column) => {
+  const missing = columnsOf(file, first)?.flatMap((column) => {
     const own = columns.get(column)
     if (column.startsWith('__') || own?.attribute === null) return []
     const attribute = own?.attribute ?? attributeNameOf(column)
@@ -43,12 +44,11 @@ export function checkAttributes(
   )
 }
 
-/** In the order of the file, where all its records have them. */
+/** In the order of the file, where all its records have them. `first`: of its records. */
 function columnsOf(
   { areTexts, definitions, header }: OpenFile,
-  sample: readonly FileRecord[],
+  first: FileRecord | undefined,
 ): readonly string[] | undefined {
-  const fields = sample.find((record) => record.fields !== undefined)?.fields
-  if (fields === undefined || (!areTexts && definitions.size === 0)) return undefined
-  return header() ?? Object.keys(fields)
+  if (first === undefined || (!areTexts && definitions.size === 0)) return undefined
+  return header()
 }

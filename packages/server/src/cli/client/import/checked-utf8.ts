@@ -13,7 +13,7 @@ export async function* checkedUtf8(source: AsyncIterable<Buffer>, compression?: 
   let line = 1
   let isFirst = true
   for await (const chunk of source) {
-    if (isFirst && utf16Marks.some((mark) => chunk.subarray(0, 2).equals(mark))) throw utf16()
+    if (isFirst && (utf16Marks.some((mark) => chunk.subarray(0, 2).equals(mark)) || isUtf16(chunk))) throw utf16()
     isFirst = false
     try {
       decoder.decode(chunk, { stream: true })
@@ -28,6 +28,19 @@ export async function* checkedUtf8(source: AsyncIterable<Buffer>, compression?: 
   } catch {
     throw notUtf8(line, compression)
   }
+}
+
+/** As much of a file as is looked at. */
+const headBytes = 1_000
+
+/** Without a mark: blanks, commas and line breaks have a zero byte, which is always the first, or always the second one of a character. */
+function isUtf16(chunk: Buffer): boolean {
+  const head = chunk.subarray(0, headBytes)
+  const zeros = [0, 0]
+  for (const [at, byte] of head.entries()) if (byte === 0) zeros[at % 2] = (zeros[at % 2] ?? 0) + 1
+  const [even = 0, odd = 0] = zeros
+  const count = even + odd
+  return count === Math.max(even, odd) && count > 1 && count * 20 > head.length
 }
 
 function linesBeforeFault(chunk: Buffer): number {

@@ -23,6 +23,37 @@ export function csvProblem(error: CsvError | undefined, columns: number | undefi
   return `cannot be read: ${error?.message ?? 'it is not CSV'}`
 }
 
+const anyLineBreak = /\r\n|\r|\n/g
+
+/** Of a part of the text of a record, to which belong what ends it, of which the parser leaves out the second character where it is two, and blank lines before it. */
+function breaksIn(part: string, raw: string): number {
+  if (raw.endsWith('\r') || raw.startsWith('\r')) return part.match(anyLineBreak)?.length ?? 0
+  let count = 0
+  for (let at = part.indexOf('\n'); at >= 0; at = part.indexOf('\n', at + 1)) count++
+  return count
+}
+
+export function lineBreaks(raw: string): number {
+  return breaksIn(raw, raw)
+}
+
+/** Before the line on which a record ends. */
+export function linesBeforeEnd(raw: string): number {
+  return lineBreaks(raw) - (/[\r\n]$/.test(raw) ? 1 : 0)
+}
+
+/** Of a record that cannot be read: lines before the one on which it ends; where a quote is not closed, before that on which it is opened. */
+export function linesBeforeFault(raw: string, error: CsvError | undefined): number {
+  if (error?.code !== 'CSV_QUOTE_NOT_CLOSED') return linesBeforeEnd(raw)
+  let opened = -1
+  for (let at = raw.indexOf('"'); at >= 0; at = raw.indexOf('"', at + 1)) {
+    if (opened < 0) opened = at
+    else if (raw[at + 1] === '"') at++
+    else opened = -1
+  }
+  return breaksIn(raw.slice(0, opened), raw)
+}
+
 /** Of names that are rather values. Several years are names of columns, as in tables with a column a year. */
 function valueIn(names: readonly string[]): string | undefined {
   const trimmed = names.map((name) => name.trim())
@@ -65,6 +96,11 @@ export function checkHeader(names: readonly string[], isDelimiterGiven: boolean)
     const hint = 'rename one in the header, or give the names by --columns if the file has no header'
     throw new CommandError(exitCodes.invalid, `Two columns have the name '${twice}', and one would be lost: ${hint}.`)
   }
+  if (names.includes('__proto__'))
+    throw new CommandError(
+      exitCodes.invalid,
+      "A column cannot have the name '__proto__': rename it, or name the columns by --columns.",
+    )
   const value = valueIn(names)
   if (value !== undefined) {
     const what = value === '' ? 'a column has no name' : `a column has the name '${value}'`

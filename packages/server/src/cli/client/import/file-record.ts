@@ -17,6 +17,8 @@ export interface FileRecord {
 
 export interface OpenFile {
   readonly records: AsyncIterable<FileRecord>
+  /** In bytes; undefined where it is not known. */
+  readonly size: number | undefined
   /** Bytes of the file that were read so far. */
   readonly bytesRead: () => number
   /** The columns in the order of the file, once records are read; undefined where they have none. */
@@ -25,6 +27,25 @@ export interface OpenFile {
   readonly areTexts: boolean
   /** Of columns whose types the file tells. */
   readonly definitions: ReadonlyMap<string, Definition>
+}
+
+export interface BegunFile extends OpenFile {
+  /** Undefined where there is none. */
+  readonly first: FileRecord | undefined
+}
+
+/** Reads the first record, with which the columns are known; the iteration begins with it. */
+export async function begun(file: OpenFile): Promise<BegunFile> {
+  const iterator = file.records[Symbol.asyncIterator]()
+  const next = await iterator.next()
+  const records = async function* (): AsyncGenerator<FileRecord> {
+    try {
+      for (let one = next; one.done !== true; one = await iterator.next()) yield one.value
+    } finally {
+      await iterator.return?.()
+    }
+  }
+  return { ...file, first: next.done === true ? undefined : next.value, records: records() }
 }
 
 /** Of its own: a record of JSON has no `constructor` unless it is there. */

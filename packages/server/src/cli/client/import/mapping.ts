@@ -1,6 +1,7 @@
 /** The mapping file of an import: which column is which attribute, and what becomes of its values. */
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
+import { attributeNameOf } from './column-names.ts'
 import { checkFormat, type ToValue, valuesBy } from './column-values.ts'
 import type { Definition, Fields } from './file-record.ts'
 
@@ -157,10 +158,4 @@ function refuse(name: string | undefined, what: string): void {
 
 function usage(message: string): CommandError {
   return new CommandError(exitCodes.usage, message)
-}
-
-/** As names of attributes may be: other characters become `_`. */
-export function attributeNameOf(column: string): string {
-  const name = column.trim().replaceAll(/[^\p{L}\p{N}_]+/gu, '_')
-  return /^(\p{N}|__|$)/u.test(name) ? `c${name}` : name
 }

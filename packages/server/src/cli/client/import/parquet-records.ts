@@ -9,6 +9,7 @@ import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { RecordProblem } from './column-values.ts'
 import type { Definition, FileRecord } from './file-record.ts'
+import { parseRecord } from './parse-record.ts'
 
 /** Rows that are held at once, where the file has an index of its pages; else those of a row group. */
 const rowsAtOnce = 20_000
@@ -17,6 +18,7 @@ const rowGroupBytesMax = 2 ** 30
 
 export interface ParquetFile {
   readonly definitions: readonly (readonly [string, Definition])[]
+  readonly columns: readonly string[]
   /** Bytes. */
   readonly size: number
   readonly rows: number
@@ -42,7 +44,8 @@ export async function openParquetFile(file: string): Promise<ParquetFile> {
     const metadata = await parquetMetadataAsync(buffer).catch((error: unknown) => {
       throw unreadable(file, error)
     })
-    const columns = parquetSchema(metadata).children
+    const columns = parquetSchema(structuredClone(metadata)).children
+    readAsStored(metadata)
     const records = async function* (): AsyncGenerator<FileRecord> {
       try {
         yield* recordsOf(file, buffer, metadata, columns)
@@ -52,6 +55,7 @@ export async function openParquetFile(file: string): Promise<ParquetFile> {
     }
     return {
       definitions: columns.flatMap((column) => definitionOf(column)),
+      columns: columns.map(({ element }) => element.name),
       size,
       rows: Number(metadata.num_rows),
       records: records(),
@@ -87,8 +91,8 @@ async function* recordsOf(
       })
       if (rows.length < part.rowEnd - from) throw fewerRows(file)
       for (const [at, row] of rows.entries()) {
-        // What is null in the file is null.
-        if (Object.values(row).includes(undefined)) throw fewerRows(file)
+        // What is null in the file is null; of what is nested, both are undefined.
+        if (columns.some((column) => isFlat(column) && row[column.element.name] === undefined)) throw fewerRows(file)
         yield recordOf(row, columns, from + at + 1)
       }
     }
@@ -116,6 +120,28 @@ function recordOf(row: Readonly<Record<string, unknown>>, columns: readonly Sche
   }
 }
 
+/** Decimals and maps without what they mean: the reader would make doubles of the one, and objects by key of the other. */
+function readAsStored({ schema }: FileMetaData): void {
+  for (const element of schema) {
+    if (isDecimal(element) || isMap(element)) {
+      delete element.converted_type
+      delete element.logical_type
+    }
+  }
+}
+
+function isDecimal({ converted_type: converted, logical_type: logical }: SchemaElement): boolean {
+  return converted === 'DECIMAL' || logical?.type === 'DECIMAL'
+}
+
+function isMap({ converted_type: converted, logical_type: logical }: SchemaElement): boolean {
+  return converted === 'MAP' || converted === 'MAP_KEY_VALUE' || logical?.type === 'MAP'
+}
+
+function isFlat({ element, children }: SchemaTree): boolean {
+  return children.length === 0 && element.repetition_type !== 'REPEATED'
+}
+
 /** Digits as they are, whatever a Date would hold. */
 const reading = {
   compressors,
@@ -126,6 +152,7 @@ const reading = {
     timestampFromMilliseconds: (count: bigint) => instantText(BigInt(count), 1_000n),
     timestampFromMicroseconds: (count: bigint) => instantText(BigInt(count), 1_000_000n),
     timestampFromNanoseconds: (count: bigint) => instantText(BigInt(count), 1_000_000_000n),
+    jsonFromBytes: (bytes: Uint8Array) => bytes && parseRecord(new TextDecoder().decode(bytes)),
     dateFromDays: (days: number) => new Date(days * 86_400_000).toISOString().slice(0, -'T00:00:00.000Z'.length),
   },
 }
@@ -146,19 +173,19 @@ function fractionText(fraction: bigint, perSecond: bigint): string {
 /** Throws RecordProblem. */
 function jsonOf(value: unknown, node: SchemaTree): unknown {
   if (value === null || value === undefined) return null
+  const { element, children } = node
   if (Array.isArray(value)) {
-    const element = elementOf(node)
-    return value.map((one) => jsonOf(one, element))
+    const inner = elementOf(node)
+    return value.map((one) => jsonOf(one, inner))
   }
-  if (value instanceof Uint8Array) return textOf(value, node)
-  if (ArrayBuffer.isView(value))
-    return [...(value as unknown as readonly unknown[])].map((one) => leafOf(one, node.element))
-  if (typeof value === 'object') {
-    const inner = new Map(structOf(node).children.map((child) => [child.element.name, child]))
-    const entries = Object.entries(value).map(([name, one]) => [name, jsonOf(one, inner.get(name) ?? mapValueOf(node))])
-    return Object.fromEntries(entries) as unknown
-  }
-  return leafOf(value, node.element)
+  if (value instanceof Uint8Array) return isDecimal(element) ? decimalText(value, element) : textOf(value, node)
+  if (ArrayBuffer.isView(value)) return [...(value as unknown as readonly unknown[])].map((one) => leafOf(one, element))
+  if (typeof value !== 'object') return leafOf(value, element)
+  const [pairs] = children
+  if (isMap(element) && pairs !== undefined)
+    return jsonOf((value as Readonly<Record<string, unknown>>)[pairs.element.name], pairs)
+  const inner = new Map(children.map((child) => [child.element.name, child]))
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, jsonOf(one, inner.get(name) ?? node)]))
 }
 
 /** Of a list, in any of the forms that writers have for it. */
@@ -166,19 +193,6 @@ function elementOf(node: SchemaTree): SchemaTree {
   const [repeated] = node.children
   if (repeated === undefined || node.element.repetition_type === 'REPEATED') return node
   return repeated.children.length === 1 ? (repeated.children[0] as SchemaTree) : repeated
-}
-
-function isMap({ element }: SchemaTree): boolean {
-  return element.converted_type === 'MAP' || element.logical_type?.type === 'MAP'
-}
-
-/** A map is read as an object by key. */
-function structOf(node: SchemaTree): { readonly children: readonly SchemaTree[] } {
-  return isMap(node) ? { children: [] } : node
-}
-
-function mapValueOf(node: SchemaTree): SchemaTree {
-  return isMap(node) ? (node.children[0]?.children[1] ?? node) : node
 }
 
 function textOf(bytes: Uint8Array, { element, path }: SchemaTree): string {
@@ -190,12 +204,10 @@ function textOf(bytes: Uint8Array, { element, path }: SchemaTree): string {
 }
 
 function leafOf(value: unknown, element: SchemaElement): unknown {
-  const { converted_type: converted, logical_type: logical, scale = 0 } = element
-  if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw new RecordProblem(`has ${value} in the column ${element.name}, which is not a JSON number`)
-  }
-  // The reader multiplies by a power of ten, which leaves digits behind those of the type.
-  if (converted === 'DECIMAL') return Number(Number(value).toFixed(Math.min(scale, 100)))
+  const { converted_type: converted, logical_type: logical } = element
+  if (isDecimal(element)) return decimalText(value as number | bigint, element)
+  // The reader may leave them signed.
+  if (isUnsigned(element, 64)) return BigInt.asUintN(64, BigInt(value as number | bigint))
   if (typeof value === 'string' && isInstant(element)) return `${value}Z`
   if (converted === 'TIME_MILLIS' || converted === 'TIME_MICROS' || logical?.type === 'TIME') {
     const units = { MILLIS: 1_000n, MICROS: 1_000_000n, NANOS: 1_000_000_000n }
@@ -205,6 +217,23 @@ function leafOf(value: unknown, element: SchemaElement): unknown {
   return value
 }
 
+function isUnsigned({ converted_type: converted, logical_type: logical }: SchemaElement, bits: 32 | 64): boolean {
+  return converted === `UINT_${bits}` || (logical?.type === 'INTEGER' && logical.bitWidth === bits && !logical.isSigned)
+}
+
+/** With all digits of its scale: a number that is stored as a whole one, or as the bytes of one. */
+function decimalText(stored: number | bigint | Uint8Array, { scale, logical_type: logical }: SchemaElement): string {
+  const places = scale ?? (logical?.type === 'DECIMAL' ? logical.scale : 0)
+  const whole =
+    stored instanceof Uint8Array
+      ? BigInt.asIntN(8 * stored.length, BigInt(`0x0${Buffer.from(stored).toString('hex')}`))
+      : BigInt(stored)
+  const digits = String(whole < 0n ? -whole : whole).padStart(places + 1, '0')
+  const point = digits.length - places
+  const text = places === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`
+  return whole < 0n ? `-${text}` : text
+}
+
 /** Whether a timestamp is one everywhere, not the time of a clock somewhere. */
 function isInstant({ type, converted_type: converted, logical_type: logical }: SchemaElement): boolean {
   if (logical?.type === 'TIMESTAMP') return logical.isAdjustedToUTC
@@ -212,11 +241,11 @@ function isInstant({ type, converted_type: converted, logical_type: logical }: S
 }
 
 /** Of a column; none of what is nested, whose types its values tell. */
-function definitionOf({ element, children }: SchemaTree): (readonly [string, Definition])[] {
-  const { name, type, converted_type: converted, logical_type: logical } = element
-  if (children.length > 0 || element.repetition_type === 'REPEATED') return []
+function definitionOf(column: SchemaTree): (readonly [string, Definition])[] {
+  const { name, type, converted_type: converted, logical_type: logical } = column.element
+  if (!isFlat(column)) return []
   if (converted === 'JSON' || logical?.type === 'JSON') return []
-  const definition = annotated(element) ?? plain[type ?? ''] ?? { logicalType: 'string' }
+  const definition = annotated(column.element) ?? plain[type ?? ''] ?? { logicalType: 'string' }
   return [[name, definition]]
 }
 
@@ -230,13 +259,26 @@ const plain: Readonly<Record<string, Definition>> = {
 
 function annotated(element: SchemaElement): Definition | undefined {
   const { converted_type: converted, logical_type: logical, type } = element
-  if (converted === 'DECIMAL' || logical?.type === 'FLOAT16') return { logicalType: 'real' }
+  if (isDecimal(element)) return decimalDefinition(element)
+  if (logical?.type === 'FLOAT16') return { logicalType: 'real' }
   if (converted === 'DATE' || logical?.type === 'DATE') return { logicalType: 'date' }
   if (converted?.startsWith('TIME_') === true || logical?.type === 'TIME') return { logicalType: 'time' }
   if (isInstant(element)) return { logicalType: 'datetime', storage: 'datetimeoffset' }
   if (logical?.type === 'TIMESTAMP') return { logicalType: 'datetime' }
   if (logical?.type === 'UUID') return { logicalType: 'guid' }
-  if (converted === 'UINT_32') return { logicalType: 'integer', storage: 'b64' }
-  if (converted === 'UINT_64') return { logicalType: 'integer', encoding: 'unsigned', storage: 'b64' }
+  if (isUnsigned(element, 32)) return { logicalType: 'integer', storage: 'b64' }
+  if (isUnsigned(element, 64)) return { logicalType: 'integer', encoding: 'unsigned', storage: 'b64' }
   return type === 'BYTE_ARRAY' ? { logicalType: 'string' } : undefined
+}
+
+/** Every decimal of so many digits is given back by the nearest double, and every whole one of so many is an integer of 64 bits. */
+const realDigitsMax = 15
+const integerDigitsMax = 18
+
+/** A number, where one holds all digits of the column's precision; else a text. */
+function decimalDefinition({ precision, scale, logical_type: logical }: SchemaElement): Definition {
+  const of =
+    logical?.type === 'DECIMAL' ? logical : { precision: precision ?? Number.POSITIVE_INFINITY, scale: scale ?? 0 }
+  if (of.scale === 0 && of.precision <= integerDigitsMax) return { logicalType: 'integer', storage: 'b64' }
+  return { logicalType: of.precision <= realDigitsMax ? 'real' : 'string' }
 }

@@ -10,6 +10,7 @@ export type ThreadMessage =
   | {
       readonly kind: 'opened'
       readonly definitions: readonly (readonly [string, Definition])[]
+      readonly columns: readonly string[]
       readonly size: number
       readonly rows: number
     }
@@ -38,11 +39,11 @@ async function nextBatch(records: AsyncGenerator<FileRecord>): Promise<readonly 
 }
 
 async function serve(file: string): Promise<void> {
-  const { definitions, size, rows, records } = await openParquetFile(file)
+  const { definitions, columns, size, rows, records } = await openParquetFile(file)
   parentPort?.on('message', () => {
     nextBatch(records).then((batch) => say({ kind: 'batch', records: batch }), fail)
   })
-  say({ kind: 'opened', definitions, size, rows })
+  say({ kind: 'opened', definitions, columns, size, rows })
 }
 
 serve(String(workerData)).catch(fail)

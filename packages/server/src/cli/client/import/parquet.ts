@@ -22,7 +22,7 @@ export async function openParquet(file: string, signal?: AbortSignal): Promise<O
   const thread = new ParquetThread(file, signal)
   const opened = await thread.next()
   if (opened.kind !== 'opened') throw new Error(`Of ${file}, '${opened.kind}' came before what it is.`)
-  const { definitions, size, rows } = opened
+  const { definitions, columns, size, rows } = opened
   let rowsDone = 0
   const records = async function* (): AsyncGenerator<FileRecord> {
     try {
@@ -43,8 +43,9 @@ export async function openParquet(file: string, signal?: AbortSignal): Promise<O
   }
   return {
     records: records(),
+    size,
     bytesRead: () => (rows === 0 ? size : Math.round((size * rowsDone) / rows)),
-    header: () => undefined,
+    header: () => columns,
     areTexts: false,
     definitions: new Map(definitions),
   }

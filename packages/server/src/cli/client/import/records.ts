@@ -1,20 +1,20 @@
 /** Records of a file, one after the other: CSV, TSV, JSON, NDJSON or Parquet, decompressed where they are compressed. */
-import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import { Readable, Transform, type TransformCallback } from 'node:stream'
 import * as zlib from 'node:zlib'
-import { parse } from 'csv-parse'
+import { type CsvError, parse } from 'csv-parse'
 import { parse as parseSync, type Options as SyncOptions } from 'csv-parse/sync'
 import { unreadableFile } from '../../../config/unreadable-file.ts'
 import { CommandError } from '../../command-error.ts'
-import { parseExactly } from '../../exact-json.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { checkedUtf8 } from './checked-utf8.ts'
-import { checkHeader, csvProblem } from './csv-faults.ts'
+import { checkHeader, csvProblem, lineBreaks, linesBeforeEnd, linesBeforeFault } from './csv-faults.ts'
 import type { Fields, FileRecord, OpenFile } from './file-record.ts'
+import { parseRecord } from './parse-record.ts'
+import type { TextSource } from './text-source.ts'
 
 /** Parquet is compressed within. */
-type StreamFormat = 'csv' | 'tsv' | 'json' | 'ndjson'
+export type StreamFormat = 'csv' | 'tsv' | 'json' | 'ndjson'
 export type FileFormat = StreamFormat | 'parquet'
 
 /** By the ending of the name, without that of a compression. Throws CommandError. */
@@ -45,46 +45,41 @@ export interface TableForm {
   readonly nullText: string
 }
 
-/** `-`: standard input. `signal`: ends the wait for records of Parquet, which are read in a thread. What cannot be read is thrown by the iteration too: CommandError. */
-export async function openRecords(
-  file: string,
-  format: FileFormat,
-  table: TableForm,
-  signal?: AbortSignal,
-): Promise<OpenFile> {
-  if (format !== 'parquet') return openStream(file, format, table)
-  // Most imports have no need of it.
-  const { openParquet } = await import('./parquet.ts')
-  return await openParquet(file, signal)
-}
-
-function openStream(file: string, format: StreamFormat, table: TableForm): OpenFile {
-  const source = file === '-' ? process.stdin : createReadStream(file)
+/** What cannot be read is thrown by the iteration: CommandError. */
+export function openTextRecords(source: TextSource, format: StreamFormat, table: TableForm): OpenFile {
+  const stream = source.open()
   let bytes = 0
   let header = table.columns
   const tell = (names: readonly string[]): void => {
     header = names
   }
-  source.on('data', (chunk: Buffer | string) => {
+  stream.on('data', (chunk: Buffer | string) => {
     bytes += chunk.length
   })
-  source.pause()
-  const what = file === '-' ? 'Standard input' : file
-  const opened = decompressed(source, what)
+  stream.pause()
+  const { what } = source
+  const opened = decompressed(stream, what)
   const records = async function* (): AsyncGenerator<FileRecord> {
     try {
       const { bytes: text, isCompressed } = await opened
-      const missed = isCompressed ? undefined : compressionOf(file)
+      const missed = isCompressed ? undefined : compressionOf(what)
       yield* readers[format](Readable.from(checkedUtf8(text, missed), { objectMode: false }), { ...table, tell })
     } catch (error) {
       if (error instanceof CommandError) throw error
       throw unreadable(what, error as NodeJS.ErrnoException)
     } finally {
-      source.destroy()
+      stream.destroy()
     }
   }
   const areTexts = format === 'csv' || format === 'tsv'
-  return { records: records(), bytesRead: () => bytes, header: () => header, areTexts, definitions: new Map() }
+  return {
+    records: records(),
+    size: source.size,
+    bytesRead: () => bytes,
+    header: () => header,
+    areTexts,
+    definitions: new Map(),
+  }
 }
 
 function unreadable(what: string, error: NodeJS.ErrnoException): CommandError {
@@ -145,9 +140,15 @@ const readers: Readonly<Record<StreamFormat, Reader>> = {
 
 interface ParsedRow {
   readonly record: Record<string, string | null>
-  readonly info: { readonly lines: number }
   /** As it stands in the file, with what was skipped before it. */
   readonly raw: string
+}
+
+interface SkippedRow {
+  /** So many records before it can be read. */
+  readonly after: number
+  readonly raw: string
+  readonly error: CsvError | undefined
 }
 
 /** Of a record of CSV: a quote that is not closed would have the rest of the file held as one value. */
@@ -159,14 +160,22 @@ async function* readTable(
   usualDelimiter: string,
   { columns, delimiter, nullText, tell }: Table,
 ): AsyncGenerator<FileRecord> {
-  const skipped: FileRecord[] = []
+  const skipped: SkippedRow[] = []
   let names = columns
-  let lastLine = 1
+  let read = 0
+  /** On which the record begins that is next. */
+  let line = 1
   const named = (header: string[]): string[] => {
     checkHeader(header, delimiter !== undefined)
     names = header
     tell(header)
+    line = parser.info.lines + 1
     return header
+  }
+  const faulty = ({ raw, error }: SkippedRow): FileRecord => {
+    const at = line + linesBeforeFault(raw, error)
+    line += lineBreaks(raw)
+    return { line: at, fields: undefined, problem: csvProblem(error, names?.length) }
   }
   const form = {
     delimiter: delimiter ?? usualDelimiter,
@@ -177,23 +186,26 @@ async function* readTable(
     ...form,
     bom: true,
     columns: columns === undefined ? named : [...columns],
-    info: true,
     raw: true,
     max_record_size: recordCharactersMax,
     skip_records_with_error: true,
     on_skip: (error) => {
-      if (error?.code === 'CSV_MAX_RECORD_SIZE') parser.destroy(tooLong(lastLine))
-      skipped.push({ line: Number(error?.lines ?? 0), fields: undefined, problem: csvProblem(error, names?.length) })
+      if (error?.code === 'CSV_MAX_RECORD_SIZE') parser.destroy(tooLong(line - 1))
+      skipped.push({ after: Number(error?.records ?? 0), raw: String(error?.raw ?? ''), error })
       return undefined
     },
   })
   source.on('error', (error) => parser.destroy(error))
+  // Lines are counted here, and not by the parser, which takes half as long again to tell of them.
   for await (const row of source.pipe(parser) as AsyncIterable<ParsedRow>) {
-    if (skipped.length > 0) yield* skipped.splice(0)
-    lastLine = row.info.lines
-    yield { line: lastLine, fields: withNulls(row, nullText, names ?? [], form) }
+    // The parser is ahead of the rows that have come from it.
+    while (skipped[0] !== undefined && skipped[0].after <= read) yield faulty(skipped.shift() as SkippedRow)
+    read++
+    const last = line + linesBeforeEnd(row.raw)
+    line += lineBreaks(row.raw)
+    yield { line: last, fields: withNulls(row, nullText, names ?? [], form) }
   }
-  yield* skipped
+  for (const one of skipped) yield faulty(one)
 }
 
 /** `line`: on which the record before it ends. What follows cannot be parted into records. */
@@ -254,7 +266,7 @@ async function* readArray(source: Readable): AsyncGenerator<FileRecord> {
 function recordOf(text: string, line: number): FileRecord {
   let value: unknown
   try {
-    value = parseExactly(text)
+    value = parseRecord(text)
   } catch (error) {
     return { line, fields: undefined, problem: `is not JSON: ${(error as Error).message}` }
   }

@@ -1,12 +1,12 @@
 /** An import under way: what is sent, what became of each record, and how to go on where it ends early. */
-import { AshlarConnectionError, AshlarRequestError, type BulkCreation } from '@ashlar/client'
-import type { CommandContext } from '../../command-context.ts'
+import { type AshlarClient, AshlarConnectionError, AshlarRequestError, type BulkCreation } from '@ashlar/client'
 import { CommandError } from '../../command-error.ts'
 import { exitCodeOfStatus, exitCodes } from '../../exit-codes.ts'
 import { Progress } from '../../progress.ts'
 import { numberText } from '../texts.ts'
+import { attributeNameOf } from './column-names.ts'
 import { RecordProblem } from './column-values.ts'
-import type { FileRecord } from './file-record.ts'
+import type { Fields, FileRecord } from './file-record.ts'
 import type { References } from './references.ts'
 import type { RejectsFile } from './rejects-file.ts'
 import type { ToAttributes } from './to-attributes.ts'
@@ -27,11 +27,13 @@ export interface ImportWork {
   /** Records at the beginning that are left out. */
   readonly skip: number
   readonly upsertOn: string | undefined
-  /** For what is refused; without it the first refusal ends the import. */
+  /** Whether the import goes on where a record is refused. */
+  readonly leavesOut: boolean
+  /** Its records are not sent. */
+  readonly isDryRun: boolean
+  /** For what is refused; a dry run has none. */
   readonly rejects: RejectsFile | undefined
   readonly isQuiet: boolean
-  /** What it has made before, and stays where it fails: a sentence, or nothing. */
-  readonly made: string
   /** In bytes. */
   readonly position: () => { readonly bytesRead: number; readonly total: number | undefined }
 }
@@ -42,11 +44,19 @@ export interface Imported {
   readonly rejected: number
   /** Of the first rejected record. */
   readonly firstReason: string | undefined
+  /** Records of the file, those that were skipped included. */
+  readonly seen: number
+}
+
+export interface ImportContext {
+  /** Of a client; a dry run has its own. */
+  readonly load: AshlarClient['loadObjects']
+  readonly signal: AbortSignal
 }
 
 /** Throws CommandError, AshlarRequestError. */
 export function importRecords(
-  context: Pick<CommandContext, 'client' | 'signal'>,
+  context: ImportContext,
   work: ImportWork,
   records: AsyncIterable<FileRecord>,
 ): Promise<Imported> {
@@ -54,7 +64,7 @@ export function importRecords(
 }
 
 class Import {
-  private readonly context: Pick<CommandContext, 'client' | 'signal'>
+  private readonly context: ImportContext
   private readonly work: ImportWork
   /** Sent, and not answered: the first is the next one to be. */
   private readonly underWay: { readonly record: FileRecord; readonly number: number }[] = []
@@ -76,23 +86,23 @@ class Import {
   /** What the file has failed with. */
   private broken: { readonly error: unknown } | undefined
 
-  constructor(context: Pick<CommandContext, 'client' | 'signal'>, work: ImportWork) {
+  constructor(context: ImportContext, work: ImportWork) {
     this.context = context
     this.work = work
     this.settled = work.skip
   }
 
   async run(records: AsyncIterable<FileRecord>): Promise<Imported> {
-    const { client, signal } = this.context
-    const { upsertOn, rejects, isQuiet, position } = this.work
+    const { load, signal } = this.context
+    const { upsertOn, rejects, leavesOut, isQuiet, position } = this.work
     // An import that goes on keeps those of the part before.
     await rejects?.begin(this.work.skip > 0)
     const progress = new Progress({ unit: 'bytes', isQuiet })
     if (signal.aborted) this.finishSoon()
     else signal.addEventListener('abort', () => this.finishSoon())
-    const replies = client.loadObjects(this.linesOf(records), {
+    const replies = load(this.linesOf(records), {
       signal: this.ending.signal,
-      onError: rejects === undefined ? 'stop' : 'skip',
+      onError: leavesOut ? 'skip' : 'stop',
       ...(upsertOn !== undefined && { upsertOn }),
     })
     let summary = { created: 0, updated: 0 }
@@ -116,8 +126,8 @@ class Import {
       clearTimeout(this.timer)
       progress.stop()
     }
-    const { rejected, firstReason } = this
-    return { created: summary.created, updated: summary.updated, rejected, firstReason }
+    const { rejected, firstReason, seen } = this
+    return { created: summary.created, updated: summary.updated, rejected, firstReason, seen }
   }
 
   /** What is sent is answered before it ends, if that is soon; nothing more is sent. */
@@ -149,7 +159,7 @@ class Import {
       if (number <= this.work.skip) continue
       const line = this.lineOf(record)
       if (typeof line === 'string') {
-        if (this.work.rejects === undefined) throw new UnreadableRecord(record, line)
+        if (!this.work.leavesOut) throw new UnreadableRecord(record, line)
         this.refused.push({ record, reason: line })
         continue
       }
@@ -199,7 +209,7 @@ class Import {
       this.underWay.splice(0, answeredMax)
       this.answered = 0
     }
-    if (reason !== undefined && this.work.rejects === undefined) throw this.failure(answered.record, reason)
+    if (reason !== undefined && !this.work.leavesOut) throw this.failure(answered.record, reason)
     this.settled = answered.number
     if (reason !== undefined) this.refused.push({ record: answered.record, reason })
     return this.refused.length === 0 ? undefined : this.writeRefused()
@@ -215,10 +225,14 @@ class Import {
     await this.work.rejects?.write(record, reason)
   }
 
-  private failure({ line }: FileRecord, reason: string): CommandError {
-    const hint = 'Correct the file, or have such records left out by --rejects <file>.'
+  private failure({ line, fields }: FileRecord, reason: string): CommandError {
+    const retype = /^Class \S+, attribute /.test(reason)
+      ? 'change the type of the attribute (docs/schema-changes.md), '
+      : ''
+    const hint = `Correct the file, ${retype}${nullRule(fields, reason)}or have such records left out by --rejects <file>.`
     // The answers come in order, and what follows the first refusal is not carried out.
-    const how = this.settled === 0 && this.answered > 0 ? `Nothing was imported.${this.work.made}` : this.howToGoOn()
+    const isNothing = this.settled === 0 && this.answered > 0 && !this.work.isDryRun
+    const how = isNothing ? 'Nothing was imported.' : this.howToGoOn()
     return new CommandError(exitCodes.invalid, `Line ${line}: ${reason} ${hint} ${how}`)
   }
 
@@ -242,19 +256,30 @@ class Import {
   }
 
   private howToGoOn(): string {
+    if (this.work.isDryRun) return 'This was a dry run: nothing was imported.'
     if (this.settled === 0) return this.howToBegin()
     const done = this.settled === 1 ? '1 record is' : `${numberText(this.settled)} records are`
-    if (this.isInterrupted && this.isAllAnswered)
-      return `${done} done: go on with --skip ${this.settled}.${this.work.made}`
-    return `${done} certainly done: go on with --skip ${this.settled}, and with --upsert-on <index> so that none is created twice.${this.work.made}`
+    if (this.isInterrupted && this.isAllAnswered) return `${done} done: go on with --skip ${this.settled}.`
+    return `${done} certainly done: go on with --skip ${this.settled}, and with --upsert-on <index> so that none is created twice.`
   }
 
   /** Where nothing is known to be done. */
   private howToBegin(): string {
-    const { made } = this.work
-    if (this.isAllAnswered) return `Nothing was imported.${made}`
-    return `No record is certainly done: run the import again with --upsert-on <index>, so that none is created twice.${made}`
+    if (this.isAllAnswered) return 'Nothing was imported.'
+    return 'No record is certainly done: run the import again with --upsert-on <index>, so that none is created twice.'
   }
+}
+
+/** A text that the type of its attribute refuses may stand for null. */
+function nullRule(fields: Fields | undefined, reason: string): string {
+  const [, attribute, value] = /attribute ([\w.:]+): "([^"]{1,40})" is not/.exec(reason) ?? []
+  const [column] =
+    Object.entries(fields ?? {}).find(([name, one]) => {
+      return typeof one === 'string' && one.trim() === value && attributeNameOf(name) === attribute
+    }) ?? []
+  if (column === undefined) return ''
+  const rule = JSON.stringify({ columns: { [column]: { nulls: [value] } } })
+  return `have such values be null by --mapping, as ${rule}, `
 }
 
 class UnreadableRecord extends Error {

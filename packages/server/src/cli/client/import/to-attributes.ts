@@ -1,99 +1,142 @@
 /** An object's attributes, made of a record as a mapping says. */
 import type { AttributeDefinition } from '@ashlar/client'
-import { parseExactly } from '../../exact-json.ts'
+import { attributeNameOf, ColumnNames } from './column-names.ts'
 import { RecordProblem } from './column-values.ts'
 import { type Fields, fieldOf } from './file-record.ts'
-import { attributeNameOf, type ColumnMapping, type Mapping } from './mapping.ts'
+import type { ColumnMapping, Mapping } from './mapping.ts'
 import type { References } from './references.ts'
+import { type Conversions, type Convert, conversionOf, partsOf } from './stored-values.ts'
 
-/** Throws RecordProblem. */
+/** Throws RecordProblem; CommandError where two columns would be one attribute. */
 export type ToAttributes = (record: Fields) => Record<string, unknown>
 
-/** `home.city` is the column of an embedded object, where the class has one of that name. */
-function usualAttribute(column: string, types: ReadonlyMap<string, string>): string {
-  const [first = '', ...inner] = column.trim().split('.')
-  return inner.length > 0 && types.get(first) === 'object' ? column.trim() : attributeNameOf(column)
+/** Where the values of a column go. */
+export interface Target {
+  readonly column: string
+  readonly own: ColumnMapping | undefined
+  /** Of the attribute, through embedded objects. */
+  readonly path: readonly string[]
+}
+
+/** As many as are remembered: records of JSON may have any names. */
+const columnsKnownMax = 10_000
+
+/** The columns of a file, each with its target, which is found once. */
+export class Columns<T extends Target> {
+  private readonly mapping: Mapping
+  /** Embedded objects of the class: `home.city` is a column of one of them. */
+  private readonly embedded: ReadonlySet<string>
+  private readonly complete: (target: Target) => T
+  private readonly known = new Map<string, T | undefined>()
+  private names = new ColumnNames()
+
+  constructor(mapping: Mapping, embedded: ReadonlySet<string>, complete: (target: Target) => T) {
+    this.mapping = mapping
+    this.embedded = embedded
+    this.complete = complete
+  }
+
+  /** Undefined where it is left out. Throws CommandError where another column has the same. */
+  target(column: string): T | undefined {
+    const known = this.known.get(column)
+    if (known !== undefined || this.known.has(column)) return known
+    if (this.known.size >= columnsKnownMax) {
+      this.known.clear()
+      this.names = new ColumnNames()
+    }
+    const target = this.find(column)
+    this.known.set(column, target)
+    return target
+  }
+
+  private find(column: string): T | undefined {
+    if (column === '__class__' || column === '__identifier__') return undefined
+    const own = this.mapping.columns.get(column)
+    const name = own === undefined ? this.usualAttribute(column) : own.attribute
+    if (name === null) return undefined
+    this.names.add(column, name)
+    return this.complete({ column, own, path: name.split('.') })
+  }
+
+  private usualAttribute(column: string): string {
+    const [first = '', ...inner] = column.trim().split('.')
+    return inner.length > 0 && this.embedded.has(first) ? column.trim() : attributeNameOf(column)
+  }
+}
+
+interface StoredTarget extends Target {
+  readonly convert: Convert
+  /** For the values of a mapping. */
+  readonly type: string | undefined
 }
 
 /**
  * `attributes`: of the class, inherited ones included. What they do not have is left to the server to refuse. `references` know the objects that the
- * records refer to; without them a reference is the text of its key.
+ * records refer to.
  */
 export function attributesBy(
   mapping: Mapping,
   attributes: readonly AttributeDefinition[],
-  references?: References,
+  references: References | undefined,
+  conversions: Conversions,
 ): ToAttributes {
-  const types = new Map(attributes.map((attribute) => [attribute.attributeName, attribute.logicalType]))
+  const embedded = new Set(attributes.flatMap((one) => (one.logicalType === 'object' ? [one.attributeName] : [])))
+  const parts = partsOf(attributes, '', conversions)
+  const absent = [...parts.values()].filter((part) => part.absent !== undefined)
   const defaults = [...mapping.columns].filter(([, { default: usual }]) => usual !== undefined)
-  const targets = new Map<string, Target | undefined>()
-  const targetOf = (column: string): Target | undefined => {
-    if (column === '__class__' || column === '__identifier__') return undefined
-    const own = mapping.columns.get(column)
-    const name = own === undefined ? usualAttribute(column, types) : own.attribute
-    if (name === null) return undefined
-    const path = name.split('.')
-    return { own, path, type: types.get(path[0] as string), isInner: path.length > 1 }
-  }
+  const columns = new Columns<StoredTarget>(mapping, embedded, (target) => {
+    const attribute = attributeAt(attributes, target.path, conversions)
+    const convert = conversionOf(attribute ?? {}, target.path.join('.'), conversions)
+    return { ...target, convert, type: attribute?.logicalType }
+  })
   return (record) => {
     const result: Record<string, unknown> = {}
+    let [given, hasInner] = [0, false]
     for (const column of Object.keys(record)) {
-      let target = targets.get(column)
-      if (target === undefined && !targets.has(column)) {
-        // Records of JSON may have any names.
-        if (targets.size >= columnsKnownMax) targets.clear()
-        target = targetOf(column)
-        targets.set(column, target)
-      }
+      const target = columns.target(column)
       if (target === undefined) continue
-      const { own, type, isInner } = target
+      const { own, type, path, convert } = target
       let value = record[column]
       if (own?.reference !== undefined && references !== undefined) value = references.of(column, record)
-      else if (own !== undefined) value = own.toValue(value, isInner ? undefined : type)
-      if (value !== undefined) setAt(result, target.path, valueFor(value, target))
+      else if (own !== undefined) value = own.toValue(value, type)
+      if (value === undefined) continue
+      if (path.length === 1) {
+        result[path[0] as string] = convert(value)
+        given++
+      } else {
+        setAt(result, path, convert(value))
+        hasInner = true
+      }
     }
     for (const [column, { attribute, default: usual }] of defaults) {
       const isMissing = (fieldOf(record, column) ?? null) === null
-      if (attribute !== null && isMissing) setAt(result, attribute.split('.'), usual)
+      if (attribute === null || !isMissing) continue
+      hasInner ||= attribute.includes('.')
+      setAt(result, attribute.split('.'), usual)
+    }
+    if (!conversions.isUpdate && (hasInner || given < attributes.length)) {
+      for (const { name, absent: value } of absent) if (!Object.hasOwn(result, name)) result[name] = value?.()
+      if (hasInner)
+        for (const name of embedded)
+          if (Object.hasOwn(result, name)) result[name] = parts.get(name)?.convert(result[name])
     }
     return result
   }
 }
 
-const columnsKnownMax = 10_000
-
-/** Where the values of a column go, as it is found once. */
-interface Target {
-  readonly own: ColumnMapping | undefined
-  /** Of the attribute, through embedded objects. */
-  readonly path: readonly string[]
-  /** Of the outermost attribute. */
-  readonly type: string | undefined
-  readonly isInner: boolean
-}
-
-const containers = new Set(['list', 'set', 'map', 'object'])
-const trimmed = new Set(['integer', 'real', 'boolean', 'date', 'time', 'datetime', 'guid', 'interval', 'reference'])
-
-/** A cell is a text: what it stands for, its attribute tells. A list is JSON in it, as an export writes it. */
-function valueFor(value: unknown, { type, isInner }: Target): unknown {
-  if (type === undefined || isInner) return value
-  // JSON may have numbers where others of its records have texts.
-  if (type === 'string' && ['number', 'bigint', 'boolean'].includes(typeof value)) return String(value)
-  if (typeof value !== 'string') return value
-  if (containers.has(type)) {
-    try {
-      return parseExactly(value)
-    } catch {
-      return value
-    }
-  }
-  if (type === 'boolean') return value.trim().toLowerCase()
-  return trimmed.has(type) ? value.trim() : value
+/** Undefined where there is none. */
+function attributeAt(
+  attributes: readonly AttributeDefinition[],
+  [first, ...inner]: readonly string[],
+  conversions: Conversions,
+): AttributeDefinition | undefined {
+  const found = attributes.find(({ attributeName }) => attributeName === first)
+  if (inner.length === 0 || found?.class === undefined) return inner.length === 0 ? found : undefined
+  return attributeAt(conversions.attributesOf(found.class) ?? [], inner, conversions)
 }
 
 /** `home.city`: the attribute of an embedded object. */
-function setAt(result: Record<string, unknown>, path: readonly string[], value: unknown): void {
+export function setAt(result: Record<string, unknown>, path: readonly string[], value: unknown): void {
   let at = result
   for (let step = 0; step < path.length - 1; step++) {
     const name = path[step] as string

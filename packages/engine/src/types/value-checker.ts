@@ -1,0 +1,26 @@
+/** Whether a single value is one of a type, for those who want to know it before they send it. */
+import { unreachable } from '../errors.ts'
+import { codecFor, defineType } from './index.ts'
+import { ValueError } from './logical-type.ts'
+import type { TypeDefinition } from './type-definition.ts'
+
+function ofSingleValues(): never {
+  unreachable('single values have nothing to do with classes')
+}
+
+const noClasses = { resolveClass: ofSingleValues, resolveAttribute: ofSingleValues, embedded: ofSingleValues }
+
+/** `definition`: of a type of single values, no reference. The check returns why the server would refuse a value; undefined where it takes it. Throws ValueError. */
+export function valueChecker(definition: TypeDefinition): (json: unknown) => string | undefined {
+  const codec = codecFor(defineType(definition, noClasses), noClasses)
+  return (json) => {
+    if (json === null && codec.isNullable) return undefined
+    try {
+      codec.parse(json)
+      return undefined
+    } catch (error) {
+      if (error instanceof ValueError) return error.message
+      throw error
+    }
+  }
+}

@@ -1,0 +1,182 @@
+/** Carries out an import of which all is known: makes its classes, sends its records, and says what has become of them; or tries it, in a dry run. */
+import type { AshlarClient, AttributeDefinition, ClassDescription } from '@ashlar/client'
+import type { CommandContext } from '../../command-context.ts'
+import { CommandError } from '../../command-error.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import type { Output } from '../../output.ts'
+import { numberText } from '../texts.ts'
+import type { BegunFile } from './file-record.ts'
+import { skipsAll } from './infer-from-file.ts'
+import { CountedLosses } from './losses.ts'
+import type { Mapping } from './mapping.ts'
+import type { References } from './references.ts'
+import { RejectsFile } from './rejects-file.ts'
+import { type Imported, importRecords } from './run-import.ts'
+import { shownDefinition } from './shown-classes.ts'
+import type { AttributesOf } from './stored-values.ts'
+import { attributesBy } from './to-attributes.ts'
+
+export interface ImportPlan {
+  readonly className: string
+  readonly mapping: Mapping
+  readonly references: References | undefined
+  readonly skip: number
+  readonly upsertOn?: string
+  /** The name of the file for rejected records. */
+  readonly rejects?: string
+  readonly dryRun?: boolean
+  /** Of the class, inherited ones included. */
+  readonly attributes: readonly AttributeDefinition[]
+  readonly attributesOf: AttributesOf
+  /** Classes that are to be made, that of the objects last; none where it is there. */
+  readonly made: readonly ClassDescription[]
+  /** On the types of the classes: sentences. */
+  readonly notes: readonly string[]
+}
+
+/** Throws CommandError, AshlarRequestError. */
+export async function carryOut(context: CommandContext, file: BegunFile, plan: ImportPlan): Promise<void> {
+  const { output } = context
+  for (const note of plan.notes) output.note(note)
+  const losses = new CountedLosses()
+  try {
+    await (plan.dryRun === true ? tryOut(context, file, plan, losses) : store(context, file, plan, losses))
+  } finally {
+    for (const note of losses.notes()) output.note(note)
+  }
+}
+
+async function store(context: CommandContext, file: BegunFile, plan: ImportPlan, losses: CountedLosses): Promise<void> {
+  const { connection, output } = context
+  const { made, skip } = plan
+  // Before the class is made: a file that cannot be written leaves nothing behind.
+  const rejects = plan.rejects === undefined ? undefined : await RejectsFile.open(plan.rejects)
+  let isMade = false
+  try {
+    if (made.length > 0) {
+      await context.client.createClasses(made)
+      isMade = true
+      for (const { className, attributes } of made)
+        output.note(`Class ${className} was made: ${attributes.map(shownDefinition).join(', ')}.`)
+    }
+    const load = connection.uninterrupted.loadObjects.bind(connection.uninterrupted)
+    const told = await imported(context, file, plan, { load, losses, rejects })
+    if (told.seen < skip) throw skipsAll(skip, told.seen)
+    if (skip === 0) refuseNothing(told, plan.rejects)
+    await tellImported(output, told, plan.rejects)
+  } catch (error) {
+    throw isMade ? await withoutClasses(context, made, error) : error
+  } finally {
+    await rejects?.close()
+  }
+}
+
+async function tryOut(
+  context: CommandContext,
+  file: BegunFile,
+  plan: ImportPlan,
+  losses: CountedLosses,
+): Promise<void> {
+  const { attributes, attributesOf, className, made, skip, upsertOn } = plan
+  const { DryRun, shownObjectLines } = await import('./dry-run.ts')
+  const { shownClasses } = await import('./shown-classes.ts')
+  if (made.length > 0)
+    await context.client.runTransaction([{ method: 'post', uri: '/v1/schema?dryRun=true', body: made }])
+  const dryRun = new DryRun(className, attributes, attributesOf)
+  const told = await imported(context, file, plan, { load: dryRun.load, losses, rejects: undefined })
+  if (told.seen < skip) throw skipsAll(skip, told.seen)
+  if (skip === 0) refuseNothing(told, plan.rejects)
+  const [described] = made.slice(-1)
+  const embedded = made.slice(0, -1)
+  const { created, rejected, firstReason } = told
+  const result = {
+    class: described ?? null,
+    ...(embedded.length > 0 && { embeddedClasses: embedded }),
+    objects: dryRun.objects,
+    created,
+    rejected,
+  }
+  const objects = `${numberText(created)} would be ${upsertOn === undefined ? 'created' : 'created or updated'}`
+  await context.output.data(result, () => [
+    ...shownClasses(made),
+    ...shownObjectLines(dryRun.objects),
+    `${objects}, ${numberText(rejected)} rejected.${firstReason === undefined ? '' : ` ${firstReason}`}`,
+  ])
+}
+
+async function imported(
+  { output, signal }: CommandContext,
+  file: BegunFile,
+  plan: ImportPlan,
+  {
+    load,
+    losses,
+    rejects,
+  }: {
+    readonly load: CommandContext['client']['loadObjects']
+    readonly losses: CountedLosses
+    readonly rejects: RejectsFile | undefined
+  },
+): Promise<Imported> {
+  const { className, mapping, attributes, attributesOf, references, skip, upsertOn } = plan
+  const conversions = { attributesOf, losses, isUpdate: upsertOn !== undefined }
+  return await importRecords(
+    { load, signal },
+    {
+      className,
+      toAttributes: attributesBy(mapping, attributes, references, conversions),
+      references,
+      skip,
+      upsertOn,
+      rejects,
+      leavesOut: plan.rejects !== undefined,
+      isDryRun: plan.dryRun === true,
+      isQuiet: output.hidesProgress,
+      position: () => ({ bytesRead: file.bytesRead(), total: file.size }),
+    },
+    file.records,
+  )
+}
+
+/** What fails before anything is stored leaves no class that it has made. Returns the error, which says so. */
+async function withoutClasses(
+  { connection, output }: CommandContext,
+  made: readonly ClassDescription[],
+  error: unknown,
+): Promise<unknown> {
+  const sentence = await deleteEmpty(connection.uninterrupted, made)
+  if (error instanceof CommandError)
+    return new CommandError(error.exitCode, `${error.message} ${sentence}`, error.details, error.refusal)
+  output.note(sentence)
+  return error
+}
+
+/** A server refuses to delete a class that has objects. Returns a sentence. */
+async function deleteEmpty(client: AshlarClient, made: readonly ClassDescription[]): Promise<string> {
+  const name = made.at(-1)?.className
+  try {
+    for (const { className = '' } of made.toReversed()) await client.deleteClass(className)
+  } catch {
+    return `The class ${name}, which this import has made, stays.`
+  }
+  return `The class ${name}, which this import had made, is deleted again.`
+}
+
+/** That some are left out has been asked for; that all are is rather a mistake. Throws CommandError. */
+function refuseNothing(told: Imported, rejects: string | undefined): void {
+  const { created, updated, rejected, firstReason } = told
+  if (rejected === 0 || created + updated > 0) return
+  const all = rejected === 1 ? 'The only record was' : `All ${numberText(rejected)} records were`
+  throw new CommandError(exitCodes.invalid, `Nothing was imported. ${all} rejected (see ${rejects}). ${firstReason}`)
+}
+
+async function tellImported(output: Output, told: Imported, rejects: string | undefined): Promise<void> {
+  const { created, updated, rejected } = told
+  const where = rejected === 0 ? '' : ` (see ${rejects})`
+  await output.result({ created, updated, rejected }, () => [
+    `${numberText(created)} created, ${numberText(updated)} updated, ${numberText(rejected)} rejected${where}.`,
+  ])
+  // Whose summary goes to a file does not see it.
+  if (rejected > 0 && output.file !== undefined)
+    output.note(`${numberText(rejected)} ${rejected === 1 ? 'record was' : 'records were'} rejected${where}.`)
+}

@@ -1,0 +1,169 @@
+/** What a text can be the value of, and how the server expects it: numbers, dates and times as files have them. */
+
+/** Types that hold a value with all its digits, as bits of a set. */
+export const kindBits = {
+  boolean: 1,
+  integer: 2,
+  unsigned: 4,
+  real: 8,
+  date: 16,
+  datetime: 32,
+  instant: 64,
+  time: 128,
+  guid: 256,
+} as const
+
+export const numberBits = kindBits.integer | kindBits.unsigned | kindBits.real
+const naturalBits = numberBits
+const negativeBits = kindBits.integer | kindBits.real
+
+const shortInteger = /^-?[1-9]\d{0,14}$/
+const numberForm = /^([+-]?)(\d*)(?:(\.)(\d*))?(?:[eE]([+-]?\d+))?$/
+/** No number with a meaning has more characters. */
+const numberCharactersMax = 340
+/** Every decimal of so many digits, within the exponents of normal doubles, is given back by the nearest double. */
+const digitsAlwaysHeld = 15
+const smallestNormal = 2 ** -1022
+/** A longer whole number with a plus is a telephone number, which would lose the plus. */
+const signedDigitsMax = 6
+const [b64Min, b64Max, u64Max] = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 64n - 1n]
+
+/** Of a cell of CSV, or of a text in JSON (`isTyped`), where numbers and booleans are not texts. 0: it is only a text. */
+export function kindsOfText(given: string, isTyped: boolean): number {
+  if (!isTyped && shortInteger.test(given)) return given.charCodeAt(0) === 0x2d ? negativeBits : naturalBits
+  const text = given.trim()
+  const first = text.charCodeAt(0)
+  const isDigit = first >= 0x30 && first <= 0x39
+  if (!isTyped && (isDigit || first === 0x2b || first === 0x2d || first === 0x2e)) {
+    const numbers = kindsOfNumber(text)
+    if (numbers !== 0) return numbers
+  }
+  if (isDigit) {
+    const moment = momentOf(text)
+    if (moment !== undefined) return moment.kinds
+  }
+  if (guidForm.test(text)) return kindBits.guid
+  return !isTyped && /^(true|false)$/i.test(text) ? kindBits.boolean : 0
+}
+
+const guidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** 0 where it is no number, or no type would give its digits back. */
+export function kindsOfNumber(text: string): number {
+  const match = text.length > numberCharactersMax ? null : numberForm.exec(text)
+  if (match === null) return 0
+  const [, sign = '', whole = '', point, fraction = '', exponent] = match
+  // Zeros at the beginning are those of codes.
+  if (whole + fraction === '' || /^0\d/.test(whole)) return 0
+  if (point !== undefined || exponent !== undefined) return isHeldByReal(text, whole + fraction) ? kindBits.real : 0
+  if (sign === '+' && whole.length > signedDigitsMax) return 0
+  if (sign === '-' && whole === '0') return kindBits.real
+  const value = BigInt(sign + whole)
+  const isSigned = value >= b64Min && value <= b64Max
+  return (
+    (isSigned ? kindBits.integer : 0) |
+    (value >= 0n && value <= u64Max ? kindBits.unsigned : 0) |
+    (String(Number(value)) === String(value) ? kindBits.real : 0)
+  )
+}
+
+/** Whether the nearest double, written with as many digits, has these again. */
+export function isHeldByReal(text: string, digits: string): boolean {
+  const value = Number(text)
+  if (!Number.isFinite(value)) return false
+  const significant = digits.replace(/^0+/, '').replace(/0+$/, '')
+  if (significant === '') return true
+  if (Math.abs(value) >= smallestNormal && significant.length <= digitsAlwaysHeld) return true
+  if (value === 0 || significant.length > 100) return false
+  const again = Math.abs(value)
+    .toPrecision(significant.length)
+    .replace(/e.*$/, '')
+    .replace('.', '')
+    .replace(/^0+/, '')
+    .replace(/0+$/, '')
+  return again === significant
+}
+
+/** As JSON has numbers, whose server refuses others: `.25`, `7.`, `+1` and `007.5` in another form. What is none is left to it. */
+export function plainNumber(given: string): string {
+  const text = given.trim()
+  if (!/^[+.]|^-\.|^-?0\d|\.(?!\d)/.test(text)) return text
+  const match = numberForm.exec(text)
+  if (match === null || `${match[2]}${match[4] ?? ''}` === '') return text
+  const [, sign = '', whole = '', , fraction = '', exponent] = match
+  const digits = whole.replace(/^0+(?=\d)/, '') || '0'
+  return `${sign === '-' ? '-' : ''}${digits}${fraction === '' ? '' : `.${fraction}`}${exponent === undefined ? '' : `e${exponent}`}`
+}
+
+interface Moment {
+  readonly kinds: number
+  /** As the server expects it. */
+  readonly text: string
+  /** Digits of the fraction of a second beyond those that are stored. */
+  readonly isCut: boolean
+}
+
+const momentForm =
+  /^(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?(?: ?(?:(Z)|([+-])(\d{2})(?::?(\d{2}))?))?)?$/
+const timeForm = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?$/
+const offsetMinutesMax = 14 * 60
+
+/** A date, a time of day, or both; undefined for what is none. */
+export function momentOf(text: string): Moment | undefined {
+  const time = timeForm.exec(text)
+  if (time !== null) {
+    const [, hours = '', minutes = '', seconds, fraction] = time
+    // `3:45` is rather a score or a ratio.
+    if (hours.length === 1 && seconds === undefined) return undefined
+    const clock = clockOf(hours, minutes, seconds, fraction)
+    return clock === undefined ? undefined : { kinds: kindBits.time, text: clock, isCut: isCut(fraction) }
+  }
+  const match = momentForm.exec(text)
+  if (match === null) return undefined
+  const [, year = '', , month = '', day = '', hours, minutes = '', seconds, fraction] = match
+  if (!isDay(Number(year), Number(month), Number(day))) return undefined
+  const date = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
+  if (hours === undefined) return { kinds: kindBits.date | kindBits.datetime, text: date, isCut: false }
+  const clock = clockOf(hours, minutes, seconds, fraction)
+  const [zulu, sign, offsetHours, offsetMinutes = '00'] = match.slice(9)
+  if (clock === undefined || !isOffset(offsetHours ?? '00', offsetMinutes)) return undefined
+  const offset = zulu ?? (sign === undefined ? '' : `${sign}${offsetHours}:${offsetMinutes}`)
+  const kinds = offset === '' ? kindBits.datetime : kindBits.instant
+  return { kinds, text: `${date}T${clock}${offset}`, isCut: isCut(fraction) }
+}
+
+function clockOf(hours: string, minutes: string, seconds = '00', fraction?: string): string | undefined {
+  if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59) return undefined
+  return `${hours.padStart(2, '0')}:${minutes}:${seconds}${fraction === undefined ? '' : `.${fraction}`}`
+}
+
+function isDay(year: number, month: number, day: number): boolean {
+  if (year < 1 || month < 1 || month > 12 || day < 1) return false
+  // Day 0 of the next month is the last of this one; 400 years later the calendar is the same, and no year is taken for one of the 20th century.
+  return day <= new Date(Date.UTC(year + 400, month, 0)).getUTCDate()
+}
+
+function isOffset(hours: string, minutes: string): boolean {
+  return Number(minutes) < 60 && Number(hours) * 60 + Number(minutes) <= offsetMinutesMax
+}
+
+/** The server stores 100 µs. */
+function isCut(fraction: string | undefined): boolean {
+  return fraction !== undefined && /[1-9]/.test(fraction.slice(4))
+}
+
+const nearNumber = /^[-+(]?\s?(?:[$€£¥]|[A-Z]{3} )?[-+]?\s?\d[\d.,'’\s]*(?:[eE][+-]?\d+)?\s?(?:%|[$€£¥]|[A-Z]{3})?\)?$/
+
+/** `1,234`, `10%`, `$5`, and numbers that no type holds; not codes with zeros at the beginning. */
+export function looksLikeNumber(text: string): boolean {
+  return nearNumber.test(text.trim()) && !hasLeadingZero(text)
+}
+
+export function hasLeadingZero(text: string): boolean {
+  return /^\s*[+-]?0\d/.test(text)
+}
+
+/** Whether only separators of thousands keep a text from being a number: then `decimal` of a mapping reads it. */
+export function hasGroups(text: string): boolean {
+  return /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text.trim())
+}

@@ -1,0 +1,57 @@
+/** Names of attributes, made of those of columns, and the refusal of two columns that would be one attribute. */
+import { CommandError } from '../../command-error.ts'
+import { exitCodes } from '../../exit-codes.ts'
+
+/** Letters that are not a basic letter with a mark. */
+const letters: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ł: 'l',
+  ı: 'i',
+  Æ: 'AE',
+  Œ: 'OE',
+  Ø: 'O',
+  Đ: 'D',
+  Ð: 'D',
+  Þ: 'TH',
+  Ł: 'L',
+}
+
+/** As names of attributes may be: letters without their marks, and `_` for all other characters. */
+export function attributeNameOf(column: string): string {
+  const plain = /^[A-Za-z]\w*$/.test(column) ? column : withoutMarks(column.trim())
+  const name = plain.replaceAll(/\W+/g, '_')
+  return /^(\d|__|$)/.test(name) ? `c${name}` : name
+}
+
+function withoutMarks(text: string): string {
+  return text
+    .normalize('NFKD')
+    .replaceAll(/\p{M}+/gu, '')
+    .replaceAll(/[ßæœøđðþłıÆŒØĐÐÞŁ]/g, (letter) => letters[letter] ?? '_')
+}
+
+/** Which column each attribute is from. */
+export class ColumnNames {
+  private readonly columns = new Map<string, string>()
+
+  /** Throws CommandError. */
+  add(column: string, attribute: string): void {
+    const other = this.columns.get(attribute)
+    if (other === undefined) this.columns.set(attribute, column)
+    else if (other !== column) throw oneAttribute(other, column, attribute)
+  }
+}
+
+function oneAttribute(one: string, other: string, attribute: string): CommandError {
+  const mapping = JSON.stringify({ columns: { [one]: `${attribute}_1`, [other]: `${attribute}_2` } })
+  return new CommandError(
+    exitCodes.invalid,
+    `The columns '${one}' and '${other}' would both be the attribute ${attribute}, and one of them would be lost: name their attributes by --mapping, as ${mapping}, or all columns by --columns.`,
+  )
+}

@@ -1,0 +1,77 @@
+/** `ashlar import --dry-run`: the import itself, whose records are checked here instead of being sent; then the class and the first objects are shown. */
+import type { AshlarClient, AttributeDefinition, BulkCreation } from '@ashlar/client'
+import { parseExactly, stringifyExactly } from '../../exact-json.ts'
+import type { AttributesOf } from './stored-values.ts'
+import { type Check, checksOf } from './value-checks.ts'
+
+type Load = AshlarClient['loadObjects']
+
+const shownObjects = 3
+
+export class DryRun {
+  /** The first ones, as they would be stored. */
+  readonly objects: Readonly<Record<string, unknown>>[] = []
+  private readonly className: string
+  private readonly attributes: readonly AttributeDefinition[]
+  private readonly checks: ReadonlyMap<string, Check>
+
+  constructor(className: string, attributes: readonly AttributeDefinition[], attributesOf: AttributesOf) {
+    this.className = className
+    this.attributes = attributes
+    this.checks = checksOf(attributes, attributesOf)
+  }
+
+  /** As `loadObjects` of a client; of what depends on stored objects it knows nothing. */
+  readonly load: Load = (lines, { onError } = {}) => this.checked(lines as AsyncIterable<BulkCreation>, onError)
+
+  private async *checked(lines: AsyncIterable<BulkCreation>, onError = 'stop'): ReturnType<Load> {
+    let [line, failed] = [0, 0]
+    for await (const { attributes = {} } of lines) {
+      line++
+      if (this.objects.length < shownObjects) this.objects.push(asStored(attributes, this.attributes))
+      const message = this.problem(attributes)
+      if (message === undefined) {
+        yield { line, __identifier__: '' }
+        continue
+      }
+      failed++
+      yield { line, error: { type: 'ValueNotAllowed', message, status: 422 } } as never
+      if (onError === 'stop') break
+    }
+    yield { summary: { created: line - failed, updated: 0, failed } }
+  }
+
+  private problem(attributes: Readonly<Record<string, unknown>>): string | undefined {
+    for (const name of Object.keys(attributes)) {
+      const problem = this.checks.get(name)?.(attributes[name])
+      if (problem !== undefined) return `Class ${this.className}, attribute ${name}: ${problem}.`
+    }
+    return undefined
+  }
+}
+
+/** In the order of the class. The server makes of a text what its attribute is. */
+function asStored(
+  object: Readonly<Record<string, unknown>>,
+  attributes: readonly AttributeDefinition[],
+): Record<string, unknown> {
+  const types = new Map(attributes.map(({ attributeName, logicalType }) => [attributeName, logicalType]))
+  const names = new Set([...types.keys(), ...Object.keys(object)])
+  const stored: Record<string, unknown> = {}
+  for (const name of names) if (Object.hasOwn(object, name)) stored[name] = valueAs(types.get(name), object[name])
+  return stored
+}
+
+const number = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
+
+function valueAs(type: string | undefined, value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  const isNumber = (type === 'integer' || type === 'real') && number.test(value)
+  const isBoolean = type === 'boolean' && (value === 'true' || value === 'false')
+  return isNumber || isBoolean ? parseExactly(value) : value
+}
+
+/** Lines for people. */
+export function shownObjectLines(objects: readonly unknown[]): string[] {
+  return ['The first objects:', ...objects.map((one) => `  ${stringifyExactly(one)}`)]
+}

@@ -1,0 +1,46 @@
+/** What became of values that their types do not hold: told once for each attribute, when the import has ended. */
+import { numberText } from '../texts.ts'
+import type { Losses } from './stored-values.ts'
+
+interface Loss {
+  count: number
+  readonly first: string
+}
+
+export class CountedLosses implements Losses {
+  private readonly cuts = new Map<string, Loss>()
+  private readonly notNumbers = new Map<string, Loss>()
+
+  cut(path: string, text: string): void {
+    count(this.cuts, path, text)
+  }
+
+  notFinite(path: string, value: number): void {
+    count(this.notNumbers, path, String(value))
+  }
+
+  /** Sentences. */
+  notes(): string[] {
+    const cuts = [...this.cuts].map(([path, { count: times, first }]) => {
+      const how = `to keep all digits, have it as text, by --mapping {"columns": {${JSON.stringify(path)}: {"type": "string"}}} for a new class`
+      return `Attribute ${path}: ${values(times)} cut to 100 µs, such as '${first}'; ${how}.`
+    })
+    const notNumbers = [...this.notNumbers].map(([path, { count: times, first }]) => {
+      return `Attribute ${path}: ${values(times)} stored as null, since ${first} is not a number that can be stored.`
+    })
+    return [...cuts, ...notNumbers]
+  }
+}
+
+/** Attributes that are told of. */
+const pathsMax = 1_000
+
+function count(losses: Map<string, Loss>, path: string, first: string): void {
+  const known = losses.get(path)
+  if (known !== undefined) known.count++
+  else if (losses.size < pathsMax) losses.set(path, { count: 1, first })
+}
+
+function values(times: number): string {
+  return times === 1 ? '1 value was' : `${numberText(times)} values were`
+}

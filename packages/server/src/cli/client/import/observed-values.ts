@@ -1,0 +1,154 @@
+/** What the values of an attribute have in common, learned from one after the other: as little is held as a type needs. */
+import { inferredAttributesMax, inferredDepthMax } from '../../../limits.ts'
+import { CommandError } from '../../command-error.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import { hasLeadingZero, kindBits, kindsOfNumber, kindsOfText, looksLikeNumber, numberBits } from './cell-kinds.ts'
+import { attributeNameOf, ColumnNames } from './column-names.ts'
+import type { Definition } from './file-record.ts'
+
+/** Texts that are no numbers, beyond those that are, after which a column is not one of numbers with exceptions. */
+const otherTextsMax = 20
+
+/** A text that keeps a column from being one of numbers. */
+export interface OtherText {
+  readonly text: string
+  readonly line: number
+}
+
+/** How many attributes have been found, in all of them. */
+export interface AttributeCount {
+  count: number
+}
+
+export class ObservedValues {
+  /** What the mapping or the file says; then values are not looked at. */
+  definition: Definition | undefined
+  /** Types that hold all scalars. */
+  kinds = -1
+  scalars = 0
+  arrays = 0
+  objects = 0
+  /** Arrays with nulls or arrays in them, which no list holds. */
+  hasOddArrays = false
+  element: ObservedValues | undefined
+  attributes: ObservedAttributes | undefined
+  private numbers = 0
+  private others = 0
+  private firstOther: OtherText | undefined
+  private readonly count: AttributeCount
+  private readonly depth: number
+
+  constructor(count: AttributeCount, depth: number) {
+    this.count = count
+    this.depth = depth
+  }
+
+  /** `isTyped`: numbers and booleans have types of their own, as in JSON. Throws CommandError. */
+  see(value: unknown, line: number, isTyped: boolean): void {
+    if (value === null || value === undefined || this.definition !== undefined) return
+    if (typeof value === 'string') this.seeText(value, line, isTyped)
+    else if (typeof value !== 'object') {
+      this.scalars++
+      this.kinds &= kindsOfTyped(value)
+    } else if (Array.isArray(value)) this.seeArray(value, line, isTyped)
+    else this.seeObject(value as Readonly<Record<string, unknown>>, line)
+  }
+
+  private seeText(text: string, line: number, isTyped: boolean): void {
+    this.scalars++
+    if (this.kinds === 0 && (isTyped || this.others > this.numbers + otherTextsMax)) return
+    const kinds = kindsOfText(text, isTyped)
+    this.kinds &= kinds
+    if (isTyped) return
+    if ((kinds & numberBits) !== 0) {
+      this.numbers++
+      return
+    }
+    if (looksLikeNumber(text)) this.numbers++
+    else this.others++
+    this.firstOther ??= { text, line }
+  }
+
+  private seeArray(values: readonly unknown[], line: number, isTyped: boolean): void {
+    this.arrays++
+    this.element ??= new ObservedValues(this.count, this.checkedDepth())
+    for (const value of values) {
+      if (value === null || Array.isArray(value)) this.hasOddArrays = true
+      else this.element.see(value, line, isTyped)
+    }
+  }
+
+  private seeObject(value: Readonly<Record<string, unknown>>, line: number): void {
+    const attributes = this.inner()
+    for (const name of Object.keys(value)) attributes.named(name)?.see(value[name], line, true)
+  }
+
+  /** There is an object. Throws CommandError. */
+  inner(): ObservedAttributes {
+    this.objects++
+    this.attributes ??= new ObservedAttributes(this.count, this.checkedDepth())
+    return this.attributes
+  }
+
+  private checkedDepth(): number {
+    if (this.depth < inferredDepthMax) return this.depth + 1
+    throw new CommandError(
+      exitCodes.invalid,
+      `The records have objects or arrays more than ${inferredDepthMax} deep, for which no class can be made.`,
+    )
+  }
+
+  /** The first text that is no number in a column that has mostly numbers; undefined of other columns, and of codes with zeros at the beginning. */
+  exception(): OtherText | undefined {
+    if (this.kinds !== 0 || this.firstOther === undefined || this.numbers <= this.others) return undefined
+    return hasLeadingZero(this.firstOther.text) ? undefined : this.firstOther
+  }
+}
+
+/** Values of JSON and of Parquet. */
+function kindsOfTyped(value: unknown): number {
+  if (typeof value === 'boolean') return kindBits.boolean
+  if (typeof value === 'number' && !Number.isInteger(value)) return kindBits.real
+  return kindsOfNumber(String(value))
+}
+
+/** Of a class: what of a record are its attributes, by their names. */
+export class ObservedAttributes {
+  readonly byName = new Map<string, ObservedValues>()
+  private readonly count: AttributeCount
+  private readonly depth: number
+  /** Which name each attribute has in the file. */
+  private readonly names: ColumnNames
+  private readonly byColumn = new Map<string, ObservedValues | undefined>()
+
+  constructor(count: AttributeCount, depth: number) {
+    this.count = count
+    this.depth = depth
+    this.names = new ColumnNames()
+  }
+
+  /** By its name in an embedded object; undefined for what is no attribute. Throws CommandError where two are one. */
+  named(column: string): ObservedValues | undefined {
+    const known = this.byColumn.get(column)
+    if (known !== undefined || this.byColumn.has(column)) return known
+    const name = attributeNameOf(column)
+    this.names.add(column, name)
+    const values = this.attribute(name)
+    this.byColumn.set(column, values)
+    return values
+  }
+
+  attribute(name: string): ObservedValues {
+    let values = this.byName.get(name)
+    if (values === undefined) {
+      if (++this.count.count > inferredAttributesMax)
+        throw new CommandError(
+          exitCodes.invalid,
+          `The records have more than ${inferredAttributesMax} different attributes, such as '${name}': names that are rather values cannot be attributes.`,
+        )
+      values = new ObservedValues(this.count, this.depth)
+      this.byName.set(name, values)
+    }
+    return values
+  }
+}

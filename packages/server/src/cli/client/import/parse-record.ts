@@ -1,0 +1,24 @@
+/** JSON of records: what no number of this program holds with all its digits is its text. */
+import { parse as parseNumbers } from 'lossless-json'
+import { isHeldByReal } from './cell-kinds.ts'
+
+/** Most records have no such number, and JSON.parse is faster by far. */
+const longNumber = /[\d.]{17}|[eE][+-]?\d{3}|\d{16}/
+const numbers = /\d[\d.]*(?:[eE][+-]?\d+)?/g
+const shortDigits = 16
+
+/** Integers of up to 40 digits that a double does not hold are bigints, other numbers that it does not hold are texts. Throws SyntaxError. */
+export function parseRecord(text: string): unknown {
+  if (!longNumber.test(text) || (text.match(numbers) ?? []).every(isHeld)) return JSON.parse(text)
+  return parseNumbers(text, null, (digits) => {
+    if (isHeld(digits.replace('-', ''))) return Number(digits)
+    return /^-?\d{1,40}$/.test(digits) ? BigInt(digits) : digits
+  })
+}
+
+function isHeld(digits: string): boolean {
+  if (digits.length < shortDigits && !/[eE]/.test(digits)) return true
+  const [mantissa = '', exponent] = digits.split(/[eE]/)
+  if (exponent === undefined && !mantissa.includes('.')) return Number.isSafeInteger(Number(digits))
+  return isHeldByReal(digits, mantissa.replace('.', ''))
+}

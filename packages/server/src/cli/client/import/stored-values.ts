@@ -1,0 +1,167 @@
+/** What an attribute of a class is sent for a value of a file: as its type has it, and null for what is not there. */
+import type { AttributeDefinition } from '@ashlar/client'
+import { stringifyExactly } from '../../exact-json.ts'
+import { momentOf, plainNumber } from './cell-kinds.ts'
+import { attributeNameOf } from './column-names.ts'
+import { parseRecord } from './parse-record.ts'
+
+export type Convert = (value: unknown) => unknown
+
+/** What becomes of values that their types do not hold, which the user is told. */
+export interface Losses {
+  /** Of datetimes and times: digits beyond those that are stored. `path`: of the attribute. */
+  cut(path: string, text: string): void
+  /** NaN and infinite numbers, which are stored as null. */
+  notFinite(path: string, value: number): void
+}
+
+/** Attributes of a class, inherited ones included; undefined of one that is not known. */
+export type AttributesOf = (className: string) => readonly AttributeDefinition[] | undefined
+
+/** Of an attribute, or of the elements of its list. */
+export type TypeOfValue = Partial<Pick<AttributeDefinition, 'logicalType' | 'class' | 'elementSpecification'>>
+
+export interface Conversions {
+  readonly attributesOf: AttributesOf
+  readonly losses: Losses
+  /** Whether an object that is there is updated, so that what a record does not have stays as it is. */
+  readonly isUpdate: boolean
+}
+
+/** Types whose attributes are null where nothing is given; others are empty, or refer to nothing. */
+const nullable = new Set([
+  'boolean',
+  'character',
+  'integer',
+  'real',
+  'string',
+  'guid',
+  'date',
+  'time',
+  'datetime',
+  'interval',
+])
+
+/** `path`: of the attribute, for what is told. */
+export function conversionOf(type: TypeOfValue, path: string, conversions: Conversions): Convert {
+  const { losses } = conversions
+  switch (type.logicalType) {
+    case 'string':
+    case 'character':
+      return textOf
+    case 'integer':
+    case 'real':
+      return (value) => {
+        if (typeof value === 'string') return plainNumber(value)
+        if (typeof value !== 'number' || Number.isFinite(value)) return value
+        losses.notFinite(path, value)
+        return null
+      }
+    case 'boolean':
+      return (value) => (typeof value === 'string' ? value.trim().toLowerCase() : value)
+    case 'date':
+    case 'time':
+    case 'datetime':
+      return (value) => (typeof value === 'string' ? momentText(value, type.logicalType, path, losses) : value)
+    case 'guid':
+    case 'interval':
+    case 'reference':
+      return (value) => (typeof value === 'string' ? value.trim() : value)
+    case 'object':
+      return objectConversion(type.class ?? '', path, conversions)
+    case 'list':
+    case 'set':
+    case 'map':
+      return collectionConversion(type, path, conversions)
+    default:
+      return (value) => value
+  }
+}
+
+function textOf(value: unknown): unknown {
+  if (typeof value === 'string' || value === null || value === undefined) return value
+  return typeof value === 'object' ? stringifyExactly(value) : String(value)
+}
+
+/** What the server takes as it is most often is. */
+const plainMoment = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{1,4})?(Z|[+-]\d\d:\d\d)?)?$|^\d\d:\d\d:\d\d(\.\d{1,4})?$/
+
+function momentText(given: string, type: string | undefined, path: string, losses: Losses): string {
+  const text = given.trim()
+  const isPlain = plainMoment.test(text) && (type !== 'datetime' || text.length > 'yyyy-mm-dd'.length)
+  const moment = isPlain ? undefined : momentOf(text)
+  // What is none is the server's to refuse.
+  if (moment === undefined) return text
+  if (moment.isCut) losses.cut(path, text)
+  return type === 'datetime' && !moment.text.includes('T') ? `${moment.text}T00:00:00` : moment.text
+}
+
+/** In a cell of CSV, an object or a collection is JSON, as an export writes it. */
+function parsedCell(value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  try {
+    return parseRecord(value)
+  } catch {
+    return value
+  }
+}
+
+function collectionConversion(type: TypeOfValue, path: string, conversions: Conversions): Convert {
+  // An element is made anew, whatever the object was before.
+  const element = conversionOf(type.elementSpecification ?? {}, path, { ...conversions, isUpdate: false })
+  return (value) => {
+    const given = parsedCell(value)
+    return Array.isArray(given) ? given.map((one) => (one === null ? null : element(one))) : given
+  }
+}
+
+interface Part {
+  readonly name: string
+  readonly convert: Convert
+  /** Undefined of what need not be given. */
+  readonly absent: (() => unknown) | undefined
+}
+
+/** Of a class: how each of its attributes is sent. */
+export function partsOf(
+  attributes: readonly AttributeDefinition[],
+  path: string,
+  conversions: Conversions,
+): ReadonlyMap<string, Part> {
+  const parts = attributes.map((attribute): readonly [string, Part] => {
+    const name = attribute.attributeName
+    const convert = conversionOf(attribute, path === '' ? name : `${path}.${name}`, conversions)
+    return [name, { name, convert, absent: absentValue(attribute, convert) }]
+  })
+  return new Map(parts)
+}
+
+/** What an attribute is that a record does not have. One with a default of its own is left to the server. */
+function absentValue(attribute: AttributeDefinition, convert: Convert): (() => unknown) | undefined {
+  if ((attribute as { readonly default?: unknown }).default !== undefined) return undefined
+  if (attribute.logicalType === 'object') return () => convert(null)
+  return nullable.has(attribute.logicalType) ? () => null : undefined
+}
+
+/** An embedded object cannot be null: all of its attributes are, where it is. */
+function objectConversion(className: string, path: string, conversions: Conversions): Convert {
+  let parts: ReadonlyMap<string, Part> | undefined
+  return (value) => {
+    parts ??= partsOf(conversions.attributesOf(className) ?? [], path, conversions)
+    const given = parsedCell(value)
+    if (given === null) return withAbsent(Object.create(null) as Record<string, unknown>, parts)
+    if (typeof given !== 'object' || Array.isArray(given)) return given
+    const result = Object.create(null) as Record<string, unknown>
+    for (const [key, one] of Object.entries(given as object)) {
+      const part = parts.get(key) ?? parts.get(attributeNameOf(key))
+      if (one !== undefined) result[part?.name ?? key] = part === undefined ? one : part.convert(one)
+    }
+    return conversions.isUpdate ? result : withAbsent(result, parts)
+  }
+}
+
+function withAbsent(result: Record<string, unknown>, parts: ReadonlyMap<string, Part>): Record<string, unknown> {
+  for (const { name, absent } of parts.values())
+    if (absent !== undefined && !Object.hasOwn(result, name)) result[name] = absent()
+  return result
+}

@@ -1,0 +1,95 @@
+/** Where the bytes of a text file come from: a file, which can be read twice, or standard input or a pipe, which are kept in a temporary file for that. */
+import { createReadStream, statSync } from 'node:fs'
+import { type FileHandle, open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { addAbortSignal, Readable } from 'node:stream'
+import { importSpoolBytesMax } from '../../../limits.ts'
+import { CommandError } from '../../command-error.ts'
+import { exitCodes } from '../../exit-codes.ts'
+import { unwritable } from '../../unwritable.ts'
+
+export interface TextSource {
+  /** For messages. */
+  readonly what: string
+  /** Bytes; undefined where they are not known. */
+  readonly size: number | undefined
+  open(): Readable
+}
+
+/** `-`: standard input. */
+export function textSource(file: string): TextSource {
+  if (file === '-') return { what: 'Standard input', size: undefined, open: () => process.stdin }
+  const stats = statSync(file)
+  return { what: file, size: stats.isFile() ? stats.size : undefined, open: () => createReadStream(file) }
+}
+
+/** Calls `use` with what can be read more than once. Throws CommandError. */
+export async function withRereadable<T>(
+  source: TextSource,
+  signal: AbortSignal,
+  use: (source: TextSource) => Promise<T>,
+): Promise<T> {
+  if (source.size !== undefined) return await use(source)
+  const name = join(tmpdir(), `ashlar-import-${process.pid}-${Date.now()}`)
+  const handle = await openWithoutName(name)
+  try {
+    const size = await fill(handle, name, source, signal)
+    return await use({
+      what: source.what,
+      size,
+      open: () => Readable.from(chunksOf(handle), { objectMode: false }),
+    })
+  } finally {
+    await handle.close()
+  }
+}
+
+/** It has no name from now on, so that nothing is left of it however this process ends. */
+async function openWithoutName(name: string): Promise<FileHandle> {
+  try {
+    const handle = await open(name, 'wx+', 0o600)
+    await rm(name)
+    return handle
+  } catch (error) {
+    throw unwritable(name, error)
+  }
+}
+
+async function fill(
+  handle: FileHandle,
+  name: string,
+  { what, open: begin }: TextSource,
+  signal: AbortSignal,
+): Promise<number> {
+  let size = 0
+  for await (const chunk of addAbortSignal(signal, begin()) as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > importSpoolBytesMax) throw tooLong(what)
+    await handle.appendFile(chunk).catch((error: unknown) => {
+      throw unwritable(name, error, true)
+    })
+  }
+  return size
+}
+
+/** A stream of the handle would close it when it ends. */
+async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
+  for (let at = 0; ; ) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, at)
+    if (bytesRead === 0) return
+    at += bytesRead
+    yield buffer.subarray(0, bytesRead)
+  }
+}
+
+const chunkBytes = 65_536
+
+function tooLong(what: string): CommandError {
+  const gigabytes = importSpoolBytesMax / 2 ** 30
+  const advice = 'Write it to a file and import that, or create the class before, by importing a part of it.'
+  return new CommandError(
+    exitCodes.invalid,
+    `${what} is longer than ${gigabytes} GiB, which are kept in a temporary file to find out the types of a new class. ${advice}`,
+  )
+}

@@ -1,0 +1,51 @@
+/** Whether the server would take the values of an object, as far as that follows from their types. */
+import type { AttributeDefinition } from '@ashlar/client'
+import { valueChecker } from '@ashlar/engine'
+import type { AttributesOf } from './stored-values.ts'
+
+/** Why a value would be refused; undefined where it would not be. */
+export type Check = (value: unknown) => string | undefined
+
+export function checksOf(
+  attributes: readonly AttributeDefinition[],
+  attributesOf: AttributesOf,
+): ReadonlyMap<string, Check> {
+  return new Map(attributes.map((one) => [one.attributeName, checkOf(one, attributesOf)]))
+}
+
+export function checkOf(type: Partial<AttributeDefinition>, attributesOf: AttributesOf): Check {
+  switch (type.logicalType) {
+    case 'object': {
+      const checks = checksOf(attributesOf(type.class ?? '') ?? [], attributesOf)
+      return (value) => firstProblem(Object.entries(value ?? {}), ([name, inner]) => checks.get(name)?.(inner))
+    }
+    case 'list': {
+      const check = checkOf((type.elementSpecification ?? {}) as Partial<AttributeDefinition>, attributesOf)
+      return (value) => (Array.isArray(value) ? firstProblem(value, check) : undefined)
+    }
+    case 'reference':
+    case 'set':
+    case 'map':
+      return () => undefined
+    default:
+      return singleCheck(type)
+  }
+}
+
+/** Of a type of single values. */
+function singleCheck({ logicalType = '', encoding, storage, fixedLength }: Partial<AttributeDefinition>): Check {
+  return valueChecker({
+    logicalType,
+    ...(encoding !== undefined && { encoding }),
+    ...(storage !== undefined && { storage }),
+    ...(fixedLength !== undefined && { fixedLength: Number(fixedLength) }),
+  })
+}
+
+function firstProblem<T>(values: readonly T[], check: (value: T) => string | undefined): string | undefined {
+  for (const value of values) {
+    const problem = check(value)
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}
