@@ -26,6 +26,7 @@ export function registerHealth(
     for (const fd of fds.all) {
       const problem = fd.store.problem?.()
       if (problem !== undefined) throw problem
+      await fd.store.checkServing?.()
       await fd.listNamespaces()
     }
     const aliases = fds.all.map(({ alias }) => alias)
