@@ -9,7 +9,7 @@ export function postgresOfRun(): string {
   return inject('postgres')
 }
 
-/** Another one, for a test that crashes it or needs several. */
-export function startAnotherPostgres(): Promise<RunningPostgres> {
-  return startPostgres({ template: inject('postgresTemplate') })
+/** Another one, for a test that crashes it or needs several; a standby where it is to follow another. */
+export function startAnotherPostgres(standbyOf?: string): Promise<RunningPostgres> {
+  return startPostgres({ template: inject('postgresTemplate'), ...(standbyOf !== undefined && { standbyOf }) })
 }

@@ -33,6 +33,8 @@ interface StartOptions {
   readonly keepsTemplate?: boolean
   /** Of another one, which still runs. */
   readonly template?: string
+  /** Address of one that began with the same template: what is started follows it as a standby, until it is promoted. */
+  readonly standbyOf?: string
 }
 
 interface Cluster {
@@ -64,6 +66,7 @@ export async function startPostgres({
   isDurable = false,
   keepsTemplate = false,
   template,
+  standbyOf,
 }: StartOptions = {}): Promise<RunningPostgres> {
   const cluster = await initialize(template)
   const flags = [
@@ -74,6 +77,10 @@ export async function startPostgres({
     '-c',
     'max_prepared_transactions=8',
   ]
+  if (standbyOf !== undefined) {
+    flags.push('-c', `primary_conninfo=${standbyOf}`)
+    writeFileSync(join(cluster.data, 'standby.signal'), '')
+  }
   try {
     const kept = join(cluster.folder, 'template')
     if (keepsTemplate) copyData(cluster, cluster.data, kept)
@@ -192,7 +199,7 @@ async function start(cluster: Cluster, port: number, flags: readonly string[]): 
     server.stderr.setEncoding('utf8').on('data', (piece: string) => {
       // Only until it is ready: what it tells afterwards, tests provoke.
       if (log.length < 65_536) log += piece
-      if (log.includes('ready to accept connections')) resolve()
+      if (/ready to accept (read-only )?connections/.test(log)) resolve()
     })
     server.once('error', (error) => reject(new PostgresUnavailable(error.message)))
     server.once('close', () => reject(new PostgresUnavailable(lastError(log))))

@@ -25,6 +25,7 @@ const parts = {
   fileBytes: 'leftOut',
   backup: 'leftOut',
   problem: 'leftOut',
+  checkServing: 'leftOut',
   unresolvedTransactions: 'leftOut',
   nameEntriesBy: 'leftOut',
   close: 'refused',

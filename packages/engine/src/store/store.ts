@@ -286,6 +286,11 @@ export interface Store {
   /** For stores in files: the error with which every change is refused, as when these are no longer the files that were opened. */
   problem?(): Error | undefined
   /**
+   * For stores beyond the process: resolves when reads and changes are served, asking over the connections that serve them. Throws StoreUnavailable,
+   * also when there is no answer for as long as requests wait.
+   */
+  checkServing?(): Promise<void>
+  /**
    * For stores beyond the process: prepared transactions that keep locks on what is stored; undefined with none. Throws StoreUnavailable.
    */
   unresolvedTransactions?(): Promise<UnresolvedTransactions | undefined>

@@ -3,27 +3,29 @@
  * time. If the snapshots of a store are not consistent (`StoreCapabilities.hasConsistentSnapshots`), two keys of one
  * snapshot may be read as of different points in time; code that detects this throws ReadSkew. A read is then retried
  * once on a consistent snapshot; a change is retried after the commits in progress. A failed assertion is a bug in
- * Ashlar on every store, and is never retried.
+ * Ashlar on every store, and is never retried. A snapshot that is lost with its connection is replaced by another.
  */
 import { AshlarError } from '../errors.ts'
 import { readSkewRetriesMax } from '../limits.ts'
 import { ReadSkew } from './read-skew.ts'
 import type { Sequence } from './sequence.ts'
 import { SnapshotInvalidated } from './snapshot-invalidated.ts'
+import { LostSnapshots, SnapshotLost } from './snapshot-lost.ts'
 import type { Awaitable, Entry, Precondition, Snapshot, SnapshotOptions, Store } from './store.ts'
 
 /**
  * Runs `use` on a fresh snapshot, which ends with it; once more on another where `use` has met read skew, or where the `prefetchKeys` have
- * changed. `use` only reads: it commits nothing, and waits for nothing that is committed. Throws what `use` throws in the end.
+ * changed; and again where the snapshot is lost, for as long as the store has patience (`lost`). `use` only reads: it commits nothing, and waits for nothing that is committed. Throws what `use` throws in the end.
  */
 export function withSnapshot<T>(
   store: Store,
   use: (snapshot: Snapshot) => Awaitable<T>,
   options?: SnapshotOptions,
+  lost?: LostSnapshots,
 ): Awaitable<T> {
   const opened = store.snapshot(options)
-  if (opened instanceof Promise) return opened.then((snapshot) => readOn(snapshot, store, use, options))
-  return readOn(opened, store, use, options)
+  if (opened instanceof Promise) return opened.then((snapshot) => readOn(snapshot, store, use, options, lost))
+  return readOn(opened, store, use, options, lost)
 }
 
 function readOn<T>(
@@ -31,6 +33,7 @@ function readOn<T>(
   store: Store,
   use: (snapshot: Snapshot) => Awaitable<T>,
   options: SnapshotOptions | undefined,
+  lost = new LostSnapshots(),
 ): Awaitable<T> {
   let result: Awaitable<T>
   try {
@@ -41,8 +44,12 @@ function readOn<T>(
   }
   if (result instanceof Promise) {
     const ended = result.finally(() => snapshot.release())
-    if (store.capabilities.hasConsistentSnapshots && options?.prefetchKeys === undefined) return ended
-    return ended.catch((error) => withSnapshot(store, use, snapshotToReadAgain(store, options, error)))
+    const { hasConsistentSnapshots, hasSynchronousReads } = store.capabilities
+    if (hasConsistentSnapshots && hasSynchronousReads && options?.prefetchKeys === undefined) return ended
+    return ended.catch(async (error) => {
+      const again = await snapshotToReadAgain(store, options, error, lost)
+      return withSnapshot(store, use, again, lost)
+    })
   }
   snapshot.release()
   return result
@@ -64,11 +71,12 @@ export function withLastingSnapshot<T>(
   read: LastingRead<T>,
   options: SnapshotOptions,
   expected?: Entry,
+  lost?: LostSnapshots,
 ): Awaitable<T> {
   const snapshot = store.snapshot(options)
   return snapshot instanceof Promise
-    ? beginLater(snapshot, store, read, options, expected)
-    : beginOn(snapshot, store, read, options, expected)
+    ? beginLater(snapshot, store, read, options, expected, lost)
+    : beginOn(snapshot, store, read, options, expected, lost)
 }
 
 async function beginLater<T>(
@@ -77,8 +85,9 @@ async function beginLater<T>(
   read: LastingRead<T>,
   options: SnapshotOptions,
   expected: Entry | undefined,
+  lost: LostSnapshots | undefined,
 ): Promise<T> {
-  return beginOn(await snapshot, store, read, options, expected)
+  return beginOn(await snapshot, store, read, options, expected, lost)
 }
 
 function beginOn<T>(
@@ -87,18 +96,19 @@ function beginOn<T>(
   read: LastingRead<T>,
   options: SnapshotOptions,
   expected: Entry | undefined,
+  lost: LostSnapshots | undefined,
 ): Awaitable<T> {
   if (expected !== undefined && snapshot.expect !== undefined) {
     snapshot.expect(expected)
-    return orAgain(confirmed(snapshot, read, options), snapshot, store, read, options)
+    return orAgain(confirmed(snapshot, read, options), snapshot, store, read, options, lost)
   }
   let begun: Awaitable<T>
   try {
     begun = read.begin(snapshot, options)
   } catch (error) {
-    return beginAgain(snapshot, store, read, options, error)
+    return beginAgain(snapshot, store, read, options, error, lost)
   }
-  return begun instanceof Promise ? orAgain(begun, snapshot, store, read, options) : begun
+  return begun instanceof Promise ? orAgain(begun, snapshot, store, read, options, lost) : begun
 }
 
 function orAgain<T>(
@@ -107,8 +117,9 @@ function orAgain<T>(
   store: Store,
   read: LastingRead<T>,
   options: SnapshotOptions,
+  lost: LostSnapshots | undefined,
 ): Promise<T> {
-  return begun.catch((error) => beginAgain(snapshot, store, read, options, error))
+  return begun.catch((error) => beginAgain(snapshot, store, read, options, error, lost))
 }
 
 function beginAgain<T>(
@@ -117,9 +128,12 @@ function beginAgain<T>(
   read: LastingRead<T>,
   options: SnapshotOptions,
   error: unknown,
+  lost = new LostSnapshots(),
 ): Awaitable<T> {
   snapshot.release()
-  return withLastingSnapshot(store, read, snapshotToReadAgain(store, options, error))
+  const again = snapshotToReadAgain(store, options, error, lost)
+  if (again instanceof Promise) return again.then((own) => withLastingSnapshot(store, read, own, undefined, lost))
+  return withLastingSnapshot(store, read, again, undefined, lost)
 }
 
 /** What to throw for an error that a snapshot with these options has led to when it is too late to read again. */
@@ -146,8 +160,10 @@ function snapshotToReadAgain(
   store: Store,
   { prefetchKeys: _, ...options }: SnapshotOptions = {},
   error: unknown,
-): SnapshotOptions {
+  lost: LostSnapshots,
+): Awaitable<SnapshotOptions> {
   if (error instanceof SnapshotInvalidated) return options
+  if (error instanceof SnapshotLost) return lost.another(error).then(() => options)
   if (mayBeReadSkew(store, options, error)) return { ...options, isolation: 'consistent' }
   throw error
 }

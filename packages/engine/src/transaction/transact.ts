@@ -4,6 +4,7 @@ import type { RequestMemory } from '../budget/request-memory.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
 import { ReadSkew } from '../store/read-skew.ts'
+import { LostSnapshots, SnapshotLost } from '../store/snapshot-lost.ts'
 import type { Awaitable, Bytes, SnapshotOptions, Store } from '../store/store.ts'
 import { canRetryAfter, preconditionsHold } from '../store/with-snapshot.ts'
 import { AllocationLog } from './allocation-log.ts'
@@ -28,7 +29,8 @@ export interface TransactOptions {
 }
 
 /**
- * Runs `body` on a fresh snapshot and commits what it wrote; when a precondition failed, again, up to `attemptsMax` times. What
+ * Runs `body` on a fresh snapshot and commits what it wrote; when a precondition failed, again, up to `attemptsMax` times; when the snapshot was
+ * lost, for as long as the store has patience. What
  * `body` throws ends it, with nothing written, unless another attempt may end otherwise (`canRetryAfter`). For how long it waits for other
  * transactions is bounded (`limits.ts`). Throws TransactionContention, LimitExceeded, and the signal's reason.
  */
@@ -42,6 +44,8 @@ export async function transact<T>(
   const heldBefore = memory?.requestBytes ?? 0
   const turns = new Turns(store, signal)
   let skews = 0
+  let lost: LostSnapshots | undefined
+  let isFirst = true
   try {
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       const turn = turns.take()
@@ -51,7 +55,8 @@ export async function transact<T>(
       const opened = store.snapshot(attempt > 1 ? undefined : snapshotOptions(prefetchKeys, mayShare))
       const snapshot = opened instanceof Promise ? await opened : opened
       // What the attempt before has made is gone.
-      if (attempt > 1 || !releasesMemory) memory?.releaseAllBut(heldBefore)
+      if (!isFirst || !releasesMemory) memory?.releaseAllBut(heldBefore)
+      isFirst = false
       const transaction = new Transaction(snapshot, attempt > 1, allocations, size, memory, signal)
       let result: T
       try {
@@ -61,6 +66,13 @@ export async function transact<T>(
         snapshot.release()
         // A retry reads what this attempt only required, and so can tell the client the cause.
         if (error instanceof OwnWriteConflict && !transaction.isRetry) continue
+        if (error instanceof SnapshotLost) {
+          lost ??= new LostSnapshots()
+          await lost.another(error)
+          // What it would have come to is not known.
+          attempt--
+          continue
+        }
         if (error instanceof ReadSkew) skews++
         if (await canRetryAfter(store, error, skews)) continue
         if (error instanceof AshlarError && !(await preconditionsHold(store, transaction.commit().preconditions)))

@@ -1,4 +1,4 @@
-/** Stands between a store and PostgreSQL, and cuts the connection of the next commit where a test says. */
+/** Stands between a store and PostgreSQL: cuts the connection of the next commit where a test says, or swallows what is sent, as a host that has vanished does. */
 import { connect, createServer, type Socket } from 'node:net'
 
 /**
@@ -17,6 +17,11 @@ export interface CuttingProxy {
   refuse(isRefusing: boolean): void
   /** Cuts every connection there is. */
   cutAll(): void
+  /**
+   * While true, nothing gets through, in either direction, and no connection is closed. Those that there are then, or are made meanwhile, never
+   * carry another byte.
+   */
+  swallow(isSwallowing: boolean): void
   close(): Promise<void>
 }
 
@@ -28,9 +33,13 @@ export async function openCuttingProxy(address: string): Promise<CuttingProxy> {
   let cuts = 0
   let isLastCut = false
   let isRefusing = false
+  let isSwallowing = false
+  let swallowed = 0
   const server = createServer((near) => {
     if (isRefusing) return void near.destroy()
     const far = connect(target)
+    const known = swallowed
+    const isDead = (): boolean => isSwallowing || known !== swallowed
     let isReplyCut = false
     const cutBoth = (): void => {
       for (const socket of isLastCut ? sockets : [near, far]) socket.destroy()
@@ -40,6 +49,7 @@ export async function openCuttingProxy(address: string): Promise<CuttingProxy> {
       socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
     }
     near.on('data', (bytes) => {
+      if (isDead()) return
       if (next === undefined || !holdsCommit(bytes)) return void far.write(bytes)
       const cut = next
       next = undefined
@@ -50,10 +60,16 @@ export async function openCuttingProxy(address: string): Promise<CuttingProxy> {
       far.write(bytes)
       if (cut === 'silently') near.destroy()
     })
-    far.on('data', (bytes) => (isReplyCut ? cutBoth() : near.write(bytes)))
-    far.on('close', () => near.destroy())
+    far.on('data', (bytes) => {
+      if (isDead()) return
+      if (isReplyCut) cutBoth()
+      else near.write(bytes)
+    })
+    far.on('close', () => {
+      if (!isDead()) near.destroy()
+    })
     near.on('close', () => {
-      if (near.readableEnded) far.destroy()
+      if (near.readableEnded && !isDead()) far.destroy()
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -73,6 +89,10 @@ export async function openCuttingProxy(address: string): Promise<CuttingProxy> {
     },
     cutAll() {
       for (const socket of sockets) socket.destroy()
+    },
+    swallow(isSwallowed) {
+      if (isSwallowed) swallowed++
+      isSwallowing = isSwallowed
     },
     async close() {
       for (const socket of sockets) socket.destroy()

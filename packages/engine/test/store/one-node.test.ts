@@ -40,6 +40,39 @@ async function partitionsRead(address: string, { text, values = [] }: QueryArray
 }
 
 describe('of a distributed store', () => {
+  it('the operator is told when all of its shards are on one node', async () => {
+    const address = await oneNodeDatabase(inject('postgres'))
+    await runSql(
+      address,
+      `CREATE TABLE pg_dist_node (groupid int4, isactive bool, noderole text);
+       CREATE TABLE pg_dist_shard (logicalrelid regclass, shardid int8);
+       CREATE TABLE pg_dist_placement (shardid int8, groupid int4);
+       INSERT INTO pg_dist_node VALUES (0, true, 'primary'), (3, false, 'primary'), (4, true, 'secondary')`,
+    )
+    const warnings = async (): Promise<string[]> => {
+      const told: string[] = []
+      await (
+        await openStore(`${address}?schema=spread&distribute=citus`, { warn: (message) => told.push(message) })
+      ).close()
+      return told.filter((message) => message.includes('shards'))
+    }
+    await warnings()
+    await runSql(
+      address,
+      `INSERT INTO pg_dist_shard SELECT rel::regclass, i FROM (VALUES ('spread.kv', 1), ('spread.kv', 2), ('spread.slot', 3)) AS v(rel, i);
+       INSERT INTO pg_dist_placement VALUES (1, 0), (2, 0), (3, 1)`,
+    )
+    expect(await warnings()).toEqual([
+      expect.stringMatching(/no workers.*all 2 shards.*citus_add_node.*rebalance_table_shards/),
+    ])
+    await runSql(address, `INSERT INTO pg_dist_node VALUES (1, true, 'primary'), (2, true, 'primary')`)
+    expect(await warnings()).toEqual([
+      expect.stringMatching(/^Citus has 2 workers, and all 2 shards.*rebalance_table_shards/),
+    ])
+    await runSql(address, 'UPDATE pg_dist_placement SET groupid = shardid')
+    expect(await warnings()).toEqual([])
+  })
+
   it('a page of a container, of links and of an index asks one partition, and so do keys of one placement', async () => {
     const address = await freshAddress()
     await (await openStore(address)).close()

@@ -515,7 +515,7 @@ describe('postgres: addresses', () => {
     await expect(wrong).rejects.not.toThrow('sesame')
     const closed = openStore('postgres://ashlar:sesame@127.0.0.1:9/none?patienceMs=0')
     await expect(closed).rejects.toThrow(
-      'The store postgres://127.0.0.1:9/none cannot be used at present: connect ECONNREFUSED',
+      'The store postgres://127.0.0.1:9/none cannot be used at present: the host of the database server refuses connections to its port (ECONNREFUSED).',
     )
     await expect(closed).rejects.not.toThrow('sesame')
   })

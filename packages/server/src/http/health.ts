@@ -50,6 +50,7 @@ async function checkStores(fds: FederatedDatabases, security: Security | undefin
   for (const fd of fds.all) {
     const problem = fd.store.problem?.()
     if (problem !== undefined) throw problem
+    await fd.store.checkServing?.()
     await fd.listNamespaces()
   }
 }

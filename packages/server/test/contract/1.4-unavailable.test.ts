@@ -53,6 +53,71 @@ rule('1.4.12', 'without the database: 503 to be tried again; with it, everything
 })
 
 rule(
+  '1.4.18',
+  'connections that carry nothing any more are replaced, and meanwhile the server is not ready',
+  async () => {
+    const alone = await openCuttingProxy(`${inject('postgres')}?schema=${schema}`)
+    const other = await startServer({ words: ['--fd', `one=${alone.address}&patienceMs=2000&statementMs=1000`] })
+    const { json } = await other.post('/v1/object', { class: 'Part', attributes: { code: 8 } })
+    const uri = `/v1/object/${json.__identifier__}`
+    const requests = () => [
+      other.get(uri),
+      other.get(uri),
+      other.get(uri),
+      other.put(uri, { attributes: { code: 9 } }),
+      other.post('/v1/query', { query: 'FROM Part WHERE code = 9 RETURN code' }),
+    ]
+    await Promise.all(requests())
+    alone.swallow(true)
+    const during = Promise.all([...requests(), other.get('/health/ready')])
+    // Whatever they get, they get it, also while nothing answers.
+    for (const reply of await during) expect([200, 204, 503]).toContain(reply.status)
+    expectProblem(await other.get('/health/ready'), 503, 'StoreUnavailable')
+    alone.swallow(false)
+    await expect.poll(async () => (await other.get('/health/ready')).status).toBe(200)
+    for (const reply of await Promise.all(requests())) expect(reply.status).toBeLessThan(300)
+    await other.remove()
+    await alone.close()
+  },
+)
+
+rule('1.4.19', 'requests that lose their connection in the middle are repeated, and made once', async () => {
+  const oid = await fd.create('Part', { code: 1000 })
+  let isOver = false
+  const changed = async (): Promise<number> => {
+    let count = 0
+    while (!isOver) {
+      const query = 'UPDATE Part WHERE code >= 1000 SET code TO code + 1 RETURN code'
+      const reply = await server.post('/v1/query', { query })
+      expect(reply.status).toBe(200)
+      const steps = [
+        { method: 'GET', uri: `/v1/object/${oid}` },
+        { method: 'GET', uri: '/v1/schema' },
+        {
+          method: 'PUT',
+          uri: `/v1/object/${oid}`,
+          body: { attributes: { notes: { action: 'add', elements: ['x'] } } },
+        },
+      ]
+      const made = await server.post('/v1/transaction', steps)
+      expect(made.status, made.text).toBe(200)
+      count++
+    }
+    return count
+  }
+  const clients = [changed(), changed(), changed()]
+  for (let cut = 0; cut < 20; cut++) {
+    proxy.cutAll()
+    expect((await server.get(`/v1/object/${oid}`)).status).toBe(200)
+  }
+  isOver = true
+  const counts = await Promise.all(clients)
+  const count = counts.reduce((sum, one) => sum + one)
+  const { json } = await server.get(`/v1/object/${oid}`)
+  expect([json.code, json.notes.length]).toEqual([1000 + count, count])
+})
+
+rule(
   '1.4.13',
   'a commit whose outcome cannot be found out is answered by a type of its own, alone and in a batch',
   async () => {

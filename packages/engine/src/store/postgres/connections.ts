@@ -3,11 +3,14 @@
  * other can release.
  */
 import { randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
 import pg from 'pg'
+import type { Awaitable } from '../store.ts'
 import type { PostgresAddress } from './address.ts'
+import { AnswerWatch } from './answer-watch.ts'
 import { Attempts } from './attempts.ts'
 import { valueTypes } from './binary-rows.ts'
-import { failureOf, Refusal, toStoreError } from './failures.ts'
+import { failureOf, isOutOfConnections, Refusal, toStoreError } from './failures.ts'
 import { CandidateRefused, Servers } from './servers.ts'
 
 /**
@@ -24,12 +27,25 @@ const session = `
 export type PlanCacheMode = 'auto' | 'force_generic_plan'
 const upkeepersMax = 2
 
+/** A connection that nobody uses is checked by the system from then on: ten times, once a second, before it is given up. */
+const keepAliveMs = 5_000
+/** How long the server may take to agree when connections are closed. */
+const closingMs = 2_000
+/** After so long, a server that had no more connections to give is asked for one again. */
+const scarceMs = 10_000
+
 /** A standby, or a primary that is to be one, may lack what was acknowledged: it is not even read from. */
-async function checkWrites(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query(`SELECT (current_setting('transaction_read_only') = 'on')::int AS only_reads`)
+async function checkWrites(client: pg.ClientBase, timeoutMs?: number): Promise<void> {
+  const text = `SELECT (current_setting('transaction_read_only') = 'on')::int AS only_reads`
+  const { rows } = await client.query({ text, ...withTimeout(timeoutMs) })
   if ((rows[0] as { only_reads: number }).only_reads === 1) {
     throw new Error('the server is read-only: it is a standby, or default_transaction_read_only is on')
   }
+}
+
+/** pg knows it, but does not declare it for a single query. */
+function withTimeout(timeoutMs: number | undefined): { query_timeout?: number } {
+  return timeoutMs === undefined ? {} : { query_timeout: timeoutMs }
 }
 
 /** A connection that commits, and the row by which the outcome of its last commit can be found out. */
@@ -52,11 +68,16 @@ export class Connections {
   private readonly upkeepers: pg.Pool
   private readonly slots = new WeakMap<pg.ClientBase, CommitConnection>()
   private readonly planCacheMode: PlanCacheMode
+  private readonly watch: AnswerWatch
   private readonly servers: Servers
+  private sharing: Promise<void> | undefined
+  /** How many connections each is to have, and since when the server has had no more for it. */
+  private readonly wanted = new Map<pg.Pool, { readonly max: number; scarceSince: number }>()
 
   constructor(address: PostgresAddress, planCacheMode: PlanCacheMode) {
     this.address = address
-    this.servers = new Servers(address)
+    this.watch = new AnswerWatch(address.statementMs)
+    this.servers = new Servers(address, this.watch)
     this.planCacheMode = planCacheMode
     this.readers = this.pool(address.connections, 'reads')
     this.writersMax = Math.max(2, Math.ceil(address.connections / 2))
@@ -70,7 +91,8 @@ export class Connections {
    */
   reader(isNested: boolean, end?: number): Promise<pg.PoolClient> {
     const attempts = end === undefined ? undefined : Attempts.until(end)
-    return this.retryingConnect(() => (isNested ? this.writers : this.readers).connect(), attempts)
+    const pool = isNested ? this.writers : this.readers
+    return this.retryingConnect(pool, (client) => client, attempts)
   }
 
   /** One more for work that has one already, unless others may want it: half of all are left to those who have none. */
@@ -81,8 +103,7 @@ export class Connections {
   }
 
   writer(): Promise<CommitConnection> {
-    return this.retryingConnect(async () => {
-      const client = await this.writers.connect()
+    return this.retryingConnect(this.writers, (client) => {
       const known = this.slots.get(client)
       if (known !== undefined) return known
       const slot = randomBytes(8).readBigInt64BE().toString()
@@ -97,8 +118,7 @@ export class Connections {
 
   /** Runs statements of the store's own upkeep, which do no harm when they are run twice. */
   upkeep(text: string, values: readonly unknown[] = []): Promise<pg.QueryResult> {
-    return this.retryingConnect(async () => {
-      const client = await this.upkeepers.connect()
+    return this.retryingConnect(this.upkeepers, async (client) => {
       const result = await this.run(client, text, values)
       client.release()
       return result
@@ -107,8 +127,7 @@ export class Connections {
 
   /** As `upkeep`, within one transaction. */
   upkeepTransaction(work: (run: (text: string) => Promise<pg.QueryResult>) => Promise<void>): Promise<void> {
-    return this.retryingConnect(async () => {
-      const client = await this.upkeepers.connect()
+    return this.retryingConnect(this.upkeepers, async (client) => {
       try {
         await client.query('BEGIN')
         await work((text) => client.query(text))
@@ -121,14 +140,32 @@ export class Connections {
     })
   }
 
+  /** Throws StoreUnavailable unless a connection that commits is to be had, and its server takes changes. */
+  async checkWriter(): Promise<void> {
+    await this.retryingConnect(this.writers, async (client) => {
+      try {
+        await checkWrites(client)
+        client.release()
+      } catch (error) {
+        client.release(true)
+        throw error
+      }
+    })
+  }
+
   async end(): Promise<void> {
-    await Promise.all([this.readers.end(), this.writers.end(), this.upkeepers.end()])
+    const ended = Promise.all([this.readers.end(), this.writers.end(), this.upkeepers.end()])
+    const timer = setTimeout(() => this.watch.close(), closingMs)
+    await ended
+    clearTimeout(timer)
+    this.watch.close()
   }
 
   /** `work`: what the database's own statistics are to tell of the connections. */
   private pool(max: number, work: string): pg.Pool {
     const { applicationName, statementMs, patienceMs } = this.address
     const { servers } = this
+    const { connectMs } = servers
     const pool = new pg.Pool({
       Client: servers.clientClass(),
       application_name: applicationName ?? `ashlar ${work}`,
@@ -137,13 +174,15 @@ export class Connections {
       pipeline: true,
       types: valueTypes,
       keepAlive: true,
+      keepAliveInitialDelayMillis: keepAliveMs,
       idleTimeoutMillis: 60_000,
-      connectionTimeoutMillis: patienceMs,
+      // Without patience too, a connection takes its time to be made.
+      connectionTimeoutMillis: Math.max(patienceMs, connectMs),
       onConnect: async (client: pg.ClientBase) => {
         try {
           const set = `${session} SET statement_timeout = ${statementMs}; SET plan_cache_mode = ${this.planCacheMode};`
-          await client.query(set)
-          await checkWrites(client)
+          await client.query({ text: set, ...withTimeout(connectMs) })
+          await checkWrites(client, connectMs)
           servers.succeeded()
         } catch (error) {
           throw servers.isUnfit(client, error as Error)
@@ -152,6 +191,11 @@ export class Connections {
     } as pg.PoolConfig)
     // One that breaks while nobody uses it is replaced by the next that is asked for.
     pool.on('error', () => undefined)
+    // What is of no use any more is closed at once: its server may never agree to that.
+    pool.on('release', (error, client) => {
+      if (error) (client as unknown as { connection: { stream: Socket } }).connection.stream.destroy()
+    })
+    this.wanted.set(pool, { max, scarceSince: 0 })
     return pool
   }
 
@@ -167,15 +211,18 @@ export class Connections {
 
   /** Waits for a connection that is free and for a database that is just coming back, but not for ever. */
   private async retryingConnect<T>(
-    work: () => Promise<T>,
+    pool: pg.Pool,
+    work: (client: pg.PoolClient) => Awaitable<T>,
     attempts = Attempts.fromNow(this.address.patienceMs),
   ): Promise<T> {
     let candidates = 0
     let failed: unknown
     for (;;) {
       try {
-        return await work()
+        this.askForMore(pool)
+        return await work(await pool.connect())
       } catch (error) {
+        if (isOutOfConnections(error)) await this.shareConnections(pool)
         // A server that does not encrypt is asked again without, and that is no second attempt.
         if (error instanceof CandidateRefused && ++candidates < this.servers.count) continue
         // Of several candidates, the one that could be used is worth telling about, not those that never can.
@@ -184,5 +231,41 @@ export class Connections {
         throw error instanceof Refusal ? error : toStoreError(this.address.location, failed ?? error)
       }
     }
+  }
+
+  /** Whoever asks for a connection from now on waits for one that there is. A pool that has none gets one of another's. */
+  private async shareConnections(pool: pg.Pool): Promise<void> {
+    if (pool.totalCount > 0) return this.limit(pool)
+    this.sharing ??= this.closeOne().finally(() => {
+      this.sharing = undefined
+    })
+    return this.sharing
+  }
+
+  private async closeOne(): Promise<void> {
+    const [largest] = [...this.wanted.keys()].sort((one, other) => other.totalCount - one.totalCount)
+    if (largest === undefined || largest.totalCount < 2) return
+    // The others must not replace it.
+    this.limit(largest)
+    largest.options.max--
+    try {
+      const client = await largest.connect()
+      client.release(true)
+    } catch {
+      // All of its connections are in use: whoever wants one asks again for as long as it has patience.
+    }
+  }
+
+  private limit(pool: pg.Pool): void {
+    const wanted = this.wanted.get(pool)
+    if (wanted === undefined) return
+    wanted.scarceSince = performance.now()
+    pool.options.max = pool.totalCount
+  }
+
+  private askForMore(pool: pg.Pool): void {
+    const wanted = this.wanted.get(pool)
+    if (wanted === undefined || wanted.max === pool.options.max) return
+    if (performance.now() >= wanted.scarceSince + scarceMs) pool.options.max = wanted.max
   }
 }

@@ -4,6 +4,7 @@ import { AshlarError } from '../../errors.ts'
 
 /** A statement took longer than it may, or was cancelled: nothing of it was done. */
 export const statementTimedOut = '57014'
+const tooManyConnections = '53300'
 
 export type Failure =
   /** The statement was not carried out, and never will be. */
@@ -39,7 +40,7 @@ const failureByState: Readonly<Record<string, Failure>> = {
   '25P04': 'lost',
   // Insufficient resources.
   '53': 'unavailable',
-  '53300': 'lost',
+  [tooManyConnections]: 'lost',
   // Operator intervention: shutdown, crash of another session, start-up, database dropped, idle session.
   '57P': 'lost',
   [statementTimedOut]: 'unavailable',
@@ -61,12 +62,34 @@ const reasonByState: Readonly<Record<string, string>> = {
   '53': 'the database server lacks a resource',
   '53100': 'the disk of the database server is full',
   '53200': 'the database server is out of memory',
-  '53300': 'the database server has no connection left',
+  [tooManyConnections]: 'the database server has no connection left',
   '57P': 'the database server ended the session, is shutting down, starting, or recovering',
   [statementTimedOut]: 'a statement took longer than statementMs, or was cancelled',
   '58': 'the operating system failed the database server',
   XX000: 'the database, or one of its nodes, failed under a statement',
 }
+
+const connectionLost = 'the connection to the database server was lost'
+const notConnected = 'the database server did not answer in time when it was connected to'
+
+/** Of errors of the network, by their code. */
+const reasonByCode: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the host of the database server refuses connections to its port',
+  ECONNRESET: connectionLost,
+  EPIPE: connectionLost,
+  ETIMEDOUT: 'the host of the database server does not answer',
+  EHOSTUNREACH: 'the host of the database server cannot be reached',
+  ENETUNREACH: 'the network of the database server cannot be reached',
+  ENOTFOUND: 'the name of the database server is not known',
+  EAI_AGAIN: 'the name of the database server cannot be looked up at present',
+}
+
+/** Of errors of the driver pg, which have no code. */
+const reasonByText: readonly (readonly [RegExp, string])[] = [
+  [/^Connection terminated due to connection timeout|^timeout expired|^Query read timeout/, notConnected],
+  [/^timeout exceeded when trying to connect/, 'all connections to the database server were in use for patienceMs'],
+  [/^Connection terminated|^Client (has encountered|was closed)/, connectionLost],
+]
 
 /** The database cannot be connected to as it, or the address, is set up: the same again would fail the same way. */
 export class Refusal extends Error {
@@ -79,6 +102,13 @@ export class Refusal extends Error {
 export class HeldTooLong extends Error {
   constructor(lockingMs: number) {
     super(`a read that keeps commits out took longer than ${lockingMs} ms, the limit lockingMs, and was ended`)
+  }
+}
+
+/** The connection is closed then, and whether the statement was carried out is not known. */
+export class NotAnswered extends Error {
+  constructor(limitMs: number) {
+    super(`the database server has not answered for ${limitMs} ms, so that the connection was given up`)
   }
 }
 
@@ -103,6 +133,16 @@ export function failureOf(error: unknown): Failure {
   return longestPrefix(failureByState, state) ?? 'refused'
 }
 
+/** The server, or what it allows this user or this database, has no connection left. */
+export function isOutOfConnections(error: unknown): boolean {
+  return stateOf(error) === tooManyConnections
+}
+
+/** The same may go well a moment later, over another connection or in another transaction. */
+export function isPassing(failure: Failure): boolean {
+  return failure === 'lost' || failure === 'passing' || failure === 'unusable'
+}
+
 export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
   return typeof error.code === 'string' ? error.code : undefined
@@ -117,6 +157,20 @@ function storeUnavailable(location: string, error: unknown): AshlarError {
 export function outcomeUnknown(location: string, error: unknown): AshlarError {
   const more = 'It is not known whether the change was made: look before you send it again.'
   return new AshlarError('OutcomeUnknown', `${unusable(location, error)} ${more}`)
+}
+
+/** The error of who has waited for as long as requests do, while all connections were in use; nothing was sent. */
+export function allInUse({
+  location,
+  patienceMs,
+}: {
+  readonly location: string
+  readonly patienceMs: number
+}): AshlarError {
+  return storeUnavailable(
+    location,
+    new Error(`all of its connections were in use for ${patienceMs} ms, the limit patienceMs`),
+  )
 }
 
 function unusable(location: string, error: unknown): string {
@@ -139,7 +193,11 @@ export function reasonOf(error: unknown): string {
     const reason = longestPrefix(reasonByState, state)
     if (reason !== undefined) return `${reason} (SQLSTATE ${state})`
   }
-  return error instanceof Error ? error.message.replace(/\.$/, '') : String(error)
+  const code = codeOf(error)
+  const ofCode = code === undefined ? undefined : reasonByCode[code]
+  if (ofCode !== undefined) return `${ofCode} (${code})`
+  const message = error instanceof Error ? error.message.replace(/\.$/, '') : String(error)
+  return reasonByText.find(([text]) => text.test(message))?.[1] ?? message
 }
 
 /** SQLSTATE, of an error that the server has reported. */

@@ -7,6 +7,7 @@ import { type CommitCall, type CommitStrategy, commitTogether, FailedTogether } 
 import { CommitGroup } from './commit-group.ts'
 import { type CommitLocks, commitLocks } from './commit-locks.ts'
 import type { Connections } from './connections.ts'
+import { allInUse } from './failures.ts'
 import { PackedCall, packedCommit } from './packed-commit.ts'
 import { withUnnumbered } from './unnumbered.ts'
 
@@ -22,6 +23,8 @@ interface Waiting {
   readonly commit: CommitLocks | CommitCall
   /** It is large, or together with others it took too long. */
   readonly isAlone: boolean
+  /** When it stops waiting for others, by `performance.now()`. */
+  readonly end: number
   resolve(outcome: CommitOutcome): void
   reject(error: unknown): void
 }
@@ -52,8 +55,9 @@ export class GroupCommits {
   }
 
   private sent(commit: CommitLocks | CommitCall): Promise<CommitOutcome> {
+    const end = performance.now() + this.connections.address.patienceMs
     return new Promise((resolve, reject) => {
-      this.waiting.push({ commit, isAlone: 'outcomes' in commit, resolve, reject })
+      this.waiting.push({ commit, isAlone: 'outcomes' in commit, end, resolve, reject })
       // Those that are ready in the same turn go together.
       this.gathering ??= setImmediate(() => {
         this.gathering = undefined
@@ -67,8 +71,18 @@ export class GroupCommits {
     if (this.waiting.length === 0 || this.timer !== undefined) return
     this.timer = setTimeout(() => {
       this.timer = undefined
+      this.expire()
       this.sendSome(Math.min(this.underWay + 1, this.connections.writersMax))
     }, stalledMs)
+  }
+
+  /** The first have waited longest. */
+  private expire(): void {
+    if (this.underWay < this.connections.writersMax) return
+    const now = performance.now()
+    while (this.waiting[0] !== undefined && this.waiting[0].end <= now) {
+      this.waiting.shift()?.reject(allInUse(this.connections.address))
+    }
   }
 
   private async sendOne(): Promise<void> {

@@ -7,10 +7,11 @@ import type { Bytes } from '../store.ts'
 import { Attempts } from './attempts.ts'
 import type { PreparedStatement } from './binary-rows.ts'
 import type { Connections } from './connections.ts'
-import { failureOf, toStoreError } from './failures.ts'
+import { allInUse, failureOf, toStoreError } from './failures.ts'
 import type { PreparedTransactions } from './prepared-transactions.ts'
 import { type KeysOfBatch, ReadBatch } from './read-batch.ts'
 import { byPlacement, readKeys, readKeysOfPlacement, valuesFrom, valuesOfPlacement } from './read-keys.ts'
+import { StatementSlots } from './statement-slots.ts'
 import type { Tables } from './tables.ts'
 
 /** While one statement is answered, the next is on its way; what is asked for meanwhile is in the one after. */
@@ -42,13 +43,14 @@ export class GroupReads implements KeyReads {
   private readonly statement: KeysStatement
   /** Of a large object that many ask for together, each would else have a copy. */
   private readonly asked = new ReadBatch(true)
-  private underWay = 0
+  private readonly slots: StatementSlots
   private gathering: NodeJS.Immediate | undefined
 
   constructor(connections: Connections, tables: Tables, statement: KeysStatement = anyPlacement) {
     this.connections = connections
     this.tables = tables
     this.statement = statement
+    this.slots = new StatementSlots(connections.address.connections / 2)
   }
 
   read(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
@@ -61,21 +63,24 @@ export class GroupReads implements KeyReads {
   }
 
   private sendSome(): void {
-    while (!this.asked.isEmpty && this.underWay < statementsAtOnce) void this.sendOne()
+    while (!this.asked.isEmpty && this.slots.underWay < statementsAtOnce) void this.sendOne()
+    if (this.asked.isEmpty) return
+    this.slots.whileWaiting(() => {
+      this.asked.expire(allInUse(this.connections.address))
+      this.sendSome()
+    })
   }
 
   private async sendOne(): Promise<void> {
     const together = this.asked.take()
-    this.underWay++
     try {
-      together.resolve(await this.readTogether(together))
+      together.resolve(await this.slots.run(() => this.readTogether(together)))
     } catch (error) {
       const now = performance.now()
       // Who has asked later is not failed for the end of somebody else's patience.
       if (now >= together.end) together.rejectUntil(now + endsTogetherMs, error)
       else together.reject(error)
     } finally {
-      this.underWay--
       this.sendSome()
     }
   }

@@ -6,9 +6,9 @@ import { checkedCommitBytes } from '../check-commit.ts'
 import type { KeyPlacement } from '../key-placement.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import type { SnapshotOptions, Store, StoreCapabilities, StoreOptions } from '../store.ts'
-import { parsePostgresAddress } from './address.ts'
+import { type PostgresAddress, parsePostgresAddress } from './address.ts'
 import { Connections } from './connections.ts'
-import { reasonOf } from './failures.ts'
+import { reasonOf, toStoreError } from './failures.ts'
 import { GroupCommits } from './group-commits.ts'
 import { GroupReads, PlacedReads } from './group-reads.ts'
 import { type Prepared, prepare, prepareToRead } from './prepare.ts'
@@ -23,6 +23,8 @@ import { unresolvedTransactions } from './unresolved-transactions.ts'
 // The limits of LMDB, so that what is stored here can be moved there.
 const keyBytesMax = 1_978
 const valueBytesMax = 16_777_216
+/** Without patience too, a check has time for an answer. */
+const checkMsMin = 500
 
 interface OpenPostgresOptions extends StoreOptions {
   readonly isReadOnly?: boolean
@@ -114,6 +116,10 @@ function storeOn(
         return tracked(settled.read())
       },
     }),
+    checkServing: () =>
+      answeredInTime(connections.address, () =>
+        Promise.all([strategies.reads.read([tables.keys.versionKey]), connections.checkWriter()]),
+      ),
     async unresolvedTransactions() {
       assert(closing === undefined, 'prepared transactions are asked for before the store is closed')
       // Who may not recover them may not ask the nodes either.
@@ -123,6 +129,20 @@ function storeOn(
       closing ??= closeAll()
       return closing
     },
+  }
+}
+
+/** Who asks is told what requests are told, though the check may be answered later. */
+async function answeredInTime({ location, patienceMs }: PostgresAddress, check: () => Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    const error = new Error(`the database server has not answered a check for ${patienceMs} ms, the limit patienceMs`)
+    timer = setTimeout(() => reject(toStoreError(location, error)), Math.max(patienceMs, checkMsMin))
+  })
+  try {
+    await Promise.race([check(), late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

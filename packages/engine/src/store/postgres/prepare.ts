@@ -57,6 +57,7 @@ export async function prepare(
       'its table is there already, and is not distributed; copy it into a new schema with distribute=citus',
     )
   }
+  if (isDistributed) await warnOfOneNode(connections, warn)
   const isRecovering = isDistributed && (await canRecover(connections, warn))
   const prepared = await preparedAs(connections, keys, isDistributed, isRecovering)
   const { tables } = prepared
@@ -193,7 +194,10 @@ async function define(connections: Connections, keys: KeyPlacement): Promise<voi
     })
   } catch (error) {
     if (codeOf(error) !== insufficientPrivilege) throw error
-    throw new Error(`the user may not define the schema ${schema} and its tables`, { cause: error })
+    const more = isDistributed
+      ? '; on Citus, its role is made on the coordinator, in this database, once all nodes are added'
+      : ''
+    throw new Error(`the user may not define the schema ${schema} and its tables${more}`, { cause: error })
   }
 }
 
@@ -218,6 +222,24 @@ async function canRecover(connections: Connections, warn: (message: string) => v
     'The user may not recover prepared transactions: when a node fails during a commit, reads may show a part of it until Citus recovers it (citus.recover_2pc_interval). To change that, an administrator runs: GRANT EXECUTE ON FUNCTION recover_prepared_transactions() TO the user.',
   )
   return false
+}
+
+/** Citus puts the shards of a table where those of others are, and on the coordinator if there is no worker when it is made. */
+async function warnOfOneNode(connections: Connections, warn: (message: string) => void): Promise<void> {
+  if (!(await isTrue(connections, 'SELECT to_regclass($1) IS NOT NULL', 'pg_dist_placement'))) return
+  const table = `'${connections.address.schema}.kv'::regclass`
+  const { rows } = await connections.upkeep(
+    `SELECT (SELECT count(*) FROM pg_dist_node WHERE groupid <> 0 AND isactive AND noderole = 'primary') AS workers,
+        count(DISTINCT groupid) AS nodes, count(DISTINCT shardid) AS shards
+      FROM pg_dist_placement JOIN pg_dist_shard USING (shardid) WHERE logicalrelid = ${table}`,
+  )
+  const { workers, nodes, shards } = rows[0] as { workers: number; nodes: number; shards: number }
+  if (workers > 0 && nodes !== 1) return
+  const found = workers === 0 ? 'The coordinator of Citus has no workers' : `Citus has ${workers} workers`
+  const adds = workers === 0 ? "adds workers with SELECT citus_add_node('host', port) and then " : ''
+  warn(
+    `${found}, and all ${shards} shards of this store are on one node. To spread them, an administrator ${adds}runs, in this database, SELECT rebalance_table_shards().`,
+  )
 }
 
 function hasCitus(connections: Connections): Promise<boolean> {

@@ -35,6 +35,14 @@ export class ReadBatch {
     this.isShared = isShared
   }
 
+  /** Rejects those who have waited for as long as they would. */
+  expire(error: unknown): void {
+    const now = performance.now()
+    if (this.waiting.every(({ end }) => end > now)) return
+    for (const request of this.waiting) if (request.end <= now) request.reject(error)
+    this.waiting = this.waiting.filter(({ end }) => end > now)
+  }
+
   get isEmpty(): boolean {
     return this.waiting.length === 0
   }

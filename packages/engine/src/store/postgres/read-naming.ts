@@ -7,8 +7,9 @@ import { Attempts } from './attempts.ts'
 import { byteaArray, int4Array } from './binary-array.ts'
 import { type PreparedStatement, preparedStatement, RowsInBytes, rowsInBytes } from './binary-rows.ts'
 import type { Connections } from './connections.ts'
-import { failureOf, toStoreError } from './failures.ts'
+import { allInUse, failureOf, toStoreError } from './failures.ts'
 import type { PlainPage } from './read-pages.ts'
+import { StatementSlots } from './statement-slots.ts'
 import type { Tables } from './tables.ts'
 
 /** Pages that go in one statement, each of one placement, in key order or all of them reversed. */
@@ -135,6 +136,8 @@ export async function answerInTurn(answers: Iterable<() => void>): Promise<void>
 interface Asked {
   readonly page: NamingPage
   readonly expected: Entry
+  /** When it stops waiting for others, by `performance.now()`. */
+  readonly end: number
   resolve(answer: NamingAnswer): void
   reject(error: unknown): void
 }
@@ -152,12 +155,13 @@ export class GroupNamingReads {
   private readonly waiting: { readonly forward: Asked[]; readonly reverse: Asked[] } = { forward: [], reverse: [] }
   /** By turns: where many ask, there are always some who wait for the one. */
   private isReverseNext = false
-  private underWay = 0
+  private readonly slots: StatementSlots
   private gathering: NodeJS.Immediate | undefined
 
   constructor(connections: Connections, tables: Tables) {
     this.connections = connections
     this.tables = tables
+    this.slots = new StatementSlots(connections.address.connections / 2)
   }
 
   /** `expected`: all that ask expect the same key. Throws StoreUnavailable. */
@@ -168,14 +172,15 @@ export class GroupNamingReads {
       this.sendSome()
     })
     const asked = page.isReverse ? this.waiting.reverse : this.waiting.forward
-    return new Promise((resolve, reject) => asked.push({ page, expected, resolve, reject }))
+    const end = performance.now() + this.connections.address.patienceMs
+    return new Promise((resolve, reject) => asked.push({ page, expected, end, resolve, reject }))
   }
 
   private sendSome(): void {
     const { forward, reverse } = this.waiting
     while (
-      this.underWay === 0 ||
-      (this.underWay < statementsAtOnce && forward.length + reverse.length >= worthAnother)
+      this.slots.underWay === 0 ||
+      (this.slots.underWay < statementsAtOnce && forward.length + reverse.length >= worthAnother)
     ) {
       const isReverse = reverse.length > 0 && (this.isReverseNext || forward.length === 0)
       const asked = takeTogether(isReverse ? reverse : forward)
@@ -183,18 +188,27 @@ export class GroupNamingReads {
       this.isReverseNext = !isReverse
       void this.send(asked, isReverse)
     }
+    if (forward.length + reverse.length === 0) return
+    this.slots.whileWaiting(() => {
+      for (const asked of [forward, reverse]) this.expire(asked)
+      this.sendSome()
+    })
+  }
+
+  /** The first have waited longest. */
+  private expire(asked: Asked[]): void {
+    const now = performance.now()
+    while (asked[0] !== undefined && asked[0].end <= now) asked.shift()?.reject(allInUse(this.connections.address))
   }
 
   private async send(asked: readonly Asked[], isReverse: boolean): Promise<void> {
-    this.underWay++
     let answers: (() => void)[]
     try {
-      const { entries, beside } = await this.readTogether(asked, isReverse)
+      const { entries, beside } = await this.slots.run(() => this.readTogether(asked, isReverse))
       answers = asked.map((one, i) => () => one.resolve({ entries: entries[i] as NamingEntries, found: beside }))
     } catch (error) {
       answers = asked.map((one) => () => one.reject(error))
     }
-    this.underWay--
     this.sendSome()
     await answerInTurn(answers)
   }

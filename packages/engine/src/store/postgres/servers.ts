@@ -4,8 +4,9 @@ import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import pg from 'pg'
 import type { PostgresAddress, ServerAddress } from './address.ts'
+import type { AnswerWatch } from './answer-watch.ts'
 import { receiveRowsInBytes } from './binary-rows.ts'
-import { Refusal } from './failures.ts'
+import { isOutOfConnections, Refusal } from './failures.ts'
 
 interface Candidate {
   readonly server: ServerAddress
@@ -29,16 +30,20 @@ const firstBytes = { encrypted: 'SNE', plain: 'REv' }
  * made to the candidate that was found good last; when it fails, the next one's turn comes.
  */
 export class Servers {
+  /** How long one candidate may take until it is connected to. */
+  readonly connectMs: number
   private readonly candidates: readonly Candidate[]
   private readonly address: PostgresAddress
+  private readonly watch: AnswerWatch
   private current = 0
   /** Those that have failed for good: once all have, waiting is of no use. */
   private readonly refused = new Set<Candidate>()
   private readonly ofClients = new WeakMap<pg.ClientBase, Candidate>()
 
   /** Throws an `Error` when a certificate cannot be read. */
-  constructor(address: PostgresAddress) {
+  constructor(address: PostgresAddress, watch: AnswerWatch) {
     this.address = address
+    this.watch = watch
     const tls = tlsOptions(address.ssl)
     const ways: readonly (ConnectionOptions | false)[] = {
       disable: [false as const],
@@ -52,20 +57,23 @@ export class Servers {
       const isSocket = server.host.startsWith('/')
       return (isSocket ? [false as const] : ways).map((ssl) => ({ server, ssl }))
     })
+    const { servers, patienceMs } = address
+    const tried = servers.length > 1 ? servers.length : this.candidates.length
+    this.connectMs = Math.max(connectMsMin, Math.ceil(patienceMs / tried))
   }
 
   /** A class of clients, each of which is for the candidate whose turn it is. */
   clientClass(): typeof pg.Client {
     const servers = this
-    const { patienceMs, user, password, database } = this.address
-    const connectMs = Math.max(connectMsMin, Math.ceil(patienceMs / this.candidates.length))
+    const { user, password, database } = this.address
     return class extends pg.Client {
       constructor(config: pg.ClientConfig) {
         const candidate = servers.candidates[servers.current] as Candidate
         const { server, ssl } = candidate
         const named = { user, password, database, host: server.host, port: server.port, ssl }
-        super({ ...config, ...named, connectionTimeoutMillis: connectMs } as pg.ClientConfig)
+        super({ ...config, ...named, connectionTimeoutMillis: servers.connectMs } as pg.ClientConfig)
         servers.ofClients.set(this, candidate)
+        servers.watch.add(this)
         receiveRowsInBytes(this)
         const { stream } = (this as unknown as { connection: { stream: Socket } }).connection
         const expected = ssl === false ? firstBytes.plain : firstBytes.encrypted
@@ -107,11 +115,18 @@ export class Servers {
     return this.failed(this.ofClients.get(client), error)
   }
 
+  /** A host that does not answer is not asked in another way while there are others. */
+  private goOn({ server }: Candidate, error: Error): void {
+    const areSeveral = this.address.servers.length > 1
+    do this.current = (this.current + 1) % this.candidates.length
+    while (areSeveral && isSilent(error) && this.candidates[this.current]?.server === server)
+  }
+
   /** Another candidate's turn comes. The error to be thrown: a Refusal where no candidate can ever do. */
   private failed(candidate: Candidate | undefined, error: Error, hasPassword = true): Error {
-    if (candidate === this.candidates[this.current]) {
-      this.current = (this.current + 1) % this.candidates.length
-    }
+    // The server is there, and the way to it is right.
+    if (isOutOfConnections(error)) return error
+    if (candidate !== undefined && candidate === this.candidates[this.current]) this.goOn(candidate, error)
     const refusal = refusalOf(error, hasPassword)
     if (refusal === undefined || candidate === undefined) {
       this.refused.clear()
@@ -148,6 +163,10 @@ function fileOf(parameter: string, path: string): string {
   } catch (error) {
     throw new Error(`the file of ${parameter}, ${path}, cannot be read (${(error as NodeJS.ErrnoException).code})`)
   }
+}
+
+function isSilent({ message, code }: NodeJS.ErrnoException): boolean {
+  return message === 'timeout expired' || code === 'ETIMEDOUT' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH'
 }
 
 function foreign(): Error {

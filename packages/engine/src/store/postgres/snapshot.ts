@@ -2,10 +2,11 @@
  * A snapshot of a store on PostgreSQL: the first keys by one statement, everything else in a transaction that begins
  * with the first read.
  */
-import { type AshlarError, assert } from '../../errors.ts'
+import { AshlarError, assert } from '../../errors.ts'
 import { largeRecordBytes, scanBatchBytes } from '../../limits.ts'
 import type { KeyPlacement, Segment } from '../key-placement.ts'
 import { SnapshotInvalidated } from '../snapshot-invalidated.ts'
+import { SnapshotLost } from '../snapshot-lost.ts'
 import type {
   Awaitable,
   Bytes,
@@ -19,7 +20,7 @@ import type {
   SnapshotOptions,
 } from '../store.ts'
 import { Attempts } from './attempts.ts'
-import { failureOf, toStoreError } from './failures.ts'
+import { failureOf, isPassing, toStoreError } from './failures.ts'
 import type { KeyReads } from './group-reads.ts'
 import { leftOut } from './read-keys.ts'
 import { type GroupNamingReads, namingPage } from './read-naming.ts'
@@ -313,9 +314,13 @@ export class PostgresSnapshot implements Snapshot {
           transaction.leave(true)
           this.transaction = undefined
         }
-        const isWorthAnother = !this.isPinned && !this.isReleased && (await attempts.another(failureOf(error)))
-        if (!isWorthAnother || this.isPinned || this.isReleased)
-          throw this.endedBy ?? toStoreError(this.strategies.location, error)
+        const failure = failureOf(error)
+        const isWorthAnother = !this.isPinned && !this.isReleased && (await attempts.another(failure))
+        if (isWorthAnother && !this.isPinned && !this.isReleased) continue
+        if (this.endedBy !== undefined) throw this.endedBy
+        const thrown = toStoreError(this.strategies.location, error)
+        if (!this.isPinned || !isPassing(failure) || !(thrown instanceof AshlarError)) throw thrown
+        throw new SnapshotLost(thrown.message, this.strategies.patienceMs)
       }
     }
   }
