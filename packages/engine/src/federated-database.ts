@@ -15,7 +15,7 @@ import { ChangeFeed } from './changes/change-feed.ts'
 import { ChangeWaiters } from './changes/change-waiters.ts'
 import type { Following } from './changes/following.ts'
 import { LiveQuery } from './changes/live-query.ts'
-import { LogRemoval } from './changes/log-removal.ts'
+import { LogRemoval, type LogSize } from './changes/log-removal.ts'
 import { RestrictedRuns } from './changes/restricted-runs.ts'
 import { Subscription } from './changes/subscription.ts'
 import { type ChangeLogSetting, epochOf, isLogWanted, switchChangeLog } from './changes/switch-change-log.ts'
@@ -395,6 +395,11 @@ export class FederatedDatabase extends CallerOperations {
       return { classes: classes.length, indexes: indexes.length }
     })
     return { ...counts, storeEntries: stats.entries, storeBytes: stats.bytes }
+  }
+
+  /** As this process has measured it last; undefined before that, and without a log. */
+  changeLogSize(): LogSize | undefined {
+    return this.logRemoval.size
   }
 
   /** What this process has done since it was opened, and holds, at once and without reading. */

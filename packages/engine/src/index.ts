@@ -14,15 +14,15 @@ export { grantProblemsIn } from './access/grant-problems-in.ts'
 export { intersectGrants } from './access/intersect-grants.ts'
 export { checkRule } from './access/object-rules.ts'
 export { type Backups, listBackups } from './backup/backup-directory.ts'
+export { type BackupsCheck, checkBackups } from './backup/check-backups.ts'
 export type { Manifest } from './backup/manifest.ts'
 export {
-  checkBackups,
   planRestore,
   type RestoreReport,
   type RestoreStep,
   restoreBackup,
 } from './backup/restore-backup.ts'
-export { type BackupIntervals, backUpIfDue } from './backup/scheduled-backup.ts'
+export { type BackupIntervals, backUpIfDue, keepLogFor } from './backup/scheduled-backup.ts'
 export { type BackupReport, backUpStore } from './backup/write-backup.ts'
 export { type MemoryHolder, MemoryPool } from './budget/memory-pool.ts'
 export type { BulkCommand, BulkTarget } from './bulk/bulk-command.ts'
@@ -33,9 +33,11 @@ export type { ChangesPage, ChangesRequest, ToldChange } from './changes/change-f
 export type { RowEvent, RowEventName } from './changes/followed-rows.ts'
 export type { Following } from './changes/following.ts'
 export type { LiveQuery, LiveStep } from './changes/live-query.ts'
+export type { LogSize } from './changes/log-removal.ts'
 export {
   type DeadLetter,
   type DeadLetterSummary,
+  type DueDelivery,
   type Subscription,
   SubscriptionLost,
   type SubscriptionState,

@@ -75,7 +75,10 @@ export interface EngineLimits {
   readonly receiptRemovalMs: number
   /** Retention of the change log: commits are kept at least this long, unless the log exceeds `changeLogBytesMax`. */
   readonly changeLogMs: number
-  /** Maximum size of the change log; the oldest commits are removed first, the latest one never. */
+  /**
+   * Maximum size of the change log; the oldest commits are removed first, the latest one never. 0 = a third of all that is stored, at least 64 MiB, at most 1 GiB;
+   * up to 1 GiB, what webhooks and scheduled incremental backups have not read yet is kept in addition.
+   */
   readonly changeLogBytesMax: number
   /** Interval at which expired commits are removed from the change log, varied by up to half. */
   readonly changeLogRemovalMs: number
@@ -121,8 +124,8 @@ export const defaultEngineLimits: EngineLimits = {
   receiptRepliesBytesMax: 2 ** 30,
   receiptRemovalMs: 60_000,
   changeLogMs: 7 * 86_400_000,
-  changeLogBytesMax: 2 ** 30,
-  changeLogRemovalMs: 60_000,
+  changeLogBytesMax: 0,
+  changeLogRemovalMs: 10_000,
   changeLookMs: 250,
   liveRowsMax: 10_000,
 }
@@ -201,6 +204,13 @@ export const changesPageMax = 1_000
 /** What a page takes as JSON, the last change aside, and what is read of the log for it at most, the last entry aside. */
 export const changesPageBytes = 262_144
 export const changesReadBytes = 4 * 2 ** 20
+/**
+ * The size of the change log where `changeLogBytesMax` is 0: a share of what is stored, the log included. Where each of its entries takes twice its bytes
+ * in pages, which is the worst case, the log is as large as the data; a greater share would then let it grow with itself.
+ */
+export const changeLogShare = 1 / 3
+export const changeLogBytesLeast = 64 * 2 ** 20
+export const changeLogBytesMost = 2 ** 30
 /** What the log's entries removed by one commit take at most in keys. */
 export const logEntriesRemovedMax = 1_000
 
@@ -261,6 +271,11 @@ export const compactionRoundsMax = 100
 /** For how long an incremental backup waits for commits that were under way when it began. */
 export const backupSettlingMsMax = 60_000
 export const betweenSettlingLooksMs = 20
+/**
+ * A commit bears the time at which it was handed to the store, and is durable some time later. A backup may lack commits of that last time before it, so
+ * that a restore to a moment within it is exact only if a later commit shows where the moment ends.
+ */
+export const commitSettlingMs = 5_000
 /** A restored store skips so many session numbers: what was committed after the backup had commit IDs of later sessions, which clients may know. */
 export const restoredSessionsSkipped = 1_000
 /** Entries and bytes that a restore commits at once. */

@@ -143,9 +143,10 @@ export const archivePartBytes = 4 * 2 ** 20
 export const archiveFileBytesMax = 512 * 2 ** 20
 /** Of the text of a statement, where statements under way are listed. */
 export const listedTextCharactersMax = 1_000
-/** Limits that may be 0: they are not in force then, but for temporary files, without which statements are refused. */
+/** Limits that may be 0: they are not in force then, but for temporary files, without which statements are refused, and the change log, whose size then follows the data. */
 export const limitsOffAtZero: readonly string[] = [
   'callerRequestsPerSecondMax',
+  'changeLogBytesMax',
   'slowQueryMs',
   'statementDiskBytesMax',
 ] satisfies (keyof Limits)[]

@@ -98,7 +98,7 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
       ...(audit && { audit }),
       ...(backups && { backups }),
       ...(webhooks && { webhooks }),
-      ...(peers === undefined ? {} : { peers }),
+      ...(peers === undefined ? {} : { peers, processes: Math.max(1, config.workers) }),
       ...(security === undefined ? {} : { security }),
       traces,
       onStop: () => (peers?.stopAll === undefined ? setImmediate(() => void stop()) : peers.stopAll()),

@@ -142,7 +142,10 @@ export async function* readEntryFile(
   expected: EntryFileSummary,
   signal?: CancelSignal,
 ): AsyncGenerator<EntryBlock, undefined, undefined> {
-  const file = await open(path, 'r')
+  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    throw new DamagedBackup(`The file ${path} of a backup is not there, though its manifest is.`)
+  })
   try {
     yield* new Reading(file, path).blocks(expected, signal)
   } finally {

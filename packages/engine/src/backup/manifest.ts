@@ -23,6 +23,8 @@ export interface Manifest {
   readonly store: string
   /** ISO 8601, in UTC: what was committed before is in it. In one directory no two have the same. */
   readonly at: string
+  /** When the latest of its commits was made, as the change log has it; absent without such, and in backups of earlier versions. */
+  readonly newestCommitAt?: string
   /** The version of the storage format. */
   readonly storageFormat: number
   /** Where the store has a change log. */

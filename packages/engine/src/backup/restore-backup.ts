@@ -6,7 +6,7 @@ import { storePart } from '../bytes/key-layout.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { countersKey } from '../catalog/catalog-keys.ts'
-import { parsePosition, positionText } from '../changes/log-position.ts'
+import { positionText } from '../changes/log-position.ts'
 import { restoredSessionsSkipped } from '../limits.ts'
 import { decodeCounters, encodeCounters } from '../schema/catalog-codec.ts'
 import { CopyClaim } from '../storage/copy-claim.ts'
@@ -18,9 +18,10 @@ import { openTimeSlice } from '../store/time-slice.ts'
 import { raisedSession, sessionKey, sessionOfCommitId } from '../transaction/store-session.ts'
 import { backupPlace, chainOf, listBackups } from './backup-directory.ts'
 import { DerivedEntries } from './derived-entries.ts'
-import { checkEntryFile, DamagedBackup, readEntryFile } from './entry-file.ts'
+import { DamagedBackup, readEntryFile } from './entry-file.ts'
 import { entriesSuffix, type Manifest, manifestSuffix } from './manifest.ts'
 import { loggedParts, type RestoreEnd } from './replay-log.ts'
+import { latestFor, momentOf, neededOf, noBackup, refuseUntil } from './restore-point.ts'
 import { TargetWriter } from './target-writer.ts'
 
 export interface RestoreOptions {
@@ -57,7 +58,7 @@ export interface RestoreReport {
 export async function planRestore(path: string, until?: string): Promise<RestorePlan> {
   const { directory, name } = await backupPlace(path)
   const { all, damaged } = await listBackups(directory)
-  const end = endOf(until)
+  const end = momentOf(until)
   const backup = name === undefined ? latestFor(all, end) : all.find((one) => one.name === name)
   // It may be the latest one, or have what is asked for.
   if (name === undefined && damaged[0] !== undefined && backup !== undefined) {
@@ -77,18 +78,7 @@ export async function planRestore(path: string, until?: string): Promise<Restore
   const chain = chainOf(backup, all)
   refuseFormat(chain)
   if (until !== undefined) refuseUntil(chain, end, until)
-  return { directory, chain: chain.slice(0, 1 + neededCount(chain, end)), end }
-}
-
-/** Reads all that would be restored. Throws DamagedBackup. */
-export async function checkBackups({ directory, chain }: RestorePlan, options: RestoreOptions = {}): Promise<void> {
-  const total = chain.reduce((sum, { file }) => sum + file.bytes, 0)
-  let before = 0
-  for (const { name, file } of chain) {
-    const onProgress = (bytes: number): void => options.onProgress?.('checking', before + bytes, total)
-    await checkEntryFile(join(directory, `${name}${entriesSuffix}`), file, { signal: options.signal, onProgress })
-    before += file.bytes
-  }
+  return { directory, chain: neededOf(chain, end), end }
 }
 
 /** Throws an `Error` for the operator, and the signal's reason: the store is then marked as unfinished, and the same restore goes on with it. */
@@ -100,11 +90,6 @@ export async function restoreBackup(path: string, target: Store, options: Restor
     if (options.signal?.aborted === true) throw cause
     throw new Error(`${reasonOf(cause, path).replace(/\.$/, '')}.`, { cause })
   }
-}
-
-/** None that could be restored. */
-function noBackup(message: string): PlaceRefused {
-  return new PlaceRefused('wrongPlace', message)
 }
 
 /** At the clock, whether others have their turn. */
@@ -271,55 +256,8 @@ class ContentHash {
   }
 }
 
-/** Throws where it is neither. */
-function endOf(until: string | undefined): RestoreEnd & { readonly epoch?: number } {
-  if (until === undefined) return {}
-  if (/^\d+-\d+$/.test(until)) {
-    const { epoch, number } = parsePosition(until)
-    return { epoch, number }
-  }
-  const at = /^\d{4}-\d\d-\d\dT\d\d:\d\d.*(Z|[+-]\d\d:\d\d)$/.test(until) ? Date.parse(until) : Number.NaN
-  if (Number.isNaN(at))
-    throw noBackup(
-      `--until is a time with its time zone, such as 2026-11-23T08:30:00Z, or a position of the change log, not '${until.slice(0, 100)}'.`,
-    )
-  return { at }
-}
-
-/** The latest backup of the chain from the latest full one before the end; without an end, of all. */
-function latestFor(all: readonly Manifest[], end: RestoreEnd & { readonly epoch?: number }): Manifest | undefined {
-  if (end.at === undefined && end.number === undefined) return all.at(-1)
-  const isBefore = ({ kind, at, changeLog }: Manifest): boolean => {
-    if (kind !== 'full') return false
-    if (end.at !== undefined) return Date.parse(at) <= end.at
-    return changeLog !== undefined && changeLog.epoch === end.epoch && changeLog.to <= (end.number ?? 0)
-  }
-  const full = all.findLast(isBefore)
-  if (full === undefined) return undefined
-  return all.findLast((one) => one === full || goesOnFrom(one, full, all))
-}
-
-/** False where one in between is missing. */
-function goesOnFrom(backup: Manifest, full: Manifest, all: readonly Manifest[]): boolean {
-  try {
-    return chainOf(backup, all)[0] === full
-  } catch (error) {
-    if (error instanceof DamagedBackup) return false
-    throw error
-  }
-}
-
-/** How many of the incremental ones lead to the end. */
-function neededCount(chain: readonly Manifest[], { at, number }: RestoreEnd): number {
-  const incremental = chain.slice(1)
-  const reaching = incremental.findIndex((one) => {
-    if (at !== undefined) return Date.parse(one.at) >= at
-    return number !== undefined && (one.changeLog?.to ?? 0) >= number
-  })
-  return reaching < 0 ? incremental.length : reaching + 1
-}
-
-function refuseFormat(chain: readonly Manifest[]): void {
+/** Throws PlaceRefused. */
+export function refuseFormat(chain: readonly Manifest[]): void {
   const latest = chain.find((one) => one.storageFormat > storageFormat.version)
   if (latest !== undefined)
     throw new PlaceRefused(
@@ -330,14 +268,4 @@ function refuseFormat(chain: readonly Manifest[]): void {
   // What the alike ones hold means the same in the backups as well.
   if (earliest < earliestAlike && chain.some((one) => one.storageFormat !== earliest))
     throw new PlaceRefused('damaged', 'The backups are of different storage formats; restore one by its file.')
-}
-
-function refuseUntil(chain: readonly Manifest[], { at, number }: RestoreEnd, until: string): void {
-  const last = chain.at(-1) as Manifest
-  if (at !== undefined && Date.parse(last.at) < at)
-    throw noBackup(`The backups reach to ${last.at}, and not to ${until}; without --until all of it is restored.`)
-  if (number !== undefined && (last.changeLog === undefined || last.changeLog.to < number))
-    throw noBackup(`The backups do not reach to the position ${until}; without --until all of it is restored.`)
-  const [full] = chain as [Manifest]
-  if (at !== undefined && Date.parse(full.at) > at) throw noBackup(`The backup ${full.name} is later than ${until}.`)
 }

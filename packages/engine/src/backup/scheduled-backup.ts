@@ -1,4 +1,6 @@
 /** Backups at intervals: which one is due, and that of several processes one makes it. */
+import { positionText } from '../changes/log-position.ts'
+import type { Subscription } from '../changes/subscription.ts'
 import type { Store } from '../store/store.ts'
 import { BackupUnderWay, listBackups } from './backup-directory.ts'
 import { DamagedBackup } from './entry-file.ts'
@@ -66,6 +68,20 @@ export async function backUpIfDue(
     if (error instanceof Error && error.cause instanceof BackupUnderWay) return undefined
     throw error
   }
+}
+
+/**
+ * Notes where the next incremental backup goes on, so that the change log is kept from there (`changeLogBytesMax`). `subscription`: that of the backups
+ * of the federated database.
+ */
+export async function keepLogFor(subscription: Subscription, { kind, changeLog }: Manifest): Promise<void> {
+  if (changeLog === undefined) return
+  const { epoch, from, to } = changeLog
+  const position = positionText({ epoch, number: kind === 'full' ? from : to, within: undefined })
+  // Another process has just made a later backup.
+  if ((await subscription.acquire(async () => position)) === undefined) return
+  await subscription.update({ position })
+  await subscription.release()
 }
 
 async function unlessImpossible(backup: Promise<BackupReport>): Promise<BackupReport | undefined> {

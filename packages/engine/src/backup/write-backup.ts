@@ -7,14 +7,15 @@ import { isCopied } from '../bytes/key-layout.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { countersKey } from '../catalog/catalog-keys.ts'
-import { epochPrefix } from '../change-log/log-keys.ts'
+import { readLogHeader } from '../change-log/log-entry.ts'
+import { epochPrefix, logPrefix } from '../change-log/log-keys.ts'
 import { lastNumberIn, truncatedNumberIn } from '../changes/read-log.ts'
 import { backupSettlingMsMax, betweenSettlingLooksMs } from '../limits.ts'
 import { decodeCounters } from '../schema/catalog-codec.ts'
 import { refuseUnfinishedIn } from '../storage/copy-claim.ts'
 import { decodeFormatVersion, formatVersionKey, storageFormat } from '../storage/storage-format.ts'
 import { appendedKey } from '../store/append.ts'
-import { scanAppended } from '../store/append-blocks.ts'
+import { appendedValues, scanAppended } from '../store/append-blocks.ts'
 import { reasonOf } from '../store/lmdb/file-failure.ts'
 import { PlaceRefused } from '../store/place-refused.ts'
 import type { SettledNumbers, Snapshot, Store } from '../store/store.ts'
@@ -106,6 +107,8 @@ export class BackupWriter {
   private readonly options: BackupOptions
   private readonly counts = { objects: 0, links: 0, indexEntries: 0, commits: 0 }
   private lastCommit = 0
+  /** Of the commits it holds: milliseconds since 1970. */
+  private newestCommitAt = 0
 
   constructor(store: Store, place: BackupPlace, options: BackupOptions) {
     this.store = store
@@ -137,7 +140,9 @@ export class BackupWriter {
         if (isIncremental && changeLog !== undefined) await this.copyLog(snapshot, changeLog, writer)
         else await this.copy(snapshot, writer)
         const ofBase = base === undefined ? {} : { base: { name: base.name, id: base.id } }
-        return { name, id: randomUUID(), kind, store: location, at, ...contents, ...ofBase } as const
+        const { newestCommitAt } = this
+        const newest = newestCommitAt === 0 ? {} : { newestCommitAt: new Date(newestCommitAt).toISOString() }
+        return { name, id: randomUUID(), kind, store: location, at, ...newest, ...contents, ...ofBase } as const
       } finally {
         snapshot.release()
       }
@@ -212,7 +217,10 @@ export class BackupWriter {
     const total = snapshot.entryCount
     let done = 0
     const add = (key: Uint8Array, value: Uint8Array): undefined => {
-      // The log of a full backup is of no use: what is restored begins another.
+      // The log of a full backup is of no use, but for its times: what is restored begins another.
+      if (key[0] === keySpace.log && key[1] === logPrefix[1]) {
+        for (const logged of appendedValues(key, value)) this.noteCommit(logged.value)
+      }
       if (!isCopied(key) || key[0] === keySpace.log) return
       this.count(key)
       writer.add(key, value)
@@ -235,12 +243,17 @@ export class BackupWriter {
         signal?.throwIfAborted()
         if (number !== this.lastCommit) this.counts.commits++
         this.lastCommit = number
+        this.noteCommit(value)
         writer.add(appendedKey(prefix, number, part, value.length), value)
         await writer.flushIfDue()
       }
       done += batch.length
       onProgress?.('writing', done, undefined)
     }
+  }
+
+  private noteCommit(logged: Uint8Array): void {
+    this.newestCommitAt = Math.max(this.newestCommitAt, readLogHeader(logged).at)
   }
 
   private count(key: Uint8Array): void {

@@ -23,6 +23,12 @@ export function subscriptionKey(name: string): Buffer {
   return keyOf(part.subscription, name, 0)
 }
 
+/** All of them. */
+export const subscriptionRange: KeyRange = {
+  from: Buffer.of(keySpace.log, part.subscription),
+  to: Buffer.of(keySpace.log, part.subscription + 1),
+}
+
 /** Holds what could not be delivered. */
 export function deadLetterKey(name: string, number: number): Buffer {
   const key = keyOf(part.deadLetter, name, 8)

@@ -4,13 +4,21 @@ import type { Catalogs } from '../catalog/catalog-cache.ts'
 import { readLogHeader } from '../change-log/log-entry.ts'
 import { epochPrefix, type LogKey, logPrefix, readLogKey, truncatedKey } from '../change-log/log-keys.ts'
 import { isOutOfReach } from '../errors.ts'
-import { type EngineLimits, logEntriesRemovedMax } from '../limits.ts'
+import {
+  changeLogBytesLeast,
+  changeLogBytesMost,
+  changeLogShare,
+  type EngineLimits,
+  logEntriesRemovedMax,
+} from '../limits.ts'
 import { appendedRange, firstAppendedKey } from '../store/append.ts'
 import { scanAppended } from '../store/append-blocks.ts'
-import type { Bytes, Change, KeyRange, Precondition, Store } from '../store/store.ts'
+import type { Bytes, Change, KeyRange, Precondition, Snapshot, Store } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
+import { type LogPosition, parsePosition } from './log-position.ts'
 import { lastNumberIn, truncatedNumberIn } from './read-log.ts'
+import { subscribedPositions } from './subscription.ts'
 import { epochOf, nextEpochAtLeast } from './switch-change-log.ts'
 
 type RemovalLimits = Pick<EngineLimits, 'changeLogMs' | 'changeLogBytesMax' | 'changeLogRemovalMs'>
@@ -24,7 +32,15 @@ interface Mark {
   bytes: number
 }
 
+export interface LogSize {
+  readonly bytes: number
+  /** Up to which it is kept. */
+  readonly bytesMax: number
+}
+
 export class LogRemoval {
+  /** As of the last look; undefined before the first, and where there is no log. */
+  size: LogSize | undefined
   private readonly store: Store
   private readonly catalogs: Catalogs
   private readonly limits: RemovalLimits
@@ -71,18 +87,22 @@ export class LogRemoval {
     })
     // Where the log is off, it may be turned on again meanwhile: what is written then is of a later epoch, and stays.
     await this.removeAll({ from: logPrefix, to: epochPrefix(epoch === 0 ? next : epoch) })
+    if (epoch === 0) this.size = undefined
     if (epoch === 0) return
     if (epoch !== this.epoch) this.marks = []
     this.epoch = epoch
     const settled = (await this.store.settledNumbers?.())?.settled ?? Number.MAX_SAFE_INTEGER
-    const { last, removed } = await withSnapshot(this.store, async (snapshot) => {
-      return { last: await lastNumberIn(snapshot, epoch), removed: await truncatedNumberIn(snapshot, epoch) }
+    const { last, removed, needed } = await withSnapshot(this.store, async (snapshot) => {
+      const removed = await truncatedNumberIn(snapshot, epoch)
+      return { last: await lastNumberIn(snapshot, epoch), removed, needed: await this.readUpTo(snapshot, removed) }
     })
     this.marks = this.marks.filter(({ number }) => number > removed)
     const end = Math.min(last - 1, settled)
     await this.measure(end)
-    const upTo = Math.max(this.byBytes(), await this.byAge(now - this.limits.changeLogMs, removed, end))
+    const bytesMax = await this.bytesMax()
+    const upTo = Math.max(this.byBytes(bytesMax, needed), await this.byAge(now - this.limits.changeLogMs, removed, end))
     if (upTo > removed) await this.removeUpTo(Math.min(upTo, end), removed)
+    this.size = { bytes: this.bytes, bytesMax }
   }
 
   /** What was appended since the last look; of the first one, all that is there. */
@@ -102,12 +122,42 @@ export class LogRemoval {
     for (const mark of sizes) this.marks.push(mark)
   }
 
-  /** Up to where commits are too many bytes. */
-  private byBytes(): number {
+  private get bytes(): number {
+    return this.marks.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  private async bytesMax(): Promise<number> {
+    const { changeLogBytesMax } = this.limits
+    if (changeLogBytesMax > 0) return changeLogBytesMax
+    // What is stored is asked for only where it matters, since PostgreSQL counts.
+    if (this.bytes <= changeLogBytesLeast) return changeLogBytesLeast
+    const { usedBytes } = await this.store.stats()
+    return Math.min(Math.max(changeLogBytesLeast, Math.floor(usedBytes * changeLogShare)), changeLogBytesMost)
+  }
+
+  /** Up to where every subscription has read; those whose position was removed already have lost it, and keep nothing. */
+  private async readUpTo(snapshot: Snapshot, removed: number): Promise<number> {
+    let least = Number.MAX_SAFE_INTEGER
+    for (const text of await subscribedPositions(snapshot)) {
+      const { epoch, number, within } = text === 'first' ? oldest(this.epoch, removed) : parsePosition(text)
+      const read = within === undefined ? number : number - 1
+      if (epoch === this.epoch && read >= removed) least = Math.min(least, read)
+    }
+    return least
+  }
+
+  /** Up to where commits are too many bytes. `needed`: what was not read up to there goes only where an explicit limit says so, or with `changeLogBytesMost`. */
+  private byBytes(bytesMax: number, needed: number): number {
+    const wanted = this.beyond(bytesMax)
+    if (this.limits.changeLogBytesMax > 0) return wanted
+    return Math.max(Math.min(wanted, needed), this.beyond(changeLogBytesMost))
+  }
+
+  private beyond(bytesMax: number): number {
     let bytes = 0
     for (const mark of [...this.marks].reverse()) {
       bytes += mark.bytes
-      if (bytes > this.limits.changeLogBytesMax) return mark.number
+      if (bytes > bytesMax) return mark.number
     }
     return 0
   }
@@ -165,6 +215,10 @@ export class LogRemoval {
     const to = last < first ? from : firstAppendedKey(prefix, last + 1)
     return { from, to: Buffer.compare(to, appendedRange(prefix).to) < 0 ? to : appendedRange(prefix).to }
   }
+}
+
+function oldest(epoch: number, removed: number): LogPosition {
+  return { epoch, number: removed, within: undefined }
 }
 
 function addTo(marks: Mark[], { number, bytes }: LogKey): void {

@@ -2,10 +2,16 @@
  * A subscription to the changes that is kept in the store itself: how far it has come, which process works for it, and what could not be
  * delivered. Of the processes that serve a store one works for it at a time, until it gives the subscription up or has given no heartbeat for a while.
  */
-import { deadLetterKey, deadLetterNumber, deadLetterRange, subscriptionKey } from '../change-log/subscription-keys.ts'
+import {
+  deadLetterKey,
+  deadLetterNumber,
+  deadLetterRange,
+  subscriptionKey,
+  subscriptionRange,
+} from '../change-log/subscription-keys.ts'
 import { isProcessDead, ownPlace } from '../ddl/heartbeat.ts'
 import { deadLettersMax, deadLettersPageMax, subscriptionLeaseMs } from '../limits.ts'
-import type { Bytes, Change, Store } from '../store/store.ts'
+import type { Bytes, Change, Snapshot, Store } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 
 /** What is kept of it, as JSON. Times are ISO 8601 in UTC. */
@@ -14,6 +20,8 @@ export interface SubscriptionState {
   readonly position: string
   /** Changes before the position were removed from the log, and nobody was told of them yet. */
   readonly hasMissed?: boolean | undefined
+  /** The delivery of the changes that follow the position, from before its first attempt on. */
+  readonly due?: DueDelivery | undefined
   /** Of the delivery that is due: how often it has failed, since when, and why it did last. */
   readonly attempts?: number | undefined
   readonly failingSince?: string | undefined
@@ -31,6 +39,14 @@ export interface SubscriptionState {
   readonly owner: number
   readonly pid?: number | undefined
   readonly place?: string | undefined
+}
+
+export interface DueDelivery {
+  readonly id: string
+  readonly at: string
+  /** How many it holds, and up to where. */
+  readonly changes: number
+  readonly position: string
 }
 
 /** What could not be delivered. */
@@ -73,6 +89,14 @@ function encode(state: SubscriptionState, before: Buffer | undefined): Buffer {
   const counter = Buffer.alloc(counterBytes)
   counter.writeBigUInt64BE((before?.readBigUInt64BE(0) ?? 0n) + 1n)
   return Buffer.concat([counter, Buffer.from(JSON.stringify(state))])
+}
+
+/** Of all subscriptions: where each has come to. */
+export async function subscribedPositions(snapshot: Snapshot): Promise<readonly string[]> {
+  const positions: string[] = []
+  const read = (_key: Bytes, value: Bytes): string => decode(Buffer.from(value)).state.position
+  for await (const batch of snapshot.scan(subscriptionRange, read)) positions.push(...batch)
+  return positions
 }
 
 export class Subscription {

@@ -200,6 +200,8 @@ export interface SettledNumbers {
 export interface StoreStats {
   readonly entries: number
   readonly bytes: number
+  /** The part of it that entries take: without free pages, where the store has such. */
+  readonly usedBytes: number
   /** Age of the oldest open snapshot of this process; 0 with none. */
   readonly oldestSnapshotMs: number
 }

@@ -1,5 +1,5 @@
 /** Makes the backups that are due, of all federated databases, and knows the latest of each. Every process looks; of several one makes a backup. */
-import { backUpIfDue, type FederatedDatabase, listBackups, type Manifest } from '@ashlar/engine'
+import { backUpIfDue, type FederatedDatabase, keepLogFor, listBackups, type Manifest } from '@ashlar/engine'
 import { betweenBackupLooksMs, betweenBackupLooksMsMin } from '../limits.ts'
 import { type BackupSettings, backupsOf } from './backup-settings.ts'
 
@@ -41,6 +41,12 @@ export class BackupSchedule {
     await this.looking
   }
 
+  /** Between backups of any kind; undefined where none are made by themselves. */
+  get intervalSeconds(): number | undefined {
+    const { everyMs, incrementalEveryMs = everyMs } = this.settings
+    return everyMs && Math.min(everyMs, incrementalEveryMs ?? everyMs) / 1_000
+  }
+
   /** As of the last look. */
   states(): readonly BackupState[] {
     return this.fds.map(({ alias }) => this.known.get(alias) ?? { fd: alias })
@@ -72,6 +78,8 @@ export class BackupSchedule {
   private async lookAt(fd: FederatedDatabase): Promise<void> {
     const directory = backupsOf(this.settings, fd.alias)
     try {
+      // Before a backup that is due and may take long: until then nobody would know of the earlier ones.
+      if (!this.known.has(fd.alias)) this.note(fd.alias, await stateOf(fd.alias, directory))
       await this.makeDue(fd, directory)
       this.note(fd.alias, await stateOf(fd.alias, directory))
     } catch (error) {
@@ -94,7 +102,9 @@ export class BackupSchedule {
     if (everyMs === undefined) return
     const { signal } = this.stopping
     const made = await backUpIfDue(fd.store, directory, { everyMs, incrementalEveryMs }, { keepMs, signal })
-    if (made !== undefined) this.listener.onBackup(fd.alias, made.backup.name, made.removed)
+    if (made === undefined) return
+    this.listener.onBackup(fd.alias, made.backup.name, made.removed)
+    if (incrementalEveryMs !== undefined) await keepLogFor(fd.subscription('incremental backups'), made.backup)
   }
 }
 

@@ -1,5 +1,5 @@
 /** `ashlar backup` and `ashlar restore`: backups of stores, made beside servers, verified, and restored into empty ones. */
-import type { BackupReport, Manifest, RestoreReport } from '@ashlar/engine'
+import type { BackupReport, BackupsCheck, Manifest, RestoreReport } from '@ashlar/engine'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readDuration } from '../config/read-value.ts'
 import { addJsonOption } from './client-command.ts'
@@ -73,7 +73,10 @@ export function addRestoreCommand(program: Command): void {
       'point-in-time restore: up to a time with its zone, or a position of the change log',
       momentOf,
     )
-    .option('--check', 'restore nothing: only read the backups and check that they are intact')
+    .option(
+      '--check',
+      'restore nothing: read all backups of the directory, and tell which are damaged and what can be restored',
+    )
     .addOption(new Option('-q, --quiet', 'print nothing unless there is a problem'))
   addJsonOption(command).action(async (path: string, store: string | undefined, options: RestoreOptions) => {
     if (options.check === true) return inChild(guardedRestore([]), (signal) => check(path, options, signal))
@@ -152,15 +155,32 @@ async function restore(path: string, address: string, options: RestoreOptions, s
 }
 
 async function check(path: string, options: RestoreOptions, signal: AbortSignal): Promise<void> {
-  const { checkBackups, planRestore } = await import('@ashlar/engine')
-  const plan = await planRestore(path, options.until)
+  const { checkBackups } = await import('@ashlar/engine')
   const progress = new StepProgress({ isQuiet: hidesProgress(options.quiet === true, options.json === true) })
+  let checked: BackupsCheck
   try {
-    await checkBackups(plan, { signal, onProgress: progress.update })
+    checked = await checkBackups(path, { until: options.until, signal, onProgress: progress.update })
   } finally {
     progress.stop()
   }
-  tellResult(plan, options, () => [...plan.chain.map(backupLine), 'All backups are intact.'])
+  tellResult(checked, options, () => checkLines(checked))
+  const { problems, directory } = checked
+  if (problems.length > 0)
+    throw new CommandError(exitCodes.invalid, `Not all backups in ${directory} are intact:\n${problems.join('\n')}`)
+}
+
+function checkLines({ backups, problems, withoutManifest, restorable }: BackupsCheck): string[] {
+  return [
+    ...backups.map(backupLine),
+    ...withoutManifest.map(
+      (name) => `${name} has no manifest, and does not count: its backup was interrupted, or the manifest was lost.`,
+    ),
+    ...restorable.map(({ chain, times }) => {
+      const last = chain.length === 1 ? chain[0] : `${chain[0]} to ${chain.at(-1)}`
+      return `Can be restored: ${last}${times === undefined ? '' : `, and any time from ${times.from} to ${times.to}`}.`
+    }),
+    ...(problems.length === 0 ? ['All backups are intact.'] : []),
+  ]
 }
 
 function backupLines({ backup, removed }: BackupReport): string[] {

@@ -78,6 +78,8 @@ export interface ServerOptions {
   readonly webhooks?: Webhooks
   /** Where requests come encrypted. */
   readonly tls?: TlsOptions
+  /** How many processes answer on the port when none is missing; this one alone where it is not said. */
+  readonly processes?: number
   /** Other processes on the same port, if any. */
   readonly peers?: Peers
   /** Tells who sends a request; where it is left out, everyone may do everything. */
@@ -257,7 +259,7 @@ interface Counted {
 
 function metricsOf(
   app: FastifyInstance,
-  { audit, federatedDatabases }: ServerOptions,
+  { audit, federatedDatabases, processes: processesExpected = 1 }: ServerOptions,
   startedAtMs: number,
   { requests, underWay, statements, followers, bodies, counts }: Counted,
 ): () => ReadMetric[] {
@@ -275,6 +277,7 @@ function metricsOf(
       federatedDatabases,
       numbers,
       startedAtMs,
+      processesExpected,
     })
 }
 

@@ -24,6 +24,8 @@ export interface ProcessSource {
   readonly cpuSeconds: number
   readonly memory: NodeJS.MemoryUsage
   readonly upSeconds: number
+  /** Of the server, where none is missing. */
+  readonly processesExpected: number
   readonly version: string
 }
 
@@ -40,7 +42,7 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
   {
     name: 'ashlar_requests_total',
     type: 'counter',
-    help: 'Completed requests, by operation and status; status 499 if the client disconnected before the reply.',
+    help: 'Completed requests, by operation and status; status 499 if the client disconnected before the reply. Status 500 exists from the start, as 0.',
     labels: ['operation', 'status'],
     together: 'sum',
     read: ({ requests }) =>
@@ -56,13 +58,14 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     together: 'sum',
     read: ({ requests }) =>
       requests.all().flatMap(({ operation, byDuration, sumMs }) => {
+        if (byDuration.every((count) => count === 0)) return []
         return histogram(requestDuration, { operation }, durationSeconds, byDuration, sumMs / 1_000)
       }),
   },
   {
     name: 'ashlar_errors_total',
     type: 'counter',
-    help: 'Error replies by type, such as ServerBusy and TooManyStatements (refused under load) or Unauthenticated.',
+    help: 'Error replies by type, such as ServerBusy and TooManyStatements (refused under load) or Unauthenticated. Every type exists from the start, as 0.',
     labels: ['type'],
     together: 'sum',
     read: ({ requests }) => [...requests.errors].map(([type, value]) => ({ labels: { type }, value })),
@@ -283,6 +286,13 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     help: 'Processes included in these numbers; if it falls, counters fall as well.',
     together: 'sum',
     read: () => one(1),
+  },
+  {
+    name: 'ashlar_processes_expected',
+    type: 'gauge',
+    help: 'Processes that serve requests when none is missing: the number of workers.',
+    together: 'max',
+    read: ({ processesExpected }) => one(processesExpected),
   },
   {
     name: 'ashlar_uptime_seconds',

@@ -22,12 +22,13 @@ export interface Counters {
   readonly numbers: ProcessNumbers
   /** When the server was started, by `performance.now()`. */
   readonly startedAtMs: number
+  readonly processesExpected: number
 }
 
 const microsecondsASecond = 1e6
 
 export function readProcess(counters: Counters): ReadMetric[] {
-  const { requests, statements, connections, followers, audit, numbers, startedAtMs } = counters
+  const { requests, statements, connections, followers, audit, numbers, startedAtMs, processesExpected } = counters
   const { user, system } = process.cpuUsage()
   return readMetrics(processMetrics, {
     requests,
@@ -44,6 +45,7 @@ export function readProcess(counters: Counters): ReadMetric[] {
     cpuSeconds: (user + system) / microsecondsASecond,
     memory: process.memoryUsage(),
     upSeconds: (performance.now() - startedAtMs) / 1_000,
+    processesExpected,
     version,
   })
 }

@@ -1,4 +1,5 @@
 /** Requests as they are counted: one handle an operation, so that nothing is looked up by name while requests are served. */
+import { problemTypes } from '../errors/server-errors.ts'
 
 /** Bounds of the histogram of how long requests take. */
 export const durationSeconds: readonly number[] = [
@@ -10,7 +11,8 @@ const boundsMs = durationSeconds.map((seconds) => seconds * 1_000)
 export class OperationCounts {
   /** Method and path, without values. */
   readonly operation: string
-  readonly byStatus = new Map<number, { count: number }>()
+  /** Faults from the start, as 0: a counter that first appears as 1 has not increased for Prometheus, and no alert would fire. */
+  readonly byStatus = new Map<number, { count: number }>([[500, { count: 0 }]])
   /** By the bounds of `durationSeconds`; the last are longer. */
   readonly byDuration: number[] = new Array(durationSeconds.length + 1).fill(0)
   sumMs = 0
@@ -42,8 +44,8 @@ export class OperationCounts {
 export class RequestCounts {
   /** Health, the reference, and what is not there. */
   readonly others = new OperationCounts('other')
-  /** Error replies by their type, which is a word of the catalogue. */
-  readonly errors = new Map<string, number>()
+  /** Error replies by their type, which is a word of the catalogue; all of them from the start, as above. */
+  readonly errors = new Map<string, number>(problemTypes.map((type) => [type, 0]))
   private readonly operations: OperationCounts[] = [this.others]
 
   of(operation: { readonly method: string; readonly path: string }): OperationCounts {
@@ -57,8 +59,7 @@ export class RequestCounts {
     this.errors.set(type, (this.errors.get(type) ?? 0) + 1)
   }
 
-  /** Those that had any requests. */
   all(): readonly OperationCounts[] {
-    return this.operations.filter(({ byStatus }) => byStatus.size > 0)
+    return this.operations
   }
 }

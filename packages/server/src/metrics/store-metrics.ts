@@ -1,39 +1,53 @@
 /** The metrics of what the processes of a server share: its stores. The process that is asked reads them. */
 import { statfs } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { FederatedDatabase, Statistics } from '@ashlar/engine'
-import type { BackupState } from '../backups/backup-schedule.ts'
+import type { FederatedDatabase, LogSize, Statistics } from '@ashlar/engine'
+import type { BackupSchedule } from '../backups/backup-schedule.ts'
 import { metricsStoreMsMax } from '../limits.ts'
 import type { WebhookState, Webhooks } from '../webhooks/webhooks.ts'
 import type { Metric, Sample } from './metric.ts'
 
 export interface StoreState {
   readonly alias: string
-  /** Undefined where the store does not answer in time, or refuses every change. */
+  /** Undefined where the store does not answer in time. */
   readonly statistics: Statistics | undefined
   /** Of the file system on which it lies; undefined where it has no files. */
   readonly freeBytes: number | undefined
-  /** When the latest backup was made, in milliseconds since 1970; undefined where none is known. */
-  readonly backupAt: number | undefined
+  /** It refuses every change until somebody has mended it. */
+  readonly isBroken: boolean
+  readonly changeLog: LogSize | undefined
+  /** Where a directory of backups is configured: infinite while it holds none. */
+  readonly backupAgeSeconds: number | undefined
+  /** Where the server makes backups itself. */
+  readonly backupIntervalSeconds: number | undefined
   /** Empty where the store does not answer in time. */
   readonly webhooks: readonly WebhookState[]
 }
 
 export function storeStates(
   fds: readonly FederatedDatabase[],
-  backups: readonly BackupState[] = [],
+  backups?: BackupSchedule,
   webhooks?: Webhooks,
 ): Promise<StoreState[]> {
   return Promise.all(
     fds.map(async (fd) => {
       const [statistics, freeBytes, hooks = []] = await Promise.all([
-        fd.store.problem?.() === undefined ? inTime(fd.statistics()) : undefined,
+        inTime(fd.statistics()),
         freeBytesOf(fd),
         webhooks && inTime(webhooks.statesOf(fd.alias)),
       ])
-      const at = backups.find(({ fd: alias }) => alias === fd.alias)?.lastBackup?.at
-      const backupAt = at === undefined ? undefined : Date.parse(at)
-      return { alias: fd.alias, statistics, freeBytes, backupAt, webhooks: hooks }
+      const at = backups?.states().find(({ fd: alias }) => alias === fd.alias)?.lastBackup?.at
+      const age = at === undefined ? Number.POSITIVE_INFINITY : secondsSince(at)
+      return {
+        alias: fd.alias,
+        statistics,
+        isBroken: fd.store.problem?.() !== undefined,
+        freeBytes,
+        changeLog: fd.changeLogSize(),
+        backupAgeSeconds: backups && age,
+        backupIntervalSeconds: backups?.intervalSeconds,
+        webhooks: hooks,
+      }
     }),
   )
 }
@@ -62,17 +76,21 @@ function ofEach(read: (state: StoreState) => number | undefined): (states: reado
     })
 }
 
-/** By webhook, of those that have begun. */
-function ofHooks(
-  read: (state: NonNullable<WebhookState['state']>) => number | undefined,
-): (states: readonly StoreState[]) => readonly Sample[] {
-  return (states) =>
-    states.flatMap(({ alias, webhooks }) =>
-      webhooks.flatMap(({ config: { name }, state }) => {
-        const value = state && read(state)
-        return value === undefined ? [] : [{ labels: { fd: alias, webhook: name }, value }]
+type HookState = Pick<NonNullable<WebhookState['state']>, 'deliveries' | 'failures' | 'deadLetters' | 'disabled'> & {
+  readonly failingSince?: string | undefined
+}
+
+/** By webhook. One that could never begin, as without a change log, has been failing for as long as this process runs. */
+function ofHooks(read: (state: HookState) => number): (states: readonly StoreState[]) => readonly Sample[] {
+  return (states) => {
+    const startedAt = new Date(Date.now() - process.uptime() * 1_000).toISOString()
+    const neverBegun = { deliveries: 0, failures: 0, deadLetters: 0, failingSince: startedAt }
+    return states.flatMap(({ alias, webhooks }) =>
+      webhooks.map(({ config: { name }, state = neverBegun }) => {
+        return { labels: { fd: alias, webhook: name }, value: read(state) }
       }),
     )
+  }
 }
 
 function secondsSince(time: string): number {
@@ -83,10 +101,10 @@ export const storeMetrics: readonly Metric<readonly StoreState[]>[] = [
   {
     name: 'ashlar_store_up',
     type: 'gauge',
-    help: '1 if the store answered within a second and takes changes; if not, the other metrics of the store are omitted.',
+    help: '1 if the store answered within a second and can be changed. If it did not answer, the other metrics of the store are omitted.',
     labels: ['fd'],
     together: 'max',
-    read: ofEach(({ statistics }) => (statistics === undefined ? 0 : 1)),
+    read: ofEach(({ statistics, isBroken }) => (statistics === undefined || isBroken ? 0 : 1)),
   },
   {
     name: 'ashlar_store_bytes',
@@ -115,10 +133,34 @@ export const storeMetrics: readonly Metric<readonly StoreState[]>[] = [
   {
     name: 'ashlar_backup_age_seconds',
     type: 'gauge',
-    help: 'Age of the latest backup in the backup directory when it was last checked; only if a directory is configured and holds a backup.',
+    help: 'Age of the latest backup in the backup directory when it was last checked; +Inf if it holds none. Absent if no directory is configured.',
     labels: ['fd'],
     together: 'max',
-    read: ofEach(({ backupAt }) => backupAt && Math.max(0, Date.now() - backupAt) / 1_000),
+    read: ofEach(({ backupAgeSeconds }) => backupAgeSeconds),
+  },
+  {
+    name: 'ashlar_backup_interval_seconds',
+    type: 'gauge',
+    help: 'Configured interval between backups of any kind; absent if the server makes none by itself.',
+    labels: ['fd'],
+    together: 'max',
+    read: ofEach(({ backupIntervalSeconds }) => backupIntervalSeconds),
+  },
+  {
+    name: 'ashlar_change_log_bytes',
+    type: 'gauge',
+    help: 'Size of the change log when it was last measured, which happens every few seconds; 0 without a log.',
+    labels: ['fd'],
+    together: 'max',
+    read: ofEach(({ changeLog }) => changeLog?.bytes),
+  },
+  {
+    name: 'ashlar_change_log_bound_bytes',
+    type: 'gauge',
+    help: 'Size up to which the change log is kept: changeLogBytesMax, or what follows from the size of the data.',
+    labels: ['fd'],
+    together: 'max',
+    read: ofEach(({ changeLog }) => changeLog?.bytesMax),
   },
   {
     name: 'ashlar_webhook_deliveries_total',

@@ -20,7 +20,7 @@ export const metricsOperations: readonly ServiceOperation[] = [
     async run({ service: { processMetrics, federatedDatabases, peers, backups, webhooks } }) {
       const [others, states] = await Promise.all([
         peers.gather({ about: 'metrics' }),
-        storeStates(federatedDatabases.all, backups?.states(), webhooks),
+        storeStates(federatedDatabases.all, backups, webhooks),
       ])
       const shared = readMetrics(storeMetrics, states)
       return { body: Buffer.from(await expose([processMetrics(), ...others, shared])), type: 'metrics' }

@@ -7,10 +7,12 @@ import {
   AshlarError,
   type ChangesPage,
   type DeadLetter,
+  type DueDelivery,
   type FederatedDatabase,
   type Subscription,
   SubscriptionLost,
   type SubscriptionState,
+  type ToldChange,
 } from '@ashlar/engine'
 import { subscriptionLeaseMs } from '@ashlar/engine/limits'
 import { type ServerLimits, webhookLookMs, webhookRestMs } from '../limits.ts'
@@ -129,16 +131,17 @@ export class WebhookWorker {
       const seen = this.fd.waiters.count
       const page = await this.pageFrom(position)
       if (page === undefined) {
-        state = await this.subscription.update({ position: 'first', hasMissed: true })
+        state = await this.subscription.update({ ...nothingDue, position: 'first', hasMissed: true })
         position = state.position
         this.listener.onFailure(this.config.name, 'Changes were removed from the log before they were delivered.')
         continue
       }
       if (state.error !== undefined && state.attempts === undefined) {
-        state = await this.subscription.update({ error: undefined })
+        this.toldReason = undefined
+        state = await this.subscription.update({ error: undefined, failingSince: undefined })
       }
       if (page.changes.length > 0) {
-        state = await this.deliver(this.messageOf(page, state), state)
+        state = await this.deliverNext(state, position, page)
         position = state.position
         savedMs = performance.now()
         continue
@@ -151,6 +154,24 @@ export class WebhookWorker {
       if (page.isAtEnd) await this.fd.waiters.wait(seen, beatMs, this.stopping)
       this.stopping.throwIfAborted()
     }
+  }
+
+  /**
+   * Before its first attempt, it is made durable which changes a delivery holds. Otherwise, when a process is killed after an attempt, the next one would find
+   * more changes in the log, and the receiver would get those of the attempt again under another id.
+   */
+  private async deliverNext(before: SubscriptionState, since: string, page: ChangesPage): Promise<SubscriptionState> {
+    const { due } = before
+    if (due !== undefined && since === before.position) {
+      const message = this.messageOf(page.changes.slice(0, due.changes), due, before)
+      // It is another where the webhook was configured anew.
+      if (message.id === due.id) return this.deliver(message, before)
+    }
+    const { changes, position } = page
+    const at = new Date().toISOString()
+    const message = this.messageOf(changes, { at, position }, before)
+    const next = { id: message.id, at, changes: changes.length, position }
+    return this.deliver(message, await this.subscription.update({ position: since, due: next }))
   }
 
   /** Until it is delivered, is a dead letter, or the receiver wants no more. */
@@ -186,7 +207,7 @@ export class WebhookWorker {
     this.toldReason = undefined
     const deliveredAt = new Date().toISOString()
     const deliveries = state.deliveries + 1
-    return this.subscription.update({ ...noFailure, position, hasMissed: undefined, deliveredAt, deliveries })
+    return this.subscription.update({ ...nothingDue, position, hasMissed: undefined, deliveredAt, deliveries })
   }
 
   private async disable(state: SubscriptionState): Promise<SubscriptionState> {
@@ -218,7 +239,7 @@ export class WebhookWorker {
         body,
       }
       this.listener.onDeadLetter(name, reason)
-      return this.subscription.update({ ...noFailure, position, hasMissed: undefined, failures }, letter)
+      return this.subscription.update({ ...nothingDue, position, hasMissed: undefined, failures }, letter)
     }
     if (this.toldReason !== reason) this.listener.onFailure(name, reason)
     this.toldReason = reason
@@ -238,16 +259,20 @@ export class WebhookWorker {
     }
   }
 
-  private messageOf({ changes, position }: ChangesPage, { hasMissed }: SubscriptionState): Message {
-    const { name, fd } = this.config
-    const head = { type: 'changes', timestamp: new Date().toISOString() }
+  private messageOf(
+    changes: readonly ToldChange[],
+    { at: timestamp, position }: Pick<DueDelivery, 'at' | 'position'>,
+    { hasMissed }: SubscriptionState,
+  ): Message {
+    const { name, fd, className, where, include } = this.config
+    const head = { type: 'changes', timestamp }
     const data = { webhook: name, fd, ...(hasMissed === true ? { missed: true } : {}) }
     const texts = changes.map(({ json }) => json.toString())
     const text = `${JSON.stringify(data).slice(0, -1)},"changes":[${texts.join(',')}],"position":${JSON.stringify(position)}}`
-    const first = changes[0]?.position ?? position
-    const digest = createHash('sha256').update(`${fd} ${name} ${first} ${position}`).digest('hex')
+    const [first, last] = [changes[0]?.position, changes.at(-1)?.position]
+    const identity = JSON.stringify([fd, name, className, where, include, first, last, position])
     return {
-      id: `msg_${digest.slice(0, 32)}`,
+      id: `msg_${createHash('sha256').update(identity).digest('hex').slice(0, 32)}`,
       body: `${JSON.stringify(head).slice(0, -1)},"data":${text}}`,
       changes: changes.length,
       position,
@@ -285,7 +310,11 @@ export class WebhookWorker {
     if (this.toldReason === message) return
     this.toldReason = message
     this.listener.onFailure(this.config.name, message)
-    await this.subscription.update({ error: message }).catch(() => undefined)
+    const fail = async (): Promise<unknown> => {
+      const { failingSince = new Date().toISOString() } = (await this.subscription.state()) ?? {}
+      return this.subscription.update({ error: message, failingSince })
+    }
+    await fail().catch(() => undefined)
   }
 }
 
@@ -294,6 +323,7 @@ function subscriptionName({ name }: WebhookConfig): string {
 }
 
 const noFailure = { attempts: undefined, failingSince: undefined, nextAttemptAt: undefined, error: undefined }
+const nothingDue = { ...noFailure, due: undefined }
 
 /** Longer each time, and never the same for many that have failed together. */
 function retryMs(attempts: number, { webhookRetryMsMin, webhookRetryMsMax }: WebhookLimits): number {

@@ -246,6 +246,56 @@ describe('deliveries', () => {
     })
   })
 
+  rule('2.5.2', 'keep their id and their content where another process makes the next attempt', async () => {
+    const store = `lmdb:${temporaryDirectory()}/data`
+    const bodies: Got[] = []
+    const isTried = (hook: Loose): boolean => hook?.attempts > 0
+    await withHook({ store, hook: objectsAlone }, async ({ receiver, create, hook }) => {
+      // Taken, and the reply is lost.
+      receiver.answer = () => ({ status: 500 })
+      await create('Narvik')
+      await until(async () => isTried(await hook()))
+      for (const name of ['Bodo', 'Tromso']) await create(name)
+      bodies.push(receiver.got[0] as Got)
+    })
+    await withHook({ store, hook: objectsAlone }, async ({ receiver, hook }) => {
+      await until(async () => (await hook()).deliveries === 2)
+      expect(receiver.names).toEqual(['Narvik', 'Bodo', 'Tromso'])
+      bodies.push(...receiver.got)
+    })
+    const [before, after, next] = bodies.map(({ headers, body }) => [headers['webhook-id'], body])
+    expect(after).toEqual(before)
+    expect(next?.[0]).not.toBe(before?.[0])
+  })
+
+  rule('2.5.2', 'are others where the webhook is configured anew in between, and nothing is left out', async () => {
+    const store = `lmdb:${temporaryDirectory()}/data`
+    const ids: unknown[] = []
+    await withHook({ store, hook: { ...objectsAlone, where: 'depth = 4' } }, async ({ receiver, create, hook }) => {
+      receiver.answer = () => ({ status: 500 })
+      await create('Oslo')
+      await until(async () => (await hook()).attempts > 0)
+      for (const name of ['Bergen', 'Bari']) await create(name)
+      ids.push(receiver.got[0]?.headers['webhook-id'])
+    })
+    await withHook({ store, hook: objectsAlone }, async ({ receiver }) => {
+      await until(() => receiver.names.length === 3)
+      expect(receiver.names).toEqual(['Oslo', 'Bergen', 'Bari'])
+      ids.push(receiver.got[0]?.headers['webhook-id'])
+    })
+    expect(ids[0]).not.toBe(ids[1])
+  })
+
+  rule('2.5.5', 'that cannot be made for want of a class are failing, in the metrics too', async () => {
+    await withHook({ hook: { class: 'Nowhere' } }, async ({ create, hook, server }) => {
+      await create('Kiel')
+      await until(async () => (await hook())?.state === 'failing')
+      const failing = /ashlar_webhook_failing_seconds\{fd="default",webhook="ports"\} (\S+)/
+      const metrics = async () => (await fetch(`${server.url}/metrics`)).text()
+      await until(async () => Number(failing.exec(await metrics())?.[1]) > 0)
+    })
+  })
+
   rule('2.5.4', 'do not go to this machine or private networks unless that is allowed, by name or by address', () =>
     withHook({ hook: objectsAlone, webhooks: { allowPrivateAddresses: false } }, async ({ receiver, create, hook }) => {
       await create('Malmo')

@@ -1,6 +1,6 @@
 /** `ashlar backup` and `ashlar restore`: the drill of the documents, bad input, and kills at random moments of both. */
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { checkStore, copyStore, FederatedDatabase, listBackups, openStore } from '@ashlar/engine'
@@ -83,6 +83,33 @@ describe('ashlar backup and ashlar restore', () => {
       expect(again).toMatchObject({ code: 5, stderr: expect.stringContaining('is not empty; name an empty store.\n') })
       expect((await run('restore', 'backups', 'lmdb:all')).code).toBe(0)
       expect(await objectsIn(`lmdb:${join(directory, 'all')}`)).toBe(12)
+    }),
+  )
+
+  rule('8.1.21', 'a check reads all of the directory, names what is damaged, and ends with exit code 7', () =>
+    withPorts(3, async (directory) => {
+      const run = (...words: string[]) => ashlar(words, { directory })
+      for (let nth = 0; nth < 2; nth++) await run('backup', 'lmdb:data/default', 'backups')
+      const [earlier, latest] = (await listBackups(join(directory, 'backups'))).all.map(({ name }) => name)
+      const whole = await run('restore', 'backups', '--check')
+      expect(whole).toMatchObject({ code: 0, stdout: expect.stringMatching(/\nAll backups are intact\.\n$/) })
+      for (const name of [earlier, latest]) expect(whole.stdout).toContain(`\nCan be restored: ${name}`)
+      const path = join(directory, 'backups', `${earlier}.entries`)
+      writeFileSync(path, readFileSync(path).subarray(1))
+      const cut = await run('restore', 'backups', '--check')
+      expect(cut).toMatchObject({ code: 7, stderr: expect.stringContaining(`${path} has `) })
+      expect(cut.stdout).toContain(`\nCan be restored: ${latest}`)
+      expect(cut.stdout).not.toMatch(new RegExp(`Can be restored: ${earlier}|intact`))
+      const inJson = JSON.parse((await run('restore', 'backups', '--check', '--json')).stdout)
+      expect(inJson).toMatchObject({ problems: [expect.stringContaining(path)], restorable: [{ chain: [latest] }] })
+      rmSync(path)
+      const sentence = `The file ${path} of a backup is not there, though its manifest is.`
+      const gone = await run('restore', 'backups', '--check')
+      expect(gone).toMatchObject({ code: 7, stderr: expect.stringContaining(sentence) })
+      const alone = await run('restore', `backups/${earlier}.json`, 'lmdb:restored')
+      expect(alone).toMatchObject({ code: 7, stderr: expect.stringContaining(sentence) })
+      // What would be restored of the latest is whole.
+      expect((await run('restore', `backups/${latest}.json`, '--check')).code).toBe(0)
     }),
   )
 

@@ -35,7 +35,7 @@ export function readExposition(text: string): Exposition {
     const key = `${name}${JSON.stringify(labels)}`
     if (seen.has(key)) throw new Error(`twice: ${line}`)
     seen.add(key)
-    samples.push({ name, labels, value: Number(value) })
+    samples.push({ name, labels, value: Number(value?.replace('Inf', 'Infinity')) })
   }
   return {
     samples,

@@ -65,7 +65,15 @@ export interface Environment {
     /** Has instructions followed by its thread; `told` is called, in this one, with 0 to 2, or else the number of an error. */
     startWriting(address: number, told: (status: number) => unknown): void
   }
-  getStats(): { entryCount: number; pageSize: number; lastPageNumber: number }
+  /** `lastPageNumber` is of the file, the others are of this database. */
+  getStats(): {
+    entryCount: number
+    pageSize: number
+    lastPageNumber: number
+    treeBranchPageCount: number
+    treeLeafPageCount: number
+    overflowPages: number
+  }
   /** Clears the reader slots of processes that are no more; answers how many. */
   readerCheck(): number
   backup(directory: string, compact: boolean): Promise<void>

@@ -168,5 +168,10 @@ function environmentStats(environment: Environment): Omit<StoreStats, 'oldestSna
   environment.resetReadTxn()
   const stats = environment.getStats()
   const isTailThere = environment.list.getBinaryFast(tailKey) !== undefined
-  return { entries: stats.entryCount + (isTailThere ? 1 : 0), bytes: (stats.lastPageNumber + 1) * stats.pageSize }
+  const { pageSize, treeBranchPageCount, treeLeafPageCount, overflowPages } = stats
+  return {
+    entries: stats.entryCount + (isTailThere ? 1 : 0),
+    bytes: (stats.lastPageNumber + 1) * pageSize,
+    usedBytes: (treeBranchPageCount + treeLeafPageCount + overflowPages) * pageSize,
+  }
 }

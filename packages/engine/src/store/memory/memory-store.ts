@@ -77,7 +77,7 @@ export async function openMemoryStore(): Promise<Store> {
     counts,
     async stats() {
       assert(!isClosed, 'statistics are asked for before the store is closed')
-      return { entries: current?.size ?? 0, bytes, oldestSnapshotMs: snapshots.oldestMs() }
+      return { entries: current?.size ?? 0, bytes, usedBytes: bytes, oldestSnapshotMs: snapshots.oldestMs() }
     },
     async close() {
       isClosed = true

@@ -30,6 +30,7 @@ export async function tableStats(
     return {
       entries: stats.counted <= countedEntriesMax ? stats.counted : Math.max(stats.counted, stats.estimated),
       bytes: stats.bytes,
+      usedBytes: stats.bytes,
     }
   } catch (error) {
     throw toStoreError(location, error)

@@ -1,0 +1,107 @@
+/** Reads backups and restores nothing: what of them is damaged, and which moments can be restored. */
+import { existsSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { reasonOf } from '../store/lmdb/file-failure.ts'
+import { backupPlace, chainOf, listBackups } from './backup-directory.ts'
+import { checkEntryFile } from './entry-file.ts'
+import { entriesSuffix, type Manifest, manifestSuffix } from './manifest.ts'
+import { planRestore, type RestoreOptions, refuseFormat } from './restore-backup.ts'
+import { noBackup, type RestorableTimes, restorableTimes } from './restore-point.ts'
+
+export interface BackupsCheck {
+  readonly directory: string
+  /** Those that were read, from the earliest to the latest. */
+  readonly backups: readonly Manifest[]
+  /** What is damaged, missing or cannot be read: a sentence each. */
+  readonly problems: readonly string[]
+  /** Files of entries without a manifest, which do not count as backups: of one that was killed, or whose manifest was lost. */
+  readonly withoutManifest: readonly string[]
+  /** By full backup that is intact. */
+  readonly restorable: readonly Restorable[]
+}
+
+export interface Restorable {
+  /** Names: a full backup, and the intact ones that go on from it. */
+  readonly chain: readonly string[]
+  /** Where `until` is exact. */
+  readonly times?: RestorableTimes
+}
+
+/**
+ * Of a directory, all backups in it; with `until`, or of the file of a single one, those that would be restored. Throws where there is none, and the
+ * signal's reason.
+ */
+export async function checkBackups(path: string, options: RestoreOptions = {}): Promise<BackupsCheck> {
+  const { directory, name } = await backupPlace(path)
+  if (options.until !== undefined || name !== undefined) {
+    const { chain } = await planRestore(path, options.until)
+    return checkAll(directory, chain, [], [], options)
+  }
+  if (!existsSync(directory)) throw noBackup(`There is no directory ${directory}.`)
+  const { all, damaged } = await listBackups(directory)
+  if (all.length + damaged.length === 0) throw noBackup(`There is no backup in ${directory}.`)
+  const names = await readdir(directory)
+  const isAlone = (file: string): boolean =>
+    file.endsWith(entriesSuffix) && !names.includes(`${basename(file, entriesSuffix)}${manifestSuffix}`)
+  return checkAll(directory, all, damaged, names.filter(isAlone), options)
+}
+
+async function checkAll(
+  directory: string,
+  all: readonly Manifest[],
+  damaged: readonly string[],
+  withoutManifest: readonly string[],
+  options: RestoreOptions,
+): Promise<BackupsCheck> {
+  const total = all.reduce((sum, { file }) => sum + file.bytes, 0)
+  const problems = [...damaged]
+  const backups: Manifest[] = []
+  const intact: Manifest[] = []
+  let before = 0
+  for (const one of all) {
+    const onProgress = (bytes: number): void => options.onProgress?.('checking', before + bytes, total)
+    const found = await problemsOf(one, directory, all, { ...options, onProgress })
+    before += one.file.bytes
+    // It has expired, and was removed meanwhile.
+    if (found.length > 0 && !existsSync(join(directory, `${one.name}${manifestSuffix}`))) continue
+    backups.push(one)
+    if (found.length === 0) intact.push(one)
+    problems.push(...found)
+  }
+  return { directory, backups, problems, withoutManifest, restorable: restorableOf(intact) }
+}
+
+async function problemsOf(
+  one: Manifest,
+  directory: string,
+  all: readonly Manifest[],
+  { signal, onProgress }: { readonly signal?: RestoreOptions['signal']; readonly onProgress: (bytes: number) => void },
+): Promise<readonly string[]> {
+  const problems: string[] = []
+  const path = join(directory, `${one.name}${entriesSuffix}`)
+  const note = (error: unknown): void => {
+    if (signal?.aborted === true) throw error
+    problems.push(`${reasonOf(error, path).replace(/\.$/, '')}.`)
+  }
+  try {
+    // Of a chain that is broken before that, the first link to miss one says so.
+    if (one.base !== undefined && !all.some(({ id }) => id === one.base?.id)) chainOf(one, all)
+    refuseFormat([one])
+  } catch (error) {
+    note(error)
+  }
+  await checkEntryFile(path, one.file, { signal, onProgress }).catch(note)
+  return problems
+}
+
+function restorableOf(intact: readonly Manifest[]): readonly Restorable[] {
+  return intact
+    .filter(({ kind }) => kind === 'full')
+    .map((full) => {
+      const chain = [full]
+      for (const one of intact) if (one.base !== undefined && one.base.id === chain.at(-1)?.id) chain.push(one)
+      const times = restorableTimes(chain)
+      return { chain: chain.map(({ name }) => name), ...(times === undefined ? {} : { times }) }
+    })
+}
