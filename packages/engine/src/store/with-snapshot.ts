@@ -180,15 +180,26 @@ function inconsistentReply({ contradiction }: ReadSkew): AshlarError {
   )
 }
 
-/**
- * Whether a change is worth another attempt after one that ended in `error`: resolves when that may begin. The attempt's
- * snapshot is released by then: another one is waited for. `skews`: the attempts so far that ended in ReadSkew, this one included.
- */
-export async function canRetryAfter(store: Store, error: unknown, skews: number): Promise<boolean> {
-  if (error instanceof SnapshotInvalidated) return true
-  if (!mayBeReadSkew(store, {}, error) || skews > readSkewRetriesMax) return false
-  await awaitCommitsUnderWay(store)
-  return true
+/** The attempts of one change that have ended because of what they read. */
+export class FailedReads {
+  private skews = 0
+  private lost: LostSnapshots | undefined
+
+  /**
+   * Whether the change is worth another attempt after one that ended in `error`: resolves when that may begin. The attempt's snapshot is released by
+   * then: another one is waited for. Throws SnapshotLost once the store has no more patience.
+   */
+  async canRetryAfter(store: Store, error: unknown): Promise<boolean> {
+    if (error instanceof SnapshotInvalidated) return true
+    if (error instanceof SnapshotLost) {
+      this.lost ??= new LostSnapshots()
+      await this.lost.another(error)
+      return true
+    }
+    if (!mayBeReadSkew(store, {}, error) || ++this.skews > readSkewRetriesMax) return false
+    await awaitCommitsUnderWay(store)
+    return true
+  }
 }
 
 /**

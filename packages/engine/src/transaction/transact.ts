@@ -3,10 +3,9 @@
 import type { RequestMemory } from '../budget/request-memory.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
-import { ReadSkew } from '../store/read-skew.ts'
-import { LostSnapshots, SnapshotLost } from '../store/snapshot-lost.ts'
+import { SnapshotLost } from '../store/snapshot-lost.ts'
 import type { Awaitable, Bytes, SnapshotOptions, Store } from '../store/store.ts'
-import { canRetryAfter, preconditionsHold } from '../store/with-snapshot.ts'
+import { FailedReads, preconditionsHold } from '../store/with-snapshot.ts'
 import { AllocationLog } from './allocation-log.ts'
 import { type CommitSize, OwnWriteConflict, Transaction } from './transaction.ts'
 import { Turns } from './turns.ts'
@@ -31,7 +30,7 @@ export interface TransactOptions {
 /**
  * Runs `body` on a fresh snapshot and commits what it wrote; when a precondition failed, again, up to `attemptsMax` times; when the snapshot was
  * lost, for as long as the store has patience. What
- * `body` throws ends it, with nothing written, unless another attempt may end otherwise (`canRetryAfter`). For how long it waits for other
+ * `body` throws ends it, with nothing written, unless another attempt may end otherwise (`FailedReads`). For how long it waits for other
  * transactions is bounded (`limits.ts`). Throws TransactionContention, LimitExceeded, and the signal's reason.
  */
 export async function transact<T>(
@@ -43,9 +42,8 @@ export async function transact<T>(
   const allocations = new AllocationLog()
   const heldBefore = memory?.requestBytes ?? 0
   const turns = new Turns(store, signal)
-  let skews = 0
-  let lost: LostSnapshots | undefined
-  let isFirst = true
+  const failures = new FailedReads()
+  let runs = 0
   try {
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       const turn = turns.take()
@@ -55,29 +53,25 @@ export async function transact<T>(
       const opened = store.snapshot(attempt > 1 ? undefined : snapshotOptions(prefetchKeys, mayShare))
       const snapshot = opened instanceof Promise ? await opened : opened
       // What the attempt before has made is gone.
-      if (!isFirst || !releasesMemory) memory?.releaseAllBut(heldBefore)
-      isFirst = false
+      if (runs++ > 0 || !releasesMemory) memory?.releaseAllBut(heldBefore)
       const transaction = new Transaction(snapshot, attempt > 1, allocations, size, memory, signal)
       let result: T
       try {
         const made = body(transaction)
         result = made instanceof Promise ? await made : made
-      } catch (error) {
+      } catch (thrown) {
         snapshot.release()
+        const error = errorWithin(thrown)
         // A retry reads what this attempt only required, and so can tell the client the cause.
         if (error instanceof OwnWriteConflict && !transaction.isRetry) continue
-        if (error instanceof SnapshotLost) {
-          lost ??= new LostSnapshots()
-          await lost.another(error)
-          // What it would have come to is not known.
-          attempt--
+        if (await failures.canRetryAfter(store, error)) {
+          // That the snapshot was lost tells nothing of other transactions.
+          if (error instanceof SnapshotLost) attempt--
           continue
         }
-        if (error instanceof ReadSkew) skews++
-        if (await canRetryAfter(store, error, skews)) continue
         if (error instanceof AshlarError && !(await preconditionsHold(store, transaction.commit().preconditions)))
           continue
-        throw error
+        throw thrown
       } finally {
         snapshot.release()
       }
@@ -108,6 +102,12 @@ export async function transact<T>(
     'TransactionContention',
     `The change conflicted with other changes of the same objects ${attemptsMax} times in a row; nothing was changed.`,
   )
+}
+
+/** What one of several operations has thrown, without what the caller has put around it to say which one it was. */
+function errorWithin(thrown: unknown): unknown {
+  if (thrown instanceof AshlarError || !(thrown instanceof Error)) return thrown
+  return thrown.cause instanceof AshlarError ? thrown.cause : thrown
 }
 
 const shared: SnapshotOptions = { mayShare: true }

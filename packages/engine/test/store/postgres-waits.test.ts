@@ -1,12 +1,13 @@
 /** No wait for PostgreSQL is without an end: servers that vanish without a word, connections that carry nothing any more, and servers that give no more connections. */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { PoolClient } from 'pg'
-import { describe, expect, it } from 'vitest'
+import type pg from 'pg'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { postgresOfRun, startAnotherPostgres } from '../../../../tools/postgres-of-run.ts'
 import { keyPlacement } from '../../src/storage/key-placement.ts'
 import { openStore } from '../../src/storage/open-store.ts'
 import { parsePostgresAddress } from '../../src/store/postgres/address.ts'
+import { AnswerWatch } from '../../src/store/postgres/answer-watch.ts'
 import { Connections } from '../../src/store/postgres/connections.ts'
 import { GroupReads } from '../../src/store/postgres/group-reads.ts'
 import type { Snapshot, Store } from '../../src/store/store.ts'
@@ -102,6 +103,55 @@ describe('postgres: connections that carry nothing any more and are not closed',
     }))
 })
 
+describe('postgres: of all connections', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('those are given up that wait and are silent, with what has been silent as long and has nothing to lose', () => {
+    vi.useFakeTimers()
+    const watch = new AnswerWatch(1_000)
+    const givenUp: string[] = []
+    const client = (name: string, status: string, isWaiting: boolean) => {
+      const stream = {
+        bytesRead: 0,
+        _handle: { bytesWritten: 0, writeQueueSize: 0 },
+        destroy: () => givenUp.push(name),
+      }
+      const state = {
+        connection: { stream },
+        _activeQuery: isWaiting ? {} : null,
+        _sentQueryQueue: [],
+        _ending: false,
+        getTransactionStatus: () => status,
+        once: () => undefined,
+      }
+      watch.add(state as unknown as pg.ClientBase)
+      return { ...state, stream }
+    }
+    client('idle, silent', 'I', false)
+    client('in a transaction, silent', 'T', false)
+    const idle = client('idle, heard of', 'I', false)
+    const receiving = client('receiving', 'I', true)
+    const sending = client('sending', 'I', true)
+    sending.stream._handle = { bytesWritten: 1_000_000, writeQueueSize: 1_000_000 }
+    const more = setInterval(() => {
+      receiving.stream.bytesRead++
+      idle.stream.bytesRead++
+      sending.stream._handle.writeQueueSize--
+    }, 100)
+    vi.advanceTimersByTime(60_000)
+    expect(givenUp).toEqual([])
+    client('waiting, silent', 'T', true)
+    vi.advanceTimersByTime(2_000)
+    expect(givenUp).toEqual([])
+    vi.advanceTimersByTime(2_000)
+    expect(new Set(givenUp)).toEqual(new Set(['waiting, silent', 'idle, silent']))
+    clearInterval(more)
+    watch.close()
+  })
+})
+
 describe('postgres: a statement that is not answered', () => {
   /** The first two statements are never answered. */
   function stuckConnections(answer: unknown): { connections: Connections; asked(): number } {
@@ -109,7 +159,7 @@ describe('postgres: a statement that is not answered', () => {
     const client = {
       query: async () => (++asked <= 2 ? new Promise(() => undefined) : { rows: answer }),
       release: () => undefined,
-    } as unknown as PoolClient
+    } as unknown as pg.PoolClient
     const address = { location: 'here', patienceMs: forEver, connections: 8 }
     return {
       connections: { address, reader: async () => client } as unknown as Connections,
@@ -128,7 +178,7 @@ describe('postgres: a statement that is not answered', () => {
   })
 
   it('keeps those waiting that come after it no longer than they have patience', async () => {
-    const stuck = { query: () => new Promise(() => undefined), release: () => undefined } as unknown as PoolClient
+    const stuck = { query: () => new Promise(() => undefined), release: () => undefined } as unknown as pg.PoolClient
     const address = { location: 'here', patienceMs: 200, connections: 1 }
     const connections = { address, reader: async () => stuck } as unknown as Connections
     const group = new GroupReads(connections, { schema: 'ashlar', hasRoot: false, keys: keyPlacement })
@@ -168,7 +218,10 @@ describe('postgres: a request whose connection breaks in the middle of it', () =
           (await transaction.snapshot.view(bytes(key), (value) => Buffer.from(value).toString())) ?? ''
         const n = Number(await read('n')) + 1
         if (++begun < 5) proxy.cutAll()
-        await read('a')
+        await read('a').catch((error) => {
+          // As of one of several operations.
+          throw begun % 2 === 0 ? new Error('The second of them failed.', { cause: error }) : error
+        })
         transaction.put(bytes('n'), bytes(String(n)))
         return n
       })
@@ -205,7 +258,7 @@ describe('postgres: a server that gives no more connections', () => {
 
   it('has requests wait for those that there are, in their order', async () => {
     const connections = new Connections(parsePostgresAddress(`${await limitedAddress()}&connections=20`), 'auto')
-    const held: PoolClient[] = []
+    const held: pg.PoolClient[] = []
     for (let i = 0; i < 5; i++) held.push(await connections.reader(false))
     const isRefused = connections.reader(false, performance.now())
     await expect(isRefused).rejects.toThrow(/no connection left/)
@@ -249,7 +302,7 @@ describe('postgres: the host of the primary vanishes, and a standby is promoted'
     const url = new URL(one.address)
     const ports = [one, other].map(({ address }) => `127.0.0.1:${new URL(address).port}`).join(',')
     const store = await openStore(
-      `postgres://${url.username}:${url.password}@${ports}${url.pathname}?statementMs=500&patienceMs=60000&connections=4`,
+      `postgres://${url.username}:${url.password}@${ports}${url.pathname}?statementMs=500&patienceMs=30000&connections=4`,
     )
     await useAllConnections(store)
     let isOver = false
