@@ -24,6 +24,8 @@ export class AppendBlock {
   number: number
   private readonly bytes: Buffer
   private end = 0
+  /** Of its values. */
+  count = 0
 
   /** `number`: the last one that was given before. `bytesMax`: of the block. */
   constructor(prefix: Bytes, number: number, bytesMax: number) {
@@ -36,6 +38,7 @@ export class AppendBlock {
   restore(value: Bytes): void {
     this.bytes.set(value)
     this.end = value.length
+    for (let at = 0; at < value.length; this.count++) at += lengthBytes + lengthAt(value, at)
   }
 
   get isEmpty(): boolean {
@@ -55,10 +58,12 @@ export class AppendBlock {
     bytes.set(value, end + lengthBytes)
     this.end = end + lengthBytes + length
     this.number++
+    this.count++
   }
 
   clear(): void {
     this.end = 0
+    this.count = 0
   }
 
   key(): Buffer {
@@ -71,6 +76,10 @@ export class AppendBlock {
   }
 }
 
+function lengthAt(value: Bytes, at: number): number {
+  return ((value[at] as number) << 8) | (value[at + 1] as number)
+}
+
 /** What an entry holds: one value, or those of a block. They are views of it. */
 export function appendedValues(key: Bytes, value: Bytes): readonly AppendedValue[] {
   const part = appendedPart(key)
@@ -78,7 +87,7 @@ export function appendedValues(key: Bytes, value: Bytes): readonly AppendedValue
   if (part !== blockPart) return [{ number: last, part, value }]
   const values: Bytes[] = []
   for (let at = 0; at < value.length; ) {
-    const length = ((value[at] as number) << 8) | (value[at + 1] as number)
+    const length = lengthAt(value, at)
     values.push(value.subarray(at + lengthBytes, at + lengthBytes + length))
     at += lengthBytes + length
   }

@@ -155,6 +155,55 @@ describe('removal', () => {
     })
   })
 
+  it('by size follows the data where no size is set, and leaves what subscriptions have not read', async () => {
+    const store = await openLmdb()
+    await withCars(store, async (fd) => {
+      const position = async () => (await fd.changes.page({ since: 'now', include: 'keys', limit: 1 })).position
+      const begin = await position()
+      const subscription = fd.subscription('webhook a')
+      await subscription.acquire(async () => begin)
+      const oid = await fd.createObject('Car', { year: 0 })
+      // Two megabytes of the log each.
+      for (let year = 0; year < 56; year++)
+        await fd.updateObject(oid, { license: String.fromCharCode(97 + (year % 26)).repeat(2 ** 20), year })
+      /** Within two changes of the bound. */
+      const expectFull = ({ size }: LogRemoval, mebibytes: number): void => {
+        const bytesMax = mebibytes * 2 ** 20
+        expect(size).toEqual({
+          bytesMax,
+          bytes: expect.toSatisfy((bytes) => bytes <= bytesMax && bytes > bytesMax - 2 ** 22),
+        })
+      }
+      const one = removal(fd, store, {})
+      expect(one.size).toBeUndefined()
+      await one.look(Date.now())
+      expect(one.size).toMatchObject({
+        bytesMax: 64 * 2 ** 20,
+        bytes: expect.toSatisfy((bytes) => bytes > 104 * 2 ** 20),
+      })
+      expect(await outcome(fd.changes.page({ since: begin, include: 'keys', limit: 1 }))).not.toBe('ChangesGone')
+      await subscription.update({ position: await position() })
+      // A third of what is stored.
+      const larger = { ...store, stats: async () => ({ ...(await store.stats()), usedBytes: 300 * 2 ** 20 }) }
+      const other = removal(fd, larger, {})
+      await other.look(Date.now())
+      expectFull(other, 100)
+      await one.look(Date.now())
+      expectFull(one, 64)
+      expect(await outcome(fd.changes.page({ since: begin, include: 'keys', limit: 1 }))).toBe('ChangesGone')
+      // Whoever has lost changes already keeps nothing.
+      await subscription.update({ position: begin })
+      for (let year = 0; year < 8; year++) await fd.updateObject(oid, { license: `${year}`.repeat(2 ** 20) })
+      await one.look(Date.now())
+      expectFull(one, 64)
+      // An explicit size is exact, whoever is behind.
+      await subscription.update({ position: 'first' })
+      const exact = removal(fd, store, { changeLogBytesMax: 10 * 2 ** 20 })
+      await exact.look(Date.now())
+      expectFull(exact, 10)
+    })
+  })
+
   it('takes all of a log that was ended, also what is beside the other entries, and leaves the next one', async () => {
     const store = await openLmdb()
     const open = (changeLog: 'on' | 'off') =>

@@ -49,9 +49,9 @@ export function post({ url, headers, body, allowPrivateAddresses, timeoutMs, sig
       sent.destroy()
       resolve(delivery)
     }
+    sent.on('error', (error: NodeJS.ErrnoException) => end(failure(error.code ?? error.message)))
     signal.addEventListener('abort', stop)
     if (signal.aborted) return stop()
-    sent.on('error', (error: NodeJS.ErrnoException) => end(failure(error.code ?? error.message)))
     sent.once('response', (response) => {
       const { statusCode = 0 } = response
       const delivery = deliveryOf(statusCode, response.headers['retry-after'])

@@ -54,7 +54,7 @@ const shown = new Set<string>()
 
 /** A scrape is the text of /metrics; undefined where nothing answers. */
 function seriesOf(
-  rule: AlertRule,
+  { expr: asked }: AlertRule,
   healthy: string,
   faulty: string | undefined,
   { ages, isRepeated, isNew }: Course,
@@ -64,7 +64,7 @@ function seriesOf(
   const add = (name: string, labels: Series['labels'], at: number, value: number): void => {
     const all = { ...labels, __name__: name, instance: 'a:8185', job: 'ashlar' }
     const key = JSON.stringify(Object.entries(all).sort())
-    const one = series.get(key) ?? { labels: all, samples: [] }
+    const one = series.get(key) ?? { labels: all, samples: [] as { at: number; value: number }[] }
     one.samples.push({ at, value })
     series.set(key, one)
   }
@@ -75,7 +75,7 @@ function seriesOf(
     const scrape = sinceFault < 0 ? before : after
     add('up', {}, at, scrape === undefined ? 0 : 1)
     for (const { name, labels, value } of scrape?.samples ?? []) {
-      if (!rule.expr.includes(name)) continue
+      if (!asked.includes(name)) continue
       const first = before.value(name, labels) ?? 0
       const isCounter = /_(total|bucket|sum|count)$/.test(name)
       let shownValue = value

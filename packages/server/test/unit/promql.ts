@@ -317,11 +317,6 @@ function quantiles(quantile: number, buckets: readonly Element[]): readonly Elem
   })
 }
 
-/** What the expression is at that time; empty where no alert would fire. */
-export function evaluate(text: string, series: readonly Series[], at: number): readonly Element[] {
-  return elementsOf(new Parser(text, series).all()(at))
-}
-
 export interface AlertRule {
   readonly alert: string
   readonly expr: string

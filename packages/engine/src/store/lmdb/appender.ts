@@ -1,8 +1,16 @@
 /** What the commits of one write transaction append: into the tail, and from there to the tree, block by block. */
-import { appendedKey, appendedNumber, appendedPuts, appendedRange, isOfAppended } from '../append.ts'
+import {
+  appendedBytes,
+  appendedKey,
+  appendedNumber,
+  appendedPart,
+  appendedPuts,
+  appendedRange,
+  isOfAppended,
+} from '../append.ts'
 import { AppendBlock, blockPart } from '../append-blocks.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
-import type { Append, Bytes, Change, KeyRange } from '../store.ts'
+import type { Append, Bytes, Change, Entry, KeyRange } from '../store.ts'
 import {
   blockBytesMax,
   blockOf,
@@ -14,7 +22,8 @@ import {
   writeTail,
 } from './appended-tail.ts'
 import { EntryChecks } from './entry-checks.ts'
-import { borrowedWithChecksum } from './entry-checksum.ts'
+import { borrowedWithChecksum, checkedLength } from './entry-checksum.ts'
+import { borrowedBytes, noteValueBuffer } from './entry-cursor.ts'
 import type { KeptTail } from './kept-tail.ts'
 import type { Environment } from './lmdb-js.ts'
 import { withCursor } from './read-pins.ts'
@@ -113,10 +122,18 @@ export class Appender {
     this.isStored = true
   }
 
+  /**
+   * Together with the one before where that is as small: two of them fill a page, and of single ones LMDB keeps one on each page, since it splits a page of
+   * two when a third follows.
+   */
   private putBlock(block: AppendBlock): void {
     if (block.isEmpty) return
-    const key = block.key()
-    this.environment.put(key, borrowedWithChecksum(key, block.value()))
+    const { environment } = this
+    const before = this.blockBefore(block)
+    const value = before === undefined ? block.value() : Buffer.concat([before.value, block.value()])
+    const key = appendedKey(block.prefix, block.number, blockPart, value.length)
+    if (before !== undefined) environment.remove(before.key)
+    environment.put(key, borrowedWithChecksum(key, value))
     block.clear()
     this.isChanged = true
   }
@@ -129,11 +146,30 @@ export class Appender {
     this.isDamaged = false
   }
 
+  /** The last of the tree, where its values are those before the block's, and there is room for both. */
+  private blockBefore({ prefix, number, count }: AppendBlock): Entry | undefined {
+    const key = this.lastKey(prefix)
+    if (key === undefined || appendedPart(key) !== blockPart || appendedBytes(key) > blockBytesMax) return undefined
+    if (appendedNumber(key) + count !== number) return undefined
+    const stored = this.environment.getBinaryFast(key)
+    if (stored === undefined) return undefined
+    noteValueBuffer(stored)
+    const bytes = borrowedBytes(stored, stored.length)
+    // One that is damaged stays as it is, for whoever reads it.
+    if (checkedLength(key, bytes, bytes.length) !== appendedBytes(key)) return undefined
+    return { key, value: Buffer.from(bytes.subarray(0, appendedBytes(key))) }
+  }
+
   /** Of the tree. The key alone: its value may be damaged. */
   private lastNumber(prefix: Bytes): number {
+    const key = this.lastKey(prefix)
+    return key === undefined ? 0 : appendedNumber(key)
+  }
+
+  private lastKey(prefix: Bytes): Buffer | undefined {
     return withCursor(this.environment, undefined, (cursor) => {
       const { to } = appendedRange(prefix)
-      return cursor.start(to, true, true) && isUnder(prefix, cursor.key) ? appendedNumber(cursor.key) : 0
+      return cursor.start(to, true, true) && isUnder(prefix, cursor.key) ? Buffer.from(cursor.key) : undefined
     })
   }
 }
