@@ -2,7 +2,6 @@
 import { AshlarError, type CancelSignal, type FederatedDatabase } from '@ashlar/engine'
 import type { BackupSettings } from '../backups/backup-settings.ts'
 import { quoteNames } from '../errors/quote-names.ts'
-import type { Need } from '../security/roles.ts'
 
 export interface Flag {
   /** Numbers are greater than 0. */
@@ -20,7 +19,7 @@ export interface Tool {
   readonly description: string
   readonly flags: Readonly<Record<string, Flag>>
   /** What its caller must be allowed to do on the whole federated database: what the operations need that do or show the same. */
-  readonly needs: readonly Need[]
+  readonly needs: readonly ('read' | 'define' | 'operate')[]
   /** It is the same for each federated database. */
   readonly isOfServer?: true
   /** It may change something; done again, it does no more. */
