@@ -94,17 +94,14 @@ function laterOf(from: Buffer, last: Oid | undefined): Buffer {
  */
 async function coveredRanges(context: BuildContext, index: IndexNumber): Promise<{ from: Buffer; to: Buffer }[]> {
   await awaitCommitsUnderWay(context.store)
-  const snapshot = await context.store.snapshot()
-  try {
+  return withSnapshot(context.store, async (snapshot) => {
     const catalog = await context.catalogAt(snapshot)
     const definition = existing(catalog, index)
     const cls = catalog.classByNumber(definition.indexedClass)
     const classes = new Set<ClassNumber>([definition.indexedClass])
     for (const subclass of cls?.subclasses ?? []) classes.add(subclass.number)
-    return await presentRanges(snapshot, classes)
-  } finally {
-    snapshot.release()
-  }
+    return presentRanges(snapshot, classes)
+  })
 }
 
 /** A catalog that is older than one of the records, as read skew can show, does not know the shape of that: then it is all read again. */
