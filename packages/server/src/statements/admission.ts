@@ -17,6 +17,9 @@ export type AdmissionLimits = Pick<
 /** Longer than replies that stall are not looked at. */
 const wantedMs = 2_000
 
+/** So many times `statementQueueMsMax` a statement waits to begin while there are slots for it. */
+const freeQueueTimes = 10
+
 /** So long a reply waits for its client before others may have its slot: one that is taken steadily is not interrupted. */
 const yieldAfterMs = 50
 
@@ -59,14 +62,14 @@ export class Admission {
       full: () => this.queueFull(),
       shareFull: (sharer) => this.queueShareFull(sharer),
     }
-    // A flood of connections may take up the time of those that could all have begun: with slots free, they are given as much time again.
+    // A flood of connections may take up the time of those that could all have begun: with slots free, they are given more time, but not any.
     this.beginning = new ShareQueue(
       { waitingMax, perSharerMax },
       {
         ...full,
         tooLate: (sharer, lateMs) => {
           if (!this.isFree(sharer)) return this.tooLate('to begin')
-          return lateMs < statementQueueMsMax ? undefined : this.tooManyArrive()
+          return lateMs < (freeQueueTimes - 1) * statementQueueMsMax ? undefined : this.tooManyArrive()
         },
       },
     )
@@ -233,7 +236,7 @@ export class Admission {
 
   private tooManyArrive(): AshlarError {
     const { statementQueueMsMax } = this.limits
-    const message = `So much arrives at the server that your statement could not begin within twice ${statementQueueMsMax} ms (statementQueueMsMax).`
+    const message = `So much arrives at the server that your statement could not begin within ${freeQueueTimes} times ${statementQueueMsMax} ms (statementQueueMsMax).`
     return new AshlarError('ServerBusy', message)
   }
 

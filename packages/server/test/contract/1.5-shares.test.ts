@@ -12,7 +12,7 @@ import { rule } from './rule.ts'
 /** Endless for the time of a test: each pair of objects is looked at. */
 const slow =
   'FROM Shop.Gadget a, Shop.Gadget b, Shop.Gadget c WHERE a.size + b.size + c.size = 1000000 RETURN COUNT() AS n'
-const unlimited = { statementMsMax: 1_000_000 }
+const unlimited = { statementMsMax: 1_000_000, statementQueueMsMax: 1_000_000, queuedStatementsPerCallerMax: 1 }
 
 interface Asked {
   readonly authorization?: string | undefined
@@ -60,7 +60,7 @@ rule(
   '1.5.23',
   'statements of a caller are counted by its identity, from whichever address and with whichever token',
   async () => {
-    const limits = { ...unlimited, statementsMax: 3, statementsPerCallerMax: 2, statementQueueMsMax: 50 }
+    const limits = { ...unlimited, statementsMax: 3, statementsPerCallerMax: 2 }
     const { app, security, user, token } = await openSecureServer({ limits })
     const admin = await user('root', ['admin'])
     await fill(app, admin)
@@ -77,33 +77,35 @@ rule(
     ask({ authorization: again, query: slow, localAddress: '127.0.0.2' })
     const states = async () => (await listed(app, admin)).map(({ state }) => state)
     await expect.poll(states).toEqual(['running', 'running'])
-    // Each of the two goes on without a slot at first.
-    await expect
-      .poll(async () => (await ask({ authorization: ann, query: slow, localAddress: '127.0.0.3' }).problem()).message)
-      .toBe(
-        'The caller user:ann already has 2 statements in progress, the share of one caller (statementsPerCallerMax).',
-      )
+    ask({ authorization: ann, query: slow, localAddress: '127.0.0.3' })
+    await expect.poll(states).toEqual(['running', 'running', 'queued'])
+    const fourth = ask({ authorization: again, query: slow, localAddress: '127.0.0.4' })
+    expect((await fourth.problem()).message).toBe(
+      'The caller user:ann already has 1 statements waiting, the share of one caller (queuedStatementsPerCallerMax).',
+    )
     // From the same address as the first.
     const served = ask({ authorization: bob, query: slow })
-    await expect.poll(states).toEqual(['running', 'running', 'running'])
+    await expect.poll(states).toEqual(['running', 'running', 'queued', 'running'])
     served.sent.destroy()
-    await expect.poll(states).toEqual(['running', 'running'])
+    await expect.poll(states).toEqual(['running', 'running', 'queued'])
   },
 )
 
 rule('1.5.23', 'who is not known is counted by its address, and told so', async () => {
-  const limits = { ...unlimited, statementsMax: 3, statementsPerCallerMax: 1, statementQueueMsMax: 50 }
+  const limits = { ...unlimited, statementsMax: 3, statementsPerCallerMax: 1 }
   const { app } = await openServer({ limits })
   await fill(app, '')
   const ask = await listening(app)
+  const states = async () => (await listed(app, '')).map(({ state }) => state)
   ask({ query: slow })
-  await expect
-    .poll(async () => (await ask({ query: slow }).problem()).message)
-    .toBe(
-      'The address 127.0.0.1 already has 1 statements in progress, the share of one address without authentication (statementsPerCallerMax).',
-    )
+  await expect.poll(states).toEqual(['running'])
+  ask({ query: slow })
+  await expect.poll(states).toEqual(['running', 'queued'])
+  expect((await ask({ query: slow }).problem()).message).toBe(
+    'The address 127.0.0.1 already has 1 statements waiting, the share of one address without authentication (queuedStatementsPerCallerMax).',
+  )
   ask({ query: slow, localAddress: '127.0.0.2' })
-  await expect.poll(async () => (await listed(app, '')).length).toBe(2)
+  await expect.poll(states).toEqual(['running', 'queued', 'running'])
 })
 
 rule(['1.5.23', '2.4.7'], 'followers are counted by caller; pages that do not wait are none', async () => {
