@@ -229,10 +229,10 @@ test('a column of mostly numbers that becomes text is told, with the first such 
   expect(column(again.objects, 'na')).toEqual([1, null, 3])
 })
 
-test('digits of a second beyond 100 µs are cut, which is told', async () => {
+test('digits of a second beyond 100 µs are truncated, which is told', async () => {
   const { objects, stderr } = await loaded('in.csv', 'at,k\n2024-02-29T08:05:09.123456,a\n2024-02-29T08:05:09.1,b\n')
   expect(column(objects, 'at')).toEqual(['2024-02-29T08:05:09.1234', '2024-02-29T08:05:09.1'])
-  expect(stderr).toMatch(/Attribute at: 1 value was cut to 100 µs, such as '2024-02-29T08:05:09\.123456'/)
+  expect(stderr).toMatch(/Attribute at: 1 value was truncated to 100 µs, such as '2024-02-29T08:05:09\.123456'/)
 })
 
 test('a type that the mapping gives takes numbers as files have them, and a value that it refuses leaves nothing', async () => {

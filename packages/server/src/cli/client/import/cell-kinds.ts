@@ -100,7 +100,7 @@ interface Moment {
   /** As the server expects it. */
   readonly text: string
   /** Digits of the fraction of a second beyond those that are stored. */
-  readonly isCut: boolean
+  readonly isTruncated: boolean
 }
 
 const momentForm =
@@ -116,20 +116,20 @@ export function momentOf(text: string): Moment | undefined {
     // `3:45` is rather a score or a ratio.
     if (hours.length === 1 && seconds === undefined) return undefined
     const clock = clockOf(hours, minutes, seconds, fraction)
-    return clock === undefined ? undefined : { kinds: kindBits.time, text: clock, isCut: isCut(fraction) }
+    return clock === undefined ? undefined : { kinds: kindBits.time, text: clock, isTruncated: isTruncated(fraction) }
   }
   const match = momentForm.exec(text)
   if (match === null) return undefined
   const [, year = '', , month = '', day = '', hours, minutes = '', seconds, fraction] = match
   if (!isDay(Number(year), Number(month), Number(day))) return undefined
   const date = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
-  if (hours === undefined) return { kinds: kindBits.date | kindBits.datetime, text: date, isCut: false }
+  if (hours === undefined) return { kinds: kindBits.date | kindBits.datetime, text: date, isTruncated: false }
   const clock = clockOf(hours, minutes, seconds, fraction)
   const [zulu, sign, offsetHours, offsetMinutes = '00'] = match.slice(9)
   if (clock === undefined || !isOffset(offsetHours ?? '00', offsetMinutes)) return undefined
   const offset = zulu ?? (sign === undefined ? '' : `${sign}${offsetHours}:${offsetMinutes}`)
   const kinds = offset === '' ? kindBits.datetime : kindBits.instant
-  return { kinds, text: `${date}T${clock}${offset}`, isCut: isCut(fraction) }
+  return { kinds, text: `${date}T${clock}${offset}`, isTruncated: isTruncated(fraction) }
 }
 
 function clockOf(hours: string, minutes: string, seconds = '00', fraction?: string): string | undefined {
@@ -148,7 +148,7 @@ function isOffset(hours: string, minutes: string): boolean {
 }
 
 /** The server stores 100 µs. */
-function isCut(fraction: string | undefined): boolean {
+function isTruncated(fraction: string | undefined): boolean {
   return fraction !== undefined && /[1-9]/.test(fraction.slice(4))
 }
 

@@ -71,7 +71,7 @@ const nameCharactersMax = 1_000
 const shownCharacters = 40
 
 /** The first name that was there before it. */
-export function firstTwice(names: readonly string[]): string | undefined {
+function firstTwice(names: readonly string[]): string | undefined {
   const before = new Set<string>()
   return names.find((name) => before.size === before.add(name).size)
 }

@@ -154,7 +154,7 @@ function seeMapped(value: unknown, { values, problem }: SeenTarget, line: number
   values.see(value, line, isTyped)
 }
 
-const noLosses = { cut: () => undefined, notFinite: () => undefined }
+const noLosses = { truncated: () => undefined, notFinite: () => undefined }
 
 export function skipsAll(skip: number, count: number): CommandError {
   return new CommandError(exitCodes.usage, `--skip ${skip} is more than the ${numberText(count)} records of the file.`)

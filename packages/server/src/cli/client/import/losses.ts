@@ -8,11 +8,11 @@ interface Loss {
 }
 
 export class CountedLosses implements Losses {
-  private readonly cuts = new Map<string, Loss>()
+  private readonly truncations = new Map<string, Loss>()
   private readonly notNumbers = new Map<string, Loss>()
 
-  cut(path: string, text: string): void {
-    count(this.cuts, path, text)
+  truncated(path: string, text: string): void {
+    count(this.truncations, path, text)
   }
 
   notFinite(path: string, value: number): void {
@@ -21,14 +21,14 @@ export class CountedLosses implements Losses {
 
   /** Sentences. */
   notes(): string[] {
-    const cuts = [...this.cuts].map(([path, { count: times, first }]) => {
+    const truncations = [...this.truncations].map(([path, { count: times, first }]) => {
       const how = `to keep all digits, have it as text, by --mapping {"columns": {${JSON.stringify(path)}: {"type": "string"}}} for a new class`
-      return `Attribute ${path}: ${values(times)} cut to 100 µs, such as '${first}'; ${how}.`
+      return `Attribute ${path}: ${values(times)} truncated to 100 µs, such as '${first}'; ${how}.`
     })
     const notNumbers = [...this.notNumbers].map(([path, { count: times, first }]) => {
       return `Attribute ${path}: ${values(times)} stored as null, since ${first} is not a number that can be stored.`
     })
-    return [...cuts, ...notNumbers]
+    return [...truncations, ...notNumbers]
   }
 }
 

@@ -10,7 +10,7 @@ export type Convert = (value: unknown) => unknown
 /** What becomes of values that their types do not hold, which the user is told. */
 export interface Losses {
   /** Of datetimes and times: digits beyond those that are stored. `path`: of the attribute. */
-  cut(path: string, text: string): void
+  truncated(path: string, text: string): void
   /** NaN and infinite numbers, which are stored as null. */
   notFinite(path: string, value: number): void
 }
@@ -92,7 +92,7 @@ function momentText(given: string, type: string | undefined, path: string, losse
   const moment = isPlain ? undefined : momentOf(text)
   // What is none is the server's to refuse.
   if (moment === undefined) return text
-  if (moment.isCut) losses.cut(path, text)
+  if (moment.isTruncated) losses.truncated(path, text)
   return type === 'datetime' && !moment.text.includes('T') ? `${moment.text}T00:00:00` : moment.text
 }
 
@@ -136,9 +136,8 @@ export function partsOf(
   return new Map(parts)
 }
 
-/** What an attribute is that a record does not have. One with a default of its own is left to the server. */
+/** What an attribute is that a record does not have. */
 function absentValue(attribute: AttributeDefinition, convert: Convert): (() => unknown) | undefined {
-  if ((attribute as { readonly default?: unknown }).default !== undefined) return undefined
   if (attribute.logicalType === 'object') return () => convert(null)
   return nullable.has(attribute.logicalType) ? () => null : undefined
 }

@@ -136,7 +136,7 @@ function attributeAt(
 }
 
 /** `home.city`: the attribute of an embedded object. */
-export function setAt(result: Record<string, unknown>, path: readonly string[], value: unknown): void {
+function setAt(result: Record<string, unknown>, path: readonly string[], value: unknown): void {
   let at = result
   for (let step = 0; step < path.length - 1; step++) {
     const name = path[step] as string
