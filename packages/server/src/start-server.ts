@@ -58,13 +58,8 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
   prepareHeap()
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
   const traces = await requestTraces(version)
-  const unusable = withResolvers<Error>()
-  const { tls, audit, security, fds } = await openParts(
-    config,
-    limits,
-    { logger, onUnusable: unusable.resolve },
-    traces,
-  )
+  const { promise: unusable, resolve: onUnusable } = withResolvers<Error>()
+  const { tls, audit, security, fds } = await openParts(config, limits, { logger, onUnusable }, traces)
   let exitCode = 0
   let stopping: Promise<void> | undefined
   let app: FastifyInstance
@@ -114,10 +109,9 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
     throw listenError(error as NodeJS.ErrnoException, config)
   }
   warnings = security && new RoleWarnings(security.callers, fds, (message) => logger.warn(message))
-  void unusable.promise.then((error) => {
-    logger.fatal(`${error.message} This process ends, for another one to open it.`)
+  void unusable.then((error) => {
     exitCode = 1
-    stop().catch((err: unknown) => logger.error({ err }, 'a store could not be closed'))
+    return giveUp(error, stop, logger)
   })
   unwatchHeap = watchHeap()
   warnings?.start()
@@ -133,6 +127,12 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   const url = `${tls === undefined ? 'http' : 'https'}://${host}:${port}`
   return { url, federatedDatabases: fds, reload, stop, stopped }
+}
+
+/** A store can be used again only once another process has opened it. */
+async function giveUp({ message }: Error, stop: () => Promise<void>, logger: Logger): Promise<void> {
+  logger.fatal(`${message} This process ends, for another one to open it.`)
+  await stop().catch((err: unknown) => logger.error({ err }, 'a store could not be closed'))
 }
 
 interface Parts {

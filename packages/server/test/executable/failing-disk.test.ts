@@ -50,7 +50,8 @@ WRITE(pwritev, const struct iovec *, int, off_t)
 WRITE(pwritev64, const struct iovec *, int, off64_t)
 `
 
-const canCompile = process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0
+const compiler = process.env.CC ?? 'cc'
+const canCompile = process.platform === 'linux' && spawnSync(compiler, ['--version']).status === 0
 const patience = { timeout: 30_000, interval: 20 }
 
 interface Failing {
@@ -63,7 +64,7 @@ function startFailing(workers: number): Failing {
   const directory = temporaryDirectory()
   const preload = join(directory, 'fail.so')
   writeFileSync(join(directory, 'fail.c'), library)
-  const compiled = spawnSync('cc', ['-shared', '-fPIC', '-o', preload, join(directory, 'fail.c'), '-ldl'])
+  const compiled = spawnSync(compiler, ['-shared', '-fPIC', '-o', preload, join(directory, 'fail.c'), '-ldl'])
   expect(compiled.status, String(compiled.stderr)).toBe(0)
   const server = start(['--port', '0', '--workers', String(workers)], { LD_PRELOAD: preload }, directory)
   return {

@@ -75,33 +75,16 @@ export function openGate(directory: string): Gate {
     turnstile.close()
   }
 
-  function tryEnter(): boolean {
-    if (!turnstile.tryLock('shared')) return false
+  function tryThrough(mode: 'shared' | 'exclusive'): boolean {
+    if (!turnstile.tryLock(mode)) return false
     try {
-      return room.tryLock('shared')
+      return room.tryLock(mode)
     } finally {
       turnstile.unlock()
     }
   }
 
-  function tryEnterAlone(): boolean {
-    if (!turnstile.tryLock('exclusive')) return false
-    try {
-      isAlone = room.tryLock('exclusive')
-      return isAlone
-    } finally {
-      turnstile.unlock()
-    }
-  }
-
-  async function tryAlone(msMax: number): Promise<boolean> {
-    if (!(await pollUntil(() => turnstile.tryLock('exclusive'), msMax))) return false
-    try {
-      return await pollUntil(() => room.tryLock('exclusive'), msMax)
-    } finally {
-      turnstile.unlock()
-    }
-  }
+  const tryEnter = (): boolean => tryThrough('shared')
 
   return {
     isWritable: true,
@@ -109,31 +92,25 @@ export function openGate(directory: string): Gate {
       return isAlone
     },
     tryEnter,
-    tryEnterAlone,
-    enter: (msMax) => pollUntil(tryEnter, msMax),
-    enterBlocking(msMax) {
-      const end = performance.now() + msMax
-      while (!tryEnter()) {
-        if (performance.now() > end) return false
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pollMs)
-      }
-      return true
+    tryEnterAlone() {
+      isAlone = tryThrough('exclusive')
+      return isAlone
     },
+    enter: (msMax) => pollUntil(tryEnter, msMax),
+    enterBlocking: (msMax) => pollBlocking(tryEnter, msMax),
     async enterAlone(msMax) {
       const end = performance.now() + msMax
       for (let patience = patienceMs; ; patience = Math.min(patienceMsMax, patience * 2)) {
         const left = end - performance.now()
         if (left <= 0) return false
-        const isEntered = await tryAlone(Math.min(patience, left))
+        const isEntered = await tryAlone(room, turnstile, Math.min(patience, left))
         // Files that were deleted since they were opened keep nobody out.
         if (!room.isInPlace() || !turnstile.isInPlace()) {
           openAnew()
           continue
         }
-        if (isEntered) {
-          isAlone = true
-          return true
-        }
+        isAlone = isEntered
+        if (isEntered) return true
         // One process that is busy while it holds the gate must not hold up the commits of all others with it.
         await delay(Math.random() * Math.min(patience, left))
       }
@@ -144,6 +121,15 @@ export function openGate(directory: string): Gate {
     },
     isInPlace: () => room.isInPlace(),
     close,
+  }
+}
+
+async function tryAlone(room: LockFile, turnstile: LockFile, msMax: number): Promise<boolean> {
+  if (!(await pollUntil(() => turnstile.tryLock('exclusive'), msMax))) return false
+  try {
+    return await pollUntil(() => room.tryLock('exclusive'), msMax)
+  } finally {
+    turnstile.unlock()
   }
 }
 
@@ -178,6 +164,16 @@ export function openGateToRead(directory: string): Gate {
 export function enterAllBlocking(gates: Iterable<Pick<Gate, 'enterBlocking'>>, msMax: number): void {
   const end = performance.now() + msMax
   for (const gate of gates) gate.enterBlocking(Math.max(0, end - performance.now()))
+}
+
+/** Keeps this process from anything else meanwhile. */
+export function pollBlocking(isDone: () => boolean, msMax: number): boolean {
+  const end = performance.now() + msMax
+  while (!isDone()) {
+    if (performance.now() >= end) return false
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pollMs)
+  }
+  return true
 }
 
 /** The system could wait for a lock, but only in a thread that nothing can call back. */

@@ -34,8 +34,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
   const location = resolve(directory)
   const isReadOnly = options.isReadOnly === true
   const opened = await openEnvironment(location, isReadOnly)
-  const wideRights = options.warn && wideRightsOf(location)
-  if (wideRights !== undefined) options.warn?.(wideRights)
+  if (options.warn !== undefined) wideRightsOf(location).forEach(options.warn)
   const checks = new EntryChecks(opened.layout)
   const snapshots = trackOpenSnapshots<LmdbSnapshot>()
   const backups = new Map<Promise<void>, Environment>()
@@ -90,8 +89,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     async backup(to) {
       assert(closing === undefined, 'a backup is asked for before the store is closed')
       const { environment } = opened
-      environment.shownCommit?.ensure()
-      const backup = makeBackup(resolve(to), (into) => environment.backup(into, false))
+      const backup = makeBackup(resolve(to), (into) => backUp(environment, into))
       backups.set(backup, environment)
       await backup.finally(() => backups.delete(backup))
     },
@@ -109,6 +107,11 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
 function problemOf({ files }: OpenEnvironment, group: GroupCommit): Error | undefined {
   const ofFiles = files.problem()
   return ofFiles === undefined ? group.problem() : fatalFailure(ofFiles)
+}
+
+function backUp(environment: Environment, to: string): Promise<void> {
+  environment.shownCommit?.ensure()
+  return environment.backup(to, false)
 }
 
 /** Commits go to what is open at present. */

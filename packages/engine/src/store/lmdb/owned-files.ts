@@ -119,20 +119,22 @@ export function closeFile(path: string): void {
 }
 
 /**
- * A sentence for the operator where others can read the store in the directory, as it is with those that earlier versions have made: other users, and the group
+ * At most one sentence, for the operator, where others can read the store in the directory, as it is with those that earlier versions have made: other users, and the group
  * where that may not write to the directory, so that the store is not meant to be shared with it.
  */
-export function wideRightsOf(directory: string): string | undefined {
+export function wideRightsOf(directory: string): string[] {
   const data = statSync(join(directory, 'data.mdb'), { throwIfNoEntry: false })
-  if (data === undefined || process.platform === 'win32') return undefined
+  if (data === undefined || process.platform === 'win32') return []
   const { mode } = statSync(directory)
   const isShared = (mode & toWriteForGroup) !== 0
-  if ((data.mode & (isShared ? 0o006 : 0o066)) === 0 || (mode & (isShared ? 0o001 : 0o011)) === 0) return undefined
+  if ((data.mode & (isShared ? 0o006 : 0o066)) === 0 || (mode & (isShared ? 0o001 : 0o011)) === 0) return []
   for (let path = dirname(resolve(directory)); ; path = dirname(path)) {
-    if ((statSync(path).mode & 0o011) === 0) return undefined
+    if ((statSync(path).mode & 0o011) === 0) return []
     if (path === dirname(path)) break
   }
-  return `Other users of this machine can read the store in ${directory}; to close it to them, run: chmod -R ${isShared ? 'o=' : 'go='} ${directory}`
+  return [
+    `Other users of this machine can read the store in ${directory}; to close it to them, run: chmod -R ${isShared ? 'o=' : 'go='} ${directory}`,
+  ]
 }
 
 /** The code of an error of the operating system. */

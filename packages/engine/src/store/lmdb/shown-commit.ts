@@ -4,7 +4,7 @@
  */
 import { AshlarError, fatalFailure } from '../../errors.ts'
 import { raiseMsMax, raiseRefusalMs } from '../../limits.ts'
-import type { Gate } from './gate.ts'
+import { type Gate, pollBlocking } from './gate.ts'
 import { lastTransaction } from './last-transaction.ts'
 import type { Environment } from './lmdb-js.ts'
 import type { LockTable } from './lock-table.ts'
@@ -63,15 +63,13 @@ export class ShownCommit {
   /** Others may be about to do the same: whoever waits for LMDB's write lock gets it, and raises the number, when its holder ends. */
   private raise(written: number): void {
     const isRefused = performance.now() < this.refusedUntilMs
-    const endMs = performance.now() + (isRefused ? 0 : raiseMsMax)
     const alone = this.parts.openGate()
+    const isDone = (): boolean => {
+      this.tryToRaise(alone)
+      return this.isShown(written)
+    }
     try {
-      for (;;) {
-        this.tryToRaise(alone)
-        if (this.isShown(written)) return
-        if (performance.now() >= endMs) break
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
-      }
+      if (pollBlocking(isDone, isRefused ? 0 : raiseMsMax)) return
     } finally {
       alone.close()
     }
