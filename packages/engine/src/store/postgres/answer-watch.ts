@@ -12,28 +12,18 @@ const graceMs = 2_000
 const checksOfLimit = 16
 const checkMsMax = 1_000
 
-/** What pg keeps of a client, beside what it declares. */
-interface ClientState {
-  readonly connection: { readonly stream: Socket & { readonly _handle?: Handle | null } }
-  readonly _activeQuery: unknown
-  readonly _sentQueryQueue: readonly unknown[]
-  readonly _ending: boolean
-  getTransactionStatus(): string | null
-}
-
-/** What Node keeps of a socket: the bytes accepted from the process, and those of them that the system has not accepted yet. */
-interface Handle {
-  readonly bytesWritten?: number
-  readonly writeQueueSize?: number
+/** What pg has of a client, beside what it declares. */
+interface Connected {
+  readonly connection: { readonly stream: Socket }
 }
 
 interface Watched {
-  readonly state: ClientState
+  readonly client: pg.ClientBase
+  readonly stream: Socket
+  /** Bytes received, and bytes that the socket has not passed on yet, at the last check. */
   bytesRead: number
-  bytesSent: number
-  /** Some of what was sent had not been accepted by the system: then what it accepts shows that the other side receives. */
-  isSending: boolean
-  /** When something was received, by the number of the check; or when it began to wait. */
+  bytesUnsent: number
+  /** The number of the check at which something was last received or passed on; or at which it began to wait. */
   heardAt: number
   isWaiting: boolean
 }
@@ -56,17 +46,37 @@ export class AnswerWatch {
     this.timer.unref()
   }
 
+  /** To be called before the client connects. */
   add(client: pg.ClientBase): void {
-    const state = client as unknown as ClientState
-    const watched = { state, bytesRead: 0, bytesSent: 0, isSending: false, heardAt: this.now, isWaiting: false }
+    const { stream } = (client as unknown as Connected).connection
+    const watched = { client, stream, bytesRead: 0, bytesUnsent: 0, heardAt: this.now, isWaiting: false }
     this.watched.set(client, watched)
+    const wait = (): void => {
+      if (!watched.isWaiting) watched.heardAt = this.now
+      watched.isWaiting = true
+    }
+    const { query, end } = client as unknown as Record<'query' | 'end', (...given: unknown[]) => unknown>
+    Object.assign(client, {
+      query(...given: unknown[]) {
+        wait()
+        return query.apply(client, given)
+      },
+      // The other side has to agree that the connection is closed.
+      end(...given: unknown[]) {
+        wait()
+        return end.apply(client, given)
+      },
+    })
+    client.on('drain', () => {
+      watched.isWaiting = false
+    })
     client.once('end', () => this.watched.delete(client))
   }
 
   /** Nothing that is left is waited for. */
   close(): void {
     clearInterval(this.timer)
-    for (const { state } of this.watched.values()) state.connection.stream.destroy()
+    for (const { stream } of this.watched.values()) stream.destroy()
   }
 
   private get checkMs(): number {
@@ -86,24 +96,16 @@ export class AnswerWatch {
     }
     if (!isAnyOver) return
     // Others that have been silent for as long, and have nothing to lose, may well have gone the same way.
-    for (const { state, isWaiting } of silent) {
-      if (isWaiting || state.getTransactionStatus() === 'I')
-        state.connection.stream.destroy(new NotAnswered(this.limitMs))
+    for (const { client, stream, isWaiting } of silent) {
+      if (isWaiting || client.getTransactionStatus() === 'I') stream.destroy(new NotAnswered(this.limitMs))
     }
   }
 }
 
 function look(one: Watched, now: number): void {
-  const { connection, _activeQuery, _sentQueryQueue, _ending } = one.state
-  const { stream } = connection
-  const queued = stream._handle?.writeQueueSize ?? 0
-  const bytesSent = (stream._handle?.bytesWritten ?? 0) - queued
-  const wasWaiting = one.isWaiting
-  // One that is to be closed waits for the other side to agree.
-  one.isWaiting = _activeQuery !== null || _sentQueryQueue.length > 0 || _ending
-  const isHeard = stream.bytesRead !== one.bytesRead || (one.isSending && bytesSent !== one.bytesSent)
-  if (isHeard || (one.isWaiting && !wasWaiting)) one.heardAt = now
-  one.bytesRead = stream.bytesRead
-  one.bytesSent = bytesSent
-  one.isSending = queued > 0
+  const { bytesRead, writableLength } = one.stream
+  // What the socket passes on shows that the other side receives.
+  if (bytesRead !== one.bytesRead || writableLength < one.bytesUnsent) one.heardAt = now
+  one.bytesRead = bytesRead
+  one.bytesUnsent = writableLength
 }
