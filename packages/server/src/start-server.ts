@@ -117,16 +117,21 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
   warnings?.start()
   backups?.start()
   webhooks?.start()
-  const reload = (): void => {
-    tls?.files.reload()
-    audit?.file
-      .reopen()
-      .catch((err) => logger.error({ err }, `The audit log ${audit.file.name} could not be closed to be begun anew.`))
-  }
+  const reload = (): void => reloadFiles(tls, audit, logger)
+  return { url: urlOf(app, config, tls), federatedDatabases: fds, reload, stop, stopped }
+}
+
+function reloadFiles(tls: Tls | undefined, audit: AuditLog | undefined, logger: Logger): void {
+  tls?.files.reload()
+  audit?.file
+    .reopen()
+    .catch((err) => logger.error({ err }, `The audit log ${audit.file.name} could not be closed to be begun anew.`))
+}
+
+function urlOf(app: FastifyInstance, config: Config, tls: Tls | undefined): string {
   const { port } = app.server.address() as AddressInfo
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
-  const url = `${tls === undefined ? 'http' : 'https'}://${host}:${port}`
-  return { url, federatedDatabases: fds, reload, stop, stopped }
+  return `${tls === undefined ? 'http' : 'https'}://${host}:${port}`
 }
 
 /** A store can be used again only once another process has opened it. */

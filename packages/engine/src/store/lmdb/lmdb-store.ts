@@ -7,7 +7,7 @@ import type { SnapshotOptions, StoreCapabilities, StoreOptions, StoreStats, Stor
 import { tailKey } from './appended-tail.ts'
 import { EntryChecks } from './entry-checks.ts'
 import { lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
-import { type GroupCommit, type GroupTarget, openGroupCommit } from './group-commit.ts'
+import { type GroupCommit, openGroupCommit } from './group-commit.ts'
 import type { Environment } from './lmdb-js.ts'
 import { makeBackup } from './make-backup.ts'
 import { type OpenEnvironment, openEnvironment } from './open-environment.ts'
@@ -32,8 +32,7 @@ export interface LmdbStoreOptions extends StoreOptions {
  */
 export async function openLmdbStore(directory: string, options: LmdbStoreOptions = {}): Promise<StoreWithBackup> {
   const location = resolve(directory)
-  const isReadOnly = options.isReadOnly === true
-  const opened = await openEnvironment(location, isReadOnly)
+  const opened = await openEnvironment(location, options.isReadOnly === true)
   if (options.warn !== undefined) wideRightsOf(location).forEach(options.warn)
   const checks = new EntryChecks(opened.layout)
   const snapshots = trackOpenSnapshots<LmdbSnapshot>()
@@ -42,9 +41,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
   const isRead = (former: Environment): boolean => snapshots.some(({ environment }) => environment === former)
   const isKept = (former: Environment): boolean => isRead(former) || [...backups.values()].includes(former)
   const replacement = new ReplacementWatch(location, opened, isKept, options.warn ?? process.emitWarning)
-  const group = isReadOnly
-    ? readOnly(location)
-    : openGroupCommit(targetOf(opened, checks, replacement, options.onUnusable))
+  const group = options.isReadOnly === true ? readOnly(location) : openGroup(opened, checks, replacement, options)
 
   /** LMDB counts the entries of a write transaction that is under way: so none is. */
   async function countedSnapshot(how: SnapshotOptions): Promise<LmdbSnapshot> {
@@ -115,13 +112,13 @@ function backUp(environment: Environment, to: string): Promise<void> {
 }
 
 /** Commits go to what is open at present. */
-function targetOf(
+function openGroup(
   opened: OpenEnvironment,
   checks: EntryChecks,
   replacement: ReplacementWatch,
-  onUnusable: StoreOptions['onUnusable'],
-): GroupTarget {
-  return {
+  { onUnusable }: LmdbStoreOptions,
+): GroupCommit {
+  return openGroupCommit({
     get environment() {
       return opened.environment
     },
@@ -134,7 +131,7 @@ function targetOf(
     onUnusable,
     checks,
     location: nameForClients,
-  }
+  })
 }
 
 function readOnly(location: string): GroupCommit {
