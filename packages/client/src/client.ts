@@ -122,9 +122,15 @@ export class AshlarClient {
     return this.request('POST', '/v1/schema', { ...options, body: descriptions })
   }
 
-  /** Creates the classes that do not exist, and adds missing attributes to those that do. */
-  defineClasses(descriptions: readonly ClassDescription[], options: CallOptions = {}): Promise<ClassesDefined> {
-    return this.request('PUT', '/v1/schema', { ...options, body: descriptions })
+  /**
+   * Creates the classes that do not exist, and adds missing attributes to those that do. A reference that is listed with an inverse attribute which the same call
+   * adds is given that inverse; with `allowLoss`, references that do not fit it are cleared.
+   */
+  defineClasses(
+    descriptions: readonly ClassDescription[],
+    options: Omit<AlterationOptions, 'cascade'> = {},
+  ): Promise<ClassesDefined> {
+    return this.request('PUT', '/v1/schema', alterationRequest(descriptions, options))
   }
 
   /** Renames a class or changes its attributes, by its full name or class number. */
@@ -446,7 +452,10 @@ function explainRequest(text: string, parameters: QueryParameters | undefined, o
   return { ...queryRequest(text, parameters, options), parameters: { explain } }
 }
 
-function alterationRequest(body: ClassAlteration, { signal, timeoutMs, ...flags }: AlterationOptions): Sending {
+function alterationRequest(
+  body: ClassAlteration | readonly ClassDescription[],
+  { signal, timeoutMs, ...flags }: AlterationOptions,
+): Sending {
   const parameters = Object.fromEntries(Object.entries(flags).map(([name, value]) => [name, String(value)]))
   return { body, parameters, signal, timeoutMs }
 }

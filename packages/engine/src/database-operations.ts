@@ -93,11 +93,7 @@ export class DatabaseOperations implements Database {
     return this.scope.query(request)
   }
 
-  async defineClasses(
-    descriptions: unknown,
-    mode: DefineMode,
-    settings?: Partial<DefineSettings>,
-  ): Promise<string[]> {
+  async defineClasses(descriptions: unknown, mode: DefineMode, settings?: Partial<DefineSettings>): Promise<string[]> {
     const command = await inTurnsIfLong(readDefineClassesInPieces(descriptions, mode, settings))
     return (await this.scope.schema.defineClasses(command)).map(String)
   }

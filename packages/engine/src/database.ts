@@ -36,11 +36,7 @@ export interface Database {
   /** Class descriptions as JSON; their class numbers, in the same order. */
   defineClasses(descriptions: unknown, mode: DefineMode, settings?: Partial<DefineSettings>): Promise<string[]>
   /** What `defineClasses` would change; nothing is changed. */
-  previewClasses(
-    descriptions: unknown,
-    mode: DefineMode,
-    settings?: Partial<DefineSettings>,
-  ): Promise<SchemaReport>
+  previewClasses(descriptions: unknown, mode: DefineMode, settings?: Partial<DefineSettings>): Promise<SchemaReport>
   /** The change of a class as JSON; the class number. */
   alterClass(
     nameOrNumber: string,

@@ -86,7 +86,11 @@ function pairBatch(database: OpenDatabase, pairing: Pairing, oids: readonly Oid[
 }
 
 /** `oids`: objects with the reference, some of which may be gone by now. */
-export async function pairObjects(unit: UnitOfWork, { attribute, inverse }: Pairing, oids: readonly Oid[]): Promise<void> {
+export async function pairObjects(
+  unit: UnitOfWork,
+  { attribute, inverse }: Pairing,
+  oids: readonly Oid[],
+): Promise<void> {
   await unit.objects.loadAll(oids)
   const states = oids.flatMap((oid) => {
     const state = unit.objects.known(oid)

@@ -49,10 +49,7 @@ export async function completeOnlineAlter(
 const longReading = { isLong: true }
 
 /** Checks what was written before the types were published, and so has to see those commits to the last one. */
-async function refuseLosses(
-  { store, catalogs }: OpenDatabase,
-  { typeChanges, pairings }: OnlineAlter,
-): Promise<void> {
+async function refuseLosses({ store, catalogs }: OpenDatabase, { typeChanges, pairings }: OnlineAlter): Promise<void> {
   await awaitCommitsUnderWay(store)
   const losses = new Losses()
   const count = async (snapshot: Snapshot): Promise<void> => {

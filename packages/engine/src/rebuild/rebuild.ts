@@ -72,7 +72,9 @@ async function makeClasses(database: OpenDatabase, writer: CatalogWriter, classe
       )
     }
     const { classAttributesMax } = database.limits
-    const { state } = await inTurnsIfLong(defineClassesInPieces(catalog, command, { attributesMax: classAttributesMax }))
+    const { state } = await inTurnsIfLong(
+      defineClassesInPieces(catalog, command, { attributesMax: classAttributesMax }),
+    )
     return { state, result: undefined }
   })
 }

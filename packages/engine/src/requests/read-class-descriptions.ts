@@ -1,7 +1,13 @@
 /** Reads class descriptions (contract 5.1) strictly: JSON types and fields only. */
 import type { CommandPlace } from '../errors.ts'
 import { commandError, truncateForMessage } from '../schema/command-error.ts'
-import type { AttributeDescription, ClassDescription, DefineClasses, DefineMode, DefineSettings } from '../schema/commands.ts'
+import type {
+  AttributeDescription,
+  ClassDescription,
+  DefineClasses,
+  DefineMode,
+  DefineSettings,
+} from '../schema/commands.ts'
 import { attributeOf, definitionError } from '../schema/define-attribute.ts'
 import { atOnce } from '../store/time-slice.ts'
 import { wrongForm } from '../types/definition-fields.ts'

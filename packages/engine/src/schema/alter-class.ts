@@ -203,7 +203,13 @@ function retypeAttributes(
     }
     changed.add(name)
     const inverse = referenceIn(attribute.spec)?.inverseAttribute
-    const retype = retypeAttribute(context, draft, attribute, defineAttribute(builder, draft, description, place), place)
+    const retype = retypeAttribute(
+      context,
+      draft,
+      attribute,
+      defineAttribute(builder, draft, description, place),
+      place,
+    )
     if (retype === undefined) return []
     if (inverse !== undefined && inverse !== null && referenceIn(retype.to)?.inverseAttribute === null) {
       for (const index of deleteInverse(catalog, builder, draft, name, inverse, isCascading, place)) {

@@ -41,7 +41,9 @@ function whatIsWrong(
   if (back === undefined) return `${there} is not a reference, list or set of references`
   if (back.inverseAttribute !== attribute.number) {
     const isGivable = back.inverseAttribute === null && partner.attribute.place === undefined
-    const advice = isGivable ? `; to give it that inverse, list it in the same request, with the inverse ${attribute.name}` : ''
+    const advice = isGivable
+      ? `; to give it that inverse, list it in the same request, with the inverse ${attribute.name}`
+      : ''
     return `${there} does not name it as inverse in turn${advice}`
   }
   if (spec.referencedClass !== partner.owner.number) {

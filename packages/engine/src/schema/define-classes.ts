@@ -143,7 +143,11 @@ function toShape(draft: ClassDraft, number: ShapeNumber, shaped: Map<DraftAttrib
     let one = shaped.get(attribute)
     if (one === undefined) {
       const { number, conversion, spec, pendingType } = attribute
-      one = { number, spec: storedSpec(spec as TypeSpec, pendingType), ...(conversion === undefined ? {} : { conversion }) }
+      one = {
+        number,
+        spec: storedSpec(spec as TypeSpec, pendingType),
+        ...(conversion === undefined ? {} : { conversion }),
+      }
       shaped.set(attribute, one)
     }
     return one

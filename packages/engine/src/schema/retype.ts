@@ -40,12 +40,7 @@ export function retypeWork(
 }
 
 /** An inverse is added or removed, and nothing else; undefined for any other change. `one`, `other`: what the types refer to. */
-function inverseChange(
-  from: TypeSpec,
-  to: TypeSpec,
-  one: ReferenceSpec,
-  other: ReferenceSpec,
-): RetypeWork | undefined {
+function inverseChange(from: TypeSpec, to: TypeSpec, one: ReferenceSpec, other: ReferenceSpec): RetypeWork | undefined {
   const isAdded = one.inverseAttribute === null && other.inverseAttribute !== null
   const isRemoved = one.inverseAttribute !== null && other.inverseAttribute === null
   if ((!isAdded && !isRemoved) || !isSameButForInverse(from, to)) return undefined

@@ -50,7 +50,12 @@ export async function verifyStore(
   const droppedIndexes = await numbersOf(snapshot, 'droppedIndexes', problems)
   const droppedLinkAttributes = await numbersOf(snapshot, 'droppedLinkAttributes', problems)
   // By which links are kept.
-  const context: VerifyContext = { catalog: catalog.writers?.() ?? catalog, droppedIndexes, droppedLinkAttributes, problems }
+  const context: VerifyContext = {
+    catalog: catalog.writers?.() ?? catalog,
+    droppedIndexes,
+    droppedLinkAttributes,
+    problems,
+  }
   let seen = 0
   const step = (entries: number): void => {
     signal?.throwIfAborted()

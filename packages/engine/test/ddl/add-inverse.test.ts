@@ -15,7 +15,10 @@ const plain = [
   classOf('V.C', {}, { superClass: 'V.B' }),
   classOf('V.D', {}, { superClass: 'V.A' }),
 ]
-const addition = (inverse: object): object[] => [classOf('V.A', { bs: inverse }), classOf('V.B', { a: toOne('V.A', 'bs') })]
+const addition = (inverse: object): object[] => [
+  classOf('V.A', { bs: inverse }),
+  classOf('V.B', { a: toOne('V.A', 'bs') }),
+]
 const listed = addition(toMany('V.B', 'a'))
 
 interface Linked {
@@ -68,7 +71,9 @@ describe('a single reference', () => {
       const { targets } = await fill(fd)
       await fd.defineClasses(listed, 'createOrExtend')
       const bs = (await read(fd, targets[0] as string)).bs as string[]
-      const slots = bs.filter((oid) => oid.startsWith(`${bs[0]?.split('-').slice(0, 3).join('-')}-`)).map((oid) => Number(oid.split('-')[3]))
+      const slots = bs
+        .filter((oid) => oid.startsWith(`${bs[0]?.split('-').slice(0, 3).join('-')}-`))
+        .map((oid) => Number(oid.split('-')[3]))
       expect(slots).toEqual([...slots].sort((one, other) => one - other))
     })
   })
@@ -89,9 +94,13 @@ describe('a single reference', () => {
       expect(error.type).toBe('ValuesWouldBeLost')
       expect(error.extensions).toEqual({ valuesLost: [{ className: 'V.B', attributeName: 'a', values: 4 }] })
       expect(error.message).toMatch(/4 values of a of class V\.B \(object \S+ refers to \S+, as another object does\)/)
-      expect((await fd.listClasses()).map(({ attributes }) => attributes)).toEqual(before.map(({ attributes }) => attributes))
+      expect((await fd.listClasses()).map(({ attributes }) => attributes)).toEqual(
+        before.map(({ attributes }) => attributes),
+      )
       for (const target of linked.targets) expect(await ofTarget(fd, linked, target)).toHaveLength(3)
-      await expect(fd.previewClasses(addition(toOne('V.B', 'a')), 'createOrExtend')).rejects.toMatchObject({ message: error.message })
+      await expect(fd.previewClasses(addition(toOne('V.B', 'a')), 'createOrExtend')).rejects.toMatchObject({
+        message: error.message,
+      })
       await fd.defineClasses(addition(toOne('V.B', 'a')), 'createOrExtend', { isLossAllowed: true })
       for (const target of linked.targets) expect(await ofTarget(fd, linked, target)).toHaveLength(1)
     })
@@ -116,7 +125,10 @@ describe('a single reference', () => {
   it('is paired with an attribute of its own class by one change of the class', async () => {
     await withFd([classOf('Node', { parent: toOne('Node') })], async (fd) => {
       const root = await fd.createObject('Node', {})
-      const children = [await fd.createObject('Node', { parent: root }), await fd.createObject('Node', { parent: root })]
+      const children = [
+        await fd.createObject('Node', { parent: root }),
+        await fd.createObject('Node', { parent: root }),
+      ]
       await fd.updateObject(root, { parent: root })
       await fd.alterClass('Node', {
         attributesToChange: [{ attributeName: 'parent', ...toOne('Node', 'children') }],
@@ -136,7 +148,10 @@ describe('references in collections', () => {
     classOf('V.B', { as: kind('V.A', 'bs') }),
     classOf('V.A', { bs: inverse }),
   ]
-  const treeList = (cls: string, inverse?: string): object => ({ ...toMany(cls, inverse), collectionTypeName: 'TreeListOfReferences' })
+  const treeList = (cls: string, inverse?: string): object => ({
+    ...toMany(cls, inverse),
+    collectionTypeName: 'TreeListOfReferences',
+  })
 
   it.each([
     ['a list', toMany],
@@ -144,7 +159,11 @@ describe('references in collections', () => {
     ['a set', setOf],
   ])('of %s are given a collection, or a single reference, as inverse', async (_name, kind) => {
     await withFd(many(kind), async (fd) => {
-      const targets = [await fd.createObject('V.A', {}), await fd.createObject('V.A', {}), await fd.createObject('V.A', {})]
+      const targets = [
+        await fd.createObject('V.A', {}),
+        await fd.createObject('V.A', {}),
+        await fd.createObject('V.A', {}),
+      ]
       const [x, y, z] = targets as [string, string, string]
       const one = await fd.createObject('V.B', { as: [y, x] })
       const other = await fd.createObject('V.B', { as: [x, z] })
@@ -159,7 +178,11 @@ describe('references in collections', () => {
 
   it('lose what is twice in a list, and what is not there, only where that is allowed', async () => {
     await withFd(many(toMany), async (fd) => {
-      const [x, y, gone] = [await fd.createObject('V.A', {}), await fd.createObject('V.A', {}), await fd.createObject('V.A', {})]
+      const [x, y, gone] = [
+        await fd.createObject('V.A', {}),
+        await fd.createObject('V.A', {}),
+        await fd.createObject('V.A', {}),
+      ]
       const b = await fd.createObject('V.B', { as: [x, y, x, gone, '0-0-0-0'] })
       await fd.deleteObject(gone)
       const change = pair(toMany, toMany('V.B', 'as'))
@@ -184,7 +207,10 @@ describe('an inverse is refused', () => {
   it('where the attribute exists already', () =>
     refused([classOf('V.B', { a: toOne('V.A', 'n') })], 'which exists already. An inverse is added, under a new name'))
   it('together with another class', () =>
-    refused([classOf('V.E', { bs: toMany('V.B', 'a') }), classOf('V.B', { a: toOne('V.E', 'bs') })], 'exists as reference V.A'))
+    refused(
+      [classOf('V.E', { bs: toMany('V.B', 'a') }), classOf('V.B', { a: toOne('V.E', 'bs') })],
+      'exists as reference V.A',
+    ))
   it('where the batch does not add it, with what to do', () =>
     refused([classOf('V.B', { a: toOne('V.A', 'bs') })], 'An inverse that is new is described in the same request'))
   it('where the batch does not give it to the reference, with what to do', () =>
@@ -219,7 +245,11 @@ describe('an inverse is removed', () => {
     await withFd([classOf('V.A', { bs: kind('V.B', 'as') }), classOf('V.B', { as: kind('V.A', 'bs') })], async (fd) => {
       const [x, y] = [await fd.createObject('V.A', {}), await fd.createObject('V.A', {})]
       const b = await fd.createObject('V.B', { as: [x, y] })
-      await fd.alterClass('V.B', { attributesToChange: [{ attributeName: 'as', ...kind('V.A') }] }, { isCascading: true })
+      await fd.alterClass(
+        'V.B',
+        { attributesToChange: [{ attributeName: 'as', ...kind('V.A') }] },
+        { isCascading: true },
+      )
       expect((await read(fd, b)).as).toEqual([x, y])
       expect(await read(fd, x)).not.toHaveProperty('bs')
       await fd.deleteObject(x)
@@ -234,7 +264,10 @@ it('within one request, an attribute that was changed may be listed again as it 
     await fd.alterClass('P', { attributesToChange: [attribute], attributesToAdd: [attribute] })
     const other = { attributesToChange: [attribute], attributesToAdd: [{ attributeName: 'a', logicalType: 'string' }] }
     expect(await outcome(fd.alterClass('P', other))).toBe('AttributeExists')
-    const added = { attributesToChange: [{ ...attribute, attributeName: 'b' }], attributesToAdd: [{ ...attribute, attributeName: 'b' }] }
+    const added = {
+      attributesToChange: [{ ...attribute, attributeName: 'b' }],
+      attributesToAdd: [{ ...attribute, attributeName: 'b' }],
+    }
     expect(await outcome(fd.alterClass('P', added))).toBe('UnknownAttribute')
     const twice = { attributesToChange: [attribute, attribute] }
     expect((await refusal(fd.alterClass('P', twice))).message).toContain('changed twice')

@@ -139,6 +139,8 @@ describe('an online change', () => {
   it('is refused once its pending types are gone', () => {
     const schema = given()
     const planned = online(toWhole('text'), false, schema)
-    expect(() => atOnce(completedState(planned, loaded(schema.catalog.state)))).toThrow('was changed by another request')
+    expect(() => atOnce(completedState(planned, loaded(schema.catalog.state)))).toThrow(
+      'was changed by another request',
+    )
   })
 })

@@ -6,23 +6,27 @@ const placeHelp = '<files> is a file, a folder of .do files, or - for standard i
 
 export function addSchemaCommand(program: Command): void {
   const schema = program.command('schema').description('Manage the schema as files in the query language DO.')
-  addClientCommand(
-    schema,
-    'pull [folder]',
-    'Print the schema in DO, or write it to a folder, one file per namespace, replacing the .do files there.',
-    'pullSchema',
+  addScope(
+    addClientCommand(
+      schema,
+      'pull [folder]',
+      'Print the schema in DO, or write it to a folder, one file per namespace, replacing the .do files there.',
+      'pullSchema',
+    ),
   )
-  addClientCommand(
-    schema,
-    'diff <files>',
-    `Compare the schema with files: - marks what is only in the database, + what is only in the files. Exit code 8 if they differ. ${placeHelp}`,
-    'diffSchema',
+  addScope(
+    addClientCommand(
+      schema,
+      'diff <files>',
+      `Compare the schema with files: - marks what is only in the database, + what is only in the files. Exit code 8 if they differ. ${placeHelp}`,
+      'diffSchema',
+    ),
   )
   addPlanOptions(
     addClientCommand(
       schema,
       'plan <files>',
-      `Show the steps that would change the schema to match the files, and what would be lost (!). The server runs them and rolls back. ${placeHelp}`,
+      `Show the steps that would change the schema to match the files, what would be lost (!), and what cannot be done (x). The server runs them and rolls back. ${placeHelp}`,
       'planSchema',
     ),
   )
@@ -40,11 +44,13 @@ export function addSchemaCommand(program: Command): void {
     )
     .option('--allow-loss', 'allow steps that lose attributes, classes or values')
     .option('-m, --message <text>', 'message for the schema log')
-  addClientCommand(
-    schema,
-    'check <files>',
-    `Check whether the schema matches the files: exit code 0 if so, 8 if not. ${placeHelp}`,
-    'checkSchema',
+  addScope(
+    addClientCommand(
+      schema,
+      'check <files>',
+      `Check whether the schema matches the files: exit code 0 if so, 8 if not. ${placeHelp}`,
+      'checkSchema',
+    ),
   )
   addClientCommand(
     schema,
@@ -61,9 +67,17 @@ export function addSchemaCommand(program: Command): void {
 }
 
 function addPlanOptions(command: Command): Command {
-  return command.option(
+  return addScope(command).option(
     '--rename <old=new>',
     'a class or attribute that the files rename, such as Fleet.Car=Fleet.Vehicle or Fleet.Vehicle.km=mileage (repeatable); otherwise the old one is deleted and a new one created',
+    collect,
+  )
+}
+
+function addScope(command: Command): Command {
+  return command.option(
+    '--namespace <name>',
+    'only the classes of this namespace and their indexes (repeatable; Default: classes without a namespace); all others stay as they are',
     collect,
   )
 }

@@ -102,13 +102,20 @@ export type AlterClassChange = Extract<SchemaChange, { kind: 'alterClass' }>
 
 /** Throws QueryError for what is no definition; the schema's own rules are checked where it is changed. */
 export function bindDefineClasses(changes: readonly AddingChange[], binder: Binder): DefineClasses {
-  const created = changes.filter((change) => change.kind === 'createClass').map(({ className }) => className.text)
+  const created = new Set<string>()
+  /** Undefined where several have the simple name. */
+  const bySimpleName = new Map<string, string | undefined>()
+  for (const change of changes) {
+    if (change.kind !== 'createClass') continue
+    const { text } = change.className
+    created.add(text)
+    const simple = simpleNameOf(text)
+    bySimpleName.set(simple, bySimpleName.has(simple) ? undefined : text)
+  }
   const classNamed = (name: QualifiedName): string => {
-    if (created.includes(name.text)) return name.text
-    const isRoot = name.text === rootClassName
-    const bySimpleName = isRoot ? [] : created.filter((known) => simpleNameOf(known) === name.text)
-    const [only] = bySimpleName
-    return only !== undefined && bySimpleName.length === 1 ? only : resolveClass(binder, name).name
+    if (created.has(name.text)) return name.text
+    const only = name.text === rootClassName ? undefined : bySimpleName.get(name.text)
+    return only ?? resolveClass(binder, name).name
   }
   const classes = changes.map((change): ClassDescription => {
     if (change.kind === 'alterClass') {

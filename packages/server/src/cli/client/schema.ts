@@ -1,11 +1,5 @@
 /** `ashlar schema`: the schema of a federated database as files, and how it follows them. */
-import {
-  type AshlarClient,
-  AshlarRequestError,
-  type SchemaReport,
-  type TransactionOperation,
-  type ValuesLost,
-} from '@ashlar/client'
+import type { AshlarClient, IndexRecord, TransactionOperation } from '@ashlar/client'
 import type { CommandContext } from '../command-context.ts'
 import { CommandError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -14,14 +8,26 @@ import { differencesOf } from './schema/schema-differences.ts'
 import { readSchemaSource, writeSchemaFiles } from './schema/schema-files.ts'
 import { noteVersion, readSchemaLog } from './schema/schema-log.ts'
 import { planOf, type SchemaPlan } from './schema/schema-plan.ts'
-import { isSameSchema, type SchemaState, schemaState } from './schema/schema-state.ts'
+import {
+  allowing,
+  carryOutAtOnce,
+  isLossy,
+  planLines,
+  type Rehearsed,
+  recordOf,
+  refusedPlan,
+  rehearse,
+} from './schema/schema-rehearsal.ts'
+import { applyRenames } from './schema/schema-renames.ts'
+import { outside, type SchemaScope, scopeOf, within } from './schema/schema-scope.ts'
+import { isSameSchema, type SchemaState, schemaOf, schemaState } from './schema/schema-state.ts'
 import { applySteps, waitForIndexes } from './schema/schema-steps.ts'
-import { schemaFiles, schemaText } from './schema/schema-text.ts'
+import { classText, schemaFiles, schemaText } from './schema/schema-text.ts'
 import { quotingOf, schemaOfSource } from './schema/scratch-schema.ts'
 import { svgDiagram } from './schema/svg-diagram.ts'
 import { numberText } from './texts.ts'
 
-interface PlanOptions {
+interface PlanOptions extends ScopeOptions {
   readonly rename?: readonly string[]
   readonly allowLoss?: boolean
   readonly stepwise?: boolean
@@ -30,55 +36,72 @@ interface PlanOptions {
   readonly json?: boolean
 }
 
+/** Of the namespaces that are asked for. */
+interface ScopeOptions {
+  readonly namespace?: readonly string[]
+}
+
 async function currentSchema(client: AshlarClient): Promise<SchemaState> {
   return (await currentState(client)).schema
 }
 
 async function currentState(
   client: AshlarClient,
-): Promise<{ readonly schema: SchemaState; readonly failedIndexes: readonly string[] }> {
+): Promise<{ readonly schema: SchemaState; readonly failedIndexes: readonly IndexRecord[] }> {
   const [classes, indexes] = await Promise.all([client.listClasses(), client.listIndexes()])
-  const failed = indexes.filter(({ state }) => state === 'failed')
-  return { schema: schemaState(classes, indexes), failedIndexes: failed.map(({ name }) => name) }
+  return { schema: schemaState(classes, indexes), failedIndexes: indexes.filter(({ state }) => state === 'failed') }
 }
 
 /** To standard output or a file (--output), or into a folder, a file a namespace. */
 export async function pullSchema(
   { client, output }: CommandContext,
   [folder]: readonly (string | undefined)[],
+  { namespace }: ScopeOptions,
 ): Promise<void> {
   const schema = await currentSchema(client)
+  const scope = scopeOf(namespace)
   const quoting = await quotingOf(schema)
+  const pulled = within(schema, scope)
   if (folder === undefined) {
-    const text = schemaText(schema, quoting)
+    const text = schemaText(pulled, quoting)
     return output.data({ text }, () => [text.trimEnd()])
   }
-  const files = schemaFiles(schema, quoting)
-  writeSchemaFiles(folder, files)
+  const files = schemaFiles(pulled, quoting)
+  writeSchemaFiles(folder, files, scope.namespaces === undefined)
   const names = [...files.keys()]
   await output.result({ folder, files: names }, () => [`Wrote ${names.join(', ') || 'nothing'} to ${folder}.`])
 }
 
 /** Ends with exit code 8 where there is a difference. */
-export async function diffSchema({ client, output }: CommandContext, [place]: readonly [string]): Promise<void> {
-  const wanted = await schemaOfSource(readSchemaSource(place))
+export async function diffSchema(
+  { client, output }: CommandContext,
+  [place]: readonly [string],
+  { namespace }: ScopeOptions,
+): Promise<void> {
+  const scope = scopeOf(namespace)
   const current = await currentSchema(client)
-  const differences = differencesOf(current, wanted)
+  const wanted = await wantedSchema(place, current, scope)
+  const differences = differencesOf(within(current, scope), within(wanted, scope))
   await output.data({ isSame: differences.length === 0, differences }, () => differences)
   if (differences.length > 0) throw new CommandError(exitCodes.different, `The schema differs from ${place}.`)
 }
 
 /** Says no more than whether there is one. */
-export async function checkSchema({ client, output }: CommandContext, [place]: readonly [string]): Promise<void> {
-  const wanted = await schemaOfSource(readSchemaSource(place))
+export async function checkSchema(
+  { client, output }: CommandContext,
+  [place]: readonly [string],
+  { namespace }: ScopeOptions,
+): Promise<void> {
+  const scope = scopeOf(namespace)
   const current = await currentSchema(client)
-  const isSame = isSameSchema(current, wanted)
+  const wanted = within(await wantedSchema(place, current, scope), scope)
+  const isSame = isSameSchema(within(current, scope), wanted)
   const counts = `${counted(wanted.classes.length, 'class', 'es')} and ${counted(wanted.indexes.length, 'index', 'es')}`
   await output.result({ isSame }, () => (isSame ? [`The schema matches ${place}: ${counts}.`] : []))
   if (!isSame) throw new CommandError(exitCodes.different, `The schema differs from ${place}: see ashlar schema diff.`)
 }
 
-/** What would be done, and what would be lost. The server carries it out and keeps nothing of it. */
+/** What would be done, what would be lost, and what cannot be done. The server carries it out and keeps nothing of it. */
 export async function planSchema(
   context: CommandContext,
   [place]: readonly [string],
@@ -87,6 +110,7 @@ export async function planSchema(
   const { plan } = await plannedFor(context.client, place, options)
   const rehearsed = await rehearse(context.client, plan)
   await context.output.data(recordOf(plan, rehearsed), () => planLines(plan, rehearsed))
+  if (rehearsed.refusal !== undefined) throw refusedPlan(rehearsed.refusal, [])
 }
 
 /** All steps and their line in the log are one transaction; with `--stepwise` each is a request of its own. */
@@ -96,25 +120,37 @@ export async function applySchema(
   options: PlanOptions,
 ): Promise<void> {
   const { client, output } = context
-  const { plan, wanted } = await plannedFor(client, place, options)
-  if (options.stepwise === true) return applyStepwise(context, place, plan, wanted, options)
-  if (plan.operations.length === 0)
-    return output.result({ version: null, steps: [] }, () => ['Nothing is to be changed.'])
+  const planned = await plannedFor(client, place, options)
+  if (options.stepwise === true) return applyStepwise(context, place, planned, options)
+  const { plan } = planned
+  if (plan.steps.length === 0) return output.result({ version: null, steps: [] }, () => ['Nothing is to be changed.'])
   const rehearsed = await rehearse(client, plan)
+  if (rehearsed.refusal !== undefined) throw refusedPlan(rehearsed.refusal, planLines(plan, rehearsed))
   refuseLoss(plan, rehearsed, options)
-  const text = schemaText(wanted, await quotingOf(wanted))
-  const steps = plan.steps.map((step) => step.text)
-  const noted = await noteVersion(client, { message: options.message ?? '', steps, text })
-  await client.runTransaction([...allowing(plan.operations), ...noted.operations])
-  if (!isSameSchema(await currentSchema(client), wanted))
+  const { version, steps } = await noted(client, planned, options, allowing(plan.parts))
+  if (!(await isReached(client, planned)))
     throw new CommandError(
       exitCodes.conflict,
-      `Version ${noted.version} was applied, but others have changed the schema too: see ashlar schema diff.`,
+      `Version ${version} was applied, but others have changed the schema too: see ashlar schema diff.`,
     )
-  await output.result({ version: noted.version, steps }, () => [
-    ...planLines(plan, rehearsed),
-    `Applied as version ${noted.version}.`,
-  ])
+  await output.result({ version, steps }, () => [...planLines(plan, rehearsed), `Applied as version ${version}.`])
+}
+
+/** Carries out the operations, with the line in the log, as one transaction. */
+async function noted(
+  client: AshlarClient,
+  { plan, text }: Planned,
+  { message = '' }: PlanOptions,
+  operations: readonly TransactionOperation[],
+): Promise<{ readonly version: number; readonly steps: readonly string[] }> {
+  const steps = plan.steps.map((step) => step.text)
+  const note = await noteVersion(client, { message, steps, text: await text() })
+  await carryOutAtOnce(client, [...operations, ...note.operations])
+  return { version: note.version, steps }
+}
+
+async function isReached(client: AshlarClient, { wanted, scope }: Planned): Promise<boolean> {
+  return isSameSchema(within(await currentSchema(client), scope), within(wanted, scope))
 }
 
 function refuseLoss(plan: SchemaPlan, rehearsed: Rehearsed, { allowLoss }: PlanOptions): void {
@@ -127,34 +163,28 @@ function refuseLoss(plan: SchemaPlan, rehearsed: Rehearsed, { allowLoss }: PlanO
 async function applyStepwise(
   context: CommandContext,
   place: string,
-  plan: SchemaPlan,
-  wanted: SchemaState,
+  planned: Planned,
   options: PlanOptions,
 ): Promise<void> {
   const { client, output } = context
+  const { plan, wanted, scope, text } = planned
+  const rehearsed = await rehearse(client, plan)
   // More than one transaction can be: the server then tells of each step what it would lose.
-  const rehearsed = await rehearse(client, plan).catch((error: unknown) => {
-    if (error instanceof TooMuchForOne) return { valuesLost: [] }
-    throw error
-  })
-  refuseLoss(plan, rehearsed, options)
+  if (rehearsed.refusal !== undefined && !rehearsed.refusal.isTooMuch)
+    throw refusedPlan(rehearsed.refusal, planLines(plan, rehearsed))
+  const { valuesLost } = rehearsed
+  refuseLoss(plan, { valuesLost }, options)
   await applySteps(context, plan, options)
-  await waitForIndexes(context, wanted)
-  if (!isSameSchema(await currentSchema(client), wanted))
+  await waitForIndexes(context, within(wanted, scope))
+  if (!(await isReached(client, planned)))
     throw new CommandError(
       exitCodes.conflict,
       `All steps are done, but others have changed the schema too: see ashlar schema diff ${place}.`,
     )
-  const text = schemaText(wanted, await quotingOf(wanted))
-  const steps = plan.steps.map((step) => step.text)
-  if ((await readSchemaLog(client)).at(-1)?.text === text && steps.length === 0)
-    return output.result({ version: null, steps }, () => ['Nothing is to be changed.'])
-  const noted = await noteVersion(client, { message: options.message ?? '', steps, text })
-  await client.runTransaction(noted.operations)
-  await output.result({ version: noted.version, steps }, () => [
-    ...planLines(plan, rehearsed),
-    `Applied as version ${noted.version}.`,
-  ])
+  if (plan.steps.length === 0 && (await readSchemaLog(client)).at(-1)?.text === (await text()))
+    return output.result({ version: null, steps: [] }, () => ['Nothing is to be changed.'])
+  const { version, steps } = await noted(client, planned, options, [])
+  await output.result({ version, steps }, () => [...planLines(plan, { valuesLost }), `Applied as version ${version}.`])
 }
 
 export async function showSchemaLog(
@@ -188,82 +218,54 @@ export async function drawSchema(
   await output.data({ format, text }, () => [text.trimEnd()])
 }
 
+interface Planned {
+  readonly plan: SchemaPlan
+  /** All of it, also what is outside of the scope. */
+  readonly wanted: SchemaState
+  readonly scope: SchemaScope
+  /** What the log keeps. */
+  readonly text: () => Promise<string>
+}
+
 async function plannedFor(
   client: AshlarClient,
   place: string,
-  { rename = [] }: PlanOptions,
-): Promise<{ readonly plan: SchemaPlan; readonly wanted: SchemaState }> {
-  const wanted = await schemaOfSource(readSchemaSource(place))
+  { rename = [], namespace }: PlanOptions,
+): Promise<Planned> {
+  const scope = scopeOf(namespace)
   const { schema, failedIndexes } = await currentState(client)
-  return { plan: planOf(schema, wanted, rename, failedIndexes), wanted }
+  const renamed = applyRenames(schema, rename)
+  const moved = [
+    ...renamed.classes.flatMap(({ from, to }) => [from, to]),
+    ...renamed.attributes.map((one) => one.className),
+  ]
+  const foreign = moved.find((className) => !scope.has(className))
+  if (foreign !== undefined) throw new CommandError(exitCodes.usage, outsideOf(foreign, scope, '--rename'))
+  const wanted = await wantedSchema(place, renamed.schema, scope)
+  const failed = failedIndexes.filter(({ indexedClass }) => scope.has(indexedClass)).map(({ name }) => name)
+  const text = async (): Promise<string> => schemaText(within(wanted, scope), await quotingOf(wanted))
+  return { plan: planOf(schema, wanted, rename, failed), wanted, scope, text }
 }
 
-interface Rehearsed {
-  /** What would be deleted, or replaced by a default. */
-  readonly valuesLost: readonly ValuesLost[]
-}
-
-/** The server refuses to do all of it as one transaction. */
-class TooMuchForOne extends CommandError {
-  constructor({ message }: Error) {
-    const advice = 'It can be done step by step, online: add --stepwise to apply.'
-    super(exitCodes.invalid, message, [advice])
+/** What the files say of the namespaces, and `current` of all others: classes of the files may refer to these. */
+async function wantedSchema(place: string, current: SchemaState, scope: SchemaScope): Promise<SchemaState> {
+  const others = outside(current, scope)
+  const lines = others.classes.flatMap((cls) => classText(cls, 'always'))
+  const all = await schemaOfSource(readSchemaSource(place, lines))
+  const known = new Set(others.classes.map(({ className }) => className))
+  const foreign = all.classes.find(({ className }) => !scope.has(className) && !known.has(className))?.className
+  const indexed = all.indexes.find(({ indexedClass }) => !scope.has(indexedClass))?.indexedClass
+  if (foreign !== undefined || indexed !== undefined) {
+    throw new CommandError(exitCodes.invalid, outsideOf(foreign ?? indexed ?? '', scope, place))
   }
+  const own = within(all, scope)
+  return schemaOf([...others.classes, ...own.classes], [...others.indexes, ...own.indexes])
 }
 
-/** Every operation, after a question what it would lose; the server undoes all of it. Throws TooMuchForOne, and AshlarRequestError where it refuses one. */
-async function rehearse(client: AshlarClient, { operations }: SchemaPlan): Promise<Rehearsed> {
-  const questions = operations.flatMap((operation): TransactionOperation[] => {
-    const [allowed = operation] = allowing([operation])
-    const isAlteration = operation.method === 'put' && operation.uri !== '/v1/schema'
-    const question = { ...allowed, uri: withParameter(allowed.uri, 'dryRun=true') }
-    return (isAlteration ? [question, allowed] : [allowed]).map((one) => ({ ...one, result: 'dispose' }))
-  })
-  if (questions.length === 0) return { valuesLost: [] }
-  const results = await client.runTransaction(questions).catch((error: unknown) => {
-    if (error instanceof AshlarRequestError && error.type === 'LimitExceeded') throw new TooMuchForOne(error)
-    throw error
-  })
-  const reports = results.flatMap(({ result }) => {
-    return typeof result === 'object' && result !== null && 'valuesLost' in result ? [result as SchemaReport] : []
-  })
-  return { valuesLost: reports.flatMap(({ valuesLost }) => valuesLost) }
-}
-
-/** What is lost was found before, and is wanted. */
-function allowing(operations: readonly TransactionOperation[]): TransactionOperation[] {
-  return operations.map((operation) => {
-    const isAlteration = operation.method === 'put' && operation.uri !== '/v1/schema'
-    return isAlteration ? { ...operation, uri: withParameter(operation.uri, 'allowLoss=true') } : operation
-  })
-}
-
-function withParameter(uri: string, parameter: string): string {
-  return `${uri}${uri.includes('?') ? '&' : '?'}${parameter}`
+function outsideOf(className: string, { namespaces = [] }: SchemaScope, place: string): string {
+  return `${place} names class ${className}, which is not in ${namespaces.join(' or ')}: only these namespaces are to change (--namespace).`
 }
 
 function counted(count: number, noun: string, plural: string): string {
   return `${numberText(count)} ${noun}${count === 1 ? '' : plural}`
-}
-
-function isLossy(plan: SchemaPlan, { valuesLost }: Rehearsed): boolean {
-  return plan.steps.some(({ isLoss }) => isLoss) || valuesLost.some(({ values }) => values > 0)
-}
-
-function recordOf(plan: SchemaPlan, { valuesLost }: Rehearsed): object {
-  return { steps: plan.steps, valuesLost, hints: plan.hints }
-}
-
-function planLines(plan: SchemaPlan, { valuesLost }: Rehearsed): string[] {
-  if (plan.steps.length === 0) return ['Nothing is to be changed.']
-  const lost = valuesLost.filter(({ values }) => values > 0)
-  return [
-    ...plan.steps.flatMap(({ text, isLoss }) =>
-      text.split('\n').map((line, at) => `${at === 0 && isLoss ? '!' : ' '} ${line}`),
-    ),
-    ...lost.map(({ className, attributeName, values }) => {
-      return `! ${numberText(values)} ${values === 1 ? 'value' : 'values'} of ${className}.${attributeName} would be lost.`
-    }),
-    ...plan.hints,
-  ]
 }

@@ -4,18 +4,18 @@ import { attributeText, classText, indexText } from './schema-text.ts'
 
 /** `-` is in `current` alone, `+` in `wanted` alone. [] where they are the same. */
 export function differencesOf(current: SchemaState, wanted: SchemaState): string[] {
-  const names = [...new Set([...current.classes, ...wanted.classes].map(({ className }) => className))].sort()
-  const ofClasses = names.flatMap((name) => {
-    const [before, after] = [current, wanted].map(({ classes }) => classes.find(({ className }) => className === name))
+  const [old, next] = [current, wanted].map(({ classes }) => new Map(classes.map((cls) => [cls.className, cls])))
+  const ofClasses = [...new Set([...(old?.keys() ?? []), ...(next?.keys() ?? [])])].sort().flatMap((name) => {
+    const [before, after] = [old?.get(name), next?.get(name)]
     if (before === undefined) return after === undefined ? [] : classText(after, 'asNeeded').map((line) => `+ ${line}`)
     return after === undefined
       ? classText(before, 'asNeeded').map((line) => `- ${line}`)
       : differencesOfClass(before, after)
   })
-  const [old = [], next = []] = [current, wanted].map(({ indexes }) =>
+  const [were = [], are = []] = [current, wanted].map(({ indexes }) =>
     indexes.map((index) => indexText(index, 'asNeeded')),
   )
-  return [...ofClasses, ...linesOf(old, next)]
+  return [...ofClasses, ...linesOf(were, are)]
 }
 
 function differencesOfClass(before: SchemaClass, after: SchemaClass): string[] {

@@ -23,8 +23,11 @@ export interface SourcePlace {
   readonly line: string
 }
 
-/** `place`: a file, `-` for standard input, or a folder, of which all files that end in `.do` are meant. Throws CommandError. */
-export function readSchemaSource(place: string): SchemaSource {
+/**
+ * `place`: a file, `-` for standard input, or a folder, of which all files that end in `.do` are meant. `others`: lines of the classes beside those of the files,
+ * to which these may refer. Throws CommandError.
+ */
+export function readSchemaSource(place: string, others: readonly string[] = []): SchemaSource {
   const files = place !== '-' && isFolder(place) ? filesIn(place) : [place]
   const texts = files.map((file) => readInputFile(file))
   // As a pipe leaves it whose first command has failed: it does not mean that all classes are to go.
@@ -35,6 +38,7 @@ export function readSchemaSource(place: string): SchemaSource {
   const parts = texts.map((text, at) => splitSource(text, files[at] === '-' ? 'standard input' : (files[at] ?? place)))
   const lines: Line[] = [
     { text: 'UPDATE SCHEMA {', place, line: 'UPDATE SCHEMA {' },
+    ...others.map((line) => ({ text: line, place: 'In the federated database', line })),
     ...parts.flatMap(({ classes }) => classes),
     { text: '};', place, line: '};' },
     ...parts.flatMap(({ others }) => others),
@@ -149,12 +153,12 @@ function filesIn(folder: string): string[] {
   return files.map((file) => join(folder, file))
 }
 
-/** `place` is a folder: those of its files that end in `.do` are replaced, and others removed. Throws CommandError. */
-export function writeSchemaFiles(folder: string, files: ReadonlyMap<string, string>): void {
+/** `place` is a folder: those of its files that end in `.do` are replaced, and others removed where the files are of all namespaces. Throws CommandError. */
+export function writeSchemaFiles(folder: string, files: ReadonlyMap<string, string>, isWhole: boolean): void {
   try {
     makeFolders(folder)
     for (const [file, text] of files) writeWhole(join(folder, file), text)
-    for (const file of readdirSync(folder)) {
+    for (const file of isWhole ? readdirSync(folder) : []) {
       if (file.endsWith(extension) && !files.has(file)) rmSync(join(folder, file))
     }
   } catch (error) {

@@ -1,7 +1,5 @@
 /** How one schema becomes another: the operations, in an order in which each is possible, and what they are for people. */
-import type { AttributeDefinition, ClassDescription, TransactionOperation } from '@ashlar/client'
-import { CommandError } from '../../command-error.ts'
-import { exitCodes } from '../../exit-codes.ts'
+import type { AttributeDefinition, ClassDescription, TransactionOperation, TypeDefinition } from '@ashlar/client'
 import { applyRenames, type RenamedSchema, type Renames } from './schema-renames.ts'
 import {
   isSameType,
@@ -18,6 +16,8 @@ export interface PlanStep {
   readonly text: string
   /** Values or objects may go by it. */
   readonly isLoss: boolean
+  /** Why it cannot be done, where that is known before the server is asked. */
+  readonly refusal?: string
 }
 
 export interface SchemaPlan {
@@ -29,7 +29,7 @@ export interface SchemaPlan {
   readonly hints: readonly string[]
 }
 
-/** `failedIndexes`: names of those whose build has failed. Throws CommandError for renames of what is not there, and for what no change of a schema can do. */
+/** `failedIndexes`: names of those whose build has failed. Throws CommandError for renames of what is not there. */
 export function planOf(
   current: SchemaState,
   wanted: SchemaState,
@@ -45,14 +45,14 @@ export function planOf(
     const before = from.get(cls.className)
     return before === undefined ? [] : [changeOf(before, cls)]
   })
-  for (const change of kept) refuseImpossible(change)
   const indexes = indexChanges(renamed.schema.indexes, wanted.indexes)
   const parts: PlanPart[] = [
     ...[...failedIndexes, ...indexes.dropped.map(({ name }) => name)].map(dropIndex),
     ...renamed.classes.map(renameClass),
+    ...kept.flatMap(impossible),
     ...dropsAndRenames(kept, renamed),
     ...additions(added, kept),
-    ...kept.filter(({ changed }) => changed.length > 0).map(changeTypes),
+    ...kept.flatMap(changeTypes),
     ...subclassesFirst(dropped).map(dropClass),
     ...indexes.added.map(createIndex),
   ]
@@ -68,6 +68,10 @@ export interface PlanPart {
   readonly steps: readonly PlanStep[]
   /** One, or none where another part does it too. */
   readonly operation: readonly TransactionOperation[]
+  /** The operation may find stored values that do not fit, and takes the parameters `dryRun` and `allowLoss`. */
+  readonly isConversion?: boolean
+  /** By the beginnings of JSON pointers into the body of the operation: the step, by its position. */
+  readonly stepAt?: ReadonlyMap<string, number>
 }
 
 interface ClassChange {
@@ -77,35 +81,66 @@ interface ClassChange {
   readonly dropped: readonly AttributeDefinition[]
   /** By the definition that is wanted. */
   readonly changed: readonly AttributeDefinition[]
+  /** References that are given an inverse, and are otherwise as before. */
+  readonly paired: readonly AttributeDefinition[]
+  /** References that lose their inverse, and are otherwise as before. */
+  readonly unpaired: readonly AttributeDefinition[]
 }
 
 function changeOf(before: SchemaClass, after: SchemaClass): ClassChange {
   const old = new Map(before.attributes.map((attribute) => [attribute.attributeName, attribute]))
   const names = new Set(after.attributes.map(({ attributeName }) => attributeName))
+  const differing = after.attributes.filter((attribute) => {
+    const was = old.get(attribute.attributeName)
+    return was !== undefined && !isSameType(typeOf(was), typeOf(attribute))
+  })
+  const isInverseChange = (attribute: AttributeDefinition, isAdded: boolean): boolean => {
+    const was = old.get(attribute.attributeName) as AttributeDefinition
+    const [less, more] = isAdded ? [was, attribute] : [attribute, was]
+    return inverseOf(less) === undefined && isSameType(typeOf(less), withoutInverse(more))
+  }
+  const paired = differing.filter((attribute) => isInverseChange(attribute, true))
+  const unpaired = differing.filter((attribute) => isInverseChange(attribute, false))
   return {
     before,
     after,
     added: after.attributes.filter(({ attributeName }) => !old.has(attributeName)),
     dropped: before.attributes.filter(({ attributeName }) => !names.has(attributeName)),
-    changed: after.attributes.filter((attribute) => {
-      const was = old.get(attribute.attributeName)
-      return was !== undefined && !isSameType(typeOf(was), typeOf(attribute))
-    }),
+    changed: differing.filter((attribute) => !paired.includes(attribute) && !unpaired.includes(attribute)),
+    paired,
+    unpaired,
   }
 }
 
-function refuseImpossible({ before, after }: ClassChange): void {
+function inverseOf({ elementSpecification, inverseAttribute }: TypeDefinition): string | undefined {
+  return (elementSpecification === undefined ? inverseAttribute : elementSpecification.inverseAttribute) ?? undefined
+}
+
+function withoutInverse(attribute: AttributeDefinition): TypeDefinition {
+  const { inverseAttribute: _, ...type } = typeOf(attribute)
+  if (type.elementSpecification === undefined) return type
+  const { inverseAttribute: __, ...elementSpecification } = type.elementSpecification
+  return { ...type, elementSpecification }
+}
+
+/** What no change of a schema can do. */
+function impossible({ before, after }: ClassChange): PlanPart[] {
   const { className } = after
+  const refused = (text: string, refusal: string): PlanPart => {
+    return { steps: [{ text, isLoss: false, refusal }], operation: [] }
+  }
+  const parts: PlanPart[] = []
   if (before.superClass !== after.superClass) {
     const words = (name: string | null): string => (name === null ? 'none' : name)
-    throw new CommandError(
-      exitCodes.invalid,
-      `The superclass of ${className} cannot be changed: it is ${words(before.superClass)}, the files have ${words(after.superClass)}.`,
-    )
+    const [was, is] = [words(before.superClass), words(after.superClass)]
+    const refusal = `The superclass of ${className} cannot be changed: it is ${was}, the files have ${is}.`
+    parts.push(refused(`CHANGE SUPERCLASS OF ${className}: ${was} → ${is}`, refusal))
   }
-  if (before.isReferenceable === after.isReferenceable) return
-  const is = before.isReferenceable ? 'referenceable' : 'embeddable'
-  throw new CommandError(exitCodes.invalid, `${className} is ${is}, which cannot be changed.`)
+  if (before.isReferenceable !== after.isReferenceable) {
+    const [was, is] = [before, after].map((one) => (one.isReferenceable ? 'referenceable' : 'embeddable'))
+    parts.push(refused(`CHANGE CLASS ${className}: ${was} → ${is}`, `${className} is ${was}, which cannot be changed.`))
+  }
+  return parts
 }
 
 function classUri(className: string): string {
@@ -125,17 +160,19 @@ function renameClass({ from, to }: { readonly from: string; readonly to: string 
   }
 }
 
-/** Deleting one side of a link deletes the other, which is then not there to be deleted. */
+/** Deleting one side of a link deletes the other, which is then not there to be deleted; so does a reference that loses its inverse. */
 function dropsAndRenames(kept: readonly ClassChange[], renamed: RenamedSchema): PlanPart[] {
-  const gone = new Set<string>()
+  const gone = new Set(
+    kept.flatMap(({ before, unpaired }) => {
+      const names = new Set(unpaired.map(({ attributeName }) => attributeName))
+      return before.attributes.filter(({ attributeName }) => names.has(attributeName)).flatMap(inversesOf)
+    }),
+  )
   return kept.flatMap(({ before, dropped }) => {
     const { className } = before
     const renames = renamed.attributes.filter((rename) => rename.className === className)
     const deleted = dropped.filter(({ attributeName }) => !gone.has(`${className}.${attributeName}`))
-    for (const attribute of deleted) {
-      const { referencedClass, inverseAttribute } = attribute.elementSpecification ?? attribute
-      if (inverseAttribute !== undefined) gone.add(`${referencedClass}.${inverseAttribute}`)
-    }
+    for (const attribute of deleted) for (const inverse of inversesOf(attribute)) gone.add(inverse)
     if (renames.length + dropped.length === 0) return []
     const body = {
       // They are deleted before others are renamed: under the names that they have now.
@@ -143,6 +180,10 @@ function dropsAndRenames(kept: readonly ClassChange[], renamed: RenamedSchema): 
       attributesToRename: renames.map(({ from, to }) => ({ originalName: from, newName: to })),
     }
     const isEmpty = body.attributesToDelete.length + body.attributesToRename.length === 0
+    const stepAt = new Map([
+      ...deleted.map((one, i) => [`/attributesToDelete/${i}`, dropped.indexOf(one)] as const),
+      ...renames.map((_, i) => [`/attributesToRename/${i}`, dropped.length + i] as const),
+    ])
     return [
       {
         steps: [
@@ -150,39 +191,60 @@ function dropsAndRenames(kept: readonly ClassChange[], renamed: RenamedSchema): 
           ...renames.map(({ from, to }) => step(`ALTER CLASS ${className} {RENAME ${from} TO ${to}}`)),
         ],
         operation: isEmpty ? [] : [{ method: 'put', uri: `${classUri(className)}?cascade=true`, body }],
+        stepAt,
       },
     ]
   })
 }
 
-/** New classes and attributes are one operation, since they may refer to each other. */
+function inversesOf(attribute: AttributeDefinition): string[] {
+  const { referencedClass, inverseAttribute } = attribute.elementSpecification ?? attribute
+  return inverseAttribute === undefined ? [] : [`${referencedClass}.${inverseAttribute}`]
+}
+
+/** New classes, attributes, and inverses of references are one operation, since they may refer to each other. */
 function additions(added: readonly SchemaClass[], kept: readonly ClassChange[]): PlanPart[] {
-  const grown = kept.filter((change) => change.added.length > 0)
+  const grown = kept.filter((change) => change.added.length + change.paired.length > 0)
   if (added.length + grown.length === 0) return []
   const body: ClassDescription[] = [
     ...added.map(({ className, isReferenceable, superClass, attributes }) => {
       return { className, isReferenceable, superClass, attributes }
     }),
-    ...grown.map((change) => ({ className: change.after.className, attributes: change.added })),
+    ...grown.map((change) => ({
+      className: change.after.className,
+      attributes: [...change.added, ...change.paired],
+    })),
   ]
-  const steps = [
-    ...added.map((cls) => step(classText(cls, 'asNeeded').join('\n'))),
-    ...grown.flatMap(({ after, added: attributes }) =>
-      attributes.map((one) => step(`ALTER CLASS ${after.className} {ADD ${attributeText(one, 'asNeeded')}}`)),
-    ),
-  ]
-  return [{ steps, operation: [{ method: 'put', uri: '/v1/schema', body }] }]
+  const steps = added.map((cls) => step(classText(cls, 'asNeeded').join('\n')))
+  const stepAt = new Map(added.map((_, i) => [`/${i}`, i]))
+  for (const [i, { before, after, added: attributes, paired }] of grown.entries()) {
+    const texts = attributes.map((one) => `ALTER CLASS ${after.className} {ADD ${attributeText(one, 'asNeeded')}}`)
+    for (const [j, text] of [...texts, ...changeTexts(before, after, paired)].entries()) {
+      stepAt.set(`/${added.length + i}/attributes/${j}`, steps.length)
+      steps.push(step(text))
+    }
+  }
+  const isConversion = grown.some(({ paired }) => paired.length > 0)
+  return [{ steps, operation: [{ method: 'put', uri: '/v1/schema', body }], isConversion, stepAt }]
+}
+
+function changeTexts(before: SchemaClass, after: SchemaClass, changed: readonly AttributeDefinition[]): string[] {
+  const old = new Map(before.attributes.map((attribute) => [attribute.attributeName, attribute]))
+  return changed.map((attribute) => {
+    const was = old.get(attribute.attributeName) ?? attribute
+    const types = [was, attribute].map((one) => typeText(typeOf(one), 'asNeeded'))
+    return `CHANGE ${after.className}.${attribute.attributeName}: ${types.join(' → ')}`
+  })
 }
 
 /** DO has no statement for it. */
-function changeTypes({ before, after, changed }: ClassChange): PlanPart {
-  const steps = changed.map((attribute) => {
-    const was = before.attributes.find(({ attributeName }) => attributeName === attribute.attributeName)
-    const types = [was ?? attribute, attribute].map((one) => typeText(typeOf(one), 'asNeeded'))
-    return step(`CHANGE ${after.className}.${attribute.attributeName}: ${types.join(' → ')}`)
-  })
-  const body = { attributesToChange: changed }
-  return { steps, operation: [{ method: 'put', uri: classUri(after.className), body }] }
+function changeTypes({ before, after, changed, unpaired }: ClassChange): PlanPart[] {
+  const attributesToChange = [...changed, ...unpaired]
+  if (attributesToChange.length === 0) return []
+  const steps = changeTexts(before, after, attributesToChange).map((text) => step(text))
+  const uri = `${classUri(after.className)}${unpaired.length === 0 ? '' : '?cascade=true'}`
+  const stepAt = new Map(steps.map((_, i) => [`/attributesToChange/${i}`, i]))
+  return [{ steps, operation: [{ method: 'put', uri, body: { attributesToChange } }], isConversion: true, stepAt }]
 }
 
 function dropClass({ className }: SchemaClass): PlanPart {
@@ -191,9 +253,12 @@ function dropClass({ className }: SchemaClass): PlanPart {
 
 function subclassesFirst(dropped: readonly SchemaClass[]): SchemaClass[] {
   const above = new Map(dropped.map(({ className, superClass }) => [className, superClass]))
+  const depths = new Map<string, number>()
   const depthOf = (className: string): number => {
     const superClass = above.get(className) ?? null
-    return superClass === null ? 0 : 1 + depthOf(superClass)
+    const depth = depths.get(className) ?? (superClass === null ? 0 : 1 + depthOf(superClass))
+    depths.set(className, depth)
+    return depth
   }
   return [...dropped].sort((one, other) => depthOf(other.className) - depthOf(one.className))
 }
@@ -221,18 +286,24 @@ function indexChanges(
   }
 }
 
+const hintedPairsMax = 1_000
+
 function hintsFor(
   added: readonly SchemaClass[],
   dropped: readonly SchemaClass[],
   kept: readonly ClassChange[],
 ): string[] {
   const hint = (from: string, to: string): string => `If ${from} is to become ${to}, say so: --rename ${from}=${to}`
-  const ofClasses = dropped.flatMap((before) => {
+  // Nobody reads hints by the hundred, and each pair would have to be compared.
+  const isFew = (some: readonly unknown[], others: readonly unknown[]): boolean => {
+    return some.length * others.length <= hintedPairsMax
+  }
+  const ofClasses = (isFew(dropped, added) ? dropped : []).flatMap((before) => {
     const like = added.filter((after) => sharesAttributes(before, after))
     return like.map((after) => hint(before.className, after.className))
   })
   const ofAttributes = kept.flatMap(({ after, added: more, dropped: fewer }) =>
-    fewer.flatMap((one) => {
+    (isFew(fewer, more) ? fewer : []).flatMap((one) => {
       const like = more.filter((other) => isSameType(typeOf(one), typeOf(other)))
       return like.map((other) => hint(`${after.className}.${one.attributeName}`, other.attributeName))
     }),

@@ -27,6 +27,7 @@ export function applyRenames(schema: SchemaState, renames: Renames): RenamedSche
   const newNames = new Map([...classes, ...doneClasses].map(({ from, to }) => [from, to]))
   const named = (className: string): string => newNames.get(className) ?? className
   const moved = schema.classes.map((cls) => renamedClass(cls, named))
+  const byName = new Map(moved.map((cls) => [cls.className, cls]))
   const done = doneClasses.map(({ from, to }) => `${from} is ${to} already.`)
   const attributes = pairs
     .filter((pair) => !known.has(pair.from) && !doneClasses.includes(pair))
@@ -34,7 +35,7 @@ export function applyRenames(schema: SchemaState, renames: Renames): RenamedSche
       const at = from.lastIndexOf('.')
       const className = named(from.slice(0, Math.max(0, at)))
       const attribute = from.slice(at + 1)
-      const cls = moved.find((one) => one.className === className)
+      const cls = byName.get(className)
       const has = (name: string): boolean =>
         cls?.attributes.some(({ attributeName }) => attributeName === name) === true
       if (has(attribute)) return [{ className, from: attribute, to }]
@@ -53,7 +54,7 @@ export function applyRenames(schema: SchemaState, renames: Renames): RenamedSche
       classes: moved
         .map((cls) => withAttributeNames(cls, attributeNamed))
         .sort((one, other) => (one.className < other.className ? -1 : 1)),
-      indexes: schema.indexes.map((index) => renamedIndex(index, named, moved, attributeNamed)),
+      indexes: schema.indexes.map((index) => renamedIndex(index, named, byName, attributeNamed)),
     },
   }
 }
@@ -118,14 +119,14 @@ function withAttributeNames(cls: SchemaClass, attributeNamed: AttributeNamed): S
 function renamedIndex(
   index: SchemaIndex,
   named: (className: string) => string,
-  classes: readonly SchemaClass[],
+  classes: ReadonlyMap<string, SchemaClass>,
   attributeNamed: AttributeNamed,
 ): SchemaIndex {
   const indexedClass = named(index.indexedClass)
   const keys = index.keys.map((key) => {
     const [, first = '', rest = ''] = /^([^.:]*)(.*)$/s.exec(key) ?? []
     for (let name: string | null = indexedClass; name !== null; ) {
-      const cls = classes.find((one) => one.className === name)
+      const cls = classes.get(name)
       if (cls?.attributes.some(({ attributeName }) => attributeName === first) === true)
         return attributeNamed(cls.className, first) + rest
       name = cls?.superClass ?? null

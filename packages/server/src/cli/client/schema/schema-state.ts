@@ -38,22 +38,28 @@ interface ShownIndex {
 }
 
 export function schemaState(classes: readonly ClassRepresentation[], indexes: readonly ShownIndex[]): SchemaState {
-  return {
-    classes: classes
+  return schemaOf(
+    classes
       .filter(({ className, isInternal, isDeleted }) => !isInternal && !isDeleted && !isOwn(className))
       .map(({ className, isReferenceable, superClass, attributes }) => ({
         className,
         isReferenceable,
         superClass,
         attributes,
-      }))
-      .sort(by(({ className }) => className)),
-    indexes: indexes
+      })),
+    indexes
       .filter(({ indexedClass, state }) => !isOwn(indexedClass) && state !== 'failed')
       .map(({ name, indexedClass, isUnique, keyAttributes }) => {
         return { name, indexedClass, isUnique, keys: keyAttributes.map(({ attributeName }) => attributeName) }
-      })
-      .sort(by(({ name }) => name)),
+      }),
+  )
+}
+
+/** In any order. */
+export function schemaOf(classes: readonly SchemaClass[], indexes: readonly SchemaIndex[]): SchemaState {
+  return {
+    classes: [...classes].sort(by(({ className }) => className)),
+    indexes: [...indexes].sort(by(({ name }) => name)),
   }
 }
 

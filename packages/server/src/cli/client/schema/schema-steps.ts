@@ -52,7 +52,11 @@ async function carryOut(context: CommandContext, part: PlanPart, options: StepOp
       const index = body as IndexRequest
       await client.startIndex(index)
       await builtIndex(context, index.name)
-    } else if (name === undefined) await client.defineClasses(body as readonly ClassDescription[])
+    } else if (name === undefined)
+      await client.defineClasses(
+        body as readonly ClassDescription[],
+        options.allowLoss === true ? { allowLoss: true } : {},
+      )
     else if (method === 'delete') await client.deleteClass(name)
     else
       await client.alterClass(name, body as ClassAlteration, {

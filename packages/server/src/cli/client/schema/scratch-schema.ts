@@ -22,10 +22,27 @@ export async function schemaOfSource({ text, placeOf }: SchemaSource): Promise<S
   }
 }
 
+/** A server's limits protect its other clients. Here there are none, and a schema that a server has is as large as its own limits allow. */
+const unlimited = Number.MAX_SAFE_INTEGER
+const limits = {
+  classAttributesMax: unlimited,
+  indexKeyAttributesMax: unlimited,
+  queryCharactersMax: unlimited,
+  statementTokensMax: unlimited,
+  statementMsMax: unlimited,
+  statementBytesMax: unlimited,
+  statementsBytesMax: unlimited,
+  transactionBytesMax: unlimited,
+  transactionMsMax: unlimited,
+  changeReplyBytesMax: unlimited,
+  commitEntriesMax: unlimited,
+  commitBytesMax: unlimited,
+}
+
 /** Throws AshlarError. */
 async function schemaOfText(text: string): Promise<SchemaState> {
   const { FederatedDatabase, openStore } = await import('@ashlar/engine')
-  const fd = await FederatedDatabase.open({ alias: 'schema', store: await openStore('memory:') })
+  const fd = await FederatedDatabase.open({ alias: 'schema', store: await openStore('memory:'), limits })
   try {
     const { chunks } = await fd.query({ text })
     for await (const _ of chunks) {
@@ -51,5 +68,5 @@ export async function quotingOf(schema: SchemaState): Promise<Quoting> {
       failure = (error as Error).message
     }
   }
-  throw new CommandError(exitCodes.failed, `This schema cannot be written as a text of DO: ${failure}.`)
+  throw new CommandError(exitCodes.failed, `This schema cannot be written in DO: ${failure.replace(/\.$/, '')}.`)
 }

@@ -1,0 +1,132 @@
+/** Has the server carry out a plan in a transaction that it rolls back: what would be lost, and what would be refused. */
+import {
+  type AshlarClient,
+  AshlarRequestError,
+  type SchemaReport,
+  type TransactionOperation,
+  type ValuesLost,
+} from '@ashlar/client'
+import { numberText } from '../texts.ts'
+import { CommandError } from '../../command-error.ts'
+import { exitCodeOfStatus, exitCodes } from '../../exit-codes.ts'
+import type { PlanPart, PlanStep, SchemaPlan } from './schema-plan.ts'
+
+export interface Rehearsed {
+  /** What would be deleted, or replaced by a default. */
+  readonly valuesLost: readonly ValuesLost[]
+  /** The first step that cannot be carried out. */
+  readonly refusal?: PlanRefusal
+}
+
+export interface PlanRefusal {
+  readonly step: PlanStep | undefined
+  readonly reason: string
+  readonly exitCode: number
+  /** It is more than one transaction can be; `--stepwise` may do it. */
+  readonly isTooMuch: boolean
+}
+
+/** Every operation, after a question what it would lose where that may be something. Throws AshlarRequestError where the server cannot be asked. */
+export async function rehearse(client: AshlarClient, { parts }: SchemaPlan): Promise<Rehearsed> {
+  const impossible = parts.flatMap(({ steps }) => steps).find(({ refusal }) => refusal !== undefined)
+  if (impossible?.refusal !== undefined) {
+    const { refusal: reason } = impossible
+    return { valuesLost: [], refusal: { step: impossible, reason, exitCode: exitCodes.invalid, isTooMuch: false } }
+  }
+  const asked = parts.flatMap((part) => questionsOf(part).map((operation) => ({ part, operation })))
+  if (asked.length === 0) return { valuesLost: [] }
+  try {
+    const results = await client.runTransaction(asked.map(({ operation }) => ({ ...operation, result: 'dispose' })))
+    const reports = results.flatMap(({ result }) => {
+      return typeof result === 'object' && result !== null && 'valuesLost' in result ? [result as SchemaReport] : []
+    })
+    return { valuesLost: reports.flatMap(({ valuesLost }) => valuesLost) }
+  } catch (error) {
+    if (!(error instanceof AshlarRequestError)) throw error
+    const { operation, type } = error
+    // The limit may be one of the whole transaction.
+    if (operation === undefined && type !== 'LimitExceeded') throw error
+    return { valuesLost: [], refusal: refusalOf(error, asked[(operation ?? 0) - 1]?.part) }
+  }
+}
+
+function questionsOf(part: PlanPart): TransactionOperation[] {
+  return allowing([part]).flatMap((operation) => {
+    const question = { ...operation, uri: withParameter(operation.uri, 'dryRun=true') }
+    return part.isConversion === true ? [question, operation] : [operation]
+  })
+}
+
+/** What is lost was found before, and is wanted. */
+export function allowing(parts: readonly PlanPart[]): TransactionOperation[] {
+  return parts.flatMap(({ operation, isConversion }) => {
+    return operation.map((one) =>
+      isConversion === true ? { ...one, uri: withParameter(one.uri, 'allowLoss=true') } : one,
+    )
+  })
+}
+
+function withParameter(uri: string, parameter: string): string {
+  return `${uri}${uri.includes('?') ? '&' : '?'}${parameter}`
+}
+
+function refusalOf(error: AshlarRequestError, part: PlanPart | undefined): PlanRefusal {
+  const { status, type, errors, message } = error
+  const isTooMuch = type === 'LimitExceeded'
+  const pointer = errors[0]?.pointer.replace(/^\/\d+\/body/, '') ?? ''
+  const places = pointer.split('/').map((_, at, all) => all.slice(0, at + 1).join('/'))
+  const at = places.map((place) => part?.stepAt?.get(place)).findLast((step) => step !== undefined)
+  return {
+    step: part?.steps[at ?? 0],
+    reason: message.replace(operationPrefix, ''),
+    exitCode: isTooMuch ? exitCodes.invalid : exitCodeOfStatus(status),
+    isTooMuch,
+  }
+}
+
+/** The operations are the command's own: nobody knows them by their numbers. */
+const operationPrefix = /^While executing operation \d+, encountered: /
+
+/** A transaction of a plan that was rehearsed, which others may have made impossible since. Throws CommandError. */
+export async function carryOutAtOnce(client: AshlarClient, operations: readonly TransactionOperation[]): Promise<void> {
+  try {
+    await client.runTransaction(operations)
+  } catch (error) {
+    if (!(error instanceof AshlarRequestError) || error.operation === undefined) throw error
+    const { status, type, message } = error
+    throw new CommandError(exitCodeOfStatus(status), message.replace(operationPrefix, ''), [], { type, status })
+  }
+}
+
+/** The error of a command whose plan is refused; `details`: lines below it. */
+export function refusedPlan({ reason, exitCode, isTooMuch }: PlanRefusal, details: readonly string[]): CommandError {
+  const advice = isTooMuch ? ['It can be done step by step, online: add --stepwise to apply.'] : []
+  return new CommandError(exitCode, reason, [...details, ...advice])
+}
+
+export function isLossy({ steps }: SchemaPlan, { valuesLost }: Rehearsed): boolean {
+  return steps.some(({ isLoss }) => isLoss) || valuesLost.some(({ values }) => values > 0)
+}
+
+export function recordOf({ steps, hints }: SchemaPlan, { valuesLost, refusal }: Rehearsed): object {
+  const shown = steps.map((step) => (step === refusal?.step ? { ...step, refusal: refusal.reason } : step))
+  return { steps: shown, valuesLost, hints }
+}
+
+/** `!` marks what would be lost, `x` what cannot be done. */
+export function planLines({ steps, hints }: SchemaPlan, { valuesLost, refusal }: Rehearsed): string[] {
+  if (steps.length === 0) return ['Nothing is to be changed.']
+  const lost = valuesLost.filter(({ values }) => values > 0)
+  return [
+    ...steps.flatMap((step) => {
+      const reason = step === refusal?.step ? refusal.reason : step.refusal
+      const mark = reason !== undefined ? 'x' : step.isLoss ? '!' : ' '
+      const lines = step.text.split('\n').map((line, at) => `${at === 0 ? mark : ' '} ${line}`)
+      return reason === undefined ? lines : [...lines, `    cannot be done: ${reason}`]
+    }),
+    ...lost.map(({ className, attributeName, values }) => {
+      return `! ${numberText(values)} ${values === 1 ? 'value' : 'values'} of ${className}.${attributeName} would be lost.`
+    }),
+    ...hints,
+  ]
+}
