@@ -16,7 +16,7 @@ import { vehicleSchema } from './vehicles.ts'
 const rounds = 300_000
 
 const empty = buildCatalog(emptyCatalogState(), Buffer.alloc(8))
-const { state } = defineClasses(empty, readDefineClasses(vehicleSchema, 'create'), 1_000)
+const { state } = defineClasses(empty, readDefineClasses(vehicleSchema, 'create'), { attributesMax: 1_000 })
 const catalog = buildCatalog(state, Buffer.alloc(8))
 const cls = catalog.classByName('Vehicle')
 if (cls === undefined) throw new Error('the schema has a class Vehicle')

@@ -33,6 +33,10 @@ export interface AccessGrant {
 
 export interface AttributeDefinition {
   readonly attributeName: string
+  /**
+   * boolean, character, integer, real, string, guid, date, time, datetime, interval, reference, object, list, set or
+   * map, in any case. Also accepted: instant for a datetime with the storage datetimeoffset, and float for a real.
+   */
   readonly logicalType: string
   readonly encoding?: string
   readonly storage?: string
@@ -591,6 +595,10 @@ export interface TransactionResult {
 
 /** A type, without the name of an attribute that has it. */
 export interface TypeDefinition {
+  /**
+   * boolean, character, integer, real, string, guid, date, time, datetime, interval, reference, object, list, set or
+   * map, in any case. Also accepted: instant for a datetime with the storage datetimeoffset, and float for a real.
+   */
   readonly logicalType: string
   readonly encoding?: string
   readonly storage?: string

@@ -32,7 +32,7 @@ import { linkStorageOf } from '../types/link-storage.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
 import { type AttributeLoss, countLosses, Losses } from './count-losses.ts'
-import { countMisfits } from './count-misfits.ts'
+import { countUnpairable } from './count-unpairable.ts'
 import { refuseEqualKeys } from './refuse-equal-keys.ts'
 import { classChanges, reshapedObjects, type SchemaReport } from './schema-report.ts'
 import { prepareTypeChanges } from './transactional-retype.ts'
@@ -91,7 +91,7 @@ async function checkOnline(
   const losses = new Losses()
   const attributes = typeChanges.map(({ attribute }) => attribute)
   losses.addAll(await countLosses(snapshot, pending, attributes, containers.cached()))
-  for (const pairing of pairings) await countMisfits(snapshot, pending, pairing, losses, containers.cached())
+  for (const pairing of pairings) await countUnpairable(snapshot, pending, pairing, losses, containers.cached())
   return { losses, snapshot }
 }
 

@@ -19,7 +19,7 @@ import type { OpenDatabase } from '../write/open-database.ts'
 import { buildPairings } from './build-pairings.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
 import { countLosses, Losses } from './count-losses.ts'
-import { countMisfits } from './count-misfits.ts'
+import { countUnpairable } from './count-unpairable.ts'
 import { buildContext } from './index-builds.ts'
 
 /**
@@ -56,7 +56,7 @@ async function refuseLosses({ store, catalogs }: OpenDatabase, { typeChanges, pa
     const catalog = await catalogs.at(snapshot)
     const converted = typeChanges.filter(({ work }) => work.kind === 'convert').map(({ attribute }) => attribute)
     if (converted.length > 0) losses.addAll(await countLosses(snapshot, catalog, converted))
-    for (const pairing of pairings) await countMisfits(snapshot, catalog, pairing, losses)
+    for (const pairing of pairings) await countUnpairable(snapshot, catalog, pairing, losses)
   }
   await withSnapshot(store, count, longReading)
   losses.refuse()

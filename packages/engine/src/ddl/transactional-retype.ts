@@ -30,7 +30,7 @@ import { flushObjects } from '../write/flush.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { type ObjectState, setValue, touch } from '../write/working-set.ts'
 import { type AttributeLoss, countLosses, Losses } from './count-losses.ts'
-import { countMisfits } from './count-misfits.ts'
+import { countUnpairable } from './count-unpairable.ts'
 
 export interface RetypeContext {
   readonly transaction: Transaction
@@ -86,7 +86,7 @@ export async function prepareTypeChanges(
   }
   const losses = new Losses()
   losses.addAll(await countConversions(context, plan))
-  for (const pairing of pairings) await countMisfits(transaction.overlay(), catalog, pairing, losses, uncommitted)
+  for (const pairing of pairings) await countUnpairable(transaction.overlay(), catalog, pairing, losses, uncommitted)
   const narrowed = typeChanges.filter(({ work }) => work.kind === 'narrow')
   const moving = typeChanges.filter(({ work }) => work.kind === 'move')
   const unit = context.beginUnit()

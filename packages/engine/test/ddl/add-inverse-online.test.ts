@@ -46,11 +46,18 @@ class Watched implements Store {
   close = async () => {}
 }
 
+function wait(): { promise: Promise<void>; end: () => void } {
+  let end = (): void => undefined
+  const promise = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  return { promise, end }
+}
+
 /** Holds up the `nth` commit of a kind. */
 function held(store: Store, isHeld: Hold, nth = 1): { store: Store; reached: Promise<void>; release: () => void } {
-  let [release, tellReached] = [(): void => {}, (): void => {}]
-  const open = new Promise<void>((resolve) => void (release = resolve))
-  const reached = new Promise<void>((resolve) => void (tellReached = resolve))
+  const { promise: open, end: release } = wait()
+  const { promise: reached, end: tellReached } = wait()
   let seen = 0
   const watched = new Watched(store, async (commit, carryOut) => {
     if (isHeld(commit) && ++seen === nth) {

@@ -164,7 +164,7 @@ describe('references in collections', () => {
         await fd.createObject('V.A', {}),
         await fd.createObject('V.A', {}),
       ]
-      const [x, y, z] = targets as [string, string, string]
+      const [x = '', y = '', z = ''] = targets
       const one = await fd.createObject('V.B', { as: [y, x] })
       const other = await fd.createObject('V.B', { as: [x, z] })
       const error = await refusal(fd.defineClasses(pair(kind, toOne('V.B', 'as')), 'createOrExtend'))

@@ -60,7 +60,7 @@ it('what is used again and again stays, whatever comes beside it', () => {
 
 function catalogOf(classes: readonly object[]): Catalog {
   const empty = buildCatalog(emptyCatalogState(), Buffer.from([0]))
-  const { state } = defineClasses(empty, readDefineClasses(classes, 'create'), 1_000)
+  const { state } = defineClasses(empty, readDefineClasses(classes, 'create'), { attributesMax: 1_000 })
   return buildCatalog(state, Buffer.from([1]))
 }
 

@@ -140,7 +140,7 @@ async function check(bodies: fc.Arbitrary<unknown>, run: (body: unknown) => unkn
 }
 
 it.each(['create', 'createOrExtend'] as const)('classes defined: %s', async (mode) => {
-  await check(definitions, (body) => defineClasses(catalog, readDefineClasses(body, mode), attributesMax))
+  await check(definitions, (body) => defineClasses(catalog, readDefineClasses(body, mode), { attributesMax }))
 })
 
 it.each([{}, { isCascading: true, isLossAllowed: true }])('a class changed: %j', async (settings) => {

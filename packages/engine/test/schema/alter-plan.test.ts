@@ -1,11 +1,11 @@
 /** Which changes of a class are immediate, online or transactional, and that the planned result is the one computed anew. */
 import { describe, expect, it } from 'vitest'
 import { readAlterClass } from '../../src/requests/read-alter-class.ts'
-import { atOnce } from '../../src/store/time-slice.ts'
 import { type AlterPlan, completedState, type OnlineAlter, planAlter } from '../../src/schema/alter-plan.ts'
 import type { CatalogState } from '../../src/schema/class-definition.ts'
 import { withReadyIndex } from '../../src/schema/index-definition.ts'
 import { withoutPendingTypes } from '../../src/schema/pending-types.ts'
+import { atOnce } from '../../src/store/time-slice.ts'
 import { catalogOf, classOf, list, reference, SchemaUnderTest, set } from './schema-under-test.ts'
 
 /** Keys of strings and references, some of several attributes. */

@@ -113,20 +113,17 @@ describe('postgres: of all connections', () => {
     const watch = new AnswerWatch(1_000)
     const givenUp: string[] = []
     const client = (name: string, status: string, isWaiting: boolean) => {
-      const stream = {
-        bytesRead: 0,
-        _handle: { bytesWritten: 0, writeQueueSize: 0 },
-        destroy: () => givenUp.push(name),
-      }
+      const stream = { bytesRead: 0, writableLength: 0, destroy: () => givenUp.push(name) }
       const state = {
         connection: { stream },
-        _activeQuery: isWaiting ? {} : null,
-        _sentQueryQueue: [],
-        _ending: false,
         getTransactionStatus: () => status,
+        query: () => undefined,
+        end: () => undefined,
+        on: () => undefined,
         once: () => undefined,
       }
       watch.add(state as unknown as pg.ClientBase)
+      if (isWaiting) state.query()
       return { ...state, stream }
     }
     client('idle, silent', 'I', false)
@@ -134,11 +131,11 @@ describe('postgres: of all connections', () => {
     const idle = client('idle, heard of', 'I', false)
     const receiving = client('receiving', 'I', true)
     const sending = client('sending', 'I', true)
-    sending.stream._handle = { bytesWritten: 1_000_000, writeQueueSize: 1_000_000 }
+    sending.stream.writableLength = 1_000_000
     const more = setInterval(() => {
       receiving.stream.bytesRead++
       idle.stream.bytesRead++
-      sending.stream._handle.writeQueueSize--
+      sending.stream.writableLength--
     }, 100)
     vi.advanceTimersByTime(60_000)
     expect(givenUp).toEqual([])

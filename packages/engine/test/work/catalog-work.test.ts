@@ -22,7 +22,7 @@ const subclasses = (n: number): object[] =>
 function catalogOf(...batches: (readonly object[])[]): Catalog {
   return batches.reduce<Catalog>(
     (catalog, classes) => {
-      const { state } = defineClasses(catalog, readDefineClasses(classes, 'createOrExtend'), 1_000)
+      const { state } = defineClasses(catalog, readDefineClasses(classes, 'createOrExtend'), { attributesMax: 1_000 })
       return buildCatalog(state, Buffer.from([1]))
     },
     buildCatalog(emptyCatalogState(), Buffer.from([0])),

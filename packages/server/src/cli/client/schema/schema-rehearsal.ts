@@ -6,9 +6,9 @@ import {
   type TransactionOperation,
   type ValuesLost,
 } from '@ashlar/client'
-import { numberText } from '../texts.ts'
 import { CommandError } from '../../command-error.ts'
 import { exitCodeOfStatus, exitCodes } from '../../exit-codes.ts'
+import { numberText } from '../texts.ts'
 import type { PlanPart, PlanStep, SchemaPlan } from './schema-plan.ts'
 
 export interface Rehearsed {

@@ -17,7 +17,7 @@ import type { Losses } from './count-losses.ts'
  * References to objects that do not exist, and, where the inverse is a single reference, those but the first to one object. `catalog`: one that has the reference,
  * with its pending type or without.
  */
-export async function countMisfits(
+export async function countUnpairable(
   snapshot: Snapshot,
   catalog: Catalog,
   { attribute, owner, inverse }: Pairing,
