@@ -253,16 +253,11 @@ export class DatabaseOperations implements Database {
   }
 
   async listIndexes(): Promise<IndexRecord[]> {
-    return this.scope.readAt((snapshot, catalog) => listIndexRecords(snapshot, catalog, this.countsEntries))
+    return this.scope.readAt(listIndexRecords)
   }
 
   async readIndex(name: string): Promise<IndexRecord> {
-    return this.scope.readAt((snapshot, catalog) => readIndexRecord(snapshot, catalog, name, this.countsEntries))
-  }
-
-  /** Not for callers with grants: which entries they see would have to be found out object by object. */
-  private get countsEntries(): boolean {
-    return this.scope.database.restriction === undefined
+    return this.scope.readAt((snapshot, catalog) => readIndexRecord(snapshot, catalog, name))
   }
 
   /** A step of a transaction, which sees what those before it did and is committed with them. */

@@ -27,6 +27,7 @@ const readMethods = {
   read: 'screened',
   scan: 'screened',
   visit: 'leftOut',
+  hides: 'screened',
   count: 'leftOut',
   estimate: 'leftOut',
   readNaming: 'leftOut',
@@ -100,6 +101,11 @@ export class RestrictedSnapshot implements Snapshot, Screened {
   read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): Awaitable<ReadAnswer> {
     if (!keys.some(isScreened) && !ranges.some(mayBeScreened)) return this.below.read(keys, ranges)
     return this.within((screen) => this.readScreened(screen, keys, ranges))
+  }
+
+  hides(range: KeyRange): Awaitable<boolean> {
+    if (!mayBeScreened(range)) return false
+    return this.within((screen) => mapAwaitable(isWholeRange(range, screen), (isWhole) => !isWhole))
   }
 
   async *scan<T>(

@@ -97,6 +97,8 @@ export interface Snapshot {
     use: (key: Bytes, value: Bytes) => boolean,
     max?: number,
   ): Bytes | undefined
+  /** Of a snapshot that is of one caller: whether it may hide some of the range. */
+  hides?(range: KeyRange): Awaitable<boolean>
   /** Where the store can count entries sooner than read them: counts those of the range, up to `max`. */
   count?(range: KeyRange, max: number): CountedEntries
   /** Where the store can tell about how many entries a range has, by far sooner than it counts them; undefined where it cannot now. */

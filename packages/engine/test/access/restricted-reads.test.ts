@@ -106,7 +106,8 @@ describe('a restricted caller', () => {
       expect(asked.message).toBe(nothing.message.replaceAll('sekrit', 'secret'))
       expect((await database.listIndexes()).map(({ name }) => name)).toEqual(['noteOwner', 'noteTitle'])
       expect((await failure(() => database.readIndex('noteSecret'))).type).toBe('IndexNotFound')
-      expect((await database.readIndex('noteOwner')).entryCount).toBe(2)
+      // How many he sees of it would have to be found out object by object.
+      expect(await database.readIndex('noteOwner')).not.toHaveProperty('entryCount')
       const names = (await database.readClass('D.Note')).attributes.map(({ attributeName }) => attributeName)
       expect(names).toEqual(['title', 'owner', 'next', 'folder'])
       const oid = await oidOf(fd, 'his')

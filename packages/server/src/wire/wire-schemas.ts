@@ -216,11 +216,11 @@ export const IndexRecord = Type.Object({
   isUnique: Type.Boolean(),
   keyAttributes: Type.Array(KeyAttribute),
   state: Type.Union([Type.Literal('building'), Type.Literal('ready'), Type.Literal('failed')]),
-  entryCount: Type.Optional(Type.Integer({ description: 'Left out for callers with grants.' })),
+  entryCount: Type.Optional(Type.Integer({ description: 'Left out for callers who do not see all objects of the class.' })),
   progress: Type.Optional(
     Type.Object(
       { objectsDone: Type.Integer(), objectsTotal: Type.Integer() },
-      { description: 'Of a background build; left out for callers with grants.' },
+      { description: 'Of a background build.' },
     ),
   ),
   failure: Type.Optional(

@@ -188,9 +188,10 @@ rule(
   ['1.5.23', '2.3.1', '2.3.2', '2.3.4'],
   'the read of an object of very many links is a statement once it has taken long, and ends with its client',
   async () => {
-    const limits = { ...unlimited, statementsMax: 2, statementsPerCallerMax: 1, statementQueueMsMax: 1 }
+    const limits = { ...unlimited, statementsMax: 1 }
     const { app, security, token, user } = await openSecureServer({ limits })
     const admin = await user('root', ['admin'])
+    await fill(app, admin)
     const oid = await hub(app, admin, 6_000)
     const rules = { read: 'owner = $$USER.name OR owner =~ "(x+x+)+y"' }
     const grants = [
@@ -204,18 +205,18 @@ rule(
     await security.change((database) => addUser(database, { name: 'ann', roles: ['parts'], passwordHash: undefined }))
     const ann = await token({ owner: 'ann' })
     const ask = await listening(app)
+    const statements = async () => (await listed(app, admin)).slice(1)
+    ask({ authorization: admin, query: slow })
+    await expect.poll(() => listed(app, admin)).toMatchObject([{ kind: 'query', state: 'running' }])
     const path = `/v1/object/${oid}`
-    const both = [ask({ authorization: ann, path }), ask({ authorization: ann, path })]
-    const statuses = (await Promise.all(both.map(({ reply }) => reply))).map(({ statusCode }) => statusCode)
-    // One of them has the only slot of the caller.
-    expect(statuses.sort()).toEqual([200, 429])
-    const headersOf = (await both[0]?.reply)?.headers
-    expect(headersOf).toHaveProperty('statement-id')
-    const left = ask({ authorization: ann, path })
-    await expect
-      .poll(async () => (await listed(app, admin)).map((one) => one))
-      .toMatchObject([{ kind: 'read', text: `GET ${path}`, state: 'running' }])
-    left.sent.destroy()
-    await expect.poll(() => listed(app, admin)).toEqual([])
+    const waiting = ask({ authorization: ann, path })
+    await expect.poll(statements).toMatchObject([{ kind: 'read', text: `GET ${path}`, state: 'queued' }])
+    const refused = ask({ authorization: ann, path })
+    expect((await refused.problem()).type).toBe('TooManyStatements')
+    expect((await refused.reply).headers).toHaveProperty('statement-id')
+    // Others do not wait for it.
+    expect((await ask({ authorization: admin, path: '/v1/object/3-5-1-1' }).reply).statusCode).toBeLessThan(500)
+    waiting.sent.destroy()
+    await expect.poll(statements).toEqual([])
   },
 )

@@ -7,8 +7,8 @@ import { basic, openSecureServer, passwordOf } from '../unit/open-secure-server.
 import { rule } from './rule.ts'
 
 /** Hashes that last until they are told to end, and the order in which they began. */
-function underTest() {
-  const places = new PasswordPlaces()
+function underTest(failures: Readonly<Record<string, number>> = {}) {
+  const places = new PasswordPlaces((sharer) => failures[sharer] ?? 0)
   const begun: string[] = []
   const ends: (() => void)[] = []
   const refused: string[] = []

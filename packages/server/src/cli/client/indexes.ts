@@ -28,7 +28,7 @@ function rowOf(index: IndexRecord): string[] {
   return [name, indexedClass, keys, isUnique ? 'yes' : '', stateText(index), countText(entryCount)]
 }
 
-/** Callers with grants are not told how many entries an index has. */
+/** Callers who see a part of the objects are not told how many entries an index has. */
 function countText(count: number | undefined): string {
   return count === undefined ? '' : numberText(count)
 }
