@@ -56,7 +56,9 @@ function bestLookup(
   planning: Planning,
 ): OidAccess | undefined {
   const joined = sargablePredicates(conjunction(joining), slot)
-  const conditions = [...joined, ...sargablePredicates(conjunction(others), slot)]
+  // Of the values of an IN there would be a range each, for each row: they are checked on the entries.
+  const narrowing = sargablePredicates(conjunction(others), slot).filter(({ kind }) => kind !== 'anyOf')
+  const conditions = [...joined, ...narrowing]
   const whole = { where: conjunction([...joining, ...others]), slot }
   const keys = new Set(ownConditions(joined).map(({ path }) => path.key.map(({ number }) => number).join('.')))
   const scans = planIndexScans({ cls, conditions, planning, whole, accessesFor }).filter((scan) => {

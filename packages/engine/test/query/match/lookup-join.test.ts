@@ -171,6 +171,22 @@ describe('a lookup join', () => {
     await close()
   })
 
+  it('checks the values of IN on the entries, instead of looking up each of them for each row', async () => {
+    const { db, close } = await openQueryDatabase([...load(), 'CREATE INDEX ptopic ON Post (topic, likes)'])
+    const wanted = [1, 2, 3, 21, ...Array.from({ length: 100 }, (_, i) => 1_000 + i)].join(', ')
+    const plan = await db.analyze(
+      `FROM Post o, Person p WHERE o.topic = p.city AND p.id = 1 AND o.likes IN (${wanted}) RETURN o.id`,
+    )
+    const { conditions, entryFilter, examined, returned } = scanOf(plan)
+    expect({ conditions, entryFilter, examined, returned }).toEqual({
+      conditions: ['topic = p.city'],
+      entryFilter: [`o.likes IN (${wanted})`],
+      examined: posts.filter(({ topic }) => topic === 'a').length,
+      returned: posts.filter(({ topic, likes }) => topic === 'a' && [1, 2, 3, 21].includes(likes ?? 0)).length,
+    })
+    await close()
+  })
+
   it('uses an index that begins with what the source asks by itself', async () => {
     const { db, close } = await openQueryDatabase([...load(), 'CREATE INDEX pkind ON Post (kind, topic, likes)'])
     const text =
