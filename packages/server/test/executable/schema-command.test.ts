@@ -145,8 +145,8 @@ describe('a schema as files', () => {
       [7, ['plan', '-'], /Standard input is empty\. A schema without classes is UPDATE SCHEMA \{\}/],
       [2, ['check', '.'], /no files that end in \.do/],
       [3, ['log', '9'], /no version 9/],
-      [7, ['plan', 'x.do'], /superclass of B\.All cannot be changed/, 'UPDATE SCHEMA {CREATE CLASS B.All {}}'],
-      [7, ['plan', 'x.do'], /B\.Part is embeddable/, 'UPDATE SCHEMA {CREATE CLASS B.Part {z: String}}'],
+      [7, ['apply', 'x.do'], /superclass of B\.All cannot be changed/, 'UPDATE SCHEMA {CREATE CLASS B.All {}}'],
+      [7, ['apply', 'x.do'], /B\.Part is embeddable/, 'UPDATE SCHEMA {CREATE CLASS B.Part {z: String}}'],
       [2, ['plan', 'x.do', '--rename', 'A'], /A is not a rename/, 'UPDATE SCHEMA {}'],
       [
         2,
