@@ -279,8 +279,8 @@ function selectionOperator(plan: PatternsPlan, progress: Progress, patternNumber
   return selectPaths({ pattern, patternNumber, vertices, predicates: decidable(plan, progress) })
 }
 
-/** So few objects of a vertex are read in the time of one look-up. */
-const fewObjects = 8
+/** So few objects of a vertex are read anew for each row: a value that is looked up may be that of many objects. */
+const fewObjects = 32
 /** So few ends of long walks are looked up first: a walk then knows where it has to arrive. */
 const fewEnds = 16
 /** From no more than these it is followed back what can reach them. */
