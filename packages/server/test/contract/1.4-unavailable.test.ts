@@ -57,7 +57,7 @@ rule(
   'connections that carry nothing any more are replaced, and meanwhile the server is not ready',
   async () => {
     const alone = await openCuttingProxy(`${inject('postgres')}?schema=${schema}`)
-    const other = await startServer({ words: ['--fd', `one=${alone.address}&patienceMs=2000&statementMs=1000`] })
+    const other = await startServer({ words: ['--fd', `one=${alone.address}&patienceMs=5000&statementMs=1000`] })
     const { json } = await other.post('/v1/object', { class: 'Part', attributes: { code: 8 } })
     const uri = `/v1/object/${json.__identifier__}`
     const requests = () => [
@@ -83,38 +83,40 @@ rule(
 
 rule('1.4.19', 'requests that lose their connection in the middle are repeated, and made once', async () => {
   const oid = await fd.create('Part', { code: 1000 })
+  const uri = `/v1/object/${oid}`
+  const patient = await startServer({ words: ['--fd', `one=${proxy.address}&patienceMs=3600000`] })
   let isOver = false
   const changed = async (): Promise<number> => {
     let count = 0
     while (!isOver) {
       const query = 'UPDATE Part WHERE code >= 1000 SET code TO code + 1 RETURN code'
-      const reply = await server.post('/v1/query', { query })
-      expect(reply.status).toBe(200)
-      const steps = [
-        { method: 'GET', uri: `/v1/object/${oid}` },
+      const updated = await patient.post('/v1/query', { query })
+      expect(updated.status, updated.text).toBe(200)
+      const made = await patient.post('/v1/transaction', [
+        { method: 'GET', uri },
         { method: 'GET', uri: '/v1/schema' },
-        {
-          method: 'PUT',
-          uri: `/v1/object/${oid}`,
-          body: { attributes: { notes: { action: 'add', elements: ['x'] } } },
-        },
-      ]
-      const made = await server.post('/v1/transaction', steps)
+        { method: 'PUT', uri, body: { attributes: { notes: { action: 'add', elements: ['x'] } } } },
+      ])
       expect(made.status, made.text).toBe(200)
       count++
     }
     return count
   }
-  const clients = [changed(), changed(), changed()]
-  for (let cut = 0; cut < 20; cut++) {
-    proxy.cutAll()
-    expect((await server.get(`/v1/object/${oid}`)).status).toBe(200)
+  const cut = async (): Promise<number> => {
+    for (let cuts = 0; cuts < 20; cuts++) {
+      proxy.cutAll()
+      expect((await patient.get(uri)).status).toBe(200)
+    }
+    isOver = true
+    return 0
   }
-  isOver = true
-  const counts = await Promise.all(clients)
+  const counts = await Promise.all([changed(), changed(), changed(), cut()]).finally(() => {
+    isOver = true
+  })
   const count = counts.reduce((sum, one) => sum + one)
-  const { json } = await server.get(`/v1/object/${oid}`)
+  const { json } = await patient.get(uri)
   expect([json.code, json.notes.length]).toEqual([1000 + count, count])
+  await patient.remove()
 })
 
 rule(
