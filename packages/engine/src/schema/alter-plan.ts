@@ -55,7 +55,7 @@ interface PreparedAlter extends AlterEffect {
 export interface OnlineAlter extends PreparedAlter {
   readonly kind: 'online'
   /** The catalog that completes the change, computed anew from one in which it is prepared. */
-  readonly complete: (prepared: Catalog) => Generator<undefined, CatalogState>
+  readonly complete: (prepared: Catalog) => CatalogState | Generator<undefined, CatalogState>
 }
 
 /** Everything in one transaction: check and rewrite objects, publish `next`, fill the indexes `rebuilt`. */
@@ -78,9 +78,7 @@ export function planAlter(catalog: Catalog, command: AlterClass, context: AlterC
     return alterClass(given, changedClass(given, String(number)), command, { attributesMax, isPrepared })
   }
   const isLossAllowed = command.kind === 'alterAttributes' && command.isLossAllowed
-  const complete = function* (prepared: Catalog): Generator<undefined, CatalogState> {
-    return alter(prepared, true).state
-  }
+  const complete = (prepared: Catalog): CatalogState => alter(prepared, true).state
   return planOf(catalog, alter(catalog, false), { classNumbers: [number], isLossAllowed, complete }, context)
 }
 
@@ -136,7 +134,9 @@ export function* completedState(plan: OnlineAlter, catalog: Catalog): Generator<
   for (const { attribute, name } of plan.typeChanges) {
     if (catalog.attribute(attribute)?.becoming === undefined) throw concurrentAlter(name)
   }
-  return swapReplacementIndexes(yield* plan.complete(catalog), plan.replacements)
+  const completed = plan.complete(catalog)
+  const state = Symbol.iterator in completed ? yield* completed : completed
+  return swapReplacementIndexes(state, plan.replacements)
 }
 
 /** The pending type has been removed, since this process was presumed dead, or the class has been deleted. */

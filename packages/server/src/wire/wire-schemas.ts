@@ -216,7 +216,9 @@ export const IndexRecord = Type.Object({
   isUnique: Type.Boolean(),
   keyAttributes: Type.Array(KeyAttribute),
   state: Type.Union([Type.Literal('building'), Type.Literal('ready'), Type.Literal('failed')]),
-  entryCount: Type.Optional(Type.Integer({ description: 'Left out for callers who do not see all objects of the class.' })),
+  entryCount: Type.Optional(
+    Type.Integer({ description: 'Left out for callers who do not see all objects of the class.' }),
+  ),
   progress: Type.Optional(
     Type.Object(
       { objectsDone: Type.Integer(), objectsTotal: Type.Integer() },

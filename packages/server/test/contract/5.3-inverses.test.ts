@@ -18,14 +18,18 @@ const paired = (inverse = list(reference('V.B', 'a'))) => [
   { className: 'V.A', attributes: [{ attributeName: 'bs', ...inverse }] },
   { className: 'V.B', attributes: [{ attributeName: 'a', ...reference('V.A', 'bs') }] },
 ]
-const put = (path: string, body: unknown, parameters = ''): Promise<Reply> => server.put(`${fd.at(path)}${parameters}`, body)
+const put = (path: string, body: unknown, parameters = ''): Promise<Reply> =>
+  server.put(`${fd.at(path)}${parameters}`, body)
 
 rule(['5.1.30', '5.3.20'], 'an existing reference is given an inverse over its objects', async () => {
   const a = await fd.create('V.A', { n: 'x' })
   const bs = [await fd.create('V.B', { a }), await fd.create('V.B', { a })]
   expect((await put('/v1/schema', paired())).status).toBe(201)
   expect((await fd.read(a)).bs).toEqual(bs)
-  expectProblem(await put('/v1/schema', [{ className: 'V.B', attributes: [{ attributeName: 'a', ...reference('V.A', 'n') }] }]), 409)
+  expectProblem(
+    await put('/v1/schema', [{ className: 'V.B', attributes: [{ attributeName: 'a', ...reference('V.A', 'n') }] }]),
+    409,
+  )
   await fd.define(classOf('Node', { parent: reference('Node') }))
   const root = await fd.create('Node')
   const child = await fd.create('Node', { parent: root })
@@ -37,19 +41,23 @@ rule(['5.1.30', '5.3.20'], 'an existing reference is given an inverse over its o
   expect((await fd.read(root)).children).toEqual([child])
 })
 
-rule('5.3.19', 'references that do not fit an inverse are counted, and cleared only where that is allowed', async () => {
-  const a = await fd.create('V.A', { n: 'x' })
-  const [first, second] = [await fd.create('V.B', { a }), await fd.create('V.B', { a })]
-  const single = paired(reference('V.B', 'a'))
-  const refused = await put('/v1/schema', single)
-  expectProblem(refused, 409, 'ValuesWouldBeLost')
-  expect(refused.json).toMatchObject({ valuesLost: [{ className: 'V.B', attributeName: 'a', values: 1 }] })
-  expect(refused.json.message).toContain(second)
-  expect((await fd.read(second)).a).toBe(a)
-  expect((await put('/v1/schema', single, '&allowLoss=true')).status).toBe(201)
-  expect((await fd.read(a)).bs).toBe(first)
-  expect((await fd.read(second)).a).toBe('0-0-0-0')
-})
+rule(
+  '5.3.19',
+  'references that do not fit an inverse are counted, and cleared only where that is allowed',
+  async () => {
+    const a = await fd.create('V.A', { n: 'x' })
+    const [first, second] = [await fd.create('V.B', { a }), await fd.create('V.B', { a })]
+    const single = paired(reference('V.B', 'a'))
+    const refused = await put('/v1/schema', single)
+    expectProblem(refused, 409, 'ValuesWouldBeLost')
+    expect(refused.json).toMatchObject({ valuesLost: [{ className: 'V.B', attributeName: 'a', values: 1 }] })
+    expect(refused.json.message).toContain(second)
+    expect((await fd.read(second)).a).toBe(a)
+    expect((await put('/v1/schema', single, '&allowLoss=true')).status).toBe(201)
+    expect((await fd.read(a)).bs).toBe(first)
+    expect((await fd.read(second)).a).toBe('0-0-0-0')
+  },
+)
 
 rule('5.3.21', 'an inverse is removed, and the references stay', async () => {
   const a = await fd.create('V.A', { n: 'x' })

@@ -137,8 +137,8 @@ it('a reference is given an inverse by files, and loses it again, with its refer
   const { client, run, write } = await inEmpty()
   write('fleet.do', fleet)
   await run('apply', 'fleet.do')
-  const model = await client.createObject('Fleet.Model', { name: 'x' })
-  const car = await client.createObject('Fleet.Car', { model })
+  const model = (await client.createObject('Fleet.Model', { name: 'x' })).__identifier__
+  const car = (await client.createObject('Fleet.Car', { model })).__identifier__
   write(
     'paired.do',
     fleet
@@ -158,8 +158,8 @@ it('a reference is given an inverse by files, and loses it again, with its refer
   expect((await run('apply', 'fleet.do', '--allow-loss')).stdout).toContain('! ALTER CLASS Fleet.Model {DROP cars}')
   expect(await client.readObject(car)).toMatchObject({ model })
   expect(await run('check', 'fleet.do')).toMatchObject({ code: 0 })
-  const gone = await client.createObject('Fleet.Model', { name: 'y' })
-  const orphan = await client.createObject('Fleet.Car', { model: gone })
+  const gone = (await client.createObject('Fleet.Model', { name: 'y' })).__identifier__
+  const orphan = (await client.createObject('Fleet.Car', { model: gone })).__identifier__
   await client.deleteObject(gone)
   for (const words of [['apply'], ['apply', '--stepwise']]) {
     const refused = await run(...words, 'paired.do')
