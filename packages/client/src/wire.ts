@@ -285,9 +285,9 @@ export interface IndexRecord {
   readonly isUnique: boolean
   readonly keyAttributes: readonly KeyAttribute[]
   readonly state: 'building' | 'ready' | 'failed'
-  /** Left out for callers with grants. */
+  /** Left out for callers who do not see all objects of the class. */
   readonly entryCount?: number
-  /** Of a background build; left out for callers with grants. */
+  /** Of a background build. */
   readonly progress?: {
     readonly objectsDone: number
     readonly objectsTotal: number
