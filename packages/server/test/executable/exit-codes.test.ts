@@ -157,8 +157,10 @@ it('what is in the way is exit code 5, and what is damaged 7', async () => {
   writeFileSync(path, bytes)
   writeFileSync(join(directory, 'cut.tar.gz'), gzipSync('nothing').subarray(0, 12))
   writeFileSync(join(directory, 'other.tar.gz'), gzipSync('a,b\n1,2\n'))
+  // A check names each damaged file on a line of its own.
+  const checked = await here('restore', 'full', '--check')
+  expect([checked.code, checked.stderr]).toEqual([invalid, expect.stringMatching(/^ashlar: [^\n]+:\n[^\n]+\n$/)])
   for (const line of [
-    'restore full --check',
     'restore full lmdb:made',
     'copy archive:cut.tar.gz lmdb:never',
     'copy archive:other.tar.gz lmdb:never',
