@@ -255,7 +255,7 @@ export const lockLossMsMax = 1_000
  * How long a read of an LMDB store waits, and keeps its process from anything else, where a process was killed at the end of a commit and another one may be about to
  * show what it wrote; and for how long reads are then refused at once.
  */
-export const raiseMsMax = 50
+export const raiseMsMax = 500
 export const raiseRefusalMs = 1_000
 /** How often a process that commits to an LMDB store clears the reader slots of processes that were killed. */
 export const deadReadersMs = 1_000

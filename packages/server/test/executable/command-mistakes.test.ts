@@ -177,7 +177,7 @@ it('an import whose connection is lost tells how to go on', async () => {
     request.once('data', () => {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' })
       const replies = [1, 2].map((line) => JSON.stringify({ line, __identifier__: `3-3-1-${line}` }))
-      response.write(`${replies.join('\n')}\n`, () => setTimeout(() => response.destroy(), 50))
+      response.write(`${replies.join('\n')}\n`, () => setTimeout(() => response.destroy(), 1_000))
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
