@@ -70,6 +70,48 @@ describe('a transaction', () => {
     expect((await run()).json).toEqual([])
   })
 
+  rule('7.1.14', 'loses no update, and has two ways to rule out write skew', async () => {
+    await fd.define(classOf('Doctor', { name: 'string', onCall: 'integer' }), classOf('Ward', { version: 'integer' }))
+    const create = async (name: string, attributes: object): Promise<string> =>
+      (await server.post(fd.at('/v1/object'), { class: name, attributes })).json.__identifier__
+    const doctors = [await create('Doctor', { name: 'a' }), await create('Doctor', { name: 'b' })].map(
+      (oid) => `/v1/object/${oid}`,
+    )
+    await create('Ward', { version: 0 })
+    const query = async (text: string): Promise<Reply['json']> => {
+      const reply = await server.post(fd.at('/v1/query'), { query: text })
+      expect(reply.status).toBe(200)
+      return reply.json
+    }
+    const ask = 'FROM Doctor WHERE onCall = 1 RETURN COUNT()'
+    const count = async (): Promise<number> => (await query(`${ask} AS n`))[0].n
+    const rounds = 5
+    for (let round = 0; round < rounds; round++) {
+      await query('UPDATE Doctor SET onCall TO 1')
+      const leave = (name: string): Promise<unknown> =>
+        query(
+          `UPDATE Ward SET version TO version + 1; IF (${ask}) > 1 THEN (UPDATE Doctor WHERE name = '${name}' SET onCall TO 0); SHOW 1`,
+        )
+      await Promise.all(['a', 'b'].map(leave))
+      expect(await count()).toBe(1)
+    }
+    expect(await query('FROM Ward RETURN version')).toEqual([{ version: 2 * rounds }])
+    for (let round = 0; round < rounds; round++) {
+      await query('UPDATE Doctor SET onCall TO 1')
+      const tags = await Promise.all(doctors.map(async (uri) => (await server.get(fd.at(uri))).headers.etag))
+      const replies = await Promise.all(
+        [0, 1].map((own) =>
+          run(
+            { method: 'GET', uri: doctors[1 - own], ifMatch: String(tags[1 - own]) },
+            { method: 'PUT', uri: doctors[own], body: { attributes: { onCall: 0 } } },
+          ),
+        ),
+      )
+      expect(replies.every(({ status }) => status === 200 || status === 412)).toBe(true)
+      expect(await count()).toBeGreaterThanOrEqual(1)
+    }
+  })
+
   rule('7.1.12', 'has operations with conditions', async () => {
     const oid = (await run(client('Ann'))).json[0].result.__identifier__
     const uri = `/v1/object/${oid}`
