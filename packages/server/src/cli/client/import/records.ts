@@ -179,6 +179,8 @@ async function* readTable(
   }
   const form = {
     delimiter: delimiter ?? usualDelimiter,
+    // Each of them anywhere: the parser would else take the first one of the file for all, and others for parts of values.
+    record_delimiter: ['\r\n', '\n', '\r'],
     skip_empty_lines: true,
     ...(usualDelimiter === '\t' && { quote: null }),
   } as const
