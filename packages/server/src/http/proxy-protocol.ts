@@ -2,6 +2,7 @@
 import { isIP, type Server, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { proxyHeaderBytesMax } from '../limits.ts'
+import { withoutMapping } from '../shares/network.ts'
 
 /** Whom a header names. */
 interface Named {
@@ -109,7 +110,8 @@ function headerIn(bytes: Buffer): ReadHeader | 'incomplete' | undefined {
   const [, version, address = '', to = '', port = ''] =
     /^PROXY TCP([46]) (\S+) (\S+) (\d{1,5}) \d{1,5}$/.exec(line) ?? []
   const isAddress = [address, to].every((one) => String(isIP(one)) === version)
-  return isAddress && Number(port) <= 65_535 ? { client: { address, port: Number(port) }, bytes: end + 2 } : undefined
+  if (!isAddress || Number(port) > 65_535) return undefined
+  return { client: { address: withoutMapping(address), port: Number(port) }, bytes: end + 2 }
 }
 
 function binaryHeaderIn(bytes: Buffer): ReadHeader | 'incomplete' | undefined {
@@ -132,8 +134,8 @@ function binaryHeaderIn(bytes: Buffer): ReadHeader | 'incomplete' | undefined {
 const tcp4 = 0x11
 const tcp6 = 0x21
 
-/** As Node writes them: the way of writing decides nothing, but logs show it. */
+/** As Node writes them; balancers map clients of IPv4 into IPv6 where they connect over IPv6. */
 function ipv6Of(bytes: Buffer): string {
   const groups = Array.from({ length: 8 }, (_, at) => bytes.readUInt16BE(2 * at).toString(16)).join(':')
-  return new URL(`http://[${groups}]`).hostname.slice(1, -1)
+  return withoutMapping(new URL(`http://[${groups}]`).hostname.slice(1, -1))
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { ProxyHeader, ProxySettings } from '../config/config.ts'
 import { nameClient } from '../shares/client-address.ts'
-import { networkOf } from '../shares/network.ts'
+import { withoutMapping } from '../shares/network.ts'
 
 /** Networks by the names that other servers give them too. */
 const networks: Readonly<Record<string, readonly string[]>> = {
@@ -42,10 +42,10 @@ export class TrustedProxies {
    * before it. Undefined where a trusted proxy has passed on something that is no address.
    */
   private clientIn(text: string): string | undefined {
-    const hops = this.header === 'forwarded' ? hopsOfForwarded(text) : text.split(',')
+    const hops = this.header === 'forwarded' ? elementsFromRight(text) : text.split(',').reverse()
     let client: string | undefined
-    for (const hop of hops?.reverse() ?? []) {
-      client = addressIn(hop.trim())
+    for (const hop of hops) {
+      client = addressIn(this.header === 'forwarded' ? forOf(hop) : hop.trim())
       if (client === undefined || !this.isTrusted(client)) return client
     }
     return client
@@ -56,26 +56,43 @@ export class TrustedProxies {
 function addressIn(hop: string): string | undefined {
   const [, bracketed, plain] = /^\[([^\]]*)\](?::\w+)?$|^([^:]*)(?::\d+)?$/.exec(hop) ?? []
   const address = bracketed ?? plain ?? hop
-  if (isIP(address) === 0) return undefined
-  return address.toLowerCase().startsWith('::ffff:') ? networkOf(address) : address
+  return isIP(address) === 0 ? undefined : withoutMapping(address)
 }
 
-/** Of RFC 7239: a parameter, and what comes after it. */
-const parameter = /\s*([\w!#$%&'*+.^`|~-]+)=("(?:[^"\\]|\\.)*"|[\w!#$%&'*+.^`|~-]+)\s*(?:([;,])|$)/y
-
-/** What each hop was for; undefined for what is malformed. */
-function hopsOfForwarded(text: string): string[] | undefined {
-  const hops: string[] = []
-  let hop = ''
-  for (parameter.lastIndex = 0; parameter.lastIndex < text.length; ) {
-    const found = parameter.exec(text)
-    if (found === null) return undefined
-    const [, name = '', value = '', separator] = found
-    if (name.toLowerCase() === 'for')
-      hop = value.startsWith('"') ? value.slice(1, -1).replaceAll(/\\(.)/g, '$1') : value
-    if (separator === ';') continue
-    hops.push(hop)
-    hop = ''
+/**
+ * The elements of RFC 7239, the last one first. They are separated from the right: so a quote that a client leaves open takes nothing from what proxies
+ * append, and a comma within a quoted value of a proxy, such as a host name that the client has written, separates nothing.
+ */
+function* elementsFromRight(text: string): Generator<string> {
+  let end = text.length
+  let isQuoted = false
+  for (let at = text.length - 1; at >= 0; at--) {
+    if (text[at] === '"' && !(isQuoted && isEscaped(text, at))) isQuoted = !isQuoted
+    if (text[at] !== ',' || isQuoted) continue
+    yield text.slice(at + 1, end)
+    end = at
   }
-  return hops
+  yield text.slice(0, end)
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let from = at
+  while (text[from - 1] === '\\') from--
+  return (at - from) % 2 === 1
+}
+
+/** Of RFC 7239; none between two semicolons. */
+const parameter = /\s*(?:([\w!#$%&'*+.^`|~-]+)=("(?:[^"\\]|\\.)*"|[\w!#$%&'*+.^`|~-]+))?\s*(?:;|$)/y
+
+/** What the parameter `for` of an element says; empty where the element has none, or is malformed. */
+function forOf(element: string): string {
+  let client = ''
+  for (parameter.lastIndex = 0; parameter.lastIndex < element.length; ) {
+    const found = parameter.exec(element)
+    if (found === null) return ''
+    const [, name = '', value = ''] = found
+    if (name.toLowerCase() === 'for')
+      client = value.startsWith('"') ? value.slice(1, -1).replaceAll(/\\(.)/g, '$1') : value
+  }
+  return client
 }

@@ -66,7 +66,16 @@ rule('8.1.27', 'the address that the last trusted proxy was asked from is that o
     [forwarded('loopback'), { forwarded: 'for=198.51.100.1;x="a, for=203.0.113.8", for=203.0.113.7' }, '203.0.113.7'],
     [forwarded('loopback'), { forwarded: 'for=unknown' }, '127.0.0.1'],
     [forwarded('loopback'), { forwarded: 'for=_hidden, for=203.0.113.7' }, '203.0.113.7'],
-    [forwarded('loopback'), { forwarded: 'for=198.51.100.1;x=", for=203.0.113.7' }, '127.0.0.1'],
+    // What a client leaves open or malformed takes nothing from what the proxy appends.
+    [forwarded('loopback'), { forwarded: 'for=198.51.100.1;x=", for=203.0.113.7' }, '203.0.113.7'],
+    [forwarded('loopback'), { forwarded: 'for=198.51.100.1;x="\\, for=203.0.113.7' }, '203.0.113.7'],
+    [forwarded('loopback'), { forwarded: 'nonsense,, for=203.0.113.7;' }, '203.0.113.7'],
+    [forwarded('loopback'), { forwarded: 'x=", for="[2001:db8::1]";proto=http' }, '2001:db8::1'],
+    // Nor does a host name that the proxy quotes.
+    [forwarded('loopback'), { forwarded: 'for=203.0.113.7;host="a\\", for=198.51.100.1;x=\\""' }, '203.0.113.7'],
+    [forwarded('loopback'), { forwarded: 'for=198.51.100.1, for=203.0.113.7;host="' }, '127.0.0.1'],
+    [xff('loopback'), { 'x-forwarded-for': '::ffff:cb00:7107' }, '203.0.113.7'],
+    [xff('loopback'), { 'x-forwarded-for': '::ffff:1:2:3' }, '::ffff:1:2:3'],
     [forwarded('loopback'), { forwarded: 'proto=https' }, '127.0.0.1'],
     // Nobody who is not trusted is believed.
     [xff('192.0.2.1'), { 'x-forwarded-for': '203.0.113.7' }, '127.0.0.1'],
@@ -184,6 +193,8 @@ const tcp6 = Buffer.concat([
   Buffer.from([0x12, 0x67, 0x1f, 0xf9]),
 ])
 
+const tcp6Mapped = Buffer.concat([Buffer.from('00000000000000000000ffffcb007107', 'hex'), tcp6.subarray(16)])
+
 rule('8.1.27', 'the PROXY protocol names the client of a connection, in one piece or in many', async () => {
   const { app, next } = await addressLog(proxyProtocol)
   const port = await portOf(app)
@@ -194,6 +205,9 @@ rule('8.1.27', 'the PROXY protocol names the client of a connection, in one piec
     ['PROXY UNKNOWN ffff::1 ffff::2 1 2\r\n', '127.0.0.1'],
     [binary(1, 0x11, tcp4), '203.0.113.7'],
     [binary(1, 0x21, tcp6), '2001:db8::1'],
+    // Clients of IPv4, where the proxy connects over IPv6.
+    ['PROXY TCP6 ::ffff:203.0.113.7 ::1 4711 8185\r\n', '203.0.113.7'],
+    [binary(1, 0x21, tcp6Mapped), '203.0.113.7'],
     // With what else the proxy tells.
     [binary(1, 0x11, Buffer.concat([tcp4, Buffer.alloc(500)])), '203.0.113.7'],
     [binary(0, 0x00, Buffer.alloc(0)), '127.0.0.1'],

@@ -2,7 +2,7 @@
 import { basename } from 'node:path'
 import { Readable, Transform, type TransformCallback } from 'node:stream'
 import * as zlib from 'node:zlib'
-import { type CsvError, parse } from 'csv-parse'
+import { type CsvError, type Options, parse } from 'csv-parse'
 import { parse as parseSync, type Options as SyncOptions } from 'csv-parse/sync'
 import { unreadableFile } from '../../../config/unreadable-file.ts'
 import { CommandError } from '../../command-error.ts'
@@ -177,11 +177,13 @@ async function* readTable(
     line += lineBreaks(raw)
     return { line: at, fields: undefined, problem: csvProblem(error, names?.length) }
   }
-  const form = {
+  const form: SyncOptions & Options = {
     delimiter: delimiter ?? usualDelimiter,
+    // Each of them anywhere: the parser would else take the first one of the file for all, and others for parts of values.
+    record_delimiter: ['\r\n', '\n', '\r'],
     skip_empty_lines: true,
     ...(usualDelimiter === '\t' && { quote: null }),
-  } as const
+  }
   const parser = parse({
     ...form,
     bom: true,
