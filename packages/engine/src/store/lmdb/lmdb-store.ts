@@ -147,7 +147,7 @@ function readOnly(location: string): GroupCommit {
   }
 }
 
-function lmdbFacts(location: string, layout: StorageLayout): StoreCapabilities {
+export function lmdbFacts(location: string, layout: StorageLayout): StoreCapabilities {
   return {
     kind: 'lmdb',
     location,

@@ -1,0 +1,216 @@
+/**
+ * Worker threads in which statements run that take longer than a slice of the event loop. A thread opens the same store, computes, and sends rows as
+ * encoded chunks; its commits are data, which the main thread commits with its own. Threads share nothing but the store.
+ */
+import { Worker } from 'node:worker_threads'
+import type { AccessPolicy } from '../access/access-policy.ts'
+import { AshlarError } from '../errors.ts'
+import { statementThreadCancelMs, statementThreadHeapMb, statementThreadIdleMs } from '../limits.ts'
+import type { QueryReply, QueryRequest } from '../query/query-request.ts'
+import type { StatementRunner } from '../query/query-resources.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
+import { MainBudgets } from './main-budgets.ts'
+import { type FromThread, sentError, type ThreadRequest, type ThreadStart, type ToThread } from './messages.ts'
+import { threadProgram } from './program.ts'
+import { receivedCommit } from './sent-commit.ts'
+import { cancelFlag, newSharedCells, type SharedCells } from './shared-cells.ts'
+import { ThreadRun } from './thread-run.ts'
+
+export type ThreadOptions = Omit<ThreadStart, 'cells' | 'limits' | 'temporaryDirectory'>
+
+type ThreadDatabase = Pick<OpenDatabase, 'store' | 'limits' | 'memory' | 'temporary' | 'onCommitted'>
+
+export class StatementThreads implements StatementRunner {
+  private readonly options: ThreadOptions
+  private readonly database: ThreadDatabase
+  private readonly idle: StatementThread[] = []
+  private readonly all = new Set<StatementThread>()
+  private readonly waiting: ((thread: StatementThread) => void)[] = []
+  private isClosed = false
+
+  constructor(options: ThreadOptions, database: ThreadDatabase) {
+    this.options = options
+    this.database = database
+  }
+
+  /** For one caller: as that may see the database. */
+  as(policy: AccessPolicy): StatementRunner {
+    return { run: (request, isReadOnly) => this.run(request, isReadOnly, policy) }
+  }
+
+  async run(request: QueryRequest, isReadOnly: boolean, policy?: AccessPolicy): Promise<QueryReply | undefined> {
+    await request.watch?.mayGoOn?.()
+    const thread = await this.free()
+    const { text, parameters, dialect, user, explain } = request
+    const asked: ThreadRequest = { text, parameters, dialect, user, explain }
+    thread.reset()
+    const run = new ThreadRun(request, thread.cells, () => thread.cancel())
+    thread.begin(run)
+    thread.send({ kind: 'run', request: asked, policy, isReadOnly })
+    const chunks = await run.begun(() => thread.send({ kind: 'consumed' }))
+    return chunks && { chunks }
+  }
+
+  /** Ends the threads; statements that are running fail. */
+  async close(): Promise<void> {
+    this.isClosed = true
+    await Promise.all([...this.all].map((thread) => thread.end()))
+  }
+
+  private async free(): Promise<StatementThread> {
+    if (this.isClosed) throw new AshlarError('StoreUnavailable', 'The database is being closed.')
+    const thread = this.idle.pop()
+    if (thread !== undefined) {
+      thread.wake()
+      return thread
+    }
+    if (this.all.size >= this.database.limits.statementThreadsMax)
+      return new Promise((resolve) => this.waiting.push(resolve))
+    return this.start()
+  }
+
+  private start(): StatementThread {
+    const thread: StatementThread = new StatementThread(this.options, this.database, {
+      onFree: () => {
+        const next = this.waiting.shift()
+        if (next !== undefined) next(thread)
+        else {
+          this.idle.push(thread)
+          thread.rest(() => this.idle.splice(this.idle.indexOf(thread), 1))
+        }
+      },
+      onExit: () => {
+        this.all.delete(thread)
+        const at = this.idle.indexOf(thread)
+        if (at >= 0) this.idle.splice(at, 1)
+        const next = this.waiting.shift()
+        if (next !== undefined && !this.isClosed) next(this.start())
+      },
+    })
+    this.all.add(thread)
+    return thread
+  }
+}
+
+interface ThreadEvents {
+  onFree(): void
+  onExit(): void
+}
+
+class StatementThread {
+  readonly cells: SharedCells = newSharedCells()
+  private readonly database: ThreadDatabase
+  private readonly events: ThreadEvents
+  private readonly worker: Worker
+  private readonly budgets: MainBudgets
+  private readonly exited: Promise<void>
+  private run: ThreadRun | undefined
+  private idleTimer: NodeJS.Timeout | undefined
+  private cancelTimer: NodeJS.Timeout | undefined
+
+  constructor(options: ThreadOptions, database: ThreadDatabase, events: ThreadEvents) {
+    this.database = database
+    this.events = events
+    this.budgets = new MainBudgets(this.cells, database)
+    const { limits, temporary } = database
+    const start: ThreadStart = { ...options, limits, temporaryDirectory: temporary.directory, cells: this.cells }
+    this.worker = new Worker(threadProgram, {
+      workerData: { ...start, budgetPort: this.budgets.port },
+      transferList: [this.budgets.port],
+      resourceLimits: { maxOldGenerationSizeMb: statementThreadHeapMb },
+      stdout: false,
+      stderr: false,
+    })
+    this.worker.unref()
+    this.worker.on('message', (message: FromThread) => this.receive(message))
+    let failure: Error | undefined
+    this.worker.on('error', (error) => {
+      failure = error
+    })
+    this.exited = new Promise((resolve) => {
+      this.worker.once('exit', () => {
+        clearTimeout(this.idleTimer)
+        clearTimeout(this.cancelTimer)
+        this.run?.fail(exitError(failure))
+        this.run = undefined
+        this.budgets.close()
+        this.events.onExit()
+        resolve()
+      })
+    })
+  }
+
+  send(message: ToThread): void {
+    this.worker.postMessage(message)
+  }
+
+  /** Before a statement begins: what the one before has left in shared memory is gone. */
+  reset(): void {
+    Atomics.store(this.cells.flags, cancelFlag, 0)
+    this.cells.progress.fill(0)
+  }
+
+  begin(run: ThreadRun): void {
+    this.run = run
+    this.budgets.holder = run.holder
+  }
+
+  /** A statement that does not notice it, as within a regular expression, ends with its thread. */
+  cancel(): void {
+    this.send({ kind: 'cancel' })
+    this.cancelTimer = setTimeout(() => void this.worker.terminate(), statementThreadCancelMs).unref()
+  }
+
+  /** Ends it once it has had nothing to do for a while. */
+  rest(onEnd: () => void): void {
+    this.idleTimer = setTimeout(() => {
+      onEnd()
+      this.send({ kind: 'close' })
+    }, statementThreadIdleMs).unref()
+  }
+
+  wake(): void {
+    clearTimeout(this.idleTimer)
+  }
+
+  async end(): Promise<void> {
+    await this.worker.terminate()
+    await this.exited
+  }
+
+  private receive(message: FromThread): void {
+    if (message.kind === 'commit') void this.commit(message)
+    else if (this.run?.receive(message) === true) {
+      this.run = undefined
+      clearTimeout(this.cancelTimer)
+      this.budgets.giveBackAll()
+      this.events.onFree()
+    }
+  }
+
+  private async commit({ id, commit }: FromThread & { kind: 'commit' }): Promise<void> {
+    try {
+      const received = receivedCommit(commit)
+      const outcome = await this.database.store.commit(received)
+      if (outcome.isCommitted) {
+        this.database.onCommitted?.()
+        this.send({ kind: 'committed', id })
+      } else {
+        const failed = received.preconditions.indexOf(outcome.failed)
+        this.send({ kind: 'committed', id, failed })
+      }
+    } catch (error) {
+      this.send({ kind: 'committed', id, error: sentError(error) })
+    }
+  }
+}
+
+function exitError(failure: Error | undefined): Error {
+  if (failure !== undefined && 'code' in failure && failure.code === 'ERR_WORKER_OUT_OF_MEMORY') {
+    return new AshlarError(
+      'LimitExceeded',
+      `The statement needs more than ${statementThreadHeapMb} MiB of memory for values that its limits do not count. TAKE, WHERE or several requests may help.`,
+    )
+  }
+  return failure === undefined ? new AshlarError('StoreUnavailable', 'The database was closed while the statement ran.') : failure
+}

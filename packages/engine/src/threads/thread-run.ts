@@ -1,0 +1,125 @@
+/** One statement that runs in a thread, as the main thread sees it. */
+import type { MemoryHolder } from '../budget/memory-pool.ts'
+import type { QueryProgress, QueryRequest, RowChunk, RowChunks } from '../query/query-request.ts'
+import { RowsAtHand } from '../query/execute/row-chunk.ts'
+import { type FromThread, receivedError } from './messages.ts'
+import { cancelFlag, progressCells, type SharedCells } from './shared-cells.ts'
+
+export class ThreadRun {
+  readonly holder: MemoryHolder | undefined
+  private readonly request: QueryRequest
+  private readonly cells: SharedCells
+  private readonly cancelThread: () => void
+  private readonly chunks: RowChunk[] = []
+  private isDone = false
+  private isRefused = false
+  private failure: unknown
+  private hasFailed = false
+  private isCancelled = false
+  private wake: (() => void) | undefined
+  private readonly onAbort = (): void => {
+    this.fail(this.request.signal?.reason)
+    this.cancel()
+  }
+
+  constructor(request: QueryRequest, cells: SharedCells, cancelThread: () => void) {
+    this.request = request
+    this.holder = request.memoryHolder
+    this.cells = cells
+    this.cancelThread = cancelThread
+    const { signal, watch } = request
+    if (signal?.aborted === true) this.onAbort()
+    else signal?.addEventListener('abort', this.onAbort)
+    watch?.onBegun?.(new CellProgress(cells.progress))
+  }
+
+  /** True for the last message. */
+  receive(message: Exclude<FromThread, { kind: 'commit' }>): boolean {
+    if (message.kind === 'chunk') {
+      const { bytes, starts } = message.chunk
+      this.chunks.push({ bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), starts })
+    } else if (message.kind === 'done') this.isDone = true
+    else if (message.kind === 'failed') this.fail(receivedError(message.error))
+    else if (message.kind === 'refused') this.isRefused = true
+    else if (message.kind === 'ended') this.onEnded(receivedError(message.error))
+    this.wake?.()
+    const isLast = message.kind === 'done' || message.kind === 'failed' || message.kind === 'refused'
+    if (isLast) this.request.signal?.removeEventListener('abort', this.onAbort)
+    return isLast
+  }
+
+  /** Resolves with the first rows, or with all of them; with undefined if only the main thread runs such statements. */
+  async begun(onConsumed: () => void): Promise<RowChunks | undefined> {
+    await this.arrival()
+    if (this.isRefused) return undefined
+    if (this.hasFailed) throw this.failure
+    if (this.isDone) return new RowsAtHand(this.chunks)
+    return { [Symbol.asyncIterator]: () => this.rows(onConsumed) }
+  }
+
+  /** The first failure counts. */
+  fail(error: unknown): void {
+    if (!this.hasFailed) this.failure = error
+    this.hasFailed = true
+    this.wake?.()
+  }
+
+  private async *rows(onConsumed: () => void): AsyncGenerator<RowChunk> {
+    try {
+      for (;;) {
+        if (this.hasFailed) throw this.failure
+        const chunk = this.chunks.shift()
+        if (chunk !== undefined) {
+          onConsumed()
+          yield chunk
+        } else if (this.isDone) return
+        else await this.arrival()
+      }
+    } finally {
+      if (!this.isDone) this.cancel()
+    }
+  }
+
+  private async arrival(): Promise<void> {
+    if (this.chunks.length > 0 || this.isDone || this.hasFailed || this.isRefused) return
+    await new Promise<void>((resolve) => {
+      this.wake = resolve
+    })
+    this.wake = undefined
+  }
+
+  private cancel(): void {
+    if (this.isCancelled) return
+    this.isCancelled = true
+    Atomics.store(this.cells.flags, cancelFlag, 1)
+    this.cancelThread()
+  }
+
+  private onEnded(error: Error): void {
+    this.request.watch?.onEnded?.(error as Parameters<NonNullable<NonNullable<QueryRequest['watch']>['onEnded']>>[0])
+  }
+}
+
+class CellProgress implements QueryProgress {
+  private readonly cells: SharedCells['progress']
+
+  constructor(cells: SharedCells['progress']) {
+    this.cells = cells
+  }
+
+  get rows(): number {
+    return this.cells[progressCells.rows] as number
+  }
+
+  get touched(): number {
+    return this.cells[progressCells.touched] as number
+  }
+
+  get workedMs(): number {
+    return this.cells[progressCells.workedMs] as number
+  }
+
+  get bytesHeld(): number {
+    return this.cells[progressCells.bytesHeld] as number
+  }
+}
