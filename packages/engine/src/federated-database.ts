@@ -122,6 +122,8 @@ export interface Counts {
   readonly oldestSnapshotMs: number
   /** What the requests of the memory pool hold, which several federated databases may share. */
   readonly heldBytes: number
+  /** Threads for statements that take long. */
+  readonly statementThreads: number
 }
 
 /** For what a client reads, and nothing else. */
@@ -226,14 +228,15 @@ export class FederatedDatabase extends CallerOperations {
     const heartbeat = new Heartbeat(store, session.number, limits.heartbeatIntervalMs)
     const builds = new IndexBuilds(database, writer, heartbeat)
     const ddl = new DdlExecutor(database, writer, builds, heartbeat)
-    const threads = hasThreads ? threadsFor(alias, dialect, importDirectory, database) : undefined
+    const counts = newQueryCounts()
+    const threads = hasThreads ? threadsFor(alias, dialect, importDirectory, database, counts) : undefined
     const resources = {
       database,
       ddl,
       writer,
       plans: new PlanCache(options.spans),
       spans: options.spans,
-      counts: newQueryCounts(),
+      counts,
       dialect,
       importDirectory,
       threads,
@@ -432,6 +435,7 @@ export class FederatedDatabase extends CallerOperations {
       indexBuilds: builds.count,
       oldestSnapshotMs: store.oldestSnapshotMs?.() ?? 0,
       heldBytes: database.memory.bytes,
+      statementThreads: this.threads?.size ?? 0,
     }
   }
 
@@ -456,10 +460,10 @@ function threadsFor(
   dialect: Dialect,
   importDirectory: string | undefined,
   database: OpenDatabase,
+  counts: QueryCounts,
 ): StatementThreads | undefined {
-  const address = database.store.threadAddress
-  if (address === undefined || database.limits.statementThreadsMax === 0) return undefined
-  return new StatementThreads({ alias, address, dialect, importDirectory }, database)
+  if (database.store.threadAddress === undefined || database.limits.statementThreadsMax === 0) return undefined
+  return new StatementThreads({ alias, dialect, importDirectory }, { ...database, counts })
 }
 
 /** A commit that is made stays made, whatever the listener throws. */

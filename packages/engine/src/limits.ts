@@ -37,6 +37,8 @@ export interface EngineLimits {
   readonly transactionBytesMax: number
   /** `statementBytesMax` and `transactionBytesMax` together, for all requests of a process; up to 1 MiB of each request does not count. */
   readonly statementsBytesMax: number
+  /** How long a statement runs on the event loop, in milliseconds, before it is started again in a thread. */
+  readonly statementSliceMs: number
   /** Threads of a process in which statements run that take longer than a slice of the event loop; 0: none. */
   readonly statementThreadsMax: number
   /** Length, in UTF-16 code units, of a string that an expression returns; longer strings could not be stored. */
@@ -107,6 +109,7 @@ export const defaultEngineLimits: EngineLimits = {
   statementsDiskBytesMax: 8 * 2 ** 30,
   transactionBytesMax: 384 * 2 ** 20,
   statementsBytesMax: 384 * 2 ** 20,
+  statementSliceMs: 5,
   statementThreadsMax: 8,
   textCharactersMax: 16 * 2 ** 20,
   changeReplyBytesMax: 64 * 2 ** 20,

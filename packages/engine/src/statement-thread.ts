@@ -76,6 +76,7 @@ async function sendAll(chunks: RowChunks, signal: ThreadSignal): Promise<void> {
 
 const signal = new ThreadSignal(cells)
 const opening = open()
+opening.then(() => send({ kind: 'opened' }))
 
 async function open(): Promise<FederatedDatabase> {
   // The event loop of the main thread goes first: on Linux the priority is that of this thread alone.

@@ -23,14 +23,12 @@ export async function openStore(address: string, options: OpenStoreOptions = {})
   const colon = address.indexOf(':')
   const location = address.slice(colon + 1)
   switch (address.slice(0, colon)) {
-    case 'lmdb': {
-      const store = await (await import('../store/lmdb/lmdb-store.ts')).openLmdbStore(location, options)
-      return { ...store, threadAddress: `lmdb:${store.capabilities.location}` }
-    }
+    case 'lmdb':
+      return (await import('../store/lmdb/lmdb-store.ts')).openLmdbStore(location, options)
     case 'memory':
       return withBackup(await openMemoryStore())
     default:
-      return { ...withBackup(await openPostgres(address, options)), threadAddress: address }
+      return { ...withBackup(await openPostgres(address, options)), threadAddress: () => address }
   }
 }
 
@@ -40,7 +38,7 @@ export async function openStore(address: string, options: OpenStoreOptions = {})
 export async function openStoreInThread(address: string, commit: Store['commit']): Promise<Store> {
   if (address.startsWith('lmdb:')) {
     const { openLmdbThreadStore } = await import('../store/lmdb/thread-store.ts')
-    return openLmdbThreadStore(address.slice('lmdb:'.length), commit)
+    return openLmdbThreadStore(address, commit)
   }
   return { ...(await openPostgres(withConnections(address, threadConnections), {})), commit }
 }

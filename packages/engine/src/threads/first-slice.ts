@@ -16,10 +16,10 @@ export class FirstSlice implements StatementSlice {
   private collectedBytes = 0
   private later: TimeSlice | undefined
 
-  constructor({ capabilities }: Store, isReadOnly: boolean) {
+  constructor({ capabilities }: Store, sliceMs: number, isReadOnly: boolean) {
     this.isReadOnly = isReadOnly
     this.isSynchronous = capabilities.hasSynchronousReads
-    this.first = this.isSynchronous ? openTimeSlice() : openSliceOfWork()
+    this.first = this.isSynchronous ? openTimeSlice(undefined, sliceMs) : openSliceOfWork(undefined, sliceMs)
   }
 
   get isSettled(): boolean {

@@ -46,6 +46,7 @@ export type ToThread =
   | { readonly kind: 'close' }
 
 export type FromThread =
+  /** The store is open: from now on the thread runs statements. */
   | { readonly kind: 'opened' }
   | { readonly kind: 'chunk'; readonly chunk: RowChunk }
   | { readonly kind: 'done'; readonly rows: number; readonly touched: number }

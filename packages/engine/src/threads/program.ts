@@ -1,4 +1,8 @@
 /** Where the program of a statement thread is: a file of its own, which the bundled program has beside its others. */
-import { extname } from 'node:path'
+const isCompiled = import.meta.url.endsWith('.js')
 
-export const threadProgram = new URL(`../statement-thread${extname(import.meta.url)}`, import.meta.url)
+/** A worker thread cannot run TypeScript: from the sources, as in tests, it is the compiled program. */
+export const threadProgram = new URL(
+  isCompiled ? '../statement-thread.js' : '../../dist/statement-thread.js',
+  import.meta.url,
+)

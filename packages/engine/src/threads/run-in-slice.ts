@@ -13,7 +13,7 @@ export function runInSlice(
   run: (request: QueryRequest) => Awaitable<QueryReply>,
 ): Awaitable<QueryReply> {
   const isReadOnly = request.once !== undefined || database.onChanges !== undefined
-  const slice = new FirstSlice(database.store, isReadOnly)
+  const slice = new FirstSlice(database.store, database.limits.statementSliceMs, isReadOnly)
   const inThread = async (error: unknown): Promise<QueryReply> => {
     if (error !== sliceOver) throw error
     return (await threads.run(request, isReadOnly)) ?? run(request)

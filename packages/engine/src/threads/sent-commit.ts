@@ -40,37 +40,57 @@ function writePrecondition(writer: Writer, precondition: Precondition): void {
   if (precondition.kind === 'revision') writer.bytes(precondition.prefix)
 }
 
-/** The preconditions are read once: the store answers with the very object that failed. */
-export function receivedCommit({ items, changesAt, changes, preconditions, append }: SentCommit): Commit & { readonly preconditions: readonly Precondition[] } {
+/** Nothing is decoded before the store asks for it. */
+export function receivedCommit({ items, changesAt, changes, preconditions, append }: SentCommit): Commit {
   const buffer = Buffer.from(items.buffer, items.byteOffset, items.length)
-  const reader = new Reader(buffer, 0)
-  const required: Precondition[] = []
-  for (let i = 0; i < preconditions; i++) required.push(preconditionOf(...reader.item()))
-  return { changes: new SentChanges(buffer, changesAt, changes), preconditions: required, append }
+  return {
+    changes: new Items(buffer, changesAt, changes, changeOf),
+    preconditions: new Items(buffer, 0, preconditions, numberedPrecondition),
+    append,
+  }
 }
 
-class SentChanges implements Sequence<Change> {
+/** The position of a precondition of a received commit, by which the thread that sent it knows it. */
+export function positionOf(precondition: Precondition): number {
+  return (precondition as Precondition & Numbered).position
+}
+
+interface Numbered {
+  readonly position: number
+}
+
+class Items<T> implements Sequence<T> {
   readonly length: number
   private readonly items: Buffer
-
   private readonly at: number
+  private readonly decode: (kind: number, strings: readonly (Bytes | undefined)[], position: number) => T
 
-  constructor(items: Buffer, at: number, length: number) {
+  constructor(items: Buffer, at: number, length: number, decode: Items<T>['decode']) {
     this.items = items
     this.at = at
     this.length = length
+    this.decode = decode
   }
 
-  *[Symbol.iterator](): Generator<Change, undefined, undefined> {
+  *[Symbol.iterator](): Generator<T, undefined, undefined> {
     const reader = new Reader(this.items, this.at)
-    for (let i = 0; i < this.length; i++) {
-      const [kind, [key, value]] = reader.item()
-      yield kind === kinds.put
-        ? { kind: 'put', key: key as Bytes, value: value as Bytes }
-        : { kind: 'delete', key: key as Bytes }
-    }
+    for (let i = 0; i < this.length; i++) yield this.decode(...reader.item(), i)
     return undefined
   }
+}
+
+function changeOf(kind: number, [key, value]: readonly (Bytes | undefined)[]): Change {
+  return kind === kinds.put
+    ? { kind: 'put', key: key as Bytes, value: value as Bytes }
+    : { kind: 'delete', key: key as Bytes }
+}
+
+function numberedPrecondition(
+  kind: number,
+  strings: readonly (Bytes | undefined)[],
+  position: number,
+): Precondition & Numbered {
+  return { ...preconditionOf(kind, strings), position }
 }
 
 function preconditionOf(kind: number, strings: readonly (Bytes | undefined)[]): Precondition {

@@ -6,19 +6,22 @@ import { Worker } from 'node:worker_threads'
 import type { AccessPolicy } from '../access/access-policy.ts'
 import { AshlarError } from '../errors.ts'
 import { statementThreadCancelMs, statementThreadHeapMb, statementThreadIdleMs } from '../limits.ts'
+import type { QueryCounts } from '../query/query-counts.ts'
 import type { QueryReply, QueryRequest } from '../query/query-request.ts'
 import type { StatementRunner } from '../query/query-resources.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import { MainBudgets } from './main-budgets.ts'
 import { type FromThread, sentError, type ThreadRequest, type ThreadStart, type ToThread } from './messages.ts'
 import { threadProgram } from './program.ts'
-import { receivedCommit } from './sent-commit.ts'
+import { positionOf, receivedCommit } from './sent-commit.ts'
 import { cancelFlag, newSharedCells, type SharedCells } from './shared-cells.ts'
 import { ThreadRun } from './thread-run.ts'
 
-export type ThreadOptions = Omit<ThreadStart, 'cells' | 'limits' | 'temporaryDirectory'>
+export type ThreadOptions = Omit<ThreadStart, 'address' | 'cells' | 'limits' | 'temporaryDirectory'>
 
-type ThreadDatabase = Pick<OpenDatabase, 'store' | 'limits' | 'memory' | 'temporary' | 'onCommitted'>
+type ThreadDatabase = Pick<OpenDatabase, 'store' | 'limits' | 'memory' | 'temporary' | 'onCommitted' | 'onFault'> & {
+  readonly counts: QueryCounts
+}
 
 export class StatementThreads implements StatementRunner {
   private readonly options: ThreadOptions
@@ -31,6 +34,11 @@ export class StatementThreads implements StatementRunner {
   constructor(options: ThreadOptions, database: ThreadDatabase) {
     this.options = options
     this.database = database
+  }
+
+  /** Threads that are running or kept for the next statement. */
+  get size(): number {
+    return this.all.size
   }
 
   /** For one caller: as that may see the database. */
@@ -57,12 +65,17 @@ export class StatementThreads implements StatementRunner {
     await Promise.all([...this.all].map((thread) => thread.end()))
   }
 
+  private get address(): string {
+    return this.database.store.threadAddress?.() ?? ''
+  }
+
   private async free(): Promise<StatementThread> {
     if (this.isClosed) throw new AshlarError('StoreUnavailable', 'The database is being closed.')
-    const thread = this.idle.pop()
-    if (thread !== undefined) {
+    for (let thread = this.idle.pop(); thread !== undefined; thread = this.idle.pop()) {
       thread.wake()
-      return thread
+      if (thread.address === this.address) return thread
+      // The store has moved to another file.
+      thread.send({ kind: 'close' })
     }
     if (this.all.size >= this.database.limits.statementThreadsMax)
       return new Promise((resolve) => this.waiting.push(resolve))
@@ -70,7 +83,7 @@ export class StatementThreads implements StatementRunner {
   }
 
   private start(): StatementThread {
-    const thread: StatementThread = new StatementThread(this.options, this.database, {
+    const thread: StatementThread = new StatementThread(this.address, this.options, this.database, {
       onFree: () => {
         const next = this.waiting.shift()
         if (next !== undefined) next(thread)
@@ -98,6 +111,7 @@ interface ThreadEvents {
 }
 
 class StatementThread {
+  readonly address: string
   readonly cells: SharedCells = newSharedCells()
   private readonly database: ThreadDatabase
   private readonly events: ThreadEvents
@@ -105,15 +119,18 @@ class StatementThread {
   private readonly budgets: MainBudgets
   private readonly exited: Promise<void>
   private run: ThreadRun | undefined
+  /** It runs statements; one that ends before cannot open the store, which the main thread can. */
+  private isOpen = false
   private idleTimer: NodeJS.Timeout | undefined
   private cancelTimer: NodeJS.Timeout | undefined
 
-  constructor(options: ThreadOptions, database: ThreadDatabase, events: ThreadEvents) {
+  constructor(address: string, options: ThreadOptions, database: ThreadDatabase, events: ThreadEvents) {
+    this.address = address
     this.database = database
     this.events = events
     this.budgets = new MainBudgets(this.cells, database)
     const { limits, temporary } = database
-    const start: ThreadStart = { ...options, limits, temporaryDirectory: temporary.directory, cells: this.cells }
+    const start: ThreadStart = { ...options, address, limits, temporaryDirectory: temporary.directory, cells: this.cells }
     this.worker = new Worker(threadProgram, {
       workerData: { ...start, budgetPort: this.budgets.port },
       transferList: [this.budgets.port],
@@ -131,7 +148,9 @@ class StatementThread {
       this.worker.once('exit', () => {
         clearTimeout(this.idleTimer)
         clearTimeout(this.cancelTimer)
-        this.run?.fail(exitError(failure))
+        if (this.isOpen) this.run?.fail(exitError(failure))
+        else this.run?.refuse()
+        if (failure !== undefined) this.database.onFault(failure)
         this.run = undefined
         this.budgets.close()
         this.events.onExit()
@@ -179,8 +198,10 @@ class StatementThread {
   }
 
   private receive(message: FromThread): void {
-    if (message.kind === 'commit') void this.commit(message)
+    if (message.kind === 'opened') this.isOpen = true
+    else if (message.kind === 'commit') void this.commit(message)
     else if (this.run?.receive(message) === true) {
+      this.count(message)
       this.run = undefined
       clearTimeout(this.cancelTimer)
       this.budgets.giveBackAll()
@@ -188,16 +209,20 @@ class StatementThread {
     }
   }
 
+  private count(message: FromThread): void {
+    if (message.kind !== 'done') return
+    this.database.counts.rows += message.rows
+    this.database.counts.touched += message.touched
+  }
+
   private async commit({ id, commit }: FromThread & { kind: 'commit' }): Promise<void> {
     try {
-      const received = receivedCommit(commit)
-      const outcome = await this.database.store.commit(received)
+      const outcome = await this.database.store.commit(receivedCommit(commit))
       if (outcome.isCommitted) {
         this.database.onCommitted?.()
         this.send({ kind: 'committed', id })
       } else {
-        const failed = received.preconditions.indexOf(outcome.failed)
-        this.send({ kind: 'committed', id, failed })
+        this.send({ kind: 'committed', id, failed: positionOf(outcome.failed) })
       }
     } catch (error) {
       this.send({ kind: 'committed', id, error: sentError(error) })

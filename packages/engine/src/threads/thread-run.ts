@@ -40,8 +40,8 @@ export class ThreadRun {
       this.chunks.push({ bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), starts })
     } else if (message.kind === 'done') this.isDone = true
     else if (message.kind === 'failed') this.fail(receivedError(message.error))
-    else if (message.kind === 'refused') this.isRefused = true
     else if (message.kind === 'ended') this.onEnded(receivedError(message.error))
+    else if (message.kind === 'refused') this.refuse()
     this.wake?.()
     const isLast = message.kind === 'done' || message.kind === 'failed' || message.kind === 'refused'
     if (isLast) this.request.signal?.removeEventListener('abort', this.onAbort)
@@ -55,6 +55,12 @@ export class ThreadRun {
     if (this.hasFailed) throw this.failure
     if (this.isDone) return new RowsAtHand(this.chunks)
     return { [Symbol.asyncIterator]: () => this.rows(onConsumed) }
+  }
+
+  /** Only the main thread can run it. */
+  refuse(): void {
+    this.isRefused = true
+    this.wake?.()
   }
 
   /** The first failure counts. */

@@ -16,6 +16,7 @@ import { ReplacementWatch } from './replacement-watch.ts'
 import type { LmdbSnapshot } from './snapshot.ts'
 import type { StorageLayout } from './storage-layout.ts'
 import { StoreSnapshot } from './store-snapshot.ts'
+import { threadAddress } from './thread-address.ts'
 
 /** In errors of commits, which clients see: they are not to know where the files are. */
 const nameForClients = 'the database'
@@ -75,6 +76,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
       if (how?.isCounted === true) return countedSnapshot(how)
       return snapshots.add(new StoreSnapshot(opened.environment, checks, snapshots.remove, how))
     },
+    threadAddress: () => threadAddress(location, opened.environment),
     commit: group.commit,
     counts: group.counts,
     async stats() {

@@ -12,16 +12,19 @@ import { lmdbFacts } from './lmdb-store.ts'
 import type { LmdbSnapshot } from './snapshot.ts'
 import { openEntriesToRead } from './storage-layout.ts'
 import { StoreSnapshot } from './store-snapshot.ts'
+import { identityOfFile, readThreadAddress } from './thread-address.ts'
 
 /**
  * The main thread keeps the directory open and locked while this handle exists: lmdb-js shares one environment between the threads of a process.
  * `commit`: passes a commit on to the main thread, so that all commits of the process are applied in one queue.
  */
-export function openLmdbThreadStore(directory: string, commit: Store['commit']): Store {
+export function openLmdbThreadStore(address: string, commit: Store['commit']): Store {
+  const { directory, file } = readThreadAddress(address)
+  // Left to the end of the thread: to close a file ends the POSIX locks that the process has on it.
+  const descriptor = openSync(join(directory, 'data.mdb'), 'r')
+  if (file !== '' && identityOfFile(descriptor) !== file) throw new Error('The data file was replaced meanwhile.')
   const root = open(directory, environmentSettings) as unknown as RootDatabase
   const { environment, layout } = openEntriesToRead(root)
-  // Left to the end of the process, or of the thread: to close a file ends the POSIX locks that the process has on it.
-  const descriptor = openSync(join(directory, 'data.mdb'), 'r')
   environment.dataFile = { descriptor, pageBytes: environment.getStats().pageSize, verifiedPages: undefined }
   const checks = new EntryChecks(layout)
   const snapshots = trackOpenSnapshots<LmdbSnapshot>()
