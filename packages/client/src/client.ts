@@ -149,7 +149,7 @@ export class AshlarClient {
     options: AlterationOptions = {},
   ): Promise<SchemaReport> {
     const sending = alterationRequest(alteration, options)
-    const parameters = { ...sending.parameters, dryRun: 'true' }
+    const parameters = { ...sending.parameters, dryRun: true }
     return this.request('PUT', classPath(nameOrNumber), { ...sending, parameters })
   }
 
@@ -199,12 +199,8 @@ export class AshlarClient {
    * `{"error": …}`; in other formats, the connection breaks, and AshlarConnectionError is thrown.
    */
   async *export(options: ExportOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
-    const { columns, escapeFormulas, signal, timeoutMs, ...texts } = options
-    const parameters = {
-      ...texts,
-      ...(columns === undefined ? {} : { columns: columns.join(',') }),
-      ...(escapeFormulas === undefined ? {} : { escapeFormulas: String(escapeFormulas) }),
-    }
+    const { signal, timeoutMs, ...others } = options
+    const parameters = { ...others, columns: options.columns?.join(',') }
     yield* readBytes(await this.transport.open('GET', '/v1/export', { accept: '*/*', parameters, signal, timeoutMs }))
   }
 
@@ -359,8 +355,7 @@ export class AshlarClient {
 
   /** Returns up to 100 dead letters, oldest first. For the next page, pass the last number as `after`. */
   listDeadLetters(name: string, after = 0, options: CallOptions = {}): Promise<readonly DeadLetterSummary[]> {
-    const parameters = { after: String(after) }
-    return this.request('GET', `${webhookPath(name)}/dead-letter`, { ...options, parameters })
+    return this.request('GET', `${webhookPath(name)}/dead-letter`, { ...options, parameters: { after } })
   }
 
   /** Returns a dead letter with its body. */
@@ -397,9 +392,7 @@ export class AshlarClient {
   async listChanges(options: ChangesOptions = {}): Promise<ChangesPage> {
     const { since, className, attributes, where, include, limit, wait, signal } = options
     const { timeoutMs = this.transport.options.timeoutMs } = options
-    const given = { since, class: className, attributes: attributes?.join(), where, include, limit, wait }
-    const asked = Object.entries(given).filter(([, value]) => value !== undefined)
-    const parameters = Object.fromEntries(asked.map(([name, value]) => [name, String(value)]))
+    const parameters = { since, class: className, attributes: attributes?.join(), where, include, limit, wait }
     const limitMs = timeoutMs === undefined ? undefined : timeoutMs + 1_000 * (wait ?? 0)
     const sending = { parameters, signal, timeoutMs: limitMs }
     const page = await this.request<ChangesPage>('GET', '/v1/changes', sending)
@@ -448,15 +441,14 @@ function queryRequest(
 }
 
 function explainRequest(text: string, parameters: QueryParameters | undefined, options: ExplainOptions): Sending {
-  const explain = options.isAnalyzed === true ? 'analyze' : 'true'
+  const explain = options.isAnalyzed === true ? 'analyze' : true
   return { ...queryRequest(text, parameters, options), parameters: { explain } }
 }
 
 function alterationRequest(
   body: ClassAlteration | readonly ClassDescription[],
-  { signal, timeoutMs, ...flags }: AlterationOptions,
+  { signal, timeoutMs, ...parameters }: AlterationOptions,
 ): Sending {
-  const parameters = Object.fromEntries(Object.entries(flags).map(([name, value]) => [name, String(value)]))
   return { body, parameters, signal, timeoutMs }
 }
 

@@ -92,7 +92,7 @@ export function streamOfLines<T>(
     start(controller) {
       ended?.addEventListener('abort', () => {
         close(controller)
-        // The load is over, so nobody can be told of a failure of the values.
+        // The load is over, so a failure of the values cannot be reported.
         pieces.end().catch(() => undefined)
       })
     },

@@ -63,7 +63,7 @@ async function* loadInChunks(transport: Transport, lines: Lines, options: LoadOp
     const { deleted, ...others } = total
     yield { summary: { ...others, ...(deleted > 0 && { deleted }) } }
   } finally {
-    // The load is over, so nobody can be told of a failure of the lines; and they may never come.
+    // The load is over, so a failure of the lines cannot be reported; and waiting for them may never end.
     chunks.end().catch(() => undefined)
   }
 }
@@ -73,11 +73,7 @@ async function* send(
   lines: string | ReadableStream<Uint8Array>,
   { onError, isAtomic, upsertOn, signal, timeoutMs }: LoadOptions,
 ): Replies {
-  const parameters = {
-    ...(onError === undefined ? {} : { onError }),
-    ...(isAtomic === undefined ? {} : { atomic: String(isAtomic) }),
-    ...(upsertOn === undefined ? {} : { upsertOn }),
-  }
+  const parameters = { onError, atomic: isAtomic, upsertOn }
   const body = await transport.open('POST', '/v1/object', { lines, accept, parameters, signal, timeoutMs })
   yield* readRows<BulkReply | BulkSummary>(body, transport.parse)
 }

@@ -41,7 +41,7 @@ export class SecurityClient {
 
   /** Ends the session of this browser. */
   signOut({ isEverywhere, ...options }: SignOutOptions = {}): Promise<void> {
-    const parameters: Record<string, string> = isEverywhere === true ? { everywhere: 'true' } : {}
+    const parameters = { everywhere: isEverywhere }
     return this.transport.request('DELETE', '/v1/security/session', { ...options, parameters })
   }
 
@@ -91,8 +91,7 @@ export class SecurityClient {
   }
 
   /** Returns a page of the audit log, newest entries first. For older entries, pass its `next` as `before`. */
-  readAudit({ signal, timeoutMs, ...page }: AuditOptions = {}): Promise<AuditPage> {
-    const parameters = Object.fromEntries(Object.entries(page).map(([name, value]) => [name, String(value)]))
+  readAudit({ signal, timeoutMs, ...parameters }: AuditOptions = {}): Promise<AuditPage> {
     return this.transport.request('GET', '/v1/security/audit', { signal, timeoutMs, parameters })
   }
 

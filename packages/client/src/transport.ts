@@ -5,6 +5,9 @@ import { parseExactly, reviveDates, toJson } from './json.ts'
 import type { CallOptions, ClientOptions, FetchBody, FetchInit, FetchResponse } from './options.ts'
 import { connectionFailure, failureCode, retryDelayMs } from './retry.ts'
 
+/** Parameters of a URL; undefined ones are omitted. */
+export type Parameters = Readonly<Record<string, string | number | boolean | undefined>>
+
 /** A request, without its method and path. */
 export interface Sending extends CallOptions {
   /** Sent as JSON. */
@@ -13,7 +16,7 @@ export interface Sending extends CallOptions {
   readonly lines?: string | ReadableStream<Uint8Array>
   readonly accept?: string
   /** Parameters of the URL beside `fdAlias`. */
-  readonly parameters?: Readonly<Record<string, string>>
+  readonly parameters?: Parameters
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** The Idempotency-Key of a change; without it, each change gets a new one; false: it has none. */
   readonly key?: string | false | undefined
@@ -181,10 +184,11 @@ export class Transport {
     }
   }
 
-  private urlOf(path: string, parameters: Sending['parameters']): string {
-    const { fdAlias } = this.options
-    const query = new URLSearchParams({ ...(fdAlias !== undefined && { fdAlias }), ...parameters }).toString()
-    return `${this.baseUrl}${path}${query === '' ? '' : `?${query}`}`
+  private urlOf(path: string, parameters: Parameters = {}): string {
+    const query = new URLSearchParams()
+    for (const [name, value] of Object.entries({ fdAlias: this.options.fdAlias, ...parameters }))
+      if (value !== undefined) query.set(name, String(value))
+    return `${this.baseUrl}${path}${query.size === 0 ? '' : `?${query}`}`
   }
 
   private initOf(

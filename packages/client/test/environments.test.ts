@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { openServer } from '../../server/test/unit/open-server.ts'
 import { AshlarClient } from '../src/client.ts'
-import type { BulkLine, BulkReply, BulkSummary, ClientOptions, LoadOptions } from '../src/index.ts'
+import type { BulkLine, BulkReply, BulkSummary, ClientOptions, FetchInit, LoadOptions } from '../src/index.ts'
 import { atomicCharactersMax } from '../src/load-objects.ts'
 
 const nodeFetch = globalThis.fetch
@@ -208,19 +208,27 @@ it('with request streams, what the lines throw is thrown as well', async () => {
   await expect(load(client, lines())).rejects.toBe(failure)
 })
 
+/** What a client with these options passes to its fetch. */
+async function sentInit(
+  options: Partial<ClientOptions>,
+  call: (client: AshlarClient) => Promise<unknown>,
+): Promise<FetchInit | undefined> {
+  let sent: FetchInit | undefined
+  const client = new AshlarClient({
+    baseUrl: 'http://x',
+    async fetch(_url, init) {
+      sent = init
+      return new Response('{"summary":{"created":0,"updated":0,"failed":0}}')
+    },
+    ...options,
+  })
+  await call(client)
+  return sent
+}
+
 it('requests are streamed where they can be, or where it is asked for', async () => {
   const isStreamed = async (options: Partial<ClientOptions>): Promise<boolean> => {
-    let body: unknown
-    const client = new AshlarClient({
-      baseUrl: 'http://x',
-      async fetch(_url, init) {
-        body = init.body
-        return new Response('{"summary":{"created":0,"updated":0,"failed":0}}')
-      },
-      ...options,
-    })
-    await load(client, [])
-    return typeof body === 'object'
+    return typeof (await sentInit(options, (client) => load(client, [])))?.body === 'object'
   }
   expect(await isStreamed({})).toBe(true)
   expect(await isStreamed({ requestStreams: false })).toBe(false)
@@ -235,17 +243,7 @@ it('requests are streamed where they can be, or where it is asked for', async ()
 
 it('credentials are included unless the client has its own', async () => {
   const credentialsOf = async (options: Partial<ClientOptions>): Promise<unknown> => {
-    let sent: unknown
-    const client = new AshlarClient({
-      baseUrl: 'http://x',
-      async fetch(_url, init) {
-        sent = init.credentials
-        return new Response('[]')
-      },
-      ...options,
-    })
-    await client.listClasses()
-    return sent
+    return (await sentInit(options, (client) => client.getService()))?.credentials
   }
   expect(await credentialsOf({})).toBe('include')
   expect(await credentialsOf({ token: 'ash_x' })).toBeUndefined()

@@ -184,7 +184,7 @@ export class FederatedDatabase extends CallerOperations {
   readonly store: Store
   readonly limits: EngineLimits
   readonly dialect: Dialect
-  /** Of the store: that which it had when it was opened, undefined where it was made then, and that which it has. */
+  /** The format of the store: when it was opened (undefined if it was created then), and now. */
   readonly format: { readonly found: number | undefined; readonly present: number }
   private readonly database: OpenDatabase
   private readonly threads: StatementThreads | undefined

@@ -45,7 +45,7 @@ export interface ServerLimits {
   readonly replyStallBytesMax: number
   /** Statements that run concurrently, or whose replies are being read, per process. */
   readonly statementsMax: number
-  /** The same for one caller: who is not known is counted by its address. */
+  /** The same for one caller; unauthenticated callers are counted by address. */
   readonly statementsPerCallerMax: number
   /** Statements queued to start, per process; and as many that have started and are queued to continue. */
   readonly queuedStatementsMax: number
@@ -143,7 +143,7 @@ export const archivePartBytes = 4 * 2 ** 20
 export const archiveFileBytesMax = 512 * 2 ** 20
 /** Of the text of a statement, where statements under way are listed. */
 export const listedTextCharactersMax = 1_000
-/** Limits that may be 0: they are not in force then, but for temporary files, without which statements are refused, and the change log, whose size then follows the data. */
+/** Limits for which 0 means none; except that without temporary files statements are refused, and that the change log then has a size that follows from the data. */
 export const limitsOffAtZero: readonly string[] = [
   'callerRequestsPerSecondMax',
   'changeLogBytesMax',
@@ -266,10 +266,7 @@ export const passwordCharactersMin = 8
 export const passwordCharactersMax = 256
 /** Passwords that are hashed at once in one process: each takes 19 MiB and a thread. */
 export const passwordHashesAtOnceMax = 2
-/**
- * Those that wait for it, of callers who are known and of all others each, and of them for one caller or address: for so long. They take next to no memory, and
- * each sharer has its turn.
- */
+/** Passwords waiting to be hashed: in each of the two queues, of one caller or address, and for how long. */
 export const passwordHashesWaitingMax = 1_024
 export const passwordHashesPerSharerMax = 32
 export const passwordHashMsMax = 30_000
@@ -323,9 +320,9 @@ export const roleProblemsMax = 100
 export const tokensPerUserMax = 1_000
 /** Objects and arrays within each other of which an import makes classes: a server takes no more embeddable classes within each other. */
 export const inferredDepthMax = 30
-/** Attributes of all classes that an import makes together. */
+/** Attributes of all classes together that an import infers. */
 export const inferredAttributesMax = 10_000
-/** Of standard input or a pipe from which an import makes a class: they are kept in a temporary file to be read twice. */
+/** Size of the temporary file to which an import copies standard input or a pipe, to read it twice. */
 export const importSpoolBytesMax = 4 * 2 ** 30
 
 export type Limits = ServerLimits & EngineLimits

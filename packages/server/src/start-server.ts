@@ -134,9 +134,9 @@ function urlOf(app: FastifyInstance, config: Config, tls: Tls | undefined): stri
   return `${tls === undefined ? 'http' : 'https'}://${host}:${port}`
 }
 
-/** A store can be used again only once another process has opened it. */
+/** Stops the process, since the store is usable again only when another process opens it. */
 async function giveUp({ message }: Error, stop: () => Promise<void>, logger: Logger): Promise<void> {
-  logger.fatal(`${message} This process ends, for another one to open it.`)
+  logger.fatal(`${message} This process ends so that another one can open it.`)
   await stop().catch((err: unknown) => logger.error({ err }, 'a store could not be closed'))
 }
 
@@ -147,7 +147,7 @@ interface Parts {
   readonly fds: readonly FederatedDatabase[]
 }
 
-/** Who is told of the stores of a server. */
+/** Receives events of the stores of a server. */
 interface Listeners {
   readonly logger: Logger
   /** See `StoreOptions`. */
@@ -337,7 +337,7 @@ async function openAll(
   }
 }
 
-/** What was found where the store was to be: a new one may be where a volume is missing, and a migrated one is no longer read by the version before. */
+/** Logs whether the store was created, which may mean that a volume is missing, or migrated, after which earlier versions cannot read it. */
 function logOpened(logger: Logger, { alias: fdAlias, format, store }: FederatedDatabase): void {
   const { kind, location, isDurable } = store.capabilities
   const { found, present } = format

@@ -1,4 +1,4 @@
-/** Reads backups and restores nothing: what of them is damaged, and which moments can be restored. */
+/** Checks backups without restoring them: which are damaged, and which points in time can be restored. */
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -11,11 +11,11 @@ import { noBackup, type RestorableTimes, restorableTimes } from './restore-point
 
 export interface BackupsCheck {
   readonly directory: string
-  /** Those that were read, from the earliest to the latest. */
+  /** The backups that were read, earliest first. */
   readonly backups: readonly Manifest[]
-  /** What is damaged, missing or cannot be read: a sentence each. */
+  /** A sentence for each file that is damaged, missing or unreadable. */
   readonly problems: readonly string[]
-  /** Files of entries without a manifest, which do not count as backups: of one that was killed, or whose manifest was lost. */
+  /** Files of entries without a manifest, which are not backups: the backup was interrupted, or its manifest lost. */
   readonly withoutManifest: readonly string[]
   /** By full backup that is intact. */
   readonly restorable: readonly Restorable[]
@@ -85,7 +85,7 @@ async function problemsOf(
     problems.push(`${reasonOf(error, path).replace(/\.$/, '')}.`)
   }
   try {
-    // Of a chain that is broken before that, the first link to miss one says so.
+    // A broken chain is reported once, for the backup whose base is missing.
     if (one.base !== undefined && !all.some(({ id }) => id === one.base?.id)) chainOf(one, all)
     refuseFormat([one])
   } catch (error) {

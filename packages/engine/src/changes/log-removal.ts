@@ -34,7 +34,7 @@ interface Mark {
 
 export interface LogSize {
   readonly bytes: number
-  /** Up to which it is kept. */
+  /** The size up to which commits are kept. */
   readonly bytesMax: number
 }
 
@@ -129,7 +129,7 @@ export class LogRemoval {
   private async bytesMax(): Promise<number> {
     const { changeLogBytesMax } = this.limits
     if (changeLogBytesMax > 0) return changeLogBytesMax
-    // What is stored is asked for only where it matters, since PostgreSQL counts.
+    // The size of the data is read only if it matters, since PostgreSQL has to count.
     if (this.bytes <= changeLogBytesLeast) return changeLogBytesLeast
     const { usedBytes } = await this.store.stats()
     return Math.min(Math.max(changeLogBytesLeast, Math.floor(usedBytes * changeLogShare)), changeLogBytesMost)

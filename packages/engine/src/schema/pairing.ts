@@ -27,7 +27,7 @@ export function storedSpec<Spec extends TypeSpec | undefined>(
   return isPairing(pending) ? pending.spec : spec
 }
 
-/** As writers keep what readers do not know of yet. */
+/** The writers' view of a state. */
 export function pairedState(state: CatalogState): CatalogState {
   return { ...state, classes: state.classes.map(pairedClass) }
 }
@@ -36,7 +36,7 @@ function pairedClass(definition: ClassDefinition): ClassDefinition {
   const { arriving = [], ...others } = definition
   const isPaired = arriving.length > 0 || definition.attributes.some(({ becoming }) => isPairing(becoming))
   if (!isPaired) return definition
-  // The pending type stays: by it, links that are not there yet are told from links that are lost.
+  // The pending type is left in: it distinguishes links that have not been built from links that are lost.
   const attributes = definition.attributes.map((one) => ({ ...one, spec: storedSpec(one.spec, one.becoming) }))
   return { ...others, attributes: [...attributes, ...arriving] }
 }

@@ -32,7 +32,7 @@ export interface RetypeContext {
   readonly isPrepared: boolean
 }
 
-/** Undefined where it has that type already. Throws InvalidDefinition, AttributeInUse. */
+/** Undefined if it has that type already. Throws InvalidDefinition, AttributeInUse. */
 export function retypeAttribute(
   { catalog, batch, isPrepared }: RetypeContext,
   draft: ClassDraft,
@@ -93,12 +93,12 @@ export function pairingsOf(builder: SchemaBuilder, retypes: readonly Retype[]): 
   })
 }
 
-/** Throws AttributeInUse where the attribute, or its inverse that others do not know of yet, is being changed by another request. */
-export function refusePairing({ name, attributes }: ClassDraft, attribute: DraftAttribute, place: CommandPlace): void {
-  if (isPairing(attribute.pendingType)) throw changingByAnother({ name, attributes }, attribute.name, place)
+/** Throws AttributeInUse if another request is giving the reference an inverse. */
+export function refusePairing(draft: ClassDraft, attribute: DraftAttribute, place: CommandPlace): void {
+  if (isPairing(attribute.pendingType)) throw changingByAnother(draft, attribute.name, place)
 }
 
-function changingByAnother({ name }: Pick<ClassDraft, 'name' | 'attributes'>, attribute: string, place: CommandPlace) {
+function changingByAnother({ name }: ClassDraft, attribute: string, place: CommandPlace): AshlarError {
   const message = `The type of attribute ${attribute} of class ${name} is being changed by another request.`
   return commandError('AttributeInUse', message, place)
 }
@@ -137,7 +137,7 @@ function notConvertible(
   const advice =
     inverses[0] === inverses[1]
       ? 'an attribute can be added, filled and take its place'
-      : 'an inverse is added or removed by a change of its own, which leaves the rest of the type as it is'
+      : 'an inverse is added or removed by a separate change, which leaves the rest of the type unchanged'
   const message = `Class ${draft.name}: attribute ${attributeName} cannot be changed from ${one} to ${other}; ${advice}.`
   return commandError('InvalidDefinition', message, place)
 }
@@ -153,6 +153,6 @@ function refuseUnlessKey(
   if (!['list', 'set', 'map', 'object'].includes(to.logicalType)) return
   const index = catalog.indexes.find(({ keyAttributes }) => keyAttributes.some(({ path }) => path.includes(number)))
   if (index === undefined) return
-  const message = `Attribute ${name} of class ${draft.name} is a key attribute of index '${index.name}', and a ${to.logicalType} can be none.`
+  const message = `Attribute ${name} of class ${draft.name} is a key attribute of index '${index.name}', which a ${to.logicalType} cannot be.`
   throw commandError('AttributeInUse', message, place)
 }

@@ -70,7 +70,7 @@ export function decodeFormatVersion(value: Bytes): number {
   return Buffer.from(value.buffer, value.byteOffset, value.length).readUInt32BE(0)
 }
 
-/** The format that a store has; undefined where it says none, as one that is empty. */
+/** The format of a store; undefined if it has none, as an empty one. */
 export async function formatOf(store: Store): Promise<number | undefined> {
   return (await storedVersion(store)).stored
 }

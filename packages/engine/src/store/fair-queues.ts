@@ -1,8 +1,8 @@
-/** Whatever waits for its turn: in the order in which it came for each owner, and one owner after the other. */
+/** Queues that are first-in, first-out for each owner and round-robin between owners. */
 
 export class FairQueues<T> {
   size = 0
-  /** In the order of the owners' turns. */
+  /** In round-robin order. */
   private readonly byOwner = new Map<string, Queue<T>>()
 
   add(owner: string, item: T): void {
@@ -18,7 +18,7 @@ export class FairQueues<T> {
     queue.last = last
   }
 
-  /** Takes the next out, of the owner whose turn it is; undefined where nothing waits. */
+  /** Removes and returns the next item; undefined if there is none. */
   next(): T | undefined {
     for (const owner of this.byOwner.keys()) return this.take(owner)
     return undefined

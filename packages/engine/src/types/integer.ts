@@ -36,7 +36,7 @@ function narrowCodec(bits: 8 | 16 | 32, isSigned: boolean): Codec<number> {
     parse(json) {
       if (typeof json === 'number' && Number.isInteger(json) && json >= min && json <= max) return json === 0 ? 0 : json
       const value = parseWhole(json)
-      if (value < min || value > max) throw outOfRange(json, min, max)
+      if (value < min || value > max) throw outOfRange(json, min, max, bits)
       return Number(value)
     },
     accept(given) {
@@ -87,7 +87,7 @@ function wideCodec(isSigned: boolean): Codec<bigint> {
     defaultValue: 0n,
     parse(json) {
       const value = parseWhole(json)
-      if (value < min || value > max) throw outOfRange(json, min, max)
+      if (value < min || value > max) throw outOfRange(json, min, max, 64)
       return value
     },
     accept(given) {
@@ -127,6 +127,7 @@ function parseWhole(json: unknown): bigint {
   throw new ValueError('MalformedValue', `${formatForMessage(json)} is not a whole number`)
 }
 
-function outOfRange(json: unknown, min: number | bigint, max: number | bigint): ValueError {
-  return new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not between ${min} and ${max}`)
+function outOfRange(json: unknown, min: number | bigint, max: number | bigint, bits: number): ValueError {
+  const range = `between ${min} and ${max}, the range of the storage b${bits}`
+  return new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not ${range}`)
 }

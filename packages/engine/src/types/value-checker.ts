@@ -10,7 +10,7 @@ function ofSingleValues(): never {
 
 const noClasses = { resolveClass: ofSingleValues, resolveAttribute: ofSingleValues, embedded: ofSingleValues }
 
-/** `definition`: of a type of single values, no reference. The check returns why the server would refuse a value; undefined where it takes it. Throws ValueError. */
+/** `definition`: of a scalar type. The check returns why the server would refuse a value, or undefined. Throws ValueError. */
 export function valueChecker(definition: TypeDefinition): (json: unknown) => string | undefined {
   const codec = codecFor(defineType(definition, noClasses), noClasses)
   return (json) => {

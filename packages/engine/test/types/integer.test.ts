@@ -63,7 +63,10 @@ describe.each([
   })
 
   it('refuses what is beyond, telling the range', () => {
-    const refusal = { type: 'ValueNotAllowed', words: `not between ${min} and ${max}` } as const
+    const refusal = {
+      type: 'ValueNotAllowed',
+      words: `not between ${min} and ${max}, the range of the storage ${storage}`,
+    } as const
     for (const value of [min - 1n, max + 1n, 10n ** 24n]) {
       expectValueRefused(definition, value, refusal)
       expectValueRefused(definition, String(value), refusal)

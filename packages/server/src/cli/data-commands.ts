@@ -6,7 +6,7 @@ export function addDataCommands(program: Command): void {
   addClientCommand(
     program,
     'import <file>',
-    'Import a CSV, TSV, JSON, NDJSON or Parquet file, optionally compressed, into a class. - reads standard input. If the class does not exist, it is created from the first records.',
+    'Import a CSV, TSV, JSON, NDJSON or Parquet file, optionally compressed, into a class. - reads standard input. If the class does not exist, it is created with types that hold all records.',
     'importFile',
   )
     .requiredOption('--class <name>', 'class of the imported objects')

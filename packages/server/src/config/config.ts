@@ -23,7 +23,7 @@ export type AuditFailure = 'refuse' | 'continue'
 /** How a proxy names its clients. */
 export type ProxyHeader = 'x-forwarded-for' | 'forwarded' | 'proxy-protocol'
 
-/** Which proxies are believed, by addresses, networks and names of networks, and by which header. */
+/** The trusted proxies, as addresses, networks and names of networks, and the header that they use. */
 export interface ProxySettings {
   readonly trusted: readonly string[]
   readonly header: ProxyHeader
@@ -84,7 +84,7 @@ export interface Config {
   readonly hosts: readonly string[] | undefined
   /** Origins whose pages may use the server from a browser, in lower case. */
   readonly cors: readonly string[]
-  /** Addresses and networks of the proxies that are believed about the addresses of clients, and how they name them. */
+  /** Addresses and networks of the proxies that are trusted to name the addresses of their clients, and the header that they use. */
   readonly trustedProxies: readonly string[]
   readonly proxyHeader: ProxyHeader | undefined
   /** PEM files; without them requests come unencrypted. */
@@ -135,7 +135,7 @@ export interface ConfigSource extends Partial<Omit<Config, 'federatedDatabases'>
 /** What a configuration file, or the environment, says. */
 export interface NotedSource {
   readonly source: ConfigSource
-  /** What was ignored, in sentences for whoever starts the server. */
+  /** Sentences about what was ignored, shown when the server starts. */
   readonly notes: readonly string[]
 }
 

@@ -126,12 +126,12 @@ function checkTls({ tlsCert, tlsKey, tlsClientCa, tlsClientCerts, auth }: Config
   throw new ConfigError('Nobody has to be known: say --auth as well, or --tls-client-certs require.')
 }
 
-/** Without the header, nobody knows whether what a proxy passes on is its own word or that of its client. */
+/** Without the header's name, a header that the client has forged could be trusted. */
 function checkProxies({ trustedProxies, proxyHeader }: Config): void {
   if (trustedProxies.length > 0 === (proxyHeader !== undefined)) return
   const missing = proxyHeader === undefined ? '--proxy-header' : '--trusted-proxy'
   throw new ConfigError(
-    `Addresses of clients are taken from the header that --proxy-header names, of proxies that --trusted-proxy names; ${missing} is not given.`,
+    `--trusted-proxy and --proxy-header have to be given together, to find the addresses of clients; ${missing} is missing.`,
   )
 }
 

@@ -208,7 +208,7 @@ export const settings: readonly Setting[] = [
     field: 'trustedProxies',
     option: '--trusted-proxy <address>',
     isRepeatable: true,
-    help: 'a proxy that is believed about the addresses of clients: an address, a network (10.0.0.0/8), loopback, linklocal or uniquelocal; with --proxy-header',
+    help: 'a proxy that is trusted to name the addresses of clients: an address, a network (10.0.0.0/8), loopback, linklocal or uniquelocal; with --proxy-header',
     default: [],
     otherwise: 'none',
     read: readProxies,

@@ -50,7 +50,7 @@ export function requireAnything(caller: Caller, fd: FederatedDatabase): void {
   if (!caller.mayAnything(fd.alias)) refuse(caller, 'use', fd)
 }
 
-/** Policies say something of these alone. */
+/** The actions that policies restrict. */
 const byClass: ReadonlySet<Need> = new Set<Need>(['read', 'write', 'define'])
 
 function isByClass(need: Need): boolean {
@@ -82,7 +82,7 @@ function refuse(caller: Caller, action: Need | 'use', fd: FederatedDatabase | un
   throw new AshlarError('Forbidden', `The caller may not ${words[action]} ${place} (${action}).`)
 }
 
-/** The default one has a name that whoever may do nothing there is not shown. */
+/** The name of the default federated database is not shown to callers without a right to it. */
 function placeOf(caller: Caller, alias: string): string {
   return caller.mayAnything(alias) ? `the federated database ${alias}` : 'the default federated database'
 }

@@ -86,7 +86,7 @@ export interface ServiceContext {
 /** Where a request comes from. */
 export interface Client {
   readonly address: string
-  /** Whose share of the server it takes. */
+  /** See `sharerOf`. */
   readonly sharer: string
   /** By TLS, which ends in this server. */
   readonly isEncrypted: boolean
@@ -119,7 +119,7 @@ export interface OperationRequest {
   readonly beforeChange?: (() => void) | undefined
   /** Of a statement: asked before it works on for long, and told how it gets on. `mayGoOn` throws ServerBusy, TooManyStatements, and the signal's reason. */
   readonly watch?: RequestWatch | undefined
-  /** Lets a read go on that turns out to take long; from then on it is a statement. Throws as `watch`. */
+  /** Lets a long read continue; from its first call on, the read is listed as a statement. Throws as `watch`. */
   readonly longRead: QueryWatch
   /** Who holds what it takes in memory. */
   readonly memoryHolder: MemoryHolder

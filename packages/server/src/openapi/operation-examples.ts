@@ -4,12 +4,12 @@
  */
 
 interface OperationExample {
-  /** The operationId, which generators make a function of. */
+  /** The operationId, from which generators name a function. */
   readonly id: string
   /** Values of the parameters in the path. */
   readonly path?: Readonly<Record<string, string>>
   readonly body?: unknown
-  /** Where a client would send something else, beside the JSON of `body`: by content type. */
+  /** Bodies of other content types than JSON. */
   readonly otherBodies?: Readonly<Record<string, string>>
   readonly reply?: unknown
 }

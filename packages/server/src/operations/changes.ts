@@ -125,7 +125,7 @@ async function answer(asked: Asked, waitMs: number, request: FdRequest): Promise
   return { body: replyType === 'ndjson' ? linesOf(page) : jsonOf(page), type: replyType }
 }
 
-/** Who does not wait is no follower, and takes no place of one. */
+/** A request that does not wait is not counted as a follower. */
 function pageNow(asked: Asked, request: FdRequest): Promise<ChangesPage> {
   return request.following().changes.page({ ...asked, signal: request.signal })
 }

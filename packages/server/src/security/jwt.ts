@@ -119,7 +119,7 @@ export class JwtScheme implements AuthenticationScheme {
       if (at(payload, claim) === value) continue
       throw unauthenticated(request, `The token is not valid: its claim ${claim} is not as required.`)
     }
-    // Whoever registers with an address of somebody else would have the name of its owner.
+    // Otherwise, a registration with somebody else's address would give access as that user.
     if (nameClaim === 'email' && payload.email_verified === false)
       throw unauthenticated(request, 'The token is not valid: its email address is not verified.')
     const name = textOf(at(payload, nameClaim))

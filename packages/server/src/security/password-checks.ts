@@ -19,7 +19,7 @@ export class PasswordChecks {
     this.throttle = throttle
   }
 
-  /** Undefined where they do not. `signal`: ends the wait of whoever leaves. Throws TooManySignIns, TooManyRequests, ServerBusy, StoreUnavailable. */
+  /** Undefined if they do not match. `signal`: ends the wait. Throws TooManySignIns, TooManyRequests, ServerBusy, StoreUnavailable. */
   async check(name: string, password: string, address: string, signal?: CancelSignal): Promise<KnownUser | undefined> {
     // A name that cannot be is looked for under one name, so that not each has its own count.
     const wanted = nameForm.test(name) ? name : ''
@@ -48,7 +48,7 @@ export class PasswordChecks {
     }
   }
 
-  /** To be called before the own password of a user is changed. `max`: so many changes an hour. What it returns takes that back. Throws TooManyRequests. */
+  /** Counts a change of a user's own password, before it is made. `max`: changes per hour. Returns a function that undoes the count. Throws TooManyRequests. */
   beginChange(name: string, max: number): () => void {
     return this.throttle.beginChange(name, max)
   }

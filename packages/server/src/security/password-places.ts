@@ -1,4 +1,4 @@
-/** Whose password is hashed next: a few at a time, one caller and one address after the other (contract 9.1.13). */
+/** Schedules the hashing of passwords: a few at a time, round-robin over callers and addresses (contract 9.1.13). */
 import { AshlarError } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import {
@@ -11,11 +11,11 @@ import { ShareQueue, type Waiter } from '../shares/share-queue.ts'
 import { sharerText } from '../shares/sharer.ts'
 
 export interface Hasher extends Pick<Waiter, 'sharer' | 'signal'> {
-  /** A caller who is known, or a user who has been right from the same address: separate from all others, who may be guessing. */
+  /** An authenticated caller, or a user who has signed in from the same address before. All others, who may be guessing, have a separate queue. */
   readonly isKnown: boolean
 }
 
-/** Each hash takes 19 MiB and a thread of the pool; whoever waits takes next to nothing. */
+/** Each hash needs 19 MiB and a thread of the pool; waiting requests need hardly any memory. */
 export class PasswordPlaces {
   private underWay = 0
   private readonly known = newQueue()
@@ -24,7 +24,7 @@ export class PasswordPlaces {
   private isLeastWrongNext = false
   private readonly failuresOf: (sharer: string) => number
 
-  /** `failuresOf`: how often passwords from there were wrong of late. */
+  /** `failuresOf`: the number of recent wrong passwords of a sharer. */
   constructor(failuresOf: (sharer: string) => number) {
     this.failuresOf = failuresOf
   }
@@ -52,7 +52,7 @@ export class PasswordPlaces {
     return this.known.letGo(() => 0) !== undefined
   }
 
-  /** In every other turn whoever has been wrong least: those who guess from many addresses keep nobody waiting who does not, and nobody waits for ever. */
+  /** Alternates between the sharer with the fewest recent failures, so that guessing from many addresses does not delay honest users, and plain round-robin, so that nobody waits for ever. */
   private letOtherGo(): boolean {
     this.isLeastWrongNext = !this.isLeastWrongNext
     return this.others.letGo(this.isLeastWrongNext ? this.failuresOf : () => 0) !== undefined

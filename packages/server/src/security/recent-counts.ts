@@ -1,9 +1,9 @@
-/** How often something was done of late, by key: counted from the first time until that is forgotten. */
+/** Counts events by key, in a window that begins with the first event. */
 import { throttledKeysMax } from '../limits.ts'
 
 interface Recent {
   count: number
-  /** When the first of them is forgotten, by the clock that is given. */
+  /** The end of the window, by the given clock. */
   readonly forgottenAtMs: number
 }
 
@@ -25,7 +25,7 @@ export class RecentCounts {
     return this.current(key)?.count ?? 0
   }
 
-  /** Until all are forgotten. */
+  /** Until the end of the window. */
   secondsLeft(key: string): number {
     return Math.ceil(((this.current(key)?.forgottenAtMs ?? this.now()) - this.now()) / 1_000)
   }
@@ -58,7 +58,7 @@ export class RecentCounts {
     return undefined
   }
 
-  /** They are in the order of their beginnings: the oldest is the next to be forgotten anyway. */
+  /** Keys are in the order of their windows' beginnings, so the first one ends next. */
   private forgetOldest(): void {
     for (const key of this.byKey.keys()) {
       this.byKey.delete(key)

@@ -95,7 +95,7 @@ export function readGrants(texts: readonly string[], ownRoles: OwnRoles, isAdmin
   return grants
 }
 
-/** Throws InvalidGrant for a role with actions that `holder` may not do: a right that it gets later must not wake up in a token that it made before. */
+/** Throws InvalidGrant for a role with actions that `holder` may not do: a right that the holder gets later must not extend tokens created before. */
 export function requireWithin(
   texts: readonly string[],
   ownRoles: OwnRoles,

@@ -58,7 +58,7 @@ export class SignInThrottle {
     }
   }
 
-  /** Counted when it begins, as an attempt is; what it returns takes that back. Throws TooManyRequests. */
+  /** Counts a change of a password when it begins. Returns a function that undoes the count. Throws TooManyRequests. */
   beginChange(name: string, max: number): () => void {
     if (this.changes.of(name) >= max) {
       const message = `The password of ${name} was changed ${max} times within an hour, the maximum for one user (passwordChangesPerHourMax)`
@@ -68,7 +68,7 @@ export class SignInThrottle {
     return () => this.changes.takeBack(name)
   }
 
-  /** Whether the name has been right from there, not too long ago. */
+  /** Whether the user has recently signed in from this address. */
   wasRight(name: string, address: string): boolean {
     return this.now() < (this.rightUntil.get(pairKey(name, networkOf(address))) ?? Number.NEGATIVE_INFINITY)
   }

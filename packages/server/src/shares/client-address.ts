@@ -4,10 +4,10 @@ import type { Socket } from 'node:net'
 
 const namedAddress = Symbol('client address')
 
-/** What has a client. */
+/** A request or connection from a client. */
 export interface FromClient {
   readonly socket: Socket
-  /** Set where a trusted proxy has named the client. */
+  /** Set if a trusted proxy has named the client. */
   [namedAddress]?: string
 }
 
@@ -20,7 +20,7 @@ export function clientAddressOf(request: FromClient): string {
   return request[namedAddress] ?? request.socket.remoteAddress ?? ''
 }
 
-/** To be called before anybody asks for the address. */
+/** To be called before `clientAddressOf`. */
 export function nameClient(request: FromClient, address: string): void {
   request[namedAddress] = address
 }

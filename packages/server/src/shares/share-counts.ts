@@ -1,4 +1,4 @@
-/** How many there are of something: in all, and of each sharer. */
+/** Counts in total and by sharer. */
 export class ShareCounts {
   all = 0
   private readonly bySharer = new Map<string, number>()
@@ -15,7 +15,7 @@ export class ShareCounts {
   remove(sharer: string): void {
     this.all--
     const left = this.of(sharer) - 1
-    // A map makes another table each time that it becomes empty: a few sharers stay that have none.
+    // A map allocates a new table each time that it becomes empty, so a few sharers with a count of 0 are left in it.
     if (left > 0 || this.bySharer.size <= sharersKept) this.bySharer.set(sharer, left)
     else this.bySharer.delete(sharer)
   }

@@ -1,13 +1,13 @@
-/** Work that waits for its place: so much in all and of one sharer, for a bounded time; that of one sharer in the order in which it came (contract 1.5.23). */
+/** A queue with bounds in total, by sharer and in time, that is fair between sharers and first-in, first-out for each of them (contract 1.5.23). */
 import type { CancelSignal } from '@ashlar/engine'
 
-/** Whoever waits. */
+/** An entry of the queue. */
 export interface Waiter {
   /** See `sharerOf`. */
   readonly sharer: string
   /** By performance.now(). */
   readonly waitsUntilMs: number
-  /** Ends the wait, where anything does before its time. */
+  /** Ends the wait early. */
   readonly signal?: CancelSignal | undefined
 }
 
@@ -19,20 +19,20 @@ export interface QueueBounds {
 export interface QueueRefusals {
   full(): Error
   shareFull(sharer: string): Error
-  /** Of a wait that ends in vain, for so long after its time; undefined where it is to go on, since its turn is about to come. */
+  /** The error for an entry whose time has been up for `lateMs`; undefined to let it wait on. */
   tooLate(sharer: string, lateMs: number): Error | undefined
 }
 
-/** How long those wait on whose time is up while the server has room for them. */
+/** After this time, `tooLate` is called again for an entry that may wait on. */
 const moreMs = 50
 
 export class ShareQueue {
   private readonly bounds: QueueBounds
   private readonly refusals: QueueRefusals
   private readonly entries = new Set<Entry>()
-  /** The same, of each sharer, in the order in which the sharers have their turns. */
+  /** The same by sharer, in round-robin order. */
   private readonly bySharer = new Map<string, Set<Entry>>()
-  /** One for all that wait, due when the first of them is. */
+  /** One timer for all entries, due when the first of them is. */
   private timer: NodeJS.Timeout | undefined
   private timerDueMs = Number.POSITIVE_INFINITY
 
@@ -45,17 +45,17 @@ export class ShareQueue {
     return this.entries.size === 0
   }
 
-  /** Of how many sharers any wait. */
+  /** The number of sharers with entries. */
   get sharers(): number {
     return this.bySharer.size
   }
 
-  /** How many wait of one sharer. */
+  /** The number of entries of one sharer. */
   of(sharer: string): number {
     return this.bySharer.get(sharer)?.size ?? 0
   }
 
-  /** Refuses a sharer that has its share of the queue, and whoever comes to a full one in which no other sharer has more, of which one could give way. */
+  /** Throws if the sharer has used up its share, or if the queue is full and no other sharer has more entries, one of which could be evicted. */
   checkRoom(sharer: string): void {
     const { waitingMax, perSharerMax } = this.bounds
     const own = this.of(sharer)
@@ -64,8 +64,8 @@ export class ShareQueue {
   }
 
   /**
-   * Resolves once `letGo` has chosen it. Throws what `checkRoom` does, the error for waits in vain, the signal's reason, and that of a full queue where
-   * it gives way: the last of the sharer that has most in it does so for one of a sharer that has less.
+   * Resolves once `letGo` has chosen the entry. Throws what `checkRoom` does, `tooLate`, the signal's reason, and `full` for an entry that is evicted: from a
+   * full queue, the last one of the sharer with the most entries, for one of a sharer with fewer.
    */
   wait(waiter: Waiter): Promise<void> {
     waiter.signal?.throwIfAborted()
@@ -83,8 +83,8 @@ export class ShareQueue {
   }
 
   /**
-   * Lets the first of the sharer go that holds least; of those that hold the same, each sharer has its turn. `held`: undefined for
-   * sharers of which none may go. Undefined where there is none, else the sharer.
+   * Lets the first entry of the sharer go for which `held` is lowest, round-robin between equal ones. `held`: undefined for sharers whose entries have
+   * to wait. Returns the sharer, or undefined if there is none.
    */
   letGo(held: (sharer: string) => number | undefined): string | undefined {
     let chosen: { readonly sharer: string; readonly entries: Set<Entry> } | undefined
@@ -124,7 +124,7 @@ export class ShareQueue {
     if (dueMs >= this.timerDueMs) return
     clearTimeout(this.timer)
     this.timerDueMs = dueMs
-    // It is left to run out when nobody waits any more, which must not keep a server from ending.
+    // The timer is not cleared when the queue becomes empty, so it must not keep the process alive.
     this.timer = setTimeout(this.refuseOverdue, dueMs - performance.now()).unref()
   }
 

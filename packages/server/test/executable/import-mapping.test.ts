@@ -72,7 +72,7 @@ test('a class that is made refers to the class of the index; keys of several att
     'Airline;Flight;Day;Paid;Code',
     'UA;1;2023-12-31;1.234,5;7',
     'UA;1;2024-01-01;1;8',
-    'UA;;2024-01-01;2,25;9',
+    'UA;;2024-01-01;,25;9',
     'UA;2;2024-01-01;1.23,4;10',
     '',
   ]
@@ -80,7 +80,7 @@ test('a class that is made refers to the class of the index; keys of several att
   const ended = await imported('Booking', 'in.csv', lines.join('\n'), columns, words)
   expect(JSON.parse(done(ended))).toEqual({ created: 2, updated: 0, rejected: 2 })
   expect(await rows('FROM Booking ORDER BY price RETURN flight.number AS no, price, Code')).toEqual([
-    { no: null, price: 2.25, Code: '9' },
+    { no: null, price: 0.25, Code: '9' },
     { no: 1, price: 1234.5, Code: '7' },
   ])
   const [attribute] = await rows('SHOW CLASS Booking')
@@ -212,13 +212,13 @@ test('a class that was made is deleted again where no record is stored, and stay
   writeFileSync(join(directory, 'in.csv'), `n,o\n1,${'x'.repeat(17 * 2 ** 20)}\n`)
   const refused = await run(['import', 'in.csv', '--class', 'Left'], { directory })
   expect(refused.stderr).toMatch(
-    /Nothing was imported\. The class Left, which this import had made, is deleted again\.\n$/,
+    /Nothing was imported\. The class Left, which this import had created, is deleted again\.\n$/,
   )
   expect((await run(['export', 'Left'])).code).toBe(exitCodes.notFound)
   writeFileSync(join(directory, 'in.csv'), `n,o\n1,y\n2,${'x'.repeat(17 * 2 ** 20)}\n`)
   const ended = await run(['import', 'in.csv', '--class', 'Left'], { directory })
   expect(ended.stderr).toMatch(
-    /1 record is certainly done: go on with --skip 1, .*The class Left, which this import has made, stays\.\n$/,
+    /1 record is certainly done: go on with --skip 1, .*The class Left, which this import has created, is kept\.\n$/,
   )
   expect(await rows('FROM Left RETURN n, o')).toEqual([{ n: 1, o: 'y' }])
 })

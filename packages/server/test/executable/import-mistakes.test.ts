@@ -55,7 +55,7 @@ test.each([
     'the same in NDJSON, of different records',
     'in.ndjson',
     '{"grösse":1}\n{"größe":2}\n',
-    "The columns 'grösse' and 'größe' would both be the attribute grosse.*--mapping, as \\{\"columns\"",
+    "The columns 'grösse' and 'größe' would both be the attribute grosse.*--mapping a file with \\{\"columns\"",
   ],
   [
     'the same in embedded objects',
@@ -89,7 +89,7 @@ test('columns keep the order of the header, and dry runs show values as they are
   expect({ code, lines: stdout.split('\n') }).toEqual({
     code: 0,
     lines: [
-      'The class Item would be made:',
+      'The class Item would be created:',
       ...['c2020 integer b64', 'c2019 real', 'name string', 'ok boolean', 'code string'].map((line) => `  ${line}`),
       'The first objects:',
       '  {"c2020":1,"c2019":2.5,"name":"A","ok":true,"code":"007"}',

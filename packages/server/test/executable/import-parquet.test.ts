@@ -190,7 +190,7 @@ test('nulls of lists and structs, maps, decimals and unsigned integers keep all 
       x: 0.5,
     },
   ])
-  expect(ended.stderr).toContain('Attribute odd is text, the JSON of each value')
+  expect(ended.stderr).toContain('Attribute odd is a string with the JSON of each value')
   expect(ended.stderr).toContain(
     'Attribute x: 2 values were stored as null, since NaN is not a number that can be stored.',
   )

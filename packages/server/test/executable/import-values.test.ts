@@ -207,26 +207,30 @@ test('numbers of JSON keep their digits; what no list or single type holds is it
     },
     { big: 18446744073709551615n, long: '1', x: 1e21, m: '[]', l: '[2]', o: 'text' },
   ])
-  expect(stderr).toContain('Attribute l is text, the JSON of each value, since its arrays have nulls')
+  expect(stderr).toContain('Attribute l is a string with the JSON of each value, since its arrays have nulls')
 })
 
 test('a column of mostly numbers that becomes text is told, with the first such value and its line', async () => {
-  const table = 'code,price,rate,paid,na\n01,5,1%,$5,1\n02,"1,234",2%,$6,NA\n03,7,3%,$7,3\n'
+  const table = 'code,Unit price,rate,paid,Größe\n01,5,1%,$5,1\n02,"1,234",2%,$6,NA\n03,7,3%,$7,3\n'
   const { types, stderr } = await loaded('in.csv', table)
-  expect(types).toEqual({ code: 'string', price: 'string', rate: 'string', paid: 'string', na: 'string' })
+  expect(types).toEqual({ code: 'string', Unit_price: 'string', rate: 'string', paid: 'string', Grosse: 'string' })
   const notes = stderr.split('\n').filter((line) => line.startsWith('Attribute '))
-  expect(notes.map((line) => /^Attribute (\w+) is text, since '(.*?)' in line (\d+)/.exec(line)?.slice(1))).toEqual([
-    ['price', '1,234', '3'],
+  expect(
+    notes.map((line) =>
+      /^Attribute (\w+) is a string, since no numeric type holds '(.*?)' in line (\d+)/.exec(line)?.slice(1),
+    ),
+  ).toEqual([
+    ['Unit_price', '1,234', '3'],
     ['rate', '1%', '2'],
     ['paid', '$5', '2'],
-    ['na', 'NA', '3'],
+    ['Grosse', 'NA', '3'],
   ])
-  const mapping = { price: { decimal: '.' }, na: { nulls: ['NA'] } }
+  const mapping = { 'Unit price': { decimal: '.' }, Größe: { nulls: ['NA'] } }
   for (const [name, rule] of Object.entries(mapping))
-    expect(stderr).toContain(`{"columns": {"${name}": ${JSON.stringify(rule)}}}`)
+    expect(stderr).toContain(JSON.stringify({ columns: { [name]: rule } }))
   const again = await loaded('in.csv', table, [], mapping)
-  expect(column(again.objects, 'price')).toEqual([5, 1234, 7])
-  expect(column(again.objects, 'na')).toEqual([1, null, 3])
+  expect(column(again.objects, 'Unit_price')).toEqual([5, 1234, 7])
+  expect(column(again.objects, 'Grosse')).toEqual([1, null, 3])
 })
 
 test('digits of a second beyond 100 µs are truncated, which is told', async () => {
@@ -252,7 +256,7 @@ test('a type that the mapping gives takes numbers as files have them, and a valu
     code: exitCodes.invalid,
     stdout: '',
     stderr:
-      'ashlar: Line 3: Class Refused, attribute n: "x" is not a whole number. Correct the file, or have such records left out by --rejects <file>. Nothing was imported.\n',
+      'ashlar: Line 3: Class Refused, attribute n: "x" is not a whole number. Correct the file, or skip such records with --rejects <file>. Nothing was imported.\n',
   })
   expect((await run(['export', 'Refused'])).code).toBe(exitCodes.notFound)
 })

@@ -100,8 +100,8 @@ describe('mergeConfig', () => {
     ],
     [{ default: 'b', federatedDatabases: [{ alias: 'a' }] }, /b is not among a/],
     [{ logLevel: 'loud' }, /'loud' is not a log level/],
-    [{ trustedProxies: ['10.0.0.1'] }, /--proxy-header is not given/],
-    [{ proxyHeader: 'forwarded' as const }, /--trusted-proxy is not given/],
+    [{ trustedProxies: ['10.0.0.1'] }, /--proxy-header is missing/],
+    [{ proxyHeader: 'forwarded' as const }, /--trusted-proxy is missing/],
   ])('refuses %j', (source, words) => {
     expect(() => mergeConfig([source])).toThrow(mistake(words))
   })

@@ -227,6 +227,7 @@ export class Lexer {
 
 function signAdvice(sign: string): string {
   if (/[‘’“”„«»]/.test(sign)) return `: texts stand in ' or "`
+  if (/\p{L}/u.test(sign)) return ': names consist of the letters A to Z, digits and _, and texts stand in \' or "'
   if (sign === '@' || sign === '?') return ': a parameter is written $name'
   return sign === '#' ? ': comments are written // … or /* … */' : ''
 }

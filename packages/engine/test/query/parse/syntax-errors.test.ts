@@ -130,6 +130,12 @@ describe('a text that is no DO', () => {
     expect(fails('FROM @C RETURN *').message).not.toContain('CREATE')
   })
 
+  it('with a letter beyond ASCII outside of quotes says what names consist of', () => {
+    const { message, extensions } = fails('FROM Car WHERE größe = 1 RETURN *')
+    expect(message).toMatch(/^Line 1, column 18: 'ö' means nothing here: names consist of the letters A to Z/)
+    expect(extensions).toMatchObject({ line: 1, column: 18, text: 'ö' })
+  })
+
   it('is told where WHERE stands, and not to write what it has written', () => {
     const late = fails('FROM Client ORDER BY name WHERE age = 1 RETURN *')
     expect(late.message).toBe('Line 1, column 27: WHERE stands before GROUP BY, ORDER BY, SKIP and TAKE.')

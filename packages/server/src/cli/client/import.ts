@@ -10,7 +10,7 @@ import { Progress } from '../progress.ts'
 import { carryOut, type ImportPlan } from './import/carry-out.ts'
 import { checkAttributes, checkColumns } from './import/check-columns.ts'
 import { type BegunFile, begun, type OpenFile } from './import/file-record.ts'
-import { inferFromFile, tellsTypes } from './import/infer-from-file.ts'
+import { declaresTypes, inferFromFile } from './import/infer-from-file.ts'
 import { type Mapping, noMapping, readMapping } from './import/mapping.ts'
 import { type FileFormat, formatOfName, openTextRecords, type TableForm } from './import/records.ts'
 import { References } from './import/references.ts'
@@ -74,7 +74,7 @@ interface FileForm {
 
 type WantedImport = Omit<ImportPlan, 'attributes' | 'attributesOf' | 'made' | 'notes'>
 
-/** The class is made for all records of the file, which is read twice. */
+/** Creates the class with types that hold all records of the file, which is read twice for that. */
 async function importIntoNew(context: CommandContext, file: string, as: FileForm, plan: WantedImport): Promise<void> {
   const { format, form } = as
   if (format === 'parquet') {
@@ -93,7 +93,7 @@ async function inferAndCarryOut(
 ): Promise<void> {
   let file = await begun(await open())
   checkColumns(plan.mapping, file, file.first)
-  const isReadTwice = !tellsTypes(file)
+  const isReadTwice = !declaresTypes(file)
   const { classes, notes } = isReadTwice
     ? await inferred(context, file, plan)
     : await inferred(context, { ...file, records: none() }, { ...plan, skip: 0 })
@@ -196,7 +196,7 @@ class KnownClasses {
     this.client = client
   }
 
-  /** Inherited ones included; undefined where the class is not there. */
+  /** Includes inherited ones; undefined if the class does not exist. */
   async attributes(className: string): Promise<AttributeDefinition[] | undefined> {
     if (!this.byName.has(className)) this.byName.set(className, await this.read(className))
     return this.byName.get(className)

@@ -28,7 +28,7 @@ function rowOf(index: IndexRecord): string[] {
   return [name, indexedClass, keys, isUnique ? 'yes' : '', stateText(index), countText(entryCount)]
 }
 
-/** Callers who see a part of the objects are not told how many entries an index has. */
+/** Undefined for callers who do not see all objects. */
 function countText(count: number | undefined): string {
   return count === undefined ? '' : numberText(count)
 }

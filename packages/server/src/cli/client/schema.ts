@@ -36,7 +36,7 @@ interface PlanOptions extends ScopeOptions {
   readonly json?: boolean
 }
 
-/** Of the namespaces that are asked for. */
+/** The namespaces to work on. */
 interface ScopeOptions {
   readonly namespace?: readonly string[]
 }

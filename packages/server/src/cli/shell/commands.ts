@@ -247,7 +247,7 @@ async function watch(session: Session, operand: string, signal: AbortSignal): Pr
 function begin(session: Session): void {
   if (session.transaction !== undefined) throw mistake('\\begin was given already: \\commit, or \\rollback.')
   session.transaction = []
-  session.screen.note('Statements are kept until \\commit sends them, or \\rollback forgets them.')
+  session.screen.note('Statements are collected until \\commit sends them or \\rollback discards them.')
 }
 
 async function commit(session: Session, _: string, signal: AbortSignal): Promise<void> {
@@ -301,7 +301,7 @@ function switched(operand: string, isOn: boolean, name: string): boolean {
 function expand(session: Session, operand: string): void {
   session.isExpanded = switched(operand, session.isExpanded, 'x')
   session.format = 'table'
-  session.screen.note(session.isExpanded ? 'Rows have a value a line.' : 'Rows are a table.')
+  session.screen.note(session.isExpanded ? 'One value per line.' : 'One row per line.')
 }
 
 function time(session: Session, operand: string): void {

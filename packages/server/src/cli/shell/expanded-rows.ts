@@ -1,4 +1,4 @@
-/** `\x`: a row as lines, a value a line, none of it cut. */
+/** `\x`: shows each value of a row on a line, in full. */
 import stringWidth from 'string-width'
 import { cellOf } from '../client/objects.ts'
 import { type RowsTarget, recordOf } from '../client/rows.ts'

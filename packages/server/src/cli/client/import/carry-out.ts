@@ -1,4 +1,4 @@
-/** Carries out an import of which all is known: makes its classes, sends its records, and says what has become of them; or tries it, in a dry run. */
+/** Carries out a planned import: creates its classes, sends its records and reports the result. A dry run checks the records instead. */
 import type { AshlarClient, AttributeDefinition, ClassDescription } from '@ashlar/client'
 import type { CommandContext } from '../../command-context.ts'
 import { CommandError } from '../../command-error.ts'
@@ -28,9 +28,9 @@ export interface ImportPlan {
   /** Of the class, inherited ones included. */
   readonly attributes: readonly AttributeDefinition[]
   readonly attributesOf: AttributesOf
-  /** Classes that are to be made, that of the objects last; none where it is there. */
+  /** Classes to create, the class of the objects last; empty if it exists. */
   readonly made: readonly ClassDescription[]
-  /** On the types of the classes: sentences. */
+  /** Sentences about the types of the classes. */
   readonly notes: readonly string[]
 }
 
@@ -49,7 +49,7 @@ export async function carryOut(context: CommandContext, file: BegunFile, plan: I
 async function store(context: CommandContext, file: BegunFile, plan: ImportPlan, losses: CountedLosses): Promise<void> {
   const { connection, output } = context
   const { made, skip } = plan
-  // Before the class is made: a file that cannot be written leaves nothing behind.
+  // Opened before the class is created, which a failure to open it would leave behind.
   const rejects = plan.rejects === undefined ? undefined : await RejectsFile.open(plan.rejects)
   let isMade = false
   try {
@@ -57,13 +57,13 @@ async function store(context: CommandContext, file: BegunFile, plan: ImportPlan,
       await context.client.createClasses(made)
       isMade = true
       for (const { className, attributes } of made)
-        output.note(`Class ${className} was made: ${attributes.map(shownDefinition).join(', ')}.`)
+        output.note(`Class ${className} was created: ${attributes.map(shownDefinition).join(', ')}.`)
     }
     const load = connection.uninterrupted.loadObjects.bind(connection.uninterrupted)
-    const told = await imported(context, file, plan, { load, losses, rejects })
-    if (told.seen < skip) throw skipsAll(skip, told.seen)
-    if (skip === 0) refuseNothing(told, plan.rejects)
-    await tellImported(output, told, plan.rejects)
+    const outcome = await imported(context, file, plan, { load, losses, rejects })
+    if (outcome.seen < skip) throw skipsAll(skip, outcome.seen)
+    if (skip === 0) refuseNothing(outcome, plan.rejects)
+    await reportImported(output, outcome, plan.rejects)
   } catch (error) {
     throw isMade ? await withoutClasses(context, made, error) : error
   } finally {
@@ -83,12 +83,12 @@ async function tryOut(
   if (made.length > 0)
     await context.client.runTransaction([{ method: 'post', uri: '/v1/schema?dryRun=true', body: made }])
   const dryRun = new DryRun(className, attributes, attributesOf)
-  const told = await imported(context, file, plan, { load: dryRun.load, losses, rejects: undefined })
-  if (told.seen < skip) throw skipsAll(skip, told.seen)
-  if (skip === 0) refuseNothing(told, plan.rejects)
+  const outcome = await imported(context, file, plan, { load: dryRun.load, losses, rejects: undefined })
+  if (outcome.seen < skip) throw skipsAll(skip, outcome.seen)
+  if (skip === 0) refuseNothing(outcome, plan.rejects)
   const [described] = made.slice(-1)
   const embedded = made.slice(0, -1)
-  const { created, rejected, firstReason } = told
+  const { created, rejected, firstReason } = outcome
   const result = {
     class: described ?? null,
     ...(embedded.length > 0 && { embeddedClasses: embedded }),
@@ -138,7 +138,7 @@ async function imported(
   )
 }
 
-/** What fails before anything is stored leaves no class that it has made. Returns the error, which says so. */
+/** Deletes the created classes if nothing was stored. Returns the error, whose message then says so. */
 async function withoutClasses(
   { connection, output }: CommandContext,
   made: readonly ClassDescription[],
@@ -157,26 +157,26 @@ async function deleteEmpty(client: AshlarClient, made: readonly ClassDescription
   try {
     for (const { className = '' } of made.toReversed()) await client.deleteClass(className)
   } catch {
-    return `The class ${name}, which this import has made, stays.`
+    return `The class ${name}, which this import has created, is kept.`
   }
-  return `The class ${name}, which this import had made, is deleted again.`
+  return `The class ${name}, which this import had created, is deleted again.`
 }
 
-/** That some are left out has been asked for; that all are is rather a mistake. Throws CommandError. */
-function refuseNothing(told: Imported, rejects: string | undefined): void {
-  const { created, updated, rejected, firstReason } = told
+/** `--rejects` asks to skip some records; if all are rejected, the cause is probably a mistake. Throws CommandError. */
+function refuseNothing(outcome: Imported, rejects: string | undefined): void {
+  const { created, updated, rejected, firstReason } = outcome
   if (rejected === 0 || created + updated > 0) return
   const all = rejected === 1 ? 'The only record was' : `All ${numberText(rejected)} records were`
   throw new CommandError(exitCodes.invalid, `Nothing was imported. ${all} rejected (see ${rejects}). ${firstReason}`)
 }
 
-async function tellImported(output: Output, told: Imported, rejects: string | undefined): Promise<void> {
-  const { created, updated, rejected } = told
+async function reportImported(output: Output, outcome: Imported, rejects: string | undefined): Promise<void> {
+  const { created, updated, rejected } = outcome
   const where = rejected === 0 ? '' : ` (see ${rejects})`
   await output.result({ created, updated, rejected }, () => [
     `${numberText(created)} created, ${numberText(updated)} updated, ${numberText(rejected)} rejected${where}.`,
   ])
-  // Whose summary goes to a file does not see it.
+  // With `--output`, the summary is not visible.
   if (rejected > 0 && output.file !== undefined)
     output.note(`${numberText(rejected)} ${rejected === 1 ? 'record was' : 'records were'} rejected${where}.`)
 }

@@ -1,4 +1,4 @@
-/** What a text can be the value of, and how the server expects it: numbers, dates and times as files have them. */
+/** Recognizes numbers, dates and times in the forms that files have, and writes them as the server expects them. */
 
 /** Types that hold a value with all its digits, as bits of a set. */
 export const kindBits = {
@@ -19,16 +19,16 @@ const negativeBits = kindBits.integer | kindBits.real
 
 const shortInteger = /^-?[1-9]\d{0,14}$/
 const numberForm = /^([+-]?)(\d*)(?:(\.)(\d*))?(?:[eE]([+-]?\d+))?$/
-/** No number with a meaning has more characters. */
+/** The longest decimal form of a double has fewer characters. */
 const numberCharactersMax = 340
-/** Every decimal of so many digits, within the exponents of normal doubles, is given back by the nearest double. */
+/** The nearest double of a decimal with up to this many digits, within the exponents of normal doubles, gives all of them back. */
 const digitsAlwaysHeld = 15
 const smallestNormal = 2 ** -1022
-/** A longer whole number with a plus is a telephone number, which would lose the plus. */
+/** A longer whole number with a plus sign is assumed to be a telephone number, whose plus an integer would lose. */
 const signedDigitsMax = 6
 const [b64Min, b64Max, u64Max] = [-(2n ** 63n), 2n ** 63n - 1n, 2n ** 64n - 1n]
 
-/** Of a cell of CSV, or of a text in JSON (`isTyped`), where numbers and booleans are not texts. 0: it is only a text. */
+/** `isTyped`: the text is a string of JSON, in which numbers and booleans are not strings. 0: only a string can hold it. */
 export function kindsOfText(given: string, isTyped: boolean): number {
   if (!isTyped && shortInteger.test(given)) return given.charCodeAt(0) === 0x2d ? negativeBits : naturalBits
   const text = given.trim()
@@ -48,7 +48,7 @@ export function kindsOfText(given: string, isTyped: boolean): number {
 
 const guidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** 0 where it is no number, or no type would give its digits back. */
+/** 0 if it is not a number, or no type gives its digits back. */
 export function kindsOfNumber(text: string): number {
   const match = text.length > numberCharactersMax ? null : numberForm.exec(text)
   if (match === null) return 0
@@ -67,7 +67,7 @@ export function kindsOfNumber(text: string): number {
   )
 }
 
-/** Whether the nearest double, written with as many digits, has these again. */
+/** Whether the nearest double, written with the same number of digits, has the same digits. */
 export function isHeldByReal(text: string, digits: string): boolean {
   const value = Number(text)
   if (!Number.isFinite(value)) return false
@@ -84,7 +84,7 @@ export function isHeldByReal(text: string, digits: string): boolean {
   return again === significant
 }
 
-/** As JSON has numbers, whose server refuses others: `.25`, `7.`, `+1` and `007.5` in another form. What is none is left to it. */
+/** Writes `.25`, `7.`, `+1` and `007.5` as JSON numbers, the only form that the server accepts. Anything else is returned as it is. */
 export function plainNumber(given: string): string {
   const text = given.trim()
   if (!/^[+.]|^-\.|^-?0\d|\.(?!\d)/.test(text)) return text
@@ -108,12 +108,12 @@ const momentForm =
 const timeForm = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?$/
 const offsetMinutesMax = 14 * 60
 
-/** A date, a time of day, or both; undefined for what is none. */
+/** A date, a time of day, or both; undefined for other texts. */
 export function momentOf(text: string): Moment | undefined {
   const time = timeForm.exec(text)
   if (time !== null) {
     const [, hours = '', minutes = '', seconds, fraction] = time
-    // `3:45` is rather a score or a ratio.
+    // `3:45` is more likely a score or a ratio.
     if (hours.length === 1 && seconds === undefined) return undefined
     const clock = clockOf(hours, minutes, seconds, fraction)
     return clock === undefined ? undefined : { kinds: kindBits.time, text: clock, isTruncated: isTruncated(fraction) }

@@ -1,4 +1,4 @@
-/** The bytes of a text file, of which none is read as another character than was written: what is not UTF-8 is told. */
+/** The bytes of a text file. What is not UTF-8 is refused, so that no character is replaced by another. */
 import { isUtf8 } from 'node:buffer'
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
@@ -30,7 +30,7 @@ export async function* checkedUtf8(source: AsyncIterable<Buffer>, compression?: 
   }
 }
 
-/** As much of a file as is looked at. */
+/** The part of a file that is examined. */
 const headBytes = 1_000
 
 /** Without a mark: blanks, commas and line breaks have a zero byte, which is always the first, or always the second one of a character. */

@@ -52,6 +52,6 @@ function oneAttribute(one: string, other: string, attribute: string): CommandErr
   const mapping = JSON.stringify({ columns: { [one]: `${attribute}_1`, [other]: `${attribute}_2` } })
   return new CommandError(
     exitCodes.invalid,
-    `The columns '${one}' and '${other}' would both be the attribute ${attribute}, and one of them would be lost: name their attributes by --mapping, as ${mapping}, or all columns by --columns.`,
+    `The columns '${one}' and '${other}' would both be the attribute ${attribute}, and one of them would be lost: give --mapping a file with ${mapping}, or name all columns by --columns.`,
   )
 }

@@ -48,7 +48,7 @@ function elementsBy({ nulls, values, format, zone, decimal }: ValueRules, column
     const result = read(value.trim(), type)
     if (result !== undefined) return result
     const what =
-      toDate === undefined ? `no number with '${decimal}' before its fraction` : `not of the format ${format}`
+      toDate === undefined ? `not a number with the decimal separator '${decimal}'` : `not of the format ${format}`
     throw new RecordProblem(`Column ${column}: '${value}' is ${what}.`)
   }
 }
@@ -60,7 +60,9 @@ type ReadText = (text: string, type: string | undefined) => string | undefined
 function numbersBy(decimal: ',' | '.'): ReadText {
   const point = decimal === ',' ? ',' : '\\.'
   const groups = `[${decimal === ',' ? '.' : ','}\\s'’]`
-  const shape = new RegExp(`^[+-]?(\\d{1,3}(${groups}\\d{3})+|\\d+)(${point}\\d+)?([eE][+-]?\\d+)?$`)
+  const shape = new RegExp(
+    `^[+-]?(\\d{1,3}(${groups}\\d{3})+|\\d+)(${point}\\d*)?([eE][+-]?\\d+)?$|^[+-]?${point}\\d+([eE][+-]?\\d+)?$`,
+  )
   const grouping = new RegExp(groups, 'g')
   // Zeros before a number are no part of one as JSON has it.
   return (text) =>

@@ -1,4 +1,4 @@
-/** What is wrong with a CSV file or a record of it, told to whoever made the file. */
+/** Messages about faults of a CSV file or one of its records. */
 import type { CsvError } from 'csv-parse'
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
@@ -110,6 +110,6 @@ export function checkHeader(names: readonly string[], isDelimiterGiven: boolean)
   const other = otherDelimiters.find((one) => name.includes(one))
   if (isDelimiterGiven || names.length !== 1 || other === undefined) return
   const word = other === '\t' ? 'tab' : `'${other}'`
-  const hint = `If its columns are separated by ${word === 'tab' ? 'tabs' : word}, say so: --delimiter ${word}.`
+  const hint = `If its columns are separated by ${word === 'tab' ? 'tabs' : word}, add --delimiter ${word}.`
   throw new CommandError(exitCodes.invalid, `The header is a single column, '${name}'. ${hint}`)
 }

@@ -1,4 +1,4 @@
-/** `ashlar import --dry-run`: the import itself, whose records are checked here instead of being sent; then the class and the first objects are shown. */
+/** `ashlar import --dry-run`: checks the records instead of sending them, and shows the class and the first objects. */
 import type { AshlarClient, AttributeDefinition, BulkCreation } from '@ashlar/client'
 import { parseExactly, stringifyExactly } from '../../exact-json.ts'
 import type { AttributesOf } from './stored-values.ts'
@@ -21,7 +21,7 @@ export class DryRun {
     this.checks = checksOf(attributes, attributesOf)
   }
 
-  /** As `loadObjects` of a client; of what depends on stored objects it knows nothing. */
+  /** Like `loadObjects` of a client, without checks that depend on stored objects. */
   readonly load: Load = (lines, { onError } = {}) => this.checked(lines as AsyncIterable<BulkCreation>, onError)
 
   private async *checked(lines: AsyncIterable<BulkCreation>, onError = 'stop'): ReturnType<Load> {
@@ -50,7 +50,7 @@ export class DryRun {
   }
 }
 
-/** In the order of the class. The server makes of a text what its attribute is. */
+/** In the order of the class, and with strings as the server converts them to the types of their attributes. */
 function asStored(
   object: Readonly<Record<string, unknown>>,
   attributes: readonly AttributeDefinition[],

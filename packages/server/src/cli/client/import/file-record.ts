@@ -17,7 +17,7 @@ export interface FileRecord {
 
 export interface OpenFile {
   readonly records: AsyncIterable<FileRecord>
-  /** In bytes; undefined where it is not known. */
+  /** In bytes; undefined if unknown. */
   readonly size: number | undefined
   /** Bytes of the file that were read so far. */
   readonly bytesRead: () => number
@@ -30,11 +30,11 @@ export interface OpenFile {
 }
 
 export interface BegunFile extends OpenFile {
-  /** Undefined where there is none. */
+  /** Undefined if the file has no records. */
   readonly first: FileRecord | undefined
 }
 
-/** Reads the first record, with which the columns are known; the iteration begins with it. */
+/** Reads the first record, after which the columns are known. The iteration still begins with it. */
 export async function begun(file: OpenFile): Promise<BegunFile> {
   const iterator = file.records[Symbol.asyncIterator]()
   const next = await iterator.next()

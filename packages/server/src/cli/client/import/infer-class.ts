@@ -1,4 +1,4 @@
-/** What classes the records of a file need: an attribute a column, of the narrowest type that holds all its values with all their digits. */
+/** Infers the classes for the records of a file: one attribute per column, with the narrowest type that holds all its values with all their digits. */
 import type { AttributeDefinition, ClassDescription } from '@ashlar/client'
 import { hasGroups, kindBits } from './cell-kinds.ts'
 import type { Definition } from './file-record.ts'
@@ -20,13 +20,13 @@ const scalarTypes: readonly (readonly [bit: number, definition: Definition])[] =
 ]
 
 export interface Inferred {
-  /** That of the objects is the last, after those of its embedded objects, which are named after class and attribute: `OrderAddress`. */
+  /** The class of the objects is last, after those of its embedded objects, which are named after class and attribute: `OrderAddress`. */
   readonly classes: readonly ClassDescription[]
-  /** What the user may have expected otherwise: sentences. */
+  /** Sentences about types that the user may not expect. */
   readonly notes: readonly string[]
 }
 
-/** `order`: of attributes, as the file has their columns; objects have names that look like numbers first. Others follow. */
+/** `order`: the attributes in the order of their columns, since JavaScript objects list integer-like names first. Others follow. */
 export function inferClasses(className: string, attributes: ObservedAttributes, order: readonly string[]): Inferred {
   const classes: ClassDescription[] = []
   const notes: string[] = []
@@ -89,7 +89,7 @@ function noteOfMixed({ arrays, scalars, objects }: ObservedValues, path: string)
     scalars === 0 && objects === 0
       ? 'its arrays have nulls, arrays, or values of several kinds in them, which no list holds'
       : `it has ${[arrays > 0 ? 'arrays' : '', objects > 0 ? 'objects' : '', scalars > 0 ? 'other values' : ''].filter((word) => word !== '').join(' and ')}`
-  return `Attribute ${path} is text, the JSON of each value, since ${why}.`
+  return `Attribute ${path} is a string with the JSON of each value, since ${why}.`
 }
 
 const shownCharacters = 40
@@ -100,10 +100,9 @@ function noteOfException(values: ObservedValues, path: string): string | undefin
   const { text, line } = other
   const shown = text.length > shownCharacters ? `${text.slice(0, shownCharacters)}…` : text
   const rule = hasGroups(text) ? { decimal: '.' } : /\d/.test(text) ? undefined : { nulls: [text] }
-  const name = path.split('.').at(-1) as string
   const how =
-    rule === undefined || text.length > shownCharacters
+    rule === undefined || values.column === undefined || text.length > shownCharacters
       ? ''
-      : ` To have numbers, import it with --mapping {"columns": {${JSON.stringify(name)}: ${JSON.stringify(rule)}}}.`
-  return `Attribute ${path} is text, since '${shown}' in line ${line} is not a number that a type holds as it is written.${how}`
+      : ` To import numbers, give --mapping a file with ${JSON.stringify({ columns: { [values.column]: rule } })}.`
+  return `Attribute ${path} is a string, since no numeric type holds '${shown}' in line ${line} as it is written.${how}`
 }

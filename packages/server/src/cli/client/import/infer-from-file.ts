@@ -16,19 +16,19 @@ export interface FileReading {
   readonly className: string
   readonly mapping: Mapping
   readonly references: References | undefined
-  /** Records at the beginning that are left out. */
+  /** The number of records to skip at the beginning. */
   readonly skip: number
-  /** Whether records that cannot be read are left out; else the first one ends it. */
+  /** Whether records that cannot be read are skipped; otherwise the first one ends the command. */
   readonly isLenient: boolean
-  /** For types that the mapping gives. */
+  /** For types from the mapping. */
   readonly checkOf: ((definition: Definition) => Check) | undefined
-  /** Called for each record. Throws where the command is to end. */
+  /** Called for each record. Throws to end the command. */
   readonly onRecord: () => void
 }
 
 interface SeenTarget extends Target {
   readonly values: ObservedValues
-  /** Where the mapping gives the type: why a value is none of it. */
+  /** If the mapping gives the type: why a value does not have it. */
   readonly problem: Check | undefined
 }
 
@@ -42,8 +42,8 @@ export async function inferFromFile(file: OpenFile, reading: FileReading): Promi
   return scan.inferred()
 }
 
-/** Whether the file itself tells the types of all its columns, so that it need not be read for them. */
-export function tellsTypes({ definitions, header }: OpenFile): boolean {
+/** Whether the file declares the types of all its columns, so that they need not be inferred. */
+export function declaresTypes({ definitions, header }: OpenFile): boolean {
   return definitions.size > 0 && header()?.every((column) => definitions.has(column)) === true
 }
 
@@ -64,6 +64,7 @@ class Scan {
     const referred = references?.classes() ?? new Map<string, string>()
     this.columns = new Columns(mapping, new Set(), (target) => {
       const values = this.valuesAt(target.path)
+      values.column = target.column
       const known = target.own === undefined ? file.definitions.get(target.column) : target.own.definition
       const referencedClass = known === undefined ? referred.get(target.column) : undefined
       if (known !== undefined) values.definition = known
@@ -126,13 +127,13 @@ class Scan {
 
   private fail({ line }: FileRecord, reason: string): void {
     const { isLenient } = this.reading
-    const hint = isLenient ? '' : ' Correct the file, or have such records left out by --rejects <file>.'
+    const hint = isLenient ? '' : ' Correct the file, or skip such records with --rejects <file>.'
     const problem = new CommandError(exitCodes.invalid, `Line ${line}: ${reason}${hint} Nothing was imported.`)
     if (!isLenient) throw problem
     this.firstProblem ??= problem
   }
 
-  /** Throws CommandError where there is nothing to infer them from. */
+  /** Throws CommandError if there are no records and no declared types. */
   inferred(): Inferred {
     const { skip, className } = this.reading
     if (this.seen < skip) throw skipsAll(skip, this.seen)
@@ -146,7 +147,7 @@ class Scan {
 /** Throws RecordProblem. */
 function seeMapped(value: unknown, { values, problem }: SeenTarget, line: number, isTyped: boolean): void {
   const { definition } = values
-  // A column of references has lists of them where it has a separator.
+  // With a separator, the cells of a column of references are lists.
   if (definition?.logicalType === 'reference' && Array.isArray(value))
     values.definition = { logicalType: 'list', elementSpecification: definition }
   const why = problem?.(value)
@@ -167,6 +168,6 @@ function noRecords(header: readonly string[] | undefined): CommandError {
   const hint = columns === undefined ? '' : ' If the first line is a record, name the columns by --columns.'
   return new CommandError(
     exitCodes.invalid,
-    `The file ${has}, so the types of its values are not known and no class was made.${hint}`,
+    `The file ${has}, so the types of its values are not known and no class was created.${hint}`,
   )
 }

@@ -1,4 +1,4 @@
-/** What became of values that their types do not hold: told once for each attribute, when the import has ended. */
+/** Counts the values that their types do not hold. They are reported once for each attribute, at the end of the import. */
 import { numberText } from '../texts.ts'
 import type { Losses } from './stored-values.ts'
 
@@ -22,8 +22,7 @@ export class CountedLosses implements Losses {
   /** Sentences. */
   notes(): string[] {
     const truncations = [...this.truncations].map(([path, { count: times, first }]) => {
-      const how = `to keep all digits, have it as text, by --mapping {"columns": {${JSON.stringify(path)}: {"type": "string"}}} for a new class`
-      return `Attribute ${path}: ${values(times)} truncated to 100 µs, such as '${first}'; ${how}.`
+      return `Attribute ${path}: ${values(times)} truncated to 100 µs, such as '${first}'; a string keeps all digits ("type" in a mapping).`
     })
     const notNumbers = [...this.notNumbers].map(([path, { count: times, first }]) => {
       return `Attribute ${path}: ${values(times)} stored as null, since ${first} is not a number that can be stored.`
@@ -32,7 +31,7 @@ export class CountedLosses implements Losses {
   }
 }
 
-/** Attributes that are told of. */
+/** Attributes that are reported. */
 const pathsMax = 1_000
 
 function count(losses: Map<string, Loss>, path: string, first: string): void {

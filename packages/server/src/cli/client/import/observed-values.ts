@@ -1,4 +1,4 @@
-/** What the values of an attribute have in common, learned from one after the other: as little is held as a type needs. */
+/** Collects what is needed to infer the type of an attribute, in constant memory for any number of values. */
 import { inferredAttributesMax, inferredDepthMax } from '../../../limits.ts'
 import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
@@ -6,7 +6,7 @@ import { hasLeadingZero, kindBits, kindsOfNumber, kindsOfText, looksLikeNumber, 
 import { attributeNameOf, ColumnNames } from './column-names.ts'
 import type { Definition } from './file-record.ts'
 
-/** Texts that are no numbers, beyond those that are, after which a column is not one of numbers with exceptions. */
+/** A column with this many more other texts than numbers is not a column of numbers with exceptions. */
 const otherTextsMax = 20
 
 /** A text that keeps a column from being one of numbers. */
@@ -15,13 +15,15 @@ export interface OtherText {
   readonly line: number
 }
 
-/** How many attributes have been found, in all of them. */
+/** The number of attributes of all classes together. */
 export interface AttributeCount {
   count: number
 }
 
 export class ObservedValues {
-  /** What the mapping or the file says; then values are not looked at. */
+  /** The name of the column in the file, to which a mapping refers; undefined in embedded objects. */
+  column: string | undefined
+  /** The type from the mapping or the file; then values are not examined. */
   definition: Definition | undefined
   /** Types that hold all scalars. */
   kinds = -1
@@ -43,7 +45,7 @@ export class ObservedValues {
     this.depth = depth
   }
 
-  /** `isTyped`: numbers and booleans have types of their own, as in JSON. Throws CommandError. */
+  /** `isTyped`: numbers and booleans are not strings, as in JSON. Throws CommandError. */
   see(value: unknown, line: number, isTyped: boolean): void {
     if (value === null || value === undefined || this.definition !== undefined) return
     if (typeof value === 'string') this.seeText(value, line, isTyped)
@@ -83,7 +85,7 @@ export class ObservedValues {
     for (const name of Object.keys(value)) attributes.named(name)?.see(value[name], line, true)
   }
 
-  /** There is an object. Throws CommandError. */
+  /** The attributes of an embedded object, which is counted. Throws CommandError. */
   inner(): ObservedAttributes {
     this.objects++
     this.attributes ??= new ObservedAttributes(this.count, this.checkedDepth())
@@ -112,7 +114,7 @@ function kindsOfTyped(value: unknown): number {
   return kindsOfNumber(String(value))
 }
 
-/** Of a class: what of a record are its attributes, by their names. */
+/** The attributes of a class that have been observed, by their names. */
 export class ObservedAttributes {
   readonly byName = new Map<string, ObservedValues>()
   private readonly count: AttributeCount
@@ -144,7 +146,7 @@ export class ObservedAttributes {
       if (++this.count.count > inferredAttributesMax)
         throw new CommandError(
           exitCodes.invalid,
-          `The records have more than ${inferredAttributesMax} different attributes, such as '${name}': names that are rather values cannot be attributes.`,
+          `The records have more than ${inferredAttributesMax} different attributes, such as '${name}': names that differ from record to record cannot be attributes.`,
         )
       values = new ObservedValues(this.count, this.depth)
       this.byName.set(name, values)

@@ -1,13 +1,13 @@
-/** JSON of records: what no number of this program holds with all its digits is its text. */
+/** Parses the JSON of records without loss: numbers that JavaScript cannot hold exactly become bigints or strings. */
 import { parse as parseNumbers } from 'lossless-json'
 import { isHeldByReal } from './cell-kinds.ts'
 
-/** Most records have no such number, and JSON.parse is faster by far. */
+/** Most records have no such number, and JSON.parse is much faster. */
 const longNumber = /[\d.]{17}|[eE][+-]?\d{3}|\d{16}/
 const numbers = /\d[\d.]*(?:[eE][+-]?\d+)?/g
 const shortDigits = 16
 
-/** Integers of up to 40 digits that a double does not hold are bigints, other numbers that it does not hold are texts. Throws SyntaxError. */
+/** Integers of up to 40 digits that a double does not hold are bigints, other numbers that it does not hold are strings. Throws SyntaxError. */
 export function parseRecord(text: string): unknown {
   if (!longNumber.test(text) || (text.match(numbers) ?? []).every(isHeld)) return JSON.parse(text)
   return parseNumbers(text, null, (digits) => {

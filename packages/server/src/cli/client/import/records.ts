@@ -145,7 +145,7 @@ interface ParsedRow {
 }
 
 interface SkippedRow {
-  /** So many records before it can be read. */
+  /** The number of readable records before it. */
   readonly after: number
   readonly raw: string
   readonly error: CsvError | undefined
@@ -163,7 +163,7 @@ async function* readTable(
   const skipped: SkippedRow[] = []
   let names = columns
   let read = 0
-  /** On which the record begins that is next. */
+  /** The line on which the next record begins. */
   let line = 1
   const named = (header: string[]): string[] => {
     checkHeader(header, delimiter !== undefined)
@@ -196,7 +196,7 @@ async function* readTable(
     },
   })
   source.on('error', (error) => parser.destroy(error))
-  // Lines are counted here, and not by the parser, which takes half as long again to tell of them.
+  // Lines are counted here: with the option to report them, the parser takes half as long again.
   for await (const row of source.pipe(parser) as AsyncIterable<ParsedRow>) {
     // The parser is ahead of the rows that have come from it.
     while (skipped[0] !== undefined && skipped[0].after <= read) yield faulty(skipped.shift() as SkippedRow)
@@ -215,7 +215,7 @@ function tooLong(line: number): CommandError {
   return new CommandError(exitCodes.invalid, `The record after line ${line} is longer than ${megabytes} MiB: ${why}.`)
 }
 
-/** To be told of each value whether it has quotes makes the parser five times as slow: it is asked again where that makes a difference. */
+/** Reporting for each value whether it was quoted makes the parser five times as slow, so only rows for which it matters are parsed again that way. */
 function withNulls(
   { record, raw }: ParsedRow,
   nullText: string,

@@ -229,7 +229,7 @@ class Import {
     const retype = /^Class \S+, attribute /.test(reason)
       ? 'change the type of the attribute (docs/schema-changes.md), '
       : ''
-    const hint = `Correct the file, ${retype}${nullRule(fields, reason)}or have such records left out by --rejects <file>.`
+    const hint = `Correct the file, ${retype}${nullRule(fields, reason)}or skip such records with --rejects <file>.`
     // The answers come in order, and what follows the first refusal is not carried out.
     const isNothing = this.settled === 0 && this.answered > 0 && !this.work.isDryRun
     const how = isNothing ? 'Nothing was imported.' : this.howToGoOn()
@@ -279,7 +279,7 @@ function nullRule(fields: Fields | undefined, reason: string): string {
     }) ?? []
   if (column === undefined) return ''
   const rule = JSON.stringify({ columns: { [column]: { nulls: [value] } } })
-  return `have such values be null by --mapping, as ${rule}, `
+  return `give --mapping a file with ${rule}, by which such values are null, `
 }
 
 class UnreadableRecord extends Error {

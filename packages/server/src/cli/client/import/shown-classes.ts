@@ -1,11 +1,11 @@
-/** Classes that an import makes, as it shows them to its user. */
+/** Shows the classes that an import creates. */
 import type { AttributeDefinition, ClassDescription } from '@ashlar/client'
 
 /** Lines for people. */
 export function shownClasses(made: readonly ClassDescription[]): string[] {
-  if (made.length === 0) return ['The class is there, and stays as it is.']
+  if (made.length === 0) return ['The class exists, and is not changed.']
   return made.flatMap((one) => [
-    `The class ${one.className} would be made:`,
+    `The class ${one.className} would be created:`,
     ...one.attributes.map((attribute) => `  ${shownDefinition(attribute)}`),
   ])
 }

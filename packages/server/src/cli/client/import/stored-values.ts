@@ -1,4 +1,4 @@
-/** What an attribute of a class is sent for a value of a file: as its type has it, and null for what is not there. */
+/** Converts values of a file to what is sent for the attributes of a class; a missing value becomes null. */
 import type { AttributeDefinition } from '@ashlar/client'
 import { stringifyExactly } from '../../exact-json.ts'
 import { momentOf, plainNumber } from './cell-kinds.ts'
@@ -7,7 +7,7 @@ import { parseRecord } from './parse-record.ts'
 
 export type Convert = (value: unknown) => unknown
 
-/** What becomes of values that their types do not hold, which the user is told. */
+/** Counts values that their types do not hold, to report them to the user. */
 export interface Losses {
   /** Of datetimes and times: digits beyond those that are stored. `path`: of the attribute. */
   truncated(path: string, text: string): void
@@ -24,11 +24,11 @@ export type TypeOfValue = Partial<Pick<AttributeDefinition, 'logicalType' | 'cla
 export interface Conversions {
   readonly attributesOf: AttributesOf
   readonly losses: Losses
-  /** Whether an object that is there is updated, so that what a record does not have stays as it is. */
+  /** Whether existing objects may be updated, in which attributes that a record does not have keep their values. */
   readonly isUpdate: boolean
 }
 
-/** Types whose attributes are null where nothing is given; others are empty, or refer to nothing. */
+/** Types whose attributes are null if there is no value; collections are empty. */
 const nullable = new Set([
   'boolean',
   'character',
@@ -42,7 +42,7 @@ const nullable = new Set([
   'interval',
 ])
 
-/** `path`: of the attribute, for what is told. */
+/** `path`: of the attribute, for reports. */
 export function conversionOf(type: TypeOfValue, path: string, conversions: Conversions): Convert {
   const { losses } = conversions
   switch (type.logicalType) {
@@ -83,14 +83,14 @@ function textOf(value: unknown): unknown {
   return typeof value === 'object' ? stringifyExactly(value) : String(value)
 }
 
-/** What the server takes as it is most often is. */
+/** The usual forms, which the server accepts unchanged. */
 const plainMoment = /^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{1,4})?(Z|[+-]\d\d:\d\d)?)?$|^\d\d:\d\d:\d\d(\.\d{1,4})?$/
 
 function momentText(given: string, type: string | undefined, path: string, losses: Losses): string {
   const text = given.trim()
   const isPlain = plainMoment.test(text) && (type !== 'datetime' || text.length > 'yyyy-mm-dd'.length)
   const moment = isPlain ? undefined : momentOf(text)
-  // What is none is the server's to refuse.
+  // Anything else is refused by the server.
   if (moment === undefined) return text
   if (moment.isTruncated) losses.truncated(path, text)
   return type === 'datetime' && !moment.text.includes('T') ? `${moment.text}T00:00:00` : moment.text
@@ -107,7 +107,7 @@ function parsedCell(value: unknown): unknown {
 }
 
 function collectionConversion(type: TypeOfValue, path: string, conversions: Conversions): Convert {
-  // An element is made anew, whatever the object was before.
+  // An update replaces the whole list, so its elements are new.
   const element = conversionOf(type.elementSpecification ?? {}, path, { ...conversions, isUpdate: false })
   return (value) => {
     const given = parsedCell(value)
@@ -118,7 +118,7 @@ function collectionConversion(type: TypeOfValue, path: string, conversions: Conv
 interface Part {
   readonly name: string
   readonly convert: Convert
-  /** Undefined of what need not be given. */
+  /** Undefined if the attribute can be omitted. */
   readonly absent: (() => unknown) | undefined
 }
 
@@ -136,13 +136,13 @@ export function partsOf(
   return new Map(parts)
 }
 
-/** What an attribute is that a record does not have. */
+/** The value of an attribute that a record does not have. */
 function absentValue(attribute: AttributeDefinition, convert: Convert): (() => unknown) | undefined {
   if (attribute.logicalType === 'object') return () => convert(null)
   return nullable.has(attribute.logicalType) ? () => null : undefined
 }
 
-/** An embedded object cannot be null: all of its attributes are, where it is. */
+/** An embedded object cannot be null: null becomes an object whose attributes are all null. */
 function objectConversion(className: string, path: string, conversions: Conversions): Convert {
   let parts: ReadonlyMap<string, Part> | undefined
   return (value) => {

@@ -1,4 +1,4 @@
-/** Where the bytes of a text file come from: a file, which can be read twice, or standard input or a pipe, which are kept in a temporary file for that. */
+/** Sources of text files: a file, which can be read twice, or standard input or a pipe, which is copied to a temporary file for that. */
 import { createReadStream, statSync } from 'node:fs'
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import { unwritable } from '../../unwritable.ts'
 export interface TextSource {
   /** For messages. */
   readonly what: string
-  /** Bytes; undefined where they are not known. */
+  /** In bytes; undefined if unknown. */
   readonly size: number | undefined
   open(): Readable
 }
@@ -24,7 +24,7 @@ export function textSource(file: string): TextSource {
   return { what: file, size: stats.isFile() ? stats.size : undefined, open: () => createReadStream(file) }
 }
 
-/** Calls `use` with what can be read more than once. Throws CommandError. */
+/** Calls `use` with a source that can be read more than once. Throws CommandError. */
 export async function withRereadable<T>(
   source: TextSource,
   signal: AbortSignal,
@@ -45,7 +45,7 @@ export async function withRereadable<T>(
   }
 }
 
-/** It has no name from now on, so that nothing is left of it however this process ends. */
+/** Unlinks the file at once, so that it is gone however this process ends. */
 async function openWithoutName(name: string): Promise<FileHandle> {
   try {
     const handle = await open(name, 'wx+', 0o600)
@@ -87,9 +87,10 @@ const chunkBytes = 65_536
 
 function tooLong(what: string): CommandError {
   const gigabytes = importSpoolBytesMax / 2 ** 30
-  const advice = 'Write it to a file and import that, or create the class before, by importing a part of it.'
+  const advice =
+    'Write it to a file and import that, or create the class first, for example by importing a part of the data.'
   return new CommandError(
     exitCodes.invalid,
-    `${what} is longer than ${gigabytes} GiB, which are kept in a temporary file to find out the types of a new class. ${advice}`,
+    `${what} is longer than ${gigabytes} GiB, the limit of the temporary file from which the types of a new class are inferred. ${advice}`,
   )
 }

@@ -10,7 +10,7 @@ import { type Conversions, type Convert, conversionOf, partsOf } from './stored-
 /** Throws RecordProblem; CommandError where two columns would be one attribute. */
 export type ToAttributes = (record: Fields) => Record<string, unknown>
 
-/** Where the values of a column go. */
+/** The attribute that stores the values of a column. */
 export interface Target {
   readonly column: string
   readonly own: ColumnMapping | undefined
@@ -18,7 +18,7 @@ export interface Target {
   readonly path: readonly string[]
 }
 
-/** As many as are remembered: records of JSON may have any names. */
+/** Cached columns: records of JSON may have any number of names. */
 const columnsKnownMax = 10_000
 
 /** The columns of a file, each with its target, which is found once. */
@@ -36,7 +36,7 @@ export class Columns<T extends Target> {
     this.complete = complete
   }
 
-  /** Undefined where it is left out. Throws CommandError where another column has the same. */
+  /** Undefined if the column is skipped. Throws CommandError if another column has the same target. */
   target(column: string): T | undefined {
     const known = this.known.get(column)
     if (known !== undefined || this.known.has(column)) return known

@@ -1,4 +1,4 @@
-/** Has the server carry out a plan in a transaction that it rolls back: what would be lost, and what would be refused. */
+/** Runs a plan in a transaction that the server rolls back, to find out what would be lost or refused. */
 import {
   type AshlarClient,
   AshlarRequestError,
@@ -22,21 +22,21 @@ export interface PlanRefusal {
   readonly step: PlanStep | undefined
   readonly reason: string
   readonly exitCode: number
-  /** It is more than one transaction can be; `--stepwise` may do it. */
+  /** The plan exceeds the limits of one transaction; `--stepwise` may carry it out. */
   readonly isTooMuch: boolean
 }
 
-/** Every operation, after a question what it would lose where that may be something. Throws AshlarRequestError where the server cannot be asked. */
+/** Sends each operation, preceded by its dry run if it may lose values. Throws AshlarRequestError if the request itself fails. */
 export async function rehearse(client: AshlarClient, { parts }: SchemaPlan): Promise<Rehearsed> {
   const impossible = parts.flatMap(({ steps }) => steps).find(({ refusal }) => refusal !== undefined)
   if (impossible?.refusal !== undefined) {
     const { refusal: reason } = impossible
     return { valuesLost: [], refusal: { step: impossible, reason, exitCode: exitCodes.invalid, isTooMuch: false } }
   }
-  const asked = parts.flatMap((part) => questionsOf(part).map((operation) => ({ part, operation })))
-  if (asked.length === 0) return { valuesLost: [] }
+  const sent = parts.flatMap((part) => rehearsalOf(part).map((operation) => ({ part, operation })))
+  if (sent.length === 0) return { valuesLost: [] }
   try {
-    const results = await client.runTransaction(asked.map(({ operation }) => ({ ...operation, result: 'dispose' })))
+    const results = await client.runTransaction(sent.map(({ operation }) => ({ ...operation, result: 'dispose' })))
     const reports = results.flatMap(({ result }) => {
       return typeof result === 'object' && result !== null && 'valuesLost' in result ? [result as SchemaReport] : []
     })
@@ -46,18 +46,18 @@ export async function rehearse(client: AshlarClient, { parts }: SchemaPlan): Pro
     const { operation, type } = error
     // The limit may be one of the whole transaction.
     if (operation === undefined && type !== 'LimitExceeded') throw error
-    return { valuesLost: [], refusal: refusalOf(error, asked[(operation ?? 0) - 1]?.part) }
+    return { valuesLost: [], refusal: refusalOf(error, sent[(operation ?? 0) - 1]?.part) }
   }
 }
 
-function questionsOf(part: PlanPart): TransactionOperation[] {
+function rehearsalOf(part: PlanPart): TransactionOperation[] {
   return allowing([part]).flatMap((operation) => {
-    const question = { ...operation, uri: withParameter(operation.uri, 'dryRun=true') }
-    return part.isConversion === true ? [question, operation] : [operation]
+    const dryRun = { ...operation, uri: withParameter(operation.uri, 'dryRun=true') }
+    return part.isConversion === true ? [dryRun, operation] : [operation]
   })
 }
 
-/** What is lost was found before, and is wanted. */
+/** The operations with `allowLoss`: the losses were found by `rehearse`, and the user accepted them. */
 export function allowing(parts: readonly PlanPart[]): TransactionOperation[] {
   return parts.flatMap(({ operation, isConversion }) => {
     return operation.map((one) =>
@@ -84,7 +84,7 @@ function refusalOf(error: AshlarRequestError, part: PlanPart | undefined): PlanR
   }
 }
 
-/** The operations are the command's own: nobody knows them by their numbers. */
+/** Users of the command do not know its operations by their numbers. */
 const operationPrefix = /^While executing operation \d+, encountered: /
 
 /** A transaction of a plan that was rehearsed, which others may have made impossible since. Throws CommandError. */

@@ -1,4 +1,4 @@
-/** The part of a federated database that files are about: the classes of some namespaces, and their indexes; all without any. */
+/** The part of a schema that a command works on: the classes of some namespaces and their indexes, or all. */
 import { namespaceOf, type SchemaState } from './schema-state.ts'
 
 export interface SchemaScope {
@@ -7,10 +7,10 @@ export interface SchemaScope {
   has(className: string): boolean
 }
 
-/** As the REST interface calls the namespace that has no name. */
+/** The name of the namespace without a name, as in the REST interface. */
 const defaultNamespace = 'Default'
 
-/** `namespaces`: as they are given; none is all. */
+/** `namespaces`: undefined or empty for all. */
 export function scopeOf(namespaces: readonly string[] | undefined): SchemaScope {
   if (namespaces === undefined || namespaces.length === 0) return { namespaces: undefined, has: () => true }
   const names = new Set(namespaces)
@@ -24,7 +24,7 @@ export function within({ classes, indexes }: SchemaState, { has }: SchemaScope):
   }
 }
 
-/** What is left as it is. */
+/** The rest of the schema, which is not changed. */
 export function outside(schema: SchemaState, { has }: SchemaScope): SchemaState {
   return within(schema, { namespaces: undefined, has: (className) => !has(className) })
 }
