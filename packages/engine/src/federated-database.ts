@@ -58,10 +58,10 @@ import {
 import { type CommitCounts, newCommitCounts } from './store/commit-counts.ts'
 import { watchSnapshotAges } from './store/snapshot-ages.ts'
 import type { Awaitable, Bytes, Snapshot, SnapshotOptions, Store } from './store/store.ts'
-import { runInSlice } from './threads/run-in-slice.ts'
-import { StatementThreads } from './threads/statement-threads.ts'
 import { tracedStore } from './store/traced-store.ts'
 import { withSnapshot } from './store/with-snapshot.ts'
+import { runInSlice } from './threads/run-in-slice.ts'
+import { StatementThreads } from './threads/statement-threads.ts'
 import { openStoreSession, type StoreSession } from './transaction/store-session.ts'
 import type { Oid } from './types/oid.ts'
 import { verifyContent } from './verify/check-store.ts'
@@ -202,7 +202,12 @@ export class FederatedDatabase extends CallerOperations {
   private readonly logRemoval: LogRemoval
   private readonly snapshotAges: NodeJS.Timeout
 
-  private constructor(options: OpenOptions, session: StoreSession, format: FederatedDatabase['format'], hasThreads: boolean) {
+  private constructor(
+    options: OpenOptions,
+    session: StoreSession,
+    format: FederatedDatabase['format'],
+    hasThreads: boolean,
+  ) {
     const { alias, store, onFault = rethrow, memory = new MemoryPool(), temporary = new TemporarySpace() } = options
     const { dialect = dialectDefault, importDir: importDirectory } = options
     const limits = { ...defaultEngineLimits, ...options.limits }
@@ -288,7 +293,12 @@ export class FederatedDatabase extends CallerOperations {
     const format = storageFormat
     const session = await openStoreSession(options.store, () => claimFormat(options.store, format))
     const store = guardFormat(options.store, format.version)
-    return new FederatedDatabase({ ...options, store }, session, { found: format.version, present: format.version }, false)
+    return new FederatedDatabase(
+      { ...options, store },
+      session,
+      { found: format.version, present: format.version },
+      false,
+    )
   }
 
   /** Throws an `Error` for the operator where the store cannot have the change log that it is to have. */

@@ -12,8 +12,8 @@ import { sentCommit } from './threads/sent-commit.ts'
 import { Budgets, ThreadMemory, ThreadSpace } from './threads/thread-budgets.ts'
 import { onlyInMainThread, ThreadSignal, ThreadSlice } from './threads/thread-slice.ts'
 
-/** Chunks that are sent before the reader has consumed them. */
-const chunksAhead = 4
+/** Bytes of rows that are sent before the reader has consumed them: what the main thread holds is charged to the statement until then. */
+const bytesAheadMax = 2 ** 18
 
 const port = parentPort as MessagePort
 assert(port !== null, 'this program runs in a worker thread')
@@ -52,13 +52,13 @@ function committed({ id, failed, error }: ToThread & { readonly kind: 'committed
 }
 
 /** The reader of the rows: it bounds how many chunks are sent ahead. */
-let ahead = 0
+let bytesAhead = 0
 let onConsumed: (() => void) | undefined
 
 async function sendChunk(chunk: RowChunk, signal: ThreadSignal): Promise<void> {
   send({ kind: 'chunk', chunk })
-  ahead++
-  while (ahead >= chunksAhead && !signal.aborted) {
+  bytesAhead += chunk.bytes.length
+  while (bytesAhead > bytesAheadMax && !signal.aborted) {
     await new Promise<void>((resolve) => {
       onConsumed = resolve
     })
@@ -79,8 +79,8 @@ const opening = open()
 opening.then(() => send({ kind: 'opened' }))
 
 async function open(): Promise<FederatedDatabase> {
-  // The event loop of the main thread goes first: on Linux the priority is that of this thread alone.
-  setPriority(statementThreadPriority)
+  // The event loop of the main thread goes first. Elsewhere a priority is that of the whole process.
+  if (process.platform === 'linux') setPriority(statementThreadPriority)
   const store = await openStoreInThread(start.address, commit)
   const budgets = new Budgets(start.budgetPort, cells)
   const { alias, dialect, importDirectory: importDir, temporaryDirectory } = start
@@ -114,11 +114,11 @@ async function run({ request, policy, isReadOnly }: ToThread & { readonly kind: 
 port.on('message', (message: ToThread) => {
   switch (message.kind) {
     case 'run':
-      ahead = 0
+      bytesAhead = 0
       void run(message)
       break
     case 'consumed':
-      ahead--
+      bytesAhead -= message.bytes
       onConsumed?.()
       break
     case 'cancel':

@@ -113,7 +113,8 @@ async function replyLater(answered: Promise<RowChunks>, memory: RequestMemory): 
 
 function answer(prepared: PreparedText, request: QueryRequest, resources: QueryResources): Awaitable<RowChunks> {
   const { statements, texts, state } = prepared
-  if (request.slice !== undefined && !canRunAnywhere(statements, request, request.slice)) request.slice.settle(request.watch)
+  if (request.slice !== undefined && !canRunAnywhere(statements, request, request.slice))
+    request.slice.settle(request.watch)
   if (request.explain !== undefined || isAnalyzedChange(statements)) {
     return explained(prepared, request, resources).then((rows) => chunksOf(rows, texts.memory))
   }

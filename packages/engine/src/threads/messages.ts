@@ -37,8 +37,8 @@ export type ToThread =
       /** The main thread has to know what a change was, or answers for it. */
       readonly isReadOnly: boolean
     }
-  /** The reader has consumed a chunk. */
-  | { readonly kind: 'consumed' }
+  /** The reader has consumed so many bytes of rows. */
+  | { readonly kind: 'consumed'; readonly bytes: number }
   /** The rest of the rows is not needed. */
   | { readonly kind: 'cancel' }
   /** `failed`: the position of the precondition that did not hold. */

@@ -1,6 +1,7 @@
 /** A commit as one buffer, which is transferred between threads: a copy of very many small buffers would hold the event loop. */
-import type { Append, Bytes, Change, Commit, Precondition } from '../store/store.ts'
+
 import type { Sequence } from '../store/sequence.ts'
+import type { Append, Bytes, Change, Commit, Precondition } from '../store/store.ts'
 
 export interface SentCommit {
   /** Preconditions, then changes; of each its kind, and its byte strings, each after its length. */
@@ -24,8 +25,17 @@ export function sentCommit({ changes, preconditions, append }: Commit): SentComm
     writer.bytes(change.key)
     if (change.kind === 'put') writer.bytes(change.value)
   }
-  const values = append && { prefix: Uint8Array.from(append.prefix), values: append.values.map((one) => Uint8Array.from(one)) }
-  return { items: writer.written(), changesAt, changes: changes.length, preconditions: preconditions.length, append: values }
+  const values = append && {
+    prefix: Uint8Array.from(append.prefix),
+    values: append.values.map((one) => Uint8Array.from(one)),
+  }
+  return {
+    items: writer.written(),
+    changesAt,
+    changes: changes.length,
+    preconditions: preconditions.length,
+    append: values,
+  }
 }
 
 function writePrecondition(writer: Writer, precondition: Precondition): void {

@@ -54,8 +54,14 @@ export class StatementThreads implements StatementRunner {
     thread.reset()
     const run = new ThreadRun(request, thread.cells, () => thread.cancel())
     thread.begin(run)
-    thread.send({ kind: 'run', request: asked, policy, isReadOnly })
-    const chunks = await run.begun(() => thread.send({ kind: 'consumed' }))
+    try {
+      thread.send({ kind: 'run', request: asked, policy, isReadOnly })
+    } catch {
+      // A parameter that cannot be copied, such as a number with a hidden fraction.
+      thread.release()
+      return undefined
+    }
+    const chunks = await run.begun((bytes) => thread.send({ kind: 'consumed', bytes }))
     return chunks && { chunks }
   }
 
@@ -130,7 +136,13 @@ class StatementThread {
     this.events = events
     this.budgets = new MainBudgets(this.cells, database)
     const { limits, temporary } = database
-    const start: ThreadStart = { ...options, address, limits, temporaryDirectory: temporary.directory, cells: this.cells }
+    const start: ThreadStart = {
+      ...options,
+      address,
+      limits,
+      temporaryDirectory: temporary.directory,
+      cells: this.cells,
+    }
     this.worker = new Worker(threadProgram, {
       workerData: { ...start, budgetPort: this.budgets.port },
       transferList: [this.budgets.port],
@@ -148,8 +160,7 @@ class StatementThread {
       this.worker.once('exit', () => {
         clearTimeout(this.idleTimer)
         clearTimeout(this.cancelTimer)
-        if (this.isOpen) this.run?.fail(exitError(failure))
-        else this.run?.refuse()
+        this.run?.exited(this.isOpen ? exitError(failure) : undefined)
         if (failure !== undefined) this.database.onFault(failure)
         this.run = undefined
         this.budgets.close()
@@ -202,11 +213,16 @@ class StatementThread {
     else if (message.kind === 'commit') void this.commit(message)
     else if (this.run?.receive(message) === true) {
       this.count(message)
-      this.run = undefined
-      clearTimeout(this.cancelTimer)
-      this.budgets.giveBackAll()
-      this.events.onFree()
+      this.release()
     }
+  }
+
+  /** It can run the next statement. */
+  release(): void {
+    this.run = undefined
+    clearTimeout(this.cancelTimer)
+    this.budgets.giveBackAll()
+    this.events.onFree()
   }
 
   private count(message: FromThread): void {
@@ -237,5 +253,7 @@ function exitError(failure: Error | undefined): Error {
       `The statement needs more than ${statementThreadHeapMb} MiB of memory for values that its limits do not count. TAKE, WHERE or several requests may help.`,
     )
   }
-  return failure === undefined ? new AshlarError('StoreUnavailable', 'The database was closed while the statement ran.') : failure
+  return failure === undefined
+    ? new AshlarError('StoreUnavailable', 'The database was closed while the statement ran.')
+    : failure
 }

@@ -18,6 +18,7 @@ export class Budgets {
 
   /** Throws what the main thread refuses it with. */
   take(budget: Taking['budget'], bytes: number, bytesMax: number): void {
+    if (bytes === 0) return
     const { flags } = this.cells
     const before = Atomics.load(flags, answerFlag)
     this.port.postMessage({ kind: 'take', budget, bytes, bytesMax } satisfies Taking)

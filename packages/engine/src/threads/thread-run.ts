@@ -1,7 +1,7 @@
 /** One statement that runs in a thread, as the main thread sees it. */
 import type { MemoryHolder } from '../budget/memory-pool.ts'
-import type { QueryProgress, QueryRequest, RowChunk, RowChunks } from '../query/query-request.ts'
 import { RowsAtHand } from '../query/execute/row-chunk.ts'
+import type { QueryProgress, QueryRequest, RowChunk, RowChunks } from '../query/query-request.ts'
 import { type FromThread, receivedError } from './messages.ts'
 import { cancelFlag, progressCells, type SharedCells } from './shared-cells.ts'
 
@@ -17,6 +17,10 @@ export class ThreadRun {
   private hasFailed = false
   private isCancelled = false
   private wake: (() => void) | undefined
+  private end!: () => void
+  private readonly ended = new Promise<void>((resolve) => {
+    this.end = resolve
+  })
   private readonly onAbort = (): void => {
     this.fail(this.request.signal?.reason)
     this.cancel()
@@ -41,15 +45,17 @@ export class ThreadRun {
     } else if (message.kind === 'done') this.isDone = true
     else if (message.kind === 'failed') this.fail(receivedError(message.error))
     else if (message.kind === 'ended') this.onEnded(receivedError(message.error))
-    else if (message.kind === 'refused') this.refuse()
+    else if (message.kind === 'refused') this.isRefused = true
     this.wake?.()
     const isLast = message.kind === 'done' || message.kind === 'failed' || message.kind === 'refused'
-    if (isLast) this.request.signal?.removeEventListener('abort', this.onAbort)
-    return isLast
+    if (!isLast) return false
+    this.request.signal?.removeEventListener('abort', this.onAbort)
+    this.end()
+    return true
   }
 
   /** Resolves with the first rows, or with all of them; with undefined if only the main thread runs such statements. */
-  async begun(onConsumed: () => void): Promise<RowChunks | undefined> {
+  async begun(onConsumed: (bytes: number) => void): Promise<RowChunks | undefined> {
     await this.arrival()
     if (this.isRefused) return undefined
     if (this.hasFailed) throw this.failure
@@ -57,9 +63,11 @@ export class ThreadRun {
     return { [Symbol.asyncIterator]: () => this.rows(onConsumed) }
   }
 
-  /** Only the main thread can run it. */
-  refuse(): void {
-    this.isRefused = true
+  /** The thread has ended. Without an error it had not opened the store: the main thread runs the statement. */
+  exited(error: Error | undefined): void {
+    if (error === undefined) this.isRefused = true
+    else this.fail(error)
+    this.end()
     this.wake?.()
   }
 
@@ -70,19 +78,23 @@ export class ThreadRun {
     this.wake?.()
   }
 
-  private async *rows(onConsumed: () => void): AsyncGenerator<RowChunk> {
+  private async *rows(onConsumed: (bytes: number) => void): AsyncGenerator<RowChunk> {
     try {
       for (;;) {
         if (this.hasFailed) throw this.failure
         const chunk = this.chunks.shift()
         if (chunk !== undefined) {
-          onConsumed()
           yield chunk
+          onConsumed(chunk.bytes.length)
         } else if (this.isDone) return
         else await this.arrival()
       }
     } finally {
-      if (!this.isDone) this.cancel()
+      if (!this.isDone) {
+        this.cancel()
+        // What the statement holds is given back with its last message.
+        await this.ended
+      }
     }
   }
 

@@ -41,7 +41,8 @@ export class ThreadSlice implements StatementSlice {
     this.store.endOldSnapshots?.(this.limits)
     if (this.progress === undefined) return
     const { progress } = this.cells
-    for (const [name, cell] of Object.entries(progressCells)) progress[cell] = this.progress[name as keyof QueryProgress]
+    for (const [name, cell] of Object.entries(progressCells))
+      progress[cell] = this.progress[name as keyof QueryProgress]
   }
 }
 
