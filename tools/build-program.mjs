@@ -93,7 +93,13 @@ export async function buildProgram(root, folder = join(root, 'packages/server/di
       [],
       withGlobals,
     ),
-    inline(root, join(made, 'statement-thread.cjs'), 'packages/engine/src/statement-thread.ts', [ofEngine], withGlobals),
+    inline(
+      root,
+      join(made, 'statement-thread.cjs'),
+      'packages/engine/src/statement-thread.ts',
+      [ofEngine],
+      withGlobals,
+    ),
   ])
   const demo = join(root, 'packages/server/demo')
   cpSync(demo, join(made, 'demo'), { recursive: true })

@@ -1,6 +1,7 @@
 /** The program of a statement thread: runs one statement at a time on a handle of its own on the store. See `threads/statement-threads.ts`. */
 import { setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import type { AccessPolicy } from './access/access-policy.ts'
 import { assert } from './errors.ts'
 import { FederatedDatabase } from './federated-database.ts'
 import { statementThreadPriority } from './limits.ts'
@@ -100,7 +101,7 @@ async function run({ request, policy, isReadOnly }: ToThread & { readonly kind: 
     onEnded: (error: unknown) => send({ kind: 'ended', error: sentError(error) }),
   }
   try {
-    const database = policy === undefined ? await opening : (await opening).as(policy)
+    const database = policy === undefined ? await opening : (await opening).as(policy as AccessPolicy)
     const asked: QueryRequest = { ...request, slice, signal, watch }
     const { chunks } = await database.query(asked)
     await sendAll(chunks, signal)

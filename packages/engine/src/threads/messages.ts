@@ -1,5 +1,4 @@
 /** What the main thread and a statement thread send each other: plain data, which `postMessage` copies. */
-import type { AccessPolicy } from '../access/access-policy.ts'
 import { AshlarError } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Dialect } from '../query/language/dialect.ts'
@@ -18,6 +17,9 @@ export interface ThreadStart {
   readonly cells: SharedCells
 }
 
+/** A policy of a caller, see `AccessPolicy`: plain data, which nothing here looks at. */
+export type PolicyData = object
+
 /** The part of a `QueryRequest` that is data. */
 export type ThreadRequest = Pick<QueryRequest, 'text' | 'parameters' | 'dialect' | 'user' | 'explain'>
 
@@ -33,7 +35,7 @@ export type ToThread =
   | {
       readonly kind: 'run'
       readonly request: ThreadRequest
-      readonly policy: AccessPolicy | undefined
+      readonly policy: PolicyData | undefined
       /** The main thread has to know what a change was, or answers for it. */
       readonly isReadOnly: boolean
     }

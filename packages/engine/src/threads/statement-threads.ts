@@ -3,7 +3,6 @@
  * encoded chunks; its commits are data, which the main thread commits with its own. Threads share nothing but the store.
  */
 import { Worker } from 'node:worker_threads'
-import type { AccessPolicy } from '../access/access-policy.ts'
 import { AshlarError } from '../errors.ts'
 import { statementThreadCancelMs, statementThreadHeapMb, statementThreadIdleMs } from '../limits.ts'
 import type { QueryCounts } from '../query/query-counts.ts'
@@ -11,7 +10,14 @@ import type { QueryReply, QueryRequest } from '../query/query-request.ts'
 import type { StatementRunner } from '../query/query-resources.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import { MainBudgets } from './main-budgets.ts'
-import { type FromThread, sentError, type ThreadRequest, type ThreadStart, type ToThread } from './messages.ts'
+import {
+  type FromThread,
+  type PolicyData,
+  sentError,
+  type ThreadRequest,
+  type ThreadStart,
+  type ToThread,
+} from './messages.ts'
 import { threadProgram } from './program.ts'
 import { positionOf, receivedCommit } from './sent-commit.ts'
 import { cancelFlag, newSharedCells, type SharedCells } from './shared-cells.ts'
@@ -42,11 +48,11 @@ export class StatementThreads implements StatementRunner {
   }
 
   /** For one caller: as that may see the database. */
-  as(policy: AccessPolicy): StatementRunner {
+  as(policy: PolicyData): StatementRunner {
     return { run: (request, isReadOnly) => this.run(request, isReadOnly, policy) }
   }
 
-  async run(request: QueryRequest, isReadOnly: boolean, policy?: AccessPolicy): Promise<QueryReply | undefined> {
+  async run(request: QueryRequest, isReadOnly: boolean, policy?: PolicyData): Promise<QueryReply | undefined> {
     await request.watch?.mayGoOn?.()
     const thread = await this.free()
     const { text, parameters, dialect, user, explain } = request
