@@ -11,6 +11,8 @@ import type { UserValue } from './values/user.ts'
 
 /** Runs statements in other threads, for one caller. */
 export interface StatementRunner {
+  /** Those that begin in a thread. */
+  readonly longTexts: { has(text: string): boolean; add(text: string): void }
   /**
    * Runs the request from the beginning. `isReadOnly`: see `StatementSlice`. Undefined for statements that only the main thread runs. Throws what the
    * statements throw, and the reason of the request's signal.

@@ -335,6 +335,11 @@ function nextNew(): (() => void) | undefined {
 
 let slicesUsedUp = 0
 
+/** To be called for work that has used up its slice and is abandoned: what has begun in the same turn of the event loop waits for another one. */
+export function noteSliceUsedUp(): void {
+  slicesUsedUp++
+}
+
 /**
  * The time for what begins in one turn of the event loop. Short work needs no turns: sixty lookups that have arrived together are done one after
  * the other sooner than each after a turn of its own, for which it would have to be kept. It is over as soon as any work has used its slice up.

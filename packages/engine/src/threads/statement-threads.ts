@@ -9,6 +9,7 @@ import type { QueryCounts } from '../query/query-counts.ts'
 import type { QueryReply, QueryRequest } from '../query/query-request.ts'
 import type { StatementRunner } from '../query/query-resources.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
+import { LongTexts } from './long-texts.ts'
 import { MainBudgets } from './main-budgets.ts'
 import {
   type FromThread,
@@ -30,6 +31,7 @@ type ThreadDatabase = Pick<OpenDatabase, 'store' | 'limits' | 'memory' | 'tempor
 }
 
 export class StatementThreads implements StatementRunner {
+  readonly longTexts = new LongTexts()
   private readonly options: ThreadOptions
   private readonly database: ThreadDatabase
   private readonly idle: StatementThread[] = []
@@ -49,7 +51,8 @@ export class StatementThreads implements StatementRunner {
 
   /** For one caller: as that may see the database. */
   as(policy: PolicyData): StatementRunner {
-    return { run: (request, isReadOnly) => this.run(request, isReadOnly, policy) }
+    const { longTexts } = this
+    return { longTexts, run: (request, isReadOnly) => this.run(request, isReadOnly, policy) }
   }
 
   async run(request: QueryRequest, isReadOnly: boolean, policy?: PolicyData): Promise<QueryReply | undefined> {
@@ -59,6 +62,9 @@ export class StatementThreads implements StatementRunner {
     const asked: ThreadRequest = { text, parameters, dialect, user, explain }
     thread.reset()
     const run = new ThreadRun(request, thread.cells, () => thread.cancel())
+    void run.ended.then(() => {
+      if (run.workedMs < this.database.limits.statementSliceMs) this.longTexts.delete(text)
+    })
     thread.begin(run)
     try {
       thread.send({ kind: 'run', request: asked, policy, isReadOnly })

@@ -18,7 +18,8 @@ export class ThreadRun {
   private isCancelled = false
   private wake: (() => void) | undefined
   private end!: () => void
-  private readonly ended = new Promise<void>((resolve) => {
+  /** Resolves with the last message of the thread. */
+  readonly ended = new Promise<void>((resolve) => {
     this.end = resolve
   })
   private readonly onAbort = (): void => {
@@ -35,6 +36,11 @@ export class ThreadRun {
     if (signal?.aborted === true) this.onAbort()
     else signal?.addEventListener('abort', this.onAbort)
     watch?.onBegun?.(new CellProgress(cells.progress))
+  }
+
+  /** How long the thread has worked for it, in milliseconds. */
+  get workedMs(): number {
+    return this.cells.progress[progressCells.workedMs] as number
   }
 
   /** True for the last message. */

@@ -135,7 +135,12 @@ describe.each([
     const policy = readAccessPolicy({
       user: { name: 'ann' },
       grants: [
-        { on: { kind: 'class', className: 'Person' }, actions: ['read', 'query'], hidden: ['name'], rules: { read: 'age < 3' } },
+        {
+          on: { kind: 'class', className: 'Person' },
+          actions: ['read', 'query'],
+          hidden: ['name'],
+          rules: { read: 'age < 3' },
+        },
       ],
     })
     const caller = fd.as(policy)
