@@ -93,6 +93,13 @@ export async function buildProgram(root, folder = join(root, 'packages/server/di
       [],
       withGlobals,
     ),
+    inline(
+      root,
+      join(made, 'statement-thread.cjs'),
+      'packages/engine/src/statement-thread.ts',
+      [ofEngine],
+      withGlobals,
+    ),
   ])
   const demo = join(root, 'packages/server/demo')
   cpSync(demo, join(made, 'demo'), { recursive: true })
@@ -176,6 +183,9 @@ const ofEngine = {
       contents: readFileSync(path, 'utf8').replaceAll('__filename', "resolveOfEngine('lmdb')"),
     }))
     onResolve({ filter: /^msgpackr$/ }, ({ path }) => ({ path, namespace: 'unused' }))
+    onLoad({ filter: /[\\/]engine[\\/]src[\\/]threads[\\/]program\.ts$/ }, () => ({
+      contents: "export const threadProgram = new URL('statement-thread.cjs', ownUrl)",
+    }))
     onLoad({ filter: /[\\/]engine[\\/]src[\\/].*\.ts$/ }, ({ path }) => ({
       loader: 'ts',
       contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', 'urlOfEngine()'),

@@ -60,7 +60,11 @@ const engineLayers: Layers = {
   // Incremental backups are made of the change log.
   backup: 14.5,
   'caller-operations.ts': 14,
+  // Above the query engine, whose requests it runs elsewhere, and below the scopes that ask it to.
+  threads: 12,
   'federated-database.ts': 15,
+  // The program of a worker thread, which opens the federated database once more.
+  'statement-thread.ts': 16,
   'index.ts': 16,
 }
 

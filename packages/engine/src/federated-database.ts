@@ -60,6 +60,8 @@ import { watchSnapshotAges } from './store/snapshot-ages.ts'
 import type { Awaitable, Bytes, Snapshot, SnapshotOptions, Store } from './store/store.ts'
 import { tracedStore } from './store/traced-store.ts'
 import { withSnapshot } from './store/with-snapshot.ts'
+import { runInSlice } from './threads/run-in-slice.ts'
+import { StatementThreads } from './threads/statement-threads.ts'
 import { openStoreSession, type StoreSession } from './transaction/store-session.ts'
 import type { Oid } from './types/oid.ts'
 import { verifyContent } from './verify/check-store.ts'
@@ -120,6 +122,8 @@ export interface Counts {
   readonly oldestSnapshotMs: number
   /** What the requests of the memory pool hold, which several federated databases may share. */
   readonly heldBytes: number
+  /** Threads for statements that take long. */
+  readonly statementThreads: number
 }
 
 /** For what a client reads, and nothing else. */
@@ -140,7 +144,9 @@ class RequestScope implements OperationScope {
 
   /** Statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
   query(request: QueryRequest): Awaitable<QueryReply> {
-    return runQuery(request, this.resources)
+    const { resources } = this
+    if (resources.threads === undefined) return runQuery(request, resources)
+    return runInSlice(request, resources.threads, resources, (asked) => runQuery(asked, resources))
   }
 
   change<T>(body: (unit: UnitOfWork) => Awaitable<T>, options: ChangeOptions = {}): Promise<T> {
@@ -181,6 +187,7 @@ export class FederatedDatabase extends CallerOperations {
   /** The format of the store: when it was opened (undefined if it was created then), and now. */
   readonly format: { readonly found: number | undefined; readonly present: number }
   private readonly database: OpenDatabase
+  private readonly threads: StatementThreads | undefined
   private readonly callers: Callers
   /** Of callers, by their policies. */
   private readonly databases = new WeakMap<AccessPolicy, CallerDatabase>()
@@ -195,7 +202,12 @@ export class FederatedDatabase extends CallerOperations {
   private readonly logRemoval: LogRemoval
   private readonly snapshotAges: NodeJS.Timeout
 
-  private constructor(options: OpenOptions, session: StoreSession, format: FederatedDatabase['format']) {
+  private constructor(
+    options: OpenOptions,
+    session: StoreSession,
+    format: FederatedDatabase['format'],
+    hasThreads: boolean,
+  ) {
     const { alias, store, onFault = rethrow, memory = new MemoryPool(), temporary = new TemporarySpace() } = options
     const { dialect = dialectDefault, importDir: importDirectory } = options
     const limits = { ...defaultEngineLimits, ...options.limits }
@@ -221,15 +233,18 @@ export class FederatedDatabase extends CallerOperations {
     const heartbeat = new Heartbeat(store, session.number, limits.heartbeatIntervalMs)
     const builds = new IndexBuilds(database, writer, heartbeat)
     const ddl = new DdlExecutor(database, writer, builds, heartbeat)
+    const counts = newQueryCounts()
+    const threads = hasThreads ? threadsFor(alias, dialect, importDirectory, database, counts) : undefined
     const resources = {
       database,
       ddl,
       writer,
       plans: new PlanCache(options.spans),
       spans: options.spans,
-      counts: newQueryCounts(),
+      counts,
       dialect,
       importDirectory,
+      threads,
     }
     super(resources, requestScope)
     this.alias = alias
@@ -238,6 +253,7 @@ export class FederatedDatabase extends CallerOperations {
     this.limits = limits
     this.dialect = dialect
     this.database = database
+    this.threads = threads
     this.callers = new Callers(resources)
     this.heartbeat = heartbeat
     this.builds = builds
@@ -261,12 +277,28 @@ export class FederatedDatabase extends CallerOperations {
     await migrateStore(options.store, format, () => session.nextCommitId())
     const store = tracedStore(guardFormat(options.store, format.version), options.spans)
     await initializeCatalog(store, session)
-    const fd = new FederatedDatabase({ ...options, store }, session, { found, present: format.version })
+    const fd = new FederatedDatabase({ ...options, store }, session, { found, present: format.version }, true)
     await fd.switchChangeLog(options.changeLog)
     await fd.recovery.start()
     fd.receiptRemoval.start()
     fd.logRemoval.start()
     return fd
+  }
+
+  /**
+   * The same federated database in a worker thread, while the main thread has it open. The store passes commits on to the main thread, which does all that is
+   * done in the background.
+   */
+  static async openInThread(options: OpenOptions): Promise<FederatedDatabase> {
+    const format = storageFormat
+    const session = await openStoreSession(options.store, () => claimFormat(options.store, format))
+    const store = guardFormat(options.store, format.version)
+    return new FederatedDatabase(
+      { ...options, store },
+      session,
+      { found: format.version, present: format.version },
+      false,
+    )
   }
 
   /** Throws an `Error` for the operator where the store cannot have the change log that it is to have. */
@@ -332,7 +364,7 @@ export class FederatedDatabase extends CallerOperations {
 
   private databaseFor(policy: AccessPolicy): CallerDatabase {
     const user = userValue(policy.user)
-    const resources = { ...this.resources, user }
+    const resources = { ...this.resources, user, threads: this.threads?.as(policy) }
     if (isUnrestricted(policy)) return new CallerOperations(resources, requestScope)
     const { restriction, catalogs, scopeOf } = this.callers.caller(policy, user)
     // What a role says of classes says nothing of the files of the server.
@@ -413,12 +445,14 @@ export class FederatedDatabase extends CallerOperations {
       indexBuilds: builds.count,
       oldestSnapshotMs: store.oldestSnapshotMs?.() ?? 0,
       heldBytes: database.memory.bytes,
+      statementThreads: this.threads?.size ?? 0,
     }
   }
 
   /** Ends work in the background, waits for changes under way, and closes the store; throws what `Store.close` does. */
   async close(): Promise<void> {
     clearInterval(this.snapshotAges)
+    await this.threads?.close()
     this.waiters.stop()
     await this.logRemoval.stop()
     await this.receiptRemoval.stop()
@@ -428,6 +462,18 @@ export class FederatedDatabase extends CallerOperations {
     await this.heartbeat.end()
     await this.store.close()
   }
+}
+
+/** None for a store that only this thread can read. */
+function threadsFor(
+  alias: string,
+  dialect: Dialect,
+  importDirectory: string | undefined,
+  database: OpenDatabase,
+  counts: QueryCounts,
+): StatementThreads | undefined {
+  if (database.store.threadAddress === undefined || database.limits.statementThreadsMax === 0) return undefined
+  return new StatementThreads({ alias, dialect, importDirectory }, { ...database, counts })
 }
 
 /** A commit that is made stays made, whatever the listener throws. */

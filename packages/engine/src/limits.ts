@@ -37,6 +37,10 @@ export interface EngineLimits {
   readonly transactionBytesMax: number
   /** `statementBytesMax` and `transactionBytesMax` together, for all requests of a process; up to 1 MiB of each request does not count. */
   readonly statementsBytesMax: number
+  /** How long a statement runs on the event loop, in milliseconds, before it is started again in a thread. */
+  readonly statementSliceMs: number
+  /** Threads of a process in which statements run that take longer than a slice of the event loop; 0: none. */
+  readonly statementThreadsMax: number
   /** Length, in UTF-16 code units, of a string that an expression returns; longer strings could not be stored. */
   readonly textCharactersMax: number
   /** Size of the reply to a query that changes data, which is held in memory until the commit. */
@@ -105,6 +109,8 @@ export const defaultEngineLimits: EngineLimits = {
   statementsDiskBytesMax: 8 * 2 ** 30,
   transactionBytesMax: 384 * 2 ** 20,
   statementsBytesMax: 384 * 2 ** 20,
+  statementSliceMs: 5,
+  statementThreadsMax: 8,
   textCharactersMax: 16 * 2 ** 20,
   changeReplyBytesMax: 64 * 2 ** 20,
   changedObjectsMax: 200_000,
@@ -193,6 +199,15 @@ export const heldBackMsMax = 10_000
 export const queueMsMax = 30_000
 /** How long a transaction that has failed with its reservation pauses before another attempt, at random: it is other processes that disturb it. */
 export const attemptPauseMsMax = 32
+
+/** The JavaScript heap of a statement thread, in MiB: what the limits of statements count fits in. */
+export const statementThreadHeapMb = 1_024
+/** A statement thread ends after so long without a statement. */
+/** The nice value of a statement thread: the event loop goes first where processors are few. */
+export const statementThreadPriority = 5
+export const statementThreadIdleMs = 60_000
+/** A statement that has not ended so long after it was cancelled ends with its thread. */
+export const statementThreadCancelMs = 2_000
 
 /** Replies to requests with an Idempotency-Key that are always kept, in spite of `receiptRepliesBytesMax`. */
 export const smallReplyBytes = 4_096

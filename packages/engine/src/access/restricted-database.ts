@@ -15,6 +15,7 @@ import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Snapshot, SnapshotOptions, SnapshotWatch } from '../store/store.ts'
 import { inTurns } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
+import { runInSlice } from '../threads/run-in-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import type { Restriction } from '../write/change-guard.ts'
 import { type ChangeOptions, changeObjects } from '../write/change-objects.ts'
@@ -101,6 +102,12 @@ class CallerScope implements OperationScope {
   }
 
   query(request: QueryRequest): Awaitable<QueryReply> {
+    const { threads } = this.resources
+    if (threads === undefined) return this.run(request)
+    return runInSlice(request, threads, this.resources, (asked) => this.run(asked))
+  }
+
+  private run(request: QueryRequest): Awaitable<QueryReply> {
     const { resources } = this
     return mapAwaitable(effectOfQuery(request, resources), (effect) => {
       if (effect !== 'read') return runQuery(request, resources)

@@ -15,6 +15,7 @@ import { type Asking, Visibility } from './visibility.ts'
  */
 const parts = {
   capabilities: 'changed',
+  threadAddress: 'leftOut',
   snapshot: 'changed',
   commit: 'refused',
   counts: 'leftOut',

@@ -50,7 +50,10 @@ export function answerAtOnce(
   const source = new LookupSource(request, resources)
   const { slots, constants } = plan as SelectPlan
   try {
-    if (catalogs.at(snapshot) !== latest) return undefined
+    const catalog = catalogs.at(snapshot)
+    // Another process has changed the schema: the snapshot ends before the catalog is loaded.
+    if (catalog instanceof Promise) catalog.catch(() => undefined)
+    if (catalog !== latest) return undefined
     const evaluation = plainEvaluationContext(slots, constants, variables, source)
     const rows = plan.lookup.answer(evaluation, snapshot, recordFormats(latest), dialect)
     if (rows === undefined) return undefined

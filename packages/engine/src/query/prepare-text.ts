@@ -47,7 +47,8 @@ export function prepare(
   const { plans, database } = resources
   const { limits, store } = database
   checkCharacters(request, limits)
-  const slice = store.capabilities.hasSynchronousReads ? openTimeSlice(watch) : openSliceOfWork(watch)
+  const slice =
+    request.slice ?? (store.capabilities.hasSynchronousReads ? openTimeSlice(watch) : openSliceOfWork(watch))
   const parsing = known ?? plans.parsedInTurns(text, limits.statementTokensMax, slice)
   if (!(parsing instanceof Promise)) return withValues(parsing, request, resources, memory, mayLift, slice)
   return parsing.then(async (parsed) => {

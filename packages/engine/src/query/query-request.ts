@@ -3,6 +3,7 @@ import type { MemoryHolder } from '../budget/memory-pool.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import type { AshlarError } from '../errors.ts'
 import type { Once } from '../receipts/receipt.ts'
+import type { SliceWatch, TimeSlice } from '../store/time-slice.ts'
 import type { Dialect } from './language/dialect.ts'
 import type { User } from './values/user.ts'
 
@@ -24,8 +25,18 @@ export interface QueryRequest {
   /** Aborted when the client goes away: the query then ends. */
   readonly signal?: CancelSignal | undefined
   readonly watch?: QueryWatch | undefined
+  /** Where it runs; without one, on the event loop to its end, which it yields after each slice. */
+  readonly slice?: StatementSlice | undefined
   /** Who holds what the query takes in memory. */
   readonly memoryHolder?: MemoryHolder | undefined
+}
+
+/** The slice of a statement that may be abandoned and run elsewhere. */
+export interface StatementSlice extends TimeSlice {
+  /** Statements that change objects are to be settled, too: what follows their commit is in the main thread. */
+  readonly isReadOnly: boolean
+  /** The statement must be run to its end by the main thread, and on its event loop. Throws in any other thread. */
+  settle(watch: SliceWatch | undefined): void
 }
 
 /** Whoever has the query run, and is told how it gets on. */

@@ -6,7 +6,19 @@ import type { OpenDatabase } from '../write/open-database.ts'
 import type { Dialect } from './language/dialect.ts'
 import type { PlanCache } from './plan-cache.ts'
 import type { QueryCounts } from './query-counts.ts'
+import type { QueryReply, QueryRequest } from './query-request.ts'
 import type { UserValue } from './values/user.ts'
+
+/** Runs statements in other threads, for one caller. */
+export interface StatementRunner {
+  /** Those that begin in a thread. */
+  readonly longTexts: { has(text: string): boolean; add(text: string): void }
+  /**
+   * Runs the request from the beginning. `isReadOnly`: see `StatementSlice`. Undefined for statements that only the main thread runs. Throws what the
+   * statements throw, and the reason of the request's signal.
+   */
+  run(request: QueryRequest, isReadOnly: boolean): Promise<QueryReply | undefined>
+}
 
 export interface QueryResources {
   readonly database: OpenDatabase
@@ -15,6 +27,8 @@ export interface QueryResources {
   readonly writer: CatalogWriter
   readonly plans: PlanCache
   /** Where requests are traced. */
+  /** Runs statements that take longer than a slice; without one, they run on the event loop. */
+  readonly threads?: StatementRunner | undefined
   readonly spans?: WorkSpans | undefined
   /** Of all queries. */
   readonly counts: QueryCounts

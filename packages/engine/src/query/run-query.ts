@@ -26,7 +26,7 @@ import { atPlace, queryError } from './language/query-error.ts'
 import { isLifted } from './parse/lift-literals.ts'
 import { createBinder, type ParsedText, textCharactersKept } from './plan-cache.ts'
 import { checkCharacters, type PreparedText, prepare } from './prepare-text.ts'
-import type { ExplainRequest, QueryReply, QueryRequest, RowChunk, RowChunks } from './query-request.ts'
+import type { ExplainRequest, QueryReply, QueryRequest, RowChunk, RowChunks, StatementSlice } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { type CommitHooks, type RowsReceipt, TextCommits } from './script-commits.ts'
 import { copyOfState, isOneSelect, ScriptExecutor, type ScriptState } from './script-executor.ts'
@@ -113,6 +113,8 @@ async function replyLater(answered: Promise<RowChunks>, memory: RequestMemory): 
 
 function answer(prepared: PreparedText, request: QueryRequest, resources: QueryResources): Awaitable<RowChunks> {
   const { statements, texts, state } = prepared
+  if (request.slice !== undefined && !canRunAnywhere(statements, request, request.slice))
+    request.slice.settle(request.watch)
   if (request.explain !== undefined || isAnalyzedChange(statements)) {
     return explained(prepared, request, resources).then((rows) => chunksOf(rows, texts.memory))
   }
@@ -126,6 +128,20 @@ function answer(prepared: PreparedText, request: QueryRequest, resources: QueryR
       : read(statements, texts, state, resources, options)
   }
   return change(prepared, request, resources, receipt)
+}
+
+/**
+ * Whether the statements may be abandoned and run again, in another thread. Changes of the schema go on in the background of the main thread, and of
+ * several commits the first would be made twice.
+ */
+function canRunAnywhere(
+  statements: readonly Statement[],
+  { explain }: QueryRequest,
+  { isReadOnly }: StatementSlice,
+): boolean {
+  const effect = explain?.isAnalyzed === false ? 'read' : classify(statements)
+  if (effect !== 'write') return effect === 'read'
+  return !isReadOnly && !statements.some(isStepwise)
 }
 
 /** What fails because a value was taken out of the text, and what is told of a piece of it, is as if none had been. */

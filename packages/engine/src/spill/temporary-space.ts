@@ -28,7 +28,7 @@ const nameForm = /^ashlar-spill-(\d+)-\d+\.tmp$/
 let made = 0
 
 export class TemporarySpace {
-  private readonly directory: string
+  readonly directory: string
   private readonly files: FileSystem
   private prepared: Promise<void> | undefined
   private takenBytes = 0

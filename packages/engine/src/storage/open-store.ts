@@ -28,8 +28,29 @@ export async function openStore(address: string, options: OpenStoreOptions = {})
     case 'memory':
       return withBackup(await openMemoryStore())
     default:
-      return withBackup(await openPostgres(address, options))
+      return { ...withBackup(await openPostgres(address, options)), threadAddress: () => address }
   }
+}
+
+/**
+ * A second handle on a store that this process has open, for a worker thread. `commit`: passes a commit on to the main thread.
+ */
+export async function openStoreInThread(address: string, commit: Store['commit']): Promise<Store> {
+  if (address.startsWith('lmdb:')) {
+    const { openLmdbThreadStore } = await import('../store/lmdb/thread-store.ts')
+    return openLmdbThreadStore(address, commit)
+  }
+  return { ...(await openPostgres(withConnections(address, threadConnections), {})), commit }
+}
+
+/** A statement reads over one connection, or over two if it needs another snapshot. */
+const threadConnections = 2
+
+function withConnections(address: string, connections: number): string {
+  const [base = '', parameters = ''] = address.split('?', 2)
+  const search = new URLSearchParams(parameters)
+  search.set('connections', String(connections))
+  return `${base}?${search}`
 }
 
 /** Why it is no address of a store, a sentence for the operator; undefined where it is one, whether or not there is such a store. */

@@ -262,6 +262,11 @@ export interface StoreOptions {
 /** An object of functions that do not ask for `this`: whoever wraps one spreads it, and so passes on what the driver can do. */
 export interface Store {
   readonly capabilities: StoreCapabilities
+  /**
+   * By which a worker thread opens a handle of its own, see `openStoreInThread`: another one after the store has moved to another file. It may hold a
+   * credential. Absent if only this thread can read the store.
+   */
+  threadAddress?(): string
   snapshot(options?: SnapshotOptions): Awaitable<Snapshot>
   /**
    * Resolves when the changes are durable, or when a precondition failed and nothing was changed. Throws StoreUnavailable when

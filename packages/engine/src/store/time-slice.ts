@@ -44,22 +44,23 @@ export interface SliceWatch {
  * `mayGoOn`: waited for at the end of each slice but the first two, before the work queues for its next turn; it may throw, and so end the
  * work. Two, since something else, such as garbage collection, may use up one slice.
  */
-export function openTimeSlice(watch?: SliceWatch): TimeSlice {
-  return new Slice(watch)
+export function openTimeSlice(watch?: SliceWatch, ms = sliceMs): TimeSlice {
+  return new Slice(watch, ms)
 }
 
 /** The same for work that waits for replies of others, as of a database: that time is not part of the slice. */
-export function openSliceOfWork(watch?: SliceWatch): TimeSlice {
-  return new SliceOfWork(watch)
+export function openSliceOfWork(watch?: SliceWatch, ms = sliceMs): TimeSlice {
+  return new SliceOfWork(watch, ms)
 }
 
 class Slice implements TimeSlice {
-  protected end = performance.now() + sliceMs
+  protected end: number
   private freeTurns = 1
   private readonly watch: SliceWatch | undefined
 
-  constructor(watch: SliceWatch | undefined) {
+  constructor(watch: SliceWatch | undefined, ms: number) {
     this.watch = watch
+    this.end = performance.now() + ms
   }
 
   get isOver(): boolean {
@@ -333,6 +334,11 @@ function nextNew(): (() => void) | undefined {
 }
 
 let slicesUsedUp = 0
+
+/** To be called for work that has used up its slice and is abandoned: what has begun in the same turn of the event loop waits for another one. */
+export function noteSliceUsedUp(): void {
+  slicesUsedUp++
+}
 
 /**
  * The time for what begins in one turn of the event loop. Short work needs no turns: sixty lookups that have arrived together are done one after

@@ -130,6 +130,14 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     read: ({ databases }) => one(Math.max(0, ...[...databases.values()].map(({ heldBytes }) => heldBytes))),
   },
   {
+    name: 'ashlar_statement_threads',
+    type: 'gauge',
+    help: 'Threads in which long statements run, or that are kept for the next one (limit: statementThreadsMax for each federated database).',
+    together: 'sum',
+    read: ({ databases }) =>
+      one([...databases.values()].reduce((sum, { statementThreads }) => sum + statementThreads, 0)),
+  },
+  {
     name: 'ashlar_commits_total',
     type: 'counter',
     help: 'Successful commits to the store.',

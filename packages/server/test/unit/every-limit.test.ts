@@ -129,6 +129,8 @@ const elsewhere: readonly (keyof Limits)[] = [
     'replyStallMsMax',
     'replyStallBytesMax',
     'statementsMax',
+    'statementSliceMs',
+    'statementThreadsMax',
   ] as const),
   ...(['statementsPerCallerMax', 'queuedStatementsMax', 'queuedStatementsPerCallerMax'] as const),
   // Of bodies of lines.

@@ -18,7 +18,7 @@ export const lmdbValueBytesMax = 16_777_216 - checksumBytes
 const readersMax = 2_048
 const databasesMax = 4
 
-const settings = {
+export const environmentSettings = {
   // A directory named `data.v2` must not be taken for a file.
   noSubdir: false,
   // Else a commit is readable before it is durable, and a process killed with -9 takes its siblings along.
@@ -33,7 +33,7 @@ const settings = {
 
 /** Opens, or makes, the environment in a directory; alone in the gate, see `open-environment.ts`. */
 export async function openLmdb(directory: string): Promise<LaidOut> {
-  const root = open(directory, settings) as unknown as RootDatabase
+  const root = open(directory, environmentSettings) as unknown as RootDatabase
   return orClosed(root, async () => {
     const opened = openEntries(root, directory)
     throwFailedWrites(opened.environment)
@@ -48,7 +48,7 @@ export async function openLmdb(directory: string): Promise<LaidOut> {
 
 /** Opens the environment of an existing store, of this or the earlier layout, and never writes to its data; alone in the gate, too. */
 export async function openLmdbToRead(directory: string): Promise<LaidOut> {
-  const root = open(directory, { ...settings, readOnly: true }) as unknown as RootDatabase
+  const root = open(directory, { ...environmentSettings, readOnly: true }) as unknown as RootDatabase
   return orClosed(root, async () => openEntriesToRead(root))
 }
 

@@ -16,6 +16,7 @@ import { ReplacementWatch } from './replacement-watch.ts'
 import type { LmdbSnapshot } from './snapshot.ts'
 import type { StorageLayout } from './storage-layout.ts'
 import { StoreSnapshot } from './store-snapshot.ts'
+import { threadAddress } from './thread-address.ts'
 
 /** In errors of commits, which clients see: they are not to know where the files are. */
 const nameForClients = 'the database'
@@ -75,12 +76,10 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
       if (how?.isCounted === true) return countedSnapshot(how)
       return snapshots.add(new StoreSnapshot(opened.environment, checks, snapshots.remove, how))
     },
+    threadAddress: () => threadAddress(location, opened.environment),
     commit: group.commit,
     counts: group.counts,
-    async stats() {
-      assert(closing === undefined, 'statistics are asked for before the store is closed')
-      return { ...environmentStats(opened.environment), oldestSnapshotMs: snapshots.oldestMs() }
-    },
+    stats: async () => ({ ...environmentStats(opened.environment), oldestSnapshotMs: snapshots.oldestMs() }),
     ...snapshots.ofStore,
     fileBytes: () => environmentStats(opened.environment).bytes,
     async backup(to) {
@@ -147,7 +146,7 @@ function readOnly(location: string): GroupCommit {
   }
 }
 
-function lmdbFacts(location: string, layout: StorageLayout): StoreCapabilities {
+export function lmdbFacts(location: string, layout: StorageLayout): StoreCapabilities {
   return {
     kind: 'lmdb',
     location,

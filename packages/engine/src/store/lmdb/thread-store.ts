@@ -1,0 +1,45 @@
+/** A second handle on an LMDB store that this process has open, for a worker thread: it reads, and passes commits on. */
+import { openSync } from 'node:fs'
+import { join } from 'node:path'
+import { open } from 'lmdb'
+import { newCommitCounts } from '../commit-counts.ts'
+import { trackOpenSnapshots } from '../open-snapshots.ts'
+import type { Store } from '../store.ts'
+import { EntryChecks } from './entry-checks.ts'
+import { environmentSettings } from './environment.ts'
+import type { RootDatabase } from './lmdb-js.ts'
+import { lmdbFacts } from './lmdb-store.ts'
+import type { LmdbSnapshot } from './snapshot.ts'
+import { openEntriesToRead } from './storage-layout.ts'
+import { StoreSnapshot } from './store-snapshot.ts'
+import { identityOfFile, readThreadAddress } from './thread-address.ts'
+
+/**
+ * The main thread keeps the directory open and locked while this handle exists: lmdb-js shares one environment between the threads of a process.
+ * `commit`: passes a commit on to the main thread, so that all commits of the process are applied in one queue.
+ */
+export function openLmdbThreadStore(address: string, commit: Store['commit']): Store {
+  const { directory, file } = readThreadAddress(address)
+  // Left to the end of the thread: to close a file ends the POSIX locks that the process has on it.
+  const descriptor = openSync(join(directory, 'data.mdb'), 'r')
+  if (file !== '' && identityOfFile(descriptor) !== file) throw new Error('The data file was replaced meanwhile.')
+  const root = open(directory, environmentSettings) as unknown as RootDatabase
+  const { environment, layout } = openEntriesToRead(root)
+  environment.dataFile = { descriptor, pageBytes: environment.getStats().pageSize, verifiedPages: undefined }
+  const checks = new EntryChecks(layout)
+  const snapshots = trackOpenSnapshots<LmdbSnapshot>()
+  return {
+    capabilities: lmdbFacts(directory, layout),
+    snapshot: (how) => snapshots.add(new StoreSnapshot(environment, checks, snapshots.remove, how)),
+    commit,
+    counts: newCommitCounts(),
+    async stats() {
+      throw new Error('Statistics are read by the main thread.')
+    },
+    ...snapshots.ofStore,
+    async close() {
+      snapshots.releaseAll()
+      await root.close()
+    },
+  }
+}

@@ -1,0 +1,49 @@
+/** The slice of time in which a statement runs on the event loop; one that takes longer starts again in a statement thread. */
+import type { StatementSlice } from '../query/query-request.ts'
+import type { Store } from '../store/store.ts'
+import { openSliceOfWork, openTimeSlice, type SliceWatch, type TimeSlice } from '../store/time-slice.ts'
+
+/** More bytes of rows are not collected on the event loop. */
+const collectedBytesMax = 2 ** 20
+
+/** Thrown to abandon a statement that has sent and written nothing. It is no error of the statement. */
+export const sliceOver = new Error('The statement takes longer than a slice of the event loop.')
+
+export class FirstSlice implements StatementSlice {
+  readonly isReadOnly: boolean
+  private readonly first: TimeSlice
+  private readonly isSynchronous: boolean
+  private collectedBytes = 0
+  private later: TimeSlice | undefined
+
+  constructor({ capabilities }: Store, sliceMs: number, isReadOnly: boolean) {
+    this.isReadOnly = isReadOnly
+    this.isSynchronous = capabilities.hasSynchronousReads
+    this.first = this.isSynchronous ? openTimeSlice(undefined, sliceMs) : openSliceOfWork(undefined, sliceMs)
+  }
+
+  get isSettled(): boolean {
+    return this.later !== undefined
+  }
+
+  get isOver(): boolean {
+    return (this.later ?? this.first).isOver
+  }
+
+  /** Throws `sliceOver`. */
+  yieldIfDue(): Promise<void> | undefined {
+    if (this.later !== undefined) return this.later.yieldIfDue()
+    if (this.first.isOver) throw sliceOver
+    return undefined
+  }
+
+  /** Throws `sliceOver` if the rows are too many to be held. */
+  collect(bytes: number): void {
+    this.collectedBytes += bytes
+    if (this.collectedBytes > collectedBytesMax) throw sliceOver
+  }
+
+  settle(watch: SliceWatch | undefined): void {
+    this.later = this.isSynchronous ? openTimeSlice(watch) : openSliceOfWork(watch)
+  }
+}

@@ -1,0 +1,64 @@
+/** The accounts of one statement thread in the main thread: what it has taken is given back when its statement ends, or it does. */
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import type { MemoryHolder } from '../budget/memory-pool.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
+import { type SentError, sentError, type Taking } from './messages.ts'
+import { answerFlag, type SharedCells } from './shared-cells.ts'
+
+export class MainBudgets {
+  /** For the thread. */
+  readonly port: MessagePort
+  /** Of the statement that is running. */
+  holder: MemoryHolder | undefined
+  private readonly own: MessagePort
+  private readonly cells: SharedCells
+  private readonly database: Pick<OpenDatabase, 'memory' | 'temporary'>
+  private readonly taken = { memory: 0, disk: 0 }
+
+  constructor(cells: SharedCells, database: Pick<OpenDatabase, 'memory' | 'temporary'>) {
+    const { port1, port2 } = new MessageChannel()
+    this.own = port1
+    this.port = port2
+    this.cells = cells
+    this.database = database
+    port1.on('message', (taking: Taking) => this.receive(taking))
+    port1.unref()
+  }
+
+  giveBackAll(): void {
+    this.giveBack('memory', this.taken.memory)
+    this.giveBack('disk', this.taken.disk)
+    this.holder = undefined
+  }
+
+  close(): void {
+    this.giveBackAll()
+    this.own.close()
+  }
+
+  private receive({ budget, bytes, bytesMax }: Taking): void {
+    if (bytes < 0) {
+      // What was given back with the end of a statement is not given back twice.
+      this.giveBack(budget, Math.min(-bytes, this.taken[budget]))
+      return
+    }
+    let refusal: SentError | undefined
+    try {
+      if (budget === 'memory') this.database.memory.take(bytes, bytesMax, this.holder)
+      else this.database.temporary.take(bytes, bytesMax)
+      this.taken[budget] += bytes
+    } catch (error) {
+      refusal = sentError(error)
+    }
+    this.own.postMessage(refusal)
+    Atomics.add(this.cells.flags, answerFlag, 1)
+    Atomics.notify(this.cells.flags, answerFlag)
+  }
+
+  private giveBack(budget: Taking['budget'], bytes: number): void {
+    if (bytes === 0) return
+    if (budget === 'memory') this.database.memory.giveBack(bytes, this.holder)
+    else this.database.temporary.giveBack(bytes)
+    this.taken[budget] -= bytes
+  }
+}

@@ -1,0 +1,52 @@
+/** Runs a text of statements on the event loop for one slice; if it has not ended then, from the beginning in a thread. */
+import { RowsAtHand } from '../query/execute/row-chunk.ts'
+import type { QueryReply, QueryRequest, RowChunk } from '../query/query-request.ts'
+import type { QueryResources, StatementRunner } from '../query/query-resources.ts'
+import type { Awaitable } from '../store/store.ts'
+import { noteSliceUsedUp } from '../store/time-slice.ts'
+import { FirstSlice, sliceOver } from './first-slice.ts'
+
+/** `run`: with the request on the event loop. Throws what it throws. */
+export function runInSlice(
+  request: QueryRequest,
+  threads: StatementRunner,
+  { database }: Pick<QueryResources, 'database'>,
+  run: (request: QueryRequest) => Awaitable<QueryReply>,
+): Awaitable<QueryReply> {
+  const isReadOnly = request.once !== undefined || database.onChanges !== undefined
+  if (threads.longTexts.has(request.text)) return inThread(request, threads, isReadOnly, run)
+  const slice = new FirstSlice(database.store, database.limits.statementSliceMs, isReadOnly)
+  const abandoned = (error: unknown): Promise<QueryReply> => {
+    if (error !== sliceOver) throw error
+    noteSliceUsedUp()
+    threads.longTexts.add(request.text)
+    return inThread(request, threads, isReadOnly, run)
+  }
+  try {
+    const reply = run({ ...request, slice })
+    if (reply instanceof Promise) return reply.then((begun) => collected(begun, slice)).catch(abandoned)
+    return reply.chunks.atHand === undefined ? collected(reply, slice).catch(abandoned) : reply
+  } catch (error) {
+    return abandoned(error)
+  }
+}
+
+async function inThread(
+  request: QueryRequest,
+  threads: StatementRunner,
+  isReadOnly: boolean,
+  run: (request: QueryRequest) => Awaitable<QueryReply>,
+): Promise<QueryReply> {
+  return (await threads.run(request, isReadOnly)) ?? run(request)
+}
+
+/** Throws `sliceOver`. */
+async function collected(reply: QueryReply, slice: FirstSlice): Promise<QueryReply> {
+  if (reply.chunks.atHand !== undefined || slice.isSettled) return reply
+  const chunks: RowChunk[] = []
+  for await (const chunk of reply.chunks) {
+    slice.collect(chunk.bytes.length)
+    chunks.push(chunk)
+  }
+  return { chunks: new RowsAtHand(chunks) }
+}

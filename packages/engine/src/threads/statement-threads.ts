@@ -1,0 +1,271 @@
+/**
+ * Worker threads in which statements run that take longer than a slice of the event loop. A thread opens the same store, computes, and sends rows as
+ * encoded chunks; its commits are data, which the main thread commits with its own. Threads share nothing but the store.
+ */
+import { Worker } from 'node:worker_threads'
+import { AshlarError } from '../errors.ts'
+import { statementThreadCancelMs, statementThreadHeapMb, statementThreadIdleMs } from '../limits.ts'
+import type { QueryCounts } from '../query/query-counts.ts'
+import type { QueryReply, QueryRequest } from '../query/query-request.ts'
+import type { StatementRunner } from '../query/query-resources.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
+import { LongTexts } from './long-texts.ts'
+import { MainBudgets } from './main-budgets.ts'
+import {
+  type FromThread,
+  type PolicyData,
+  sentError,
+  type ThreadRequest,
+  type ThreadStart,
+  type ToThread,
+} from './messages.ts'
+import { threadProgram } from './program.ts'
+import { positionOf, receivedCommit } from './sent-commit.ts'
+import { cancelFlag, newSharedCells, type SharedCells } from './shared-cells.ts'
+import { ThreadRun } from './thread-run.ts'
+
+export type ThreadOptions = Omit<ThreadStart, 'address' | 'cells' | 'limits' | 'temporaryDirectory'>
+
+type ThreadDatabase = Pick<OpenDatabase, 'store' | 'limits' | 'memory' | 'temporary' | 'onCommitted' | 'onFault'> & {
+  readonly counts: QueryCounts
+}
+
+export class StatementThreads implements StatementRunner {
+  readonly longTexts = new LongTexts()
+  private readonly options: ThreadOptions
+  private readonly database: ThreadDatabase
+  private readonly idle: StatementThread[] = []
+  private readonly all = new Set<StatementThread>()
+  private readonly waiting: ((thread: StatementThread) => void)[] = []
+  private isClosed = false
+
+  constructor(options: ThreadOptions, database: ThreadDatabase) {
+    this.options = options
+    this.database = database
+  }
+
+  /** Threads that are running or kept for the next statement. */
+  get size(): number {
+    return this.all.size
+  }
+
+  /** For one caller: as that may see the database. */
+  as(policy: PolicyData): StatementRunner {
+    const { longTexts } = this
+    return { longTexts, run: (request, isReadOnly) => this.run(request, isReadOnly, policy) }
+  }
+
+  async run(request: QueryRequest, isReadOnly: boolean, policy?: PolicyData): Promise<QueryReply | undefined> {
+    await request.watch?.mayGoOn?.()
+    const thread = await this.free()
+    const { text, parameters, dialect, user, explain } = request
+    const asked: ThreadRequest = { text, parameters, dialect, user, explain }
+    thread.reset()
+    const run = new ThreadRun(request, thread.cells, () => thread.cancel())
+    void run.ended.then(() => {
+      if (run.workedMs < this.database.limits.statementSliceMs) this.longTexts.delete(text)
+    })
+    thread.begin(run)
+    try {
+      thread.send({ kind: 'run', request: asked, policy, isReadOnly })
+    } catch {
+      // A parameter that cannot be copied, such as a number with a hidden fraction.
+      thread.release()
+      return undefined
+    }
+    const chunks = await run.begun((bytes) => thread.send({ kind: 'consumed', bytes }))
+    return chunks && { chunks }
+  }
+
+  /** Ends the threads; statements that are running fail. */
+  async close(): Promise<void> {
+    this.isClosed = true
+    await Promise.all([...this.all].map((thread) => thread.end()))
+  }
+
+  private get address(): string {
+    return this.database.store.threadAddress?.() ?? ''
+  }
+
+  private async free(): Promise<StatementThread> {
+    if (this.isClosed) throw new AshlarError('StoreUnavailable', 'The database is being closed.')
+    for (let thread = this.idle.pop(); thread !== undefined; thread = this.idle.pop()) {
+      thread.wake()
+      if (thread.address === this.address) return thread
+      // The store has moved to another file.
+      thread.send({ kind: 'close' })
+    }
+    if (this.all.size >= this.database.limits.statementThreadsMax)
+      return new Promise((resolve) => this.waiting.push(resolve))
+    return this.start()
+  }
+
+  private start(): StatementThread {
+    const thread: StatementThread = new StatementThread(this.address, this.options, this.database, {
+      onFree: () => {
+        const next = this.waiting.shift()
+        if (next !== undefined) next(thread)
+        else {
+          this.idle.push(thread)
+          thread.rest(() => this.idle.splice(this.idle.indexOf(thread), 1))
+        }
+      },
+      onExit: () => {
+        this.all.delete(thread)
+        const at = this.idle.indexOf(thread)
+        if (at >= 0) this.idle.splice(at, 1)
+        const next = this.waiting.shift()
+        if (next !== undefined && !this.isClosed) next(this.start())
+      },
+    })
+    this.all.add(thread)
+    return thread
+  }
+}
+
+interface ThreadEvents {
+  onFree(): void
+  onExit(): void
+}
+
+class StatementThread {
+  readonly address: string
+  readonly cells: SharedCells = newSharedCells()
+  private readonly database: ThreadDatabase
+  private readonly events: ThreadEvents
+  private readonly worker: Worker
+  private readonly budgets: MainBudgets
+  private readonly exited: Promise<void>
+  private run: ThreadRun | undefined
+  /** It runs statements; one that ends before cannot open the store, which the main thread can. */
+  private isOpen = false
+  private idleTimer: NodeJS.Timeout | undefined
+  private cancelTimer: NodeJS.Timeout | undefined
+
+  constructor(address: string, options: ThreadOptions, database: ThreadDatabase, events: ThreadEvents) {
+    this.address = address
+    this.database = database
+    this.events = events
+    this.budgets = new MainBudgets(this.cells, database)
+    const { limits, temporary } = database
+    const start: ThreadStart = {
+      ...options,
+      address,
+      limits,
+      temporaryDirectory: temporary.directory,
+      cells: this.cells,
+    }
+    this.worker = new Worker(threadProgram, {
+      workerData: { ...start, budgetPort: this.budgets.port },
+      transferList: [this.budgets.port],
+      resourceLimits: { maxOldGenerationSizeMb: statementThreadHeapMb },
+      stdout: false,
+      stderr: false,
+    })
+    this.worker.unref()
+    this.worker.on('message', (message: FromThread) => this.receive(message))
+    let failure: Error | undefined
+    this.worker.on('error', (error) => {
+      failure = error
+    })
+    this.exited = new Promise((resolve) => {
+      this.worker.once('exit', () => {
+        clearTimeout(this.idleTimer)
+        clearTimeout(this.cancelTimer)
+        this.run?.exited(this.isOpen ? exitError(failure) : undefined)
+        if (failure !== undefined) this.database.onFault(failure)
+        this.run = undefined
+        this.budgets.close()
+        this.events.onExit()
+        resolve()
+      })
+    })
+  }
+
+  send(message: ToThread): void {
+    this.worker.postMessage(message)
+  }
+
+  /** Before a statement begins: what the one before has left in shared memory is gone. */
+  reset(): void {
+    Atomics.store(this.cells.flags, cancelFlag, 0)
+    this.cells.progress.fill(0)
+  }
+
+  begin(run: ThreadRun): void {
+    this.run = run
+    this.budgets.holder = run.holder
+  }
+
+  /** A statement that does not notice it, as within a regular expression, ends with its thread. */
+  cancel(): void {
+    this.send({ kind: 'cancel' })
+    this.cancelTimer = setTimeout(() => void this.worker.terminate(), statementThreadCancelMs).unref()
+  }
+
+  /** Ends it once it has had nothing to do for a while. */
+  rest(onEnd: () => void): void {
+    this.idleTimer = setTimeout(() => {
+      onEnd()
+      this.send({ kind: 'close' })
+    }, statementThreadIdleMs).unref()
+  }
+
+  wake(): void {
+    clearTimeout(this.idleTimer)
+  }
+
+  async end(): Promise<void> {
+    await this.worker.terminate()
+    await this.exited
+  }
+
+  private receive(message: FromThread): void {
+    if (message.kind === 'opened') this.isOpen = true
+    else if (message.kind === 'commit') void this.commit(message)
+    else if (this.run?.receive(message) === true) {
+      this.count(message)
+      this.release()
+    }
+  }
+
+  /** It can run the next statement. */
+  release(): void {
+    this.run = undefined
+    clearTimeout(this.cancelTimer)
+    this.budgets.giveBackAll()
+    this.events.onFree()
+  }
+
+  private count(message: FromThread): void {
+    if (message.kind !== 'done') return
+    this.database.counts.rows += message.rows
+    this.database.counts.touched += message.touched
+  }
+
+  private async commit({ id, commit }: FromThread & { kind: 'commit' }): Promise<void> {
+    try {
+      const outcome = await this.database.store.commit(receivedCommit(commit))
+      if (outcome.isCommitted) {
+        this.database.onCommitted?.()
+        this.send({ kind: 'committed', id })
+      } else {
+        this.send({ kind: 'committed', id, failed: positionOf(outcome.failed) })
+      }
+    } catch (error) {
+      this.send({ kind: 'committed', id, error: sentError(error) })
+    }
+  }
+}
+
+function exitError(failure: Error | undefined): Error {
+  if (failure !== undefined && 'code' in failure && failure.code === 'ERR_WORKER_OUT_OF_MEMORY') {
+    return new AshlarError(
+      'LimitExceeded',
+      `The statement needs more than ${statementThreadHeapMb} MiB of memory for values that its limits do not count. TAKE, WHERE or several requests may help.`,
+    )
+  }
+  return failure === undefined
+    ? new AshlarError('StoreUnavailable', 'The database was closed while the statement ran.')
+    : failure
+}

@@ -1,0 +1,71 @@
+/** Budgets of memory and disk in a statement thread: the main thread keeps the accounts of the process. */
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import { MemoryPool } from '../budget/memory-pool.ts'
+import { TemporarySpace } from '../spill/temporary-space.ts'
+import { receivedError, type SentError, type Taking } from './messages.ts'
+import { answerFlag, type SharedCells } from './shared-cells.ts'
+
+/** Asks the main thread and waits for its answer: an event loop that runs pieces of a few milliseconds answers within one. */
+export class Budgets {
+  private readonly port: MessagePort
+  private readonly cells: SharedCells
+
+  /** `port`: on which the main thread answers with an error, or undefined. */
+  constructor(port: MessagePort, cells: SharedCells) {
+    this.port = port
+    this.cells = cells
+  }
+
+  /** Throws what the main thread refuses it with. */
+  take(budget: Taking['budget'], bytes: number, bytesMax: number): void {
+    if (bytes === 0) return
+    const { flags } = this.cells
+    const before = Atomics.load(flags, answerFlag)
+    this.port.postMessage({ kind: 'take', budget, bytes, bytesMax } satisfies Taking)
+    if (bytes < 0) return
+    Atomics.wait(flags, answerFlag, before)
+    const error: SentError | undefined = receiveMessageOnPort(this.port)?.message
+    if (error !== undefined) throw receivedError(error)
+  }
+}
+
+export class ThreadMemory extends MemoryPool {
+  private readonly budgets: Budgets
+  private taken = 0
+
+  constructor(budgets: Budgets) {
+    super()
+    this.budgets = budgets
+  }
+
+  override get bytes(): number {
+    return this.taken
+  }
+
+  override take(bytes: number, bytesMax: number): void {
+    this.budgets.take('memory', bytes, bytesMax)
+    this.taken += bytes
+  }
+
+  override giveBack(bytes: number): void {
+    this.budgets.take('memory', -bytes, 0)
+    this.taken -= bytes
+  }
+}
+
+export class ThreadSpace extends TemporarySpace {
+  private readonly budgets: Budgets
+
+  constructor(directory: string, budgets: Budgets) {
+    super(directory)
+    this.budgets = budgets
+  }
+
+  override take(bytes: number, bytesMax: number): void {
+    this.budgets.take('disk', bytes, bytesMax)
+  }
+
+  override giveBack(bytes: number): void {
+    this.budgets.take('disk', -bytes, 0)
+  }
+}

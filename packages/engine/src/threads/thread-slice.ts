@@ -1,0 +1,79 @@
+/** What a statement in a thread does instead of yielding: it has the thread to itself. */
+import type { CancelSignal } from '../cancel-signal.ts'
+import type { EngineLimits } from '../limits.ts'
+import type { QueryProgress, StatementSlice } from '../query/query-request.ts'
+import type { Store } from '../store/store.ts'
+import { cancelFlag, progressCells, type SharedCells } from './shared-cells.ts'
+
+const betweenReportsMs = 20
+
+/** Thrown by statements that only the main thread runs. */
+export const onlyInMainThread = new Error('The main thread runs such statements.')
+
+/** Reports the progress of a statement, and ends snapshots that are held for too long: no timer fires while a statement runs. */
+export class ThreadSlice implements StatementSlice {
+  readonly isOver = false
+  readonly isReadOnly: boolean
+  progress: QueryProgress | undefined
+  private reportedAtMs = performance.now()
+  private readonly cells: SharedCells
+  private readonly store: Store
+  private readonly limits: EngineLimits
+
+  constructor(cells: SharedCells, store: Store, limits: EngineLimits, isReadOnly: boolean) {
+    this.isReadOnly = isReadOnly
+    this.cells = cells
+    this.store = store
+    this.limits = limits
+  }
+
+  yieldIfDue(): undefined {
+    if (performance.now() - this.reportedAtMs >= betweenReportsMs) this.report()
+    return undefined
+  }
+
+  settle(): never {
+    throw onlyInMainThread
+  }
+
+  report(): void {
+    this.reportedAtMs = performance.now()
+    this.store.endOldSnapshots?.(this.limits)
+    if (this.progress === undefined) return
+    const { progress } = this.cells
+    for (const [name, cell] of Object.entries(progressCells))
+      progress[cell] = this.progress[name as keyof QueryProgress]
+  }
+}
+
+/** Aborted by the main thread through shared memory, so that a statement notices it without an event loop. */
+export class ThreadSignal implements CancelSignal {
+  readonly reason = new Error('The statement was cancelled.')
+  private readonly cells: SharedCells
+  private readonly listeners = new Set<() => void>()
+
+  constructor(cells: SharedCells) {
+    this.cells = cells
+  }
+
+  get aborted(): boolean {
+    return Atomics.load(this.cells.flags, cancelFlag) === 1
+  }
+
+  throwIfAborted(): void {
+    if (this.aborted) throw this.reason
+  }
+
+  addEventListener(_type: 'abort', listener: () => void): void {
+    this.listeners.add(listener)
+  }
+
+  removeEventListener(_type: 'abort', listener: () => void): void {
+    this.listeners.delete(listener)
+  }
+
+  /** Calls the listeners: work that waits for something has to be woken. */
+  notify(): void {
+    for (const listener of [...this.listeners]) listener()
+  }
+}

@@ -1,0 +1,191 @@
+/** Statements in worker threads, on each store that more than one thread can read: with slices of 0 ms, each of them begins again in a thread. */
+import { afterEach, describe, expect, it } from 'vitest'
+import { readAccessPolicy } from '../../src/access/access-policy.ts'
+import { FederatedDatabase, type OpenOptions } from '../../src/federated-database.ts'
+import type { EngineLimits } from '../../src/limits.ts'
+import type { QueryReply, QueryRequest } from '../../src/query/query-request.ts'
+import { compactStore } from '../../src/storage/compact-store.ts'
+import { openStore } from '../../src/storage/open-store.ts'
+import { classOf } from '../engine/open-fd.ts'
+import { rowTexts } from '../row-texts.ts'
+import { freshAddress } from '../store/postgres-stores.ts'
+import { temporaryDirectory } from '../store/temporary-stores.ts'
+
+const opened: FederatedDatabase[] = []
+
+async function open(
+  address: string,
+  limits: Partial<EngineLimits> = { statementSliceMs: 0 },
+  more: Partial<OpenOptions> = {},
+): Promise<FederatedDatabase> {
+  const fd = await FederatedDatabase.open({ alias: 'test', store: await openStore(address), limits, ...more })
+  opened.push(fd)
+  return fd
+}
+
+async function rows(
+  fd: Pick<FederatedDatabase, 'query'>,
+  text: string,
+  more: Partial<QueryRequest> = {},
+): Promise<string[]> {
+  return rowTexts(await fd.query({ text, ...more }))
+}
+
+async function withPeople(
+  address: string,
+  limits?: Partial<EngineLimits>,
+  more?: Partial<OpenOptions>,
+): Promise<FederatedDatabase> {
+  const fd = await open(address, limits, more)
+  await fd.defineClasses([classOf('Person', { name: 'string', age: 'integer' })], 'create')
+  const people = Array.from({ length: 3_000 }, (_, n) => ({ name: `p${n % 100}`, age: n }))
+  await rows(fd, 'FOR EACH p IN $people => (CREATE Person {name: $p.name, age: $p.age})', { parameters: { people } })
+  return fd
+}
+
+afterEach(async () => {
+  for (const fd of opened.splice(0)) await fd.close()
+})
+
+const statements = [
+  'FROM Person RETURN COUNT(), SUM(age)',
+  'FROM Person ORDER BY name, age DESC TAKE 7 RETURN *',
+  'FROM Person WHERE age >= 2990 ORDER BY age RETURN age, $$USER',
+  'FROM Person GROUP BY name RETURN name, COUNT() ORDER BY name',
+  "LET x = (FROM Person WHERE name = 'p7' ORDER BY age RETURN age); SHOW $x",
+  'UPDATE Person WHERE age < 10 SET age TO age + 10000 RETURN COUNT()',
+  'DELETE Person WHERE age > 10005 RETURN COUNT()',
+  'EXPLAIN FROM Person WHERE age = 5 RETURN name',
+  'FROM Person WHERE nobody = 1 RETURN *',
+  'FROM Person RETURN',
+  'CREATE Person {name: 5}',
+]
+
+async function outcome(fd: FederatedDatabase, text: string): Promise<unknown> {
+  try {
+    return await rows(fd, text)
+  } catch (error) {
+    const { type, message, errors, extensions } = error as Record<string, unknown>
+    return { type, message, errors, extensions }
+  }
+}
+
+describe.each([
+  ['LMDB', async () => `lmdb:${await temporaryDirectory()}`],
+  ['PostgreSQL', async () => freshAddress()],
+])('statements in threads on %s', (kind, freshStore) => {
+  it('reply and fail as on the event loop', async () => {
+    const inThreads = await withPeople(await freshStore())
+    const onLoop = await withPeople(await freshStore(), { statementThreadsMax: 0 })
+    for (const text of statements)
+      expect([text, await outcome(inThreads, text)]).toEqual([text, await outcome(onLoop, text)])
+    expect(inThreads.counts().statementThreads).toBeGreaterThan(0)
+    expect(onLoop.counts().statementThreads).toBe(0)
+    expect(inThreads.counts().queries).toEqual(onLoop.counts().queries)
+    expect((await inThreads.verify()).problems).toEqual([])
+  })
+
+  it('see what was committed before, and commit as one queue with the main thread', async () => {
+    const fd = await withPeople(await freshStore())
+    const oid = JSON.parse((await rows(fd, 'CREATE Person {name: "counter", age: 0}'))[0] as string).__identifier__
+    const increments = Array.from({ length: 20 }, () =>
+      rows(fd, 'UPDATE Person WHERE name = "counter" SET age TO age + 1'),
+    )
+    await Promise.all(increments)
+    expect(JSON.parse((await fd.readObject(oid)).toString()).age).toBe(20)
+  })
+
+  it('send rows no faster than they are read, and end with their reader', async () => {
+    const fd = await withPeople(await freshStore())
+    const { chunks } = (await fd.query({
+      text: 'FROM Person AS a, Person AS b WHERE a.name = b.name RETURN a, b',
+    })) as QueryReply
+    const iterator = chunks[Symbol.asyncIterator]()
+    expect((await iterator.next()).done).not.toBe(true)
+    await iterator.return?.()
+    expect(fd.counts().heldBytes).toBe(0)
+    expect(fd.counts().oldestSnapshotMs).toBe(0)
+    expect(await rows(fd, 'FROM Person RETURN COUNT()')).toEqual(['{"COUNT()":3000}'])
+  })
+
+  it('end with the signal of their request, whatever they do', async () => {
+    const fd = await withPeople(await freshStore(), { statementSliceMs: 0, statementThreadsMax: 1 })
+    const abort = new AbortController()
+    const endless = rows(fd, 'FROM Person AS a, Person AS b, Person AS c RETURN COUNT()', { signal: abort.signal })
+    await expect.poll(() => fd.counts().statementThreads).toBe(1)
+    abort.abort(new Error('the client is gone'))
+    await expect(endless).rejects.toThrow('the client is gone')
+    // The only thread is free again.
+    expect(await rows(fd, 'FROM Person RETURN COUNT()')).toEqual(['{"COUNT()":3000}'])
+  })
+
+  it('have the limits of a statement and of the process', async () => {
+    const limits = { statementSliceMs: 0, statementBytesMax: 2 ** 20, statementDiskBytesMax: 0 }
+    const address = await freshStore()
+    await (await withPeople(address)).close()
+    opened.pop()
+    const limited = await open(address, limits)
+    const text = 'FROM Person AS a, Person AS b WHERE a.name = b.name ORDER BY b.age RETURN a, b'
+    await expect(rows(limited, text)).rejects.toMatchObject({ type: 'LimitExceeded' })
+    expect(limited.counts().heldBytes).toBe(0)
+  })
+
+  it('show a caller what its policy shows', async () => {
+    const fd = await withPeople(await freshStore())
+    const policy = readAccessPolicy({
+      user: { name: 'ann' },
+      grants: [
+        {
+          on: { kind: 'class', className: 'Person' },
+          actions: ['read', 'query'],
+          hidden: ['name'],
+          rules: { read: 'age < 3' },
+        },
+      ],
+    })
+    const caller = fd.as(policy)
+    expect(await rows(caller, 'FROM Person ORDER BY age RETURN age, $$USER.name AS who')).toEqual(
+      [0, 1, 2].map((age) => `{"age":${age},"who":"ann"}`),
+    )
+    await expect(rows(caller, 'FROM Person WHERE name = "p1" RETURN age')).rejects.toMatchObject({ type: 'QueryError' })
+    await expect(rows(caller, 'DELETE Person')).rejects.toMatchObject({ type: 'Forbidden' })
+  })
+
+  it('are left to the main thread where they change the schema, or where what they change is listened to', async () => {
+    const changes: number[] = []
+    const fd = await withPeople(await freshStore(), undefined, {
+      onChanges: ({ objects }) => void changes.push(objects.length),
+    })
+    await rows(fd, 'UPDATE SCHEMA {CREATE CLASS Dog {name: String}}; CREATE Dog {name: "Rex"}')
+    await rows(fd, 'UPDATE Person WHERE age = 7 SET age TO 8')
+    expect(changes.slice(-2)).toEqual([1, 1])
+    expect(await rows(fd, 'FROM Dog RETURN name')).toEqual(['{"name":"Rex"}'])
+  })
+
+  it('keep numbers that cannot be copied', async () => {
+    const fd = await withPeople(await freshStore())
+    await expect(rows(fd, 'CREATE Person {age: $n}', { parameters: { n: Symbol('1e-400') } })).rejects.toMatchObject({
+      type: 'QueryError',
+    })
+  })
+
+  it('fail when the database is closed', async () => {
+    const fd = await withPeople(await freshStore())
+    const endless = rows(fd, 'FROM Person AS a, Person AS b, Person AS c RETURN COUNT()')
+    const failed = expect(endless).rejects.toMatchObject({ type: 'StoreUnavailable' })
+    await expect.poll(() => fd.counts().statementThreads).toBeGreaterThan(0)
+    await fd.close()
+    opened.pop()
+    await failed
+    expect(kind).not.toBe('')
+  })
+})
+
+it('statements in threads go on in the file that a compaction has put in place', async () => {
+  const address = `lmdb:${await temporaryDirectory()}`
+  const fd = await withPeople(address)
+  await rows(fd, 'DELETE Person WHERE age >= 10')
+  await compactStore(address, { signal: new AbortController().signal })
+  await rows(fd, 'CREATE Person {name: "after", age: 1}')
+  expect(await rows(fd, 'FROM Person RETURN COUNT()')).toEqual(['{"COUNT()":11}'])
+})
