@@ -1,3 +1,4 @@
+/** Where the records of a CSV file end: lines that end with LF, CRLF or CR, in one file. */
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { openTextRecords } from '../../src/cli/client/import/records.ts'

@@ -1,3 +1,4 @@
+/** The network by which an address is counted: an IPv4 address, or the /64 of an IPv6 address. */
 import { expect, test } from 'vitest'
 import { networkOf } from '../../src/shares/network.ts'
 
