@@ -39,6 +39,9 @@ export interface StatementSlice extends TimeSlice {
   settle(watch: SliceWatch | undefined): void
 }
 
+/** Thrown by a slice to abandon a statement that has sent and written nothing. It is no error of the statement. */
+export const sliceOver = new Error('The statement takes longer than a slice of the event loop.')
+
 /** Whoever has the query run, and is told how it gets on. */
 export interface QueryWatch {
   /** Whose it is: see `SliceWatch`. */

@@ -26,7 +26,15 @@ import { atPlace, queryError } from './language/query-error.ts'
 import { isLifted } from './parse/lift-literals.ts'
 import { createBinder, type ParsedText, textCharactersKept } from './plan-cache.ts'
 import { checkCharacters, type PreparedText, prepare } from './prepare-text.ts'
-import type { ExplainRequest, QueryReply, QueryRequest, RowChunk, RowChunks, StatementSlice } from './query-request.ts'
+import {
+  type ExplainRequest,
+  type QueryReply,
+  type QueryRequest,
+  type RowChunk,
+  type RowChunks,
+  type StatementSlice,
+  sliceOver,
+} from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { type CommitHooks, type RowsReceipt, TextCommits } from './script-commits.ts'
 import { copyOfState, isOneSelect, ScriptExecutor, type ScriptState } from './script-executor.ts'
@@ -56,7 +64,7 @@ export function runQuery(request: QueryRequest, resources: QueryResources): Awai
     const told = end === undefined ? answered : endingWith(answered, end)
     return told instanceof Promise ? replyLater(told, memory) : { chunks: told }
   } catch (error) {
-    end?.(error)
+    end?.(failureOf(error))
     memory.release()
     throw error
   }
@@ -69,12 +77,12 @@ function parsedAtOnce(request: QueryRequest, { plans, database: { limits } }: Qu
 }
 
 /** `end` is called when all rows were taken, or none is any more. */
-async function endingWith(answered: Awaitable<RowChunks>, end: EndSpan): Promise<RowChunks> {
+export async function endingWith(answered: Awaitable<RowChunks>, end: EndSpan): Promise<RowChunks> {
   let chunks: RowChunks
   try {
     chunks = await answered
   } catch (error) {
-    end(error)
+    end(failureOf(error))
     throw error
   }
   if (chunks.atHand === undefined) return { [Symbol.asyncIterator]: () => taken(chunks, end) }
@@ -82,12 +90,17 @@ async function endingWith(answered: Awaitable<RowChunks>, end: EndSpan): Promise
   return chunks
 }
 
+/** An abandoned statement has not failed. */
+function failureOf(error: unknown): unknown {
+  return error === sliceOver ? undefined : error
+}
+
 async function* taken(chunks: RowChunks, end: EndSpan): AsyncGenerator<RowChunk> {
   let failure: unknown
   try {
     yield* chunks
   } catch (error) {
-    failure = error
+    failure = failureOf(error)
     throw error
   } finally {
     end(failure)

@@ -1,13 +1,10 @@
 /** The slice of time in which a statement runs on the event loop; one that takes longer starts again in a statement thread. */
-import type { StatementSlice } from '../query/query-request.ts'
+import { type StatementSlice, sliceOver } from '../query/query-request.ts'
 import type { Store } from '../store/store.ts'
 import { openSliceOfWork, openTimeSlice, type SliceWatch, type TimeSlice } from '../store/time-slice.ts'
 
 /** More bytes of rows are not collected on the event loop. */
 const collectedBytesMax = 2 ** 20
-
-/** Thrown to abandon a statement that has sent and written nothing. It is no error of the statement. */
-export const sliceOver = new Error('The statement takes longer than a slice of the event loop.')
 
 export class FirstSlice implements StatementSlice {
   readonly isReadOnly: boolean

@@ -1,26 +1,28 @@
 /** Runs a text of statements on the event loop for one slice; if it has not ended then, from the beginning in a thread. */
 import { RowsAtHand } from '../query/execute/row-chunk.ts'
-import type { QueryReply, QueryRequest, RowChunk } from '../query/query-request.ts'
+import { type QueryReply, type QueryRequest, type RowChunk, sliceOver } from '../query/query-request.ts'
 import type { QueryResources, StatementRunner } from '../query/query-resources.ts'
+import { endingWith } from '../query/run-query.ts'
 import type { Awaitable } from '../store/store.ts'
 import { noteSliceUsedUp } from '../store/time-slice.ts'
-import { FirstSlice, sliceOver } from './first-slice.ts'
+import type { WorkSpans } from '../work-spans.ts'
+import { FirstSlice } from './first-slice.ts'
 
 /** `run`: with the request on the event loop. Throws what it throws. */
 export function runInSlice(
   request: QueryRequest,
   threads: StatementRunner,
-  { database }: Pick<QueryResources, 'database'>,
+  { database, spans }: Pick<QueryResources, 'database' | 'spans'>,
   run: (request: QueryRequest) => Awaitable<QueryReply>,
 ): Awaitable<QueryReply> {
   const isReadOnly = request.once !== undefined || database.onChanges !== undefined
-  if (threads.longTexts.has(request.text)) return inThread(request, threads, isReadOnly, run)
+  if (threads.longTexts.has(request.text)) return inThread(request, threads, spans, isReadOnly, run)
   const slice = new FirstSlice(database.store, database.limits.statementSliceMs, isReadOnly)
   const abandoned = (error: unknown): Promise<QueryReply> => {
     if (error !== sliceOver) throw error
     noteSliceUsedUp()
     threads.longTexts.add(request.text)
-    return inThread(request, threads, isReadOnly, run)
+    return inThread(request, threads, spans, isReadOnly, run)
   }
   try {
     const reply = run({ ...request, slice })
@@ -31,13 +33,29 @@ export function runInSlice(
   }
 }
 
+/** A trace has one span for the whole of it. */
 async function inThread(
   request: QueryRequest,
   threads: StatementRunner,
+  spans: WorkSpans | undefined,
   isReadOnly: boolean,
   run: (request: QueryRequest) => Awaitable<QueryReply>,
 ): Promise<QueryReply> {
-  return (await threads.run(request, isReadOnly)) ?? run(request)
+  const end = spans?.begin('execute')
+  let isEnded = false
+  const endOnce = (error?: unknown): void => {
+    if (!isEnded) end?.(error)
+    isEnded = true
+  }
+  try {
+    const reply = await threads.run(request, isReadOnly)
+    if (reply !== undefined) return { chunks: await endingWith(reply.chunks, endOnce) }
+    endOnce()
+  } catch (error) {
+    endOnce(error)
+    throw error
+  }
+  return run(request)
 }
 
 /** Throws `sliceOver`. */
