@@ -149,6 +149,8 @@ export const limitsOffAtZero: readonly string[] = [
   'changeLogBytesMax',
   'slowQueryMs',
   'statementDiskBytesMax',
+  'statementSliceMs',
+  'statementThreadsMax',
 ] satisfies (keyof Limits)[]
 /** Limits that have another name now. */
 export const renamedLimits: Readonly<Record<string, keyof Limits>> = {

@@ -8,16 +8,23 @@ import { noteSliceUsedUp } from '../store/time-slice.ts'
 import type { WorkSpans } from '../work-spans.ts'
 import { FirstSlice } from './first-slice.ts'
 
+/** So many statements of a federated database run with longer slices, by this factor. */
+const coldStatements = 100
+const coldFactor = 5
+
 /** `run`: with the request on the event loop. Throws what it throws. */
 export function runInSlice(
   request: QueryRequest,
   threads: StatementRunner,
-  { database, spans }: Pick<QueryResources, 'database' | 'spans'>,
+  { database, spans, plans }: Pick<QueryResources, 'database' | 'spans' | 'plans'>,
   run: (request: QueryRequest) => Awaitable<QueryReply>,
 ): Awaitable<QueryReply> {
   const isReadOnly = request.once !== undefined || database.onChanges !== undefined
   if (threads.longTexts.has(request.text)) return inThread(request, threads, spans, isReadOnly, run)
-  const slice = new FirstSlice(database.store, database.limits.statementSliceMs, isReadOnly)
+  // Code that V8 has not compiled yet takes several times as long, and would in a new thread, too.
+  const isCold = plans.made + plans.reused < coldStatements
+  const sliceMs = database.limits.statementSliceMs * (isCold ? coldFactor : 1)
+  const slice = new FirstSlice(database.store, sliceMs, isReadOnly)
   const abandoned = (error: unknown): Promise<QueryReply> => {
     if (error !== sliceOver) throw error
     noteSliceUsedUp()

@@ -158,6 +158,8 @@ class StatementThread {
     this.worker = new Worker(threadProgram, {
       workerData: { ...start, budgetPort: this.budgets.port },
       transferList: [this.budgets.port],
+      // What the process preloads, such as a tracing SDK, is of no use in a thread.
+      env: { ...process.env, NODE_OPTIONS: '' },
       resourceLimits: { maxOldGenerationSizeMb: statementThreadHeapMb },
       stdout: false,
       stderr: false,

@@ -1,5 +1,5 @@
 /** Traces with a real SDK of OpenTelemetry, registered as docs/operations.md says. */
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -49,7 +49,11 @@ it('what a request does has spans of its own: parse, plan, execute, commit', asy
   const file = join(tmpdir(), `ashlar-traces-${process.pid}-${Date.now()}-parts.ndjson`)
   onTestFinished(() => rmSync(file, { force: true }))
   const environment = { NODE_OPTIONS: `--import ${sdk.href}`, TRACE_FILE: file }
-  const server = await startServer({ words: ['--fd', 'fleet'], environment })
+  // In a thread a statement has one span, and a slow machine makes any statement take longer than a slice.
+  const config = `${file}.config.json`
+  writeFileSync(config, JSON.stringify({ limits: { statementThreadsMax: 0 } }))
+  onTestFinished(() => rmSync(config, { force: true }))
+  const server = await startServer({ words: ['--fd', 'fleet', '--config', config], environment })
   try {
     const attributes = [{ attributeName: 'name', logicalType: 'string' }]
     await server.send('PUT', '/v1/schema', { body: [{ className: 'Car', isReferenceable: true, attributes }] })
