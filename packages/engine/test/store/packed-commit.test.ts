@@ -6,7 +6,7 @@ import { openStore } from '../../src/storage/open-store.ts'
 import { scanAppended } from '../../src/store/append-blocks.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { PackedChanges, PackedPreconditions, type PackedRows } from '../../src/store/packed-rows.ts'
-import { packedCommit } from '../../src/store/postgres/packed-commit.ts'
+import { commitLocks } from '../../src/store/postgres/commit-locks.ts'
 import type { Commit, Precondition, Store } from '../../src/store/store.ts'
 import { atOnce } from '../../src/store/time-slice.ts'
 import { RowPacker } from '../../src/transaction/row-packer.ts'
@@ -102,17 +102,18 @@ it('new keys come in order, and none twice', () => {
 
 it('are sent as they lie only where nothing else is required than a version, and keys that are there', () => {
   const all = [rowsOf(numbered(index, 60), true) as PackedRows]
-  expect(packedCommit(packed(all, [version, present('model')]), keyPlacement)?.expected).toHaveLength(1)
+  const sent = (commit: Commit) => atOnce(commitLocks(commit, keyPlacement, true)).packed
+  expect(sent(packed(all, [version, present('model')]))?.added).toHaveLength(1)
   const absent: Precondition = { kind: 'absent', key: bytes('elsewhere') }
-  expect(packedCommit(packed(all, [version, absent]), keyPlacement)).toBeUndefined()
-  expect(packedCommit(commitOf([put('key', 'value')]), keyPlacement)).toBeUndefined()
+  expect(sent(packed(all, [version, absent]))).toBeUndefined()
+  expect(sent(commitOf([put('key', 'value')]))).toBeUndefined()
 })
 
 it.each(stores)('what they append is appended with them, and they are sent as they lie, on %s', async (_name, open) => {
   const prefix = bytes('\x07\x00\x00\x00\x00\x01')
   const all = [rowsOf(numbered(object, 300), false) as PackedRows, rowsOf(numbered(index, 300), true) as PackedRows]
   const commit: Commit = { ...packed(all), append: { prefix, values: ['a', 'bc', ''].map(bytes) } }
-  expect(packedCommit(commit, keyPlacement)?.hasUnnumbered).toBe(true)
+  expect(atOnce(commitLocks(commit, keyPlacement, true)).packed?.hasUnnumbered).toBe(true)
   const store = await open()
   expect(await store.commit(commit)).toEqual({ isCommitted: true })
   const appended: string[] = []

@@ -1,7 +1,7 @@
 /** The commit function in the database, and the meaning of its parameters. */
 import { appendedKeyBytes, appendNumberBytes, appendPrefixBytes } from '../append.ts'
 import { changeByPlacement, changeByRow, lockInOrder } from './commit-by-row.ts'
-import { lockFlags, preconditionKind, procedureFlags } from './commit-parameters.ts'
+import { lockFlags, parameterNames, parameterTypes, preconditionKind, procedureFlags } from './commit-parameters.ts'
 import { onTableOf, type Tables, tableOf } from './tables.ts'
 
 /** The error of a commit whose connection was declared dead meanwhile: nothing of it was done. */
@@ -45,13 +45,7 @@ export function commitFunction(tables: Tables): string {
   return `
     CREATE SEQUENCE IF NOT EXISTS ${numbersOf(tables)} INCREMENT ${numbersOfCall} START ${numbersOfCall};
     CREATE OR REPLACE FUNCTION ${schema}.commit(
-      p_proof int4, p_slot int8, p_number int8, p_steps int4, p_catalog bytea,
-      p_placements int4[], p_keys bytea[], p_wants int2[], p_lengths int4[], p_values bytea[], p_owners int4[],
-      p_new_placements int4[], p_new_keys bytea[], p_new_values bytea[], p_new_owners int4[],
-      p_blind_placements int4[], p_blind_keys bytea[], p_blind_values bytea[], p_blind_owners int4[],
-      p_kinds int2[], p_subjects int4[], p_prefixes bytea[], p_positions int4[], p_expecters int4[],
-      p_range_positions int4[], p_range_owners int4[], p_range_first int4[], p_range_last int4[],
-      p_range_from bytea[], p_range_to bytea[], p_range_holds text[]
+      ${parameterNames.map((name) => `p_${name} ${parameterTypes[name]}`).join(', ')}
     ) RETURNS int4[] LANGUAGE plpgsql AS $body$
     ${commitFunctionMark}${commitFunctionVersion}
     DECLARE
@@ -229,7 +223,7 @@ function checkKeys(): string {
         END LOOP;`
 }
 
-/** Of a commit in bulk. */
+/** Of one large commit: the owner of its rows is not sent with each of them. */
 function noteOwners(): string {
   return `
       IF p_steps & ${procedureFlags.newAreAbsent} <> 0 THEN
@@ -238,7 +232,7 @@ function noteOwners(): string {
       END IF;`
 }
 
-/** What a commit in bulk requires without saying so. */
+/** Of one large commit: that its new rows are to be absent is not sent for each of them. */
 function checkNew(): string {
   return `
       IF p_steps & ${procedureFlags.newAreAbsent} <> 0 AND NOT is_all_new AND losers = '{}' THEN

@@ -1,8 +1,10 @@
 /** What a commit does to each of its keys, and whether it is compatible with the other commits of a group. */
 import type { KeyPlacement } from '../key-placement.ts'
+import { PackedChanges, PackedPreconditions, type PackedRows, packedAt, packedPuts } from '../packed-rows.ts'
 import { hasSome } from '../sequence.ts'
 import type { Bytes, Change, Commit, Precondition } from '../store.ts'
 import { lockFlags } from './commit-parameters.ts'
+import { unnumberedPuts, withUnnumbered } from './unnumbered.ts'
 
 export interface KeyLock {
   /** The key as text, a character a byte: in the same order. */
@@ -28,8 +30,23 @@ export interface RequiredKey {
   readonly lock: KeyLock
 }
 
+/** Packed rows of one placement. */
+export interface PlacedRows {
+  readonly placement: number
+  readonly rows: PackedRows
+}
+
+/** All that a commit writes, in the order in which rows are locked; their keys have no locks. */
+export interface PackedWrites {
+  readonly added: readonly PlacedRows[]
+  readonly blind: readonly PlacedRows[]
+  /** Some of `blind` wait for their numbers. */
+  readonly hasUnnumbered: boolean
+}
+
 export interface CommitLocks {
-  readonly commit: Commit
+  /** Present where the commit writes packed rows and what it requires beside them is a version, and keys that are there. */
+  readonly packed: PackedWrites | undefined
   /** By key. */
   readonly locks: ReadonlyMap<string, KeyLock>
   /** All but the one below. */
@@ -45,20 +62,28 @@ export interface CommitLocks {
 /** Steps of about a microsecond in one piece. */
 const pieceSteps = 1_024
 
-/** In pieces, between which others may have their turn; of a small commit there is one piece alone. */
-export function* commitLocks(commit: Commit, keys: KeyPlacement): Generator<undefined, CommitLocks, undefined> {
+/**
+ * In pieces, between which others may have their turn; of a small commit there is one piece alone. `takesPacked`: packed rows are
+ * not walked through where that can be avoided.
+ */
+export function* commitLocks(
+  commit: Commit,
+  keys: KeyPlacement,
+  takesPacked: boolean,
+): Generator<undefined, CommitLocks, undefined> {
+  const packed = takesPacked ? packedWrites(commit, keys) : undefined
+  const { changes, preconditions } = packed === undefined ? withUnnumbered(commit) : requiredBeside(commit)
   const { versionKey } = keys
   let steps = 0
   const locks = new Map<string, KeyLock>()
   const expected: RequiredKey[] = []
   let version: CommitLocks['version']
-  for (const change of commit.changes) {
+  for (const change of changes) {
     addChange(locks, change, keys)
     if (++steps % pieceSteps === 0) yield
   }
-  const isExclusive =
-    locks.has(textOf(versionKey)) || hasSome(commit.preconditions, (one) => isGuardedBy(one, versionKey))
-  for (const precondition of commit.preconditions) {
+  const isExclusive = locks.has(textOf(versionKey)) || hasSome(preconditions, (one) => isGuardedBy(one, versionKey))
+  for (const precondition of preconditions) {
     const isOfVersion = precondition.kind === 'revision' && !isExclusive && isSame(precondition.key, versionKey)
     if (isOfVersion && version === undefined) version = precondition
     else expected.push({ precondition, lock: addPrecondition(locks, precondition, keys) })
@@ -69,14 +94,29 @@ export function* commitLocks(commit: Commit, keys: KeyPlacement): Generator<unde
     bytes += key.length + (value?.length ?? 0)
     if (++steps % pieceSteps === 0) yield
   }
-  return { commit, locks, expected, version, isExclusive, bytes }
+  return { packed, locks, expected, version, isExclusive, bytes }
+}
+
+function packedWrites({ changes, preconditions, append }: Commit, keys: KeyPlacement): PackedWrites | undefined {
+  if (!(changes instanceof PackedChanges) || !(preconditions instanceof PackedPreconditions)) return undefined
+  if (hasSome(preconditions.others, ({ kind }) => kind === 'range' || kind === 'absent')) return undefined
+  const all = changes.all.map((rows) => ({ rows, placement: keys.placementOf(packedAt(rows.keys, 0)) }))
+  const hasUnnumbered = append !== undefined && append.values.length > 0
+  if (hasUnnumbered) all.push({ rows: packedPuts(unnumberedPuts(append)), placement: keys.appendPlacement })
+  all.sort((one, other) => one.placement - other.placement)
+  const [added, blind] = [all.filter(({ rows }) => rows.areNew), all.filter(({ rows }) => !rows.areNew)]
+  return { added, blind, hasUnnumbered }
+}
+
+function requiredBeside({ preconditions }: Commit): Commit {
+  return { changes: [], preconditions: preconditions instanceof PackedPreconditions ? preconditions.others : [] }
 }
 
 function isGuardedBy(precondition: Precondition, key: Bytes): boolean {
   return precondition.kind === 'range' && isSame(precondition.rangeLockKey, key)
 }
 
-export function isSame(one: Bytes, other: Bytes): boolean {
+function isSame(one: Bytes, other: Bytes): boolean {
   return one.length === other.length && Buffer.compare(one, other) === 0
 }
 
@@ -95,7 +135,7 @@ export function isUnconditional(lock: KeyLock): boolean {
   return !lock.isRequired && (lock.wants === lockFlags.put || lock.wants === lockFlags.delete)
 }
 
-export function textOf(bytes: Bytes): string {
+function textOf(bytes: Bytes): string {
   const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   return buffer.toString('latin1')
 }
@@ -129,7 +169,7 @@ function addChange(locks: Map<string, KeyLock>, change: Change, keys: KeyPlaceme
   lock.value = isPut ? change.value : null
 }
 
-export function addPrecondition(locks: Map<string, KeyLock>, precondition: Precondition, keys: KeyPlacement): KeyLock {
+function addPrecondition(locks: Map<string, KeyLock>, precondition: Precondition, keys: KeyPlacement): KeyLock {
   if (precondition.kind === 'range') {
     const rangeLockKey = lockOf(locks, precondition.rangeLockKey, keys)
     rangeLockKey.wants |= lockFlags.rangeLock

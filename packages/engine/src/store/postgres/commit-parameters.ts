@@ -1,4 +1,54 @@
-/** The meaning of the parameters of the commit function. */
+/** The parameters of the commit function, and their meaning. */
+
+/** In the order of the function, whose names of them begin with `p_`. Arrays of one group have an element for each row, precondition or range. */
+export const parameterTypes = {
+  /** The placement beside which the call is noted as done, the connection, and the number of the call on it. */
+  proof: 'int4',
+  slot: 'int8',
+  number: 'int8',
+  /** `procedureFlags`. */
+  steps: 'int4',
+  /** The prefix of the `versionKey` that all commits of the call require. */
+  catalog: 'bytea',
+  /** Keys that are locked: what each is to its commit (`lockFlags`), the bytes of its longest revision, its new value, and its commit. */
+  placements: 'int4[]',
+  keys: 'bytea[]',
+  wants: 'int2[]',
+  lengths: 'int4[]',
+  values: 'bytea[]',
+  owners: 'int4[]',
+  /** Keys that are required to be absent; those without a value are not written. */
+  new_placements: 'int4[]',
+  new_keys: 'bytea[]',
+  new_values: 'bytea[]',
+  new_owners: 'int4[]',
+  /** Keys that are written or, without a value, deleted, whatever is there. */
+  blind_placements: 'int4[]',
+  blind_keys: 'bytea[]',
+  blind_values: 'bytea[]',
+  blind_owners: 'int4[]',
+  /** Preconditions of keys: `preconditionKind`, which of the locked and new keys, the revision, the position, and whose they are. */
+  kinds: 'int2[]',
+  subjects: 'int4[]',
+  prefixes: 'bytea[]',
+  positions: 'int4[]',
+  expecters: 'int4[]',
+  /** Preconditions of ranges: first and last placement, bounds, and the keys that are there, in hexadecimal digits. */
+  range_positions: 'int4[]',
+  range_owners: 'int4[]',
+  range_first: 'int4[]',
+  range_last: 'int4[]',
+  range_from: 'bytea[]',
+  range_to: 'bytea[]',
+  range_holds: 'text[]',
+} as const
+
+type ParameterName = keyof typeof parameterTypes
+
+/** What commits come to, whichever connection sends them. */
+export type CommitParameters = Record<Exclude<ParameterName, 'proof' | 'slot' | 'number'>, unknown>
+
+export const parameterNames = Object.keys(parameterTypes) as readonly ParameterName[]
 
 /**
  * What a key is to a commit, as bits. `mayBeMade`: it need not be there, and is then made. `continues`: one statement locks it

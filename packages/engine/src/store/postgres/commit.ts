@@ -6,9 +6,9 @@ import type { CommitOutcome } from '../store.ts'
 import { inTurnsIfLong } from '../time-slice.ts'
 import { Attempts } from './attempts.ts'
 import { preparedStatement } from './binary-rows.ts'
+import type { CommitCall, RowsOfCommit } from './commit-call.ts'
 import { fencedSqlState } from './commit-function.ts'
-import type { RowsOfCommit } from './commit-group.ts'
-import { procedureFlags } from './commit-parameters.ts'
+import { type CommitParameters, parameterNames, procedureFlags } from './commit-parameters.ts'
 import type { CommitConnection, Connections } from './connections.ts'
 import { codeOf, failureOf, outcomeUnknown, statementTimedOut, toStoreError } from './failures.ts'
 import type { PreparedTransactions } from './prepared-transactions.ts'
@@ -16,22 +16,11 @@ import { type Tables, tableOf } from './tables.ts'
 
 export interface CommitStrategy {
   readonly rows: RowsOfCommit
-  /** A commit that writes very many new keys has a call of its own kind. */
+  /** The function knows `procedureFlags.newAreAbsent`. */
   readonly hasBulkCommits: boolean
   readonly tables: Tables
   /** Absent where no commit has two phases. */
   readonly prepared: PreparedTransactions | undefined
-}
-
-/** Commits that are made by one call. */
-export interface CommitCall {
-  /** How many. */
-  readonly size: number
-  readonly isExclusive: boolean
-  readonly proofPlacement: number
-  /** In pieces where they are many. */
-  toParameters(rows: RowsOfCommit): Iterator<undefined, unknown[]>
-  outcomes(failed: readonly number[]): CommitOutcome[]
 }
 
 /** One of several commits may have waited in vain for somebody else's lock, or cannot be sent: nothing was done, and each is to be tried alone. */
@@ -47,8 +36,9 @@ export async function commitTogether(
   { rows, tables, prepared }: CommitStrategy,
 ): Promise<CommitOutcome[]> {
   const proof = rows === 'together' ? 0 : call.proofPlacement
-  const values = await parametersOf(call, rows)
-  if (prepared !== undefined && call.isExclusive) values[0] = (values[0] as number) | procedureFlags.recover
+  const parameters = await parametersOf(call, rows)
+  if (prepared !== undefined && call.isExclusive)
+    parameters.steps = (parameters.steps as number) | procedureFlags.recover
   const { location, patienceMs } = connections.address
   const attempts = new Attempts(patienceMs)
   if (prepared !== undefined && call.isExclusive) await reachEveryNode(connections, prepared)
@@ -59,7 +49,7 @@ export async function commitTogether(
       const failed = await send(
         connections,
         connection,
-        [proof, connection.slot, connection.number, ...values],
+        { ...parameters, proof, slot: connection.slot, number: connection.number },
         prepared,
       )
       connection.client.release()
@@ -79,7 +69,7 @@ export async function commitTogether(
   }
 }
 
-async function parametersOf(call: CommitCall, rows: RowsOfCommit): Promise<unknown[]> {
+async function parametersOf(call: CommitCall, rows: RowsOfCommit): Promise<CommitParameters> {
   try {
     return await inTurnsIfLong(call.toParameters(rows))
   } catch (error) {
@@ -111,19 +101,19 @@ async function writerOf(connections: Connections): Promise<CommitConnection> {
   }
 }
 
-const parameterCount = 31
 /** $1, $2 … of the function that commits. */
-const parameters = Array.from({ length: parameterCount }, (_, i) => `$${i + 1}`).join(', ')
+const placeholders = parameterNames.map((_, i) => `$${i + 1}`).join(', ')
 
 /** The positions of preconditions that do not hold. */
 async function send(
   { address }: Connections,
   connection: CommitConnection,
-  values: unknown[],
+  parameters: Record<(typeof parameterNames)[number], unknown>,
   prepared: PreparedTransactions | undefined,
 ): Promise<readonly number[]> {
   const warningsBefore = connection.warnings
-  const text = `SELECT array_to_string(${address.schema}.commit(${parameters}), ',')`
+  const text = `SELECT array_to_string(${address.schema}.commit(${placeholders}), ',')`
+  const values = parameterNames.map((name) => parameters[name])
   const { rows } = await connection.client.query<unknown[]>(preparedStatement('commit', text, values))
   if (prepared !== undefined && connection.warnings > warningsBefore) throw new Error(warned)
   return positionsIn(rows[0]?.[0] as string | undefined)

@@ -2,21 +2,18 @@
 import { countGroup, newCommitCounts } from '../commit-counts.ts'
 import type { Commit, CommitOutcome } from '../store.ts'
 import { inTurnsIfLong } from '../time-slice.ts'
-import { BulkCall, bulkCommit } from './bulk-commit.ts'
-import { type CommitCall, type CommitStrategy, commitTogether, FailedTogether } from './commit.ts'
-import { CommitGroup } from './commit-group.ts'
+import { type CommitStrategy, commitTogether, FailedTogether } from './commit.ts'
+import { CommitCall } from './commit-call.ts'
 import { type CommitLocks, commitLocks } from './commit-locks.ts'
 import type { Connections } from './connections.ts'
 import { allInUse } from './failures.ts'
-import { PackedCall, packedCommit } from './packed-commit.ts'
-import { withUnnumbered } from './unnumbered.ts'
 
 /** While one call is made, the next is on its way; what comes meanwhile is the one after. */
 const callsAtOnce = 2
 /** Calls that wait for locks of others do not hold everybody up: after so long another is sent beside them. */
 const stalledMs = 5
-/** A commit of more keys goes by a call of its own. */
-const groupedKeysMax = 4_096
+/** A commit of more keys, or of packed rows, goes by a call to itself. */
+const groupedKeysMax = 1_024
 
 interface Waiting {
   /** A call of its own where it is large. */
@@ -57,7 +54,7 @@ export class GroupCommits {
   private sent(commit: CommitLocks | CommitCall): Promise<CommitOutcome> {
     const end = performance.now() + this.connections.address.patienceMs
     return new Promise((resolve, reject) => {
-      this.waiting.push({ commit, isAlone: 'outcomes' in commit, end, resolve, reject })
+      this.waiting.push({ commit, isAlone: commit instanceof CommitCall, end, resolve, reject })
       // Those that are ready in the same turn go together.
       this.gathering ??= setImmediate(() => {
         this.gathering = undefined
@@ -113,18 +110,18 @@ export class GroupCommits {
 
   /** What throws is answered with its error and leaves the queue; a part of it may be in the group, which is of no use then: undefined. */
   private gatherUntilOneThrows(): Gathered | undefined {
-    const group = new CommitGroup(this.strategy.tables.keys)
+    const group = new CommitCall(this.strategy.tables.keys)
     const members: Waiting[] = []
     const left: Waiting[] = []
     const [first] = this.waiting
-    if (first !== undefined && 'outcomes' in first.commit) {
+    if (first?.commit instanceof CommitCall) {
       this.waiting = this.waiting.slice(1)
       return { call: first.commit, members: [first] }
     }
     for (const waiting of this.waiting) {
       const goesAlong = members.length === 0 || (!waiting.isAlone && members[0]?.isAlone === false)
       try {
-        if (goesAlong && !('outcomes' in waiting.commit) && group.add(waiting.commit)) members.push(waiting)
+        if (goesAlong && !(waiting.commit instanceof CommitCall) && group.add(waiting.commit)) members.push(waiting)
         else left.push(waiting)
       } catch (error) {
         this.waiting = this.waiting.filter((one) => one !== waiting)
@@ -142,11 +139,7 @@ function* prepare(
   commit: Commit,
   { hasBulkCommits, tables: { keys } }: CommitStrategy,
 ): Generator<undefined, CommitLocks | CommitCall, undefined> {
-  const packed = hasBulkCommits ? packedCommit(commit, keys) : undefined
-  if (packed !== undefined) return new PackedCall(packed)
-  const unnumbered = withUnnumbered(commit)
-  const bulk = hasBulkCommits ? yield* bulkCommit(unnumbered, keys) : undefined
-  if (bulk !== undefined) return new BulkCall(bulk)
-  const locks = yield* commitLocks(unnumbered, keys)
-  return locks.locks.size > groupedKeysMax ? yield* CommitGroup.ofOne(locks, keys) : locks
+  const locks = yield* commitLocks(commit, keys, hasBulkCommits)
+  const isLarge = locks.packed !== undefined || locks.locks.size > groupedKeysMax
+  return isLarge ? yield* CommitCall.ofOne(locks, keys, hasBulkCommits) : locks
 }

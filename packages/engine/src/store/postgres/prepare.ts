@@ -5,6 +5,7 @@ import { copyCommand } from '../copy-command.ts'
 import type { KeyPlacement } from '../key-placement.ts'
 import { PlaceRefused } from '../place-refused.ts'
 import { checkSessions } from './check-sessions.ts'
+import type { RowsOfCommit } from './commit-call.ts'
 import {
   appendingFunctionVersion,
   commitFunction,
@@ -15,7 +16,6 @@ import {
   numbersOf,
   numbersOfCall,
 } from './commit-function.ts'
-import type { RowsOfCommit } from './commit-group.ts'
 import type { Connections } from './connections.ts'
 import { codeOf } from './failures.ts'
 import { definitions, oldestTablesVersion, tablesVersion } from './schema.ts'
@@ -25,7 +25,7 @@ export interface Prepared {
   /** The table is split over several nodes, each of which shows points in time of its own. */
   readonly isDistributed: boolean
   readonly rowsOfCommit: RowsOfCommit
-  /** The function that commits knows commits in bulk. */
+  /** The commit function knows `procedureFlags.newAreAbsent`. */
   readonly hasBulkCommits: boolean
   /** By Citus, which commits in two phases, and lets this user bring to an end what a failure left between them. */
   readonly canRecover: boolean

@@ -1,15 +1,13 @@
-/** What a large commit does on PostgreSQL, where most of its keys are new: the same as on any other store, whichever way it goes. */
+/** What a large commit does on PostgreSQL, where it has a call to itself: the same as on any other store. */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { catalogVersionKey } from '../../src/bytes/key-space.ts'
 import { keyPlacement } from '../../src/storage/key-placement.ts'
 import { openStore } from '../../src/storage/open-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
-import { BulkCall, type BulkCommit, bulkCommit } from '../../src/store/postgres/bulk-commit.ts'
-import { CommitGroup } from '../../src/store/postgres/commit-group.ts'
+import { CommitCall } from '../../src/store/postgres/commit-call.ts'
 import { commitLocks } from '../../src/store/postgres/commit-locks.ts'
 import type { Change, Commit, Precondition, Store } from '../../src/store/store.ts'
-import { atOnce } from '../../src/store/time-slice.ts'
 import { runs } from '../bytes/property-runs.ts'
 import { absent, bytes, commitOf, entriesIn, present, put, remove, revision } from './bytes.ts'
 import { freshAddress } from './postgres-stores.ts'
@@ -30,10 +28,6 @@ function absentOf({ key }: Change): Precondition {
   return { kind: 'absent', key }
 }
 
-function bulkOf(commit: Commit): BulkCommit | undefined {
-  return atOnce(bulkCommit(commit, keyPlacement))
-}
-
 const version: Precondition = { kind: 'revision', key: catalogVersionKey, prefix: bytes('7;') }
 
 async function withStores(use: (store: Store, memory: Store) => Promise<void>): Promise<void> {
@@ -51,14 +45,9 @@ async function withStores(use: (store: Store, memory: Store) => Promise<void>): 
 
 it('is made of new keys and of others in any order, beside what is required of others', async () => {
   await withStores(async (store, memory) => {
-    const unique = puts(200, 1).reverse()
+    const unique = puts(600, 1).reverse()
     const changes = [...unique.flatMap((change, i) => [put(keyOf(0, 999 - i), 'object'), change]), ...puts(150, 2)]
     const commit = commitOf(changes, [version, ...unique.map(absentOf), present('model'), revision('model', '3;')])
-    expect(bulkOf(commit)?.buckets.map(({ added, blind }) => [added.length, blind.length])).toEqual([
-      [0, 200],
-      [200, 0],
-      [0, 150],
-    ])
     for (const one of [store, memory]) expect(await one.commit(commit)).toEqual({ isCommitted: true })
     expect(await entriesIn(store)).toEqual(await entriesIn(memory))
   })
@@ -66,7 +55,7 @@ it('is made of new keys and of others in any order, beside what is required of o
 
 it('is refused as a whole, with the precondition that does not hold', async () => {
   await withStores(async (store) => {
-    const unique = puts(300, 1).reverse()
+    const unique = puts(1_100, 1).reverse()
     const taken = unique[17] as Change
     await store.commit(commitOf([taken]))
     const before = await entriesIn(store)
@@ -99,13 +88,13 @@ it('is refused before the statement takes too long, where one of very many keys 
 
 it('of two that add the same keys at once, in opposite orders, one is made', async () => {
   await withStores(async (store) => {
-    const one = puts(400, 1)
-    const other = puts(400, 1).reverse()
+    const one = puts(1_200, 1)
+    const other = puts(1_200, 1).reverse()
     const outcomes = await Promise.all(
       [one, other].map((changes) => store.commit(commitOf(changes, [version, ...changes.map(absentOf)]))),
     )
     expect(outcomes.filter(({ isCommitted }) => isCommitted)).toHaveLength(1)
-    expect(await entriesIn(store)).toHaveLength(402)
+    expect(await entriesIn(store)).toHaveLength(1_202)
   })
 })
 
@@ -118,20 +107,16 @@ function piecesOf<T>(pieces: Iterator<undefined, T>): { readonly count: number; 
 }
 
 it('a small commit has one piece, and a large one so many that none of them takes long', () => {
-  const small = commitOf(puts(200).reverse())
-  const ofSmall = piecesOf(bulkCommit(small, keyPlacement))
-  expect(ofSmall.count).toBe(1)
-  expect(piecesOf(new BulkCall(ofSmall.result as BulkCommit).toParameters()).count).toBe(1)
-  expect(piecesOf(commitLocks(small, keyPlacement)).count).toBe(1)
-  const large = commitOf(puts(50_000).reverse(), [version])
-  const { count, result } = piecesOf(bulkCommit(large, keyPlacement))
-  expect(count).toBeGreaterThan(100)
-  expect(piecesOf(new BulkCall(result as BulkCommit).toParameters()).count).toBeGreaterThan(50)
-  const locks = piecesOf(commitLocks(large, keyPlacement))
+  const small = piecesOf(commitLocks(commitOf(puts(200).reverse()), keyPlacement, true))
+  expect(small.count).toBe(1)
+  const call = new CommitCall(keyPlacement)
+  call.add(small.result)
+  expect(piecesOf(call.toParameters('together')).count).toBe(1)
+  const locks = piecesOf(commitLocks(commitOf(puts(50_000).reverse(), [version]), keyPlacement, true))
   expect(locks.count).toBeGreaterThan(50)
-  const group = piecesOf(CommitGroup.ofOne(locks.result, keyPlacement))
-  expect(group.count).toBeGreaterThan(40)
-  expect(piecesOf(group.result.toParameters('together')).count).toBeGreaterThan(100)
+  const large = piecesOf(CommitCall.ofOne(locks.result, keyPlacement, true))
+  expect(large.count).toBeGreaterThan(40)
+  expect(piecesOf(large.result.toParameters('together')).count).toBeGreaterThan(100)
 })
 
 it('a large commit that also deletes does what it does on any other store, beside small ones', async () => {
@@ -151,16 +136,39 @@ it('a large commit that also deletes does what it does on any other store, besid
   })
 })
 
-it.each<[string, Commit]>([
-  ['has few changes', commitOf(puts(100))],
-  ['deletes', commitOf([...puts(200), remove('model')])],
-  ['changes the version', commitOf([...puts(200), { kind: 'put', key: catalogVersionKey, value: bytes('8;') }])],
-  ['writes what it requires to be there', commitOf([...puts(200), put('model', '4;')], [revision('model', '3;')])],
-  ['requires another key to be absent', commitOf(puts(200), [absent('nothing')])],
-  ['writes a key twice', commitOf([...puts(200), put(keyOf(0, 7), 'again')])],
-  ['requires a key to be absent that it writes under another name', commitOf(puts(200), [absent(keyOf(0, 7))])],
-])('what %s goes the way of all commits', (_, commit) => {
-  expect(bulkOf(commit)).toBeUndefined()
+const many = puts(1_100, 1)
+
+it.each<[string, Commit, readonly Precondition[]]>([
+  ['changes the version', commitOf([...many, { kind: 'put', key: catalogVersionKey, value: bytes('8;') }]), []],
+  ['writes what it requires to be there', commitOf([...many, put('model', '4;')], [revision('model', '3;')]), []],
+  ['requires another key to be absent', commitOf(many, [absent('nothing')]), []],
+  ['deletes what it requires to be there', commitOf([...many, remove('model')], [present('model')]), []],
+  [
+    'requires a key to be absent that is there, and is not written',
+    commitOf(many, [...many.map(absentOf), absent('model')]),
+    [absent('model')],
+  ],
+  [
+    'requires a key to be absent and deletes it',
+    commitOf([...many, remove('model')], [absent('model')]),
+    [absent('model')],
+  ],
+  [
+    'requires what a range holds, which is no longer true',
+    commitOf(many, [
+      ...many.map(absentOf),
+      { kind: 'range', range: { from: bytes('model') }, keys: [], rangeLockKey: bytes('lock') },
+    ]),
+    [{ kind: 'range', range: { from: bytes('model') }, keys: [], rangeLockKey: bytes('lock') }],
+  ],
+])('one that %s does what it does in memory', async (_, commit, failed) => {
+  await withStores(async (store, memory) => {
+    for (const one of [store, memory]) {
+      const outcome = await one.commit(commit)
+      expect(outcome.isCommitted ? [] : [outcome.failed]).toEqual(failed)
+    }
+    expect(await entriesIn(store)).toEqual(await entriesIn(memory))
+  })
 })
 
 const key = fc.tuple(fc.nat(spaces.length - 1), fc.nat(40)).map(([space, number]) => keyOf(space, number))
@@ -179,9 +187,9 @@ const commit = fc
     preconditions: fc.array(precondition, { maxLength: 2 }),
   })
   .map(({ changes, areNew, from, preconditions }) => {
-    const many = Array.from({ length: 130 }, (_, i) => put(keyOf(i % 3, 100 + from + ((i * 7) % 130)), 'new'))
-    const added = areNew ? many.filter((_, i) => i % 3 === 1) : []
-    return commitOf([...changes, ...many], [...preconditions, ...added.map(absentOf)])
+    const others = Array.from({ length: 1_100 }, (_, i) => put(keyOf(i % 3, 100 + from + ((i * 7) % 1_100)), 'new'))
+    const added = areNew ? others.filter((_, i) => i % 3 === 1) : []
+    return commitOf([...changes, ...others], [...preconditions, ...added.map(absentOf)])
   })
 
 it('large commits in a row leave what they leave in memory', async () => {

@@ -1,0 +1,436 @@
+/**
+ * Encodes commits as the parameters of one call of the commit function: keys in the order in which they are locked, each
+ * once. Several small commits share a call; a large one has a call to itself.
+ */
+import { unreachable } from '../../errors.ts'
+import type { KeyPlacement } from '../key-placement.ts'
+import { letGoOf, letGoOfValues, packedKeys } from '../packed-rows.ts'
+import { sortInPieces } from '../sort-in-pieces.ts'
+import type { Bytes, CommitOutcome, Precondition } from '../store.ts'
+import {
+  begunArray,
+  bufferOf,
+  byteaArray,
+  byteaArrayInPieces,
+  int2Array,
+  int4Array,
+  int4ArrayInPieces,
+  setInt32,
+  textArray,
+} from './binary-array.ts'
+import { type CommitLocks, isNew, isShared, isUnconditional, type KeyLock, type PlacedRows } from './commit-locks.ts'
+import { type CommitParameters, lockFlags, preconditionKind, procedureFlags } from './commit-parameters.ts'
+import { isUnnumbered } from './unnumbered.ts'
+
+type RangePrecondition = Extract<Precondition, { kind: 'range' }>
+
+/** A precondition, its position among all of the call, from 1, and whose it is. */
+interface Located<T extends Precondition = Precondition> {
+  readonly precondition: T
+  readonly position: number
+  readonly owner: number
+  readonly lock: KeyLock
+}
+
+// A call holds its locks until it is done, and is given up as a whole.
+const commitsMax = 64
+const bytesMax = 524_288
+
+/**
+ * How the rows of a commit are locked and changed: on one node all together; where the table is distributed, one after the other, or
+ * those of one placement that stand beside each other by one statement.
+ */
+export type RowsOfCommit = 'together' | 'one by one' | 'in runs'
+
+const stepOf = { 'one by one': procedureFlags.byRow, 'in runs': procedureFlags.byPlacement } as const
+
+// What one statement takes: its text grows with it.
+const runKeysMax = 256
+const runBytesMax = 131_072
+
+/** Steps of a microsecond or two in one piece. */
+const pieceSteps = 1_024
+
+export class CommitCall {
+  private readonly keys: KeyPlacement
+  private readonly members: CommitLocks[] = []
+  private readonly locks = new Map<string, KeyLock>()
+  /** All preconditions but that of the version, in the order of their positions. */
+  private located: Located[] = []
+  private bytes = 0
+  /** The call is of one large commit: that its new rows are to be absent is not sent for each of them. */
+  private readonly newAreAbsent: boolean
+
+  constructor(keys: KeyPlacement, newAreAbsent = false) {
+    this.keys = keys
+    this.newAreAbsent = newAreAbsent
+  }
+
+  /** Of one large commit, to which no other is added. `newAreAbsent`: the function knows that flag. In pieces. */
+  static *ofOne(
+    member: CommitLocks,
+    keys: KeyPlacement,
+    newAreAbsent: boolean,
+  ): Generator<undefined, CommitCall, undefined> {
+    const call = new CommitCall(keys, newAreAbsent)
+    call.members.push(member)
+    let steps = 0
+    for (const lock of member.locks.values()) {
+      call.merge(lock, 1)
+      if (++steps % pieceSteps === 0) yield
+    }
+    for (const { precondition, lock } of member.expected) {
+      call.located.push({ precondition, position: call.located.length + 1, owner: 1, lock })
+      if (++steps % pieceSteps === 0) yield
+    }
+    return call
+  }
+
+  /** False where it has to wait for another group: what it needs of some key does not go together with the others. */
+  add(member: CommitLocks): boolean {
+    if (this.members.length > 0 && !this.hasRoomFor(member)) return false
+    this.members.push(member)
+    this.bytes += member.bytes
+    const owner = this.members.length
+    for (const lock of member.locks.values()) this.merge(lock, owner)
+    for (const { precondition, lock } of member.expected) {
+      this.located.push({
+        precondition,
+        position: this.located.length + 1,
+        owner,
+        lock: this.locks.get(lock.name) ?? lock,
+      })
+    }
+    return true
+  }
+
+  get size(): number {
+    return this.members.length
+  }
+
+  /**
+   * Where the call is noted as done: with a placement that it changes. If that is all it changes, Citus commits both on one node in one
+   * phase; else in two, with all others.
+   */
+  get proofPlacement(): number {
+    let first: KeyLock | undefined
+    for (const lock of this.locks.values()) {
+      const isChanged = (lock.wants & (lockFlags.put | lockFlags.delete)) !== 0
+      if (isChanged && (first === undefined || lock.placement < first.placement)) first = lock
+    }
+    return first?.placement ?? 0
+  }
+
+  get isExclusive(): boolean {
+    return this.members[0]?.isExclusive === true
+  }
+
+  /** In pieces, between which others may have their turn; of few keys there is one. */
+  *toParameters(rows: RowsOfCommit): Generator<undefined, CommitParameters, undefined> {
+    const locked: KeyLock[] = []
+    const added: KeyLock[] = []
+    const blind: KeyLock[] = []
+    let steps = 0
+    for (const lock of yield* sortInPieces([...this.locks.values()], inLockOrder)) {
+      if (rows !== 'together') locked.push(lock)
+      else if (isNew(lock)) added.push(lock)
+      else if (isUnconditional(lock)) blind.push(lock)
+      else locked.push(lock)
+      if (++steps % pieceSteps === 0) yield
+    }
+    for (const [i, lock] of locked.entries()) lock.place = i + 1
+    for (const [i, lock] of added.entries()) lock.place = locked.length + i + 1
+    if (this.locks.size > pieceSteps) yield
+    const first = this.members[0]
+    const packed = first?.packed
+    const sent = this.newAreAbsent ? this.locateNew(added) : this.located
+    const ofLocked = yield* rowArrays(locked)
+    const ofAdded = packed === undefined ? yield* rowArrays(added) : yield* packedArrays(packed.added)
+    const ofBlind = packed === undefined ? yield* rowArrays(blind) : yield* packedArrays(packed.blind)
+    return {
+      steps: this.stepsOf(rows, locked, added, blind),
+      catalog: first?.version === undefined ? null : bufferOf(first.version.prefix),
+      placements: ofLocked.placements,
+      keys: ofLocked.keys,
+      wants: int2Array(rows === 'in runs' ? flagsInRuns(locked) : locked.map((lock) => lock.wants)),
+      lengths: yield* int4ArrayInPieces(locked, ({ prefixBytes }) => prefixBytes),
+      values: ofLocked.values,
+      owners: yield* ownersOf(locked),
+      new_placements: ofAdded.placements,
+      new_keys: ofAdded.keys,
+      new_values: ofAdded.values,
+      new_owners: this.newAreAbsent ? noNumbers : yield* ownersOf(added),
+      blind_placements: ofBlind.placements,
+      blind_keys: ofBlind.keys,
+      blind_values: ofBlind.values,
+      blind_owners: this.newAreAbsent ? noNumbers : yield* ownersOf(blind),
+      ...(yield* keyPreconditions(sent)),
+      ...rangePreconditions(this.located, this.keys),
+    }
+  }
+
+  private stepsOf(
+    rows: RowsOfCommit,
+    locked: readonly KeyLock[],
+    added: readonly KeyLock[],
+    blind: readonly KeyLock[],
+  ): number {
+    const packed = this.members[0]?.packed
+    let steps = this.isExclusive ? procedureFlags.exclusive : 0
+    if (this.newAreAbsent) steps |= procedureFlags.newAreAbsent
+    if (packed?.blind.length) steps |= procedureFlags.blindPut
+    if (packed?.hasUnnumbered) steps |= procedureFlags.append
+    if (rows !== 'together') return steps | stepOf[rows]
+    return steps | lockStep(locked) | changeSteps(locked, added, blind, this.keys.appendPlacement)
+  }
+
+  /** The positions that the function gives to what it requires of new rows are those behind what is sent with keys. Returns the latter. */
+  private locateNew(added: readonly KeyLock[]): readonly Located[] {
+    const isImplied = ({ precondition, lock }: Located): boolean => precondition.kind === 'absent' && isNew(lock)
+    const implied = new Map<KeyLock, Located>()
+    const sent: Located[] = []
+    const ranges: Located[] = []
+    for (const one of this.located) {
+      if (one.precondition.kind === 'range') ranges.push(one)
+      else if (isImplied(one)) implied.set(one.lock, one)
+      else sent.push(one)
+    }
+    const ofNew = added.map((lock) => implied.get(lock) as Located)
+    this.located = [...sent, ...ofNew, ...ranges].map((one, i) => ({ ...one, position: i + 1 }))
+    return this.located.slice(0, sent.length)
+  }
+
+  /** Of each commit, in order. `failed`: what the function has returned. */
+  outcomes(failed: readonly number[]): CommitOutcome[] {
+    if (failed[0] === 0) {
+      return this.members.map(({ version }) => ({ isCommitted: false, failed: version as Precondition }))
+    }
+    const outcomes: CommitOutcome[] = this.members.map(() => ({ isCommitted: true }))
+    for (const position of failed) {
+      const { owner, precondition } = this.located[position - 1] ?? this.packedRowAt(position)
+      outcomes[owner - 1] = { isCommitted: false, failed: precondition }
+    }
+    return outcomes
+  }
+
+  private packedRowAt(position: number): Pick<Located, 'owner' | 'precondition'> {
+    let left = position - this.located.length
+    for (const { rows } of this.members[0]?.packed?.added ?? []) {
+      for (const key of packedKeys(rows)) if (--left === 0) return { owner: 1, precondition: { kind: 'absent', key } }
+    }
+    return unreachable('a precondition that does not hold is one of those that were sent')
+  }
+
+  private hasRoomFor({ locks, version, isExclusive, bytes }: CommitLocks): boolean {
+    const first = this.members[0]
+    if (isExclusive || first?.isExclusive === true || !isSameVersion(version, first?.version)) return false
+    if (this.members.length >= commitsMax || this.bytes + bytes > bytesMax) return false
+    for (const [name, lock] of locks) {
+      const other = this.locks.get(name)
+      if (other !== undefined && !(isShared(lock) && isShared(other))) return false
+    }
+    return true
+  }
+
+  private merge(lock: KeyLock, owner: number): void {
+    const other = this.locks.get(lock.name)
+    if (other === undefined) {
+      lock.owner = isShared(lock) ? 0 : owner
+      this.locks.set(lock.name, lock)
+      return
+    }
+    other.wants |= lock.wants
+    other.prefixBytes = Math.max(other.prefixBytes, lock.prefixBytes)
+  }
+}
+
+function isSameVersion(one: CommitLocks['version'], other: CommitLocks['version']): boolean {
+  if (one === undefined || other === undefined) return one === other
+  return Buffer.compare(one.prefix, other.prefix) === 0
+}
+
+function inLockOrder(one: KeyLock, other: KeyLock): number {
+  return one.placement - other.placement || (one.name < other.name ? -1 : 1)
+}
+
+/** 0 where the locks differ in strength, or a row may have to be made: they are taken one by one then. */
+function lockStep(locked: readonly KeyLock[]): number {
+  const [first] = locked
+  if (first === undefined || strengthOf(first) === 0) return 0
+  return locked.every((lock) => strengthOf(lock) === strengthOf(first)) ? strengthOf(first) : 0
+}
+
+function strengthOf(lock: KeyLock): number {
+  if ((lock.wants & lockFlags.absent) !== 0) return 0
+  if ((lock.wants & lockFlags.put) !== 0 && !lock.hasToExist) return 0
+  if ((lock.wants & (lockFlags.delete | lockFlags.rangeLock)) !== 0) return procedureFlags.lockDelete
+  if ((lock.wants & lockFlags.put) !== 0) return procedureFlags.lockPut
+  return (lock.wants & lockFlags.revision) !== 0 ? procedureFlags.lockRevision : procedureFlags.lockPresent
+}
+
+function flagsInRuns(locked: readonly KeyLock[]): number[] {
+  let [keys, bytes] = [0, 0]
+  return locked.map((lock, i) => {
+    const before = locked[i - 1]
+    const ownBytes = lock.key.length + (lock.value?.length ?? 0)
+    const isNext = before !== undefined && before.placement === lock.placement && isLockedAlike(before, lock)
+    const continues = isNext && keys < runKeysMax && bytes + ownBytes <= runBytesMax
+    keys = continues ? keys + 1 : 1
+    bytes = continues ? bytes + ownBytes : ownBytes
+    return lock.wants | (mayBeMade(lock) ? lockFlags.mayBeMade : 0) | (continues ? lockFlags.continues : 0)
+  })
+}
+
+/** What may have to be made is locked as what is put. A range lock key, or what is compared, is locked otherwise. */
+function mayBeMade({ wants: wanted, hasToExist }: KeyLock): boolean {
+  return (wanted & ~(lockFlags.absent | lockFlags.put)) === 0 && !hasToExist
+}
+
+function isLockedAlike(one: KeyLock, other: KeyLock): boolean {
+  if (mayBeMade(one) || mayBeMade(other)) return mayBeMade(one) && mayBeMade(other)
+  return strengthOf(one) > 0 && strengthOf(one) === strengthOf(other)
+}
+
+function changeSteps(
+  locked: readonly KeyLock[],
+  added: readonly KeyLock[],
+  blind: readonly KeyLock[],
+  appendPlacement: number,
+): number {
+  let does = 0
+  for (const lock of locked) {
+    if ((lock.wants & lockFlags.put) !== 0) does |= procedureFlags.put
+    else if ((lock.wants & (lockFlags.delete | lockFlags.absent)) !== 0) does |= procedureFlags.delete
+  }
+  if (added.some(({ value }) => value === null)) does |= procedureFlags.absentOnly
+  for (const { key, placement, value } of blind) {
+    if (value === null) does |= procedureFlags.blindDelete
+    else does |= isUnnumbered(key, placement, appendPlacement) ? procedureFlags.append : procedureFlags.blindPut
+  }
+  return does
+}
+
+interface RowArrays {
+  readonly placements: Buffer
+  readonly keys: Buffer
+  readonly values: Buffer
+}
+
+function* rowArrays(locks: readonly KeyLock[]): Generator<undefined, RowArrays, undefined> {
+  return {
+    placements: yield* int4ArrayInPieces(locks, ({ placement }) => placement),
+    keys: yield* byteaArrayInPieces(locks, ({ key }) => key),
+    values: yield* byteaArrayInPieces(locks, ({ value }) => value),
+  }
+}
+
+function ownersOf(locks: readonly KeyLock[]): Generator<undefined, Buffer, undefined> {
+  return int4ArrayInPieces(locks, ({ owner }) => owner)
+}
+
+const noNumbers = int4Array([])
+
+/** What is copied in one piece: less than a millisecond of work. */
+const pieceBytes = 1_048_576
+/** Of an element: its length, and itself. */
+const placementElementBytes = 8
+
+/**
+ * Rows are packed as the elements of binary arrays are, and copied as they lie. Many are let go of, but for new keys,
+ * which a failure names.
+ */
+function* packedArrays(all: readonly PlacedRows[]): Generator<undefined, RowArrays, undefined> {
+  let [count, keyBytes, valueBytes] = [0, 0, 0]
+  for (const { rows } of all) {
+    count += rows.count
+    keyBytes += rows.keys.length
+    valueBytes += rows.values.length
+  }
+  const isLarge = keyBytes + valueBytes > pieceBytes
+  const placements = begunArray(count, 'int4', count * placementElementBytes)
+  const keys = begunArray(count, 'bytea', keyBytes)
+  const values = begunArray(count, 'bytea', valueBytes)
+  let placementAt = placements.length - count * placementElementBytes
+  let keyAt = keys.length - keyBytes
+  let valueAt = values.length - valueBytes
+  const element = Buffer.alloc(placementElementBytes)
+  for (const { placement, rows } of all) {
+    setInt32(element, placement, setInt32(element, 4, 0))
+    const end = placementAt + rows.count * placementElementBytes
+    placements.fill(element, placementAt, end)
+    placementAt = end
+    keyAt = yield* copied(rows.keys, keys, keyAt)
+    valueAt = yield* copied(rows.values, values, valueAt)
+    if (!isLarge) continue
+    if (rows.areNew) letGoOfValues(rows)
+    else letGoOf(rows)
+  }
+  return { placements, keys, values }
+}
+
+/** Returns where the next ones follow. */
+function* copied(from: Buffer, to: Buffer, at: number): Generator<undefined, number, undefined> {
+  for (let start = 0; start < from.length; start += pieceBytes) {
+    if (start > 0) yield
+    from.copy(to, at + start, start, start + pieceBytes)
+  }
+  return at + from.length
+}
+
+type KeyPreconditions = Pick<CommitParameters, 'kinds' | 'subjects' | 'prefixes' | 'positions' | 'expecters'>
+
+function* keyPreconditions(all: readonly Located[]): Generator<undefined, KeyPreconditions, undefined> {
+  const ofKeys = all.filter(({ precondition }) => precondition.kind !== 'range')
+  return {
+    kinds: int2Array(ofKeys.map(kindOf)),
+    subjects: yield* int4ArrayInPieces(ofKeys, ({ lock }) => lock.place),
+    prefixes: yield* byteaArrayInPieces(ofKeys, ({ precondition }) => {
+      return precondition.kind === 'revision' ? precondition.prefix : null
+    }),
+    positions: yield* int4ArrayInPieces(ofKeys, ({ position }) => position),
+    expecters: yield* int4ArrayInPieces(ofKeys, ({ owner }) => owner),
+  }
+}
+
+function kindOf({ precondition: { kind } }: Located): number {
+  return kind === 'range' ? unreachable('a range is no precondition of a key') : preconditionKind[kind]
+}
+
+type RangePreconditions = Pick<CommitParameters, Extract<keyof CommitParameters, `range_${string}`>>
+
+function rangePreconditions(all: readonly Located[], keys: KeyPlacement): RangePreconditions {
+  const segments = all.flatMap(({ precondition, ...place }) => {
+    return precondition.kind === 'range' ? rangeParts(precondition, keys).map((part) => ({ ...part, ...place })) : []
+  })
+  return {
+    range_positions: int4Array(segments.map(({ position }) => position)),
+    range_owners: int4Array(segments.map(({ owner }) => owner)),
+    range_first: int4Array(segments.map(({ segment }) => segment.firstPlacement)),
+    range_last: int4Array(segments.map(({ segment }) => segment.lastPlacement)),
+    range_from: byteaArray(segments.map(({ segment }) => segment.from)),
+    range_to: byteaArray(segments.map(({ segment }) => segment.to ?? null)),
+    range_holds: textArray(segments.map(({ holds }) => holds)),
+  }
+}
+
+/** What is required in no segment makes the last one fail. */
+function rangeParts({ range, keys }: RangePrecondition, { segmentsOf }: KeyPlacement) {
+  const segments = segmentsOf(range)
+  const nowhere = { firstPlacement: 0, lastPlacement: -1, from: Buffer.alloc(0), to: undefined }
+  if (segments.length === 0) return keys.length === 0 ? [] : [{ segment: nowhere, holds: 'none' }]
+  let at = 0
+  return segments.map((segment, i) => {
+    const start = at
+    const isLast = i === segments.length - 1
+    while (at < keys.length && (isLast || isWithin(keys[at] as Bytes, segment.to))) at++
+    return { segment, holds: keys.slice(start, at).map(hexOf).join(',') }
+  })
+}
+
+function isWithin(key: Bytes, to: Bytes | undefined): boolean {
+  return to === undefined || Buffer.compare(key, to) < 0
+}
+
+function hexOf(bytes: Bytes): string {
+  return bufferOf(bytes).toString('hex')
+}
