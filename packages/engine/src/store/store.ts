@@ -1,42 +1,27 @@
-/** The store interface: an ordered map of bytes with snapshots and one conditional commit. */
-
+/**
+ * The store interface: an ordered map of bytes with snapshots and one conditional commit. This file has what every driver must do, which
+ * docs/store-drivers.md explains on one page; optional-parts.ts has what only some do.
+ */
 import type { AshlarError } from '../errors.ts'
-import type { EngineLimits } from '../limits.ts'
-import type { CommitCounts } from './commit-counts.ts'
+import type { Awaitable, Bytes, Entry, KeyRange, RangeRead } from './entries.ts'
+import type {
+  CallerView,
+  ConcurrentAppends,
+  LocalReads,
+  OperatorParts,
+  RemoteReads,
+  SharedMoment,
+} from './optional-parts.ts'
 import type { Sequence } from './sequence.ts'
 
-export type Bytes = Uint8Array
-export type Awaitable<T> = T | Promise<T>
-
-/** from ≤ key < to, bytewise; an absent bound is open. */
-export interface KeyRange {
-  readonly from?: Bytes
-  readonly to?: Bytes
-}
-
-export interface RangeRead extends KeyRange {
-  readonly reverse?: boolean
-  readonly limit?: number
-}
-
-export interface Entry {
-  readonly key: Bytes
-  readonly value: Bytes
-}
-
-/**
- * Entries in order, and those that their values name: see `KeyPlacement.named`. Nothing is made of an entry before it is asked for; the bytes
- * belong to the caller.
- */
-export interface NamingEntries {
-  readonly count: number
-  /** Of all values that are named. */
-  readonly namedBytes: number
-  key(at: number): Bytes
-  writeNamedKey(at: number, to: Uint8Array): void
-  /** The value that is named; undefined where there is no such entry. */
-  named(at: number): Bytes | undefined
-}
+export type { Awaitable, Bytes, Entry, KeyRange, RangeRead } from './entries.ts'
+export type {
+  CountedEntries,
+  NamingEntries,
+  SettledNumbers,
+  SnapshotLimits,
+  UnresolvedTransactions,
+} from './optional-parts.ts'
 
 export interface ReadAnswer {
   /** One answer a key, in request order; undefined where there is none. The bytes belong to the caller. */
@@ -58,66 +43,17 @@ export interface ScanOptions {
   readonly onDamage?: (error: AshlarError) => void
 }
 
-export interface CountedEntries {
-  readonly count: number
-  /** Behind which the range may go on; undefined where it is at its end. */
-  readonly last: Bytes | undefined
-}
-
 /**
  * What the store held at one point in time, not older than the call of `Store.snapshot` and not younger than the first read.
  * Every read of one snapshot sees that same point in time, whatever is committed meanwhile.
  */
-export interface Snapshot {
-  /** How many entries the store counts, where it keeps count and the snapshot was asked for with `isCounted`. */
-  readonly entryCount?: number
-  /** Snapshots that have the same are of the same moment of the store, whatever their callers may see of it. */
-  readonly sharedRead?: object | undefined
-  /** Those that have the same show the same objects, too: whatever hides or changes some, before they are seen, has none. */
-  readonly sharedObjects?: object | undefined
+export interface Snapshot extends LocalReads, RemoteReads, SharedMoment, CallerView {
   /** Passes the value to `use`, synchronously. It is borrowed: the next read may overwrite the bytes. */
   view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined>
-  /**
-   * Of a value that was not read early with others (`SnapshotOptions.prefetchKeys`) because it is large: the least that it has. Undefined where it
-   * would not be read early, or where the snapshot holds a connection already: for that others may wait, and so whoever holds it waits for none of them.
-   */
-  bytesLeftOut?(key: Bytes): Promise<number | undefined> | undefined
   /** Reads keys and (short) ranges in one trip. */
   read(keys: readonly Bytes[], ranges?: readonly RangeRead[]): Awaitable<ReadAnswer>
   /** Passes each entry to `use`, borrowed, and yields the results in batches; for ranges of any size. */
   scan<T>(range: KeyRange, use: (key: Bytes, value: Bytes) => T, options?: ScanOptions): AsyncIterable<T[]>
-  /**
-   * Only where the store answers at once: passes the entries of the range to `use`, borrowed, in order or from the last to the first, until it returns
-   * false; it reads nothing else meanwhile. Returns the key of the last entry, which the caller owns; undefined where the range is at its end.
-   * `max`: told by whoever has `use` take no more entries than that, so that few are read in the way that is best for few.
-   */
-  visit?(
-    range: KeyRange,
-    isReverse: boolean,
-    use: (key: Bytes, value: Bytes) => boolean,
-    max?: number,
-  ): Bytes | undefined
-  /** Of a snapshot that is of one caller: whether it may hide some of the range. */
-  hides?(range: KeyRange): Awaitable<boolean>
-  /** Where the store can count entries sooner than read them: counts those of the range, up to `max`. */
-  count?(range: KeyRange, max: number): CountedEntries
-  /** Where the store can tell about how many entries a range has, by far sooner than it counts them; undefined where it cannot now. */
-  estimate?(range: KeyRange): number | undefined
-  /**
-   * Only where each read is a trip: the entries of a short range in order, and those that they name, in one. `isOnly`: nothing else is likely to
-   * be read, so that no transaction need begin; another read throws SnapshotInvalidated then. It counts only where something is expected. The bytes
-   * belong to the caller, also those that such a snapshot passes on.
-   */
-  readonly readNaming?:
-    | ((range: RangeRead & { readonly limit: number }, isOnly: boolean) => Promise<NamingEntries>)
-    | undefined
-  /**
-   * Only where each read is a trip, and before any: the work takes the key to hold the value, and `view` answers so at once. The first read that
-   * needs a trip tells whether it does, or `confirm`; where it does not, they throw SnapshotInvalidated.
-   */
-  readonly expect?: ((entry: Entry) => void) | undefined
-  /** That what is expected is what the snapshot holds; undefined where a read has told. Throws SnapshotInvalidated. */
-  readonly confirm?: (() => Promise<void> | undefined) | undefined
   /** Ends the snapshot; reading afterwards is an error, releasing twice is not. */
   release(): void
 }
@@ -169,7 +105,8 @@ export type CommitOutcome =
   | { readonly isCommitted: false; readonly failed: Precondition }
 
 export interface StoreCapabilities {
-  readonly kind: 'lmdb' | 'memory' | 'postgres'
+  /** The name of the driver. */
+  readonly kind: string
   /** Where the data is, for people to read; never holds a credential. */
   readonly location: string
   readonly isDurable: boolean
@@ -178,7 +115,6 @@ export interface StoreCapabilities {
   readonly hasConsistentSnapshots: boolean
   /** Keys lie on several nodes: what is written in different places, and scanned in several at once, makes use of them all. */
   readonly isDistributed: boolean
-  readonly isSharedBetweenProcesses: boolean
   /** It takes commits with `append`. */
   readonly canAppend: boolean
   /** Each entry has a checksum that the driver itself checks whenever the entry is read. */
@@ -189,23 +125,11 @@ export interface StoreCapabilities {
   readonly valueBytesMax: number
 }
 
-export interface SettledNumbers {
-  /**
-   * Every commit that appended under a number up to this one is seen by snapshots opened from now on, or was given up. Later ones may be seen
-   * already while one before them is not.
-   */
-  readonly settled: number
-  /** No greater number had been given. */
-  readonly given: number
-}
-
 export interface StoreStats {
   readonly entries: number
   readonly bytes: number
   /** The part of it that entries take: without free pages, where the store has such. */
   readonly usedBytes: number
-  /** Age of the oldest open snapshot of this process; 0 with none. */
-  readonly oldestSnapshotMs: number
 }
 
 export interface SnapshotOptions {
@@ -242,15 +166,6 @@ export interface SnapshotWatch {
   mayGoOn?(): Promise<void> | undefined
 }
 
-export type SnapshotLimits = Pick<EngineLimits, 'snapshotMsMax' | 'longSnapshotMsMax'>
-
-/** Of two-phase commits: prepared, and neither committed nor rolled back. */
-export interface UnresolvedTransactions {
-  readonly count: number
-  /** Age of the oldest. */
-  readonly oldestMs: number
-}
-
 /** How a store is opened. */
 export interface StoreOptions {
   /** Is told, in a sentence for the operator, what is not as it should be, at the opening or later; it goes on all the same. */
@@ -260,7 +175,7 @@ export interface StoreOptions {
 }
 
 /** An object of functions that do not ask for `this`: whoever wraps one spreads it, and so passes on what the driver can do. */
-export interface Store {
+export interface Store extends ConcurrentAppends, OperatorParts {
   readonly capabilities: StoreCapabilities
   /**
    * By which a worker thread opens a handle of its own, see `openStoreInThread`: another one after the store has moved to another file. It may hold a
@@ -273,38 +188,7 @@ export interface Store {
    * nothing was changed, and OutcomeUnknown when it cannot be known whether anything was.
    */
   commit(commit: Commit): Promise<CommitOutcome>
-  /** Of this process; it goes on counting. */
-  readonly counts?: CommitCounts
   stats(): Promise<StoreStats>
-  /** Ends the snapshots of this process that are held for longer than they may be: reading from them throws LimitExceeded. */
-  endOldSnapshots?(limits: SnapshotLimits): void
-  /** As `StoreStats` has it, at once. */
-  oldestSnapshotMs?(): number
-  /**
-   * For stores that apply several commits at once. Without it, whatever a snapshot shows of what was appended is whole. Throws StoreUnavailable.
-   */
-  settledNumbers?(): Promise<SettledNumbers>
-  /** For stores in files: what the data takes there, at once. */
-  fileBytes?(): number
-  /**
-   * Writes a consistent copy of the store, as of one point in time, into an empty or new directory, which is an LMDB store once it is whole and
-   * durable; until then, and when this throws or the process dies, it cannot be opened. Throws an `Error` for the operator. Absent
-   * where the store has no files: `storage/with-backup.ts` copies what it holds.
-   */
-  backup?(directory: string): Promise<void>
-  /** For stores in files: the error with which every change is refused, as when these are no longer the files that were opened. */
-  problem?(): Error | undefined
-  /**
-   * For stores beyond the process: resolves when reads and changes are served, asking over the connections that serve them. Throws StoreUnavailable,
-   * also when there is no answer for as long as requests wait.
-   */
-  checkServing?(): Promise<void>
-  /**
-   * For stores beyond the process: prepared transactions that keep locks on what is stored; undefined with none. Throws StoreUnavailable.
-   */
-  unresolvedTransactions?(): Promise<UnresolvedTransactions | undefined>
-  /** For stores that find damaged entries: what such an entry is to people, which a store does not know. */
-  nameEntriesBy?(nameOf: (key: Bytes) => string): void
   /**
    * Waits for commits under way, then closes; snapshots still open end. Throws StoreUnavailable where a commit waits for another process
    * without an end (LMDB, `storeClosingMsMax`): it is refused, and the store closed only once that process goes on or ends. Until then this

@@ -79,7 +79,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     threadAddress: () => threadAddress(location, opened.environment),
     commit: group.commit,
     counts: group.counts,
-    stats: async () => ({ ...environmentStats(opened.environment), oldestSnapshotMs: snapshots.oldestMs() }),
+    stats: async () => environmentStats(opened.environment),
     ...snapshots.ofStore,
     fileBytes: () => environmentStats(opened.environment).bytes,
     async backup(to) {
@@ -154,7 +154,6 @@ export function lmdbFacts(location: string, layout: StorageLayout): StoreCapabil
     hasSynchronousReads: true,
     hasConsistentSnapshots: true,
     isDistributed: false,
-    isSharedBetweenProcesses: true,
     canAppend: true,
     hasChecksums: layout === 'checked',
     keyBytesMax: lmdbKeyBytesMax,
@@ -162,7 +161,7 @@ export function lmdbFacts(location: string, layout: StorageLayout): StoreCapabil
   }
 }
 
-function environmentStats(environment: Environment): Omit<StoreStats, 'oldestSnapshotMs'> {
+function environmentStats(environment: Environment): StoreStats {
   environment.shownCommit?.ensure()
   environment.resetReadTxn()
   const stats = environment.getStats()

@@ -4,11 +4,11 @@ import { appendedNumber, appendedPuts, appendedRange } from '../append.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { type CurrentState, failedPrecondition } from '../check-preconditions.ts'
 import { countGroup, newCommitCounts } from '../commit-counts.ts'
+import { type EntrySource, type LocalSnapshot, openLocalSnapshot } from '../local-snapshot.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import { type PersistentTree, treeEntries, treeGet, treeWith, treeWithout } from '../persistent-tree.ts'
 import type { Bytes, Commit, CommitOutcome, Store, StoreCapabilities } from '../store.ts'
-import { trackBorrows } from './borrowed-bytes.ts'
-import { type MemorySnapshot, openMemorySnapshot } from './snapshot.ts'
+import { type BorrowTracker, trackBorrows } from './borrowed-bytes.ts'
 
 type Tree = PersistentTree | undefined
 
@@ -20,7 +20,6 @@ const capabilities: StoreCapabilities = {
   hasSynchronousReads: true,
   hasConsistentSnapshots: true,
   isDistributed: false,
-  isSharedBetweenProcesses: false,
   hasChecksums: false,
   canAppend: true,
   keyBytesMax: 1_978,
@@ -29,7 +28,7 @@ const capabilities: StoreCapabilities = {
 
 export async function openMemoryStore(): Promise<Store> {
   const borrows = trackBorrows()
-  const snapshots = trackOpenSnapshots<MemorySnapshot>()
+  const snapshots = trackOpenSnapshots<LocalSnapshot>()
   let current: Tree
   let bytes = 0
   const counts = newCommitCounts()
@@ -59,7 +58,7 @@ export async function openMemoryStore(): Promise<Store> {
     capabilities,
     snapshot(options) {
       assert(!isClosed, 'a snapshot is asked for before the store is closed')
-      return snapshots.add(openMemorySnapshot(current, borrows, snapshots.remove, options))
+      return openLocalSnapshot(sourceOf(current, borrows), snapshots, options, undefined, borrows.borrow)
     },
     ...snapshots.ofStore,
     async commit(commit) {
@@ -77,12 +76,26 @@ export async function openMemoryStore(): Promise<Store> {
     counts,
     async stats() {
       assert(!isClosed, 'statistics are asked for before the store is closed')
-      return { entries: current?.size ?? 0, bytes, usedBytes: bytes, oldestSnapshotMs: snapshots.oldestMs() }
+      return { entries: current?.size ?? 0, bytes, usedBytes: bytes }
     },
     async close() {
       isClosed = true
       await lastCommit
       snapshots.releaseAll()
+    },
+  }
+}
+
+/** A read may overwrite what was borrowed before, as on other drivers. */
+function sourceOf(tree: Tree, borrows: BorrowTracker): EntrySource {
+  return {
+    get(key) {
+      borrows.invalidate()
+      return treeGet(tree, key)
+    },
+    entries(range, isReverse) {
+      borrows.invalidate()
+      return treeEntries(tree, range, isReverse)
     },
   }
 }

@@ -142,7 +142,7 @@ function setElements<T>(
 }
 
 /** An element. Returns where the next one follows. */
-export function setBytes(array: Buffer, start: number, value: Bytes): number {
+function setBytes(array: Buffer, start: number, value: Bytes): number {
   const { length } = value
   const at = setInt32(array, length, start)
   if (length > fewBytes) array.set(value, at)

@@ -104,10 +104,7 @@ function storeOn(
     counts: commits.counts,
     async stats() {
       assert(closing === undefined, 'statistics are asked for before the store is closed')
-      return {
-        ...(await tracked(tableStats(connections, tables, isDistributed))),
-        oldestSnapshotMs: snapshots.oldestMs(),
-      }
+      return tracked(tableStats(connections, tables, isDistributed))
     },
     ...snapshots.ofStore,
     ...(canAppend && {
@@ -180,7 +177,6 @@ function capabilitiesOf(location: string, isDistributed: boolean, canAppend: boo
     hasSynchronousReads: false,
     hasConsistentSnapshots: !isDistributed,
     isDistributed,
-    isSharedBetweenProcesses: true,
     canAppend,
     hasChecksums: false,
     keyBytesMax,

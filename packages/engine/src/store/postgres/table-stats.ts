@@ -14,7 +14,7 @@ export async function tableStats(
   connections: Connections,
   { hasRoot }: Tables,
   isDistributed: boolean,
-): Promise<Omit<StoreStats, 'oldestSnapshotMs'>> {
+): Promise<StoreStats> {
   const { schema, location } = connections.address
   const size = isDistributed ? 'citus_total_relation_size' : 'pg_total_relation_size'
   const names = hasRoot ? ['kv', 'kv_root'] : ['kv']

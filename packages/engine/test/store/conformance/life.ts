@@ -54,7 +54,8 @@ export function lifeRules(driver: Driver): void {
     it('statistics count entries and bytes and tell of the oldest snapshot', () =>
       useStore(driver, async (store) => {
         const empty = await store.stats()
-        expect(empty).toMatchObject({ entries: 0, oldestSnapshotMs: 0 })
+        expect(empty.entries).toBe(0)
+        expect(store.oldestSnapshotMs?.()).toBe(0)
         await commitChanges(store, put('a', '1'), put('b', 'x'.repeat(100_000)))
         const first = await store.snapshot()
         await new Promise((resolve) => setImmediate(resolve))
@@ -62,11 +63,11 @@ export function lifeRules(driver: Driver): void {
         const filled = await store.stats()
         expect(filled.entries).toBe(2)
         expect(filled.bytes).toBeGreaterThanOrEqual(empty.bytes + 100_000)
-        expect(filled.oldestSnapshotMs).toBeGreaterThan(0)
+        expect(store.oldestSnapshotMs?.()).toBeGreaterThan(0)
         first.release()
-        expect((await store.stats()).oldestSnapshotMs).toBeGreaterThan(0)
+        expect(store.oldestSnapshotMs?.()).toBeGreaterThan(0)
         second.release()
-        expect((await store.stats()).oldestSnapshotMs).toBe(0)
+        expect(store.oldestSnapshotMs?.()).toBe(0)
       }))
 
     it('snapshots that are held for too long are ended, and their readers told why', () =>
