@@ -304,9 +304,11 @@ async function createAll(
   creations: readonly ObjectCreation[],
   between: BetweenSteps,
 ): Promise<Oid[]> {
+  const { length } = creations
   // A receipt may have to be written beside them, for which they are unpacked in one piece.
-  const packed = creations.length > packedObjectsMax ? undefined : await createPacked(unit, creations, between)
-  return packed ?? createEach(unit, creations, between)
+  if (length > packedObjectsMax) return createEach(unit, creations, between)
+  const packed = await createPacked(unit, [creations], length, between)
+  return 'positions' in packed ? createEach(unit, creations, between) : packed
 }
 
 async function createEach(

@@ -7,7 +7,7 @@ import type { Oid } from '../types/oid.ts'
 import { flushObjects } from '../write/flush.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { BulkCommand, BulkDone } from './bulk-command.ts'
-import { createAllPacked } from './create-packed.ts'
+import { createPacked } from './create-packed.ts'
 import type { HeldLines } from './held-lines.ts'
 import { type BatchSettings, runBatch } from './run-batch.ts'
 
@@ -29,8 +29,9 @@ export async function carryOutHeld(
 ): Promise<Sequence<BulkDone> | CreatedOids> {
   const { upsertOn, between } = settings
   if (lines.areCreations && upsertOn === undefined) {
-    const packed = await createAllPacked(unit, lines.creations(), lines.count, between)
+    const packed = await createPacked(unit, lines.creations(), lines.count, between)
     if (!('positions' in packed)) return { oids: packed }
+    if (packed.refused !== undefined) throw packed.refused
     if (packed.positions.length > 0) await tryLines(unit, lines, packed.positions, settings)
   }
   return runInParts(unit, await lines.all(), settings)

@@ -1,6 +1,6 @@
 /**
  * Creates many objects from JSON to rows, with nothing made in between. Only where that is all there is to do: objects of classes whose values are
- * plain, by who may do everything, at a first attempt. Whatever else turns up, an error above all, is left to the usual way.
+ * plain, by who may do everything. Whatever else turns up, an error above all, is left to the usual way.
  */
 import { isMemoryRefused } from '../budget/request-memory.ts'
 import { keySpace } from '../bytes/key-space.ts'
@@ -43,45 +43,29 @@ interface Creation {
   readonly attributes?: Attributes | undefined
 }
 
-/** Undefined, and nothing done but for OIDs that the usual way takes over, where it is to be done that way. Throws what `between` does. */
+/** Why nothing was created. What was allocated is taken over by the usual way. */
+export interface NotPacked {
+  /** Creations that are to be done the usual way, which tells what is wrong with them if something is; empty where it is not known which. */
+  readonly positions: readonly number[]
+  /** There is no room for them: the usual way would take more. */
+  readonly refused?: unknown
+}
+
+/** `count`: of all parts. At a further attempt, what a key is held by is read, too. Throws what `between` does, and LimitExceeded. */
 export async function createPacked(
   unit: UnitOfWork,
-  creations: readonly Creation[],
-  between: BetweenSteps,
-): Promise<Oid[] | undefined> {
-  const { transaction, guard, recorder } = unit
-  const isPlain = guard === undefined && recorder === undefined
-  if (creations.length < packedObjectsMin || !isPlain || transaction.isRetry || transaction.hasChanges) return undefined
-  const packing = new PackedCreations(unit, creations.length)
-  const oids = (await packing.createAll(creations, between)) ? await packing.finish() : undefined
-  if (Array.isArray(oids)) return oids
-  packing.giveUp()
-  return undefined
-}
-
-/** Positions of creations that are to be done the usual way, which tells what is wrong with them if something is; empty where it is not known which. */
-export interface NotPacked {
-  readonly positions: readonly number[]
-}
-
-/**
- * As `createPacked`, of very many that come in parts, and also at another attempt: what a key is held by is read then. Throws LimitExceeded and
- * ServerBusy where there is no room for them; the usual way would take more.
- */
-export async function createAllPacked(
-  unit: UnitOfWork,
-  parts: AsyncIterable<readonly Creation[]>,
+  parts: Iterable<readonly Creation[]> | AsyncIterable<readonly Creation[]>,
   count: number,
   between: BetweenSteps,
-): Promise<readonly Oid[] | NotPacked> {
+): Promise<Oid[] | NotPacked> {
   const { transaction, guard, recorder } = unit
-  if (guard !== undefined || recorder !== undefined || transaction.hasChanges) return { positions: [] }
+  if (count < packedObjectsMin || guard !== undefined || recorder !== undefined || transaction.hasChanges)
+    return { positions: [] }
   const packing = new PackedCreations(unit, count)
-  let oids: readonly Oid[] | NotPacked | undefined
+  let oids: Oid[] | NotPacked | undefined
   for await (const part of parts) {
     if (await packing.createAll(part, between)) continue
-    if (isMemoryRefused(packing.failure)) throw packing.failure
-    oids = { positions: [packing.count] }
+    oids = { positions: [packing.count], ...(isMemoryRefused(packing.failure) ? { refused: packing.failure } : {}) }
     break
   }
   oids ??= await packing.finish()

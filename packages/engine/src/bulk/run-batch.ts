@@ -102,8 +102,8 @@ class Batch {
   private async createAllPacked(): Promise<readonly BulkDone[] | undefined> {
     const { commands, unit, settings } = this
     if (!commands.every(isPlainCreation)) return undefined
-    const oids = await createPacked(unit, commands, settings.between)
-    if (oids === undefined) return undefined
+    const oids = await createPacked(unit, [commands], commands.length, settings.between)
+    if ('positions' in oids) return undefined
     const done: BulkDone[] = []
     await inSlices(oids, (oid) => {
       done.push({ oid, change: 'created' })
