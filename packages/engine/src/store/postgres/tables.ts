@@ -18,18 +18,14 @@ export function tableOf({ schema, hasRoot }: Tables, placement: number, name: 'k
   return `${schema}.${name}${hasRoot && placement === rootPlacement ? '_root' : ''}`
 }
 
-/** Within the function that commits: a statement on the table that has the rows of the placement `expression`. */
-export function onTableOf(
-  { schema, hasRoot }: Tables,
-  expression: string,
-  statement: (table: string) => string,
-  name: 'kv' | 'slot' = 'kv',
-): string {
-  if (!hasRoot) return `${statement(`${schema}.${name}`)};`
+/** Within the commit function: a statement on the tables `{kv}` and `{slot}` that have the rows of the placement `expression`. */
+export function onTableOf({ schema, hasRoot }: Tables, expression: string, statement: string): string {
+  const named = (end: string): string => statement.replaceAll(/\{(kv|slot)\}/g, (_, name) => `${schema}.${name}${end}`)
+  if (!hasRoot) return `${named('')};`
   return `IF ${expression} = ${rootPlacement} THEN
-          ${statement(`${schema}.${name}_root`)};
+          ${named('_root')};
         ELSE
-          ${statement(`${schema}.${name}`)};
+          ${named('')};
         END IF;`
 }
 
