@@ -77,7 +77,7 @@ export type { ClassRepresentation, NamespaceRepresentation } from './schema/repr
 export { TemporarySpace } from './spill/temporary-space.ts'
 export { compactStore } from './storage/compact-store.ts'
 export { type CopyReport, copyStore } from './storage/copy-store.ts'
-export { addressProblem, openStore } from './storage/open-store.ts'
+export { openStore } from './storage/open-store.ts'
 export { caught, mapAwaitable } from './store/awaitable.ts'
 export { type CommitCounts, groupSizes } from './store/commit-counts.ts'
 export { FairQueues } from './store/fair-queues.ts'

@@ -3,9 +3,8 @@ import { openMemoryStore } from '../store/memory/memory-store.ts'
 import { PlaceRefused } from '../store/place-refused.ts'
 import type { Store, StoreOptions, StoreWithBackup } from '../store/store.ts'
 import { keyPlacement } from './key-placement.ts'
+import { addressProblem } from './store-address.ts'
 import { withBackup } from './with-backup.ts'
-
-const knownAddresses = 'lmdb:<directory>, postgres://<host>/<database> or memory:'
 
 export interface OpenStoreOptions extends StoreOptions {
   /** The store is read only, as by a copy, and is there already; it may be of an earlier version, which cannot be served. */
@@ -51,27 +50,6 @@ function withConnections(address: string, connections: number): string {
   const search = new URLSearchParams(parameters)
   search.set('connections', String(connections))
   return `${base}?${search}`
-}
-
-/** Why it is no address of a store, a sentence for the operator; undefined where it is one, whether or not there is such a store. */
-export function addressProblem(address: string): string | undefined {
-  const colon = address.indexOf(':')
-  if (colon < 0) return `The store address '${address}' names no kind of store; use ${knownAddresses}.`
-  const kind = address.slice(0, colon)
-  const isEmpty = colon === address.length - 1
-  switch (kind) {
-    case 'lmdb':
-      return isEmpty ? `The store address '${address}' names no directory; use lmdb:<directory>.` : undefined
-    case 'memory':
-      if (isEmpty) return undefined
-      return `The store address '${address}' has more than its kind; the address of a store in memory is memory:.`
-    case 'postgres':
-    case 'postgresql':
-      return undefined
-    default:
-      // What follows the kind could hold a password.
-      return `The store address '${kind}:…' names an unknown kind of store; use ${knownAddresses}.`
-  }
 }
 
 async function openPostgres(address: string, options: OpenStoreOptions): Promise<Store> {

@@ -5,6 +5,7 @@ import { type AshlarError, assert, fatalFailure } from '../errors.ts'
 import { copyCommand } from '../store/copy-command.ts'
 import { hasSome } from '../store/sequence.ts'
 import type { Bytes, Change, Commit, CommitOutcome, Precondition, Snapshot, Store } from '../store/store.ts'
+import { addressOfDirectory } from './store-address.ts'
 
 /**
  * What keys and values mean. How a driver keeps them (files, tables, checksums) is its own: it tells layouts apart before a key
@@ -262,6 +263,6 @@ function newerSentence({ capabilities }: Store, found: number, version: number):
 
 /** `what`: what is the matter with the store. */
 function copySentence({ capabilities }: Store, what: string): string {
-  const address = capabilities.kind === 'lmdb' ? `lmdb:${capabilities.location}` : capabilities.location
+  const address = capabilities.kind === 'lmdb' ? addressOfDirectory(capabilities.location) : capabilities.location
   return `The store ${capabilities.location} ${what}; bring it over to this version with: ${copyCommand(address)}`
 }

@@ -6,6 +6,7 @@ import type { Catalog } from '../schema/catalog.ts'
 import { unfinishedCopyProblem } from '../storage/copy-claim.ts'
 import { openStore } from '../storage/open-store.ts'
 import { decodeFormatVersion, earliestAlike, storageFormat } from '../storage/storage-format.ts'
+import { storeDirectory } from '../storage/store-address.ts'
 import type { FileReport } from '../store/lmdb/verify-data-file.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Snapshot, Store } from '../store/store.ts'
@@ -31,7 +32,7 @@ export interface StoreCheck {
  * moment. Throws an `Error` for the operator where the store cannot be opened, and the reason of the signal.
  */
 export async function checkStore(address: string, options: VerifyOptions = {}): Promise<StoreCheck> {
-  const directory = /^lmdb:(.+)$/.exec(address)?.[1]
+  const directory = storeDirectory(address)
   const file = directory === undefined ? undefined : await checkFile(directory)
   const checkedFile = file !== undefined && 'problems' in file ? file : undefined
   const lacking = checkedFile?.hasChecksums === false ? ({ lacksChecksums: true } as const) : {}

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openStore } from '../../src/storage/open-store.ts'
+import { addressOfDirectory, storeDirectory } from '../../src/storage/store-address.ts'
 import { commitChanges, put, valueIn } from './bytes.ts'
 import { temporaryDirectory } from './temporary-stores.ts'
 
@@ -34,4 +35,16 @@ it.each([
 
 it('says which directory cannot be opened', async () => {
   await expect(openStore('lmdb:/dev/null/data')).rejects.toThrow('The LMDB store in /dev/null/data cannot be opened')
+})
+
+it.each([
+  ['lmdb:/data/flights', '/data/flights'],
+  ['lmdb:a\nb', 'a\nb'],
+  ['lmdb:', undefined],
+  ['postgres://lmdb:secret@host/database', undefined],
+  ['memory:', undefined],
+  ['/data/flights', undefined],
+])('the directory of the store at %j is %j', (address, directory) => {
+  expect(storeDirectory(address)).toBe(directory)
+  if (directory !== undefined) expect(addressOfDirectory(directory)).toBe(address)
 })

@@ -1,5 +1,6 @@
 /** `ashlar copy`: moves a federated database between stores. */
 import type { CopyReport, Store } from '@ashlar/engine'
+import { storeDirectory } from '@ashlar/engine/store-address'
 import type { Command } from 'commander'
 import { addJsonOption } from './client-command.ts'
 import { CommandError } from './command-error.ts'
@@ -53,7 +54,7 @@ async function copy(from: string, to: string, options: ResultOptions, signal: Ab
 }
 
 function refuseSame(from: string, to: string): void {
-  const source = /^lmdb:(.+)$/.exec(from)?.[1]
+  const source = storeDirectory(from)
   if (source !== undefined && isDirectoryOf(source, to))
     throw new CommandError(exitCodes.usage, 'A store cannot be copied into itself.')
 }

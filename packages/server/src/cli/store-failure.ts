@@ -1,4 +1,5 @@
 /** What the exit code tells where a command on stores, backups or archives fails. */
+import { addressProblem } from '@ashlar/engine/store-address'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 
@@ -45,7 +46,6 @@ function exitCodeByCauses(error: Error, isRemote: boolean): number {
 
 /** Before a process is started for the command. Throws CommandError for what is no address, or of a store that only the process that serves it can use. */
 export async function refuseAddresses(addresses: readonly string[], advice = ''): Promise<void> {
-  const { addressProblem } = await import('@ashlar/engine')
   for (const address of addresses) {
     const problem = addressProblem(address)
     if (problem !== undefined) throw new CommandError(exitCodes.usage, problem)

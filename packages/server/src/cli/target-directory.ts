@@ -1,5 +1,6 @@
 /** Whether a directory can become the store that a command fills: a mistyped name must not put a store among other files. */
 import { existsSync, readdirSync, realpathSync } from 'node:fs'
+import { storeDirectory } from '@ashlar/engine/store-address'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 
@@ -10,7 +11,7 @@ const ofVolumes = ['lost+found']
 
 /** Throws CommandError where the store at `address` would be made in a directory with files of others. */
 export function refuseForeignFiles(address: string): void {
-  const directory = directoryOf(address)
+  const directory = storeDirectory(address)
   if (directory === undefined) return
   const names = namesIn(directory)
   if (filesOfStores.some((name) => names.includes(name))) return
@@ -24,17 +25,13 @@ export function refuseForeignFiles(address: string): void {
 
 /** Whether a path and the address of a store lead to the same directory, which is there. */
 export function isDirectoryOf(path: string, address: string): boolean {
-  const directory = directoryOf(address)
+  const directory = storeDirectory(address)
   return (
     directory !== undefined &&
     existsSync(path) &&
     existsSync(directory) &&
     realpathSync(path) === realpathSync(directory)
   )
-}
-
-function directoryOf(address: string): string | undefined {
-  return /^lmdb:(.+)$/s.exec(address)?.[1]
 }
 
 /** None where it is not there or cannot be read: that is told once the store is opened. */

@@ -1,5 +1,6 @@
 /** The configuration file of the original server: its federated databases and port are taken over. */
 import { dirname, join, parse as parsePath } from 'node:path'
+import { addressOfDirectory } from '@ashlar/engine/store-address'
 import { XMLParser, XMLValidator } from 'fast-xml-parser'
 import { ConfigError, type ConfigSource, type FederatedDatabaseConfig, type NotedSource } from './config.ts'
 
@@ -60,7 +61,7 @@ function readFd({ attributes, children }: Element, file: string): FederatedDatab
   if (alias === undefined || alias === '') throw new ConfigError(`${file}: a FederatedDatabase has no fdAlias.`)
   if (bootFile === undefined || bootFile === '')
     throw new ConfigError(`${file}: the FederatedDatabase ${alias} has no bootFile.`)
-  return { alias, store: `lmdb:${join(dirname(bootFile), `${parsePath(bootFile).name}.ashlar`)}`, bootFile }
+  return { alias, store: addressOfDirectory(join(dirname(bootFile), `${parsePath(bootFile).name}.ashlar`)), bootFile }
 }
 
 function findPort(elements: readonly Element[], file: string): number | undefined {

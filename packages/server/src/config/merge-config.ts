@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { ChangeLogSetting, Dialect } from '@ashlar/engine'
+import { addressOfDirectory, storeDirectory } from '@ashlar/engine/store-address'
 import { isLoopback } from '../browsers/host-names.ts'
 import { type Config, ConfigError, type ConfigSource, type FederatedDatabaseConfig } from './config.ts'
 import { defaults, logLevels } from './settings.ts'
@@ -25,7 +26,7 @@ export function mergeConfig(sources: readonly ConfigSource[]): Config {
   const federatedDatabases = given.map((fd) => {
     const dialect = Object.hasOwn(dialects, fd.alias) ? dialects[fd.alias] : fd.dialect
     const changeLog = Object.hasOwn(changeLogs, fd.alias) ? changeLogs[fd.alias] : fd.changeLog
-    const store = fd.store ?? `lmdb:${join(data, fd.alias)}`
+    const store = fd.store ?? addressOfDirectory(join(data, fd.alias))
     return {
       ...fd,
       store,
@@ -37,7 +38,7 @@ export function mergeConfig(sources: readonly ConfigSource[]): Config {
   checkConfigured('changeLog', changeLogs, given)
   const { config: _file, dialects: _dialects, changeLogs: _changeLogs, ...settings } = merged
   const absolute = importDir === undefined ? undefined : resolve(importDir)
-  const securityStore = merged.securityStore ?? `lmdb:${join(data, '.security')}`
+  const securityStore = merged.securityStore ?? addressOfDirectory(join(data, '.security'))
   const temporaryDir = resolve(merged.temporaryDir ?? join(data, '.temporary'))
   const config: Config = { ...settings, securityStore, federatedDatabases, importDir: absolute, temporaryDir }
   check(config)
@@ -147,8 +148,9 @@ function isDirectory(path: string): boolean {
 function checkDistinctStores(federatedDatabases: readonly FederatedDatabaseConfig[]): void {
   const aliasByPlace = new Map<string, string>()
   for (const { alias, store } of federatedDatabases) {
-    if (!store.startsWith('lmdb:')) continue
-    const place = resolve(store.slice('lmdb:'.length))
+    const directory = storeDirectory(store)
+    if (directory === undefined) continue
+    const place = resolve(directory)
     const other = aliasByPlace.get(place)
     if (other !== undefined)
       throw new ConfigError(`The federated databases ${other} and ${alias} have one store, ${store}.`)

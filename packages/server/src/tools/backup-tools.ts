@@ -1,5 +1,6 @@
 /** The tools Backup and Restore: below the directory of backups that the configuration names, and nowhere else (contract 2.2.31). */
 import { AshlarError, openStore, restoreBackup } from '@ashlar/engine'
+import { addressOfDirectory } from '@ashlar/engine/store-address'
 import { type BackupSettings, backupsOf, pathBelow } from '../backups/backup-settings.ts'
 import { durationMs } from '../backups/duration.ts'
 import type { Tool, ToolResult, ToolRun } from './tool.ts'
@@ -62,7 +63,7 @@ export const backupTools: readonly Tool[] = [
       const path = await pathBelow(settings, String(backup), 'backup')
       const directory = await pathBelow(settings, String(into), 'into')
       return told(run, async () => {
-        const target = await openStore(`lmdb:${directory}`)
+        const target = await openStore(addressOfDirectory(directory))
         try {
           const onProgress = (_step: string, done: number, total?: number): void => run.report(done, total)
           const asked = until === undefined ? undefined : String(until)
@@ -70,7 +71,7 @@ export const backupTools: readonly Tool[] = [
           const names = report.chain.map(({ name }) => name).join(', ')
           const replayed =
             report.position === undefined ? '' : `, then ${report.commits} commits, up to ${report.position}`
-          return [`Restored ${names} into lmdb:${directory}: ${report.entries} entries${replayed}.`]
+          return [`Restored ${names} into ${addressOfDirectory(directory)}: ${report.entries} entries${replayed}.`]
         } finally {
           await target.close()
         }

@@ -1,14 +1,13 @@
 /** The flag `bootFile`, which every tool takes: the federated database, as clients of the original name it (contract 2.2.12). */
 import { resolve } from 'node:path'
 import { AshlarError, withoutCredentials } from '@ashlar/engine'
+import { storeDirectory } from '@ashlar/engine/store-address'
 import type { Flag } from './tool.ts'
 
 export const bootFileFlag: Flag = {
   type: 'text',
   description: 'The federated database by its alias, its address, or a boot file called like it. It may be left out.',
 }
-
-const lmdb = 'lmdb:'
 
 /** What the configuration says of where a federated database is. */
 export interface Place {
@@ -20,10 +19,10 @@ export interface Place {
 
 /** True where it may mean the federated database of that alias, which is at that place. */
 export function bootFileAgrees(bootFile: string, alias: string, { store, bootFile: configured }: Place): boolean {
-  const directory = store.startsWith(lmdb) ? store.slice(lmdb.length) : undefined
+  const directory = storeDirectory(store)
   if ([alias, withoutUser(store), directory, configured].includes(withoutUser(bootFile))) return true
   const paths = [directory, configured].filter((path) => path !== undefined)
-  const given = bootFile.startsWith(lmdb) ? bootFile.slice(lmdb.length) : bootFile
+  const given = storeDirectory(bootFile) ?? bootFile
   if (paths.some((path) => resolve(path) === resolve(given))) return true
   const names = [alias, ...paths.flatMap((path) => [lastName(path), withoutExtension(path)])]
   return names.includes(withoutExtension(bootFile))

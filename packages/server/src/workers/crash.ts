@@ -1,6 +1,8 @@
 /** A process that native code has crashed: how that is told from other ends, what the operator reads, and how often is too often. */
 
 /** What the operating system ends a process by when native code fails, the checks of LMDB and V8 included. */
+import { storeDirectory } from '@ashlar/engine/store-address'
+
 const crashSignals: readonly string[] = ['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE', 'SIGTRAP', 'SIGXFSZ']
 /** The same on Windows, as exit codes: access violation, error while a page was read in, failed check, abort. */
 const crashCodes: readonly number[] = [0xc000_0005, 0xc000_0006, 0xc000_0409, 134]
@@ -51,7 +53,7 @@ export function crashSentence({ pid, crash, stores, work, fileBytesMax: bytesMax
 
 /** Addresses of the stores, among these, in which native code reads a file of ours. */
 export function lmdbStores(addresses: readonly string[]): string[] {
-  return addresses.filter((address) => address.startsWith('lmdb:'))
+  return addresses.filter((address) => storeDirectory(address) !== undefined)
 }
 
 /**

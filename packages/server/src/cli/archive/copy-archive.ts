@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type CopyReport, copyStore, FederatedDatabase, openStore } from '@ashlar/engine'
+import { addressOfDirectory, storeDirectory } from '@ashlar/engine/store-address'
 import { CommandError } from '../command-error.ts'
 import { parseExactly } from '../exact-json.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -39,7 +40,7 @@ function archiveScratch(to: string): string {
 }
 
 function scratchBase(to: string): string {
-  const directory = /^lmdb:(.+)$/.exec(to)?.[1]
+  const directory = storeDirectory(to)
   if (directory !== undefined) return `${resolve(directory)}.importing-`
   const name = createHash('sha256').update(to).digest('hex').slice(0, 16)
   return join(tmpdir(), `ashlar-importing-${name}-`)
@@ -68,7 +69,7 @@ export async function copyArchive(path: string, to: string, options: ArchiveCopy
     await makeAnew(path, scratch, head, options).catch((error: unknown) => {
       throw removedScratch(error, scratch, 'Nothing was written to the target.')
     })
-    const [source, target] = [await openStore(`lmdb:${scratch}`, { isReadOnly: true }), await openStore(to)]
+    const [source, target] = [await openStore(addressOfDirectory(scratch), { isReadOnly: true }), await openStore(to)]
     try {
       const report = await copyStore(source, target, {
         signal,
@@ -93,7 +94,7 @@ async function makeAnew(
   head: ArchiveHead & Counted,
   { signal, onProgress }: ArchiveCopyOptions,
 ): Promise<void> {
-  const store = await openStore(`lmdb:${scratch}`)
+  const store = await openStore(addressOfDirectory(scratch))
   const fd = await FederatedDatabase.open({ alias: head.alias, store, changeLog: 'off' })
   try {
     await fd.rebuild(

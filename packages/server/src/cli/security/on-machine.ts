@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import type { SecurityUserChanged, TokenCreated } from '@ashlar/client'
 import { AshlarError, grantProblemsIn } from '@ashlar/engine'
+import { storeDirectory } from '@ashlar/engine/store-address'
 import type { Config } from '../../config/config.ts'
 import { problemEntry, ServerError } from '../../errors/server-errors.ts'
 import { addRole, changeRole, findRole, listRoles, type RoleRecord, removeRole } from '../../security/own-roles.ts'
@@ -30,7 +31,7 @@ export async function onMachine<T>(
   work: (security: SecurityWork) => Promise<T>,
 ): Promise<T> {
   const { securityStore: address } = place
-  const directory = directoryOf(address)
+  const directory = storeDirectory(address)
   const isNew = directory !== undefined && !existsSync(directory)
   if (!mayMake && isNew) {
     const hint = 'ashlar serve --auth, or ashlar user add, creates it; --url asks a server elsewhere.'
@@ -48,10 +49,6 @@ export async function onMachine<T>(
   } finally {
     await database.close()
   }
-}
-
-function directoryOf(address: string): string | undefined {
-  return /^lmdb:(.+)$/.exec(address)?.[1]
 }
 
 async function hashOf(password: string, name: string): Promise<string> {
@@ -149,7 +146,7 @@ class MachineSecurity implements SecurityWork {
     if (role.grants.length === 0) return { ...role, problems: [] }
     const fds: GrantChecking[] = []
     for (const { alias, store } of this.place.federatedDatabases) {
-      const isThere = !store.startsWith('memory:') && existsSync(directoryOf(store) ?? '.')
+      const isThere = !store.startsWith('memory:') && existsSync(storeDirectory(store) ?? '.')
       try {
         if (!isThere) throw new Error('its store is not there')
         const found = await grantProblemsIn(store, role.grants)
