@@ -117,8 +117,8 @@ export interface StoreCapabilities {
   readonly isDistributed: boolean
   /** It takes commits with `append`. */
   readonly canAppend: boolean
-  /** Each entry has a checksum that the driver itself checks whenever the entry is read. */
-  readonly hasChecksums: boolean
+  /** The store is of an earlier version of its driver, and its entries have no checksums yet. */
+  readonly lacksChecksums?: true
   /** Its snapshots leave out what their reader may not see: how much there is altogether is neither known nor told. */
   readonly isPartial?: true
   readonly keyBytesMax: number

@@ -58,9 +58,9 @@ async function checkFile(directory: string): Promise<NonNullable<StoreCheck['fil
 
 async function checkContent(address: string, options: VerifyOptions): Promise<Omit<StoreCheck, 'file'>> {
   const store = await openStore(address, { isReadOnly: true })
-  const { kind, hasChecksums } = store.capabilities
+  const { lacksChecksums } = store.capabilities
   const found = await checkContentOf(store, options)
-  return kind === 'lmdb' && !hasChecksums ? { ...found, lacksChecksums: true } : found
+  return lacksChecksums === true ? { ...found, lacksChecksums } : found
 }
 
 /** Closes the store. */

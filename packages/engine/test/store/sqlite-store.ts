@@ -1,6 +1,7 @@
 /**
  * An example of a store driver, on SQLite: see docs/store-drivers.md. It keeps every promise of a store, and uses the file from one process.
  * SQLite's write-ahead log gives each connection that reads a state of its own; so a snapshot is a read transaction on a connection from a pool.
+ * A driver of the program would also divide large commits into slices of time, since this one holds the event loop for as long as they take.
  */
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite'
 import { AshlarError } from '../../src/errors.ts'
@@ -27,7 +28,6 @@ export async function openSqliteStore(file: string): Promise<Store> {
     hasSynchronousReads: true,
     hasConsistentSnapshots: true,
     isDistributed: false,
-    hasChecksums: false,
     canAppend: true,
   }
   let waiting: Waiting[] = []

@@ -62,8 +62,9 @@ async function inTime<T>(asked: Promise<T>): Promise<T | undefined> {
   return first
 }
 
-async function freeBytesOf({ store: { capabilities } }: FederatedDatabase): Promise<number | undefined> {
-  if (capabilities.kind !== 'lmdb') return undefined
+/** Of stores in files. */
+async function freeBytesOf({ store: { capabilities, fileBytes } }: FederatedDatabase): Promise<number | undefined> {
+  if (fileBytes === undefined) return undefined
   const free = await inTime(statfs(capabilities.location))
   return free && free.bavail * free.bsize
 }

@@ -155,7 +155,7 @@ export function lmdbFacts(location: string, layout: StorageLayout): StoreCapabil
     hasConsistentSnapshots: true,
     isDistributed: false,
     canAppend: true,
-    hasChecksums: layout === 'checked',
+    ...(layout === 'checked' ? {} : { lacksChecksums: true }),
     keyBytesMax: lmdbKeyBytesMax,
     valueBytesMax: lmdbValueBytesMax,
   }

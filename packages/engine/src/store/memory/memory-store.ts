@@ -20,7 +20,6 @@ const capabilities: StoreCapabilities = {
   hasSynchronousReads: true,
   hasConsistentSnapshots: true,
   isDistributed: false,
-  hasChecksums: false,
   canAppend: true,
   keyBytesMax: 1_978,
   valueBytesMax: 16_777_216,

@@ -178,7 +178,6 @@ function capabilitiesOf(location: string, isDistributed: boolean, canAppend: boo
     hasConsistentSnapshots: !isDistributed,
     isDistributed,
     canAppend,
-    hasChecksums: false,
     keyBytesMax,
     valueBytesMax,
   }
