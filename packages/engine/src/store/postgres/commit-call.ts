@@ -18,7 +18,15 @@ import {
   setInt32,
   textArray,
 } from './binary-array.ts'
-import { type CommitLocks, isNew, isShared, isUnconditional, type KeyLock, type PlacedRows } from './commit-locks.ts'
+import {
+  type CommitLocks,
+  isNew,
+  isShared,
+  isUnconditional,
+  type KeyLock,
+  type PlacedRows,
+  type RequiredKey,
+} from './commit-locks.ts'
 import { type CommitParameters, lockFlags, preconditionKind, procedureFlags } from './commit-parameters.ts'
 import { isUnnumbered } from './unnumbered.ts'
 
@@ -54,16 +62,19 @@ const pieceSteps = 1_024
 export class CommitCall {
   private readonly keys: KeyPlacement
   private readonly members: CommitLocks[] = []
-  private readonly locks = new Map<string, KeyLock>()
-  /** All preconditions but that of the version, in the order of their positions. */
-  private located: Located[] = []
+  private locks: Map<string, KeyLock> = new Map()
+  /** Preconditions that are sent, in the order of their positions: all but that of the version, and those that go without saying. */
+  private readonly located: Located[] = []
   private bytes = 0
-  /** The call is of one large commit: that its new rows are to be absent is not sent for each of them. */
-  private readonly newAreAbsent: boolean
+  /** Of one large commit: its new rows are required to be absent, which is not sent for each of them. */
+  private newAreAbsent = false
+  /** Those rows, in the order in which they are sent. */
+  private added: readonly KeyLock[] = []
+  /** Of preconditions that are sent: how many come before those of new rows. */
+  private sentBefore = 0
 
-  constructor(keys: KeyPlacement, newAreAbsent = false) {
+  constructor(keys: KeyPlacement) {
     this.keys = keys
-    this.newAreAbsent = newAreAbsent
   }
 
   /** Of one large commit, to which no other is added. `newAreAbsent`: the function knows that flag. In pieces. */
@@ -72,17 +83,26 @@ export class CommitCall {
     keys: KeyPlacement,
     newAreAbsent: boolean,
   ): Generator<undefined, CommitCall, undefined> {
-    const call = new CommitCall(keys, newAreAbsent)
+    const call = new CommitCall(keys)
     call.members.push(member)
+    call.locks = member.locks
+    call.newAreAbsent = newAreAbsent
     let steps = 0
+    let newRows = 0
     for (const lock of member.locks.values()) {
-      call.merge(lock, 1)
+      lock.owner = isShared(lock) ? 0 : 1
+      if (newAreAbsent && isNew(lock)) newRows++
       if (++steps % pieceSteps === 0) yield
     }
-    for (const { precondition, lock } of member.expected) {
-      call.located.push({ precondition, position: call.located.length + 1, owner: 1, lock })
+    const ranges: RequiredKey[] = []
+    for (const one of member.expected) {
+      const isImplied = newAreAbsent && one.precondition.kind === 'absent' && isNew(one.lock)
+      if (newAreAbsent && one.precondition.kind === 'range') ranges.push(one)
+      else if (!isImplied) call.located.push({ ...one, position: call.located.length + 1, owner: 1 })
       if (++steps % pieceSteps === 0) yield
     }
+    call.sentBefore = call.located.length
+    for (const one of ranges) call.located.push({ ...one, position: call.located.length + newRows + 1, owner: 1 })
     return call
   }
 
@@ -143,7 +163,7 @@ export class CommitCall {
     if (this.locks.size > pieceSteps) yield
     const first = this.members[0]
     const packed = first?.packed
-    const sent = this.newAreAbsent ? this.locateNew(added) : this.located
+    if (this.newAreAbsent) this.added = added
     const ofLocked = yield* rowArrays(locked)
     const ofAdded = packed === undefined ? yield* rowArrays(added) : yield* packedArrays(packed.added)
     const ofBlind = packed === undefined ? yield* rowArrays(blind) : yield* packedArrays(packed.blind)
@@ -164,7 +184,7 @@ export class CommitCall {
       blind_keys: ofBlind.keys,
       blind_values: ofBlind.values,
       blind_owners: this.newAreAbsent ? noNumbers : yield* ownersOf(blind),
-      ...(yield* keyPreconditions(sent)),
+      ...(yield* keyPreconditions(this.located)),
       ...rangePreconditions(this.located, this.keys),
     }
   }
@@ -184,22 +204,6 @@ export class CommitCall {
     return steps | lockStep(locked) | changeSteps(locked, added, blind, this.keys.appendPlacement)
   }
 
-  /** The positions that the function gives to what it requires of new rows are those behind what is sent with keys. Returns the latter. */
-  private locateNew(added: readonly KeyLock[]): readonly Located[] {
-    const isImplied = ({ precondition, lock }: Located): boolean => precondition.kind === 'absent' && isNew(lock)
-    const implied = new Map<KeyLock, Located>()
-    const sent: Located[] = []
-    const ranges: Located[] = []
-    for (const one of this.located) {
-      if (one.precondition.kind === 'range') ranges.push(one)
-      else if (isImplied(one)) implied.set(one.lock, one)
-      else sent.push(one)
-    }
-    const ofNew = added.map((lock) => implied.get(lock) as Located)
-    this.located = [...sent, ...ofNew, ...ranges].map((one, i) => ({ ...one, position: i + 1 }))
-    return this.located.slice(0, sent.length)
-  }
-
   /** Of each commit, in order. `failed`: what the function has returned. */
   outcomes(failed: readonly number[]): CommitOutcome[] {
     if (failed[0] === 0) {
@@ -207,16 +211,31 @@ export class CommitCall {
     }
     const outcomes: CommitOutcome[] = this.members.map(() => ({ isCommitted: true }))
     for (const position of failed) {
-      const { owner, precondition } = this.located[position - 1] ?? this.packedRowAt(position)
+      const { owner, precondition } = this.requiredAt(position)
       outcomes[owner - 1] = { isCommitted: false, failed: precondition }
     }
     return outcomes
   }
 
-  private packedRowAt(position: number): Pick<Located, 'owner' | 'precondition'> {
-    let left = position - this.located.length
-    for (const { rows } of this.members[0]?.packed?.added ?? []) {
-      for (const key of packedKeys(rows)) if (--left === 0) return { owner: 1, precondition: { kind: 'absent', key } }
+  /** What is required of new rows has the positions behind what is sent with other keys, in their order; then come ranges. */
+  private requiredAt(position: number): Pick<Located, 'owner' | 'precondition'> {
+    const { located, added, sentBefore, newAreAbsent } = this
+    if (!newAreAbsent || position <= sentBefore) return located[position - 1] as Located
+    if (position > sentBefore + added.length && located.length > sentBefore) {
+      return located[position - added.length - 1] as Located
+    }
+    return { owner: 1, precondition: this.absentAt(position - sentBefore) }
+  }
+
+  /** Of the new row that is the nth, from 1. */
+  private absentAt(nth: number): Precondition {
+    const [member] = this.members
+    const lock = this.added[nth - 1]
+    const own = lock && member?.expected.find((one) => one.lock === lock && one.precondition.kind === 'absent')
+    if (own !== undefined) return own.precondition
+    let left = nth
+    for (const { rows } of member?.packed?.added ?? []) {
+      for (const key of packedKeys(rows)) if (--left === 0) return { kind: 'absent', key }
     }
     return unreachable('a precondition that does not hold is one of those that were sent')
   }

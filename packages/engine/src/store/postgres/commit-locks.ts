@@ -48,7 +48,7 @@ export interface CommitLocks {
   /** Present where the commit writes packed rows and what it requires beside them is a version, and keys that are there. */
   readonly packed: PackedWrites | undefined
   /** By key. */
-  readonly locks: ReadonlyMap<string, KeyLock>
+  readonly locks: Map<string, KeyLock>
   /** All but the one below. */
   readonly expected: readonly RequiredKey[]
   /** What is required of the `versionKey`, where that is not changed; it is looked at for a whole group at once. */
