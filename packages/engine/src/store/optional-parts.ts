@@ -104,6 +104,15 @@ export interface CallerView {
   hides?(range: KeyRange): Awaitable<boolean>
 }
 
+/** For stores that worker threads can read. */
+export interface ThreadReads {
+  /**
+   * By which a worker thread opens a handle of its own, see `openStoreInThread`: another one after the store has moved to another file. It may hold a
+   * credential. Absent if only this thread can read the store.
+   */
+  threadAddress?(): string
+}
+
 /** For stores that apply several commits at once. */
 export interface ConcurrentAppends {
   /** Without it, whatever a snapshot shows of what was appended is complete. Throws StoreUnavailable. */

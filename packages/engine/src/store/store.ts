@@ -11,6 +11,7 @@ import type {
   OperatorParts,
   RemoteReads,
   SharedMoment,
+  ThreadReads,
 } from './optional-parts.ts'
 import type { Sequence } from './sequence.ts'
 
@@ -175,13 +176,8 @@ export interface StoreOptions {
 }
 
 /** An object of functions that do not ask for `this`: whoever wraps one spreads it, and so passes on what the driver can do. */
-export interface Store extends ConcurrentAppends, OperatorParts {
+export interface Store extends ThreadReads, ConcurrentAppends, OperatorParts {
   readonly capabilities: StoreCapabilities
-  /**
-   * By which a worker thread opens a handle of its own, see `openStoreInThread`: another one after the store has moved to another file. It may hold a
-   * credential. Absent if only this thread can read the store.
-   */
-  threadAddress?(): string
   snapshot(options?: SnapshotOptions): Awaitable<Snapshot>
   /**
    * Resolves when the changes are durable, or when a precondition failed and nothing was changed. Throws StoreUnavailable when
