@@ -79,7 +79,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     threadAddress: () => threadAddress(location, opened.environment),
     commit: group.commit,
     counts: group.counts,
-    stats: async () => environmentStats(opened.environment),
+    stats: async () => statsWhileOpen(opened.environment, closing),
     ...snapshots.ofStore,
     fileBytes: () => environmentStats(opened.environment).bytes,
     async backup(to) {
@@ -159,6 +159,11 @@ export function lmdbFacts(location: string, layout: StorageLayout): StoreCapabil
     keyBytesMax: lmdbKeyBytesMax,
     valueBytesMax: lmdbValueBytesMax,
   }
+}
+
+function statsWhileOpen(environment: Environment, closing: unknown): StoreStats {
+  assert(closing === undefined, 'statistics are asked for before the store is closed')
+  return environmentStats(environment)
 }
 
 function environmentStats(environment: Environment): StoreStats {
