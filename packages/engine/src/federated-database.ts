@@ -35,7 +35,7 @@ import { PlanCache } from './query/plan-cache.ts'
 import { newQueryCounts, type QueryCounts } from './query/query-counts.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { QueryResources } from './query/query-resources.ts'
-import { runQuery } from './query/run-query.ts'
+import { lookUp, runQuery } from './query/run-query.ts'
 import { userValue } from './query/values/user.ts'
 import { type RebuildOptions, type RebuildSource, rebuild } from './rebuild/rebuild.ts'
 import { Receipts } from './receipts/receipt.ts'
@@ -146,7 +146,10 @@ class RequestScope implements OperationScope {
   query(request: QueryRequest): Awaitable<QueryReply> {
     const { resources } = this
     if (resources.threads === undefined) return runQuery(request, resources)
-    return runInSlice(request, resources.threads, resources, (asked) => runQuery(asked, resources))
+    return (
+      lookUp(request, resources) ??
+      runInSlice(request, resources.threads, resources, (asked) => runQuery(asked, resources))
+    )
   }
 
   change<T>(body: (unit: UnitOfWork) => Awaitable<T>, options: ChangeOptions = {}): Promise<T> {

@@ -52,7 +52,8 @@ export function runQuery(request: QueryRequest, resources: QueryResources): Awai
   const { spans } = resources
   const isPlain = request.explain === undefined
   const known = isPlain && spans === undefined ? parsedAtOnce(request, resources) : undefined
-  const atOnce = known && answerAtOnce(known, request, resources)
+  // In a slice it was tried before the slice began.
+  const atOnce = request.slice === undefined ? known && answerAtOnce(known, request, resources) : undefined
   if (atOnce !== undefined) return { chunks: atOnce }
   const memory = new RequestMemory(resources.database.memory, resources.database.limits, request.memoryHolder)
   let end: EndSpan | undefined
@@ -68,6 +69,14 @@ export function runQuery(request: QueryRequest, resources: QueryResources): Awai
     memory.release()
     throw error
   }
+}
+
+/** The reply to a lookup by key whose plan is known, see `answerAtOnce`. Throws QuerySyntaxError, LimitExceeded. */
+export function lookUp(request: QueryRequest, resources: QueryResources): QueryReply | undefined {
+  if (request.explain !== undefined || resources.spans !== undefined) return undefined
+  const known = parsedAtOnce(request, resources)
+  const chunks = known && answerAtOnce(known, request, resources)
+  return chunks && { chunks }
 }
 
 /** Undefined for a long text. Throws QuerySyntaxError, LimitExceeded. */
