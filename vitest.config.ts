@@ -77,7 +77,7 @@ const slow = [
  */
 const sharing = [
   'packages/engine/test/!(backup|damage|store)/**/*.test.ts',
-  'packages/engine/test/store/{entry-checksum,every-bit,lmdb,lmdb-layout,memory,open-store,placement,verified-pages}.test.ts',
+  'packages/engine/test/store/{entry-checksum,every-bit,lmdb,lmdb-internals,lmdb-layout,memory,open-store,placement,verified-pages}.test.ts',
   'packages/engine/test/store/{read-transaction,scan-side-by-side,unordered-set}.test.ts',
   'packages/engine/test/store/{verify-data-file,wrappers}.test.ts',
   'packages/server/test/{contract,hostile,unit}/*.test.ts',

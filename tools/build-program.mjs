@@ -30,9 +30,6 @@ const installed = [
   'pg-native',
   '@scalar/*',
   'cli-progress',
-  '@fastify/ajv-compiler',
-  '@fastify/fast-json-stringify-compiler',
-  'light-my-request',
   'bun:ffi',
 ]
 

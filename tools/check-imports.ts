@@ -72,7 +72,7 @@ const serverLayers: Layers = {
   'version.ts': 0,
   'limits.ts': 0,
   'heap.ts': 0,
-  'tick-shape.ts': 0,
+  'node-internals.ts': 0,
   'dialect.ts': 0,
   errors: 0,
   backups: 0.5,

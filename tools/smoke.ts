@@ -87,6 +87,14 @@ const steps: Readonly<Record<string, Step>> = {
     // Requests queued behind a body, and what is no HTTP: the server is told to stop once they are gone.
     for (let nth = 0; nth < 5; nth++) await leaveQueued(url)
   },
+  async 'a client that closes its side'({ url }) {
+    const { hostname, port } = new URL(url)
+    const body = JSON.stringify({ class: 'Car', attributes: { plate: 'closed' } })
+    const head = `POST /v1/object HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`
+    const socket = connect(Number(port), hostname)
+    socket.end(`${head}\r\n\r\n${body}`)
+    expectSame((await text(socket)).split(' ', 2)[1], '201')
+  },
   async backup({ ashlar }) {
     await ashlar('backup', 'lmdb:store', 'kept')
     await ashlar('restore', 'kept', 'lmdb:restored')

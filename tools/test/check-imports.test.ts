@@ -129,7 +129,7 @@ describe('layers of the server', () => {
 
 describe('direction of the packages', () => {
   it('lets the server import the engine', () => {
-    expect(messages('packages/server/src/http/a.ts', `import '@ashlar/engine'\nimport 'fastify'`)).toEqual([])
+    expect(messages('packages/server/src/http/a.ts', `import '@ashlar/engine'\nimport 'find-my-way'`)).toEqual([])
   })
 
   it.each([
@@ -149,7 +149,10 @@ describe('direction of the packages', () => {
 
   it('refuses what package.json lets a package depend on against the direction, and any dependency of the client', () => {
     const files = new Map([
-      ['packages/server/package.json', '{"dependencies":{"@ashlar/engine":"1","@ashlar/client":"1","fastify":"1"}}'],
+      [
+        'packages/server/package.json',
+        '{"dependencies":{"@ashlar/engine":"1","@ashlar/client":"1","find-my-way":"1"}}',
+      ],
       ['packages/client/package.json', '{"dependencies":{"undici":"1"}}'],
       [
         'packages/engine/package.json',

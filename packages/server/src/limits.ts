@@ -177,8 +177,6 @@ export const servedOnArrivalMax = 4
 export const arrivalTurnsPerOther = 16
 /** Replies of one connection that wait for those to earlier requests of it, before no more requests are read from it. */
 export const pipelinedMax = 64
-/** Requests that begin in one turn of the event loop, of those that were sent before the replies to earlier ones. */
-export const pipelinedInATurnMax = 16
 /** A live query rests for so many times as long as it has worked: a result that changes all the time costs no more than a part of the process. */
 export const liveRestPerWork = 4
 /** Of a header of the PROXY protocol; more than addresses take is what proxies add. */
@@ -251,8 +249,6 @@ export const certificateLookMs = 5_000
 export const idleKeptMs = 72_000
 /** Requests under way on one connection of HTTP/2. */
 export const http2StreamsMax = 100
-/** Requests that begin in one turn of the event loop, of those by HTTP/2 that were sent beside others of their session. */
-export const http2InATurnMax = 8
 /** Headers of a request by HTTP/2, by their number. */
 export const http2HeaderPairsMax = 200
 /** What one connection of HTTP/2 may take in memory, in megabytes. */

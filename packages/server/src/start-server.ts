@@ -12,13 +12,13 @@ import {
   type WorkSpans,
   withoutCredentials,
 } from '@ashlar/engine'
-import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { AuditFile } from './audit/audit-file.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import { BackupSchedule, type ScheduleListener } from './backups/backup-schedule.ts'
 import type { CertificatesConfig, Config, JwtConfig } from './config/config.ts'
 import { collectSooner, prepareHeap, watchHeap } from './heap.ts'
+import type { HttpServer } from './http/http-server.ts'
 import { buildServer, type TlsOptions } from './http/server.ts'
 import { defaultServerLimits, type Limits, type ServerLimits, unacceptedConnectionsMax } from './limits.ts'
 import type { Peers } from './peers/peers.ts'
@@ -30,7 +30,6 @@ import { RoleWarnings } from './security/role-warnings.ts'
 import { type Grant, isRole, type OwnRoles, readGrant } from './security/roles.ts'
 import { Security } from './security/security.ts'
 import { hasSecurityClasses, SecurityDatabase } from './security/security-database.ts'
-import { keepTickShape } from './tick-shape.ts'
 import { CertificateFiles, readTlsFiles, type TlsMaterial } from './tls/certificate-files.ts'
 import { requestTraces } from './tracing/request-traces.ts'
 import { version } from './version.ts'
@@ -54,7 +53,6 @@ export interface RunningServer {
  * listen.
  */
 export async function startServer(config: Config, logger: Logger, peers?: Peers): Promise<RunningServer> {
-  keepTickShape()
   prepareHeap()
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
   const traces = await requestTraces(version)
@@ -62,7 +60,7 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
   const { tls, audit, security, fds } = await openParts(config, limits, { logger, onUnusable }, traces)
   let exitCode = 0
   let stopping: Promise<void> | undefined
-  let app: FastifyInstance
+  let app: HttpServer
   let warnings: RoleWarnings | undefined
   const backups = config.backups && new BackupSchedule(config.backups, fds, toldOfBackups(logger))
   let webhooks: Webhooks | undefined
@@ -128,7 +126,7 @@ function reloadFiles(tls: Tls | undefined, audit: AuditLog | undefined, logger: 
     .catch((err) => logger.error({ err }, `The audit log ${audit.file.name} could not be closed to be begun anew.`))
 }
 
-function urlOf(app: FastifyInstance, config: Config, tls: Tls | undefined): string {
+function urlOf(app: HttpServer, config: Config, tls: Tls | undefined): string {
   const { port } = app.server.address() as AddressInfo
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   return `${tls === undefined ? 'http' : 'https'}://${host}:${port}`
@@ -390,7 +388,7 @@ function toldBy(logger: Logger, fdAlias: string): Pick<OpenOptions, 'onFault' | 
 }
 
 async function stopAll(
-  app: FastifyInstance,
+  app: HttpServer,
   fds: readonly FederatedDatabase[],
   security: Security | undefined,
 ): Promise<void> {

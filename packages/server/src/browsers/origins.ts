@@ -1,6 +1,5 @@
 /** Which pages may send requests from a browser, which sends them wherever a page says (contract 1.7). */
-import type { ServerResponse } from 'node:http'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { ServerError } from '../errors/server-errors.ts'
 
 /** What reads or changes anything lies below these. */
@@ -10,6 +9,15 @@ const ownSites: readonly unknown[] = ['same-origin', 'none']
 const methods = 'GET, HEAD, POST, PUT, DELETE'
 const exposedHeaders = 'ETag, Location, Retry-After, Idempotent-Replayed, Preference-Applied'
 const preflightSeconds = '600'
+
+/** A request, and what there is at its path. */
+interface OriginRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly route: { readonly path: string } | undefined
+  readonly response: Pick<ServerResponse, 'setHeader'>
+}
 
 type Preflight = Readonly<Record<string, string>>
 
@@ -25,14 +33,14 @@ export class Origins {
    * Of a preflight, which is answered 204 with them: the headers of the reply. Requests that no browser sent are not touched: they have neither `Origin`
    * nor `Sec-Fetch-Site`. Throws ForbiddenOrigin.
    */
-  check(request: FastifyRequest, { raw }: FastifyReply): Preflight | undefined {
+  check(request: OriginRequest): Preflight | undefined {
     const { origin, host, 'sec-fetch-site': site } = request.headers
     // Caches must not show one origin what was meant for another.
-    if (this.listed.size > 0) raw.setHeader('vary', 'origin')
+    if (this.listed.size > 0) request.response.setHeader('vary', 'origin')
     if (origin === undefined && site === undefined) return undefined
-    if (origin !== undefined && this.listed.has(origin.toLowerCase())) return allow(origin, request, raw)
+    if (origin !== undefined && this.listed.has(origin.toLowerCase())) return allow(origin, request)
     const isOwn = (origin === undefined || isSameHost(origin, host)) && (site === undefined || ownSites.includes(site))
-    if (isOwn || !guarded.test(request.routeOptions.url ?? request.url)) return undefined
+    if (isOwn || !guarded.test(request.route?.path ?? request.url)) return undefined
     const shown = origin === undefined ? '' : `, not from pages of ${origin.slice(0, 100)}`
     throw new ServerError(
       'ForbiddenOrigin',
@@ -41,7 +49,8 @@ export class Origins {
   }
 }
 
-function allow(origin: string, request: FastifyRequest, response: ServerResponse): Preflight | undefined {
+function allow(origin: string, request: OriginRequest): Preflight | undefined {
+  const { response } = request
   response.setHeader('access-control-allow-origin', origin)
   // The origin is listed, and never `*`: pages of it may use the session of whoever has signed in.
   response.setHeader('access-control-allow-credentials', 'true')

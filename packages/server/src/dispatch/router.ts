@@ -1,4 +1,4 @@
-/** Which operation a path and a method mean, and which methods a path has: one router for batches, OPTIONS and 405. */
+/** Which route or operation a path and a method mean, and which methods a path has: one router for requests, the operations of batches, OPTIONS and 405. */
 import { listOfNames } from '@ashlar/engine'
 import findMyWay from 'find-my-way'
 import { ServerError } from '../errors/server-errors.ts'
@@ -6,14 +6,21 @@ import { pathParameterCharactersMax } from '../limits.ts'
 import type { FoundOperation, Operation, OperationRouter } from './operation.ts'
 
 /** What there is at a path, by method. */
-interface Resource {
+interface Resource<Route> {
   readonly operations: Map<string, Operation>
-  /** HEAD and OPTIONS too, and the methods of routes that are no operations. */
+  /** Those of operations, and those that are no operations. HEAD has the route of GET. */
+  readonly routes: Map<string, Route>
+  /** With HEAD and OPTIONS. */
   readonly methods: Set<string>
 }
 
-interface Match {
-  readonly resource: Resource
+interface Match<Route> {
+  readonly resource: Resource<Route>
+  readonly params: Readonly<Record<string, string>>
+}
+
+interface FoundRoute<Route> {
+  readonly route: Route
   readonly params: Readonly<Record<string, string>>
 }
 
@@ -22,31 +29,35 @@ const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS']
 
 const none: Readonly<Record<string, never>> = Object.freeze({})
 
-/** All resources are entered for it: a fixed path is then found before one with a parameter, whatever methods the two have. */
+/** Every resource is entered for it: a fixed path is then found before one with a parameter, whatever methods the two have. */
 const anyMethod = 'GET'
 
-export class Router implements OperationRouter {
-  private readonly byPath = new Map<string, Resource>()
-  /** Made when it is first asked: single requests are found by the framework, or by the whole path. */
+export class Router<Route = never> implements OperationRouter {
+  private readonly byPath = new Map<string, Resource<Route>>()
+  /** Made by the first lookup: until then resources are added. */
   private paths: ReturnType<typeof findMyWay> | undefined
 
   constructor(operations: readonly Operation[]) {
     for (const operation of operations) {
-      this.add(operation.path, [operation.method]).operations.set(operation.method, operation)
+      const { operations: ofPath, methods } = this.resourceAt(operation.path)
+      ofPath.set(operation.method, operation)
+      addMethod(methods, operation.method)
     }
   }
 
   /** `path`: with `:name` for parameters. */
-  add(path: string, methods: readonly string[]): Resource {
-    const name = path.replace(/(?<=.)\/$/, '')
-    let resource = this.byPath.get(name)
-    if (resource === undefined) {
-      resource = { operations: new Map(), methods: new Set(['OPTIONS']) }
-      this.byPath.set(name, resource)
-      this.paths = undefined
-    }
-    for (const method of methods) resource.methods.add(method)
-    return resource
+  add(method: string, path: string, route: Route): void {
+    const { routes, methods } = this.resourceAt(path)
+    routes.set(method, route)
+    addMethod(methods, method)
+    if (method === 'GET') routes.set('HEAD', route)
+  }
+
+  /** Undefined where the path, or the method at the path, does not exist, or the path cannot be decoded. `uri`: a path, and maybe parameters. */
+  findRoute(method: string, uri: string): FoundRoute<Route> | undefined {
+    const found = this.findResource(pathOf(uri))
+    const route = found?.resource?.routes.get(method)
+    return route === undefined ? undefined : { route, params: found?.params as Match<Route>['params'] }
   }
 
   /** As `Allow` lists them; undefined where there is nothing at the path. Throws MalformedUrl. */
@@ -71,26 +82,41 @@ export class Router implements OperationRouter {
     return { operation, params, query: searchAt < 0 ? none : parametersOf(uri.slice(searchAt + 1)) }
   }
 
-  private find(path: string): Match | undefined {
-    // Thousands of operations of a batch may have the same path.
+  private find(path: string): Match<Route> | undefined {
+    const found = this.findResource(path)
+    if (found?.resource === null) {
+      throw new ServerError('MalformedUrl', 'The path of the URL cannot be decoded, or a part of it is too long.')
+    }
+    return found as Match<Route> | undefined
+  }
+
+  /** Its resource is null where the path cannot be decoded. */
+  private findResource(path: string): { resource: Resource<Route> | null; params: Match<Route>['params'] } | undefined {
+    // A map lookup is faster, and a batch may have thousands of operations with the same path.
     const fixed = path.includes(':') ? undefined : this.byPath.get(path)
     if (fixed !== undefined) return { resource: fixed, params: none }
     // The router would take the path of an absolute address, whatever host it names.
-    const found = path.startsWith('/') ? this.pathsNow().find(anyMethod, path) : null
+    const found = path.startsWith('/') ? (this.paths ?? this.makePaths()).find(anyMethod, path) : null
     if (found === null) return undefined
-    const resource = found.store as Resource | null
-    if (resource === null) {
-      throw new ServerError('MalformedUrl', 'The path of the URL cannot be decoded, or a part of it is too long.')
-    }
-    return { resource, params: found.params as Record<string, string> }
+    return { resource: found.store as Resource<Route> | null, params: found.params as Match<Route>['params'] }
   }
 
-  private pathsNow(): ReturnType<typeof findMyWay> {
-    if (this.paths !== undefined) return this.paths
+  private resourceAt(path: string): Resource<Route> {
+    const name = path.replace(/(?<=.)\/$/, '')
+    let resource = this.byPath.get(name)
+    if (resource === undefined) {
+      resource = { operations: new Map(), routes: new Map(), methods: new Set(['OPTIONS']) }
+      this.byPath.set(name, resource)
+      this.paths = undefined
+    }
+    return resource
+  }
+
+  private makePaths(): ReturnType<typeof findMyWay> {
     const paths = findMyWay({
       ignoreTrailingSlash: true,
       maxParamLength: pathParameterCharactersMax,
-      // Their results have no store: they are told apart from paths that are not there.
+      // Their results have no store, which distinguishes them from paths that do not exist.
       onBadUrl: noRoute,
       onMaxParamLength: noRoute,
     })
@@ -98,6 +124,17 @@ export class Router implements OperationRouter {
     this.paths = paths
     return paths
   }
+}
+
+function addMethod(methods: Set<string>, method: string): void {
+  methods.add(method)
+  if (method === 'GET') methods.add('HEAD')
+}
+
+/** The part of a request target before its parameters. */
+export function pathOf(uri: string): string {
+  const searchAt = uri.indexOf('?')
+  return searchAt < 0 ? uri : uri.slice(0, searchAt)
 }
 
 /** Of a method that the path does not have. `methods`: those that it has. */
@@ -109,7 +146,7 @@ export function methodRefusal(path: string, method: string, methods: readonly st
 
 function noRoute(): void {}
 
-/** A parameter that is given several times is an array. */
+/** Of a batch's operation, or of a request. A parameter that is given several times is an array. */
 function parametersOf(search: string): Record<string, unknown> {
   const query = new Map<string, unknown>()
   for (const [name, value] of new URLSearchParams(search)) {

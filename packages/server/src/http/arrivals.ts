@@ -3,11 +3,6 @@ import type { Server, Socket } from 'node:net'
 import { FairQueues, noteArrival } from '@ashlar/engine'
 import { arrivalTurnsPerOther, servedInATurnMax, servedOnArrivalMax } from '../limits.ts'
 
-/** Of `net.createServer`, which http.Server passes on though it has no option for it: nothing is read before `resume`. */
-interface PausingServer extends Server {
-  pauseOnConnect: boolean
-}
-
 /**
  * To be called before others listen for connections of the server; these are told of each as soon as it is accepted. The operating system
  * hands connections over in the order in which they came, and Node accepts one in a turn of the event loop. That takes a tenth of what the
@@ -17,8 +12,6 @@ interface PausingServer extends Server {
 export function serveByAddress(server: Server): void {
   const serving = server.listeners('connection')
   server.removeAllListeners('connection')
-  const pausing = server as PausingServer
-  pausing.pauseOnConnect = true
   /** How many each address has opened since none arrived, or since none of its own waits any more. */
   const arrivals = new Map<string, number>()
   /** The first few of each address. */
@@ -30,6 +23,8 @@ export function serveByAddress(server: Server): void {
   let isOfFewest = false
   server.on('connection', (socket: Socket) => {
     noteArrival()
+    // Otherwise Node would go on reading what nobody serves yet.
+    socket.pause()
     const { remoteAddress = '' } = socket
     const ofAddress = (arrivals.get(remoteAddress) ?? 0) + 1
     arrivals.set(remoteAddress, ofAddress)
@@ -77,10 +72,7 @@ export function serveByAddress(server: Server): void {
   function serveOne(socket: Socket | undefined): void {
     // Closed meanwhile where the server stops.
     if (socket === undefined || socket.destroyed) return
-    // It is read from now on; with TLS, another socket is made over it.
-    pausing.pauseOnConnect = false
     for (const listener of serving) listener.call(server, socket)
-    pausing.pauseOnConnect = true
     socket.resume()
   }
 }

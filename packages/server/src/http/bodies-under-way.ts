@@ -1,11 +1,11 @@
 /** What the bodies of all requests take together while they arrive and are worked on. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Readable, Transform } from 'node:stream'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ServerLimits, smallBodyBytes } from '../limits.ts'
 import { BodyRoom } from './body-room.ts'
 import type { BodyStream } from './collect-body.ts'
 import { decompress } from './decompress.ts'
+import type { HttpRequest } from './http-request.ts'
 
 type BodyLimits = Pick<ServerLimits, 'bodiesBytesMax' | 'bodiesValuesMax' | 'bodyTurnMsMax'>
 
@@ -15,9 +15,9 @@ export type AdmitValues = (values: number) => Promise<void>
 /** The bodies of all requests of a server. */
 export interface Bodies {
   /** The bytes of one as they are let in. Throws UnsupportedEncoding. */
-  bodyOf(request: FastifyRequest, reply: FastifyReply): BodyStream
+  bodyOf(request: HttpRequest): BodyStream
   /** Admits the values of one; undefined where they are not counted. */
-  admissionOf(request: FastifyRequest): AdmitValues | undefined
+  admissionOf(request: HttpRequest): AdmitValues | undefined
   /** What those under way hold, small ones left out. */
   readonly bytes: number
 }
@@ -37,24 +37,25 @@ export function limitBodies({ bodiesBytesMax, bodiesValuesMax, bodyTurnMsMax }: 
     bodyTurnMsMax,
     `The request bodies in progress already have the maximum of ${bodiesValuesMax} values (bodiesValuesMax).`,
   )
-  const responses = new WeakMap<IncomingMessage, ServerResponse>()
   return {
     get bytes() {
       return room.taken
     },
-    bodyOf({ raw }, reply) {
-      const { 'content-length': length, 'transfer-encoding': transfer, 'content-encoding': encoding } = raw.headers
-      const isPlain = transfer === undefined && encoding === undefined
-      if (isPlain && Number(length) <= smallBodyBytes) return raw
-      responses.set(raw, reply.raw)
+    bodyOf({ raw, response }) {
+      if (isSmall(raw)) return raw
+      const { 'content-encoding': encoding } = raw.headers
       const plain = encoding === undefined ? raw : decompress(raw, encoding)
-      return countedBody(plain, room, reply.raw)
+      return countedBody(plain, room, response)
     },
-    admissionOf({ raw }) {
-      const response = responses.get(raw)
-      return response && ((count) => admitValues(values, response, count))
+    admissionOf({ raw, response }) {
+      return isSmall(raw) ? undefined : (count) => admitValues(values, response, count)
     },
   }
+}
+
+function isSmall({ headers }: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': transfer, 'content-encoding': encoding } = headers
+  return transfer === undefined && encoding === undefined && Number(length) <= smallBodyBytes
 }
 
 function admitValues(room: BodyRoom, response: ServerResponse, count: number): Promise<void> {
@@ -97,7 +98,7 @@ function countedBody(
     },
   })
   room.enter(passed)
-  // What the framework compares with Content-Length.
+  // What is compared with Content-Length.
   Object.defineProperty(passed, 'receivedEncodedLength', { get: () => body.receivedEncodedLength })
   // Of a body that is too large by its header nobody hears how it goes on.
   passed.on('error', () => undefined)

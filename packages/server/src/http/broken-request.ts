@@ -1,15 +1,14 @@
 /** Answers what is no HTTP request at all, has too large headers or does not arrive: no route sees it. */
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { makeProblem, type Problem } from '../errors/problem.ts'
 import type { ServerLimits } from '../limits.ts'
+import type { RequestQueues } from './pipelining.ts'
 import { arrivesSlowly } from './slow-bodies.ts'
 
 const ofHandshake = /^(ERR_SSL_|ERR_TLS_|EPROTO$)/
 
 type BrokenRequest = Error & { readonly code?: string }
-
-type AnsweringSocket = Socket & { readonly _httpMessage?: ServerResponse | null }
 
 /** Those whose last reply is settled: Node tells of each piece that arrives after what could not be read. */
 const ending = new WeakSet<Socket>()
@@ -21,6 +20,7 @@ const ending = new WeakSet<Socket>()
 export function answerBrokenRequest(
   error: BrokenRequest,
   socket: Socket,
+  requests: RequestQueues,
   limits: ServerLimits,
   constantHeaders: readonly string[],
 ): void {
@@ -32,9 +32,9 @@ export function answerBrokenRequest(
     return
   }
   ending.add(socket)
-  afterWholeRequests(socket, (isBehindOthers) => {
+  afterWholeRequests(requests, socket, (isBehindOthers) => {
     // Within a reply it would be taken for a part of that.
-    if ((socket as AnsweringSocket)._httpMessage?.headersSent === true) socket.destroy()
+    if (requests.responseOn(socket)?.headersSent === true) socket.destroy()
     // What was late may have come meanwhile, and has its reply then.
     else if (isBehindOthers && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroySoon()
     else answerAndEnd(socket, problemOfBroken(error, limits), constantHeaders)
@@ -43,26 +43,29 @@ export function answerBrokenRequest(
 
 /** Calls back once no request that has come whole waits for its reply, which has bounds of its own; never where the connection closes before. */
 function afterWholeRequests(
-  socket: AnsweringSocket,
+  requests: RequestQueues,
+  socket: Socket,
   isTurn: (isBehindOthers: boolean) => void,
   isBehind = false,
 ): void {
-  const response = socket._httpMessage
+  const response = requests.responseOn(socket)
   if (response?.req.complete !== true) {
     isTurn(isBehind)
     return
   }
-  // By then Node has given the connection to the next one.
   response.once('close', () => {
-    if (!socket.destroyed) afterWholeRequests(socket, isTurn, true)
+    // Once all its listeners have run, the next request of the connection is the current one.
+    process.nextTick(() => {
+      if (!socket.destroyed) afterWholeRequests(requests, socket, isTurn, true)
+    })
   })
 }
 
 /** CONNECT comes to no route, and Node would end the connection without a word. */
-export function refuseTunnels(server: Server, constantHeaders: readonly string[]): void {
+export function refuseTunnels(server: Server, requests: RequestQueues, constantHeaders: readonly string[]): void {
   server.on('connect', ({ socket }: IncomingMessage) => {
     // It would be taken for the reply to a request before it.
-    if ((socket as AnsweringSocket)._httpMessage) socket.destroy()
+    if (requests.responseOn(socket) !== undefined) socket.destroy()
     else answerAndEnd(socket, problemOfTunnel(), constantHeaders)
   })
 }

@@ -1,11 +1,23 @@
-/** The bytes of a request's body. The framework's own way copies a body in one piece: 60 MiB hold the event loop for 50 to 100 ms. */
+/** Collects the bytes of a request's body. A large one is put together in slices: 60 MiB in one piece would hold the event loop for 50 to 100 ms. */
 import type { Readable } from 'node:stream'
-import { openTimeSlice } from '@ashlar/engine'
-import { errorCodes, type FastifyRequest } from 'fastify'
-import { takeOfParser } from './body-of-parser.ts'
+import { AshlarError, openTimeSlice } from '@ashlar/engine'
+import { ClientDisconnected } from '../errors/request-errors.ts'
+import { ServerError } from '../errors/server-errors.ts'
+import type { HttpRequest } from './http-request.ts'
 
-/** What a hook before the parsing returns: it may tell how many bytes came over the wire, where those it gives are decompressed. */
-export type BodyStream = Readable & { readonly receivedEncodedLength?: number }
+/** A body; one that is decompressed counts the bytes that came over the wire. */
+export type BodyStream = Readable & {
+  readonly receivedEncodedLength?: number
+  /** Of the body of a request as Node has it: all of it has arrived. */
+  readonly complete?: boolean
+}
+
+/** The body is larger than the operation allows; the caller names the limit. */
+export class BodyTooLong extends Error {}
+
+function mismatch(): AshlarError {
+  return new AshlarError('MalformedRequest', 'The length or the encoding of the body does not match its headers.')
+}
 
 type Done = (error: Error | null, body?: Buffer) => void
 
@@ -26,11 +38,16 @@ function hasRoomInTurn(bytes: number): boolean {
   return true
 }
 
-/** `limit`: of its bytes. Calls `done` once, at once where the body is short. As the framework does, it fails where the body is too large, broken off, or of another length. */
-export function collectBody({ headers }: FastifyRequest, payload: BodyStream, limit: number, done: Done): void {
+/** Calls `done` once: with the body, or with the error where it is larger than `bytesMax`, broken off, or not as long as its header says. */
+export function collectBody(
+  { headers }: Pick<HttpRequest, 'headers'>,
+  payload: BodyStream,
+  bytesMax: number,
+  done: Done,
+): void {
   const announced = Number(headers['content-length'])
-  if (announced > limit) {
-    done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE())
+  if (announced > bytesMax) {
+    done(new BodyTooLong())
     return
   }
   const chunks: Buffer[] = []
@@ -40,32 +57,45 @@ export function collectBody({ headers }: FastifyRequest, payload: BodyStream, li
   const take = (chunk: Buffer): void => {
     if (isDone) return
     bytes += chunk.length
-    if (bytes > limit || (payload.receivedEncodedLength ?? 0) > limit) {
+    if (bytes > bytesMax || (payload.receivedEncodedLength ?? 0) > bytesMax) {
       isDone = true
       payload.off('data', take)
-      done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE())
+      done(new BodyTooLong())
       return
     }
     chunks.push(chunk)
   }
-  const fail = (error: Error & { statusCode?: number }): void => {
+  const fail = (error: Error): void => {
     if (isDone) return
     isDone = true
-    if (error.statusCode === undefined || error.statusCode < 400) error.statusCode = 400
-    done(error)
+    const isOurs = [AshlarError, ServerError, ClientDisconnected].some((kind) => error instanceof kind)
+    done(isOurs ? error : mismatch())
   }
   const end = (): void => {
     if (isDone) return
     isDone = true
     const [only] = chunks
     if (!Number.isNaN(announced) && (payload.receivedEncodedLength || bytes) !== announced) {
-      done(new errorCodes.FST_ERR_CTP_INVALID_CONTENT_LENGTH())
+      done(mismatch())
     } else if (only !== undefined && chunks.length === 1) done(null, only)
     else if (bytes <= atOnceBytes && hasRoomInTurn(bytes)) done(null, Buffer.concat(chunks, bytes))
     else void inOnePiece(chunks, bytes).then((body) => done(null, body))
   }
-  payload.on('error', fail)
-  if (!takeOfParser(payload, take, end)) payload.on('data', take).on('end', end).resume()
+  const listen = (): void => {
+    payload.on('error', fail).on('data', take).on('end', end)
+  }
+  if (payload.complete === undefined) listen()
+  else process.nextTick(readArrived)
+
+  /** A short body arrives in one packet with its head: to read it at once saves the events of a stream. */
+  function readArrived(): void {
+    const chunk = payload.read() as Buffer | null
+    if (chunk !== null) take(chunk)
+    if (isDone) return
+    if (payload.complete === true && payload.readableLength === 0) end()
+    else if (payload.destroyed) fail(mismatch())
+    else listen()
+  }
 }
 
 /** Others have their turn in between: what costs is not so much the copying as the memory, which the system gives page by page. */

@@ -1,10 +1,10 @@
 /** How many connections there may be, and how long a request may take to arrive on one. */
-import type { Socket } from 'node:net'
+import type { Server, Socket } from 'node:net'
 import { AshlarError } from '@ashlar/engine'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refusedConnectionsMax, type ServerLimits } from '../limits.ts'
 import { clientAddressOf, isClientNamed } from '../shares/client-address.ts'
 import { networkOf } from '../shares/network.ts'
+import type { HttpRequest } from './http-request.ts'
 
 type ConnectionLimits = Pick<
   ServerLimits,
@@ -46,7 +46,7 @@ export class ConnectionCounts {
  * without a word.
  */
 export function limitConnections(
-  app: FastifyInstance,
+  server: Server,
   limits: ConnectionLimits,
   counts: ConnectionCounts,
   isProxy: (address: string) => boolean,
@@ -54,8 +54,8 @@ export function limitConnections(
   const { connectionsMax, connectionsPerAddressMax } = limits
   /** By the client's end: with TLS, requests come on another socket than the one that was counted. */
   const refused = new Map<string, AshlarError>()
-  app.server.maxConnections = connectionsMax + refusedConnectionsMax
-  app.server.on('connection', (socket: Socket) => {
+  server.maxConnections = connectionsMax + refusedConnectionsMax
+  server.on('connection', (socket: Socket) => {
     const { remoteAddress = '' } = socket
     if (counts.all >= connectionsMax) return refuse(socket, 'connectionsMax', connectionsMax)
     if (counts.of(remoteAddress) >= connectionsPerAddressMax && !isProxy(remoteAddress)) {
@@ -83,8 +83,7 @@ function clientEnd({ remoteAddress, remotePort }: Socket): string {
  * counted until its response has closed.
  */
 export function countNamedRequest(
-  { raw: request }: FastifyRequest,
-  { raw: response }: FastifyReply,
+  { raw: request, response }: HttpRequest,
   { connectionsPerAddressMax: max }: ConnectionLimits,
   counts: ConnectionCounts,
 ): AshlarError | undefined {

@@ -11,7 +11,7 @@ const decompressors: ReadonlyMap<string, () => Transform> = new Map([
   ['deflate', createInflate],
 ])
 
-/** The framework compares with Content-Length what came in, not what it became. */
+/** Content-Length counts the bytes that come in, before they are decompressed. */
 interface Decompressed extends Transform {
   receivedEncodedLength?: number
 }

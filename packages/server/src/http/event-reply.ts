@@ -1,8 +1,8 @@
 /** Replies of events as they happen (text/event-stream): no faster than the client reads, ended when it goes away. */
 import { Readable } from 'node:stream'
-import type { FastifyReply } from 'fastify'
 import type { ServerEvent, ServerEvents } from '../dispatch/operation.ts'
 import { endedReplyMsMax } from '../limits.ts'
+import type { HttpRequest } from './http-request.ts'
 import { contentTypeOf } from './negotiate.ts'
 import { toProblem } from './send-problem.ts'
 import { sendStream } from './send-reply.ts'
@@ -10,30 +10,30 @@ import { sendStream } from './send-reply.ts'
 /** Proxies are to pass on each event at once, and to keep none. */
 const headers = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
 
-export function sendEvents({ all, until }: ServerEvents, reply: FastifyReply): void {
-  const stream = Readable.from(framed(all, reply), { objectMode: false, highWaterMark: 65_536 })
-  sendStream(reply, 200, headers, contentTypeOf.events, stream)
-  const breakOff = (): void => breakOffUntaken(reply)
+export function sendEvents({ all, until }: ServerEvents, request: HttpRequest): void {
+  const stream = Readable.from(framed(all, request), { objectMode: false, highWaterMark: 65_536 })
+  sendStream(request, 200, headers, contentTypeOf.events, stream)
+  const breakOff = (): void => breakOffUntaken(request)
   if (until.aborted) breakOff()
   else until.addEventListener('abort', breakOff)
 }
 
 /** The last event waits for the client to take those before it, of which there may be many. */
-function breakOffUntaken({ raw }: FastifyReply): void {
-  if (raw.destroyed) return
+function breakOffUntaken({ response }: HttpRequest): void {
+  if (response.destroyed) return
   const timer = setTimeout(() => {
-    if (!raw.writableFinished) raw.destroy(new Error('its reader did not take the end'))
+    if (!response.writableFinished) response.destroy(new Error('its reader did not take the end'))
   }, endedReplyMsMax).unref()
-  raw.once('close', () => clearTimeout(timer))
+  response.once('close', () => clearTimeout(timer))
 }
 
-async function* framed(events: AsyncIterable<ServerEvent>, reply: FastifyReply): AsyncGenerator<Buffer> {
+async function* framed(events: AsyncIterable<ServerEvent>, request: HttpRequest): AsyncGenerator<Buffer> {
   try {
     for await (const event of events) yield textOf(event)
   } catch (error) {
-    if (reply.raw.destroyed) return
-    const problem = toProblem(error, reply.request)
-    if (problem.type !== 'SystemError') reply.request.log.info({ problem }, 'reply failed')
+    if (request.response.destroyed) return
+    const problem = toProblem(error, request)
+    if (problem.type !== 'SystemError') request.log.info({ problem }, 'reply failed')
     yield textOf({ name: 'error', data: Buffer.from(JSON.stringify(problem)) })
   }
 }

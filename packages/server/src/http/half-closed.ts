@@ -2,14 +2,14 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { halfClosedMsMax } from '../limits.ts'
+import { allowHalfOpen } from '../node-internals.ts'
 
 /**
  * They get their replies. One who has left altogether looks the same until something is sent to it: where nothing has been to send for a while, the
  * connection ends, and with it what it had asked for. To be called before there are connections.
  */
 export function answerHalfClosed(server: Server): void {
-  // Otherwise Node breaks off what is under way on the connection.
-  ;(server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true
+  allowHalfOpen(server)
   server.on('connection', (socket: Socket) => {
     socket.once('end', () => endWhenSilent(socket))
   })

@@ -1,10 +1,10 @@
 /** /health/live and /health/ready, for whoever runs the server. */
 import { AshlarError } from '@ashlar/engine'
-import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { BackupSchedule } from '../backups/backup-schedule.ts'
 import type { FederatedDatabases } from '../federated-databases.ts'
 import { everyone } from '../security/caller.ts'
 import type { Security } from '../security/security.ts'
+import type { HttpRequest, RouteTable } from './http-request.ts'
 import { contentTypeOf } from './negotiate.ts'
 import { sendReply } from './send-reply.ts'
 
@@ -19,14 +19,16 @@ interface HealthSources {
  * ready, are for callers who may operate the server.
  */
 export function registerHealth(
-  app: FastifyInstance,
+  routes: RouteTable,
   fds: FederatedDatabases,
   { isStopping, security, backups }: HealthSources,
 ): void {
-  app.get('/health/live', (_request, reply) => sendJson(reply, { status: 'live' }))
+  const live = '/health/live'
+  const ready = '/health/ready'
+  routes.add('GET', live, { path: live, handle: (request) => sendJson(request, { status: 'live' }) })
   // Requests that arrive meanwhile share a check, so that no stream of them from nobody costs the stores more than one read at a time.
   let check: Promise<void> | undefined
-  app.get('/health/ready', { config: { mayHaveCaller: true } }, async (request, reply) => {
+  const answerReady = async (request: HttpRequest): Promise<void> => {
     if (isStopping()) throw new AshlarError('ShuttingDown', 'The server is stopping.')
     const { caller = everyone } = request
     const isOperator = caller.may('operate', undefined)
@@ -38,11 +40,12 @@ export function registerHealth(
     } catch (error) {
       throw isOperator ? error : withoutReason(error)
     }
-    if (!isOperator) return sendJson(reply, { status: 'ready' })
+    if (!isOperator) return sendJson(request, { status: 'ready' })
     const aliases = fds.all.map(({ alias }) => alias)
     const kept = backups === undefined ? {} : { backups: backups.states() }
-    sendJson(reply, { status: 'ready', federatedDatabases: aliases, ...kept })
-  })
+    sendJson(request, { status: 'ready', federatedDatabases: aliases, ...kept })
+  }
+  routes.add('GET', ready, { path: ready, mayHaveCaller: true, handle: answerReady })
 }
 
 async function checkStores(fds: FederatedDatabases, security: Security | undefined): Promise<void> {
@@ -63,6 +66,6 @@ function withoutReason(error: unknown): unknown {
   )
 }
 
-function sendJson(reply: FastifyReply, value: object): void {
-  sendReply(reply, 200, undefined, contentTypeOf.json, JSON.stringify(value))
+function sendJson(request: HttpRequest, value: object): undefined {
+  sendReply(request, 200, undefined, contentTypeOf.json, JSON.stringify(value))
 }

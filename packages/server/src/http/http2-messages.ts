@@ -28,12 +28,16 @@ const ResponseOfNode = Http2ServerResponse as unknown as new (
   | 'writeHead'
   | 'end'
   | 'setHeader'
-> & { end(): unknown; setHeader(name: string, value: number | string | readonly string[]): void }
+> & {
+  end(body?: string | Buffer, encoding?: BufferEncoding): unknown
+  writeHead(status: number, head: readonly (string | number)[]): unknown
+  setHeader(name: string, value: number | string | readonly string[]): void
+}
 
 export class Http2Request extends RequestOfNode {
   /** It stays when the stream is gone. */
   private readonly connectionSocket: Socket | undefined
-  private hasAll = false
+  private isWhole: boolean
 
   constructor(...made: ConstructorParameters<typeof Http2ServerRequest>) {
     super(...made)
@@ -47,12 +51,14 @@ export class Http2Request extends RequestOfNode {
     }
     // A body needs neither of the headers by which HTTP/1.1 tells that there is one.
     if (!stream.endAfterHeaders && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked'
-    this.hasAll = stream.endAfterHeaders
+    this.isWhole = stream.endAfterHeaders
     // A body that is broken off while nobody reads it concerns nobody.
     this.on('error', () => undefined)
-    // Before Node's own listener, which ends the body. Of a stream that was reset, the end is none.
+    // Node ends the body of a stream that was reset as if it were complete.
+    stream.once('aborted', () => this.destroy(new BodyBrokenOff('The body was broken off.')))
+    // Before Node's own listener, which ends the body.
     stream.prependOnceListener('end', () => {
-      this.hasAll = !stream.closed && !stream.destroyed
+      this.isWhole = !stream.aborted
     })
   }
 
@@ -61,14 +67,7 @@ export class Http2Request extends RequestOfNode {
   }
 
   get complete(): boolean {
-    return this.hasAll
-  }
-
-  /** Node ends the body of a stream that was reset as if it were all of it. */
-  override push(chunk: unknown, encoding?: BufferEncoding): boolean {
-    if (chunk !== null || this.hasAll) return super.push(chunk, encoding)
-    this.destroy(new BodyBrokenOff('The body was broken off.'))
-    return false
+    return this.isWhole
   }
 }
 
@@ -83,9 +82,6 @@ export class Http2Response extends ResponseOfNode {
   errored: Error | null = null
   /** Bytes of the body that the connection has taken. */
   taken = 0
-  /** All of the reply was handed over. */
-  isEnding = false
-
   constructor(stream: ServerHttp2Stream) {
     super(stream)
     stream.once('finish', () => {
@@ -99,10 +95,6 @@ export class Http2Response extends ResponseOfNode {
     return []
   }
 
-  get writableEnded(): boolean {
-    return this.isEnding
-  }
-
   get destroyed(): boolean {
     return this.stream.destroyed
   }
@@ -114,8 +106,12 @@ export class Http2Response extends ResponseOfNode {
 
   /** The whole reply was sent. Of a stream that ends with its reply, Node says so too late: by then all was handed to it. */
   get writableFinished(): boolean {
-    const { stream, isEnding } = this
-    if (!isEnding || stream.aborted || (stream.rstCode ?? constants.NGHTTP2_NO_ERROR) !== constants.NGHTTP2_NO_ERROR)
+    const { stream } = this
+    if (
+      !stream.writableEnded ||
+      stream.aborted ||
+      (stream.rstCode ?? constants.NGHTTP2_NO_ERROR) !== constants.NGHTTP2_NO_ERROR
+    )
       return false
     return stream.writableFinished || stream.closed
   }
@@ -135,29 +131,23 @@ export class Http2Response extends ResponseOfNode {
     if (name !== 'connection') super.setHeader(name, value)
   }
 
-  /** Without trailers, which would cost a frame more. */
-  writeHead(status: number, ...given: unknown[]): this {
+  /** Without trailers, for which Node would hold the end of the reply back and send another frame. */
+  override writeHead(status: number, head: readonly (string | number)[]): this {
     const { stream } = this
     if (stream.destroyed || stream.closed) return this
-    const head = given.at(-1)
     const headers: OutgoingHttpHeaders = this.getHeaders()
-    for (let i = 0; i < this.constant.length; i += 2) headers[this.constant[i] as string] = this.constant[i + 1]
-    if (Array.isArray(head)) for (let i = 0; i < head.length; i += 2) headers[String(head[i])] = head[i + 1]
-    else Object.assign(headers, head)
+    const all = [...this.constant, ...head]
+    for (let i = 0; i < all.length; i += 2) headers[String(all[i])] = all[i + 1]
     this.statusCode = status
     stream.respond({ ...headers, ':status': status })
     return this
   }
 
-  override end(...given: unknown[]): this {
-    const [body, encoding] = given as [string | Buffer | undefined, BufferEncoding | undefined]
+  /** The body in pieces, so that the session shows how its reader gets on. */
+  override end(body?: string | Buffer, encoding: BufferEncoding = 'utf8'): this {
     const { stream } = this
-    this.isEnding = true
-    if (!this.headersSent) this.writeHead(this.statusCode)
-    // The answer to HEAD has ended with its headers.
-    const hasBody = typeof body === 'string' || Buffer.isBuffer(body)
-    if (!hasBody || stream.destroyed || stream.writableEnded) super.end()
-    else this.outlet.end(body, encoding ?? 'utf8')
+    if (body === undefined || stream.destroyed || stream.writableEnded) super.end()
+    else this.outlet.end(body, encoding)
     return this
   }
 
@@ -197,7 +187,6 @@ class Outlet extends Writable {
   }
 
   override _final(done: () => void): void {
-    this.response.isEnding = true
     this.response.stream.end()
     done()
   }

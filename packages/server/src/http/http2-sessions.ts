@@ -18,7 +18,6 @@ import { isClientNamed } from '../shares/client-address.ts'
 import { problemOfBroken, problemOfTunnel } from './broken-request.ts'
 import type { ConnectionCounts } from './connections.ts'
 import { Http2Request, type Http2Response, http2ResponsesWith, socketOfSession } from './http2-messages.ts'
-import { Http2Turns } from './http2-turns.ts'
 import { contentTypeOf } from './negotiate.ts'
 import { isSlowBody } from './slow-bodies.ts'
 
@@ -33,12 +32,12 @@ type SessionLimits = Pick<
 >
 
 interface Session {
-  /** Among those of the process. */
-  readonly id: string
   readonly session: ServerHttp2Session
   readonly socket: Socket
   readonly address: string
   readonly responses: Set<Http2Response>
+  /** Begins the requests that arrived beside others. */
+  readonly waiting: (() => void)[]
   /** Of the last request that ended, or of the session. */
   idleSinceMs: number
   hasAsked: boolean
@@ -62,8 +61,6 @@ export class Http2Sessions {
   /** Requests that began while there was another one on their session. */
   private readonly further = new WeakSet<object>()
   private readonly stalledLooksMax: number
-  private readonly turns = new Http2Turns()
-  private idsGiven = 0
   private arriving: Socket | undefined
 
   constructor(
@@ -150,11 +147,11 @@ export class Http2Sessions {
     socketOfSession.set(session, socket)
     const now = performance.now()
     const one: Session = {
-      id: String(++this.idsGiven),
       session,
       socket,
       address: socket.remoteAddress ?? '',
       responses: new Set(),
+      waiting: [],
       idleSinceMs: now,
       hasAsked: false,
       resets: http2ResetsMax,
@@ -189,12 +186,12 @@ export class Http2Sessions {
       if (one.responses.size > 0) this.counts.add(one.address, -1)
       if (!response.writableFinished) this.wasReset(one)
     })
-    const begin = (): void => {
-      // One that has closed meanwhile would never be told of that.
+    const carryOut = (): void => {
+      // One that has been reset meanwhile is not executed, and would never be closed.
       if (one.responses.has(response) && !response.destroyed) handle(request as never, response as never)
     }
-    if (isFurther) this.turns.add(one.id, begin)
-    else begin()
+    if (isFurther) beginInTurn(one, carryOut)
+    else carryOut()
   }
 
   /** Requests that are given up as fast as they are made cost the server more than the client (CVE-2023-44487, CVE-2025-8671). */
@@ -230,8 +227,7 @@ export class Http2Sessions {
       for (const response of responses) {
         const isLate = !response.req.complete && now - response.beganMs > requestMsMax
         if (!isLate || response.headersSent || isSlowBody(response.req)) continue
-        // All that began together are late together.
-        this.turns.add(one.id, () => answerLate(response, this.limits as ServerLimits))
+        answerLate(response, this.limits as ServerLimits)
       }
       if (responses.size > 0) continue
       const idleMsMax = hasAsked ? idleKeptMs : Math.min(headersMsMax, requestMsMax)
@@ -248,6 +244,18 @@ function hasToSend({ session, responses }: Session): boolean {
   if ((session.state.outboundQueueSize ?? 0) > 0) return true
   for (const { stream } of responses) if (stream.closed && !stream.destroyed) return true
   return false
+}
+
+/** Of the requests that arrive together on a session, one begins in a turn of the event loop, so that they do not delay others. */
+function beginInTurn({ waiting }: Session, begin: () => void): void {
+  waiting.push(begin)
+  if (waiting.length === 1) setImmediate(beginNext)
+
+  function beginNext(): void {
+    waiting[0]?.()
+    waiting.shift()
+    if (waiting.length > 0) setImmediate(beginNext)
+  }
 }
 
 function busy(whose: string, max: number, limit: string): AshlarError {

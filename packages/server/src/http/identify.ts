@@ -1,43 +1,29 @@
 /** Finds out who sends a request, before its body is read. */
 import { AshlarError } from '@ashlar/engine'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { mustBeKnown } from '../dispatch/authorize.ts'
 import { type Authenticator, unauthenticated } from '../security/authenticator.ts'
 import { type Caller, nobody } from '../security/caller.ts'
-import type { Handle, WithBody } from './read-body.ts'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Where authentication is on: who sends it. */
-    caller?: Caller
-    /** When that was found out, as the authenticator counts. */
-    callerEpoch?: number
-  }
-}
+import type { Handle, HttpRequest } from './http-request.ts'
+import type { WithBody } from './read-body.ts'
 
 /** Unauthenticated for whoever has to be known and is not; at once for callers who are remembered. */
-export function identify(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  authenticator: Authenticator,
-  done: (error?: Error) => void,
-): void {
-  const { needsCaller, mayHaveCaller } = request.routeOptions.config
-  // The reference and what is not there show nothing of the data.
-  if (request.is404 || (needsCaller !== true && mayHaveCaller !== true)) {
+export function identify(request: HttpRequest, authenticator: Authenticator, done: (error?: Error) => void): void {
+  const { needsCaller, mayHaveCaller } = request.route ?? {}
+  // The reference and paths that do not exist show nothing of the data.
+  if (needsCaller !== true && mayHaveCaller !== true) {
     request.caller = nobody
     done()
     return
   }
   const { epoch } = authenticator
   const refuse = (error: unknown): void => {
-    if (hasBody(request)) reply.raw.setHeader('connection', 'close')
+    if (hasBody(request)) request.endConnection()
     done(error as Error)
   }
   const take = (caller: Caller): void => {
     note(request, caller, epoch)
     // What a person has seen is not to be found in the browser afterwards.
-    if (caller.credential.kind === 'session') reply.raw.setHeader('cache-control', 'no-store')
+    if (caller.credential.kind === 'session') request.response.setHeader('cache-control', 'no-store')
     if (caller.kind === 'nobody' && needsCaller === true) refuse(unauthenticated(request.raw, mustBeKnown))
     else done()
   }
@@ -51,7 +37,7 @@ export function identify(
   }
 }
 
-function note(request: FastifyRequest, caller: Caller, epoch: number): void {
+function note(request: HttpRequest, caller: Caller, epoch: number): void {
   request.caller = caller
   request.callerEpoch = epoch
 }
@@ -60,30 +46,25 @@ function note(request: FastifyRequest, caller: Caller, epoch: number): void {
 export function identified(withBody: WithBody, authenticator: Authenticator | undefined): WithBody {
   if (authenticator === undefined) return withBody
   return (handle, bytesMax) =>
-    withBody((request, reply) => {
+    withBody((request) => {
       const { caller, callerEpoch, body } = request
       const isAsBefore = callerEpoch === undefined || callerEpoch === authenticator.epoch
       if (isAsBefore && (body === undefined || caller === undefined || Date.now() < caller.expiresAtMs))
-        return handle(request, reply)
-      return again(request, reply, authenticator, handle)
+        return handle(request)
+      return again(request, authenticator, handle)
     }, bytesMax)
 }
 
-async function again(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  authenticator: Authenticator,
-  handle: Handle,
-): Promise<void> {
+async function again(request: HttpRequest, authenticator: Authenticator, handle: Handle): Promise<void> {
   const { epoch } = authenticator
   const caller = await authenticator.authenticate(request.raw)
   if (caller.kind === 'nobody') throw unauthenticated(request.raw, mustBeKnown)
   note(request, caller, epoch)
-  await handle(request, reply)
+  await handle(request)
 }
 
 /** A proxy might have looked at the other one. Throws MalformedRequest. */
-function checkCredentials({ headers, raw: { rawHeaders } }: FastifyRequest): void {
+function checkCredentials({ headers, raw: { rawHeaders } }: HttpRequest): void {
   if (headers.authorization === undefined) return
   const names = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization')
   if (names.length <= 1) return
@@ -91,7 +72,7 @@ function checkCredentials({ headers, raw: { rawHeaders } }: FastifyRequest): voi
 }
 
 /** It was not read, and need not be sent where the request is refused. */
-export function hasBody({ headers }: FastifyRequest): boolean {
+export function hasBody({ headers }: HttpRequest): boolean {
   const { 'content-length': length, 'transfer-encoding': transfer } = headers
   return transfer !== undefined || (length !== undefined && length !== '0')
 }

@@ -1,8 +1,8 @@
 /** Replies of lines that are sent as they come, maybe while the client still sends lines. */
 import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { bulkLingerMsMax } from '../limits.ts'
+import type { HttpRequest } from './http-request.ts'
 import { lingerAfter } from './linger.ts'
 import { contentTypeOf } from './negotiate.ts'
 import type { Replying } from './row-reply.ts'
@@ -12,8 +12,7 @@ import { sendLiveStream } from './send-reply.ts'
 /** What fails before the first of them is thrown, and answered as any failure; afterwards it is the last line. */
 export async function sendLines(
   lines: AsyncIterable<Buffer>,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  request: HttpRequest,
   statement: Replying | undefined,
 ): Promise<void> {
   const iterator = lines[Symbol.asyncIterator]()
@@ -26,18 +25,18 @@ export async function sendLines(
       }
     } catch (error) {
       // There is nobody to read it.
-      if (reply.raw.destroyed) return
+      if (request.response.destroyed) return
       const problem = toProblem(error, request)
       if (problem.type !== 'SystemError') request.log.info({ problem }, 'reply failed')
       yield Buffer.from(`${JSON.stringify({ error: problem })}\n`)
     }
   }
-  endUnread(request, reply)
-  sendLiveStream(reply, 200, statement?.headers, contentTypeOf.ndjson, Readable.from(all(), { objectMode: false }))
+  endUnread(request)
+  sendLiveStream(request, 200, statement?.headers, contentTypeOf.ndjson, Readable.from(all(), { objectMode: false }))
 }
 
 /** A client that still sends when it has its reply is not to send what nobody reads: the connection ends, as soon as it can have the reply. */
-function endUnread({ raw: request }: FastifyRequest, { raw: response }: FastifyReply): void {
+function endUnread({ raw: request, response }: HttpRequest): void {
   response.once('finish', () => {
     const { socket } = request
     // Requests of tests have none.

@@ -1,8 +1,8 @@
 /** /docs: the API reference as a page that loads nothing from elsewhere, and /openapi.json behind it. */
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import type { FastifyInstance } from 'fastify'
 import { openApiDocument } from '../openapi/openapi.ts'
+import type { HttpRequest, RouteTable } from './http-request.ts'
 import { contentTypeOf } from './negotiate.ts'
 import { sendReply } from './send-reply.ts'
 
@@ -57,33 +57,35 @@ const onPage = {
 }
 
 /** Document and script are made, or read, when they are asked for: most servers are never asked. */
-export function registerReferencePage(app: FastifyInstance): void {
+export function registerReferencePage(routes: RouteTable): void {
+  const get = (path: string, answer: (request: HttpRequest) => Promise<void> | void): void =>
+    routes.add('GET', path, { path, handle: (request) => answer(request) ?? undefined })
   let made: string | undefined
   const document = (): string => {
     made ??= JSON.stringify(openApiDocument())
     return made
   }
-  app.get('/openapi.json', (_request, reply) => {
-    sendReply(reply, 200, undefined, contentTypeOf.json, document())
+  get('/openapi.json', (request) => {
+    sendReply(request, 200, undefined, contentTypeOf.json, document())
   })
-  app.get(`${page}/openapi.json`, (_request, reply) => {
-    sendReply(reply, 200, onPage, contentTypeOf.json, document())
+  get(`${page}/openapi.json`, (request) => {
+    sendReply(request, 200, onPage, contentTypeOf.json, document())
   })
   // A JSON text is one in YAML too.
-  app.get(`${page}/openapi.yaml`, (_request, reply) => {
-    sendReply(reply, 200, onPage, 'application/yaml; charset=utf-8', document())
+  get(`${page}/openapi.yaml`, (request) => {
+    sendReply(request, 200, onPage, 'application/yaml; charset=utf-8', document())
   })
-  app.get(`${page}/`, (request, reply) => {
+  get(`${page}/`, (request) => {
     // The script's address is relative to the folder.
-    if (request.url.split('?', 1)[0] === page) sendReply(reply, 301, { ...onPage, location: `${page}/` })
-    else sendReply(reply, 200, onPage, 'text/html; charset=utf-8', html)
+    if (request.url.split('?', 1)[0] === page) sendReply(request, 301, { ...onPage, location: `${page}/` })
+    else sendReply(request, 200, onPage, 'text/html; charset=utf-8', html)
   })
-  app.get(`${page}/${starter}`, (_request, reply) => {
+  get(`${page}/${starter}`, (request) => {
     const start = `Scalar.createApiReference('#app', ${JSON.stringify(settings)})\n`
-    sendReply(reply, 200, onPage, 'application/javascript; charset=utf-8', start)
+    sendReply(request, 200, onPage, 'application/javascript; charset=utf-8', start)
   })
-  app.get(`${page}/${script}`, async (_request, reply) => {
-    sendReply(reply, 200, onPage, 'application/javascript; charset=utf-8', await readScript())
+  get(`${page}/${script}`, async (request) => {
+    sendReply(request, 200, onPage, 'application/javascript; charset=utf-8', await readScript())
   })
 }
 

@@ -1,16 +1,9 @@
 /** `Idempotency-Key`: what a client calls a request that it may send several times (contract 1.6). */
 import { createHash } from 'node:crypto'
 import { AshlarError, type RequestId } from '@ashlar/engine'
-import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../security/caller.ts'
 import { credentialText } from '../security/credential.ts'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Digest of the body as it was sent, of requests with an `Idempotency-Key`. */
-    bodyDigest?: Buffer
-  }
-}
+import type { HttpRequest } from './http-request.ts'
 
 const visibleCharacters = /^[\x21-\x7e]{1,255}$/
 /** Headers that change what a request does; `accept` only changes how the reply is written. */
@@ -23,14 +16,14 @@ const sliceBytes = 1_048_576
  * Kept for the fingerprint; to be called with each body, before it is parsed. A large one is hashed in slices, between which others
  * have their turn: it is done when the promise resolves, which never rejects, or at once where there is none.
  */
-export function noteBody(request: FastifyRequest, body: Buffer): Promise<void> | undefined {
+export function noteBody(request: HttpRequest, body: Buffer): Promise<void> | undefined {
   if (request.headers['idempotency-key'] === undefined) return undefined
   if (body.length > sliceBytes) return noteLargeBody(request, body)
   request.bodyDigest = createHash('sha256').update(body).digest()
   return undefined
 }
 
-async function noteLargeBody(request: FastifyRequest, body: Buffer): Promise<void> {
+async function noteLargeBody(request: HttpRequest, body: Buffer): Promise<void> {
   const hash = createHash('sha256')
   for (let at = 0; at < body.length; at += sliceBytes) {
     if (at > 0) await new Promise((resolve) => setImmediate(resolve))
@@ -40,7 +33,7 @@ async function noteLargeBody(request: FastifyRequest, body: Buffer): Promise<voi
 }
 
 /** Undefined without the header. Throws MalformedRequest. */
-export function requestIdOf(request: FastifyRequest, { identity, bounds, credential }: Caller): RequestId | undefined {
+export function requestIdOf(request: HttpRequest, { identity, bounds, credential }: Caller): RequestId | undefined {
   const key = request.headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key !== 'string' || !visibleCharacters.test(key)) {

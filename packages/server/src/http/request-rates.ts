@@ -1,8 +1,8 @@
 /** How many requests a second each caller may send (contract 1.5.19). */
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ServerError } from '../errors/server-errors.ts'
 import { countedCallersMax } from '../limits.ts'
 import { sharerOf } from '../shares/sharer.ts'
+import type { HttpRequest } from './http-request.ts'
 import { hasBody } from './identify.ts'
 
 const secondMs = 1_000
@@ -57,17 +57,16 @@ export class RequestRates {
 /** What is to be called in place of `done` once the caller is known, or has been refused: who is not known has its address. */
 export function doneAfterCount(
   rates: RequestRates,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  request: HttpRequest,
   done: (error?: Error) => void,
 ): (error?: Error) => void {
   return (error) => {
     // Whoever watches over the server has to be told of it in any case.
-    if (request.routeOptions.url?.startsWith('/health/') === true) return done(error)
+    if (request.route?.path.startsWith('/health/') === true) return done(error)
     try {
       rates.count(sharerOf(request))
     } catch (tooMany) {
-      if (hasBody(request)) reply.raw.setHeader('connection', 'close')
+      if (hasBody(request)) request.endConnection()
       return done(tooMany as Error)
     }
     done(error)

@@ -2,10 +2,10 @@
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Awaitable, CancelSignal, RowChunk, RowChunks } from '@ashlar/engine'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ReplyType } from '../dispatch/operation.ts'
 import { closingOf, framed, wholeLatin1, wholeReply } from '../dispatch/row-framing.ts'
 import { ClientDisconnected } from '../errors/request-errors.ts'
+import type { HttpRequest } from './http-request.ts'
 import { contentTypeOf } from './negotiate.ts'
 import { toProblem } from './send-problem.ts'
 import { oneTextBytes, sendReply, sendStream } from './send-reply.ts'
@@ -35,20 +35,17 @@ export interface Replying {
 export function sendRows(
   rows: RowChunks,
   type: ReplyType,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  request: HttpRequest,
   statement?: Replying,
 ): Awaitable<void> {
   const { atHand } = rows
-  return atHand === undefined
-    ? sendComing(rows, type, request, reply, statement)
-    : sendWhole(atHand, type, reply, statement)
+  return atHand === undefined ? sendComing(rows, type, request, statement) : sendWhole(atHand, type, request, statement)
 }
 
 function sendWhole(
   chunks: readonly RowChunk[],
   type: ReplyType,
-  reply: FastifyReply,
+  request: HttpRequest,
   statement: Replying | undefined,
 ): void {
   const [only] = chunks
@@ -56,27 +53,26 @@ function sendWhole(
   const isText = only !== undefined && chunks.length === 1 && only.bytes.length < oneTextBytes
   const body = isText ? wholeLatin1(only, type) : wholeReply(chunks, type)
   statement?.sent(body.length)
-  sendReply(reply, 200, statement?.headers, contentTypeOf[type], body, 'latin1')
+  sendReply(request, 200, statement?.headers, contentTypeOf[type], body, 'latin1')
 }
 
 async function sendComing(
   rows: RowChunks,
   type: ReplyType,
-  request: FastifyRequest,
-  reply: FastifyReply,
+  request: HttpRequest,
   statement: Replying | undefined,
 ): Promise<void> {
   const iterator = rows[Symbol.asyncIterator]()
   const first = await nextChunk(iterator)
-  if (first.done === true) return sendWhole([], type, reply, statement)
+  if (first.done === true) return sendWhole([], type, request, statement)
   const { chunks, isWhole, next } = await readyChunks(iterator, first.value)
-  if (isWhole) return sendWhole(chunks, type, reply, statement)
+  if (isWhole) return sendWhole(chunks, type, request, statement)
   try {
     // It is refused before the reply begins, or not at all.
     await statement?.mayGoOn()
     // One that has its slot already is not asked there whether it was stopped meanwhile.
     statement?.signal.throwIfAborted()
-    if (reply.raw.destroyed) throw new ClientDisconnected()
+    if (request.response.destroyed) throw new ClientDisconnected()
   } catch (error) {
     cancelRows(iterator)
     throw error
@@ -86,16 +82,16 @@ async function sendComing(
     [...chunks.map((value) => Promise.resolve({ value })), ...next],
     type,
     (error) => {
-      if (reply.raw.destroyed) return undefined
+      if (request.response.destroyed) return undefined
       const problem = toProblem(error, request)
       if (problem.type !== 'SystemError') request.log.info({ problem }, 'reply failed')
       if (type === 'ndjson') return JSON.stringify({ error: problem })
-      reply.raw.destroy(error as Error)
+      request.response.destroy(error as Error)
       return undefined
     },
     statement,
   )
-  sendStream(reply, 200, statement?.headers, contentTypeOf[type], stream)
+  sendStream(request, 200, statement?.headers, contentTypeOf[type], stream)
 }
 
 interface ReadyChunks {

@@ -29,8 +29,7 @@ const fixed: SecureContextOptions = { minVersion: 'TLSv1.2', ciphers, secureOpti
 const ticketKeyBytes = 48
 
 export interface SecureServers {
-  /** For the framework, which may ask for several, one an address. */
-  serverFactory(handle: RequestListener): Server
+  createServer(handle: RequestListener): Server
   readonly sessions: Http2Sessions
   /** Names and values in turns, of every reply. */
   readonly constantHeaders: readonly string[]
@@ -59,7 +58,7 @@ export function secureServers(
   return {
     sessions,
     constantHeaders,
-    serverFactory(handle) {
+    createServer(handle) {
       handleOf = handle
       const server = createServer(
         {

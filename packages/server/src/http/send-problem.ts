@@ -1,28 +1,21 @@
 /** Whatever fails becomes one body shape (contract 1.4.1). Nothing else writes an error body. */
 import { randomUUID } from 'node:crypto'
 import { AshlarError } from '@ashlar/engine'
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { makeProblem, type Problem, type ProblemDetail, problemDetails } from '../errors/problem.ts'
 import { BodyValidationError, ClientDisconnected, LineFailure, OperationFailure } from '../errors/request-errors.ts'
 import { problemEntry, ServerError } from '../errors/server-errors.ts'
+import type { HttpRequest } from './http-request.ts'
 import { lingerAfter } from './linger.ts'
 import { sendReply } from './send-reply.ts'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Of its error reply. */
-    problemType?: string
-  }
-}
 
 /** Told by the log alone, since nobody is there to get it; the number is custom. */
 export const clientDisconnectedStatus = 499
 
 const retryAfterSeconds = '1'
 
-export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+export function sendProblem(error: unknown, request: HttpRequest): void {
   if (error instanceof ClientDisconnected) {
-    sendReply(reply, clientDisconnectedStatus, undefined)
+    sendReply(request, clientDisconnectedStatus, undefined)
     return
   }
   const problem = toProblem(error, request)
@@ -30,8 +23,6 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   if (request.audit !== undefined) request.audit.problemType = problem.type
   lingerAfter(request.raw)
   const cause = error instanceof OperationFailure ? error.cause : error
-  // The framework asks for it where the rest of a body is not to be read.
-  if (reply.hasHeader('connection')) reply.raw.setHeader('connection', 'close')
   const isFatal = cause instanceof AshlarError && cause.isFatal
   const headers = {
     ...(problemEntry(problem.type).isRepeatable && !isFatal && { 'retry-after': retryAfterSeconds }),
@@ -39,11 +30,11 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   }
   const asksForProblem = request.headers.accept?.includes('application/problem+json') === true
   const type = asksForProblem ? 'application/problem+json' : 'application/json; charset=utf-8'
-  sendReply(reply, problem.status, headers, type, JSON.stringify(problem))
+  sendReply(request, problem.status, headers, type, JSON.stringify(problem))
 }
 
 /** Our own faults are logged here, under the id that the message tells. */
-export function toProblem(error: unknown, request: FastifyRequest): Problem {
+export function toProblem(error: unknown, request: HttpRequest): Problem {
   const problem = problemOf(error, request)
   // A body that is a text, or missing, has no places that a JSON pointer could name.
   if (request.body !== undefined && request.headers['content-type'] !== 'text/plain') return problem
@@ -51,7 +42,7 @@ export function toProblem(error: unknown, request: FastifyRequest): Problem {
   return rest
 }
 
-function problemOf(error: unknown, request: FastifyRequest): Problem {
+function problemOf(error: unknown, request: HttpRequest): Problem {
   if (error instanceof AshlarError) {
     // Nothing that a client did: the operator has to know.
     if (error.kind === 'fault') request.log.error({ err: error }, 'damaged data')
@@ -76,8 +67,6 @@ function problemOf(error: unknown, request: FastifyRequest): Problem {
   }
   // No fault of ours, and there is nobody to read it.
   if (error instanceof ClientDisconnected) return makeProblem('SystemError', error.message)
-  const known = fromFastify(error as FastifyError, request)
-  if (known !== undefined) return known
   const id = randomUUID()
   request.log.error({ err: error, errorId: id }, 'request failed')
   return makeProblem('SystemError', `The server failed; its log tells more under the id ${id}.`)
@@ -93,22 +82,4 @@ const ownMembers = ['type', 'title', 'status', 'message', 'errors']
 function withExtensions(problem: Problem, { extensions }: AshlarError): Problem {
   const added = Object.entries(extensions).filter(([name]) => !ownMembers.includes(name))
   return added.length === 0 ? problem : { ...problem, ...Object.fromEntries(added) }
-}
-
-function fromFastify(error: FastifyError, request: FastifyRequest): Problem | undefined {
-  switch (error.code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return makeProblem(
-        'BodyTooLarge',
-        `The body is larger than ${request.server.initialConfig.bodyLimit} bytes (bodyBytesMax).`,
-      )
-    case 'FST_ERR_BAD_URL':
-      return makeProblem('MalformedUrl', 'The path of the URL cannot be decoded.')
-    case 'FST_ERR_MAX_PARAM_LENGTH':
-      return makeProblem('MalformedUrl', 'A part of the path is longer than any name.')
-    default:
-      // What Fastify finds in a request; a body that breaks off, for one.
-      if (error.statusCode === undefined || error.statusCode < 400 || error.statusCode >= 500) return undefined
-      return makeProblem('MalformedRequest', 'The length or the encoding of the body does not match its headers.')
-  }
 }

@@ -2,12 +2,10 @@
 import type { ServerResponse } from 'node:http'
 import { pipeline, Readable, type Transform, type Writable } from 'node:stream'
 import { laterTurn } from '@ashlar/engine'
-import type { FastifyReply } from 'fastify'
 import { encodedTag } from '../dispatch/entity-tags.ts'
 import { compressorFor, isNegotiated } from './compress-reply.ts'
-import { writeUsualHead } from './usual-head.ts'
-import { type TextEncoding, writeEnd } from './write-end.ts'
-import { writeTogether } from './write-together.ts'
+import type { HttpRequest } from './http-request.ts'
+import { endWith, type TextEncoding, writeEnd } from './write-end.ts'
 
 /** Of a body that is handed to the operating system in pieces: it takes all that fits into its buffers at once, which may be megabytes. */
 const largeBytes = 524_288
@@ -18,77 +16,76 @@ export const oneTextBytes = 16_384
 type Headers = Readonly<Record<string, string>>
 
 /**
- * `headers`: beside type and length, and those that were set on `reply.raw` before, which takes longer. `type`: the content type of the body;
- * without a body, a reply may have a type as well. Neither hooks nor serializers of the framework take part.
+ * `headers`: beside type and length, and those that were set on the response before, which takes longer. `type`: the content type of the body;
+ * without a body, a reply may have a type as well.
  */
 export function sendReply(
-  reply: FastifyReply,
+  request: HttpRequest,
   status: number,
   headers: Headers | undefined,
   type?: string,
   body?: string | Buffer,
   encoding: TextEncoding = 'utf8',
 ): void {
-  const { raw } = reply
-  if (reply.sent) {
-    reply.log.warn({ url: raw.req.url }, 'a request was answered twice')
+  const { response } = request
+  if (request.isAnswered) {
+    request.log.warn({ url: request.url }, 'a request was answered twice')
     return
   }
   const length = body === undefined ? 0 : Buffer.byteLength(body, encoding)
-  const compressor = length === 0 ? undefined : compressorFor(raw.req.headers, type, length)
+  const compressor = length === 0 ? undefined : compressorFor(request.headers, type, length)
   if (compressor !== undefined) {
     compressor.stream.end(body, encoding)
-    sendPieces(reply, status, encodedHead(raw, headers, type, compressor.encoding), [compressor.stream])
+    sendPieces(request, status, encodedHead(response, headers, type, compressor.encoding), [compressor.stream])
     return
   }
   // Caches must know that other clients get other bytes (RFC 9110, 12.5.5), and a 304 says what its 200 would have said (15.4.5).
-  const varied = status === 304 || isNegotiated(type, length) ? { ...headers, vary: varyOf(raw) } : headers
-  if (length > largeBytes && Buffer.isBuffer(body) && raw.req.method !== 'HEAD') {
-    sendPieces(reply, status, [...headOf(varied, type), 'content-length', length], [Readable.from(piecesOf(body))])
+  const varied = status === 304 || isNegotiated(type, length) ? { ...headers, vary: varyOf(response) } : headers
+  if (length > largeBytes && Buffer.isBuffer(body) && request.method !== 'HEAD') {
+    sendPieces(request, status, [...headOf(varied, type), 'content-length', length], [Readable.from(piecesOf(body))])
     return
   }
-  reply.hijack()
-  const isUsual = writeUsualHead(raw, status, varied, type, length)
-  if (!isUsual) {
-    const head = headOf(varied, type)
-    if (status !== 204 && status !== 304) head.push('content-length', length)
-    raw.writeHead(status, head)
-  }
-  if (length > oneTextBytes) raw.end(body, encoding)
+  request.isAnswered = true
+  const head = headOf(varied, type)
+  if (status !== 204 && status !== 304) head.push('content-length', length)
+  response.writeHead(status, head)
+  if (body === undefined || request.method === 'HEAD') response.end()
+  else if (length > oneTextBytes) response.end(body, encoding)
   else {
-    const end = isUsual ? writeTogether : writeEnd
-    if (body === undefined || typeof body === 'string') end(raw, body, encoding)
-    else end(raw, body.toString('latin1'), 'latin1')
+    // One that ends its connection is not held, so that the connection does not count any longer.
+    const end = response.hasHeader('connection') || request.headers.connection === 'close' ? writeEnd : endWith
+    if (typeof body === 'string') end(response, body, encoding)
+    else end(response, body.toString('latin1'), 'latin1')
   }
 }
 
 /** A body that comes in pieces. One that ends early breaks off the connection, and ends where the client goes away. */
 export function sendStream(
-  reply: FastifyReply,
+  request: HttpRequest,
   status: number,
   headers: Headers | undefined,
   type: string,
   body: Readable,
 ): void {
-  const { raw } = reply
-  const compressor = compressorFor(raw.req.headers, type, undefined)
+  const { response } = request
+  const compressor = compressorFor(request.headers, type, undefined)
   if (compressor !== undefined) {
-    sendPieces(reply, status, encodedHead(raw, headers, type, compressor.encoding), [body, compressor.stream])
+    sendPieces(request, status, encodedHead(response, headers, type, compressor.encoding), [body, compressor.stream])
     return
   }
-  const varied = isNegotiated(type, undefined) ? { ...headers, vary: varyOf(raw) } : headers
-  sendPieces(reply, status, headOf(varied, type), [body])
+  const varied = isNegotiated(type, undefined) ? { ...headers, vary: varyOf(response) } : headers
+  sendPieces(request, status, headOf(varied, type), [body])
 }
 
 /** The same for a body of which the client is to have each piece at once: a compressor would hold it back. */
 export function sendLiveStream(
-  reply: FastifyReply,
+  request: HttpRequest,
   status: number,
   headers: Headers | undefined,
   type: string,
   body: Readable,
 ): void {
-  sendPieces(reply, status, headOf(headers, type), [body])
+  sendPieces(request, status, headOf(headers, type), [body])
 }
 
 /** Each in a turn of the event loop of its own, and none before the client takes the one before it. */
@@ -133,11 +130,22 @@ function varyOf(response: ServerResponse): string {
   return vary === undefined ? 'accept-encoding' : `${[vary].flat().join(', ')}, accept-encoding`
 }
 
-function sendPieces(reply: FastifyReply, status: number, head: Head, streams: readonly (Readable | Transform)[]): void {
-  reply.hijack()
+function sendPieces(
+  request: HttpRequest,
+  status: number,
+  head: Head,
+  streams: readonly (Readable | Transform)[],
+): void {
+  const { response } = request
+  request.isAnswered = true
+  response.writeHead(status, head)
+  if (request.method === 'HEAD') {
+    for (const stream of streams) stream.destroy()
+    response.end()
+    return
+  }
   // Each layer of the server listens for its end, and a pipeline several times: Node would warn of a leak.
-  reply.raw.setMaxListeners(listenersMax)
-  reply.raw.writeHead(status, head)
-  // The line of the request tells how it ended.
-  pipeline([...streams, outletOf(reply.raw)], () => undefined)
+  response.setMaxListeners(listenersMax)
+  // The log line of the request says how it ended.
+  pipeline([...streams, outletOf(response)], () => undefined)
 }

@@ -1,18 +1,18 @@
 /** The HTTP server over a set of federated databases, not yet listening. */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { AshlarError, type FederatedDatabase, noteRequest, noteRest, readAnew, shareReads } from '@ashlar/engine'
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { AshlarError, type FederatedDatabase, noteRequest, readAnew, shareReads } from '@ashlar/engine'
 import type { Logger } from 'pino'
 import { type AuditLog, requestIdSent } from '../audit/audit-log.ts'
 import type { BackupSchedule } from '../backups/backup-schedule.ts'
 import { HostNames, isLoopback, type Reachability } from '../browsers/host-names.ts'
 import { Origins } from '../browsers/origins.ts'
 import type { ProxySettings } from '../config/config.ts'
+import type { ServiceContext } from '../dispatch/operation.ts'
 import { Router } from '../dispatch/router.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { FederatedDatabases } from '../federated-databases.ts'
-import { type Limits, pathParameterCharactersMax } from '../limits.ts'
+import { idleKeptMs, type Limits } from '../limits.ts'
 import type { ReadMetric } from '../metrics/metric.ts'
 import { ProcessNumbers } from '../metrics/process-numbers.ts'
 import { readProcess } from '../metrics/read-process.ts'
@@ -41,23 +41,25 @@ import { answerBrokenRequest, refuseTunnels } from './broken-request.ts'
 import { arrivalTimes, ConnectionCounts, countNamedRequest, limitConnections } from './connections.ts'
 import { answerHalfClosed } from './half-closed.ts'
 import { registerHealth } from './health.ts'
+import { type Handle, HttpRequest, type Route } from './http-request.ts'
+import { HttpServer } from './http-server.ts'
 import type { Http2Sessions } from './http2-sessions.ts'
 import { identified, identify } from './identify.ts'
 import { type BodyType, readContentType } from './negotiate.ts'
-import { beginByTurns } from './pipelining.ts'
+import { RequestQueues } from './pipelining.ts'
 import { readProxyHeaders } from './proxy-protocol.ts'
-import { bodyReader } from './read-body.ts'
+import { bodyReader, run } from './read-body.ts'
 import { registerReferencePage } from './reference-page.ts'
 import { requestLog, statusOf } from './request-log.ts'
 import { doneAfterCount, RequestRates } from './request-rates.ts'
 import { withoutHost } from './request-target.ts'
-import { answerUnrouted, registerOperations } from './routes.ts'
+import { registerOperations, unroutedHandle } from './routes.ts'
 import type { ClientCertificates, SecureServers } from './secure-server.ts'
 import { sendProblem } from './send-problem.ts'
 import { sendReply } from './send-reply.ts'
 import { type RequestsUnderWay, stopInOrder } from './stopping.ts'
 import { TrustedProxies } from './trusted-proxies.ts'
-import { writeOverdue } from './write-together.ts'
+import { flushOverdue } from './write-end.ts'
 
 export interface ServerOptions {
   readonly federatedDatabases: readonly FederatedDatabase[]
@@ -111,107 +113,120 @@ const strictTransport = ['strict-transport-security', 'max-age=31536000']
 
 const onLoopback: Browsers = { host: '127.0.0.1', hosts: undefined, cors: [] }
 
-/** Routes have no schemas: bodies are checked by `dispatch/validate-body.ts`. So the compilers of the framework are not loaded. */
-const noCompilers = { compilersFactory: { buildValidator: neverCalled, buildSerializer: neverCalled } }
-
-/** `stopInOrder` refuses requests and keeps the time. After ten seconds, the framework would end the process with an uncaught error. */
-const stoppedByServer = { return503OnClosing: false, pluginTimeout: 0 }
-
-function neverCalled(): never {
-  throw new Error('a route has a schema')
-}
-
-export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { limits, peers = noPeers, security } = options
+export async function buildServer(options: ServerOptions): Promise<HttpServer> {
+  const { limits, peers = noPeers, security, logger, federatedDatabases } = options
   const counts = new ConnectionCounts()
-  const servers = await secureServersOf(options, counts)
-  const http2 = servers?.sessions
-  const app = fastify({
-    ...(servers !== undefined && { serverFactory: servers.serverFactory }),
-    bodyLimit: limits.bodyBytesMax,
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: pathParameterCharactersMax },
-    schemaController: noCompilers,
-    // A request without Host is refused below, with a body.
-    http: httpOptions(limits),
-    rewriteUrl: withoutHost,
-    requestTimeout: limits.requestMsMax,
-    ...stoppedByServer,
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, limits, servers?.constantHeaders ?? []),
-    frameworkErrors: (error, request, reply) => {
-      noteRest(request.raw.socket)
-      sendProblem(error, request, reply)
-    },
-  })
-  serveHttp1(app.server, servers?.constantHeaders ?? [])
-  app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
-  const router = new Router(operations)
+  const secure = await secureServersOf(options, counts)
+  const http2 = secure?.sessions
+  let receive: RequestListener = () => undefined
+  const queues = new RequestQueues((raw, response) => receive(raw, response))
+  const handle: RequestListener = (raw, response) => {
+    if (raw.httpVersionMajor === 1) queues.add(raw, response)
+    else receive(raw, response)
+  }
+  const server = secure === undefined ? createServer(httpOptions(limits), handle) : secure.createServer(handle)
+  serveHttp1(server, queues, limits, secure?.constantHeaders ?? [])
+  refuseExpectations(server, http2, handle)
+  const routes = new Router<Route>(operations)
   const bodies = limitBodies(limits)
-  const withBody = bodyReader(app, limits, bodies)
-  answerUnrouted(app, router, withBody)
-  const followers = followersOf(app, limits)
-  const underWay = stopInOrder(app, limits, http2)
+  const withBody = bodyReader(limits, bodies)
+  const followers = new ChangeFollowers(limits)
+  const underWay = stopInOrder(server, limits, http2)
   const requests = new RequestCounts()
-  receiveFromClients(app, options, { underWay, requests, counts, http2 })
-  refuseExpectations(app, http2)
-  const toolRuns = toolRunsOf(app, options)
-  const statements = new Statements(limits, new BrokenOffReplies(options.logger), slowQueriesOf(options))
-  const replies = { connections: underWay.connections, streamed: () => http2?.responses() ?? [] }
-  lookAfterReplies(app, options, replies, statements)
-  for (const ended of security === undefined ? [] : [statements, followers])
-    endInTime(ended, security as Security, options.logger)
-  const startedAt = (peers.upSince ?? Date.now()) - performance.timeOrigin
-  const counted = { requests, underWay, statements, followers, bodies, counts }
-  const processMetrics = metricsOf(app, options, startedAt, counted)
-  answerPeers(peers, toolRuns, statements, processMetrics, options.federatedDatabases)
-  const fds = new FederatedDatabases(options.federatedDatabases, options.defaultAlias, options.places)
-  registerOperations(
-    app,
-    {
-      federatedDatabases: fds,
-      limits,
-      startedAt,
-      resources,
-      toolRuns,
-      peers,
-      statements,
-      memoryShares: new MemoryShares(limits),
-      followers,
-      processMetrics,
-      router,
-      security,
-      ...configuredParts(options),
-      unknownCaller: options.authenticator === undefined && security === undefined ? everyone : nobody,
-      stop: options.onStop,
-    },
-    router,
-    identified(withBody, options.authenticator ?? security?.authenticator),
+  const { proxies, refusalOf, closeUnnamed } = limitClients(server, options, counts, http2)
+  receive = receiver(options, routes, unroutedHandle(routes, withBody), {
+    underWay,
     requests,
-  )
-  registerHealth(app, fds, options)
-  registerReferencePage(app)
-  return app
+    counts,
+    queues,
+    proxies,
+    refusalOf,
+  })
+  const toolRuns = new ToolRuns(limits, (err) => logger.error({ err }, 'a tool failed'), options.backups?.settings)
+  const statements = new Statements(limits, new BrokenOffReplies(logger), slowQueriesOf(options))
+  const watch = watchStalled(options, { underWay, queues, http2 }, statements)
+  for (const ended of security === undefined ? [] : [statements, followers])
+    endInTime(ended, security as Security, logger)
+  const startedAt = (peers.upSince ?? Date.now()) - performance.timeOrigin
+  const numbers = new ProcessNumbers()
+  const processMetrics = metricsOf(options, startedAt, numbers, {
+    requests,
+    underWay,
+    statements,
+    followers,
+    bodies,
+    counts,
+  })
+  answerPeers(peers, toolRuns, statements, processMetrics, federatedDatabases)
+  const fds = new FederatedDatabases(federatedDatabases, options.defaultAlias, options.places)
+  const service = serviceOf(options, {
+    fds,
+    startedAt,
+    toolRuns,
+    statements,
+    followers,
+    processMetrics,
+    router: routes,
+  })
+  registerOperations(routes, service, identified(withBody, options.authenticator ?? security?.authenticator), requests)
+  registerHealth(routes, fds, options)
+  registerReferencePage(routes)
+  return new HttpServer(server, handle, [
+    () => closeUnnamed?.(),
+    // Those who follow changes are requests in progress, and would not end by themselves.
+    () => followers.stop(),
+    () => underWay.stop(),
+    () => toolRuns.stop(),
+    () => clearInterval(watch),
+    () => numbers.stop(),
+  ])
 }
 
-/** By whichever proxies there are. To be called once all others listen for connections. */
-function receiveFromClients(
-  app: FastifyInstance,
-  options: ServerOptions,
-  { http2, counts, ...others }: Omit<Received, 'proxies'> & { readonly http2: Http2Sessions | undefined },
-): void {
-  const { limits } = options
-  const proxies = options.proxies && new TrustedProxies(options.proxies)
+interface ServiceParts
+  extends Pick<ServiceContext, 'startedAt' | 'toolRuns' | 'statements' | 'followers' | 'processMetrics' | 'router'> {
+  readonly fds: FederatedDatabases
+}
+
+function serviceOf(options: ServerOptions, { fds, ...parts }: ServiceParts): ServiceContext {
+  const { limits, peers = noPeers, security, authenticator, onStop } = options
+  return {
+    ...parts,
+    federatedDatabases: fds,
+    limits,
+    resources,
+    peers,
+    memoryShares: new MemoryShares(limits),
+    security,
+    ...configuredParts(options),
+    unknownCaller: authenticator === undefined && security === undefined ? everyone : nobody,
+    stop: onStop,
+  }
+}
+
+/** To be called once all others listen for connections of the server: the header of the PROXY protocol comes before anything else. */
+function limitClients(
+  server: Server,
+  { limits, proxies: settings }: ServerOptions,
+  counts: ConnectionCounts,
+  http2: Http2Sessions | undefined,
+): Pick<Received, 'proxies' | 'refusalOf'> & { readonly closeUnnamed: (() => void) | undefined } {
+  const proxies = settings && new TrustedProxies(settings)
   const isProxy = (address: string): boolean => proxies?.isTrusted(address) === true
-  const refusalOf = refusals(limitConnections(app, limits, counts, isProxy), http2)
-  receiveRequests(app, options, { ...others, counts, proxies }, refusalOf)
-  if (proxies?.header !== 'proxy-protocol') return
-  const closeUnnamed = readProxyHeaders(app.server, isProxy, limits.headersMsMax)
-  app.addHook('preClose', async () => closeUnnamed())
+  const refusalOf = refusals(limitConnections(server, limits, counts, isProxy), http2)
+  const hasHeader = proxies?.header === 'proxy-protocol'
+  const closeUnnamed = hasHeader ? readProxyHeaders(server, isProxy, limits.headersMsMax) : undefined
+  return { proxies, refusalOf, closeUnnamed }
 }
 
-/** `constantHeaders`: names and values in turns, of every reply. */
-function serveHttp1(server: Server, constantHeaders: readonly string[]): void {
-  for (const serveAs of [serveByAddress, beginByTurns, answerHalfClosed]) serveAs(server)
-  refuseTunnels(server, constantHeaders)
+/** `constantHeaders`: of every reply, names and values alternating. */
+function serveHttp1(server: Server, queues: RequestQueues, limits: Limits, constantHeaders: readonly string[]): void {
+  server.keepAliveTimeout = idleKeptMs
+  serveByAddress(server)
+  answerHalfClosed(server)
+  refuseTunnels(server, queues, constantHeaders)
+  server.on('clientError', (error, socket) =>
+    answerBrokenRequest(error, socket as Socket, queues, limits, constantHeaders),
+  )
 }
 
 /** What a server has where its configuration says so. */
@@ -231,21 +246,8 @@ function configuredParts({
   }
 }
 
-/** To be called before `stopInOrder`: it is stopped before the requests under way are waited for. */
-function followersOf(app: FastifyInstance, limits: Limits): ChangeFollowers {
-  const followers = new ChangeFollowers(limits)
-  app.addHook('preClose', async () => followers.stop())
-  return followers
-}
-
 function slowQueriesOf({ limits: { slowQueryMs }, logger }: ServerOptions): SlowQueries | undefined {
   return slowQueryMs === 0 ? undefined : new SlowQueries(slowQueryMs, logger)
-}
-
-function toolRunsOf(app: FastifyInstance, { limits, logger, backups }: ServerOptions): ToolRuns {
-  const toolRuns = new ToolRuns(limits, (err) => logger.error({ err }, 'a tool failed'), backups?.settings)
-  app.addHook('onClose', () => toolRuns.stop())
-  return toolRuns
 }
 
 interface Counted {
@@ -258,13 +260,11 @@ interface Counted {
 }
 
 function metricsOf(
-  app: FastifyInstance,
   { audit, federatedDatabases, processes: processesExpected = 1 }: ServerOptions,
   startedAtMs: number,
+  numbers: ProcessNumbers,
   { requests, underWay, statements, followers, bodies, counts }: Counted,
 ): () => ReadMetric[] {
-  const numbers = new ProcessNumbers()
-  app.addHook('onClose', async () => numbers.stop())
   return () =>
     readProcess({
       requests,
@@ -297,26 +297,30 @@ function answerPeers(
   })
 }
 
-interface Replies {
-  readonly connections: Iterable<Socket>
-  streamed(): Iterable<StreamedReply>
+interface Connections extends Pick<Received, 'underWay' | 'queues'> {
+  readonly http2: Http2Sessions | undefined
 }
 
-function lookAfterReplies(
-  app: FastifyInstance,
+function watchStalled(
   { federatedDatabases: fds, limits }: ServerOptions,
-  { connections, streamed }: Replies,
+  { underWay, queues, http2 }: Connections,
   statements: Statements,
-): void {
+): NodeJS.Timeout {
   const fileBytes = (): number => fds.reduce((sum, { store }) => sum + (store.fileBytes?.() ?? 0), 0)
   const isSlotWanted = (response: object): boolean => statements.isSlotWanted(response)
+  const responseOn = (socket: Socket): ServerResponse | undefined => queues.responseOn(socket)
+  const streamed = (): Iterable<StreamedReply> => http2?.responses() ?? []
   const { stalled } = statements.brokenOff
-  const watch = watchReplies(connections, streamed, limits, fileBytes, isSlotWanted, stalled)
-  app.addHook('onClose', async () => clearInterval(watch))
+  return watchReplies(underWay.connections, responseOn, streamed, limits, fileBytes, isSlotWanted, stalled)
 }
 
 function httpOptions(limits: Limits) {
-  return { maxHeaderSize: limits.requestHeaderBytesMax, requireHostHeader: false, ...arrivalTimes(limits) }
+  return {
+    // A request without Host is refused by `checkHost`, with a body.
+    maxHeaderSize: limits.requestHeaderBytesMax,
+    requireHostHeader: false,
+    ...arrivalTimes(limits),
+  }
 }
 
 async function secureServersOf(
@@ -360,12 +364,13 @@ function endInTime(statements: Pick<Statements, 'endThose'>, security: Security,
 }
 
 interface Received extends Pick<Counted, 'underWay' | 'requests' | 'counts'> {
+  readonly queues: RequestQueues
   readonly proxies: TrustedProxies | undefined
+  readonly refusalOf: RefusalOf
 }
 
-/** What is done about every request, in one hook: it is doneAfterCount, logged, and refused where it may not go on. */
-function receiveRequests(
-  app: FastifyInstance,
+/** What is done about every request before its route: it is counted, logged, and refused where it may not go on. */
+function receiver(
   {
     isStopping,
     limits,
@@ -376,81 +381,112 @@ function receiveRequests(
     security,
     authenticator = security?.authenticator,
   }: ServerOptions,
-  { underWay, requests, counts, proxies }: Received,
-  refusalOf: RefusalOf,
-): void {
+  routes: Router<Route>,
+  unrouted: Handle,
+  { underWay, requests, counts, queues, proxies, refusalOf }: Received,
+): RequestListener {
   const unknownCaller = authenticator === undefined ? everyone : nobody
   const hostNames = new HostNames(browsers)
   const origins = new Origins(browsers.cors)
   const log = requestLog(logger)
-  const { callerRequestsPerSecondMax: ratesMax } = limits
-  const rates = ratesMax === 0 ? undefined : new RequestRates(ratesMax)
-  app.addHook('onRequest', (request, reply, done) => {
-    const { raw } = reply
-    writeOverdue()
-    noteRequest()
-    shareReadsOf(request.raw.socket, underWay.connections.size)
+  const goOn = authenticating(authenticator, limits, unrouted)
+  return (raw, response) => {
     const beganMs = performance.now()
-    request.log = logger
-    reply.log = logger
-    proxies?.nameClientOf(request.raw)
-    const begun = underWay.begin(reply)
-    if (audit !== undefined) auditRequest(audit, unknownCaller, request, reply)
+    flushOverdue(beganMs)
+    noteRequest()
+    shareReadsOf(raw.socket, underWay.connections.size)
+    proxies?.nameClientOf(raw)
+    const url = withoutHost(raw)
+    raw.url = url
+    const request = new HttpRequest(raw, response, url, routes.findRoute(raw.method as string, url), logger)
+    const begun = underWay.begin(request)
+    if (audit !== undefined) auditRequest(audit, unknownCaller, request)
     if (traces !== undefined) request.span = traces.beginRequest(request.method, request.headers)
-    let isOver = false
-    // Not `once`, whose listener takes as long to be made and removed as what this one does.
-    raw.on('close', () => {
-      if (isOver) return
-      isOver = true
+    onceClosed(response, () => {
+      queues.ended(response)
       underWay.end(begun)
       const tookMs = performance.now() - beganMs
-      countRequest(requests, request, raw, tookMs, traces)
-      log?.(raw, tookMs, request.audit?.requestId ?? requestIdSent(request.headers))
+      countRequest(requests, request, tookMs, traces)
+      log?.(response, tookMs, request.audit?.requestId ?? requestIdSent(request.headers))
     })
     try {
-      const refusal = refusalOf(request.raw) ?? (proxies && countNamedRequest(request, reply, limits, counts))
+      const refusal = refusalOf(raw) ?? (proxies && countNamedRequest(request, limits, counts))
       if (refusal !== undefined) throw refusal
       checkFraming(request)
       checkHost(request, hostNames)
-      const preflight = origins.check(request, reply)
-      if (preflight !== undefined) return sendReply(reply, 204, preflight)
+      const preflight = origins.check(request)
+      if (preflight !== undefined) return sendReply(request, 204, preflight)
+      if (isStopping() && request.route?.path.startsWith('/health/') !== true) {
+        throw new AshlarError('ShuttingDown', 'The server is stopping and accepts no further requests.')
+      }
     } catch (error) {
-      return refuseUnread(reply, error as AshlarError | ServerError, done)
+      // The body was not read, and need not be sent.
+      request.endConnection()
+      return sendProblem(error, request)
     }
-    if (isStopping() && request.routeOptions.url?.startsWith('/health/') !== true) {
-      const error = new AshlarError('ShuttingDown', 'The server is stopping and accepts no further requests.')
-      return refuseUnread(reply, error, done)
+    if (request.span === undefined) goOn(request)
+    else traces?.within(request.span, () => goOn(request))
+  }
+}
+
+/** What follows once the request is admitted: its caller is found out and counted, and its route carried out. */
+function authenticating(
+  authenticator: Authenticator | undefined,
+  { callerRequestsPerSecondMax: ratesMax }: Limits,
+  unrouted: Handle,
+): (request: HttpRequest) => void {
+  const rates = ratesMax === 0 ? undefined : new RequestRates(ratesMax)
+  return (request) => {
+    const done = (error?: Error): void => {
+      if (error === undefined) carryOut(request, unrouted)
+      else sendProblem(error, request)
     }
     try {
       normalizeHeaders(request)
     } catch (error) {
-      return done(error as ServerError)
+      sendProblem(error, request)
+      return
     }
-    const next = rates === undefined ? done : doneAfterCount(rates, request, reply, done)
-    if (request.span === undefined) goOn(request, reply, authenticator, next)
-    else traces?.within(request.span, () => goOn(request, reply, authenticator, next))
+    const next = rates === undefined ? done : doneAfterCount(rates, request, done)
+    if (authenticator === undefined) next()
+    else identify(request, authenticator, next)
+  }
+}
+
+/** Not by `once`: its wrapper takes as long to be made and removed as this listener runs. */
+function onceClosed(response: ServerResponse, ended: () => void): void {
+  let isOver = false
+  response.on('close', () => {
+    if (isOver) return
+    isOver = true
+    ended()
   })
 }
 
-function goOn(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  authenticator: Authenticator | undefined,
-  next: (error?: Error) => void,
-): void {
-  if (authenticator === undefined) next()
-  else identify(request, reply, authenticator, next)
+/** After the checks that need no body. */
+function carryOut(request: HttpRequest, unrouted: Handle): void {
+  const { route } = request
+  if (route?.checks !== undefined) {
+    try {
+      for (const check of route.checks) check(request)
+    } catch (error) {
+      // The body was not read.
+      if (!request.raw.complete) request.endConnection()
+      sendProblem(error, request)
+      return
+    }
+  }
+  run(route?.handle ?? unrouted, request)
 }
 
 function countRequest(
   requests: RequestCounts,
-  request: FastifyRequest,
-  response: ServerResponse,
+  request: HttpRequest,
   ms: number,
   traces: RequestTraces | undefined,
 ): void {
-  const { counts = request.routeOptions.config.counts ?? requests.others, problemType, span } = request
-  const status = statusOf(response)
+  const { counts = request.route?.counts ?? requests.others, problemType, span } = request
+  const status = statusOf(request.response)
   counts.ended(status, ms)
   if (span !== undefined) traces?.end(span, counts.operation, status, problemType)
   if (problemType !== undefined) requests.failed(problemType)
@@ -462,20 +498,14 @@ function shareReadsOf(socket: Socket & { readonly encrypted?: boolean }, connect
   else shareReads(socket, connections)
 }
 
-/** The body was not read, and need not be sent. */
-function refuseUnread({ raw }: FastifyReply, error: Error, done: (error: Error) => void): void {
-  raw.setHeader('connection', 'close')
-  done(error)
-}
-
 /** Whoever passed on the request may have seen the end of its body elsewhere (RFC 9112, 6.1). Throws MalformedRequest. */
-function checkFraming({ raw, headers: { 'transfer-encoding': coding } }: FastifyRequest): void {
+function checkFraming({ raw, headers: { 'transfer-encoding': coding } }: HttpRequest): void {
   if (coding === undefined || (coding.toLowerCase() === 'chunked' && raw.httpVersion !== '1.0')) return
   throw new AshlarError('MalformedRequest', 'Transfer-Encoding must be chunked and nothing else, and needs HTTP/1.1.')
 }
 
 /** Throws MalformedRequest, UnknownHost. */
-function checkHost({ raw, headers: { host } }: FastifyRequest, hostNames: HostNames): void {
+function checkHost({ raw, headers: { host } }: HttpRequest, hostNames: HostNames): void {
   if (host === undefined) {
     if (raw.httpVersion === '1.0') return
     throw new AshlarError('MalformedRequest', `An HTTP/${raw.httpVersion} request must have a Host header.`)
@@ -501,27 +531,26 @@ function hasSeveralHosts({ rawHeaders }: IncomingMessage): boolean {
 /** Node answers them itself, without a body, unless somebody listens. */
 const unmetExpectations = new WeakSet<IncomingMessage>()
 
-function refuseExpectations(app: FastifyInstance, http2: Http2Sessions | undefined): void {
+function refuseExpectations(server: Server, http2: Http2Sessions | undefined, handle: RequestListener): void {
   http2?.onExpectation((request) => unmetExpectations.add(request))
-  app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     unmetExpectations.add(request)
-    app.server.emit('request', request, response)
+    handle(request, response)
   })
 }
 
-/** Leaves the framework headers that it reads as we do. Throws ExpectationFailed, UnsupportedMediaType. */
-function normalizeHeaders(request: FastifyRequest): void {
-  const { headers, method } = request.raw
+/** Writes headers in the one way that is compared later. Throws ExpectationFailed, UnsupportedMediaType. */
+function normalizeHeaders(request: HttpRequest): void {
+  const { headers, method } = request
   if (headers.expect !== undefined && unmetExpectations.has(request.raw)) {
     throw new ServerError('ExpectationFailed', `The server does not support 'Expect: ${headers.expect.slice(0, 60)}'.`)
   }
   const contentType = headers['content-type']
-  // Its own reading of a malformed one would refuse what is fine.
   if (contentType !== undefined && contentType !== 'application/json') {
     const type = method === 'POST' || method === 'PUT' ? bodyTypeOf(contentType, request) : 'json'
     headers['content-type'] = contentTypes[type]
   }
-  // Names of encodings are the same in any case (RFC 9110, 8.4.1).
+  // Names of encodings are case-insensitive (RFC 9110, 8.4.1).
   const encoding = headers['content-encoding']
   if (encoding !== undefined) headers['content-encoding'] = encoding.trim().toLowerCase()
 }
@@ -529,8 +558,7 @@ function normalizeHeaders(request: FastifyRequest): void {
 const contentTypes = { json: 'application/json', text: 'text/plain', ndjson: 'application/x-ndjson' } as const
 
 /** Throws UnsupportedMediaType. */
-function bodyTypeOf(contentType: string, request: FastifyRequest): BodyType {
-  if (request.is404) return 'json'
-  const { isRefused, acceptsPlainText, takesLines } = request.routeOptions.config
-  return isRefused === true ? 'json' : readContentType(contentType, acceptsPlainText === true, takesLines === true)
+function bodyTypeOf(contentType: string, { route }: HttpRequest): BodyType {
+  if (route === undefined) return 'json'
+  return readContentType(contentType, route.acceptsPlainText === true, route.takesLines === true)
 }

@@ -10,7 +10,6 @@ import {
   type QueryWatch,
   type RequestId,
 } from '@ashlar/engine'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditLog, RequestAudit } from '../audit/audit-log.ts'
 import type { Execution } from '../dispatch/dispatch.ts'
 import type {
@@ -32,6 +31,7 @@ import { clientAddressOf } from '../shares/client-address.ts'
 import { sharerOf } from '../shares/sharer.ts'
 import type { Statement } from '../statements/statement.ts'
 import { StopSignal } from '../statements/stop-signal.ts'
+import type { HttpRequest } from './http-request.ts'
 import { requestIdOf } from './request-id.ts'
 import { toProblem } from './send-problem.ts'
 
@@ -53,31 +53,23 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
   /** Of an operation that may take long, once it has begun. */
   statement: Statement | undefined
   private readonly form: StatementForm | undefined
-  private readonly request: FastifyRequest
-  private readonly reply: FastifyReply
+  private readonly request: HttpRequest
   private ownSignal: CancelSignal | undefined
   /** Made for those who take any memory: most do not. */
   private share: MemoryHolder | undefined
 
   /** `form`: how it is admitted and listed, where it may take long. */
-  constructor(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    replyType: ReplyType,
-    service: ServiceContext,
-    form: StatementForm | undefined,
-  ) {
+  constructor(request: HttpRequest, replyType: ReplyType, service: ServiceContext, form: StatementForm | undefined) {
     this.caller = request.caller ?? service.unknownCaller
     this.form = form
-    this.params = request.params as FdRequest['params']
-    this.query = request.query as FdRequest['query']
+    this.params = request.params
+    this.query = request.query
     this.body = request.body
     this.headers = request.headers
     this.replyType = replyType
     this.service = service
     this.beforeChange = changeNoted(service.audit, request.audit)
     this.request = request
-    this.reply = reply
   }
 
   get client(): Client {
@@ -128,13 +120,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
   private lateStatement(): Statement {
     const { method, url } = this.request
     const [path = ''] = url.split('?', 1)
-    const statement = this.service.statements.begin(
-      'read',
-      `${method} ${path}`,
-      this.fd.alias,
-      this.request,
-      this.reply,
-    )
+    const statement = this.service.statements.begin('read', `${method} ${path}`, this.fd.alias, this.request)
     statement.lasts()
     return statement
   }
@@ -145,7 +131,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
 
   /** Made only for operations that ask for it: most end before a client could disconnect. */
   get signal(): CancelSignal {
-    this.ownSignal ??= this.statement?.signal ?? signalOf(this.reply)
+    this.ownSignal ??= this.statement?.signal ?? signalOf(this.request)
     return this.ownSignal
   }
 
@@ -184,7 +170,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
     { kind, text }: StatementForm,
   ): OperationReply | Promise<OperationReply> {
     const { statements } = this.service
-    const statement = statements.begin(kind, text(this.body), this.fd.alias, this.request, this.reply)
+    const statement = statements.begin(kind, text(this.body), this.fd.alias, this.request)
     this.statement = statement
     // One that was made before is of the client alone.
     this.ownSignal = undefined
@@ -201,7 +187,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
 }
 
 /** What a stream of lines has committed, its replies tell line by line: it is not known as a whole. Throws MalformedRequest. */
-function refuseKey({ headers }: FastifyRequest): void {
+function refuseKey({ headers }: HttpRequest): void {
   if (headers['idempotency-key'] === undefined) return
   const message =
     'A body of lines has no Idempotency-Key: send again what was not acknowledged, with upsertOn where that is not known.'
@@ -216,10 +202,10 @@ function changeNoted(log: AuditLog | undefined, audit: RequestAudit | undefined)
   }
 }
 
-function signalOf(reply: FastifyReply): CancelSignal {
+function signalOf({ response }: HttpRequest): CancelSignal {
   const signal = new StopSignal()
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) signal.abort(new ClientDisconnected())
+  response.once('close', () => {
+    if (!response.writableFinished) signal.abort(new ClientDisconnected())
   })
   return signal
 }

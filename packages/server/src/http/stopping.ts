@@ -1,23 +1,26 @@
 /** How a server stops: every request on a connection that there is gets an answer, and those under way come to their end. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { Server, Socket } from 'node:net'
+import { Server, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { AshlarError, type Placed, UnorderedSet } from '@ashlar/engine'
-import type { FastifyInstance, FastifyReply } from 'fastify'
 import { idleConnectionMs, type ServerLimits } from '../limits.ts'
+import type { HttpRequest } from './http-request.ts'
 import type { Http2Sessions } from './http2-sessions.ts'
+import { sendProblem } from './send-problem.ts'
 
 type StopLimits = Pick<ServerLimits, 'stopMsMax' | 'stopBodyMsMax'>
 
 export interface RequestUnderWay extends Placed {
-  readonly reply: FastifyReply
+  readonly request: HttpRequest
 }
 
 export interface RequestsUnderWay {
   readonly count: number
   /** The connections that are open. */
   readonly connections: ReadonlySet<Socket>
-  begin(reply: FastifyReply): RequestUnderWay
+  begin(request: HttpRequest): RequestUnderWay
+  /** Stops listening; resolves when all connections have ended. */
+  stop(): Promise<void>
   /** Once the response has closed; by then it has been sent, or nobody is there to take it. */
   end(request: RequestUnderWay): void
 }
@@ -27,7 +30,7 @@ export interface RequestsUnderWay {
  * 1.4.9); Node alone would reset them. A body that does not arrive in time is refused: nothing was done of its request. What is still
  * under way when the time for stopping is over is broken off. To be told of each request.
  */
-export function stopInOrder(app: FastifyInstance, limits: StopLimits, http2?: Http2Sessions): RequestsUnderWay {
+export function stopInOrder(server: Server, limits: StopLimits, http2?: Http2Sessions): RequestsUnderWay {
   const open = new Set<Socket>()
   let underWay = 0
   /** Those of requests that have a body, which may not have arrived. */
@@ -41,12 +44,12 @@ export function stopInOrder(app: FastifyInstance, limits: StopLimits, http2?: Ht
       wake?.()
     })
   }
-  app.server.on('connection', note)
+  server.on('connection', note)
   // Requests come on another socket than the one that was accepted.
-  app.server.on('secureConnection', note)
-  app.addHook('preClose', async () => {
-    // The server's own way to stop listening would also end all connections that seem idle.
-    if (app.server.listening) Server.prototype.close.call(app.server)
+  server.on('secureConnection', note)
+  const stop = async (): Promise<void> => {
+    // The close of http.Server would also end all connections that seem idle.
+    if (server.listening) Server.prototype.close.call(server)
     http2?.announceEnd()
     let patience: 'all' | 'requests' | 'none' = 'all'
     const lose = (left: 'requests' | 'none') => (): void => {
@@ -70,20 +73,18 @@ export function stopInOrder(app: FastifyInstance, limits: StopLimits, http2?: Ht
     for (const timeout of timeouts) clearTimeout(timeout)
     if (http2 !== undefined) await Promise.race([http2.end(), delay(idleConnectionMs)])
     for (const socket of open) socket.destroy()
-  })
+  }
   return {
     get count() {
       return underWay
     },
     connections: open,
-    begin(reply) {
-      const { socket, headers } = reply.request.raw
-      // Where the host has several addresses, it came to another server.
-      if (!open.has(socket) && socket instanceof Socket) note(socket)
+    stop,
+    begin(request) {
       underWay++
-      const request: RequestUnderWay = { reply, place: undefined }
-      if (hasBody(headers)) withBody.add(request)
-      return request
+      const begun: RequestUnderWay = { request, place: undefined }
+      if (hasBody(request.headers)) withBody.add(begun)
+      return begun
     },
     end(request) {
       underWay--
@@ -98,13 +99,10 @@ function hasBody(headers: IncomingHttpHeaders): boolean {
 }
 
 function refuseBodies(requests: readonly RequestUnderWay[]): void {
-  for (const { reply } of requests) {
-    const { body, raw, log } = reply.request
-    if (raw.complete || body !== undefined || reply.sent) continue
-    // What the framework tells of the body that breaks off now is told by the line of the request.
-    reply.log = log.child({}, { level: 'silent' })
+  for (const { request } of requests) {
+    if (request.raw.complete || request.body !== undefined || request.isAnswered) continue
     const message = 'The server is stopping and no longer waits for the body of the request.'
-    reply.raw.setHeader('connection', 'close')
-    reply.send(new AshlarError('ShuttingDown', message))
+    request.endConnection()
+    sendProblem(new AshlarError('ShuttingDown', message), request)
   }
 }

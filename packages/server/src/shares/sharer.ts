@@ -4,7 +4,7 @@ import { networkOf } from './network.ts'
 
 /** The parts of a request that identify its sharer. */
 export interface SharedRequest {
-  readonly caller?: { readonly identity: string }
+  readonly caller?: { readonly identity: string } | undefined
   readonly raw: ArrivedMessage
 }
 

@@ -1,12 +1,12 @@
 /** Replies that this process has broken off because of their readers: logged, and counted for GET /v1/fd. */
-import type { FastifyBaseLogger } from 'fastify'
+import type { Logger } from 'pino'
 import type { StalledReply } from './stalled-replies.ts'
 
 export class BrokenOffReplies {
   count = 0
-  private readonly logger: FastifyBaseLogger
+  private readonly logger: Logger
 
-  constructor(logger: FastifyBaseLogger) {
+  constructor(logger: Logger) {
     this.logger = logger
   }
 

@@ -1,6 +1,6 @@
 /** The slow-query log: a line in the server's log for each query that takes long, with its plan, and no value of its text. */
 import { planWithoutValues, withoutLiterals } from '@ashlar/engine'
-import type { FastifyBaseLogger } from 'fastify'
+import type { Logger } from 'pino'
 import { slowQueryLinesMax, slowQueryLinesPerSecond, slowQueryTextMax } from '../limits.ts'
 
 /** The plans of the statements of its text, as EXPLAIN replies them: JSON. */
@@ -27,13 +27,13 @@ export interface SlowQuery {
 
 export class SlowQueries {
   readonly thresholdMs: number
-  private readonly logger: FastifyBaseLogger
+  private readonly logger: Logger
   private room = slowQueryLinesMax
   private toldAtMs = performance.now()
   /** Those that had no line of their own since the last that had. */
   private unlisted = 0
 
-  constructor(thresholdMs: number, logger: FastifyBaseLogger) {
+  constructor(thresholdMs: number, logger: Logger) {
     this.thresholdMs = thresholdMs
     this.logger = logger
   }

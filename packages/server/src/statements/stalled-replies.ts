@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ServerLimits } from '../limits.ts'
+import { bytesTaken, bytesUntaken } from '../node-internals.ts'
 import { clientAddressOf, type FromClient } from '../shares/client-address.ts'
 
 const looksPerLimit = 20
@@ -27,14 +28,6 @@ interface Waiting {
   readonly fileBytes: number
 }
 
-/** Node's own counts of what a socket has handed to the operating system, and of what of it was not taken yet; they have no public names. */
-interface Handled {
-  readonly _handle?: { readonly bytesWritten?: number; readonly writeQueueSize?: number } | null
-  readonly _httpMessage?: ServerResponse | null
-  /** Of a socket with TLS: the connection below. */
-  readonly _parent?: Handled | null
-}
-
 /** A reply by HTTP/2: others go by the same connection. */
 export interface StreamedReply {
   /** Bytes wait for the client. */
@@ -52,6 +45,7 @@ export interface StreamedReply {
  */
 export function watchReplies(
   connections: Iterable<Socket>,
+  responseOn: (socket: Socket) => ServerResponse | undefined,
   streamed: () => Iterable<StreamedReply>,
   { replyStallMsMax, replyStallBytesMax }: StallLimits,
   fileBytes: () => number,
@@ -90,8 +84,8 @@ export function watchReplies(
         waiting.delete(socket)
         continue
       }
-      const { _httpMessage: response } = socket as Handled
-      const stalled = stalledOf(socket, takenOf(socket), response)
+      const response = responseOn(socket)
+      const stalled = stalledOf(socket, bytesTaken(socket), response)
       if (stalled === undefined) continue
       onStalled({
         path: pathOf(response?.req),
@@ -109,23 +103,12 @@ export function watchReplies(
       if (stalled === undefined) continue
       const { socket } = reply.req
       onStalled({ path: pathOf(reply.req), ...stalled, clientAddress: clientAddressOf(reply.req) })
-      if (queued(socket) > 0) socket.destroy()
+      if (bytesUntaken(socket) > 0) socket.destroy()
       else reply.destroy(new Error('its reader took nothing'))
     }
   }
   const betweenLooksMs = Math.min(betweenLooksMsMax, Math.max(betweenLooksMsMin, replyStallMsMax / looksPerLimit))
   return setInterval(look, betweenLooksMs).unref()
-}
-
-/** What is encrypted is handed on in pieces, of which the socket's own counts tell nothing until the whole reply is taken. */
-function takenOf(socket: Socket): number {
-  const below = (socket as Handled)._parent?._handle
-  if (below?.bytesWritten !== undefined) return below.bytesWritten - (below.writeQueueSize ?? 0)
-  return socket.bytesWritten - socket.writableLength - queued(socket)
-}
-
-function queued(socket: Socket): number {
-  return (socket as Handled)._handle?.writeQueueSize ?? 0
 }
 
 function pathOf(request: { readonly url?: string | undefined } | undefined): string {

@@ -1,10 +1,10 @@
 /** The statements under way in this process. */
+import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { endedReplyMsMax } from '../limits.ts'
 import type { Caller } from '../security/caller.ts'
 import { clientAddressOf } from '../shares/client-address.ts'
-import { sharerOf } from '../shares/sharer.ts'
+import { type SharedRequest, sharerOf } from '../shares/sharer.ts'
 import { Admission, type AdmissionLimits } from './admission.ts'
 import type { BrokenOffReplies } from './broken-off.ts'
 import { ShortTexts } from './short-texts.ts'
@@ -33,16 +33,10 @@ export class Statements {
   }
 
   /** Whose work is about to begin, or to wait for that; see `Statement.lasts`. */
-  begin(
-    kind: StatementKind,
-    text: string,
-    fdAlias: string,
-    request: StatementRequest,
-    { raw: response }: FastifyReply,
-  ): Statement {
+  begin(kind: StatementKind, text: string, fdAlias: string, request: StatementRequest): Statement {
     const asked = { kind, text, fdAlias, clientAddress: clientAddressOf(request.raw) }
     const { admission, queueMsMax, brokenOff, underWay, shortTexts, slow } = this
-    const { caller } = request
+    const { caller, response } = request
     const sharer = sharerOf(request)
     return new Statement(asked, sharer, response, admission, queueMsMax, brokenOff, underWay, shortTexts, caller, slow)
   }
@@ -97,4 +91,7 @@ export class Statements {
   }
 }
 
-type StatementRequest = FastifyRequest & { readonly caller?: Caller }
+interface StatementRequest extends SharedRequest {
+  readonly caller?: Caller | undefined
+  readonly response: ServerResponse
+}

@@ -2,11 +2,10 @@
 import { type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json as jsonOf } from 'node:stream/consumers'
-import type { FastifyInstance } from 'fastify'
 import { expect, onTestFinished } from 'vitest'
 import { addUser } from '../../src/security/users.ts'
 import { openSecureServer } from '../unit/open-secure-server.ts'
-import { defineGadget, openServer } from '../unit/open-server.ts'
+import { defineGadget, openServer, type TestServer } from '../unit/open-server.ts'
 import { rule } from './rule.ts'
 
 /** Endless for the time of a test: each pair of objects is looked at. */
@@ -23,7 +22,7 @@ interface Asked {
 }
 
 /** The reply as soon as its head is there. Whoever asks goes away at the end of the test. */
-async function listening(app: FastifyInstance) {
+async function listening(app: TestServer) {
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo
   return ({ authorization, localAddress, query, path = '/v1/query', accept = 'application/json' }: Asked) => {
@@ -46,14 +45,14 @@ async function listening(app: FastifyInstance) {
   }
 }
 
-async function fill(app: FastifyInstance, authorization: string): Promise<void> {
+async function fill(app: TestServer, authorization: string): Promise<void> {
   await defineGadget(app, '', { authorization })
   const payload = Array.from({ length: 2_000 }, (_, size) => ({ class: 'Shop.Gadget', attributes: { size } }))
   const made = await app.inject({ method: 'POST', url: '/v1/object', payload, headers: { authorization } })
   expect(made.statusCode).toBe(201)
 }
 
-const listed = async (app: FastifyInstance, authorization: string): Promise<readonly { state: string }[]> =>
+const listed = async (app: TestServer, authorization: string): Promise<readonly { state: string }[]> =>
   (await app.inject({ url: '/v1/statement', headers: { authorization } })).json()
 
 rule(
@@ -136,7 +135,7 @@ rule(['1.5.23', '2.4.7'], 'followers are counted by caller; pages that do not wa
 })
 
 /** `count` objects that one refers to. */
-async function hub(app: FastifyInstance, authorization: string, count: number): Promise<string> {
+async function hub(app: TestServer, authorization: string, count: number): Promise<string> {
   const reference = { logicalType: 'reference', referencedClass: 'Shop.Part' }
   const classes = [
     { className: 'Shop.Part', isReferenceable: true, attributes: [{ attributeName: 'owner', logicalType: 'string' }] },

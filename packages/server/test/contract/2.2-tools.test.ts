@@ -167,7 +167,7 @@ rule('2.2.14', 'License tells the licences, whatever the federated database', as
     expect(lines[0]).toBe('Ashlar is licensed under Apache-2.0. It is made of:')
     expect(lines).toEqual(
       expect.arrayContaining([
-        expect.stringMatching(/^fastify [\d.]+: MIT$/),
+        expect.stringMatching(/^find-my-way [\d.]+: MIT$/),
         expect.stringMatching(/^lmdb [\d.]+: MIT$/),
       ]),
     )

@@ -5,17 +5,16 @@ import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import type { Grant } from '@ashlar/engine'
-import type { FastifyInstance } from 'fastify'
 import { expect } from 'vitest'
 import { everyone } from '../../src/security/caller.ts'
 import { addRole, changeRole } from '../../src/security/own-roles.ts'
 import { revokeToken } from '../../src/security/tokens.ts'
 import { ChangeFollowers } from '../../src/statements/change-followers.ts'
 import { basic, openSecureServer, passwordOf } from '../unit/open-secure-server.ts'
-import { openServer } from '../unit/open-server.ts'
+import { openServer, type TestServer } from '../unit/open-server.ts'
 import { rule } from './rule.ts'
 
-async function listening(app: FastifyInstance): Promise<number> {
+async function listening(app: TestServer): Promise<number> {
   await app.listen({ host: '127.0.0.1', port: 0 })
   return (app.server.address() as AddressInfo).port
 }

@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { expect } from 'vitest'
 import { buildServer } from '../../src/http/server.ts'
 import { defaultServerLimits } from '../../src/limits.ts'
+import { withoutConnections } from '../unit/open-server.ts'
 import { classOf, list, reference, set } from './class-of.ts'
 import { rule } from './rule.ts'
 
@@ -30,7 +31,7 @@ function counting(store: Store): { store: Store; written: () => number } {
 rule('4.4.10', 'a hub of 300 takes the next link by writing no more than for the second', async () => {
   const { store, written } = counting(await openStore('memory:'))
   const fd = await FederatedDatabase.open({ alias: 'default', store })
-  const app = await buildServer({
+  const server = await buildServer({
     federatedDatabases: [fd],
     defaultAlias: undefined,
     limits: { ...defaultServerLimits, ...defaultEngineLimits },
@@ -39,6 +40,7 @@ rule('4.4.10', 'a hub of 300 takes the next link by writing no more than for the
     onStop: () => undefined,
     isStopping: () => false,
   })
+  const app = withoutConnections(server)
   const ask = async (method: 'PUT' | 'POST', url: string, body: unknown) => {
     const before = written()
     const payload = JSON.stringify(body)

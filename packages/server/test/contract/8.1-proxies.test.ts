@@ -5,7 +5,6 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
-import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { expect, onTestFinished } from 'vitest'
 import { AuditFile } from '../../src/audit/audit-file.ts'
@@ -16,7 +15,7 @@ import { signInFailures } from '../../src/limits.ts'
 import { serverPair } from '../certificates.ts'
 import { openSecure } from '../unit/open-secure.ts'
 import { openSecureServer, passwordOf } from '../unit/open-secure-server.ts'
-import { openServer, type ServerSetting } from '../unit/open-server.ts'
+import { openServer, type ServerSetting, type TestServer } from '../unit/open-server.ts'
 import { rule } from './rule.ts'
 
 /** A server that tells by its log which address a request is from. */
@@ -147,7 +146,7 @@ rule(
   },
 )
 
-async function portOf(app: FastifyInstance): Promise<number> {
+async function portOf(app: TestServer): Promise<number> {
   if (!app.server.listening) await app.listen({ host: '127.0.0.1', port: 0 })
   return (app.server.address() as AddressInfo).port
 }

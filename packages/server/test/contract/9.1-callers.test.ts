@@ -1,11 +1,10 @@
 /** Contract 9.1 and 9.3: who sends a request, and what built-in roles allow; in this process, with callers that a header names. */
-import type { FastifyInstance } from 'fastify'
 import { expect } from 'vitest'
 import { ServerError } from '../../src/errors/server-errors.ts'
 import { Authenticator } from '../../src/security/authenticator.ts'
 import { type Caller, makeCaller, nobody } from '../../src/security/caller.ts'
 import { builtInRoles, type Grant } from '../../src/security/roles.ts'
-import { defineGadget, openServer } from '../unit/open-server.ts'
+import { defineGadget, openServer, type TestServer } from '../unit/open-server.ts'
 import { rule } from './rule.ts'
 
 function callerWith(name: string, ...grants: readonly Grant[]): Caller {
@@ -16,7 +15,7 @@ const everywhere = (role: string): Grant => ({ role, aliases: undefined })
 const admin = callerWith('admin', everywhere('admin'))
 
 /** `authorization` is the name of a caller. */
-async function openFor(callers: readonly Caller[], aliases = ['fleet', 'sales']): Promise<FastifyInstance> {
+async function openFor(callers: readonly Caller[], aliases = ['fleet', 'sales']): Promise<TestServer> {
   const byName = new Map(callers.map((caller) => [caller.name, caller]))
   const authenticate = ({ headers: { authorization } }: Parameters<Authenticator['authenticate']>[0]) => {
     if (authorization === 'broken') throw new ServerError('Unauthenticated', 'It is not valid.')

@@ -1,16 +1,16 @@
 /** What is refused before a body is read, and what guessing costs: contract 9.1 on the wire. */
 import { type AddressInfo, connect } from 'node:net'
-import type { FastifyInstance } from 'fastify'
 import { expect, it, vi } from 'vitest'
 import { signInFailures } from '../../src/limits.ts'
 import { SignInThrottle } from '../../src/security/sign-in-throttle.ts'
 import { createToken, revokeToken } from '../../src/security/tokens.ts'
 import { addUser, changeUser, removeUser } from '../../src/security/users.ts'
 import { openSecureServer } from '../unit/open-secure-server.ts'
+import type { TestServer } from '../unit/open-server.ts'
 import { rule } from './rule.ts'
 
 /** What comes back for these bytes until the first reply is there. */
-async function exchange(app: FastifyInstance, message: string): Promise<string> {
+async function exchange(app: TestServer, message: string): Promise<string> {
   if (!app.server.listening) await app.listen({ host: '127.0.0.1', port: 0 })
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
   socket.on('error', () => undefined)

@@ -1,5 +1,4 @@
 /** Contract 9.1: tokens, passwords and sessions, with the security database in memory. */
-import type { FastifyInstance } from 'fastify'
 import { expect, vi } from 'vitest'
 import { signInFailures } from '../../src/limits.ts'
 import { PasswordChecks } from '../../src/security/password-checks.ts'
@@ -7,16 +6,17 @@ import { SignInThrottle } from '../../src/security/sign-in-throttle.ts'
 import { listTokens, revokeToken } from '../../src/security/tokens.ts'
 import { changeUser, removeUser } from '../../src/security/users.ts'
 import { basic, openSecureServer, passwordOf } from '../unit/open-secure-server.ts'
+import type { TestServer } from '../unit/open-server.ts'
 import { rule } from './rule.ts'
 
-async function whoIs(app: FastifyInstance, headers: Readonly<Record<string, string>>) {
+async function whoIs(app: TestServer, headers: Readonly<Record<string, string>>) {
   const reply = await app.inject({ url: '/v1/security/session', headers })
   return reply.statusCode === 200 ? reply.json() : reply.statusCode
 }
 
 const idOf = (authorization: string): string => authorization.slice('Bearer ash_'.length).slice(0, 16)
 
-function signIn(app: FastifyInstance, name: string, password: string, headers: Record<string, string> = {}) {
+function signIn(app: TestServer, name: string, password: string, headers: Record<string, string> = {}) {
   return app.inject({ method: 'POST', url: '/v1/security/session', headers, payload: { name, password } })
 }
 

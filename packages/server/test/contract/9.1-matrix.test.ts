@@ -1,5 +1,4 @@
 /** Contract 9.3: every operation of the table with every kind of caller, each with the status that its need says. */
-import type { FastifyInstance } from 'fastify'
 import { expect } from 'vitest'
 import type { Operation } from '../../src/dispatch/operation.ts'
 import { operations } from '../../src/operations/table.ts'
@@ -7,7 +6,7 @@ import { addRole } from '../../src/security/own-roles.ts'
 import { actionsOf, builtInRoles, type Need, noOwnRoles } from '../../src/security/roles.ts'
 import { revokeToken } from '../../src/security/tokens.ts'
 import { openSecureServer } from '../unit/open-secure-server.ts'
-import { openServer } from '../unit/open-server.ts'
+import { openServer, type TestServer } from '../unit/open-server.ts'
 import { bodyOf } from '../unit/operation-bodies.ts'
 import { expectOutcome, isByClass, type MatrixCaller, needsOf } from './operation-needs.ts'
 import { rule } from './rule.ts'
@@ -31,7 +30,7 @@ interface Asked {
   readonly type: string | undefined
 }
 
-async function ask(app: FastifyInstance, operation: Operation, authorization?: string): Promise<Asked> {
+async function ask(app: TestServer, operation: Operation, authorization?: string): Promise<Asked> {
   const { method, path, body } = operation
   const url = `${path.replace(/:\w+/g, '1-1-1-1')}?fdAlias=fleet`
   const reply = await app.inject({

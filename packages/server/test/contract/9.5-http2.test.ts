@@ -227,7 +227,7 @@ rule('9.5.3', 'Expect, CONNECT and methods of others are answered as by HTTP/1.1
   expect(going.json.type ?? going.status).not.toBe('ExpectationFailed')
   const tunnel = session.request({ ':method': 'CONNECT', ':authority': 'localhost:1' })
   expect(await replyOf(tunnel)).toMatchObject({ status: 405, json: { type: 'MethodNotAllowed' } })
-  expect((await ask(session, 'FOO', '/v1')).json.type).toBe('MalformedRequest')
+  expect((await ask(session, 'FOO', '/v1')).json.type).toBe('MethodNotAllowed')
   expect((await ask(session, 'GET', '/v1/%')).json.type).toBe('MalformedUrl')
 })
 

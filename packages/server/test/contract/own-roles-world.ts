@@ -1,8 +1,7 @@
 /** A shop with teams and their orders, for tests of roles of one's own over HTTP. */
-import type { FastifyInstance } from 'fastify'
 import { expect } from 'vitest'
 import { openSecureServer, type SecureServer } from '../unit/open-secure-server.ts'
-import type { ServerSetting } from '../unit/open-server.ts'
+import type { ServerSetting, TestServer } from '../unit/open-server.ts'
 
 const text = (attributeName: string) => ({ attributeName, logicalType: 'string' })
 const many = (attributeName: string, referencedClass: string, inverseAttribute: string) => ({
@@ -59,7 +58,7 @@ export interface Shop extends SecureServer {
   rows(authorization: string, query: string, alias?: string): Promise<unknown>
 }
 
-type Reply = Awaited<ReturnType<FastifyInstance['inject']>>
+type Reply = Awaited<ReturnType<TestServer['inject']>>
 
 /** `shop` has the objects, `other` the classes alone. */
 export async function openShop(setting: ServerSetting = {}): Promise<Shop> {

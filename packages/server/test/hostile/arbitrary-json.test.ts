@@ -1,10 +1,9 @@
 /** Arbitrary JSON to every operation: a 2xx or 4xx with a clear body, never a fault, and a failed request changes nothing. */
 import fc from 'fast-check'
-import type { FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { problemEntry, problemTypes } from '../../src/errors/server-errors.ts'
 import { operations } from '../../src/operations/table.ts'
-import { defineGadget, openServer } from '../unit/open-server.ts'
+import { defineGadget, openServer, type TestServer } from '../unit/open-server.ts'
 
 const runs = Number(process.env.ASHLAR_RUNS ?? 1)
 
@@ -146,7 +145,7 @@ function schemaBody(): unknown {
   ]
 }
 
-async function ask(app: FastifyInstance, method: string, url: string, payload: unknown): Promise<number> {
+async function ask(app: TestServer, method: string, url: string, payload: unknown): Promise<number> {
   const reply = await app.inject({
     method: method as 'POST',
     url,
@@ -169,7 +168,7 @@ async function ask(app: FastifyInstance, method: string, url: string, payload: u
 }
 
 /** All that can be read of the federated database. */
-async function contents(app: FastifyInstance, oid: string): Promise<string> {
+async function contents(app: TestServer, oid: string): Promise<string> {
   const urls = ['/v1/schema', '/v1/index', '/v1/schema/namespace', `/v1/object/${oid}`]
   return (await Promise.all(urls.map(async (url) => (await app.inject(url)).body))).join('\n')
 }
@@ -245,7 +244,7 @@ describe('arbitrary bytes as a body', () => {
   })
 })
 
-async function openGadgetServer(): Promise<{ app: FastifyInstance; oid: string; close: () => Promise<void> }> {
+async function openGadgetServer(): Promise<{ app: TestServer; oid: string; close: () => Promise<void> }> {
   const { app, close } = await openServer()
   await defineGadget(app)
   const payload = { class: 'Shop.Gadget', attributes: { name: 'kept' } }

@@ -17,6 +17,10 @@ class Connection extends EventEmitter {
     this.remoteAddress = remoteAddress
   }
 
+  pause(): void {
+    this.isRead = false
+  }
+
   resume(): void {
     this.isRead = true
   }

@@ -1,16 +1,15 @@
 /** Every operation passes the place where authorisation stands, with what it needs: alone, in a transaction, and as a query. */
-import type { FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { operations } from '../../src/operations/table.ts'
 import { Authenticator } from '../../src/security/authenticator.ts'
 import { type Caller, makeCaller, nobody } from '../../src/security/caller.ts'
 import type { Need } from '../../src/security/roles.ts'
 import { needsOf } from '../contract/operation-needs.ts'
-import { defineGadget, openServer } from './open-server.ts'
+import { defineGadget, openServer, type TestServer } from './open-server.ts'
 import { bodyOf } from './operation-bodies.ts'
 
 interface Asked {
-  readonly app: FastifyInstance
+  readonly app: TestServer
   /** What was asked for since the last time, as `need@alias`. */
   asked(): string[]
 }

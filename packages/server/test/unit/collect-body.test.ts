@@ -1,10 +1,9 @@
 /** Bodies that end together are put together a few in a turn of the event loop. */
 import { PassThrough } from 'node:stream'
-import type { FastifyRequest } from 'fastify'
 import { expect, it } from 'vitest'
 import { collectBody } from '../../src/http/collect-body.ts'
 
-const request = { headers: {} } as FastifyRequest
+const request = { headers: {} }
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 it.each([

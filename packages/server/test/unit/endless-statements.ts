@@ -3,12 +3,11 @@ import { type ClientRequest, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FederatedDatabase } from '@ashlar/engine'
-import type { FastifyInstance } from 'fastify'
 import { expect, onTestFinished } from 'vitest'
 import type { Limits } from '../../src/limits.ts'
 import type { StatementRecord } from '../../src/statements/statement.ts'
 import { LogLines } from './log-lines.ts'
-import { openServer } from './open-server.ts'
+import { openServer, type TestServer } from './open-server.ts'
 
 /** It goes through more walks than anybody could wait for, and sorts them. */
 export const endless = 'MATCH (p:Place)-[:roads*1..30]->(q) ORDER BY q.name RETURN q.name'
@@ -17,7 +16,7 @@ export const unsorted = 'MATCH (p:Place)-[:roads*1..30]->(q) RETURN q.name'
 export const short = 'FROM Place WHERE name = "p3" RETURN name'
 
 export interface Running {
-  readonly app: FastifyInstance
+  readonly app: TestServer
   readonly federatedDatabases: readonly FederatedDatabase[]
   readonly url: string
   readonly log: LogLines

@@ -1,8 +1,8 @@
 /** A large body is handed to the operating system in pieces, each in a turn of the event loop of its own. */
 import { Writable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { FastifyReply } from 'fastify'
 import { expect, test } from 'vitest'
+import type { HttpRequest } from '../../src/http/http-request.ts'
 import { sendReply } from '../../src/http/send-reply.ts'
 
 const pieceBytes = 524_288
@@ -40,8 +40,8 @@ class TakenResponse extends Writable {
   }
 }
 
-function replyOf(raw: TakenResponse): FastifyReply {
-  return { raw, sent: false, hijack: () => undefined } as unknown as FastifyReply
+function requestWith(response: TakenResponse): HttpRequest {
+  return { response, headers: {}, isAnswered: false } as unknown as HttpRequest
 }
 
 async function untilFinished(raw: TakenResponse): Promise<number> {
@@ -54,7 +54,7 @@ const body = Buffer.from(Uint8Array.from({ length: 3 * pieceBytes + 10 }, (_, i)
 
 test('a body of some megabytes goes out in pieces with turns for others in between, and has its length', async () => {
   const raw = new TakenResponse(true)
-  sendReply(replyOf(raw), 200, { etag: '"a"' }, 'application/json', body)
+  sendReply(requestWith(raw), 200, { etag: '"a"' }, 'application/json', body)
   expect(await untilFinished(raw)).toBeGreaterThan(3)
   expect(raw.pieces.map(({ length }) => length)).toEqual([pieceBytes, pieceBytes, pieceBytes, 10])
   expect(Buffer.concat(raw.pieces).equals(body)).toBe(true)
@@ -63,7 +63,7 @@ test('a body of some megabytes goes out in pieces with turns for others in betwe
 
 test('no further piece is handed over before the client has taken those before', async () => {
   const raw = new TakenResponse(false)
-  sendReply(replyOf(raw), 200, undefined, 'application/json', body)
+  sendReply(requestWith(raw), 200, undefined, 'application/json', body)
   for (let turn = 0; turn < 50; turn++) await nextTurn()
   expect(raw.pieces).toHaveLength(1)
   raw.readOn()

@@ -2,7 +2,6 @@
 import { EventEmitter } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AshlarError } from '@ashlar/engine'
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { pino } from 'pino'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { defaultServerLimits } from '../../src/limits.ts'
@@ -37,11 +36,10 @@ it('compares what a caller may with what it could once, until that changes again
 
 it('lets others have their turn between two statements', async () => {
   const statements = new Statements(defaultServerLimits, new BrokenOffReplies(pino({ level: 'silent' })))
-  const request = { raw: { socket: { remoteAddress: '::1' } }, caller: nobody }
-  const reply = { raw: new EventEmitter() }
+  const request = { raw: { socket: { remoteAddress: '::1' } }, caller: nobody, response: new EventEmitter() }
+  type StatementRequest = Parameters<Statements['begin']>[3]
   for (let i = 0; i < 3; i++) {
-    const asked = [request as unknown as FastifyRequest, reply as unknown as FastifyReply] as const
-    statements.begin('query', 'FROM A', 'fleet', ...asked).lasts()
+    statements.begin('query', 'FROM A', 'fleet', request as unknown as StatementRequest).lasts()
   }
   const order: string[] = []
   const ends = statements.endThose(async () => {

@@ -2,14 +2,13 @@
 import { once } from 'node:events'
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import { type AddressInfo, connect } from 'node:net'
-import type { FastifyInstance } from 'fastify'
 import { expect, onTestFinished } from 'vitest'
 import { MemoryShares } from '../../src/statements/memory-shares.ts'
 import { serverPair } from '../certificates.ts'
 import { rule } from '../contract/rule.ts'
 import { ask } from './open-secure.ts'
 import { openSecureServer } from './open-secure-server.ts'
-import type { ServerSetting } from './open-server.ts'
+import type { ServerSetting, TestServer } from './open-server.ts'
 
 const mebibyte = 2 ** 20
 
@@ -30,7 +29,7 @@ async function openForTwo(setting: ServerSetting, characters: number) {
 }
 
 /** As the server's own metrics tell it. */
-async function heldBytes(app: FastifyInstance, authorization: string): Promise<number> {
+async function heldBytes(app: TestServer, authorization: string): Promise<number> {
   const { body } = await app.inject({ url: '/metrics', headers: { authorization } })
   return Number(/^ashlar_held_bytes (\d+)$/m.exec(body)?.[1])
 }

@@ -1,14 +1,13 @@
 /** A server in this process with authentication: its security database is in memory, with an administrator. */
-import type { FastifyInstance } from 'fastify'
 import { expect, onTestFinished } from 'vitest'
 import { Security } from '../../src/security/security.ts'
 import { SecurityDatabase } from '../../src/security/security-database.ts'
 import { createToken, type NewToken } from '../../src/security/tokens.ts'
 import { addUser } from '../../src/security/users.ts'
-import { openServer, type ServerSetting } from './open-server.ts'
+import { openServer, type ServerSetting, type TestServer } from './open-server.ts'
 
 export interface SecureServer {
-  readonly app: FastifyInstance
+  readonly app: TestServer
   readonly security: Security
   /** The Authorization header of a new token. */
   token(wanted: Partial<NewToken>): Promise<string>

@@ -1,10 +1,11 @@
 /** A server in this process, over federated databases in memory unless told otherwise; verified before it is closed. */
 import { defaultEngineLimits, FederatedDatabase, openStore } from '@ashlar/engine'
-import type { FastifyInstance } from 'fastify'
+import inject, { type InjectOptions, type Response } from 'light-my-request'
 import { pino } from 'pino'
 import { expect, onTestFinished } from 'vitest'
 import type { AuditLog } from '../../src/audit/audit-log.ts'
 import type { ProxySettings } from '../../src/config/config.ts'
+import type { HttpServer } from '../../src/http/http-server.ts'
 import { type Browsers, buildServer, type TlsOptions } from '../../src/http/server.ts'
 import { defaultServerLimits, type Limits } from '../../src/limits.ts'
 import type { Authenticator } from '../../src/security/authenticator.ts'
@@ -29,8 +30,15 @@ export interface ServerSetting {
   readonly onLog?: (line: string) => void
 }
 
+export type TestServer = HttpServer & { inject(request: InjectOptions | string): Promise<Response> }
+
+/** The same server, which answers requests without a connection, too. */
+export function withoutConnections(server: HttpServer): TestServer {
+  return Object.assign(server, { inject: (request: InjectOptions | string) => inject(server.handle, request) })
+}
+
 export interface OpenServer {
-  readonly app: FastifyInstance
+  readonly app: TestServer
   readonly federatedDatabases: readonly FederatedDatabase[]
   /** Verifies and closes; done at the end of the test where it has not been before. */
   close(): Promise<void>
@@ -44,7 +52,7 @@ export async function openServer(setting: ServerSetting = {}): Promise<OpenServe
       await FederatedDatabase.open({ alias, store, limits: setting.limits ?? {}, changeLog: 'auto' }),
     )
   }
-  const app = await buildServer({
+  const server = await buildServer({
     federatedDatabases,
     defaultAlias: setting.defaultAlias,
     limits: { ...defaultServerLimits, ...defaultEngineLimits, ...setting.limits },
@@ -59,6 +67,7 @@ export async function openServer(setting: ServerSetting = {}): Promise<OpenServe
     onStop: setting.onStop ?? (() => {}),
     isStopping: setting.isStopping ?? (() => false),
   })
+  const app = withoutConnections(server)
   let closed: Promise<void> | undefined
   const close = (): Promise<void> => {
     closed ??= closeAll(app, federatedDatabases)
@@ -68,7 +77,7 @@ export async function openServer(setting: ServerSetting = {}): Promise<OpenServe
   return { app, federatedDatabases, close }
 }
 
-async function closeAll(app: FastifyInstance, federatedDatabases: readonly FederatedDatabase[]): Promise<void> {
+async function closeAll(app: TestServer, federatedDatabases: readonly FederatedDatabase[]): Promise<void> {
   await app.close()
   for (const fd of federatedDatabases) {
     expect((await fd.verify()).problems).toEqual([])
@@ -78,7 +87,7 @@ async function closeAll(app: FastifyInstance, federatedDatabases: readonly Feder
 
 /** A class with an attribute of each kind that bodies are told apart by. */
 export async function defineGadget(
-  app: FastifyInstance,
+  app: TestServer,
   query = '',
   headers: Readonly<Record<string, string>> = {},
 ): Promise<void> {

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CancelSignal, FederatedDatabase } from '@ashlar/engine'
 import { beforeEach, expect, it, vi } from 'vitest'
 import { type OpenServer, openServer } from './open-server.ts'
@@ -9,7 +10,6 @@ import { type Gate, makeGate, rowChunk, stubQuery } from './stub-query.ts'
 
 const query =
   'POST /v1/query HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\ncontent-length: 6\r\n\r\nSHOW 1'
-const body = Buffer.from(JSON.stringify({ class: 'Text', attributes: { a: 'x'.repeat(150_000) } }))
 const limits = { bodyBytesMax: 200_000, bodiesBytesMax: 200_000, bodyTurnMsMax: 50 }
 
 let server: OpenServer
@@ -69,33 +69,15 @@ async function hangUp(socket: Socket): Promise<void> {
   await Promise.all(noticed)
 }
 
-it('what a body took is given back when its client goes away before the request has its turn to be answered', async () => {
-  const head = `POST /v1/object HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n`
-  const length = `content-length: ${body.length}\r\n\r\n`
-  const socket = await send(Buffer.concat([Buffer.from(`${query}${head}${length}`), body.subarray(0, -1)]), 2)
-  await hangUp(socket)
-  gate.open()
-  for (let i = 0; i < 2; i++) {
-    const reply = await fetch(`http://127.0.0.1:${(server.app.server.address() as AddressInfo).port}/v1/object`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body,
-    })
-    expect([reply.status, ((await reply.json()) as { type: string }).type]).toEqual([422, 'UnknownClass'])
-  }
-})
-
 it('a statement ends when its client goes away, and the next one, whose turn has not come, does not begin', async () => {
   const socket = await send(`${query}${query}`, 2)
   await expect.poll(() => signals.length).toBe(1)
   await hangUp(socket)
   gate.open()
-  await expect.poll(() => requestLines().length).toBe(2)
+  await expect.poll(() => requestLines().length).toBe(1)
+  await nextTurn()
   expect(signals.map(({ aborted }) => aborted)).toEqual([true])
-  expect(requestLines()).toEqual([
-    [499, true],
-    [499, true],
-  ])
+  expect(requestLines()).toEqual([[499, true]])
 })
 
 it('requests that are sent before their replies are answered in their order', async () => {
@@ -148,7 +130,7 @@ it('requests that arrive as one piece begin by turns of the event loop, and are 
   await once(socket, 'close')
   isOver = true
   expect(answer.split('HTTP/1.1 200 ').length - 1).toBe(requests)
-  expect(most).toBeLessThanOrEqual(18)
+  expect(most).toBeLessThanOrEqual(2)
 })
 
 it('no more is read from a connection while very many of its replies wait', async () => {

@@ -1,19 +1,19 @@
 /** POST /v1/query: what it takes, and in which form it answers; the rows are the test's own. */
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { AshlarError, type QueryRequest, type RowChunk } from '@ashlar/engine'
-import type { FastifyInstance, InjectOptions } from 'fastify'
+import type { InjectOptions } from 'light-my-request'
 import { describe, expect, it } from 'vitest'
-import { openServer } from './open-server.ts'
+import { openServer, type TestServer } from './open-server.ts'
 import { chunksOf, rowChunk, stubQuery } from './stub-query.ts'
 
 type Rows = Parameters<typeof stubQuery>[1]
 
-async function open(rows: Rows = () => chunksOf('1')): Promise<{ app: FastifyInstance; asked: QueryRequest[] }> {
+async function open(rows: Rows = () => chunksOf('1')): Promise<{ app: TestServer; asked: QueryRequest[] }> {
   const { app, federatedDatabases } = await openServer()
   return { app, asked: stubQuery(federatedDatabases[0], rows) }
 }
 
-function ask(app: FastifyInstance, options: Partial<InjectOptions> & { payload?: unknown } = {}) {
+function ask(app: TestServer, options: Partial<InjectOptions> & { payload?: unknown } = {}) {
   const payload = { query: 'SHOW 1;' }
   return app.inject({ method: 'POST', url: '/v1/query', payload, ...options } as InjectOptions)
 }

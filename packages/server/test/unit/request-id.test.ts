@@ -1,10 +1,10 @@
 /** The digest of a request's body, by which its repetition is recognized. */
 import { createHash } from 'node:crypto'
-import type { FastifyRequest } from 'fastify'
 import { expect, it } from 'vitest'
+import type { HttpRequest } from '../../src/http/http-request.ts'
 import { noteBody } from '../../src/http/request-id.ts'
 
-const requestWith = (headers: Record<string, string>): FastifyRequest => ({ headers }) as unknown as FastifyRequest
+const requestWith = (headers: Record<string, string>): HttpRequest => ({ headers }) as unknown as HttpRequest
 
 it('gives others their turn while a large body is hashed', async () => {
   const body = Buffer.alloc(5 * 2 ** 20 + 7, 'some text')

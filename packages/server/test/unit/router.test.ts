@@ -47,12 +47,13 @@ describe('the operation of a batch', () => {
 })
 
 it('the methods of a path are those of all its operations, and those of other routes', () => {
-  const own = new Router(operations)
-  own.add('/v1/schema', ['HEAD'])
-  own.add('/health/live', ['GET', 'HEAD'])
+  const own = new Router<string>(operations)
+  own.add('GET', '/health/live', 'live')
+  expect(own.findRoute('HEAD', '/health/live/?a=b')).toEqual({ route: 'live', params: {} })
+  expect(own.findRoute('POST', '/health/live')).toBeUndefined()
   expect(own.methodsAt('/v1/schema/')).toBe('GET, HEAD, POST, PUT, OPTIONS')
-  expect(own.methodsAt('/v1/schema/namespace')).toBe('GET, OPTIONS')
-  expect(own.methodsAt('/v1/schema/namespace/x')).toBe('GET, OPTIONS')
+  expect(own.methodsAt('/v1/schema/namespace')).toBe('GET, HEAD, OPTIONS')
+  expect(own.methodsAt('/v1/schema/namespace/x')).toBe('GET, HEAD, OPTIONS')
   expect(own.methodsAt('/health/live')).toBe('GET, HEAD, OPTIONS')
   expect(own.methodsAt('/health')).toBeUndefined()
   expect(() => own.findOperation('GET', '/health/live')).toThrow(expect.objectContaining({ type: 'ResourceNotFound' }))

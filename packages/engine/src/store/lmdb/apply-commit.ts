@@ -23,6 +23,7 @@ import { EntryChecks } from './entry-checks.ts'
 import { borrowedPartWithChecksum, borrowedWithChecksum } from './entry-checksum.ts'
 import { fillingOrderInPieces, orderedMin, type PutRow, putInFillingOrder } from './filling-order.ts'
 import type { KeptTail } from './kept-tail.ts'
+import { pauseWriting } from './lmdb-internals.ts'
 import type { Environment } from './lmdb-js.ts'
 import { lmdbRange } from './lmdb-range.ts'
 
@@ -168,25 +169,16 @@ function longestKey(all: readonly PackedRows[]): number {
   return all.reduce((most, { keyBytesMost }) => Math.max(most, keyBytesMost), 0)
 }
 
-/** lmdb-js reads through the write transaction for as long as it knows of one: between two slices it does not. */
-function readingBetween({ env }: Environment): TimeSlice {
+/** Between two slices, reads do not go through the write transaction. */
+function readingBetween(environment: Environment): TimeSlice {
   const slice = openTimeSlice()
-  async function othersTurn(pause: Promise<void>): Promise<void> {
-    const { writeTxn } = env
-    env.writeTxn = null
-    try {
-      await pause
-    } finally {
-      env.writeTxn = writeTxn
-    }
-  }
   return {
     get isOver() {
       return slice.isOver
     },
     yieldIfDue() {
       const pause = slice.yieldIfDue()
-      return pause === undefined ? undefined : othersTurn(pause)
+      return pause === undefined ? undefined : pauseWriting(environment, pause)
     },
   }
 }

@@ -2,18 +2,19 @@
  * A cursor whose entries are borrowed. The ranges of lmdb-js create a key, a value and two objects per
  * entry, and a dozen closures per range, which takes four times as long as the entry itself.
  */
-import { assert } from '../../errors.ts'
 import type { Bytes } from '../store.ts'
-import type { Environment, ReadTransaction } from './lmdb-js.ts'
 import {
   Cursor,
   getByBinary,
   globalBuffer,
+  isWriting,
   iterate,
+  keyBufferOf,
   lmdbError,
   type NativeCursor,
   position,
-} from './native-functions.ts'
+} from './lmdb-internals.ts'
+import type { Environment, ReadTransaction } from './lmdb-js.ts'
 
 const includeValues = 0x100
 const isReverse = 0x400
@@ -138,12 +139,12 @@ const keyReadMax = 2_048
  * asked: for a key that is not there, a long value, an error, and while a write transaction is under way. Where lmdb-js has another buffer of values by
  * now, the buffer has not the value: its checksum is to tell, also of the value that was read before, whose first byte is changed for that.
  */
-export function readToBuffer({ dbAddress, env }: Environment, key: Bytes, transaction: ReadTransaction): number {
+export function readToBuffer(environment: Environment, key: Bytes, transaction: ReadTransaction): number {
   const { length } = key
-  if (keyBuffer === undefined || length === 0 || length > keyReadMax || env.writeTxn) return -1
+  if (keyBuffer === undefined || length === 0 || length > keyReadMax || isWriting(environment)) return -1
   for (let i = 0; i < length; i++) keyBuffer[i] = key[i] as number
   valueBuffer[0] = ~(valueBuffer[0] as number)
-  const found = getByBinary(dbAddress, length, 0, transaction.address)
+  const found = getByBinary(environment.dbAddress, length, 0, transaction.address)
   return found <= valueBuffer.byteLength ? found : -1
 }
 
@@ -185,23 +186,10 @@ export function borrowedBytes(buffer: Buffer, length: number): Buffer {
   return (buffer === valueBuffer ? valueView(length, 0) : undefined) ?? buffer.subarray(0, length)
 }
 
-/** lmdb-js writes keys to it for its library; one for all environments. It shows it to whatever writes keys. */
+/** One for all environments. */
 function sharedKeyBuffer(environment: Environment): Buffer {
   if (keyBuffer !== undefined) return keyBuffer
-  const { writeKey } = environment
-  const targets: Buffer[] = []
-  environment.writeKey = (key, target, at) => {
-    targets.push(target)
-    return writeKey(key, target, at)
-  }
-  try {
-    environment.getBinaryFast(Buffer.of(0))
-  } finally {
-    environment.writeKey = writeKey
-  }
-  const [found] = targets
-  assert(found !== undefined, 'lmdb-js writes the key of a read to its buffer')
-  keyBuffer = found
-  keyNumbers = new Uint32Array(found.buffer, found.byteOffset, 2)
-  return found
+  keyBuffer = keyBufferOf(environment)
+  keyNumbers = new Uint32Array(keyBuffer.buffer, keyBuffer.byteOffset, 2)
+  return keyBuffer
 }

@@ -6,7 +6,6 @@ import { open } from 'lmdb'
 import { checksumBytes } from './entry-checksum.ts'
 import { throwFailedWrites } from './failed-writes.ts'
 import type { RootDatabase } from './lmdb-js.ts'
-import { quietFailures } from './quiet-failures.ts'
 import { type LaidOut, openEntries, openEntriesToRead } from './storage-layout.ts'
 import { markStore } from './store-mark.ts'
 
@@ -38,7 +37,6 @@ export async function openLmdb(directory: string): Promise<LaidOut> {
     const opened = openEntries(root, directory)
     throwFailedWrites(opened.environment)
     throwFailedWrites(root)
-    quietFailures(opened.environment)
     await syncDirectoryAside(directory)
     await syncDirectoryAside(dirname(directory))
     markStore(directory)

@@ -4,6 +4,7 @@ import { treeHeader, treeHeaderBytes } from './data-file.ts'
 import { borrowedBytes, noteValueBuffer } from './entry-cursor.ts'
 import { giveBack, takeLeafBuffer } from './leaf-buffer.ts'
 import { LeafReader } from './leaf-reader.ts'
+import { isWriting } from './lmdb-internals.ts'
 import type { Environment } from './lmdb-js.ts'
 import type { Pin } from './read-pins.ts'
 import { entriesKeys } from './storage-layout.ts'
@@ -12,7 +13,7 @@ import { VerifiedPages } from './verified-pages.ts'
 /** Takes it, so that a range within another does not use the same; null where there is none. To be put back. */
 export function takeLeaves(environment: Environment, pin: Pin): LeafReader | null {
   // Reads of the list of databases would go through a write transaction that is under way.
-  if (environment.env.writeTxn) return null
+  if (isWriting(environment)) return null
   const leaves = pin.leaves === undefined ? openLeaves(environment, pin) : pin.leaves
   pin.leaves = leaves === null ? null : undefined
   return leaves

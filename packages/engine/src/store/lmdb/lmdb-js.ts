@@ -38,16 +38,12 @@ export interface Environment {
   getBinaryFast(key: Bytes, options?: { transaction: ReadTransaction }): Buffer | undefined
   /** For the library. */
   readonly dbAddress: number
-  /** Writes a key where the library reads it; returns where it ends. */
-  writeKey(key: Bytes, target: Buffer, at: number): number
   /** Both only inside the callback of `childTransaction`. They throw FailedWrite. */
   put(key: Bytes, value: Bytes, how?: PutOptions): unknown
   remove(key: Bytes): unknown
   childTransaction<T>(action: () => Awaitable<T>): Promise<T>
   useReadTransaction(): ReadTransaction
   resetReadTxn(): void
-  /** Forgets the shared read transaction, after `resetReadTxn`, so that the next one is really begun. */
-  _commitReadTxn(): void
   /** The list of the databases of the environment. */
   readonly list: RootDatabase
   /** Undefined where it is not open. */
@@ -60,10 +56,6 @@ export interface Environment {
   readonly env: {
     /** `lastTxnId`: the number of the last commit, as the file has it. */
     info(): { lastTxnId: number }
-    /** The write transaction under way, which every read then goes through, whatever transaction it names; null where there is none. */
-    writeTxn: object | null
-    /** Has instructions followed by its thread; `told` is called, in this one, with 0 to 2, or else the number of an error. */
-    startWriting(address: number, told: (status: number) => unknown): void
   }
   /** `lastPageNumber` is of the file, the others are of this database. */
   getStats(): {
@@ -81,7 +73,7 @@ export interface Environment {
 }
 
 /** The nameless database of an environment, which lists the named ones. */
-export interface RootDatabase extends Pick<Environment, 'getBinaryFast' | 'put' | 'remove' | 'writeKey'> {
+export interface RootDatabase extends Pick<Environment, 'getBinaryFast' | 'put' | 'remove'> {
   putSync(key: Uint8Array, value: Uint8Array): boolean
   transactionSync<T>(action: () => T): T
   openDB(name: string, options: object): Environment | undefined

@@ -2,8 +2,8 @@
 import { type SharedTurn, sharedTurn } from '../reads-of-turn.ts'
 import { EntryCursor } from './entry-cursor.ts'
 import type { LeafReader } from './leaf-reader.ts'
+import { resetTxn } from './lmdb-internals.ts'
 import type { Environment, ReadTransaction } from './lmdb-js.ts'
-import { resetTxn } from './native-functions.ts'
 import { failureOfRead } from './storage-failure.ts'
 
 /** A read transaction that a snapshot holds; its cursor is kept for the next range. */

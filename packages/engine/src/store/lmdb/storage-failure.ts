@@ -3,6 +3,7 @@ import { getSystemErrorMap } from 'node:util'
 import { AshlarError, fatalFailure } from '../../errors.ts'
 import { pageDamage } from './entry-checks.ts'
 import { FailedWrite } from './failed-writes.ts'
+import { tryReadTransaction } from './lmdb-internals.ts'
 import type { Environment } from './lmdb-js.ts'
 
 const noSpaceError = 28
@@ -102,9 +103,7 @@ async function deepestCause(error: unknown): Promise<unknown> {
  */
 function isUsable(environment: Environment): boolean {
   try {
-    environment.resetReadTxn()
-    environment._commitReadTxn()
-    environment.useReadTransaction().done()
+    tryReadTransaction(environment)
     return true
   } catch {
     return false

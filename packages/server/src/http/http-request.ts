@@ -1,0 +1,108 @@
+/** A request on its way through the server, and its response. */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { parse } from 'node:querystring'
+import type { Span } from '@opentelemetry/api'
+import type { Logger } from 'pino'
+import type { RequestAudit } from '../audit/audit-log.ts'
+import type { Router } from '../dispatch/router.ts'
+import type { OperationCounts } from '../metrics/request-counts.ts'
+import type { Caller } from '../security/caller.ts'
+
+/** Sends the reply, now or later. */
+export type Handle = (request: HttpRequest) => Promise<void> | undefined
+
+/** What the server does for a path and a method. */
+export interface Route {
+  /** With `:name` for parameters. */
+  readonly path: string
+  /** The operation takes text beside JSON. */
+  readonly acceptsPlainText?: boolean
+  /** The body is one object to be created or changed. */
+  readonly bodyIsObject?: boolean
+  /** Or an array of such. */
+  readonly takesArray?: boolean
+  /** Or lines of such. */
+  readonly takesLines?: boolean
+  /** The operation is for authenticated callers. */
+  readonly needsCaller?: boolean
+  /** Authentication is optional; authenticated callers see more. */
+  readonly mayHaveCaller?: boolean
+  /** Counts the requests that are refused before they reach the operation. */
+  readonly counts?: OperationCounts
+  /** Run before the body is read; each throws to refuse the request. */
+  readonly checks?: readonly ((request: HttpRequest) => void)[] | undefined
+  readonly handle: Handle
+}
+
+export type RouteTable = Router<Route>
+
+type Params = Readonly<Record<string, string>>
+type Query = Readonly<Record<string, unknown>>
+
+const noQuery: Query = Object.freeze({})
+const noParams: Params = Object.freeze({})
+
+export class HttpRequest {
+  readonly raw: IncomingMessage
+  readonly response: ServerResponse
+  readonly headers: IncomingHttpHeaders
+  readonly method: string
+  /** The target without scheme and host. */
+  readonly url: string
+  /** Undefined where the path, or the method at the path, does not exist. */
+  readonly route: Route | undefined
+  readonly params: Params
+  readonly log: Logger
+  /** Parsed; undefined where there is none, or it has not arrived. */
+  body: unknown = undefined
+  /** A reply has begun, or is complete. */
+  isAnswered = false
+  /** With authentication: who sends the request. */
+  caller: Caller | undefined = undefined
+  /** When the caller was authenticated, by the count of the authenticator. */
+  callerEpoch: number | undefined = undefined
+  /** With an audit log: the entry of this request. */
+  audit: RequestAudit | undefined = undefined
+  /** The type of the error reply. */
+  problemType: string | undefined = undefined
+  /** With tracing. */
+  span: Span | undefined = undefined
+  /** Set once the request has reached its operation. */
+  counts: OperationCounts | undefined = undefined
+  /** Digest of the body as it was sent, with an `Idempotency-Key`. */
+  bodyDigest: Buffer | undefined = undefined
+  private parsedQuery: Query | undefined = undefined
+
+  constructor(
+    raw: IncomingMessage,
+    response: ServerResponse,
+    url: string,
+    found: { readonly route: Route; readonly params: Params } | undefined,
+    log: Logger,
+  ) {
+    this.raw = raw
+    this.response = response
+    this.headers = raw.headers
+    this.method = raw.method as string
+    this.url = url
+    this.route = found?.route
+    this.params = found === undefined ? noParams : found.params
+    this.log = log
+  }
+
+  /** A parameter that is given several times is an array. */
+  get query(): Query {
+    this.parsedQuery ??= queryOf(this.url)
+    return this.parsedQuery
+  }
+
+  /** For replies after which the client may still be sending what nobody reads. */
+  endConnection(): void {
+    if (!this.response.headersSent) this.response.setHeader('connection', 'close')
+  }
+}
+
+function queryOf(url: string): Query {
+  const searchAt = url.indexOf('?')
+  return searchAt < 0 ? noQuery : parse(url.slice(searchAt + 1), '&', '=', { maxKeys: 0 })
+}

@@ -1,0 +1,43 @@
+/** A server that listens, and the steps by which it closes. */
+import type { RequestListener, Server } from 'node:http'
+import type { AddressInfo, ListenOptions } from 'node:net'
+
+/** One step of closing; those of one server are awaited one after the other. */
+type ClosingStep = () => unknown
+
+export class HttpServer {
+  readonly server: Server
+  /** What the server does with each request, for tests that have no connection. */
+  readonly handle: RequestListener
+  private readonly steps: readonly ClosingStep[]
+  private closed: Promise<void> | undefined
+
+  constructor(server: Server, handle: RequestListener, steps: readonly ClosingStep[]) {
+    this.server = server
+    this.handle = handle
+    this.steps = steps
+  }
+
+  /** Resolves with the address, such as http://127.0.0.1:8185. Rejects with what Node says where it cannot listen. */
+  listen(options: ListenOptions): Promise<string> {
+    const { server } = this
+    return new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(options, () => {
+        server.off('error', reject)
+        const { address, family, port } = server.address() as AddressInfo
+        resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${port}`)
+      })
+    })
+  }
+
+  /** Another call waits for the same. */
+  close(): Promise<void> {
+    this.closed ??= this.runSteps()
+    return this.closed
+  }
+
+  private async runSteps(): Promise<void> {
+    for (const step of this.steps) await step()
+  }
+}

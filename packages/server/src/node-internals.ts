@@ -1,0 +1,46 @@
+/**
+ * The only file that reads or sets what Node does not document.
+ *
+ * A reply is aborted where its client takes no bytes (contract 1.5.16). The public counts of a socket change only once a whole write was taken, which may
+ * be hundreds of kilobytes: a slow client would be cut off. So the count of the handle is read; where a version of Node has none, the public counts remain.
+ *
+ * A client that closes its side of a connection after its requests gets the replies (contract 1.5.16), which `http.Server` allows by a property that
+ * its documentation lacks. Where a version of Node does not have it, such clients are cut off as by any server on Node; `hasHalfOpen` says so.
+ */
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+
+interface Handle {
+  readonly bytesWritten?: number
+  readonly writeQueueSize?: number
+}
+
+interface SocketInternals {
+  readonly _handle?: Handle | null
+  /** Of a socket with TLS: the connection below. */
+  readonly _parent?: SocketInternals | null
+}
+
+type HalfOpenServer = Server & { httpAllowHalfOpen?: boolean }
+
+/** Increases with each byte that the operating system has taken. */
+export function bytesTaken(socket: Socket): number {
+  // What is encrypted is written in pieces, of which the counts of the socket itself show nothing until the last.
+  const below = (socket as SocketInternals)._parent?._handle
+  if (below?.bytesWritten !== undefined) return below.bytesWritten - (below.writeQueueSize ?? 0)
+  return socket.bytesWritten - socket.writableLength - bytesUntaken(socket)
+}
+
+/** Bytes of the write in progress that the operating system has not taken. */
+export function bytesUntaken(socket: Socket): number {
+  return (socket as SocketInternals)._handle?.writeQueueSize ?? 0
+}
+
+export function hasHalfOpen(server: Server): boolean {
+  return (server as HalfOpenServer).httpAllowHalfOpen !== undefined
+}
+
+/** Otherwise Node aborts what is in progress on a connection whose client has closed its side. */
+export function allowHalfOpen(server: Server): void {
+  if (hasHalfOpen(server)) (server as HalfOpenServer).httpAllowHalfOpen = true
+}
