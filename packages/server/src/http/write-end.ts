@@ -11,7 +11,7 @@ interface HeldReply {
 }
 
 /** A reply waits for so many others at most, and for so long while other requests of the same turn are worked on. */
-const heldMax = 8
+const heldMax = 32
 const heldMsMax = 0.5
 
 let held: HeldReply[] = []
