@@ -66,6 +66,6 @@ function highest(all: readonly Effect[]): Effect {
   return all.reduce(higher, 'read')
 }
 
-function higher(one: Effect, other: Effect): Effect {
+export function higher(one: Effect, other: Effect): Effect {
   return ranks[other] > ranks[one] ? other : one
 }

@@ -1,5 +1,4 @@
 /** Plans without the values that the text has: which index, which condition, how many rows, and not of whom. */
-import { inTurns } from '../store/time-slice.ts'
 import { withoutLiterals } from './parse/without-literals.ts'
 
 /** What is a name, and not a part of the text. */
@@ -15,26 +14,11 @@ const counts: ReadonlySet<string> = new Set([
 ])
 const textCharactersMax = 2_000
 
-/** With turns for others in between: a plan may have hundreds of texts. `plan`: JSON, as EXPLAIN replies it. */
-export function planWithoutValues(plan: unknown): Promise<unknown> {
-  return inTurns(withoutValues(plan))
-}
-
-/** The same; yields behind each text. */
-export function* withoutValues(plan: unknown, field = ''): Generator<undefined, unknown> {
-  if (typeof plan === 'string') {
-    const told = names.has(field) ? plan : withoutLiterals(plan, textCharactersMax)
-    yield
-    return told
-  }
+/** `plan`: JSON, as EXPLAIN replies it. */
+export function planWithoutValues(plan: unknown, field = ''): unknown {
+  if (typeof plan === 'string') return names.has(field) ? plan : withoutLiterals(plan, textCharactersMax)
   if (typeof plan === 'number') return counts.has(field) ? plan : '?'
   if (typeof plan !== 'object' || plan === null) return plan
-  if (Array.isArray(plan)) {
-    const parts: unknown[] = []
-    for (const part of plan) parts.push(yield* withoutValues(part, field))
-    return parts
-  }
-  const fields: [string, unknown][] = []
-  for (const [name, part] of Object.entries(plan)) fields.push([name, yield* withoutValues(part, name)])
-  return Object.fromEntries(fields)
+  if (Array.isArray(plan)) return plan.map((part) => planWithoutValues(part, field))
+  return Object.fromEntries(Object.entries(plan).map(([name, part]) => [name, planWithoutValues(part, name)]))
 }

@@ -11,7 +11,7 @@ import { classify, effectOf } from './classify.ts'
 import { valueBytes } from './evaluate/value-bytes.ts'
 import type { ScriptContext } from './execute/statement-context.ts'
 import type { Statement } from './language/ast.ts'
-import type { ParsedText } from './plan-cache.ts'
+import { type ParsedText, textCharactersKept } from './plan-cache.ts'
 import { newQueryCounts, type QueryCounts } from './query-counts.ts'
 import type { QueryProgress, QueryRequest } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
@@ -49,9 +49,11 @@ export function prepare(
   checkCharacters(request, limits)
   const slice =
     request.slice ?? (store.capabilities.hasSynchronousReads ? openTimeSlice(watch) : openSliceOfWork(watch))
-  const parsing = known ?? plans.parsedInTurns(text, limits.statementTokensMax, slice)
-  if (!(parsing instanceof Promise)) return withValues(parsing, request, resources, memory, mayLift, slice)
-  return parsing.then(async (parsed) => {
+  if (known !== undefined || text.length <= textCharactersKept) {
+    const parsed = known ?? plans.parsed(text, limits.statementTokensMax)
+    return withValues(parsed, request, resources, memory, mayLift, slice)
+  }
+  return plans.parsedLong(text, limits.statementTokensMax, slice).then(async (parsed) => {
     // What is known of each is not worked out for all of them at once later.
     await inSlices(parsed.statements, effectOf, slice)
     return withValues(parsed, request, resources, memory, mayLift, slice)

@@ -2,7 +2,6 @@
 
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { isRootClass } from '../../schema/root-class.ts'
-import { atOnce } from '../../store/time-slice.ts'
 import type {
   EdgePattern,
   MatchStatement,
@@ -18,7 +17,7 @@ import { queryError, truncateForMessage } from '../language/query-error.ts'
 import { commonType } from '../values/type-rules.ts'
 import { edgeType, type ReferenceType, type ValueType, walkType } from '../values/value-type.ts'
 import { isNameAround } from './bind-path.ts'
-import { bindClausesInPieces, bindWhere, bindWhereInPieces, rowTypeOf, withAll } from './bind-select.ts'
+import { bindClauses, bindWhere, rowTypeOf, withAll } from './bind-select.ts'
 import type { Bound, BoundClauses } from './bound.ts'
 import { hintAmongAll, requirePermitted, resolveReferenceable } from './class-names.ts'
 import { endsAtEdgeObject, headClass, type ReferenceAttribute, referenceAttributesOf } from './reference-attributes.ts'
@@ -91,15 +90,6 @@ interface VertexDraft {
 }
 
 export function bindMatch(statement: MatchStatement, binder: Binder, walkEdgesMax: number): BoundMatch {
-  return atOnce(bindMatchInPieces(statement, binder, walkEdgesMax))
-}
-
-/** The same; others may have their turn in between. */
-export function* bindMatchInPieces(
-  statement: MatchStatement,
-  binder: Binder,
-  walkEdgesMax: number,
-): Generator<undefined, BoundMatch> {
   refuseNamesAround(statement, binder)
   const vertices: VertexDraft[] = []
   const names = new Map<string, Bound>()
@@ -121,14 +111,9 @@ export function* bindMatchInPieces(
     return { outer: undefined, context: undefined, names: known, aggregates: undefined }
   }
   const patterns = bindPart(statement)
-  yield
   const own = scopeOf(new Map(names))
-  const bound: BoundVertex[] = []
-  for (const vertex of vertices) {
-    bound.push(bindVertex(vertex, own, binder))
-    yield
-  }
-  const where = statement.where === undefined ? undefined : yield* bindWhereInPieces(statement.where, own, binder)
+  const bound = vertices.map((vertex) => bindVertex(vertex, own, binder))
+  const where = statement.where === undefined ? undefined : bindWhere(statement.where, own, binder)
   const optional = statement.optional.map((part): BoundOptional => {
     const first = { pattern: patterns.length, vertex: vertices.length }
     patterns.push(...bindPart(part))
@@ -139,7 +124,7 @@ export function* bindMatchInPieces(
     return { firstPattern: first.pattern, firstVertex: first.vertex, inPatterns, where: after }
   })
   const scope = scopeOf(names)
-  const clauses = { ...(yield* bindClausesInPieces({ ...statement, where: undefined }, scope, binder)), where }
+  const clauses = { ...bindClauses({ ...statement, where: undefined }, scope, binder), where }
   const whole = withAllNames(clauses, names, scope, binder)
   return { vertices: bound, patterns, optional, clauses: whole, ...rowTypeOf(whole, walkType, statement) }
 }

@@ -150,11 +150,8 @@ export class Binder {
   }
 
   bind(expression: Expression, scope: Scope): Bound {
-    return this.asGroupKey(this.bindExpression(expression, scope, this), scope)
-  }
-
-  /** What is bound in the scope: of a group, a reference that its rows have in common is null where it names nothing. */
-  asGroupKey(bound: Bound, scope: Scope): Bound {
+    const bound = this.bindExpression(expression, scope, this)
+    // Of a group, a reference that its rows have in common is null where it names nothing.
     const isGroupKey = scope.groupKeys !== undefined && isReference(bound.type)
     return isGroupKey && scope.groupKeys.has(boundKey(bound, this.text)) ? nothingAsNull(bound) : bound
   }
