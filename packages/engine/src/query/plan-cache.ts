@@ -5,6 +5,7 @@ import type { Catalog } from '../schema/catalog.ts'
 import type { TimeSlice } from '../store/time-slice.ts'
 import { type WorkSpans, withinSpan } from '../work-spans.ts'
 import { bindExpression } from './bind/bind-expression.ts'
+import { isNameAround } from './bind/bind-path.ts'
 import { assignable } from './bind/coercion.ts'
 import {
   Binder,
@@ -164,14 +165,11 @@ const partBytes = 400
 
 /** An estimate of what is kept of a text: of its parts, and not of its characters, since a plan has a closure or two for each. */
 function bytesOf(text: string, statements: readonly Statement[] | false): number {
-  let parts = 0
-  const left: unknown[] = [statements]
-  for (let value = left.pop(); value !== undefined; value = left.pop()) {
-    if (typeof value !== 'object' || value === null) continue
-    parts++
-    for (const part of Object.values(value)) if (typeof part === 'object') left.push(part)
-  }
-  return entryBytes + 2 * text.length + parts * partBytes
+  // A statement that WITH names is part of each that uses it, and counts once.
+  const parts = new Set<object>(statements === false ? [] : [statements])
+  for (const part of parts)
+    for (const value of Object.values(part)) if (typeof value === 'object' && value !== null) parts.add(value)
+  return entryBytes + 2 * text.length + parts.size * partBytes
 }
 
 /** Longer texts hold data rather than questions, and do not come again. */
@@ -339,16 +337,32 @@ function formatsSignature({ date, time, datetime }: TextFormats): string {
   return JSON.stringify([date?.written, time?.written, datetime?.written])
 }
 
+/** The binding of a statement that takes nothing from the rows around it. WITH may name it in a hundred places. */
+interface UncorrelatedBinding {
+  readonly binding: NestedBinding
+  readonly outer: Outer
+}
+
+/** Whether the statement takes nothing from the rows around it in another place either. */
+function isAlsoFor({ outer: { isExists, lookedUp } }: UncorrelatedBinding, around: Outer): boolean {
+  return isExists === around.isExists && ![...lookedUp].some((name) => isNameAround(name, around))
+}
+
 export function createBinder(
   context: PlanningContext,
   variables = new AskedVariables(context.variables),
   outer?: Outer,
+  uncorrelated = new Map<Statement, UncorrelatedBinding>(),
 ): Binder {
   const { text, dialect, catalog, walkEdgesMax, textFormats } = context
   const bindWithin = (statement: Statement, around: Outer): NestedBinding => {
-    const binder = createBinder(context, variables, around)
+    const known = uncorrelated.get(statement)
+    if (known !== undefined && isAlsoFor(known, around)) return known.binding
+    const binder = createBinder(context, variables, around, uncorrelated)
     const type = context.typeOfStatement(statement, binder, walkEdgesMax)
-    return { type, captured: binder.captured, isSingle: binder.isSingle }
+    const binding = { type, captured: binder.captured, isSingle: binder.isSingle }
+    if (binding.captured.size === 0) uncorrelated.set(statement, { binding, outer: around })
+    return binding
   }
   return new Binder(text, dialect, catalog, variables, textFormats, bindExpression, bindWithin, outer)
 }
