@@ -5,7 +5,7 @@ import { AshlarError } from '../errors.ts'
 import { type EngineLimits, parameterFieldsMax } from '../limits.ts'
 import { RequestSpace } from '../spill/request-space.ts'
 import type { Awaitable } from '../store/store.ts'
-import { inSlices, inTurns, openSliceOfWork, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
+import { inTurns, openSliceOfWork, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
 import { classify, effectOf } from './classify.ts'
 import { valueBytes } from './evaluate/value-bytes.ts'
@@ -54,8 +54,12 @@ export function prepare(
     return withValues(parsed, request, resources, memory, mayLift, slice)
   }
   return plans.parsedLong(text, limits.statementTokensMax, slice).then(async (parsed) => {
-    // What is known of each is not worked out for all of them at once later.
-    await inSlices(parsed.statements, effectOf, slice)
+    // The effect of each is known from here on: to determine those of all of them may take longer than a slice.
+    for (const statement of parsed.statements) {
+      effectOf(statement)
+      const pause = slice.yieldIfDue()
+      if (pause !== undefined) await pause
+    }
     return withValues(parsed, request, resources, memory, mayLift, slice)
   })
 }

@@ -24,8 +24,8 @@ const symbol = /=~~|!~~|=~|!~|=>|==|!=|<>|<=|>=|<<|>>|&&|\|\||\^\^|::|\.\.|[-+*/
 const signedClass = /^@\s*([A-Za-z_][\w.:]{0,99})(?:\s*\{\s*([A-Za-z_]\w{0,99})\s*[:=]\s*([\w.'"-]{1,40})(?=\s*[,}]))?/
 
 /**
- * The tokens of the next statement, with each `;` before it and one behind it; the last token is an end. Throws QuerySyntaxError, and LimitExceeded for a
- * statement of more tokens than `tokensMax`, because nothing else runs on the event loop while a statement is parsed and planned.
+ * The tokens of the next statement, with each `;` before it and one behind it; the last token is an end. Throws QuerySyntaxError, and
+ * LimitExceeded for more tokens than `tokensMax`: nothing else runs on the event loop while a statement is parsed and planned.
  */
 export function statementTokens(lexer: Lexer, text: string, tokensMax: number): Token[] {
   const tokens: Token[] = []

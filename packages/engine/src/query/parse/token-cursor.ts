@@ -169,15 +169,15 @@ export class TokenCursor {
     throw this.unexpected([what])
   }
 
-  /** `item`, then more of them after commas; it is given those before it. */
-  list<T>(item: (items: readonly T[]) => T): T[] {
+  /** `item`, then more of them after commas. */
+  list<T>(item: () => T): T[] {
     const items: T[] = []
-    do items.push(item(items))
+    do items.push(item())
     while (this.takeSymbol(','))
     return items
   }
 
-  /** `{` items `}`; a comma after the last one does no harm. */
+  /** `{` items `}`; a comma after the last one does no harm. `item` is given those before it. */
   braces<T>(item: (items: readonly T[]) => T): T[] {
     this.expectSymbol('{')
     const items: T[] = []
