@@ -1,13 +1,16 @@
 /** What is kept of texts: as many as fit into a bound in bytes, and little of each however many classes its objects may have. */
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
+import { assert } from '../../src/errors.ts'
 import { plansBytesMax } from '../../src/limits.ts'
+import { bindMatch } from '../../src/query/bind/bind-match.ts'
 import { noClauses } from '../../src/query/bind/bind-select.ts'
 import type { BoundWindow } from '../../src/query/bind/bound.ts'
-import type { SelectStatement } from '../../src/query/language/ast.ts'
+import type { MatchStatement, SelectStatement } from '../../src/query/language/ast.ts'
 import { dialectDefault } from '../../src/query/language/dialect.ts'
 import type { Planning } from '../../src/query/operators/planning.ts'
 import { planWindows } from '../../src/query/operators/window.ts'
-import { PlanCache, type PlanningContext } from '../../src/query/plan-cache.ts'
+import { parse } from '../../src/query/parse/parse.ts'
+import { createBinder, PlanCache, type PlanningContext } from '../../src/query/plan-cache.ts'
 import { planSelect, type SelectPlan } from '../../src/query/statements/select.ts'
 import { typeOfStatement } from '../../src/query/statements/statement-kinds.ts'
 import { noTextFormats } from '../../src/query/values/text-format.ts'
@@ -16,7 +19,7 @@ import { readDefineClasses } from '../../src/requests/read-class-descriptions.ts
 import { buildCatalog, emptyCatalogState } from '../../src/schema/build-catalog.ts'
 import type { Catalog } from '../../src/schema/catalog.ts'
 import { defineClasses } from '../../src/schema/define-classes.ts'
-import { classOf, toMany } from '../engine/open-fd.ts'
+import { classOf, toMany, toOne } from '../engine/open-fd.ts'
 
 const tokensMax = 10_000
 
@@ -72,17 +75,21 @@ function planned(plans: PlanCache, text: string, catalog: Catalog, typeOfStateme
     statements: [statement],
     lifted: variables,
   } = plans.parsed(text, tokensMax)
-  const context: PlanningContext = {
+  const context = { ...contextOf(text, catalog), variables, typeOfStatement }
+  return planSelect(statement as SelectStatement, { plans, planning: () => context }).plan
+}
+
+function contextOf(text: string, catalog: Catalog): PlanningContext {
+  return {
     text,
     dialect: dialectDefault,
     catalog,
     formats: recordFormats(catalog),
-    variables,
+    variables: new Map(),
     walkEdgesMax: 1,
     textFormats: noTextFormats,
-    typeOfStatement,
+    typeOfStatement: noStatementWithin,
   }
-  return planSelect(statement as SelectStatement, { plans, planning: () => context }).plan
 }
 
 const sub = (className: string, attributes: Record<string, string | object>): object =>
@@ -125,6 +132,19 @@ it('a statement that WITH names is bound once for all places that use it, whatev
   planned(new PlanCache(), text, catalog, counted)
   expect(bound.get(text.indexOf('FROM Base WHERE n > 1'))).toBe(1)
   expect(bound.size).toBe(1 + 2 * uses.length)
+})
+
+it('edges of MATCH that are alike are compared with the attributes of the schema once', () => {
+  const attributes = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`to${i}`, toOne('Base')]))
+  const catalog = catalogOf([classOf('Base', attributes)])
+  const cls = catalog.classes.find(({ name }) => name === 'Base')
+  assert(cls !== undefined, 'it is defined above')
+  const compared = vi.spyOn(cls, 'isOrInherits')
+  const text = `MATCH (:Base)${'-->(:Base)'.repeat(200)} RETURN COUNT(*) AS n`
+  const [statement] = parse(text)
+  const { patterns } = bindMatch(statement as MatchStatement, createBinder(contextOf(text, catalog)), 8)
+  expect(patterns[0]?.edges.map(({ attributes: found }) => found.length)).toEqual(Array(200).fill(50))
+  expect(compared.mock.calls.length).toBeLessThan(200 * 50)
 })
 
 it('windows over very many orders are planned in one pass', () => {
