@@ -10,3 +10,10 @@ it('replaces the values in conditions, at any depth', () => {
     inputs: inputs.map(() => shown),
   })
 })
+
+it('shows at most 65,536 characters of texts, of which each counts once', () => {
+  const texts = Array.from({ length: 40 }, (_, i) => `n${i} = '${'x'.repeat(1_990)}'`)
+  const shown = planWithoutValues({ predicates: [...texts, ...texts] }) as { predicates: string[] }
+  const expected = texts.map((_, i) => (i < 32 ? `n${i} = ?` : '…'))
+  expect(shown.predicates).toEqual([...expected, ...expected])
+})
