@@ -20,7 +20,7 @@ export interface EngineLimits {
   readonly statementMsMax: number
   /** Length of the text of a query. */
   readonly queryCharactersMax: number
-  /** Tokens (words, values and symbols) in one statement, which is parsed and planned without yielding. */
+  /** Tokens (words, values and symbols) in one statement, which is parsed and planned without yielding to other requests. */
   readonly statementTokensMax: number
   /** Rows that one statement may sort or group in memory, or hold as a value. */
   readonly sortedRowsMax: number
@@ -102,7 +102,7 @@ export const defaultEngineLimits: EngineLimits = {
   longSnapshotMsMax: 86_400_000,
   statementMsMax: 60_000,
   queryCharactersMax: 1_000_000,
-  statementTokensMax: 25_000,
+  statementTokensMax: 10_000,
   sortedRowsMax: 1_000_000,
   statementBytesMax: 256 * 2 ** 20,
   statementDiskBytesMax: 4 * 2 ** 30,

@@ -28,12 +28,17 @@ function effectWithin(node: unknown): Effect {
   let effect: Effect = isStatementKind(kind) ? kindOf(node as Statement).effect : 'read'
   // What is explained is not carried out, unless it is analyzed.
   if (kind === 'explain' && !(node as ExplainStatement).isAnalyze) return effect
-  // A statement may have 100,000 parts: no list is made of those of each.
+  // A statement may have 10,000 parts: no list is made of those of each.
   for (const name in node) {
     const part = (node as Readonly<Record<string, unknown>>)[name]
-    if (typeof part === 'object') effect = higher(effect, effectWithin(part))
+    if (typeof part === 'object') effect = higher(effect, isStatement(part) ? effectOf(part) : effectWithin(part))
   }
   return effect
+}
+
+/** Each is looked at once: WITH may name it in a hundred places. */
+function isStatement(node: object | null): node is Statement {
+  return node !== null && isStatementKind((node as { readonly kind?: unknown }).kind)
 }
 
 const readAlone: ReadonlySet<Effect> = new Set(['read'])
@@ -46,7 +51,9 @@ export function effectsOf(statements: readonly Statement[]): ReadonlySet<Effect>
   for (const statement of statements) {
     let own = allKnown.get(statement)
     if (own === undefined) {
-      own = new Set(effectsWithin(statement))
+      const found = new Set<Effect>()
+      addEffects(statement, found, new Set())
+      own = found
       allKnown.set(statement, own)
     }
     for (const effect of own) all.add(effect)
@@ -54,18 +61,21 @@ export function effectsOf(statements: readonly Statement[]): ReadonlySet<Effect>
   return all
 }
 
-function* effectsWithin(node: unknown): Generator<Effect> {
+function addEffects(node: unknown, effects: Set<Effect>, seen: Set<Statement>): void {
   if (typeof node !== 'object' || node === null) return
-  const { kind } = node as { readonly kind?: unknown }
-  if (isStatementKind(kind)) yield kindOf(node as Statement).effect
-  if (kind === 'explain' && !(node as ExplainStatement).isAnalyze) return
-  for (const part of Object.values(node)) yield* effectsWithin(part)
+  if (isStatement(node)) {
+    if (seen.has(node)) return
+    seen.add(node)
+    effects.add(kindOf(node).effect)
+    if (node.kind === 'explain' && !node.isAnalyze) return
+  }
+  for (const part of Object.values(node)) addEffects(part, effects, seen)
 }
 
 function highest(all: readonly Effect[]): Effect {
   return all.reduce(higher, 'read')
 }
 
-function higher(one: Effect, other: Effect): Effect {
+export function higher(one: Effect, other: Effect): Effect {
   return ranks[other] > ranks[one] ? other : one
 }

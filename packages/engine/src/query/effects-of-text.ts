@@ -1,8 +1,9 @@
-/** What a text of statements would do, told before it is carried out; long texts in turns with others. */
+/** What a text of statements would do, decided before it runs. */
 import type { Awaitable } from '../store/store.ts'
-import { inSlices, openTimeSlice } from '../store/time-slice.ts'
-import { classify, effectsOf } from './classify.ts'
+import { openTimeSlice } from '../store/time-slice.ts'
+import { classify, effectsOf, higher } from './classify.ts'
 import type { Statement } from './language/ast.ts'
+import { statementsOf } from './parse/parse.ts'
 import { textCharactersKept } from './plan-cache.ts'
 import { checkCharacters } from './prepare-text.ts'
 import type { ExplainRequest, QueryRequest } from './query-request.ts'
@@ -11,12 +12,14 @@ import type { Effect } from './statements/statement-kind.ts'
 
 /** What the request would do; what is analyzed does it, although that is undone. Throws QuerySyntaxError, LimitExceeded, the signal's reason. */
 export function effectOfQuery(request: QueryRequest, resources: QueryResources): Awaitable<Effect> {
-  return ofStatements(request, resources, classify)
+  if (isLong(request)) return effectsOfLongText(request, resources).then((all) => [...all].reduce(higher))
+  return classify(shortStatements(request, resources))
 }
 
 /** All that the request would do. Throws what `effectOfQuery` does. */
 export function effectsOfQuery(request: QueryRequest, resources: QueryResources): Awaitable<ReadonlySet<Effect>> {
-  return ofStatements(request, resources, effectsOf)
+  if (isLong(request)) return effectsOfLongText(request, resources)
+  return effectsOf(shortStatements(request, resources))
 }
 
 /** The parameter says what is done with the statements, also with those that the text explains. */
@@ -28,30 +31,39 @@ function withoutExplain(statement: Statement): Statement {
   return statement.kind === 'explain' ? statement.statement : statement
 }
 
-function ofStatements<T>(
-  request: QueryRequest,
-  resources: QueryResources,
-  tell: (statements: readonly Statement[]) => T,
-): Awaitable<T> {
-  const { text, explain } = request
-  if (explain?.isAnalyzed === false) return tell([])
-  const { database, plans } = resources
-  checkCharacters(request, database.limits)
-  if (text.length > textCharactersKept) return plans.alone(() => ofLongText(request, resources, tell))
-  return tell(wantedOf(plans.parsed(text, database.limits.statementTokensMax).statements, explain))
+function isLong({ text, explain }: QueryRequest): boolean {
+  return text.length > textCharactersKept && explain?.isAnalyzed !== false
 }
 
-async function ofLongText<T>(
+function shortStatements(request: QueryRequest, { plans, database: { limits } }: QueryResources): readonly Statement[] {
+  const { text, explain } = request
+  if (explain?.isAnalyzed === false) return []
+  checkCharacters(request, limits)
+  return wantedOf(plans.parsed(text, limits.statementTokensMax).statements, explain)
+}
+
+function effectsOfLongText(
+  request: QueryRequest,
+  { database: { limits } }: QueryResources,
+): Promise<ReadonlySet<Effect>> {
+  checkCharacters(request, limits)
+  return effectsOfEach(request, limits.statementTokensMax)
+}
+
+/** The event loop is free between two statements, and none of them is kept: the request is not admitted yet, and its memory not counted. */
+async function effectsOfEach(
   { text, explain, signal }: QueryRequest,
-  { database, plans }: QueryResources,
-  tell: (statements: readonly Statement[]) => T,
-): Promise<T> {
-  const mayGoOn = (): undefined => void signal?.throwIfAborted()
-  mayGoOn()
-  const slice = openTimeSlice({ mayGoOn })
-  const { statements } = await plans.parsedInTurns(text, database.limits.statementTokensMax, slice)
-  const wanted = wantedOf(statements, explain)
-  // What is known of each is not worked out for all of them at once.
-  await inSlices(wanted, (statement) => void effectsOf([statement]), slice)
-  return tell(wanted)
+  statementTokensMax: number,
+): Promise<ReadonlySet<Effect>> {
+  signal?.throwIfAborted()
+  const slice = openTimeSlice({ mayGoOn: (): undefined => void signal?.throwIfAborted() })
+  const effects = new Set(effectsOf([]))
+  let position = 0
+  for (const statement of statementsOf(text, statementTokensMax)) {
+    const isWanted = position++ < (explain?.statementsMax ?? Number.POSITIVE_INFINITY)
+    if (isWanted) for (const effect of effectsOf(wantedOf([statement], explain))) effects.add(effect)
+    const pause = slice.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
+  return effects
 }

@@ -2,10 +2,10 @@
 import { plansBytesMax } from '../limits.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { Awaitable } from '../store/store.ts'
-import { atOnce, inTurns, type TimeSlice } from '../store/time-slice.ts'
+import type { TimeSlice } from '../store/time-slice.ts'
 import { type WorkSpans, withinSpan } from '../work-spans.ts'
 import { bindExpression } from './bind/bind-expression.ts'
+import { isNameAround } from './bind/bind-path.ts'
 import { assignable } from './bind/coercion.ts'
 import {
   Binder,
@@ -21,7 +21,7 @@ import type { Evaluate } from './evaluate/evaluation-context.ts'
 import type { Expression, Statement } from './language/ast.ts'
 import type { Dialect } from './language/dialect.ts'
 import { liftLiterals, parseLifted } from './parse/lift-literals.ts'
-import { parse, parseInPieces } from './parse/parse.ts'
+import { parse, statementsOf } from './parse/parse.ts'
 import { givenScalar, type TypedValue, typeSignature } from './values/parameter-value.ts'
 import type { TextFormats } from './values/text-format.ts'
 import type { ValueType } from './values/value-type.ts'
@@ -39,8 +39,6 @@ export interface PlanningContext {
   readonly outer?: Outer
   /** What the value of a statement in parentheses is. Throws QueryError for one that has none. */
   readonly typeOfStatement: (statement: Statement, binder: Binder, walkEdgesMax: number) => ValueType
-  /** Of the work of the text; undefined where others can have no turn while a statement is planned. */
-  readonly slice?: TimeSlice | undefined
 }
 
 /** A value that needs no row. */
@@ -66,12 +64,6 @@ export interface Uses {
 }
 
 type Plans = WeakMap<Statement | Expression, KeptPlan>
-
-interface BegunPlan<P> {
-  readonly binder: Binder
-  /** Keeps it. */
-  readonly end: (plan: P) => Planned<P>
-}
 
 export interface KeptPlan {
   readonly dialect: Dialect
@@ -173,20 +165,15 @@ const partBytes = 400
 
 /** An estimate of what is kept of a text: of its parts, and not of its characters, since a plan has a closure or two for each. */
 function bytesOf(text: string, statements: readonly Statement[] | false): number {
-  let parts = 0
-  const left: unknown[] = [statements]
-  for (let value = left.pop(); value !== undefined; value = left.pop()) {
-    if (typeof value !== 'object' || value === null) continue
-    parts++
-    for (const part of Object.values(value)) if (typeof part === 'object') left.push(part)
-  }
-  return entryBytes + 2 * text.length + parts * partBytes
+  // A statement that WITH names is part of each that uses it, and counts once.
+  const parts = new Set<object>(statements === false ? [] : [statements])
+  for (const part of parts)
+    for (const value of Object.values(part)) if (typeof value === 'object' && value !== null) parts.add(value)
+  return entryBytes + 2 * text.length + parts.size * partBytes
 }
 
 /** Longer texts hold data rather than questions, and do not come again. */
 export const textCharactersKept = 20_000
-/** Statements of shorter texts are planned in a millisecond or two, or some more while the code is not compiled yet. */
-const textCharactersPlannedAtOnce = 4_000
 
 /** A text as it is carried out. */
 export interface ParsedText {
@@ -210,8 +197,6 @@ export class PlanCache {
   private readonly plansOfCatalogs = new WeakMap<Catalog, Plans>()
   private latest: { readonly catalog: Catalog; readonly plans: Plans } | undefined
   private readonly spans: WorkSpans | undefined
-  /** The last of those who have to work alone. */
-  private lastAlone: Promise<unknown> = Promise.resolve()
 
   constructor(spans?: WorkSpans) {
     this.spans = spans
@@ -226,17 +211,15 @@ export class PlanCache {
     return parsed
   }
 
-  /** The same; of a long text later, after turns for others in between. */
-  parsedInTurns(text: string, statementTokensMax: number, slice: TimeSlice): Awaitable<ParsedText> {
-    if (text.length <= textCharactersKept) return this.parsed(text, statementTokensMax)
-    return inTurns(parseInPieces(text, statementTokensMax), slice).then(asWritten)
-  }
-
-  /** For work on a long text before anybody has admitted it: what is parsed is counted nowhere, and so there is one at a time. */
-  alone<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.lastAlone.then(work)
-    this.lastAlone = done.catch(() => undefined)
-    return done
+  /** The same for a long text, which is not kept: the event loop is free between two statements. */
+  async parsedLong(text: string, statementTokensMax: number, slice: TimeSlice): Promise<ParsedText> {
+    const statements: Statement[] = []
+    for (const statement of statementsOf(text, statementTokensMax)) {
+      statements.push(statement)
+      const pause = slice.yieldIfDue()
+      if (pause !== undefined) await pause
+    }
+    return asWritten(statements)
   }
 
   /** As `parsed`, with every value where the text has it; from now on for all texts of the shape where `isLasting`. */
@@ -266,11 +249,10 @@ export class PlanCache {
   }
 
   /** Throws QueryError, also where the type is not the one wanted. */
-  value(expression: Expression, context: PlanningContext, wanted?: ValueType): Awaitable<Planned<ValuePlan>> {
-    return this.plannedInTurns(expression, context, function* (binder): Generator<undefined, ValuePlan> {
+  value(expression: Expression, context: PlanningContext, wanted?: ValueType): Planned<ValuePlan> {
+    return this.planned(expression, context, (binder) => {
       const given = binder.bind(expression, emptyScope)
       const bound = wanted === undefined ? given : assignable(given, wanted, 'what stands here', binder)
-      yield
       const compiler = new Compiler(context.formats)
       return {
         evaluate: compiler.compile(bound),
@@ -285,24 +267,14 @@ export class PlanCache {
   planned<P>(statement: Statement | Expression, context: PlanningContext, make: (binder: Binder) => P): Planned<P> {
     const kept = this.keptPlan<P>(statement, context)
     if (kept !== undefined) return kept
-    const planning = this.beginPlan<P>(statement, context)
-    return planning.end(withinSpan(this.spans, 'plan', () => make(planning.binder)))
-  }
-
-  /** The same; of a long text later, where others may have their turn between the pieces. */
-  plannedInTurns<P>(
-    statement: Statement | Expression,
-    context: PlanningContext,
-    pieces: (binder: Binder) => Iterator<undefined, P>,
-  ): Awaitable<Planned<P>> {
-    const { slice, text } = context
-    if (slice === undefined || text.length <= textCharactersPlannedAtOnce) {
-      return this.planned(statement, context, (binder) => atOnce(pieces(binder)))
-    }
-    const kept = this.keptPlan<P>(statement, context)
-    if (kept !== undefined) return kept
-    const { binder, end } = this.beginPlan<P>(statement, context)
-    return withinSpan(this.spans, 'plan', () => inTurns(pieces(binder), slice)).then(end)
+    this.made++
+    const { dialect, catalog } = context
+    const asked = new AskedVariables(context.variables)
+    const binder = createBinder(context, asked, context.outer)
+    const plan = withinSpan(this.spans, 'plan', () => make(binder))
+    const planned = { plan, nested: binder.nested, inner: binder.inner, variables: asked.signatures }
+    this.plansOf(catalog).set(statement, { dialect, formats: formatsSignature(context.textFormats), planned })
+    return planned
   }
 
   private keptPlan<P>(statement: Statement | Expression, context: PlanningContext): Planned<P> | undefined {
@@ -315,20 +287,6 @@ export class PlanCache {
   /** As it was planned last for the catalog, whatever else it was planned for; see `isFor`. */
   lastPlan(statement: Statement | Expression, catalog: Catalog): KeptPlan | undefined {
     return this.plansOf(catalog).get(statement)
-  }
-
-  private beginPlan<P>(statement: Statement | Expression, context: PlanningContext): BegunPlan<P> {
-    this.made++
-    const { dialect, catalog } = context
-    const formats = formatsSignature(context.textFormats)
-    const asked = new AskedVariables(context.variables)
-    const binder = createBinder(context, asked, context.outer)
-    const end = (plan: P): Planned<P> => {
-      const planned = { plan, nested: binder.nested, inner: binder.inner, variables: asked.signatures }
-      this.plansOf(catalog).set(statement, { dialect, formats, planned })
-      return planned
-    }
-    return { binder, end }
   }
 
   private plansOf(catalog: Catalog): Plans {
@@ -379,16 +337,32 @@ function formatsSignature({ date, time, datetime }: TextFormats): string {
   return JSON.stringify([date?.written, time?.written, datetime?.written])
 }
 
+/** The binding of a statement that takes nothing from the rows around it. WITH may name it in a hundred places. */
+interface UncorrelatedBinding {
+  readonly binding: NestedBinding
+  readonly outer: Outer
+}
+
+/** Whether the statement takes nothing from the rows around it in another place either. */
+function isAlsoFor({ outer: { isExists, lookedUp } }: UncorrelatedBinding, around: Outer): boolean {
+  return isExists === around.isExists && ![...lookedUp].some((name) => isNameAround(name, around))
+}
+
 export function createBinder(
   context: PlanningContext,
   variables = new AskedVariables(context.variables),
   outer?: Outer,
+  uncorrelated = new Map<Statement, UncorrelatedBinding>(),
 ): Binder {
   const { text, dialect, catalog, walkEdgesMax, textFormats } = context
   const bindWithin = (statement: Statement, around: Outer): NestedBinding => {
-    const binder = createBinder(context, variables, around)
+    const known = uncorrelated.get(statement)
+    if (known !== undefined && isAlsoFor(known, around)) return known.binding
+    const binder = createBinder(context, variables, around, uncorrelated)
     const type = context.typeOfStatement(statement, binder, walkEdgesMax)
-    return { type, captured: binder.captured, isSingle: binder.isSingle }
+    const binding = { type, captured: binder.captured, isSingle: binder.isSingle }
+    if (binding.captured.size === 0) uncorrelated.set(statement, { binding, outer: around })
+    return binding
   }
   return new Binder(text, dialect, catalog, variables, textFormats, bindExpression, bindWithin, outer)
 }

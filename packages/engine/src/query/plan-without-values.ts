@@ -1,6 +1,5 @@
 /** Plans without the values that the text has: which index, which condition, how many rows, and not of whom. */
-import { inTurns } from '../store/time-slice.ts'
-import { withoutLiterals } from './parse/without-literals.ts'
+import { cutSign, withoutLiterals } from './parse/without-literals.ts'
 
 /** What is a name, and not a part of the text. */
 const names: ReadonlySet<string> = new Set(['operator', 'class', 'classes', 'index', 'attribute', 'attributes'])
@@ -14,27 +13,33 @@ const counts: ReadonlySet<string> = new Set([
   'inputsOmitted',
 ])
 const textCharactersMax = 2_000
+/** Of all texts of a plan together, each once: about 20 ms of reading. */
+const planTextsCharactersMax = 65_536
 
-/** With turns for others in between: a plan may have hundreds of texts. `plan`: JSON, as EXPLAIN replies it. */
-export function planWithoutValues(plan: unknown): Promise<unknown> {
-  return inTurns(withoutValues(plan))
+/** `plan`: JSON, as EXPLAIN replies it. */
+export function planWithoutValues(plan: unknown): unknown {
+  return withoutValues(plan, '', new PlanTexts())
 }
 
-/** The same; yields behind each text. */
-export function* withoutValues(plan: unknown, field = ''): Generator<undefined, unknown> {
-  if (typeof plan === 'string') {
-    const told = names.has(field) ? plan : withoutLiterals(plan, textCharactersMax)
-    yield
-    return told
+/** The texts of one plan. Its nodes repeat the predicates of the statement: each text is read once. */
+class PlanTexts {
+  private readonly known = new Map<string, string>()
+  private charactersLeft = planTextsCharactersMax
+
+  withoutValues(text: string): string {
+    const known = this.known.get(text)
+    if (known !== undefined) return known
+    this.charactersLeft -= Math.min(text.length, textCharactersMax)
+    const shown = this.charactersLeft < 0 ? cutSign : withoutLiterals(text, textCharactersMax)
+    this.known.set(text, shown)
+    return shown
   }
+}
+
+function withoutValues(plan: unknown, field: string, texts: PlanTexts): unknown {
+  if (typeof plan === 'string') return names.has(field) ? plan : texts.withoutValues(plan)
   if (typeof plan === 'number') return counts.has(field) ? plan : '?'
   if (typeof plan !== 'object' || plan === null) return plan
-  if (Array.isArray(plan)) {
-    const parts: unknown[] = []
-    for (const part of plan) parts.push(yield* withoutValues(part, field))
-    return parts
-  }
-  const fields: [string, unknown][] = []
-  for (const [name, part] of Object.entries(plan)) fields.push([name, yield* withoutValues(part, name)])
-  return Object.fromEntries(fields)
+  if (Array.isArray(plan)) return plan.map((part) => withoutValues(part, field, texts))
+  return Object.fromEntries(Object.entries(plan).map(([name, part]) => [name, withoutValues(part, name, texts)]))
 }

@@ -5,13 +5,13 @@ import { AshlarError } from '../errors.ts'
 import { type EngineLimits, parameterFieldsMax } from '../limits.ts'
 import { RequestSpace } from '../spill/request-space.ts'
 import type { Awaitable } from '../store/store.ts'
-import { inSlices, inTurns, openSliceOfWork, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
+import { inTurns, openSliceOfWork, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
 import { classify, effectOf } from './classify.ts'
 import { valueBytes } from './evaluate/value-bytes.ts'
 import type { ScriptContext } from './execute/statement-context.ts'
 import type { Statement } from './language/ast.ts'
-import type { ParsedText } from './plan-cache.ts'
+import { type ParsedText, textCharactersKept } from './plan-cache.ts'
 import { newQueryCounts, type QueryCounts } from './query-counts.ts'
 import type { QueryProgress, QueryRequest } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
@@ -49,11 +49,17 @@ export function prepare(
   checkCharacters(request, limits)
   const slice =
     request.slice ?? (store.capabilities.hasSynchronousReads ? openTimeSlice(watch) : openSliceOfWork(watch))
-  const parsing = known ?? plans.parsedInTurns(text, limits.statementTokensMax, slice)
-  if (!(parsing instanceof Promise)) return withValues(parsing, request, resources, memory, mayLift, slice)
-  return parsing.then(async (parsed) => {
-    // What is known of each is not worked out for all of them at once later.
-    await inSlices(parsed.statements, effectOf, slice)
+  if (known !== undefined || text.length <= textCharactersKept) {
+    const parsed = known ?? plans.parsed(text, limits.statementTokensMax)
+    return withValues(parsed, request, resources, memory, mayLift, slice)
+  }
+  return plans.parsedLong(text, limits.statementTokensMax, slice).then(async (parsed) => {
+    // The effect of each is known from here on: to determine those of all of them may take longer than a slice.
+    for (const statement of parsed.statements) {
+      effectOf(statement)
+      const pause = slice.yieldIfDue()
+      if (pause !== undefined) await pause
+    }
     return withValues(parsed, request, resources, memory, mayLift, slice)
   })
 }

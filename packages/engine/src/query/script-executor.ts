@@ -5,7 +5,6 @@ import { assert } from '../errors.ts'
 import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Awaitable, Snapshot } from '../store/store.ts'
-import type { TimeSlice } from '../store/time-slice.ts'
 import { ValueError } from '../types/logical-type.ts'
 import { flushObjects } from '../write/flush.ts'
 import type { NestedValue } from './bind/scope.ts'
@@ -225,10 +224,6 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     return this
   }
 
-  get slice(): TimeSlice {
-    return this.script.slice
-  }
-
   get dialect(): Dialect {
     return this.script.dialect
   }
@@ -415,7 +410,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
 
   /** The value of an expression that needs no row; objects that it makes are made now. */
   async value(expression: Expression, wanted?: ValueType): Promise<TypedValue> {
-    const planned = await this.plans.value(expression, this.planning(), wanted)
+    const planned = this.plans.value(expression, this.planning(), wanted)
     const { evaluate, type } = planned.plan
     const context = this.context()
     const value = await evaluateConstant(evaluate, await this.valueContext(planned, context), context)

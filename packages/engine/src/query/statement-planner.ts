@@ -124,7 +124,7 @@ class PlannedStatement implements StatementExplainer {
 
   /** Worked out where it takes no statement. */
   async value(expression: Expression, wanted?: ValueType): Promise<TypedValue> {
-    const planned = await this.plans.value(expression, this.planning(), wanted)
+    const planned = this.plans.value(expression, this.planning(), wanted)
     const inputs = await this.inputs(planned)
     const { plan, nested, inner } = planned
     const { type } = plan

@@ -1,25 +1,27 @@
 /** What is kept of texts: as many as fit into a bound in bytes, and little of each however many classes its objects may have. */
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
+import { assert } from '../../src/errors.ts'
 import { plansBytesMax } from '../../src/limits.ts'
+import { bindMatch } from '../../src/query/bind/bind-match.ts'
 import { noClauses } from '../../src/query/bind/bind-select.ts'
 import type { BoundWindow } from '../../src/query/bind/bound.ts'
-import type { SelectStatement } from '../../src/query/language/ast.ts'
+import type { MatchStatement, SelectStatement } from '../../src/query/language/ast.ts'
 import { dialectDefault } from '../../src/query/language/dialect.ts'
 import type { Planning } from '../../src/query/operators/planning.ts'
 import { planWindows } from '../../src/query/operators/window.ts'
-import { PlanCache, type Planned, type PlanningContext } from '../../src/query/plan-cache.ts'
+import { parse } from '../../src/query/parse/parse.ts'
+import { createBinder, PlanCache, type PlanningContext } from '../../src/query/plan-cache.ts'
 import { planSelect, type SelectPlan } from '../../src/query/statements/select.ts'
+import { typeOfStatement } from '../../src/query/statements/statement-kinds.ts'
 import { noTextFormats } from '../../src/query/values/text-format.ts'
 import { recordFormats } from '../../src/records/record-formats.ts'
 import { readDefineClasses } from '../../src/requests/read-class-descriptions.ts'
 import { buildCatalog, emptyCatalogState } from '../../src/schema/build-catalog.ts'
 import type { Catalog } from '../../src/schema/catalog.ts'
 import { defineClasses } from '../../src/schema/define-classes.ts'
-import type { Awaitable } from '../../src/store/store.ts'
-import type { TimeSlice } from '../../src/store/time-slice.ts'
-import { classOf, toMany } from '../engine/open-fd.ts'
+import { classOf, toMany, toOne } from '../engine/open-fd.ts'
 
-const tokensMax = 25_000
+const tokensMax = 10_000
 
 it('texts by the thousand are kept', () => {
   const plans = new PlanCache()
@@ -64,36 +66,30 @@ function catalogOf(classes: readonly object[]): Catalog {
   return buildCatalog(state, Buffer.from([1]))
 }
 
-function planned(plans: PlanCache, text: string, catalog: Catalog): SelectPlan {
-  const made = plannedWith(plans, text, catalog)
-  if (made instanceof Promise) throw new Error('planned later')
-  return made.plan
+const noStatementWithin: PlanningContext['typeOfStatement'] = () => {
+  throw new Error('no statement stands in another one')
 }
 
-function plannedWith(
-  plans: PlanCache,
-  text: string,
-  catalog: Catalog,
-  slice?: TimeSlice,
-): Awaitable<Planned<SelectPlan>> {
+function planned(plans: PlanCache, text: string, catalog: Catalog, typeOfStatement = noStatementWithin): SelectPlan {
   const {
     statements: [statement],
     lifted: variables,
   } = plans.parsed(text, tokensMax)
-  const context: PlanningContext = {
-    slice,
+  const context = { ...contextOf(text, catalog), variables, typeOfStatement }
+  return planSelect(statement as SelectStatement, { plans, planning: () => context }).plan
+}
+
+function contextOf(text: string, catalog: Catalog): PlanningContext {
+  return {
     text,
     dialect: dialectDefault,
     catalog,
     formats: recordFormats(catalog),
-    variables,
+    variables: new Map(),
     walkEdgesMax: 1,
     textFormats: noTextFormats,
-    typeOfStatement: () => {
-      throw new Error('no statement stands in another one')
-    },
+    typeOfStatement: noStatementWithin,
   }
-  return planSelect(statement as SelectStatement, { plans, planning: () => context })
 }
 
 const sub = (className: string, attributes: Record<string, string | object>): object =>
@@ -121,46 +117,34 @@ it('a plan belongs to its catalog, and is found again under it', () => {
   expect(planned(plans, text, other)).toBe(ofOther)
 })
 
-it('what is asked of a long text is planned in several turns, that of a short one at once, and the same', async () => {
-  const catalog = catalogOf([classOf('Base', { n: 'integer', text: 'string' })])
-  let turns = 0
-  const yieldIfDue = async (): Promise<void> => void turns++
-  const slice: TimeSlice = { isOver: true, yieldIfDue }
-  const textOf = (parts: number) => {
-    const conditions = Array.from({ length: parts }, (_, i) => (i % 2 === 0 ? `n = ${i}` : `text LIKE 'x${i}%'`))
-    return `FROM Base WHERE ${conditions.join(' OR ')} RETURN n`
+it('a statement that WITH names is bound once for all places that use it, whatever the names around these', () => {
+  const catalog = catalogOf([classOf('Base', { n: 'integer' })])
+  const bound = new Map<number, number>()
+  const counted: PlanningContext['typeOfStatement'] = (statement, ...others) => {
+    bound.set(statement.start, (bound.get(statement.start) ?? 0) + 1)
+    return typeOfStatement(statement, ...others)
   }
-  const plans = new PlanCache()
-  const short = plannedWith(plans, textOf(20), catalog, slice)
-  expect([short instanceof Promise, turns]).toEqual([false, 0])
-  const long = plannedWith(plans, textOf(500), catalog, slice)
-  expect(long).toBeInstanceOf(Promise)
-  // After each condition is bound, after what indexes could answer, after what each access path takes, and before the rows.
-  const { plan } = await long
-  expect(turns).toBeGreaterThan(500)
-  const turnsOfLong = turns
-  // It is kept like any other.
-  expect((await plannedWith(plans, textOf(500), catalog, slice)).plan).toBe(plan)
-  expect(turns).toBe(turnsOfLong)
-  const atOnce = await plannedWith(new PlanCache(), textOf(500), catalog)
-  expect(JSON.stringify(atOnce.plan.objects.accesses)).toBe(JSON.stringify(plan.objects.accesses))
+  const uses = Array.from(
+    { length: 40 },
+    (_, i) => `n + ${i} IN (FROM Base b${i} WHERE b${i}.n IN (FROM r RETURN n) RETURN n)`,
+  )
+  const text = `WITH r AS (FROM Base WHERE n > 1 RETURN n) FROM Base WHERE ${uses.join(' OR ')} RETURN n`
+  planned(new PlanCache(), text, catalog, counted)
+  expect(bound.get(text.indexOf('FROM Base WHERE n > 1'))).toBe(1)
+  expect(bound.size).toBe(1 + 2 * uses.length)
 })
 
-const many = (write: (i: number) => string, between = ', '): string =>
-  Array.from({ length: 600 }, (_, i) => write(i)).join(between)
-
-it.each([
-  ['columns', `FROM Base RETURN ${many((i) => `n + ${i} AS c${i}`)}`, 2],
-  ['branches of CASE', `FROM Base RETURN CASE ${many((i) => `WHEN n = ${i} THEN ${i}`, ' ')} ELSE 0 END AS x`, 2],
-  ['keys of an order', `FROM Base ORDER BY ${many((i) => `n + ${i}`)} RETURN n`, 1],
-  ['keys of groups', `FROM Base GROUP BY ${many((i) => `n + ${i}`)} RETURN COUNT(*)`, 1],
-  ['parts of AND within OR', `FROM Base WHERE n = 1 OR (${many((i) => `n > ${i}`, ' AND ')}) RETURN n`, 1],
-])('very many %s are planned in turns with others', async (_, text, turnsOfEach) => {
-  const catalog = catalogOf([classOf('Base', { n: 'integer', text: 'string' })])
-  let turns = 0
-  const slice: TimeSlice = { isOver: true, yieldIfDue: async () => void turns++ }
-  await plannedWith(new PlanCache(), text, catalog, slice)
-  expect(turns).toBeGreaterThan(600 * turnsOfEach)
+it('edges of MATCH that are alike are compared with the attributes of the schema once', () => {
+  const attributes = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`to${i}`, toOne('Base')]))
+  const catalog = catalogOf([classOf('Base', attributes)])
+  const cls = catalog.classes.find(({ name }) => name === 'Base')
+  assert(cls !== undefined, 'it is defined above')
+  const compared = vi.spyOn(cls, 'isOrInherits')
+  const text = `MATCH (:Base)${'-->(:Base)'.repeat(200)} RETURN COUNT(*) AS n`
+  const [statement] = parse(text)
+  const { patterns } = bindMatch(statement as MatchStatement, createBinder(contextOf(text, catalog)), 8)
+  expect(patterns[0]?.edges.map(({ attributes: found }) => found.length)).toEqual(Array(200).fill(50))
+  expect(compared.mock.calls.length).toBeLessThan(200 * 50)
 })
 
 it('windows over very many orders are planned in one pass', () => {

@@ -7,11 +7,10 @@ import { planIndexScans } from './index-scan.ts'
 import { planOidLookups } from './oid-lookup.ts'
 import { planReverseNavigations } from './reverse-navigation.ts'
 import type { Condition } from './sargable-predicates.ts'
-import { planUnions, unionsInPieces } from './union.ts'
+import { planUnions } from './union.ts'
 
 /** Of accesses that would give equally many objects, the first is taken. */
-const singleKinds: readonly PlanAccess[] = [planOidLookups, planIndexScans, planReverseNavigations]
-const accessKinds: readonly PlanAccess[] = [...singleKinds, planUnions]
+const accessKinds: readonly PlanAccess[] = [planOidLookups, planIndexScans, planReverseNavigations, planUnions]
 
 /** Every access that answers at least one of the conditions, for objects of the class. */
 export function accessesFor(
@@ -21,17 +20,4 @@ export function accessesFor(
   whole?: WholePredicate,
 ): OidAccess[] {
   return accessKinds.flatMap((plan) => plan({ cls, conditions, planning, whole, accessesFor }))
-}
-
-/** The same; others may have their turn in between. */
-export function* accessesInPieces(
-  cls: SchemaClass,
-  conditions: readonly Condition[],
-  planning: Planning,
-  whole?: WholePredicate,
-): Generator<undefined, OidAccess[]> {
-  const asked = { cls, conditions, planning, whole, accessesFor }
-  const single = singleKinds.flatMap((plan) => plan(asked))
-  yield
-  return [...single, ...(yield* unionsInPieces(asked))]
 }

@@ -135,7 +135,8 @@ function rangeEnd(
   const found = conditions.find((condition) => condition.kind === kind)
   if (found === undefined || found.kind !== kind) return undefined
   const { isInclusive, prefixOf } = found
-  return { ...keyValueOf(found.value, found.path.key, kind, planning), isInclusive, prefixOf }
+  const { evaluate, text } = keyValueOf(found.value, found.path.key, kind, planning)
+  return { evaluate, text, isInclusive, prefixOf }
 }
 
 export class IndexScan implements OidAccess {
@@ -150,8 +151,6 @@ export class IndexScan implements OidAccess {
   readonly keyPaths: readonly (readonly AttributeNumber[])[]
   readonly mayRepeat = false
   readonly entries: string
-  /** For EXPLAIN. */
-  readonly details: Readonly<Record<string, unknown>>
   private readonly hasOneRange: boolean
   /** Some key attributes are texts, which entries hold cut: what is found is checked on the object. */
   readonly isTruncated: boolean
@@ -178,8 +177,7 @@ export class IndexScan implements OidAccess {
     this.place = compiler.constants++
     this.evaluates = evaluatesOf(conditions)
     const { parts } = this.format
-    const texts = parts.filter(({ format }) => format.attribute.spec.logicalType === 'string')
-    this.isTruncated = texts.length > 0
+    this.isTruncated = parts.some(isOfText)
     this.hasOneRange = equal.every(({ kind }) => kind !== 'anyOf')
     const isWhole = equal.length === parts.length
     this.isAtMostOne = isWhole && index.isUnique && equal.every(({ kind }) => kind === 'value')
@@ -191,13 +189,18 @@ export class IndexScan implements OidAccess {
     this.narrowedBy = this.keyPaths.flatMap((path) => path[0] ?? [])
     const isFiltered = whole !== undefined && !this.isAtMostOne
     this.filter = isFiltered ? planEntryFilter(this.format, byRange(conditions, parts), whole, planning) : undefined
-    this.details = {
+  }
+
+  /** For EXPLAIN. */
+  get details(): Readonly<Record<string, unknown>> {
+    const { index, parts } = this.format
+    return {
       index: index.name,
       isUnique: index.isUnique,
-      conditions: conditionTexts(parts, conditions),
+      conditions: conditionTexts(parts, this.conditions),
       ...(this.filter === undefined ? {} : { entryFilter: this.filter.texts }),
       // What is found by a cut text is compared in full by the filter above.
-      ...(this.isTruncated ? { recheck: texts.map(({ name }) => name) } : {}),
+      ...(this.isTruncated ? { recheck: parts.filter(isOfText).map(({ name }) => name) } : {}),
     }
   }
 
@@ -352,6 +355,10 @@ export class IndexScan implements OidAccess {
     const range = asked && soundRange(this.format, asked)
     return range === undefined ? [] : [range]
   }
+}
+
+function isOfText({ format }: IndexKeyFormat['parts'][number]): boolean {
+  return format.attribute.spec.logicalType === 'string'
 }
 
 /** Without IN: the values for the key attributes, and then of the ends of the range. */

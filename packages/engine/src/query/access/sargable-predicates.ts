@@ -207,8 +207,7 @@ function logicalConditions(bound: Extract<Bound, { kind: 'logical' }>, slot: num
 const listedPartsMin = 17
 
 /**
- * `a = 1 OR a = 2 OR …` as `a IN LIST{1, 2, …}`: to plan an access for each of thousands takes one piece of a hundred milliseconds. Undefined for
- * all else.
+ * `a = 1 OR a = 2 OR …` as `a IN LIST{1, 2, …}`: to plan an access for each of thousands takes tens of milliseconds. Undefined for all else.
  */
 function asList(parts: readonly (readonly Condition[])[], { start, end }: Span): Condition | undefined {
   const [first] = parts[0] ?? []

@@ -3,13 +3,12 @@
  */
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { type ClassSet, withSubclasses } from '../../schema/class-set.ts'
-import { atOnce } from '../../store/time-slice.ts'
 import type { BoundClauses, BoundSource } from '../bind/bound.ts'
 import type { IndexHint } from '../explain/explain-node.ts'
 import { type FilterPlan, planFilter } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
 import { statementsPlan } from '../operators/row-statements.ts'
-import { accessesInPieces } from './access-kinds.ts'
+import { accessesFor } from './access-kinds.ts'
 import { type AccessPath, constantKey, type OidAccess } from './access-path.ts'
 import { ExtentScan } from './extent-scan.ts'
 import { hintOfConditions, hintOfOrder } from './index-hint.ts'
@@ -49,35 +48,22 @@ export interface SourcePlan {
   readonly asksNothing: boolean
 }
 
-type Given = [source: BoundSource, slot: number, clauses: BoundClauses, planning: Planning]
-
 /** `slot`: of the objects. */
-export function planObjects(...given: Given): SourcePlan {
-  return atOnce(objectsInPieces(...given))
-}
-
-/** The same; others may have their turn in between. */
-export function* objectsInPieces(...[source, slot, clauses, planning]: Given): Generator<undefined, SourcePlan> {
+export function planObjects(source: BoundSource, slot: number, clauses: BoundClauses, planning: Planning): SourcePlan {
   const { where, orderBy, groupBy } = clauses
   const { cls } = source
   const isClass = source.kind === 'class'
   const classes = isClass ? source.classes : withSubclasses(cls)
   const conditions = sargablePredicates(where, slot)
-  yield
   const isOrdered = isClass && groupBy === undefined
   const whole = { where, slot }
   const accesses = isClass
-    ? [
-        ...(yield* accessesInPieces(cls, conditions, planning, whole)),
-        ...accessesOfShown(classes.classes, cls, slot, planning),
-      ]
+    ? [...accessesFor(cls, conditions, planning, whole), ...accessesOfShown(classes.classes, cls, slot, planning)]
     : []
-  yield
   const skipping = isClass ? planSkipScans(cls, conditions, planning, whole) : []
   const areFirst = groupBy === undefined && clauses.distinct === undefined && clauses.windows.length === 0
   const ordered = isOrdered ? planOrderedIndexScan(cls, whole, orderBy, conditions, planning) : undefined
   const indexOnly = isClass ? planIndexOnlyScans(cls, classes, slot, clauses, conditions, skipping, planning) : []
-  yield
   return {
     className: cls.name,
     cls,

@@ -1,28 +1,15 @@
 /** OR: the union of the objects of several access paths, one for each predicate. */
-import { atOnce } from '../../store/time-slice.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
-import { type Asked, bestOf, type OidAccess, type PlanAccess } from './access-path.ts'
+import { bestOf, type OidAccess, type PlanAccess } from './access-path.ts'
 import type { WholePredicate } from './entry-filter.ts'
 
 /** Each part of so few has its entries checked against the whole predicate by their keys. */
 const checkedPartsMax = 16
 
-/** Planned between two turns for others. */
-const partsAtOnce = 16
-
-export const planUnions: PlanAccess = (asked) => atOnce(unionsInPieces(asked))
-
-/** The same; others may have their turn in between. */
-export function* unionsInPieces({
-  cls,
-  conditions,
-  planning,
-  whole,
-  accessesFor,
-}: Asked): Generator<undefined, OidAccess[]> {
+export const planUnions: PlanAccess = ({ cls, conditions, planning, whole, accessesFor }) => {
   const unions: OidAccess[] = []
   for (const condition of conditions) {
     if (condition.kind !== 'or') continue
@@ -33,7 +20,6 @@ export function* unionsInPieces({
       // Of thousands of parts the others need not be looked at.
       if (best === undefined) break
       parts.push(best)
-      if (parts.length % partsAtOnce === 0) yield
     }
     if (parts.length === condition.parts.length) unions.push(new Union(parts))
   }

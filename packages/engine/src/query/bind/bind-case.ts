@@ -1,5 +1,4 @@
 /** CASE: the value of the first branch that fits (docs/query-language.md, Operators). */
-import { atOnce } from '../../store/time-slice.ts'
 import type { CaseExpression, Expression } from '../language/ast.ts'
 import { commonType } from '../values/type-rules.ts'
 import { aTypeName, booleanType, nullType, type ValueType } from '../values/value-type.ts'
@@ -9,25 +8,16 @@ import { alikeMoments, coerced } from './coercion.ts'
 import type { Binder, Scope } from './scope.ts'
 
 export function bindCase(expression: CaseExpression, scope: Scope, binder: Binder): Bound {
-  return atOnce(bindCaseInPieces(expression, scope, binder))
-}
-
-/** The same; yields behind each branch. */
-export function* bindCaseInPieces(
-  expression: CaseExpression,
-  scope: Scope,
-  binder: Binder,
-): Generator<undefined, Bound> {
   const { operand } = expression
   if (operand === undefined) {
-    return yield* branchesOf(expression, (when) => bindCondition(when, scope, binder), scope, binder)
+    return branchesOf(expression, (when) => bindCondition(when, scope, binder), scope, binder)
   }
   const value = binder.bind(operand, scope)
   const isKnown = isConstant(value) || value.kind === 'attribute'
   const slot = isKnown ? undefined : binder.newSlot()
   const compared: Bound =
     slot === undefined ? value : { kind: 'slot', slot, type: value.type, start: value.start, end: value.end }
-  const body = yield* branchesOf(
+  const body = branchesOf(
     expression,
     (when) => comparison('equal', compared, binder.bind(when, scope), when, binder),
     scope,
@@ -43,22 +33,14 @@ function bindCondition(when: Expression, scope: Scope, binder: Binder): Bound {
   throw binder.error(when, `WHEN takes true or false, not ${aTypeName(condition.type)}`)
 }
 
-function* branchesOf(
+function branchesOf(
   { branches, otherwise, start, end }: CaseExpression,
   conditionOf: (when: Expression) => Bound,
   scope: Scope,
   binder: Binder,
-): Generator<undefined, Bound> {
-  const conditions: Bound[] = []
-  for (const { when } of branches) {
-    conditions.push(conditionOf(when))
-    yield
-  }
-  const given: Bound[] = []
-  for (const { value } of branches) {
-    given.push(binder.bind(value, scope))
-    yield
-  }
+): Bound {
+  const conditions = branches.map(({ when }) => conditionOf(when))
+  const given = branches.map(({ value }) => binder.bind(value, scope))
   if (otherwise !== undefined) given.push(binder.bind(otherwise, scope))
   const values = alikeMoments(given, binder)
   let type: ValueType = nullType

@@ -1,5 +1,4 @@
 /** FROM several sources, and FROM rows that are values (docs/query-language.md, Several sources). */
-import { atOnce } from '../../store/time-slice.ts'
 import type { Expression, SelectStatement, Source } from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'
 import type { RecordType, ValueType } from '../values/value-type.ts'
@@ -7,9 +6,9 @@ import { withAllNames } from './bind-match.ts'
 import { isNameAround } from './bind-path.ts'
 import {
   type BoundSelect,
-  bindClausesInPieces,
+  bindClauses,
   bindRowsSource,
-  bindSelectInPieces,
+  bindSelect,
   bindSource,
   rowTypeOf,
   withAll,
@@ -45,20 +44,12 @@ export interface BoundJoin {
 
 /** One source of objects, or anything else. */
 export function bindFrom(statement: SelectStatement, binder: Binder): BoundSelect | BoundJoin {
-  return atOnce(bindFromInPieces(statement, binder))
-}
-
-/** The same; others may have their turn in between. */
-export function* bindFromInPieces(
-  statement: SelectStatement,
-  binder: Binder,
-): Generator<undefined, BoundSelect | BoundJoin> {
   const { source, others = [] } = statement
-  if (others.length > 0 || bindRowsSource(source, binder) !== undefined) return yield* bindJoin(statement, binder)
-  return yield* bindSelectInPieces(statement, binder)
+  if (others.length > 0 || bindRowsSource(source, binder) !== undefined) return bindJoin(statement, binder)
+  return bindSelect(statement, binder)
 }
 
-function* bindJoin(statement: SelectStatement, binder: Binder): Generator<undefined, BoundJoin> {
+function bindJoin(statement: SelectStatement, binder: Binder): BoundJoin {
   const written = [statement.source, ...(statement.others ?? [])]
   for (const source of written) refuseSiblings(source, written, binder)
   const sources = written.map((source) => bindJoinSource(source, binder))
@@ -74,7 +65,7 @@ function* bindJoin(statement: SelectStatement, binder: Binder): Generator<undefi
   const scope: Scope = { outer: undefined, context: undefined, sources, names: named, aggregates: undefined }
   const [only] = sources
   const own: Scope = sources.length === 1 && only !== undefined ? { ...scope, sources: [], context: only } : scope
-  const bound = yield* bindClausesInPieces(statement, own, binder)
+  const bound = bindClauses(statement, own, binder)
   const clauses =
     sources.length === 1 && only?.type.kind === 'record'
       ? withFields(bound, only, only.type, own, binder)

@@ -2,7 +2,6 @@
 
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { isRootClass } from '../../schema/root-class.ts'
-import { atOnce } from '../../store/time-slice.ts'
 import type {
   EdgePattern,
   MatchStatement,
@@ -18,7 +17,7 @@ import { queryError, truncateForMessage } from '../language/query-error.ts'
 import { commonType } from '../values/type-rules.ts'
 import { edgeType, type ReferenceType, type ValueType, walkType } from '../values/value-type.ts'
 import { isNameAround } from './bind-path.ts'
-import { bindClausesInPieces, bindWhere, bindWhereInPieces, rowTypeOf, withAll } from './bind-select.ts'
+import { bindClauses, bindWhere, rowTypeOf, withAll } from './bind-select.ts'
 import type { Bound, BoundClauses } from './bound.ts'
 import { hintAmongAll, requirePermitted, resolveReferenceable } from './class-names.ts'
 import { endsAtEdgeObject, headClass, type ReferenceAttribute, referenceAttributesOf } from './reference-attributes.ts'
@@ -91,15 +90,6 @@ interface VertexDraft {
 }
 
 export function bindMatch(statement: MatchStatement, binder: Binder, walkEdgesMax: number): BoundMatch {
-  return atOnce(bindMatchInPieces(statement, binder, walkEdgesMax))
-}
-
-/** The same; others may have their turn in between. */
-export function* bindMatchInPieces(
-  statement: MatchStatement,
-  binder: Binder,
-  walkEdgesMax: number,
-): Generator<undefined, BoundMatch> {
   refuseNamesAround(statement, binder)
   const vertices: VertexDraft[] = []
   const names = new Map<string, Bound>()
@@ -121,14 +111,9 @@ export function* bindMatchInPieces(
     return { outer: undefined, context: undefined, names: known, aggregates: undefined }
   }
   const patterns = bindPart(statement)
-  yield
   const own = scopeOf(new Map(names))
-  const bound: BoundVertex[] = []
-  for (const vertex of vertices) {
-    bound.push(bindVertex(vertex, own, binder))
-    yield
-  }
-  const where = statement.where === undefined ? undefined : yield* bindWhereInPieces(statement.where, own, binder)
+  const bound = vertices.map((vertex) => bindVertex(vertex, own, binder))
+  const where = statement.where === undefined ? undefined : bindWhere(statement.where, own, binder)
   const optional = statement.optional.map((part): BoundOptional => {
     const first = { pattern: patterns.length, vertex: vertices.length }
     patterns.push(...bindPart(part))
@@ -139,7 +124,7 @@ export function* bindMatchInPieces(
     return { firstPattern: first.pattern, firstVertex: first.vertex, inPatterns, where: after }
   })
   const scope = scopeOf(names)
-  const clauses = { ...(yield* bindClausesInPieces({ ...statement, where: undefined }, scope, binder)), where }
+  const clauses = { ...bindClauses({ ...statement, where: undefined }, scope, binder), where }
   const whole = withAllNames(clauses, names, scope, binder)
   return { vertices: bound, patterns, optional, clauses: whole, ...rowTypeOf(whole, walkType, statement) }
 }
@@ -362,14 +347,15 @@ function inferClasses(
     })
     return { ...pattern, edges }
   })
+  const alike = new AlikeEdges()
   for (let isNew = true; isNew; ) {
     isNew = false
     inferred = inferred.map((pattern) => {
       const edges = pattern.edges.map((edge, i) => {
         const [left, right] = ends(pattern, i)
-        const { attributes, lefts, rights } = inferEdge(edge, left.cls, right.cls)
-        isNew = (!known.has(left) && setClass(left, lefts)) || isNew
-        isNew = (!known.has(right) && setClass(right, rights)) || isNew
+        const { attributes, leftClass, rightClass } = alike.infer(edge, left.cls, right.cls)
+        isNew = (!known.has(left) && setClass(left, leftClass)) || isNew
+        isNew = (!known.has(right) && setClass(right, rightClass)) || isNew
         return { ...edge, attributes }
       })
       return { ...pattern, edges }
@@ -395,12 +381,36 @@ function edgeObjectOf(edge: BoundEdge): ReferenceType | undefined {
 
 type Classes = readonly (SchemaClass | null)[]
 
-/** The attributes that can be meant, and the classes that the two ends can have then. */
-function inferEdge(
-  edge: BoundEdge,
-  left: SchemaClass | null,
-  right: SchemaClass | null,
-): Pick<BoundEdge, 'attributes'> & { readonly lefts: Classes; readonly rights: Classes } {
+/** The attributes that can be meant, and the class of all objects that each end can have then; null where there is none. */
+interface InferredEdge {
+  readonly attributes: BoundEdge['attributes']
+  readonly leftClass: SchemaClass | null
+  readonly rightClass: SchemaClass | null
+}
+
+/** Infers edges that are alike once: there may be hundreds of them without names, each over all attributes of the schema. */
+class AlikeEdges {
+  private readonly inferred = new Map<BoundEdge['attributes'], Map<string, InferredEdge>>()
+
+  infer(edge: BoundEdge, left: SchemaClass | null, right: SchemaClass | null): InferredEdge {
+    let ofAttributes = this.inferred.get(edge.attributes)
+    if (ofAttributes === undefined) {
+      ofAttributes = new Map()
+      this.inferred.set(edge.attributes, ofAttributes)
+    }
+    const { direction, min, isVariable, leftLabel, rightLabel } = edge
+    const classes = [left, right, leftLabel, rightLabel].map((cls) => cls?.number ?? '')
+    const key = [direction, min > 0, isVariable, ...classes].join()
+    let inferred = ofAttributes.get(key)
+    if (inferred === undefined) {
+      inferred = inferEdge(edge, left, right)
+      ofAttributes.set(key, inferred)
+    }
+    return inferred
+  }
+}
+
+function inferEdge(edge: BoundEdge, left: SchemaClass | null, right: SchemaClass | null): InferredEdge {
   const lefts: (SchemaClass | null)[] = []
   const rights: (SchemaClass | null)[] = []
   // Between the ends of a walk there are objects of any class.
@@ -420,23 +430,30 @@ function inferEdge(
     return isForward || isBackward
   })
   // A walk of no edge begins and ends at the same object.
-  return edge.min > 0
-    ? { attributes, lefts, rights }
-    : { attributes, lefts: [...lefts, right], rights: [...rights, left] }
+  const [leftClass, rightClass] =
+    edge.min > 0
+      ? [commonClass(lefts), commonClass(rights)]
+      : [commonClass([...lefts, right]), commonClass([...rights, left])]
+  return { attributes, leftClass, rightClass }
 }
 
 function mayBe(cls: SchemaClass | null, other: SchemaClass): boolean {
   return cls === null || cls.isOrInherits(other.number) || other.isOrInherits(cls.number)
 }
 
-/** True where the vertex had no class and has one now: the class that all candidates are, or inherit. */
-function setClass(vertex: VertexDraft, candidates: Classes): boolean {
-  if (vertex.cls !== null) return false
+/** The class that all candidates are, or inherit. */
+function commonClass(candidates: Classes): SchemaClass | null {
   const common = candidates.find((cls) => {
     return cls !== null && !isRootClass(cls) && candidates.every((candidate) => candidate?.isOrInherits(cls.number))
   })
-  vertex.cls = common ?? null
-  return common !== undefined
+  return common ?? null
+}
+
+/** True where the vertex had no class and has one now. */
+function setClass(vertex: VertexDraft, cls: SchemaClass | null): boolean {
+  if (vertex.cls !== null) return false
+  vertex.cls = cls
+  return cls !== null
 }
 
 /** Its predicates see its own attributes bare, and everything else by name. */

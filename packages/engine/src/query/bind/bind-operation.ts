@@ -87,25 +87,6 @@ export function bindOperation(expression: OperationExpression, scope: Scope, bin
   }
 }
 
-/** `a AND b AND …`, `a OR b OR …`, which may have thousands of parts. */
-export function isJunction({ operator, operands }: OperationExpression): boolean {
-  return (operator === 'and' || operator === 'or') && operands.length > 1
-}
-
-/** Yields behind each part. Throws QueryError. */
-export function* bindJunctionInPieces(
-  { operator, operands: written, start, end }: OperationExpression,
-  bindPart: (operand: Expression) => Generator<undefined, Bound>,
-  binder: Binder,
-): Generator<undefined, Bound> {
-  const operands: Bound[] = []
-  for (const operand of written) {
-    operands.push(checkedBoolean(yield* bindPart(operand), operator, binder))
-    yield
-  }
-  return { kind: 'logical', operator: operator as 'and' | 'or', operands, type: booleanType, start, end }
-}
-
 /** A bare name that nothing has, beside a text, may be a text without its quotes. */
 function bindOperand(operand: Expression, { operands }: OperationExpression, scope: Scope, binder: Binder): Bound {
   if (operand.kind !== 'name') return binder.bind(operand, scope)

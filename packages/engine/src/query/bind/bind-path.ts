@@ -68,7 +68,8 @@ function rootOf(path: Expression): NameExpression | undefined {
   return path.kind === 'member' ? rootOf(path.object) : undefined
 }
 
-export function isNameAround(name: string, { scope, binder }: Outer): boolean {
+export function isNameAround(name: string, { scope, binder, lookedUp }: Outer): boolean {
+  lookedUp.add(name)
   for (let around: Scope | undefined = scope; around !== undefined; around = around.outer) {
     if (around.names.has(name)) return true
   }

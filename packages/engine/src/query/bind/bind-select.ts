@@ -1,6 +1,5 @@
 /** FROM … RETURN, LOOKUP, and the clauses that other statements share with them (docs/query-language.md, Finding). */
 import { ClassSet, withSubclasses } from '../../schema/class-set.ts'
-import { atOnce } from '../../store/time-slice.ts'
 import type {
   Clauses,
   Expression,
@@ -16,7 +15,6 @@ import type {
 
 import { aTypeName, booleanType, isReference, type RecordType, type ValueType } from '../values/value-type.ts'
 import { refuseBesideAggregates } from './beside-aggregates.ts'
-import { bindInPieces } from './bind-in-pieces.ts'
 import { bindGroupKey, bindOrderItem } from './bind-keys.ts'
 import { isNameAround, pathWritten } from './bind-path.ts'
 import { windowRule } from './bind-window.ts'
@@ -52,16 +50,11 @@ export interface BoundSelect {
 }
 
 export function bindSelect(statement: SelectStatement, binder: Binder): BoundSelect {
-  return atOnce(bindSelectInPieces(statement, binder))
-}
-
-/** The same; others may have their turn in between. */
-export function* bindSelectInPieces(statement: SelectStatement, binder: Binder): Generator<undefined, BoundSelect> {
   const source = withStatements(bindSource(statement.source, binder), statement.source, binder)
   const slot = binder.newSlot()
   const self: ValueType = { kind: 'reference', cls: source.cls }
   const scope = sourceScope(slot, self, statement.source.alias)
-  const clauses = yield* bindClausesInPieces(statement, scope, binder)
+  const clauses = bindClauses(statement, scope, binder)
   refuseAttributeNames(statement, source, binder)
   return { source, slot, clauses, ...rowTypeOf(clauses, self, statement) }
 }
@@ -175,55 +168,31 @@ function anyClass(references: Bound, binder: Binder): never {
 }
 
 export function bindWhere(expression: Expression, scope: Scope, binder: Binder): Bound {
-  return asPredicate(binder.bind(expression, scope), expression, binder)
-}
-
-/** The same; others may have their turn in between. */
-export function* bindWhereInPieces(expression: Expression, scope: Scope, binder: Binder): Generator<undefined, Bound> {
-  return asPredicate(yield* bindInPieces(expression, scope, binder), expression, binder)
-}
-
-function asPredicate(bound: Bound, expression: Expression, binder: Binder): Bound {
-  const where = coerced(bound, booleanType, binder)
+  const where = coerced(binder.bind(expression, scope), booleanType, binder)
   if (where.type.kind === 'boolean' || where.type.kind === 'null') return where
   throw binder.error(expression, `a predicate is true or false, not ${aTypeName(where.type)}`)
 }
 
 /** `scope`: of one row. */
 export function bindClauses(clauses: Clauses & Returned, scope: Scope, binder: Binder): BoundClauses {
-  return atOnce(bindClausesInPieces(clauses, scope, binder))
-}
-
-/** The same; yields behind each column and key, and behind parts of predicates. */
-export function* bindClausesInPieces(
-  clauses: Clauses & Returned,
-  scope: Scope,
-  binder: Binder,
-): Generator<undefined, BoundClauses> {
   const { projections, isDistinct, isWithAll } = clauses
-  const where = clauses.where === undefined ? undefined : yield* bindWhereInPieces(clauses.where, scope, binder)
-  const groupBy: Bound[] = []
-  for (const expression of clauses.groupBy) {
-    groupBy.push(bindGroupKey(expression, scope, binder, projections))
-    yield
-  }
+  const where = clauses.where === undefined ? undefined : bindWhere(clauses.where, scope, binder)
+  const groupBy = clauses.groupBy.map((expression) => bindGroupKey(expression, scope, binder, projections))
   const aggregates: BoundAggregate[] = []
   const collector = { all: aggregates, places: new Map<string, number>() }
   const groupKeys = groupBy.length === 0 ? undefined : new Set(groupBy.map((key) => boundKey(key, binder.text)))
   const windows: BoundWindow[] = []
   const rows: Scope = { ...scope, aggregates: collector, groupKeys, windows }
-  const bound = projections === undefined ? undefined : yield* bindColumns(projections, rows, binder, isDistinct)
+  const bound = projections?.map((projection) => bindProjection(projection, rows, binder, isDistinct))
   if (bound !== undefined && clauses.ofUnion !== 'other') refuseSameNames(bound, projections ?? [], binder)
   const named: Scope = { ...rows, aliases: new Map(bound?.map(({ name, expression }) => [name, expression])) }
   const having = clauses.having === undefined ? undefined : bindHaving(clauses.having, named, binder)
   const distinct = isDistinct ? distinctKeys(bound, scope, binder, isWithAll) : undefined
   const keys = distinct === undefined ? undefined : new Set(distinct.map((key) => boundKey(key, binder.text)))
-  const orderBy: BoundOrderItem[] = []
-  for (const { expression, isDescending } of clauses.orderBy) {
+  const orderBy = clauses.orderBy.map(({ expression, isDescending }) => {
     const item = bindOrderItem(expression, isDescending, named, binder, projections)
-    orderBy.push(keys === undefined ? item : returnedItem(item, expression, keys, named, binder))
-    yield
-  }
+    return keys === undefined ? item : returnedItem(item, expression, keys, named, binder)
+  })
   const isGrouped = groupBy.length > 0 || aggregates.length > 0
   const all: BoundClauses = {
     where,
@@ -281,25 +250,8 @@ export function bindProjection(
   binder: Binder,
   isDistinct = false,
 ): BoundProjection {
-  return projectionOf(name, binder.bind(expression, scope), isDistinct)
-}
-
-function projectionOf(name: string, bound: Bound, isDistinct: boolean): BoundProjection {
+  const bound = binder.bind(expression, scope)
   return { name, expression: isDistinct && bound.type.kind === 'reference' ? nothingAsNull(bound) : bound }
-}
-
-function* bindColumns(
-  projections: readonly Projection[],
-  scope: Scope,
-  binder: Binder,
-  isDistinct: boolean,
-): Generator<undefined, BoundProjection[]> {
-  const columns: BoundProjection[] = []
-  for (const { name, expression } of projections) {
-    columns.push(projectionOf(name, yield* bindInPieces(expression, scope, binder), isDistinct))
-    yield
-  }
-  return columns
 }
 
 /** What tells rows apart: their columns, or without any the object. */

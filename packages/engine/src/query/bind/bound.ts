@@ -403,7 +403,7 @@ export function isConstant(bound: Bound): boolean {
 
 /**
  * Asked of each part as well as of the whole: of what is nested deep, all of it would be looked at again from every depth. Kept at some of them: a
- * note on each of 25,000 parts takes the garbage collector longer than a few steps.
+ * note on each of 10,000 parts takes the garbage collector longer than a few steps.
  */
 const constancies = new WeakMap<Bound, number>()
 const levelsBetweenNotes = 4

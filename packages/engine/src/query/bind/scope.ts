@@ -82,6 +82,8 @@ export interface Outer {
   readonly binder: Binder
   /** Whether the statement has a row is asked, not for its value. */
   readonly isExists: boolean
+  /** Names that the statement has looked up here. */
+  readonly lookedUp: Set<string>
 }
 
 /** A statement that is run for each row around it, with what it asks of the row; it is bound again when it is run. */
@@ -150,18 +152,15 @@ export class Binder {
   }
 
   bind(expression: Expression, scope: Scope): Bound {
-    return this.asGroupKey(this.bindExpression(expression, scope, this), scope)
-  }
-
-  /** What is bound in the scope: of a group, a reference that its rows have in common is null where it names nothing. */
-  asGroupKey(bound: Bound, scope: Scope): Bound {
+    const bound = this.bindExpression(expression, scope, this)
+    // Of a group, a reference that its rows have in common is null where it names nothing.
     const isGroupKey = scope.groupKeys !== undefined && isReference(bound.type)
     return isGroupKey && scope.groupKeys.has(boundKey(bound, this.text)) ? nothingAsNull(bound) : bound
   }
 
   /** A statement where a value stands: worked out before this one's rows, or where it names them, for each of them. */
   bindNested(statement: Statement, scope: Scope, { start, end }: Span): Bound {
-    const outer: Outer = { scope: namesOf(scope) ?? emptyScope, binder: this, isExists: false }
+    const outer = this.around(scope, false)
     const { type, captured } = this.bindOnce(statement, scope, outer)
     if (captured.size > 0) return this.bindInner({ statement, outer, captured }, type, { start, end })
     // It may be bound again, and used more than once.
@@ -172,9 +171,13 @@ export class Binder {
 
   /** Whether a statement has a row; asked when the first row needs to know. */
   bindExists(statement: Statement, scope: Scope, span: Span): Bound {
-    const outer: Outer = { scope: namesOf(scope) ?? emptyScope, binder: this, isExists: true }
+    const outer = this.around(scope, true)
     const { captured } = this.bindOnce(statement, scope, outer)
     return this.bindInner({ statement, outer, captured }, booleanType, span)
+  }
+
+  private around(scope: Scope, isExists: boolean): Outer {
+    return { scope: namesOf(scope) ?? emptyScope, binder: this, isExists, lookedUp: new Set() }
   }
 
   private bindOnce(statement: Statement, scope: Scope, outer: Outer): NestedBinding {

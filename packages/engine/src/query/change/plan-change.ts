@@ -1,7 +1,7 @@
 /** UPDATE, DELETE and UPSERT: what is worked out for each object before anything is changed. */
 import type { RecordFormats } from '../../records/record-formats.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
-import { objectsInPieces, type SourcePlan } from '../access/source-plan.ts'
+import { planObjects, type SourcePlan } from '../access/source-plan.ts'
 import type { BoundAction, BoundChange } from '../bind/bind-change.ts'
 import { noClauses } from '../bind/bind-select.ts'
 import type { BoundElements, BoundTarget } from '../bind/bind-target.ts'
@@ -68,25 +68,17 @@ export interface ChangePlan {
   readonly constants: number
 }
 
-/** Others may have their turn in between. */
-export function* planChange(
-  bound: BoundChange,
-  slots: number,
-  formats: RecordFormats,
-  text: string,
-): Generator<undefined, ChangePlan> {
+export function planChange(bound: BoundChange, slots: number, formats: RecordFormats, text: string): ChangePlan {
   const planning: Planning = { formats, text, compiler: new Compiler(formats) }
   // What is returned is ordered and grouped afterwards: which objects are changed does not depend on it.
   const { where } = bound.clauses
   const { orderBy = [] } = bound.choice ?? {}
-  const objects = yield* objectsInPieces(bound.source, bound.slot, { ...noClauses, where, orderBy }, planning)
-  yield
+  const objects = planObjects(bound.source, bound.slot, { ...noClauses, where, orderBy }, planning)
   const choosing = bound.actions.filter(
     ({ kind, target: { elements } }) => elements !== undefined || kind === 'removeAt',
   )
   const edited = new Set(choosing.map(({ target }) => collectionKey(target)))
   const actions = bound.actions.map((action) => planAction(action, edited, planning.compiler))
-  yield
   const choice = bound.choice && planClauses(bound.choice, planning)
   const clauses = planClauses(bound.clauses, planning)
   const { isReturning, source } = bound

@@ -4,7 +4,7 @@ import { planObjects } from '../access/source-plan.ts'
 import type { BoundJoin, BoundJoinSource } from '../bind/bind-join.ts'
 import { noClauses } from '../bind/bind-select.ts'
 import { Compiler } from '../evaluate/compile-expression.ts'
-import { type ClausesPlan, clausesInPieces } from '../operators/clauses.ts'
+import { type ClausesPlan, planClauses } from '../operators/clauses.ts'
 import type { Planning } from '../operators/planning.ts'
 import { statementsPlan } from '../operators/row-statements.ts'
 import type { ValueType } from '../values/value-type.ts'
@@ -18,24 +18,13 @@ export interface JoinPlan extends JoinedPlan {
   readonly isSingle: boolean
 }
 
-/** Others may have their turn in between. */
-export function* planJoin(
-  bound: BoundJoin,
-  slots: number,
-  formats: RecordFormats,
-  text: string,
-): Generator<undefined, JoinPlan> {
+export function planJoin(bound: BoundJoin, slots: number, formats: RecordFormats, text: string): JoinPlan {
   const planning: Planning = { formats, text, compiler: new Compiler(formats) }
   const { clauses, rowType, isSingle } = bound
   const slotsOfSources = new Set(bound.sources.map(({ slot }) => slot))
   const predicates = planPredicates(clauses.where === undefined ? [] : [clauses.where], slotsOfSources, planning)
-  const sources: JoinSource[] = []
-  for (const source of bound.sources) {
-    yield
-    sources.push(planSource(source, predicates, planning))
-  }
-  yield
-  const clausesPlan = yield* clausesInPieces(clauses, planning)
+  const sources = bound.sources.map((source) => planSource(source, predicates, planning))
+  const clausesPlan = planClauses(clauses, planning)
   const { constants } = planning.compiler
   return { sources, predicates, planning, slots, clauses: clausesPlan, constants, rowType, isSingle }
 }

@@ -6,12 +6,12 @@ import type { RecordFormats } from '../../records/record-formats.ts'
 import { type BoundMatch, innerVertices } from '../bind/bind-match.ts'
 import type { Bound } from '../bind/bound.ts'
 import { Compiler } from '../evaluate/compile-expression.ts'
-import { type ClausesPlan, clausesInPieces } from '../operators/clauses.ts'
+import { type ClausesPlan, planClauses } from '../operators/clauses.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { ValueType } from '../values/value-type.ts'
 import type { PatternsPlan } from './patterns-plan.ts'
 import { type PredicatePlan, planPredicates } from './predicates.ts'
-import { planVertex, type VertexPlan } from './vertices.ts'
+import { planVertex } from './vertices.ts'
 
 export interface MatchPlan extends PatternsPlan {
   readonly clauses: ClausesPlan
@@ -20,13 +20,7 @@ export interface MatchPlan extends PatternsPlan {
   readonly isSingle: boolean
 }
 
-/** Others may have their turn in between. */
-export function* planMatch(
-  bound: BoundMatch,
-  slots: number,
-  formats: RecordFormats,
-  text: string,
-): Generator<undefined, MatchPlan> {
+export function planMatch(bound: BoundMatch, slots: number, formats: RecordFormats, text: string): MatchPlan {
   const planning: Planning = { formats, text, compiler: new Compiler(formats) }
   const { vertices, patterns, clauses, rowType, isSingle } = bound
   const patternSlots = new Set([
@@ -51,16 +45,13 @@ export function* planMatch(
     return optional.findLast(({ firstVertex }) => firstVertex <= position)?.predicates ?? own
   }
   const chosenFrom = new Set(patterns.flatMap((one) => (one.selection === undefined ? [] : innerVertices(one))))
-  const plans: VertexPlan[] = []
-  for (const [position, vertex] of vertices.entries()) {
-    yield
+  const plans = vertices.map((vertex, position) => {
     // What is asked behind WHERE is asked of the paths that were chosen.
     const predicates = predicatesAt(position)
     const known = chosenFrom.has(position) ? predicates.filter(({ isOfPattern }) => isOfPattern) : predicates
-    plans.push(planVertex(vertex, known, planning))
-  }
-  yield
-  const clausesPlan = yield* clausesInPieces(clauses, planning)
+    return planVertex(vertex, known, planning)
+  })
+  const clausesPlan = planClauses(clauses, planning)
   const { constants } = planning.compiler
   const all = slots + optional.length
   return {

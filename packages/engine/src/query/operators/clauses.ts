@@ -1,5 +1,4 @@
 /** The operators that a statement's clauses ask for, in the order in which rows pass them. */
-import { atOnce } from '../../store/time-slice.ts'
 import type { BoundClauses } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { PushRows } from '../execute/pushed-rows.ts'
@@ -10,7 +9,7 @@ import { planDistinct } from './distinct.ts'
 import { isCountOnly, planGroup } from './group.ts'
 import { planLimit } from './limit.ts'
 import type { Planning } from './planning.ts'
-import { type Projections, projectionsInPieces, returned } from './project.ts'
+import { type Projections, planProjections, returned } from './project.ts'
 import { planRowLimits, type RowLimits } from './row-limits.ts'
 import { type Flow, noAggregates, type Pipeline, type PlanOperator, type RowOperator } from './row-operator.ts'
 import { planSort } from './sort.ts'
@@ -30,23 +29,13 @@ export interface ClausesPlan {
 }
 
 export function planClauses(clauses: BoundClauses, planning: Planning): ClausesPlan {
-  return atOnce(clausesInPieces(clauses, planning))
-}
-
-/** The same; others may have their turn in between. */
-export function* clausesInPieces(clauses: BoundClauses, planning: Planning): Generator<undefined, ClausesPlan> {
-  const operators: RowOperator[] = []
-  for (const plan of rowOperators) {
-    const operator = plan(clauses, planning)
-    if (operator !== undefined) operators.push(operator)
-    yield
-  }
+  const operators = rowOperators.flatMap((plan) => plan(clauses, planning) ?? [])
   // Any operator beside that of the aggregates has the rows made.
   const isCounted = operators.length === 1 && isCountOnly(clauses)
   return {
     operators,
     limits: planRowLimits(clauses, planning),
-    projections: yield* projectionsInPieces(clauses, planning),
+    projections: planProjections(clauses, planning),
     isWithAll: clauses.isWithAll,
     countsOnly: isCounted ? clauses.aggregates.length : undefined,
   }

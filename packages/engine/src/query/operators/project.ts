@@ -1,7 +1,6 @@
 /** RETURN: the columns of each row, as JSON text for a reply or as values for a statement around it. */
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import { PreparedText } from '../../bytes/prepared-text.ts'
-import { atOnce, inTurns } from '../../store/time-slice.ts'
 import type { BoundClauses } from '../bind/bound.ts'
 import { evaluateAll } from '../evaluate/compile-shape.ts'
 import { compileStoredJson, firstReference, type RowReference, type WriteStored } from '../evaluate/compile-target.ts'
@@ -43,26 +42,19 @@ export interface ProjectionPlan {
 /** Undefined for `RETURN *` of objects. */
 export type Projections = readonly ProjectionPlan[] | undefined
 
-/** Yields behind each. */
-export function* projectionsInPieces(
+export function planProjections(
   { projections }: Pick<BoundClauses, 'projections'>,
   { compiler }: Planning,
-): Generator<undefined, Projections> {
-  if (projections === undefined) return undefined
-  const plans: ProjectionPlan[] = []
-  for (const { name, expression } of projections) {
-    plans.push({
-      name,
-      jsonName: `${JSON.stringify(name)}:`,
-      evaluate: compiler.compile(expression),
-      type: expression.type,
-      write: resultWriter(expression.type),
-      writeStored: compileStoredJson(expression, compiler),
-      reference: firstReference(expression),
-    })
-    yield
-  }
-  return plans
+): Projections {
+  return projections?.map(({ name, expression }) => ({
+    name,
+    jsonName: `${JSON.stringify(name)}:`,
+    evaluate: compiler.compile(expression),
+    type: expression.type,
+    write: resultWriter(expression.type),
+    writeStored: compileStoredJson(expression, compiler),
+    reference: firstReference(expression),
+  }))
 }
 
 interface Returned {
@@ -104,23 +96,14 @@ const textsOfPlans = new WeakMap<readonly ProjectionPlan[], ColumnTexts>()
 /** Columns that are written before the next look at the clock. */
 const columnsAtOnce = 256
 
-/** To be waited for before rows of very many columns are written: their names are prepared in turns with others. */
-export function prepareColumns(projections: Projections, { script }: StatementContext): Promise<unknown> | undefined {
-  if (projections === undefined || projections.length <= columnsAtOnce) return undefined
-  return inTurns(columnTexts(projections, script.dialect), script.slice)
-}
-
-/** Yields behind each name, where they are not known. */
-function* columnTexts(projections: readonly ProjectionPlan[], dialect: Dialect): Generator<undefined, ColumnTexts> {
+function columnTexts(projections: readonly ProjectionPlan[], dialect: Dialect): ColumnTexts {
   const known = textsOfPlans.get(projections)
   if (known?.dialect === dialect) return known
   const hasClass = dialect === 'objectivity'
   const start = startOfRow(dialect)
-  const names: PreparedText[] = []
-  for (const [i, { jsonName }] of projections.entries()) {
-    names.push(new PreparedText(`${i === 0 ? start : ''}${hasClass || i > 0 ? ',' : ''}${jsonName}`))
-    yield
-  }
+  const names = projections.map(({ jsonName }, i) => {
+    return new PreparedText(`${i === 0 ? start : ''}${hasClass || i > 0 ? ',' : ''}${jsonName}`)
+  })
   const texts = { dialect, names, runs: columnRuns(projections, names) }
   textsOfPlans.set(projections, texts)
   return texts
@@ -129,12 +112,12 @@ function* columnTexts(projections: readonly ProjectionPlan[], dialect: Dialect):
 /** Those of a few columns that are written from where their values are stored, with the names before them; undefined where there are others. */
 export function storedRuns(projections: readonly ProjectionPlan[], dialect: Dialect): readonly ColumnRun[] | undefined {
   if (projections.length === 0 || projections.length > columnsAtOnce) return undefined
-  return atOnce(columnTexts(projections, dialect)).runs
+  return columnTexts(projections, dialect).runs
 }
 
 /** `RETURN a, b AS c`: an object keyed by the names; in the original's dialect with a class of its own first. */
 export function columnsWriter(projections: readonly ProjectionPlan[], context: StatementContext): WriteColumns {
-  const { names, runs } = atOnce(columnTexts(projections, context.script.dialect))
+  const { names, runs } = columnTexts(projections, context.script.dialect)
   const stored = runs && new StoredColumns(runs)
   const evaluates = projections.map(({ evaluate }) => evaluate)
   // `MATCH ()-->() RETURN *`: nothing has a name.

@@ -23,28 +23,28 @@ const symbol = /=~~|!~~|=~|!~|=>|==|!=|<>|<=|>=|<<|>>|&&|\|\||\^\^|::|\.\.|[-+*/
 /** With the first attribute and its value, where they are short. */
 const signedClass = /^@\s*([A-Za-z_][\w.:]{0,99})(?:\s*\{\s*([A-Za-z_]\w{0,99})\s*[:=]\s*([\w.'"-]{1,40})(?=\s*[,}]))?/
 
-const tokensAtOnce = 1_024
-
 /**
- * The last token is the end. Yields where others may have their turn. Throws QuerySyntaxError, and LimitExceeded for a statement of more
- * tokens than `statementTokensMax`: each is parsed and planned at once.
+ * The tokens of the next statement, with each `;` before it and one behind it; the last token is an end. Throws QuerySyntaxError, and
+ * LimitExceeded for more tokens than `tokensMax`: nothing else runs on the event loop while a statement is parsed and planned.
  */
-export function* tokenize(text: string, statementTokensMax: number): Generator<undefined, Token[]> {
-  const lexer = new Lexer(text)
+export function statementTokens(lexer: Lexer, text: string, tokensMax: number): Token[] {
   const tokens: Token[] = []
   let open = 0
-  let first = 0
+  let isEmpty = true
   for (;;) {
     const token = lexer.next()
     tokens.push(token)
     if (token.kind === 'end') return tokens
-    if (token.kind === 'symbol') {
+    isEmpty &&= token.kind === 'symbol' && token.text === ';'
+    if (token.kind === 'symbol' && !isEmpty) {
       if (token.text === '(' || token.text === '[' || token.text === '{') open++
       else if (token.text === ')' || token.text === ']' || token.text === '}') open--
-      else if (token.text === ';' && open <= 0) first = tokens.length
+      else if (token.text === ';' && open <= 0) {
+        tokens.push({ kind: 'end', text: endText, start: token.end, end: token.end })
+        return tokens
+      }
     }
-    if (tokens.length - first > statementTokensMax) throw tooManyTokens(text, token, statementTokensMax)
-    if (tokens.length % tokensAtOnce === 0) yield
+    if (tokens.length > tokensMax) throw tooManyTokens(text, token, tokensMax)
   }
 }
 
@@ -52,6 +52,8 @@ function tooManyTokens(text: string, token: Token, tokensMax: number): unknown {
   const message = `A statement has at most ${tokensMax} words, values and symbols (statementTokensMax); long lists belong into parameters.`
   return placed(text, token, new AshlarError('LimitExceeded', message))
 }
+
+const endText = 'the end of the text'
 
 /** A token after the other. */
 export class Lexer {
@@ -89,7 +91,7 @@ export class Lexer {
     this.skipBlank()
     const start = this.at
     const { text } = this
-    if (start >= text.length) return { kind: 'end', text: 'the end of the text', start, end: start }
+    if (start >= text.length) return { kind: 'end', text: endText, start, end: start }
     const character = text[start] as string
     if (character >= '0' && character <= '9') return this.number(start)
     const word = this.match(name)

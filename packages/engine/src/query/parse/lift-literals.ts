@@ -3,7 +3,7 @@
  * that no text can write. Values of other lengths make another shape, so that places in the text are the same in all texts of one.
  */
 import type { Statement } from '../language/ast.ts'
-import { parseTokens } from './parse.ts'
+import { statementsOf } from './parse.ts'
 import type { Token } from './token.ts'
 
 const liftedName = 'literal '
@@ -57,11 +57,12 @@ export function isLifted(name: string): boolean {
 /** The only statement of the text, where it selects, with variables for what was taken out; undefined where that cannot be. */
 export function parseLifted(text: string, { nameAt }: LiftedText, statementTokensMax: number): Statement[] | undefined {
   let lifted = 0
-  const statements = parseTokens(text, statementTokensMax, (token): Token => {
+  const inPlace = (token: Token): Token => {
     const name = token.kind === 'literal' ? nameAt.get(token.start) : undefined
     if (name === undefined) return token
     lifted++
     return { kind: 'variable', text: name, start: token.start, end: token.end }
-  })
+  }
+  const statements = [...statementsOf(text, statementTokensMax, inPlace)]
   return lifted === nameAt.size && statements.length === 1 && statements[0]?.kind === 'select' ? statements : undefined
 }

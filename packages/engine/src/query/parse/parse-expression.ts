@@ -61,12 +61,12 @@ const parsers = {
 
 /** `a AND b AND c` as one operation, however many there are. */
 function parseJunction(cursor: TokenCursor, first: Expression, operator: InfixOperator): OperationExpression {
-  const step = (operands: Expression[]): boolean => {
+  const operands = [first]
+  do {
     cursor.next()
     operands.push(parseInfix(cursor, operator.precedence + 1))
-    return infixAhead(cursor)?.name === operator.name
-  }
-  return operation(operator.name, cursor.loop(step, [first]))
+  } while (infixAhead(cursor)?.name === operator.name)
+  return operation(operator.name, operands)
 }
 
 function infixAhead(cursor: TokenCursor): InfixOperator | undefined {
@@ -276,13 +276,13 @@ function createsObject(cursor: TokenCursor): boolean {
 /** CASE is taken. */
 function parseCase(cursor: TokenCursor, start: number): Expression {
   const operand = cursor.isWord('WHEN') ? undefined : parseExpression(cursor)
-  const branches = cursor.loop<CaseExpression['branches'][number]>((parsed) => {
+  const branches: CaseExpression['branches'][number][] = []
+  do {
     cursor.expectWord('WHEN')
     const when = parseExpression(cursor)
     cursor.expectWord('THEN')
-    parsed.push({ when, value: parseExpression(cursor) })
-    return cursor.isWord('WHEN')
-  })
+    branches.push({ when, value: parseExpression(cursor) })
+  } while (cursor.isWord('WHEN'))
   const otherwise = cursor.takeWord('ELSE') ? parseExpression(cursor) : undefined
   cursor.expectWord('END')
   return { kind: 'case', operand, branches, otherwise, ...cursor.spanFrom(start) }

@@ -69,13 +69,13 @@ export function parseIf(cursor: TokenCursor, start: number, parseStatement: Pars
 /** `( statement, … )`: commas or semicolons between them. */
 function parseBlock(cursor: TokenCursor, parseStatement: ParseStatement): Statement[] {
   cursor.expectSymbol('(')
-  return cursor.loop((statements) => {
-    if (cursor.takeSymbol(')')) return false
+  const statements: Statement[] = []
+  while (!cursor.takeSymbol(')')) {
     statements.push(parseStatement(cursor))
     const isSeparated = cursor.takeSymbol(',') || cursor.takeSymbol(';')
     if (!isSeparated && !cursor.isSymbol(')')) throw cursor.unexpected(["','", "')'"])
-    return true
-  })
+  }
+  return statements
 }
 
 /** IMPORT is taken. */

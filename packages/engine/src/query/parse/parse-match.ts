@@ -25,14 +25,14 @@ export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
     // The first pattern's own, before the mode of all of them.
     const ofFirst = takeSelection(cursor)
     const mode = takeMode(cursor)
-    const before = vertices
-    const patterns = cursor.list<Pattern>((parsed) => {
-      const pattern = parsePattern(cursor, mode, parsed.length === 0 ? ofFirst : undefined)
-      cursor.checkVertices(before + verticesOf(parsed) + pattern.vertices.length)
+    let selection = ofFirst
+    return cursor.list(() => {
+      const pattern = parsePattern(cursor, mode, selection)
+      selection = undefined
+      vertices += pattern.vertices.length
+      cursor.checkVertices(vertices)
       return pattern
     })
-    vertices = before + verticesOf(patterns)
-    return patterns
   }
   const patterns = patternsOf()
   const where = parseWhere(cursor)
@@ -55,10 +55,6 @@ export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
 }
 
 const optionalMax = 16
-
-function verticesOf(patterns: readonly Pattern[]): number {
-  return patterns.reduce((sum, { vertices }) => sum + vertices.length, 0)
-}
 
 const modes: ReadonlyMap<string | undefined, PathMode> = new Map([
   ['WALK', 'walk'],

@@ -14,12 +14,11 @@ import type { TokenCursor } from './token-cursor.ts'
 /** UPDATE SCHEMA is taken. */
 export function parseSchemaUpdate(cursor: TokenCursor, start: number): SchemaStatement {
   cursor.expectSymbol('{')
-  const changes = cursor.loop<SchemaChange>((parsed) => {
-    if (cursor.takeSymbol('}')) return false
-    parsed.push(parseSchemaChange(cursor))
+  const changes: SchemaChange[] = []
+  while (!cursor.takeSymbol('}')) {
+    changes.push(parseSchemaChange(cursor))
     if (!cursor.takeSymbol(';')) cursor.takeSymbol(',')
-    return true
-  })
+  }
   return { kind: 'schema', changes, ...cursor.spanFrom(start) }
 }
 

@@ -18,7 +18,7 @@ export function parseUnion(cursor: TokenCursor, first: Part, parsePart: (cursor:
     if (written.length === partsMax) throw cursor.mistaken(`UNION has at most ${partsMax} statements`)
     const isAll = cursor.takeWord('ALL')
     if (!isAll) cursor.takeWord('DISTINCT')
-    written.push(cursor.once(() => parsePart(cursor)))
+    written.push(parsePart(cursor))
     if (!isAll) distinctParts = written.length
   }
   const span = cursor.spanFrom(first.start)

@@ -1,6 +1,5 @@
 /** A text of DO as statements; throws QuerySyntaxError with line, column and what was expected. */
 import type { AshlarError } from '../../errors.ts'
-import { atOnce } from '../../store/time-slice.ts'
 import type {
   Clauses,
   ExplainStatement,
@@ -15,7 +14,7 @@ import type {
 import { shownPart, syntaxError, truncateForMessage } from '../language/query-error.ts'
 import { advice, adviceAtBeginning, columnAdvice, lateClause } from './advice.ts'
 import { noRecursion, shown } from './hints.ts'
-import { tokenize } from './lexer.ts'
+import { Lexer, statementTokens } from './lexer.ts'
 import { parseCreate, parseDelete, parseUpdate, parseUpsert } from './parse-change.ts'
 import {
   nothingReturned,
@@ -32,73 +31,49 @@ import { parseMatch } from './parse-match.ts'
 import { parseCreateIndex, parseDropIndex, parseSchemaUpdate } from './parse-schema.ts'
 import { parseUnion } from './parse-union.ts'
 import { withRandomOrder } from './random-order.ts'
-import { pause, ResumableLoops } from './resumable-loops.ts'
 import { isStatementAt, statementBeginnings } from './statement-words.ts'
 import type { Token } from './token.ts'
 import { TokenCursor } from './token-cursor.ts'
 
 /** At least one statement; each but the last is ended by `;`. */
 export function parse(text: string, statementTokensMax = Number.POSITIVE_INFINITY): Statement[] {
-  return parseTokens(text, statementTokensMax)
+  return [...statementsOf(text, statementTokensMax)]
 }
 
 /** A predicate by itself, as after WHERE. Throws QuerySyntaxError, and LimitExceeded. */
 export function parsePredicate(text: string, tokensMax: number): Expression {
-  const tokens = tokenize(text, tokensMax)
-  let read = tokens.next()
-  while (read.done !== true) read = tokens.next()
-  const cursor = new TokenCursor(text, read.value, parseStatement)
+  const cursor = new TokenCursor(text, statementTokens(new Lexer(text), text, tokensMax), parseStatement)
   const predicate = parseExpression(cursor)
   if (!cursor.isAtEnd()) throw cursor.unexpected(['the end of the text'], advice(cursor))
   return predicate
 }
 
-/** The same with other tokens in place of those of the text. */
-export function parseTokens(text: string, statementTokensMax: number, inPlace?: (token: Token) => Token): Statement[] {
-  return atOnce(statementsOf(text, statementTokensMax, parseStatement, inPlace))
-}
-
-/** The same; yields where others may have their turn: while it reads tokens, within long statements, and between statements. Throws LimitExceeded as well. */
-export function parseInPieces(text: string, statementTokensMax: number): Generator<undefined, Statement[]> {
-  return statementsOf(text, statementTokensMax, statementInPieces)
-}
-
-/** What others wait for while it is parsed is a part of a statement only. */
-function* statementInPieces(cursor: TokenCursor): Generator<undefined, Statement> {
-  const start = cursor.place()
-  cursor.loops = new ResumableLoops(start.position)
-  for (;;) {
-    try {
-      return parseStatement(cursor)
-    } catch (error) {
-      if (error !== pause) throw error
-      cursor.beginAgain(start)
-    }
-    yield
-  }
-}
-
-function* statementsOf(
+/**
+ * One statement after the other, each parsed when it is asked for. `inPlace`: other tokens in place of those of the text. Throws QuerySyntaxError,
+ * and LimitExceeded for a statement of too many tokens.
+ */
+export function* statementsOf(
   text: string,
   statementTokensMax: number,
-  parseNext: (cursor: TokenCursor) => Statement | Generator<undefined, Statement>,
   inPlace?: (token: Token) => Token,
-): Generator<undefined, Statement[]> {
-  const tokens = yield* tokenize(text, statementTokensMax)
-  const cursor = new TokenCursor(text, inPlace === undefined ? tokens : tokens.map(inPlace), parseStatement)
-  const statements: Statement[] = []
-  while (cursor.takeSymbol(';'));
+): Generator<Statement> {
+  const lexer = new Lexer(text)
+  const next = (): TokenCursor => {
+    const tokens = statementTokens(lexer, text, statementTokensMax)
+    const cursor = new TokenCursor(text, inPlace === undefined ? tokens : tokens.map(inPlace), parseStatement)
+    while (cursor.takeSymbol(';'));
+    return cursor
+  }
+  let cursor = next()
   do {
     const beginning = cursor.wordAt() ?? ''
-    const next = parseNext(cursor)
-    statements.push('kind' in next ? next : yield* next)
+    const statement = parseStatement(cursor)
     if (!cursor.isAtEnd() && !cursor.isSymbol(';')) {
       throw cursor.unexpected(["';'", 'the end of the text'], lateClause(cursor, beginning) ?? columnAdvice(cursor))
     }
-    while (cursor.takeSymbol(';'));
-    yield
+    yield statement
+    cursor = next()
   } while (!cursor.isAtEnd())
-  return statements
 }
 
 function parseStatement(cursor: TokenCursor): Statement {
@@ -172,8 +147,7 @@ function parseWith(cursor: TokenCursor): Statement {
     if (!isStatementAt(cursor, 0)) throw cursor.unexpected(['FROM', 'SELECT', 'MATCH'])
     const usesBefore = cursor.namedUses
     const place = cursor.peek()
-    // Once: statements are known by their identity.
-    const statement = cursor.once(() => parseStatement(cursor))
+    const statement = parseStatement(cursor)
     if (statement.kind !== 'select' && statement.kind !== 'match') {
       throw syntaxError(cursor.text, place, 'WITH names rows: those of FROM, SELECT or MATCH')
     }

@@ -3,7 +3,6 @@ import type { AshlarError } from '../../errors.ts'
 import type { QualifiedName, Span, Statement } from '../language/ast.ts'
 import { syntaxError, truncateForMessage } from '../language/query-error.ts'
 import { advice } from './advice.ts'
-import type { ParserPlace, ResumableLoops } from './resumable-loops.ts'
 import type { Token } from './token.ts'
 
 /** How deep expressions and statements may be nested in each other, and how long a chain of operators may be. */
@@ -37,12 +36,10 @@ export class TokenCursor {
   namedUses = 0
   /** The statement that comes next may go without RETURN: only whether it has rows is asked. */
   mayLackReturn = false
-  /** Of a statement that is parsed in pieces. */
-  loops: ResumableLoops | undefined
   private depth = 0
   private positionAfterName = -1
 
-  /** `tokens`: of the whole text. */
+  /** `tokens`: of one statement; the last one is an end. */
   constructor(text: string, tokens: readonly Token[], parseNested: (cursor: TokenCursor) => Statement) {
     this.text = text
     this.tokens = tokens
@@ -172,67 +169,23 @@ export class TokenCursor {
     throw this.unexpected([what])
   }
 
-  /** `item`, then more of them after commas; it is given those before it, and leaves nothing else behind. */
-  list<T>(item: (items: readonly T[]) => T): T[] {
-    if (this.loops !== undefined) {
-      return this.loop((items) => {
-        items.push(item(items))
-        return this.takeSymbol(',')
-      })
-    }
+  /** `item`, then more of them after commas. */
+  list<T>(item: () => T): T[] {
     const items: T[] = []
-    do items.push(item(items))
+    do items.push(item())
     while (this.takeSymbol(','))
     return items
   }
 
-  /**
-   * `items`: those that are there. `step` adds an item, and tells whether there is another one; between two of them others may have their turn. It leaves nothing else behind: where
-   * the statement begins again, steps that are taken are not taken once more.
-   */
-  loop<T>(step: (items: T[]) => boolean, items: T[] = []): T[] {
-    if (this.loops !== undefined) return this.loops.run(this, step, items)
-    while (step(items));
-    return items
-  }
-
-  /** What is parsed once, also where a statement in pieces begins again. */
-  once<T>(parse: () => T): T {
-    const [parsed] = this.loop<T>((items) => {
-      items.push(parse())
-      return false
-    })
-    return parsed as T
-  }
-
-  place(): ParserPlace {
-    const { position, positionAfterName, namedUses } = this
-    return { position, positionAfterName, namedUses }
-  }
-
-  goTo({ position, positionAfterName, namedUses }: ParserPlace): void {
-    this.position = position
-    this.positionAfterName = positionAfterName
-    this.namedUses = namedUses
-  }
-
-  /** At the beginning of a statement of the text that was left in the middle. */
-  beginAgain(place: ParserPlace): void {
-    this.goTo(place)
-    this.takesShapes = false
-    this.mayLackReturn = false
-    this.named = noneNamed
-  }
-
-  /** `{` items `}`; a comma after the last one does no harm. */
+  /** `{` items `}`; a comma after the last one does no harm. `item` is given those before it. */
   braces<T>(item: (items: readonly T[]) => T): T[] {
     this.expectSymbol('{')
-    return this.loop((items) => {
-      if (this.takeSymbol('}')) return false
+    const items: T[] = []
+    while (!this.takeSymbol('}')) {
       items.push(item(items))
       if (!this.takeSymbol(',') && !this.isSymbol('}')) throw this.unexpected(["','", "'}'"])
-      return true
-    })
+    }
+    return items
   }
 
   /** The token before the next one, or so many tokens before it. */

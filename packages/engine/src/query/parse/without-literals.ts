@@ -4,7 +4,7 @@ import { Lexer } from './lexer.ts'
 
 /** What stands for a value. */
 const placeholder = '?'
-const cutSign = '…'
+export const cutSign = '…'
 
 /**
  * Values become `?`, comments and layout a blank. Only the first `charactersMax` characters are looked at; what is cut there, or cannot be

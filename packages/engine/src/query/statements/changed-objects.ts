@@ -1,7 +1,6 @@
 /** What UPDATE and DELETE have in common: the objects that qualify, and what RETURN makes of them. */
 import { commitIdOf } from '../../records/record-format.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
-import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import { chooseAccess, isInOrder } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
@@ -32,13 +31,12 @@ type ChangeStatement = UpdateStatement | DeleteStatement
 export function planChanges(
   statement: ChangeStatement,
   executor: StatementExecutor | StatementExplainer,
-): Awaitable<Planned<ChangePlan>> {
+): Planned<ChangePlan> {
   const context = executor.planning()
-  return executor.plans.plannedInTurns(statement, context, function* (binder): Generator<undefined, ChangePlan> {
+  return executor.plans.planned(statement, context, (binder) => {
     const bound: BoundChange =
       statement.kind === 'update' ? bindUpdate(statement, binder) : bindDelete(statement, binder)
-    yield
-    return yield* planChange(bound, binder.slots, context.formats, context.text)
+    return planChange(bound, binder.slots, context.formats, context.text)
   })
 }
 
@@ -53,7 +51,7 @@ export function changedValue(plan: ChangePlan, oids: readonly Oid[]): TypedValue
 
 /** How its objects are found, and what is made of them. */
 export async function explainChange(statement: ChangeStatement, explainer: StatementExplainer): Promise<ValueType> {
-  const planned = await planChanges(statement, explainer)
+  const planned = planChanges(statement, explainer)
   const { plan } = planned
   const inputs = await explainer.inputs(planned)
   const context = explainer.context()

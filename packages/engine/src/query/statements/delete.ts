@@ -22,7 +22,7 @@ export const deleteObjects: StatementKind<DeleteStatement> = {
   effect: 'write',
 
   async run(statement, executor, isAnswer) {
-    const planned = await planChanges(statement, executor)
+    const planned = planChanges(statement, executor)
     const inputs = await executor.inputs(planned)
     const before = executor.context()
     const oids = await runDelete(planned.plan, inputs, before, executor.changeContext())
@@ -31,7 +31,7 @@ export const deleteObjects: StatementKind<DeleteStatement> = {
   },
 
   async value(statement, executor) {
-    const planned = await planChanges(statement, executor)
+    const planned = planChanges(statement, executor)
     const inputs = await executor.inputs(planned)
     const oids = await runDelete(planned.plan, inputs, executor.context(), executor.changeContext())
     return changedValue(planned.plan, oids)

@@ -8,7 +8,7 @@ import { joinRows } from '../match/join-order.ts'
 import { type MatchRow, matchRowKind } from '../match/match-row.ts'
 import type { JoinPlan } from '../match/plan-join.ts'
 import { runClauses } from '../operators/clauses.ts'
-import { prepareColumns, projectionWriter, rowValues } from '../operators/project.ts'
+import { projectionWriter, rowValues } from '../operators/project.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { RowChunk } from '../query-request.ts'
 
@@ -26,7 +26,6 @@ export async function startJoin(plan: JoinPlan, inputs: Inputs, context: Stateme
 export async function* joinChunks(plan: JoinPlan, inputs: Inputs, context: StatementContext): AsyncGenerator<RowChunk> {
   try {
     const { evaluation, pipeline } = await startJoin(plan, inputs, context)
-    await prepareColumns(plan.clauses.projections, context)
     const write = projectionWriter(plan.clauses.projections ?? [], matchRowKind, evaluation, context)
     yield* writeRows(pipeline.rows, write, context)
   } finally {

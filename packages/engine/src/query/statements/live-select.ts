@@ -91,7 +91,7 @@ export async function rowsWithOids(
   executor: StatementExecutor,
   context: StatementContext,
 ): Promise<Answer> {
-  const planned = await planSelect(statement, executor)
+  const planned = planSelect(statement, executor)
   const { plan } = planned
   const { evaluation, kind, pipeline } = await startSelect(plan, await executor.inputs(planned), context)
   const write = objectWriter(plan.clauses, kind, evaluation, context)

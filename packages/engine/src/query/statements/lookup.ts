@@ -26,14 +26,14 @@ export const lookup: StatementKind<LookupStatement> = {
   valueType: (statement, binder) => rowsType(bindLookup(statement, binder)),
 
   async explain(statement, explainer) {
-    const planned = await planSelect(statement, explainer)
+    const planned = planSelect(statement, explainer)
     await startSelect(planned.plan, await explainer.inputs(planned), explainer.context())
     return planned.plan.rowType
   },
 }
 
 async function lookUp(statement: LookupStatement, executor: RowAccess): Promise<TypedValue> {
-  const planned = await planSelect(statement, executor)
+  const planned = planSelect(statement, executor)
   const { pipeline } = await startSelect(planned.plan, await executor.inputs(planned), executor.context())
   let lowest: Oid | null = null
   for await (const rows of pipeline.rows) {

@@ -1,6 +1,5 @@
 /** MATCH … RETURN: the matches of its patterns, which operators their rows pass, and the rows as JSON text or as values. */
-import type { Awaitable } from '../../store/store.ts'
-import { bindMatch, bindMatchInPieces } from '../bind/bind-match.ts'
+import { bindMatch } from '../bind/bind-match.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { type Inputs, newEvaluationContext } from '../execute/new-evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -11,7 +10,7 @@ import { matchRows } from '../match/match-rows.ts'
 import { type MatchPlan, planMatch } from '../match/plan-match.ts'
 import { runClauses } from '../operators/clauses.ts'
 import { collectedValues } from '../operators/held-values.ts'
-import { prepareColumns, projectionWriter, rowValues } from '../operators/project.ts'
+import { projectionWriter, rowValues } from '../operators/project.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { Planned } from '../plan-cache.ts'
 import type { RowChunk } from '../query-request.ts'
@@ -23,7 +22,7 @@ export const match: StatementKind<MatchStatement> = {
   effect: 'read',
 
   async run(statement, executor) {
-    const planned = await planOf(statement, executor)
+    const planned = planOf(statement, executor)
     const context = executor.context()
     const inputs = await executor.inputs(planned)
     return matchChunks(planned.plan, inputs, context)
@@ -32,7 +31,7 @@ export const match: StatementKind<MatchStatement> = {
   value: matchValue,
 
   async rows(statement, executor) {
-    const planned = await planOf(statement, executor)
+    const planned = planOf(statement, executor)
     const context = executor.context()
     const batches = await matchValues(planned.plan, await executor.inputs(planned), context)
     return { type: rowsType(planned.plan), isSingle: planned.plan.isSingle, batches, context }
@@ -41,7 +40,7 @@ export const match: StatementKind<MatchStatement> = {
   perRow: {
     value: async (statement, access) => (await matchValue(statement, access)).value,
     async hasRow(statement, access) {
-      const planned = await planOf(statement, access)
+      const planned = planOf(statement, access)
       const { pipeline } = await startMatch(planned.plan, await access.inputs(planned), access.context())
       return hasRows(pipeline)
     },
@@ -50,21 +49,17 @@ export const match: StatementKind<MatchStatement> = {
   valueType: (statement, binder, walkEdgesMax) => typeWithin(bindMatch(statement, binder, walkEdgesMax), binder),
 
   async explain(statement, explainer) {
-    const planned = await planOf(statement, explainer)
+    const planned = planOf(statement, explainer)
     await startMatch(planned.plan, await explainer.inputs(planned), explainer.context())
     return rowsType(planned.plan)
   },
 }
 
-function planOf(
-  statement: MatchStatement,
-  executor: Pick<RowAccess, 'plans' | 'planning'>,
-): Awaitable<Planned<MatchPlan>> {
+function planOf(statement: MatchStatement, executor: Pick<RowAccess, 'plans' | 'planning'>): Planned<MatchPlan> {
   const context = executor.planning()
-  return executor.plans.plannedInTurns(statement, context, function* (binder): Generator<undefined, MatchPlan> {
-    const bound = yield* bindMatchInPieces(statement, binder, context.walkEdgesMax)
-    yield
-    return yield* planMatch(bound, binder.slots, context.formats, context.text)
+  return executor.plans.planned(statement, context, (binder) => {
+    const bound = bindMatch(statement, binder, context.walkEdgesMax)
+    return planMatch(bound, binder.slots, context.formats, context.text)
   })
 }
 
@@ -80,13 +75,12 @@ async function startMatch(
 
 async function* matchChunks(plan: MatchPlan, inputs: Inputs, context: StatementContext): AsyncGenerator<RowChunk> {
   const { evaluation, pipeline } = await startMatch(plan, inputs, context)
-  await prepareColumns(plan.clauses.projections, context)
   const write = projectionWriter(plan.clauses.projections ?? [], matchRowKind, evaluation, context)
   yield* writeRows(pipeline.rows, write, context)
 }
 
 async function matchValue(statement: MatchStatement, access: RowAccess): Promise<TypedValue> {
-  const planned = await planOf(statement, access)
+  const planned = planOf(statement, access)
   const context = access.context()
   const values = await matchValues(planned.plan, await access.inputs(planned), context)
   return rowsValue(planned.plan, await collectedValues(values, context))

@@ -7,10 +7,10 @@ import { type ChosenAccessPath, chooseAccess, isInOrder } from '../access/choose
 import { objectRows } from '../access/object-rows.ts'
 import { rowsByTrips } from '../access/rows-by-trips.ts'
 import { type RowsPlan, rowsInPlace } from '../access/rows-in-place.ts'
-import { objectsInPieces, type SourcePlan } from '../access/source-plan.ts'
+import { planObjects, type SourcePlan } from '../access/source-plan.ts'
 import { type UniqueLookup, uniqueLookup } from '../access/unique-lookup.ts'
-import { bindFrom, bindFromInPieces } from '../bind/bind-join.ts'
-import { type BoundSelect, bindLookup, bindSelectInPieces } from '../bind/bind-select.ts'
+import { bindFrom } from '../bind/bind-join.ts'
+import { type BoundSelect, bindLookup, bindSelect } from '../bind/bind-select.ts'
 import type { BoundClauses } from '../bind/bound.ts'
 import { isOfRecord } from '../bind/of-record.ts'
 import type { Binder } from '../bind/scope.ts'
@@ -25,10 +25,10 @@ import { writeRows } from '../execute/write-rows.ts'
 import type { LookupStatement, SelectStatement } from '../language/ast.ts'
 import { queryError } from '../language/query-error.ts'
 import { type JoinPlan, planJoin } from '../match/plan-join.ts'
-import { type ClausesPlan, clausesInPieces, runClauses } from '../operators/clauses.ts'
+import { type ClausesPlan, planClauses, runClauses } from '../operators/clauses.ts'
 import { collectedValues } from '../operators/held-values.ts'
 import type { Planning } from '../operators/planning.ts'
-import { objectWriter, prepareColumns, returned, rowValues } from '../operators/project.ts'
+import { objectWriter, returned, rowValues } from '../operators/project.ts'
 import { rowsSkipped, rowsWanted } from '../operators/row-limits.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { PlanCache, Planned, PlanningContext } from '../plan-cache.ts'
@@ -44,16 +44,16 @@ const withAllRule = 'RETURN *, … adds to the objects of a reply: where a value
 export const select: StatementKind<SelectStatement> = {
   effect: 'read',
 
-  run: (statement, executor) => mapAwaitable(planFrom(statement, executor), (planned) => runPlanned(planned, executor)),
+  run: (statement, executor) => runPlanned(planFrom(statement, executor), executor),
 
   async value(statement, executor) {
-    const planned = await planFrom(statement, executor)
+    const planned = planFrom(statement, executor)
     if (planned.plan.clauses.isWithAll) throw queryError(executor.text, statement, withAllRule)
     return fromValue(planned, executor)
   },
 
   async rows(statement, executor) {
-    const planned = await planFrom(statement, executor)
+    const planned = planFrom(statement, executor)
     if (planned.plan.clauses.isWithAll) throw queryError(executor.text, statement, withAllRule)
     const context = executor.context()
     const batches = await fromValues(planned.plan, await executor.inputs(planned), context)
@@ -67,9 +67,9 @@ export const select: StatementKind<SelectStatement> = {
   },
 
   perRow: {
-    value: async (statement, access) => (await fromValue(await planFrom(statement, access), access)).value,
+    value: async (statement, access) => (await fromValue(planFrom(statement, access), access)).value,
     async hasRow(statement, access) {
-      const planned = await planFrom(statement, access)
+      const planned = planFrom(statement, access)
       const context = access.context()
       try {
         return await hasRows(await startFrom(planned.plan, await access.inputs(planned), context))
@@ -80,7 +80,7 @@ export const select: StatementKind<SelectStatement> = {
   },
 
   async explain(statement, explainer) {
-    const planned = await planFrom(statement, explainer)
+    const planned = planFrom(statement, explainer)
     await startFrom(planned.plan, await explainer.inputs(planned), explainer.context())
     return rowsType(planned.plan)
   },
@@ -117,17 +117,14 @@ interface Planner {
 }
 
 /** Of one source of objects, or of any others. Throws QueryError. */
-function planFrom(statement: SelectStatement, executor: Planner): Awaitable<Planned<SelectPlan | JoinPlan>> {
+function planFrom(statement: SelectStatement, executor: Planner): Planned<SelectPlan | JoinPlan> {
   const context = executor.planning()
-  return executor.plans.plannedInTurns(statement, context, function* (binder): Pieces<SelectPlan | JoinPlan> {
-    const bound = yield* bindFromInPieces(statement, binder)
-    yield
-    if ('sources' in bound) return yield* planJoin(bound, binder.slots, context.formats, context.text)
-    return yield* planBound(bound, binder, context)
+  return executor.plans.planned(statement, context, (binder): SelectPlan | JoinPlan => {
+    const bound = bindFrom(statement, binder)
+    if ('sources' in bound) return planJoin(bound, binder.slots, context.formats, context.text)
+    return planBound(bound, binder, context)
   })
 }
-
-type Pieces<T> = Generator<undefined, T>
 
 async function startFrom(
   plan: SelectPlan | JoinPlan,
@@ -157,30 +154,23 @@ function fromValues(
 }
 
 /** Also of LOOKUP, which is a FROM with a value of its own. Throws QueryError. */
-export function planSelect(
-  statement: SelectStatement | LookupStatement,
-  executor: Planner,
-): Awaitable<Planned<SelectPlan>> {
+export function planSelect(statement: SelectStatement | LookupStatement, executor: Planner): Planned<SelectPlan> {
   const context = executor.planning()
-  return executor.plans.plannedInTurns(statement, context, function* (binder): Pieces<SelectPlan> {
-    const isSelect = statement.kind === 'select'
-    const bound = isSelect ? yield* bindSelectInPieces(statement, binder) : bindLookup(statement, binder)
-    yield
-    return yield* planBound(bound, binder, context)
+  return executor.plans.planned(statement, context, (binder) => {
+    const bound = statement.kind === 'select' ? bindSelect(statement, binder) : bindLookup(statement, binder)
+    return planBound(bound, binder, context)
   })
 }
 
-function* planBound(
+function planBound(
   bound: BoundSelect,
   { slots, inner, nested, outer }: Binder,
   { formats, text }: PlanningContext,
-): Pieces<SelectPlan> {
+): SelectPlan {
   const planning: Planning = { formats, text, compiler: new Compiler(formats) }
   const asked = outer?.isExists === true ? withoutColumns(bound.clauses) : bound.clauses
-  const objects = yield* objectsInPieces(bound.source, bound.slot, asked, planning)
-  yield
-  const clauses = yield* clausesInPieces(bound.clauses, planning)
-  yield
+  const objects = planObjects(bound.source, bound.slot, asked, planning)
+  const clauses = planClauses(bound.clauses, planning)
   const { rowType, isSingle } = bound
   const { constants } = planning.compiler
   const rows = planRows(bound.clauses, objects, clauses, inner.length > 0)
@@ -307,13 +297,6 @@ async function begunChunksLater(
 }
 
 function begunChunks(plan: SelectPlan, begun: BegunSelect, context: StatementContext): Awaitable<Answer> {
-  const preparing = prepareColumns(plan.clauses.projections, context)
-  return preparing === undefined
-    ? preparedChunks(plan, begun, context)
-    : preparing.then(() => preparedChunks(plan, begun, context))
-}
-
-function preparedChunks(plan: SelectPlan, begun: BegunSelect, context: StatementContext): Awaitable<Answer> {
   const { evaluation, chosen, wanted } = begun
   const find = context.isRemote ? rowsByTrips : rowsInPlace
   const inPlace = plan.rows && find(plan.rows, chosen, evaluation, context, wanted)

@@ -44,7 +44,7 @@ interface Changed {
 }
 
 async function carryOut(statement: UpdateStatement, executor: StatementExecutor): Promise<Changed> {
-  const planned = await planChanges(statement, executor)
+  const planned = planChanges(statement, executor)
   const inputs = await executor.inputs(planned)
   const oids = await runUpdate(planned.plan, inputs, executor.context(), executor.changeContext())
   return { plan: planned.plan, inputs, oids }

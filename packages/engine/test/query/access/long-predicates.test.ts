@@ -1,10 +1,7 @@
-/** Very long predicates and orders: planning looks at each part a bounded number of times, and others have their turn in between. */
+/** Very long predicates and orders: planning looks at each part a bounded number of times. */
 import { describe, expect, it } from 'vitest'
-import type { Asked, OidAccess } from '../../../src/query/access/access-path.ts'
 import { planOrderedIndexScan } from '../../../src/query/access/ordered-index-scan.ts'
-import type { Condition } from '../../../src/query/access/sargable-predicates.ts'
 import { undoneCalculation } from '../../../src/query/access/undone-calculation.ts'
-import { unionsInPieces } from '../../../src/query/access/union.ts'
 import { type Bound, type BoundOrderItem, isConstant } from '../../../src/query/bind/bound.ts'
 import { isOfRecord } from '../../../src/query/bind/of-record.ts'
 import { Compiler } from '../../../src/query/evaluate/compile-expression.ts'
@@ -115,18 +112,6 @@ describe('an order of thousands of keys', () => {
 })
 
 describe('an OR of thousands of parts', () => {
-  it('is planned in pieces', () => {
-    const access = { rank: 1 } as OidAccess
-    const conditions = [{ kind: 'or', parts: Array.from({ length: 1_000 }, () => []) }] as readonly Condition[]
-    const asked = { conditions, accessesFor: () => [access] } as unknown as Asked
-    const pieces = unionsInPieces(asked)
-    let turns = 0
-    let piece = pieces.next()
-    for (; piece.done !== true; piece = pieces.next()) turns++
-    expect(turns).toBeGreaterThan(50)
-    expect(piece.value).toHaveLength(1)
-  })
-
   const setUp = ['UPDATE SCHEMA { CREATE CLASS Part {n: Integer} }', 'CREATE INDEX partNumber ON Part (n)']
   queryTest('is shown by EXPLAIN as far as somebody reads it', setUp, async (db) => {
     const parts = Array.from({ length: 300 }, (_, i) => `n > ${i}`).join(' OR ')

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { tokenize } from '../../../src/query/parse/lexer.ts'
+import { Lexer } from '../../../src/query/parse/lexer.ts'
 import { parse } from '../../../src/query/parse/parse.ts'
 import type { Token } from '../../../src/query/parse/token.ts'
 import { runs } from '../../bytes/property-runs.ts'
@@ -18,11 +18,10 @@ const exceptions = [
 ]
 
 function tokensOf(text: string): Token[] {
-  const reading = tokenize(text, 100_000)
-  for (;;) {
-    const piece = reading.next()
-    if (piece.done === true) return piece.value.slice(0, -1)
-  }
+  const lexer = new Lexer(text)
+  const tokens: Token[] = []
+  for (let token = lexer.next(); token.kind !== 'end'; token = lexer.next()) tokens.push(token)
+  return tokens
 }
 
 /** Undefined where it is one. */
