@@ -138,6 +138,7 @@ const queryLayers: Layers = {
   'effects-of-text.ts': 14,
   'answer-at-once.ts': 14,
   'run-live-query.ts': 15,
+  'create-index-online.ts': 14,
   'run-query.ts': 15,
 }
 

@@ -3,7 +3,6 @@ import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { CatalogTransaction, type OpenCatalogTransaction, runInCatalogTransaction } from '../ddl/catalog-transaction.ts'
 import { AshlarError, assert } from '../errors.ts'
-import { recordFormats } from '../records/record-formats.ts'
 import { TrialContainers } from '../records/trial-containers.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { caught } from '../store/awaitable.ts'
@@ -13,18 +12,17 @@ import type { Transaction } from '../transaction/transaction.ts'
 import { type EndSpan, withinSpan } from '../work-spans.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { answerAtOnce } from './answer-at-once.ts'
-import { bindCreateIndex } from './bind/bind-schema.ts'
 import { valueMatters } from './bind/coercion.ts'
-import { placesOfIndex } from './bind/schema-places.ts'
 import { classify, effectOf } from './classify.ts'
+import { createIndex } from './create-index-online.ts'
 import { wantedOf } from './effects-of-text.ts'
-import { jsonRow, RowsAtHand, textRow } from './execute/row-chunk.ts'
+import { chunksOf, RowsAtHand, textRow } from './execute/row-chunk.ts'
 import type { ScriptContext } from './execute/statement-context.ts'
 import { planText } from './explain/plan-text.ts'
-import type { CreateIndexStatement, ForEachStatement, Span, Statement } from './language/ast.ts'
+import type { ForEachStatement, Span, Statement } from './language/ast.ts'
 import { atPlace, queryError } from './language/query-error.ts'
 import { isLifted } from './parse/lift-literals.ts'
-import { createBinder, type ParsedText, textCharactersKept } from './plan-cache.ts'
+import { type ParsedText, textCharactersKept } from './plan-cache.ts'
 import { checkCharacters, type PreparedText, prepare } from './prepare-text.ts'
 import {
   type ExplainRequest,
@@ -39,9 +37,7 @@ import type { QueryResources } from './query-resources.ts'
 import { type CommitHooks, type RowsReceipt, TextCommits } from './script-commits.ts'
 import { copyOfState, isOneSelect, ScriptExecutor, type ScriptState } from './script-executor.ts'
 import type { Answer } from './statements/answer.ts'
-import { indexRow } from './statements/create-index.ts'
 import { importedElements, runBody } from './statements/for-each.ts'
-import { typeOfStatement } from './statements/statement-kinds.ts'
 import { noTextFormats } from './values/text-format.ts'
 
 /**
@@ -418,14 +414,6 @@ function areFew({ atHand }: Answer): boolean {
 
 const uncountedBytesMax = 65_536
 
-async function* chunksOf(chunks: readonly RowChunk[], memory?: RequestMemory): AsyncGenerator<RowChunk> {
-  try {
-    yield* chunks
-  } finally {
-    memory?.release()
-  }
-}
-
 /** What it takes in memory. */
 function bytesOf({ bytes, starts }: RowChunk): number {
   return bytes.length + 8 * starts.length
@@ -578,31 +566,4 @@ async function collect(chunks: AsyncIterable<RowChunk>, bytesMax: number, memory
     collected.push(chunk)
   }
   return collected
-}
-
-/** Alone in its text: built while others go on writing. */
-async function createIndex(
-  statement: CreateIndexStatement,
-  texts: ScriptContext,
-  resources: QueryResources,
-  receipt: RowsReceipt | undefined,
-): Promise<RowChunks> {
-  const { text, limits, dialect } = texts
-  const { restriction, store, catalogs } = resources.database
-  const stored = await withSnapshot(store, async (snapshot) => {
-    // Before names are resolved: of a request that was carried out, the class may be gone by now.
-    await receipt?.check(snapshot)
-    return catalogs.at(snapshot)
-  })
-  const catalog = restriction?.catalogOf(stored) ?? stored
-  const formats = recordFormats(catalog)
-  const { walkEdgesMax } = limits
-  const known = { text, dialect, catalog, formats, variables: new Map(), walkEdgesMax, textFormats: noTextFormats }
-  const binder = createBinder({ ...known, typeOfStatement })
-  const rowOf = ({ name }: { readonly name: string }): RowChunk[] => [jsonRow(indexRow(name, texts))]
-  const command = bindCreateIndex(statement, binder)
-  const index = await atPlace(text, placesOfIndex(statement), () => {
-    return resources.ddl.createIndex(command, { signal: texts.signal, receipt: receipt?.from(rowOf) })
-  })
-  return chunksOf(rowOf(index), texts.memory)
 }

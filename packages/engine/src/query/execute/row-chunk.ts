@@ -1,4 +1,5 @@
 /** Rows that are made one by one, as chunks. */
+import type { RequestMemory } from '../../budget/request-memory.ts'
 import { JsonWriter } from '../../bytes/json-writer.ts'
 import type { RowChunk, RowChunks } from '../query-request.ts'
 
@@ -30,4 +31,13 @@ export function jsonRow(value: unknown): RowChunk {
 
 export function textRow(text: string): RowChunk {
   return { bytes: Buffer.from(`\n${text}`), starts: [1] }
+}
+
+/** `memory`: released once the chunks are consumed. */
+export async function* chunksOf(chunks: readonly RowChunk[], memory?: RequestMemory): AsyncGenerator<RowChunk> {
+  try {
+    yield* chunks
+  } finally {
+    memory?.release()
+  }
 }

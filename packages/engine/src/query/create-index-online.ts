@@ -1,0 +1,42 @@
+/** CREATE INDEX alone in its text: the index is built while others go on writing. */
+import { recordFormats } from '../records/record-formats.ts'
+import { withSnapshot } from '../store/with-snapshot.ts'
+import { bindCreateIndex } from './bind/bind-schema.ts'
+import { placesOfIndex } from './bind/schema-places.ts'
+import { chunksOf, jsonRow } from './execute/row-chunk.ts'
+import type { ScriptContext } from './execute/statement-context.ts'
+import type { CreateIndexStatement } from './language/ast.ts'
+import { atPlace } from './language/query-error.ts'
+import { createBinder } from './plan-cache.ts'
+import type { RowChunk, RowChunks } from './query-request.ts'
+import type { QueryResources } from './query-resources.ts'
+import type { RowsReceipt } from './script-commits.ts'
+import { indexRow } from './statements/create-index.ts'
+import { typeOfStatement } from './statements/statement-kinds.ts'
+import { noTextFormats } from './values/text-format.ts'
+
+export async function createIndex(
+  statement: CreateIndexStatement,
+  texts: ScriptContext,
+  resources: QueryResources,
+  receipt: RowsReceipt | undefined,
+): Promise<RowChunks> {
+  const { text, limits, dialect } = texts
+  const { restriction, store, catalogs } = resources.database
+  const stored = await withSnapshot(store, async (snapshot) => {
+    // Before names are resolved: of a request that was carried out, the class may be gone by now.
+    await receipt?.check(snapshot)
+    return catalogs.at(snapshot)
+  })
+  const catalog = restriction?.catalogOf(stored) ?? stored
+  const formats = recordFormats(catalog)
+  const { walkEdgesMax } = limits
+  const known = { text, dialect, catalog, formats, variables: new Map(), walkEdgesMax, textFormats: noTextFormats }
+  const binder = createBinder({ ...known, typeOfStatement })
+  const rowOf = ({ name }: { readonly name: string }): RowChunk[] => [jsonRow(indexRow(name, texts))]
+  const command = bindCreateIndex(statement, binder)
+  const index = await atPlace(text, placesOfIndex(statement), () => {
+    return resources.ddl.createIndex(command, { signal: texts.signal, receipt: receipt?.from(rowOf) })
+  })
+  return chunksOf(rowOf(index), texts.memory)
+}
