@@ -46,7 +46,7 @@ function counting(store: Store): { readonly store: Store; reads(): number } {
 
 async function withCars(use: (fd: FederatedDatabase, reads: () => number) => Promise<void>): Promise<void> {
   const { store, reads } = counting(await temporaryLmdb.open())
-  const fd = await FederatedDatabase.open({ alias: 'cars', store })
+  const fd = await FederatedDatabase.open({ alias: 'cars', store, limits: { statementThreadsMax: 0 } })
   await rowTexts(await fd.query({ text: setUp }))
   await use(fd, reads)
   await fd.close()
