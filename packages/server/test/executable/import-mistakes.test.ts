@@ -63,6 +63,21 @@ test.each([
     '{"o":{"a b":1,"a-b":2}}\n',
     "The columns 'a b' and 'a-b' would both be",
   ],
+  ['a key twice', 'in.ndjson', '{"a":1}\n{"a":1,"a":2}\n', "Line 2: The record has the key 'a' twice"],
+  [
+    'a key twice, escaped',
+    'in.ndjson',
+    '{"b":":","a" :1,"\\u0061":"1:\\\\"}\n',
+    "Line 1: The record has the key 'a' twice",
+  ],
+  [
+    'a key twice, with a long number',
+    'in.json',
+    '[{"a":12345678901234567890,"a":2}]',
+    "The record has the key 'a' twice",
+  ],
+  ['a key twice in a nested object', 'in.json', '[{"o":[{"b":1,"b":1}]}]', "Line 1: The record has the key 'b' twice"],
+  ['a header without an end', 'in.csv', 'x'.repeat(5 * 2 ** 20), 'The first line is longer than 4 MiB'],
   ['nothing as JSON', 'in.json', '', 'The file has no records'],
   [
     'what is named gzip and is not',
@@ -143,6 +158,38 @@ test('a dry run refuses what the import refuses, for the same reason, and makes 
   expect(lenient.stdout).toMatch(
     /"name":"B","age":2.*\n1 would be created, 1 rejected\. Line 2: The record has 1 value/,
   )
+})
+
+test.each([[], ['--dry-run']])('a key that occurs twice is refused for a class that exists %s', async (...words) => {
+  expect(await imported('in.ndjson', '{"a":1}\n', ['--class', 'Twice'])).toMatchObject({ code: 0 })
+  const { code, stderr } = await imported('in.ndjson', '{"a":1,"a":2}\n', ['--class', 'Twice', ...words])
+  expect(stderr).toMatch(/^ashlar: Line 1: The record has the key 'a' twice in one object/)
+  expect(code).toBe(exitCodes.invalid)
+})
+
+test('keys that look like duplicates are none', async () => {
+  const { code, stderr } = await imported('in.ndjson', '{"a":":","b":{"a":":\\":"},"c":[{"a":1},{"a":2}]}\n', [
+    '--class',
+    'Once',
+    '--dry-run',
+  ])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+})
+
+test('a dry run refuses a line that is too long for the server', async () => {
+  const line = `{"a":"${'x'.repeat(17 * 2 ** 20)}"}\n`
+  const tried = await imported('in.ndjson', line, ['--class', 'Long', '--dry-run'])
+  const done = await imported('in.ndjson', line, ['--class', 'Long'])
+  for (const { code, stderr } of [tried, done]) {
+    expect(stderr).toContain('Line 1: The line has more than 16777216 bytes (lineBytesMax).')
+    expect(code).toBe(exitCodes.invalid)
+  }
+})
+
+test('a CSV file with NUL characters is not UTF-16', async () => {
+  const { stdout, stderr } = await imported('in.csv', 'a,b\n1\x002,x\0y\n', ['--class', 'Nul', '--dry-run'])
+  expect(stderr).toBe('')
+  expect(stdout).toContain('"b":"x\\u0000y"')
 })
 
 test('a dry run into a class that is there refuses values as the server does', async () => {

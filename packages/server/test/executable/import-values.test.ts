@@ -277,3 +277,15 @@ test('a record that replaces the header says nothing of the types', async () => 
   const { objects } = await loaded('in.csv', 'A,B\n1,2\n', ['--columns', 'a,b', '--skip', '1'])
   expect(objects).toEqual([{ a: 1, b: 2 }])
 })
+
+test('a column that is a string because of one value is reported, whatever the type of the others', async () => {
+  const rows = ['2024-01-01,true,08:00,1', '2024-02-30,no,08:10,2', '2024-01-03,false,NA,x', '2024-01-04,true,08:30,4']
+  const { types, stderr } = await loaded('in.csv', `day,ok,at,n\n${rows.join('\n')}\n`)
+  expect(types).toEqual({ day: 'string', ok: 'string', at: 'string', n: 'string' })
+  expect(stderr.split('\n').slice(0, 4)).toEqual([
+    "Attribute day is a string, since '2024-02-30' in line 3 is not a date.",
+    "Attribute ok is a string, since 'no' in line 3 is not a boolean.",
+    `Attribute at is a string, since 'NA' in line 4 is not a time. To import such values as null, give --mapping a file with {"columns":{"at":{"nulls":["NA"]}}}.`,
+    `Attribute n is a string, since no numeric type holds 'x' in line 4 as it is written. To import numbers, give --mapping a file with {"columns":{"n":{"nulls":["x"]}}}.`,
+  ])
+})

@@ -33,14 +33,27 @@ export async function* checkedUtf8(source: AsyncIterable<Buffer>, compression?: 
 /** The part of a file that is examined. */
 const headBytes = 1_000
 
-/** Without a mark: blanks, commas and line breaks have a zero byte, which is always the first, or always the second one of a character. */
+/**
+ * Without a mark: blanks, commas and line breaks have a zero byte, which is always the first, or always the second one of a character. A file that is
+ * UTF-8 may have NUL characters, so it is only UTF-16 if most characters have such a byte.
+ */
 function isUtf16(chunk: Buffer): boolean {
   const head = chunk.subarray(0, headBytes)
   const zeros = [0, 0]
   for (const [at, byte] of head.entries()) if (byte === 0) zeros[at % 2] = (zeros[at % 2] ?? 0) + 1
   const [even = 0, odd = 0] = zeros
   const count = even + odd
-  return count === Math.max(even, odd) && count > 1 && count * 20 > head.length
+  return count === Math.max(even, odd) && count > 1 && count * (startsAsUtf8(head) ? 4 : 20) > head.length
+}
+
+/** The last character may be incomplete. */
+function startsAsUtf8(head: Buffer): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true })
+    return true
+  } catch {
+    return false
+  }
 }
 
 function linesBeforeFault(chunk: Buffer): number {

@@ -1,5 +1,6 @@
 /** `ashlar import --dry-run`: checks the records instead of sending them, and shows the class and the first objects. */
 import type { AshlarClient, AttributeDefinition, BulkCreation } from '@ashlar/client'
+import { defaultServerLimits } from '../../../limits.ts'
 import { parseExactly, stringifyExactly } from '../../exact-json.ts'
 import type { AttributesOf } from './stored-values.ts'
 import { type Check, checksOf } from './value-checks.ts'
@@ -26,10 +27,11 @@ export class DryRun {
 
   private async *checked(lines: AsyncIterable<BulkCreation>, onError = 'stop'): ReturnType<Load> {
     let [line, failed] = [0, 0]
-    for await (const { attributes = {} } of lines) {
+    for await (const creation of lines) {
+      const { attributes = {} } = creation
       line++
       if (this.objects.length < shownObjects) this.objects.push(asStored(attributes, this.attributes))
-      const message = this.problem(attributes)
+      const message = lineProblem(creation) ?? this.problem(attributes)
       if (message === undefined) {
         yield { line, __identifier__: '' }
         continue
@@ -48,6 +50,13 @@ export class DryRun {
     }
     return undefined
   }
+}
+
+/** As the server says it. */
+function lineProblem(creation: BulkCreation): string | undefined {
+  const { lineBytesMax } = defaultServerLimits
+  const isTooLong = Buffer.byteLength(stringifyExactly(creation)) > lineBytesMax
+  return isTooLong ? `The line has more than ${lineBytesMax} bytes (lineBytesMax).` : undefined
 }
 
 /** In the order of the class, and with strings as the server converts them to the types of their attributes. */

@@ -2,7 +2,7 @@
 import type { AttributeDefinition, ClassDescription } from '@ashlar/client'
 import { hasGroups, kindBits } from './cell-kinds.ts'
 import type { Definition } from './file-record.ts'
-import type { ObservedAttributes, ObservedValues } from './observed-values.ts'
+import type { ObservedAttributes, ObservedValues, OtherText } from './observed-values.ts'
 
 const string: Definition = { logicalType: 'string' }
 
@@ -97,12 +97,22 @@ const shownCharacters = 40
 function noteOfException(values: ObservedValues, path: string): string | undefined {
   const other = values.exception()
   if (other === undefined) return undefined
-  const { text, line } = other
+  const { text, line, noun } = other
   const shown = text.length > shownCharacters ? `${text.slice(0, shownCharacters)}…` : text
-  const rule = hasGroups(text) ? { decimal: '.' } : /\d/.test(text) ? undefined : { nulls: [text] }
+  const rule = ruleFor(other)
   const how =
     rule === undefined || values.column === undefined || text.length > shownCharacters
       ? ''
-      : ` To import numbers, give --mapping a file with ${JSON.stringify({ columns: { [values.column]: rule } })}.`
-  return `Attribute ${path} is a string, since no numeric type holds '${shown}' in line ${line} as it is written.${how}`
+      : ` To import ${noun === 'number' ? 'numbers' : 'such values as null'}, give --mapping a file with ${JSON.stringify({ columns: { [values.column]: rule } })}.`
+  const why =
+    noun === 'number'
+      ? `no numeric type holds '${shown}' in line ${line} as it is written`
+      : `'${shown}' in line ${line} is not a ${noun}`
+  return `Attribute ${path} is a string, since ${why}.${how}`
+}
+
+function ruleFor({ text, noun }: OtherText): object | undefined {
+  if (noun === 'number' && hasGroups(text)) return { decimal: '.' }
+  // A text such as `no` means a boolean rather than null.
+  return noun === 'boolean' || /\d/.test(text) ? undefined : { nulls: [text] }
 }

@@ -6,13 +6,35 @@ import { hasLeadingZero, kindBits, kindsOfNumber, kindsOfText, looksLikeNumber, 
 import { attributeNameOf, ColumnNames } from './column-names.ts'
 import type { Definition } from './file-record.ts'
 
-/** A column with this many more other texts than numbers is not a column of numbers with exceptions. */
+/** A column with this many more texts without a type than others is a column of strings. */
 const otherTextsMax = 20
 
-/** A text that keeps a column from being one of numbers. */
+/** Types that share their texts. */
+const families = [
+  { bits: numberBits, noun: 'number' },
+  { bits: kindBits.date | kindBits.datetime, noun: 'date' },
+  { bits: kindBits.instant, noun: 'datetime with an offset' },
+  { bits: kindBits.time, noun: 'time' },
+  { bits: kindBits.boolean, noun: 'boolean' },
+  { bits: kindBits.guid, noun: 'GUID' },
+] as const
+
+export type FamilyNoun = (typeof families)[number]['noun']
+
+/** Texts of no type: those that look like numbers, and all others. */
+type TextKind = FamilyNoun | 'near number' | 'other'
+
+/** A text that keeps a column from having the type of most of its values. */
 export interface OtherText {
   readonly text: string
   readonly line: number
+  /** What it is not. */
+  readonly noun: FamilyNoun
+}
+
+interface SeenTexts {
+  count: number
+  readonly first: { readonly text: string; readonly line: number }
 }
 
 /** The number of attributes of all classes together. */
@@ -34,9 +56,7 @@ export class ObservedValues {
   hasOddArrays = false
   element: ObservedValues | undefined
   attributes: ObservedAttributes | undefined
-  private numbers = 0
-  private others = 0
-  private firstOther: OtherText | undefined
+  private readonly texts = new Map<TextKind, SeenTexts>()
   private readonly count: AttributeCount
   private readonly depth: number
 
@@ -58,17 +78,17 @@ export class ObservedValues {
 
   private seeText(text: string, line: number, isTyped: boolean): void {
     this.scalars++
-    if (this.kinds === 0 && (isTyped || this.others > this.numbers + otherTextsMax)) return
+    if (this.kinds === 0 && 2 * this.countOf('other') > this.scalars + otherTextsMax) return
     const kinds = kindsOfText(text, isTyped)
     this.kinds &= kinds
-    if (isTyped) return
-    if ((kinds & numberBits) !== 0) {
-      this.numbers++
-      return
-    }
-    if (looksLikeNumber(text)) this.numbers++
-    else this.others++
-    this.firstOther ??= { text, line }
+    const kind = textKind(text, kinds)
+    const seen = this.texts.get(kind)
+    if (seen === undefined) this.texts.set(kind, { count: 1, first: { text, line } })
+    else seen.count++
+  }
+
+  private countOf(kind: TextKind): number {
+    return this.texts.get(kind)?.count ?? 0
   }
 
   private seeArray(values: readonly unknown[], line: number, isTyped: boolean): void {
@@ -100,11 +120,25 @@ export class ObservedValues {
     )
   }
 
-  /** The first text that is no number in a column that has mostly numbers; undefined of other columns, and of codes with zeros at the beginning. */
+  /** The first text that does not have the type of most values; undefined for columns without such a type, and for codes with leading zeros. */
   exception(): OtherText | undefined {
-    if (this.kinds !== 0 || this.firstOther === undefined || this.numbers <= this.others) return undefined
-    return hasLeadingZero(this.firstOther.text) ? undefined : this.firstOther
+    if (this.kinds !== 0) return undefined
+    const family = families.find(({ noun }) => 2 * this.countOfFamily(noun) > this.scalars)
+    if (family === undefined) return undefined
+    const { noun } = family
+    // A map lists kinds in the order in which they were first seen.
+    const other = [...this.texts].find(([kind]) => kind !== noun)?.[1].first
+    return other === undefined || (noun === 'number' && hasLeadingZero(other.text)) ? undefined : { ...other, noun }
   }
+
+  private countOfFamily(noun: FamilyNoun): number {
+    return this.countOf(noun) + (noun === 'number' ? this.countOf('near number') : 0)
+  }
+}
+
+function textKind(text: string, kinds: number): TextKind {
+  if (kinds === 0) return looksLikeNumber(text) ? 'near number' : 'other'
+  return families.find(({ bits }) => (kinds & bits) !== 0)?.noun ?? 'other'
 }
 
 /** Values of JSON and of Parquet. */

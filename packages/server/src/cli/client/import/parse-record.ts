@@ -10,10 +10,12 @@ const shortDigits = 16
 /** Integers of up to 40 digits that a double does not hold are bigints, other numbers that it does not hold are strings. Throws SyntaxError. */
 export function parseRecord(text: string): unknown {
   if (!longNumber.test(text) || (text.match(numbers) ?? []).every(isHeld)) return JSON.parse(text)
-  return parseNumbers(text, null, (digits) => {
+  const parseNumber = (digits: string): unknown => {
     if (isHeld(digits.replace('-', ''))) return Number(digits)
     return /^-?\d{1,40}$/.test(digits) ? BigInt(digits) : digits
-  })
+  }
+  // As JSON.parse does.
+  return parseNumbers(text, null, { parseNumber, onDuplicateKey: ({ newValue }) => newValue })
 }
 
 function isHeld(digits: string): boolean {

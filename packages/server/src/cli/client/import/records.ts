@@ -9,6 +9,7 @@ import { CommandError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { checkedUtf8 } from './checked-utf8.ts'
 import { checkHeader, csvProblem, lineBreaks, linesBeforeEnd, linesBeforeFault } from './csv-faults.ts'
+import { duplicateKey } from './duplicate-key.ts'
 import type { Fields, FileRecord, OpenFile } from './file-record.ts'
 import { parseRecord } from './parse-record.ts'
 import type { TextSource } from './text-source.ts'
@@ -197,9 +198,10 @@ async function* readTable(
       return undefined
     },
   })
-  source.on('error', (error) => parser.destroy(error))
+  const checked = columns === undefined ? Readable.from(withShortHeader(source), { objectMode: false }) : source
+  checked.on('error', (error) => parser.destroy(error))
   // Lines are counted here: with the option to report them, the parser takes half as long again.
-  for await (const row of source.pipe(parser) as AsyncIterable<ParsedRow>) {
+  for await (const row of checked.pipe(parser) as AsyncIterable<ParsedRow>) {
     // The parser is ahead of the rows that have come from it.
     while (skipped[0] !== undefined && skipped[0].after <= read) yield faulty(skipped.shift() as SkippedRow)
     read++
@@ -208,6 +210,32 @@ async function* readTable(
     yield { line: last, fields: withNulls(row, nullText, names ?? [], form) }
   }
   for (const one of skipped) yield faulty(one)
+}
+
+/** Of the header: far more than the attributes of a class need. The parser takes seconds for a line of many megabytes. */
+const headerBytesMax = 4 * 2 ** 20
+
+/** Throws CommandError if the first line is too long. */
+async function* withShortHeader(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let [bytes, isOver] = [0, false]
+  for await (const chunk of source) {
+    if (!isOver) {
+      const end = chunk.findIndex((byte) => byte === 0x0a || byte === 0x0d)
+      isOver = end >= 0
+      bytes += isOver ? end : chunk.length
+      if (bytes > headerBytesMax) throw headerTooLong()
+    }
+    yield chunk
+  }
+}
+
+function headerTooLong(): CommandError {
+  const megabytes = headerBytesMax / 2 ** 20
+  const hint = 'is it CSV, and are its lines ended by line breaks?'
+  return new CommandError(
+    exitCodes.invalid,
+    `The first line is longer than ${megabytes} MiB, the limit of a header: ${hint}`,
+  )
 }
 
 /** `line`: on which the record before it ends. What follows cannot be parted into records. */
@@ -276,8 +304,20 @@ function recordOf(text: string, line: number): FileRecord {
     return { line, fields: undefined, problem: 'is not a JSON object' }
   if (text.length > 2 * depthMax && isDeeperThan(depthMax, value))
     return { line, fields: undefined, problem: 'is nested too deeply' }
+  const twice = duplicateKey(text, value)
+  if (twice !== undefined) {
+    const shown = twice.length > shownCharacters ? `${twice.slice(0, shownCharacters)}…` : twice
+    return {
+      line,
+      fields: undefined,
+      problem: `has the key '${shown}' twice in one object, and one value would be lost`,
+    }
+  }
   return { line, fields: value as Fields }
 }
+
+/** Of a key. */
+const shownCharacters = 40
 
 /** Levels of a record, which is walked through level by level: more than any server takes, and than the stack holds. */
 const depthMax = 500
