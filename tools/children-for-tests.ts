@@ -4,8 +4,8 @@
  */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { build, type Plugin } from 'esbuild'
 import type { TestProject } from 'vitest/node'
 import { buildProgram } from './build-program.mjs'
 
@@ -40,6 +40,16 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide('server', join(runsOfServer, run, 'ashlar.cjs'))
 }
 
+/** The program of a statement thread is the compiled one, as for the tests themselves. */
+const compiledThreads: Plugin = {
+  name: 'compiled-threads',
+  setup({ onLoad }) {
+    const program = pathToFileURL(join(packages, 'engine/dist/statement-thread.js')).href
+    const contents = `export const threadProgram = new URL(${JSON.stringify(program)})`
+    onLoad({ filter: /[\\/]threads[\\/]program\.ts$/ }, () => ({ contents }))
+  },
+}
+
 async function buildChildren(outdir: string): Promise<void> {
   const scripts = readdirSync(tests, { recursive: true, encoding: 'utf8' })
     .filter((file) => basename(dirname(file)) === 'children' && basename(file) !== 'child.ts')
@@ -55,6 +65,7 @@ async function buildChildren(outdir: string): Promise<void> {
     platform: 'node',
     target: 'node20',
     packages: 'external',
+    plugins: [compiledThreads],
     logLevel: 'error',
   })
 }

@@ -38,6 +38,8 @@ export class StatementThreads implements StatementRunner {
   private readonly all = new Set<StatementThread>()
   private readonly waiting: ((thread: StatementThread) => void)[] = []
   private isClosed = false
+  /** After a failed start, statements run on the event loop for a while. */
+  private startsAgainAtMs = 0
 
   constructor(options: ThreadOptions, database: ThreadDatabase) {
     this.options = options
@@ -57,6 +59,7 @@ export class StatementThreads implements StatementRunner {
 
   async run(request: QueryRequest, isReadOnly: boolean, policy?: PolicyData): Promise<QueryReply | undefined> {
     await request.watch?.mayGoOn?.()
+    if (performance.now() < this.startsAgainAtMs) return undefined
     const thread = await this.free()
     const { text, parameters, dialect, user, explain } = request
     const asked: ThreadRequest = { text, parameters, dialect, user, explain }
@@ -110,6 +113,9 @@ export class StatementThreads implements StatementRunner {
           thread.rest(() => this.idle.splice(this.idle.indexOf(thread), 1))
         }
       },
+      onFailedStart: () => {
+        this.startsAgainAtMs = performance.now() + statementThreadIdleMs
+      },
       onExit: () => {
         this.all.delete(thread)
         const at = this.idle.indexOf(thread)
@@ -124,6 +130,8 @@ export class StatementThreads implements StatementRunner {
 }
 
 interface ThreadEvents {
+  /** It could not open the store, or its program could not be run. */
+  onFailedStart(): void
   onFree(): void
   onExit(): void
 }
@@ -175,7 +183,8 @@ class StatementThread {
         clearTimeout(this.idleTimer)
         clearTimeout(this.cancelTimer)
         this.run?.exited(this.isOpen ? exitError(failure) : undefined)
-        if (failure !== undefined) this.database.onFault(failure)
+        if (this.isOpen && failure !== undefined) this.database.onFault(failure)
+        if (!this.isOpen) this.events.onFailedStart()
         this.run = undefined
         this.budgets.close()
         this.events.onExit()

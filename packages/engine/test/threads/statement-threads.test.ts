@@ -195,3 +195,14 @@ it('statements in threads go on in the file that a compaction has put in place',
   await rows(fd, 'CREATE Person {name: "after", age: 1}')
   expect(await rows(fd, 'FROM Person RETURN COUNT()')).toEqual(['{"COUNT()":11}'])
 })
+
+it('statements run on the event loop where no thread can open the store', async () => {
+  const store = await openStore(`lmdb:${await temporaryDirectory()}`)
+  const elsewhere = { ...store, threadAddress: () => `lmdb:${store.capabilities.location}/nowhere?file=1:1` }
+  const fd = await FederatedDatabase.open({ alias: 'test', store: elsewhere, limits: { statementSliceMs: 0 } })
+  opened.push(fd)
+  await fd.defineClasses([classOf('Person', { name: 'string' })], 'create')
+  await rows(fd, 'CREATE Person {name: "a"}')
+  expect(await rows(fd, 'FROM Person RETURN name')).toEqual(['{"name":"a"}'])
+  expect(fd.counts().statementThreads).toBe(0)
+})

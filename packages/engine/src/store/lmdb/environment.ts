@@ -5,6 +5,7 @@ import { dirname } from 'node:path'
 import { open } from 'lmdb'
 import { checksumBytes } from './entry-checksum.ts'
 import { throwFailedWrites } from './failed-writes.ts'
+import { silenceFailedCommits } from './lmdb-internals.ts'
 import type { RootDatabase } from './lmdb-js.ts'
 import { type LaidOut, openEntries, openEntriesToRead } from './storage-layout.ts'
 import { markStore } from './store-mark.ts'
@@ -37,6 +38,7 @@ export async function openLmdb(directory: string): Promise<LaidOut> {
     const opened = openEntries(root, directory)
     throwFailedWrites(opened.environment)
     throwFailedWrites(root)
+    silenceFailedCommits(opened.environment)
     await syncDirectoryAside(directory)
     await syncDirectoryAside(dirname(directory))
     markStore(directory)

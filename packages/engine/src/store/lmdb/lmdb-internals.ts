@@ -4,6 +4,7 @@
  * - Whether LMDB refused a write (the word of its instruction): the public functions ignore the error, so that a refused entry would be acknowledged.
  * - Reads beside a write transaction in progress (`writeTxn`): lmdb-js would read through that transaction, whose changes may never be committed.
  * - A new read transaction (`_commitReadTxn`): it shows whether LMDB still works after a failed commit, where a write would wait forever.
+ * - The end of a write (`startWriting`): lmdb-js prints the stack of a failed commit, beside rejecting the commit with the error.
  * - The buffer of keys, which lmdb-js shows to whatever encodes keys.
  *
  * The version of lmdb-js is pinned. The functions are checked when this file is loaded, and the buffers when they are first used, so that another version
@@ -37,7 +38,10 @@ export interface NativeCursor {
 
 interface EnvironmentInternals {
   _commitReadTxn(): void
-  readonly env: { writeTxn?: object | null }
+  readonly env: {
+    writeTxn?: object | null
+    startWriting?(address: number, onStatus: (status: number) => unknown): void
+  }
   writeKey(key: Bytes, target: Buffer & { uint32?: Uint32Array }, at: number): number
 }
 
@@ -61,6 +65,33 @@ export const { Cursor, globalBuffer, getByBinary, position, iterate, lmdbError, 
 export function isWriting(environment: Environment): boolean {
   const { writeTxn } = internalsOf(environment).env
   return writeTxn !== null && writeTxn !== undefined
+}
+
+/** The statuses of writes that are finished, and of transactions whose callbacks are due. */
+const lastGoodStatus = 2
+
+/** A failed commit is reported to its caller alone: nothing is printed. */
+export function silenceFailedCommits(environment: Pick<Environment, 'put'>): void {
+  const { env } = environment as unknown as EnvironmentInternals
+  const { startWriting } = env
+  assert(typeof startWriting === 'function', 'lmdb-js has its function startWriting')
+  const value: typeof startWriting = (address, onStatus) => {
+    startWriting.call(env, address, (status) => {
+      return status <= lastGoodStatus ? onStatus(status) : withoutPrinting(() => onStatus(status))
+    })
+  }
+  // The property of the library is read-only.
+  Object.defineProperty(env, 'startWriting', { value })
+}
+
+function withoutPrinting<T>(call: () => T): T {
+  const { error } = console
+  console.error = () => undefined
+  try {
+    return call()
+  } finally {
+    console.error = error
+  }
 }
 
 /** Waits within a write transaction; meanwhile reads do not go through it. */
