@@ -10,6 +10,8 @@ export class MainBudgets {
   readonly port: MessagePort
   /** Of the statement that is running. */
   holder: MemoryHolder | undefined
+  /** The error with which the statement was last refused something: what the holder throws may be of a class that is not known here. */
+  refusal: Error | undefined
   private readonly own: MessagePort
   private readonly cells: SharedCells
   private readonly database: Pick<OpenDatabase, 'memory' | 'temporary'>
@@ -29,6 +31,7 @@ export class MainBudgets {
     this.giveBack('memory', this.taken.memory)
     this.giveBack('disk', this.taken.disk)
     this.holder = undefined
+    this.refusal = undefined
   }
 
   close(): void {
@@ -42,15 +45,16 @@ export class MainBudgets {
       this.giveBack(budget, Math.min(-bytes, this.taken[budget]))
       return
     }
-    let refusal: SentError | undefined
+    let sent: SentError | undefined
     try {
       if (budget === 'memory') this.database.memory.take(bytes, bytesMax, this.holder)
       else this.database.temporary.take(bytes, bytesMax)
       this.taken[budget] += bytes
     } catch (error) {
-      refusal = sentError(error)
+      this.refusal = error as Error
+      sent = sentError(error)
     }
-    this.own.postMessage(refusal)
+    this.own.postMessage(sent)
     Atomics.add(this.cells.flags, answerFlag, 1)
     Atomics.notify(this.cells.flags, answerFlag)
   }

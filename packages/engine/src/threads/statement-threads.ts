@@ -36,7 +36,8 @@ export class StatementThreads implements StatementRunner {
   private readonly database: ThreadDatabase
   private readonly idle: StatementThread[] = []
   private readonly all = new Set<StatementThread>()
-  private readonly waiting: ((thread: StatementThread) => void)[] = []
+  /** Called with the next free thread, or with undefined when the database is closed. */
+  private readonly waiting: ((thread: StatementThread | undefined) => void)[] = []
   private isClosed = false
   /** After a failed start, statements run on the event loop for a while. */
   private startsAgainAtMs = 0
@@ -83,6 +84,7 @@ export class StatementThreads implements StatementRunner {
   /** Ends the threads; statements that are running fail. */
   async close(): Promise<void> {
     this.isClosed = true
+    for (const end of this.waiting.splice(0)) end(undefined)
     await Promise.all([...this.all].map((thread) => thread.end()))
   }
 
@@ -91,16 +93,17 @@ export class StatementThreads implements StatementRunner {
   }
 
   private async free(): Promise<StatementThread> {
-    if (this.isClosed) throw new AshlarError('StoreUnavailable', 'The database is being closed.')
+    if (this.isClosed) throw closing()
     for (let thread = this.idle.pop(); thread !== undefined; thread = this.idle.pop()) {
       thread.wake()
       if (thread.address === this.address) return thread
       // The store has moved to another file.
       thread.send({ kind: 'close' })
     }
-    if (this.all.size >= this.database.limits.statementThreadsMax)
-      return new Promise((resolve) => this.waiting.push(resolve))
-    return this.start()
+    if (this.all.size < this.database.limits.statementThreadsMax) return this.start()
+    const next = await new Promise<StatementThread | undefined>((resolve) => this.waiting.push(resolve))
+    if (next === undefined) throw closing()
+    return next
   }
 
   private start(): StatementThread {
@@ -127,6 +130,10 @@ export class StatementThreads implements StatementRunner {
     this.all.add(thread)
     return thread
   }
+}
+
+function closing(): AshlarError {
+  return new AshlarError('StoreUnavailable', 'The database is being closed.')
 }
 
 interface ThreadEvents {
@@ -182,8 +189,8 @@ class StatementThread {
       this.worker.once('exit', () => {
         clearTimeout(this.idleTimer)
         clearTimeout(this.cancelTimer)
-        this.run?.exited(this.isOpen ? exitError(failure) : undefined)
-        if (this.isOpen && failure !== undefined) this.database.onFault(failure)
+        if (this.run !== undefined) this.run.exited(this.isOpen ? exitError(failure) : undefined)
+        else if (this.isOpen && failure !== undefined) this.database.onFault(failure)
         if (!this.isOpen) this.events.onFailedStart()
         this.run = undefined
         this.budgets.close()
@@ -234,7 +241,7 @@ class StatementThread {
   private receive(message: FromThread): void {
     if (message.kind === 'opened') this.isOpen = true
     else if (message.kind === 'commit') void this.commit(message)
-    else if (this.run?.receive(message) === true) {
+    else if (this.run?.receive(message, this.budgets.refusal) === true) {
       this.count(message)
       this.release()
     }

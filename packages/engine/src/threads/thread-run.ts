@@ -43,13 +43,14 @@ export class ThreadRun {
     return this.cells.progress[progressCells.workedMs] as number
   }
 
-  /** True for the last message. */
-  receive(message: Exclude<FromThread, { kind: 'commit' }>): boolean {
+  /** `refusal`: of memory or disk, which the thread may have failed with. True for the last message. */
+  receive(message: Exclude<FromThread, { kind: 'commit' }>, refusal: Error | undefined): boolean {
     if (message.kind === 'chunk') {
       const { bytes, starts } = message.chunk
       this.chunks.push({ bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), starts })
     } else if (message.kind === 'done') this.isDone = true
-    else if (message.kind === 'failed') this.fail(receivedError(message.error))
+    else if (message.kind === 'failed')
+      this.fail(refusal?.message === message.error.message ? refusal : receivedError(message.error))
     else if (message.kind === 'ended') this.onEnded(receivedError(message.error))
     else if (message.kind === 'refused') this.isRefused = true
     this.wake?.()

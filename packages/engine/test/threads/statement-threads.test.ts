@@ -130,6 +130,39 @@ describe.each([
     expect(limited.counts().heldBytes).toBe(0)
   })
 
+  it('fail with what the holder of their memory throws', async () => {
+    const fd = await withPeople(await freshStore())
+    const refusal = new Error('too much of one caller')
+    const memoryHolder = {
+      take() {
+        throw refusal
+      },
+      giveBack() {},
+    }
+    const text = 'FROM Person AS a, Person AS b WHERE a.name = b.name ORDER BY b.age RETURN a, b'
+    await expect(rows(fd, text, { memoryHolder })).rejects.toBe(refusal)
+    expect(fd.counts().heldBytes).toBe(0)
+  })
+
+  it('that wait for a thread end with the database', async () => {
+    const fd = await withPeople(await freshStore(), { statementSliceMs: 0, statementThreadsMax: 1 })
+    const text = 'FROM Person AS a, Person AS b, Person AS c RETURN COUNT()'
+    let begun = 0
+    const watch = {
+      mayGoOn() {
+        begun++
+        return undefined
+      },
+    }
+    const failed = [0, 1, 2].map(() =>
+      expect(rows(fd, text, { watch })).rejects.toMatchObject({ type: 'StoreUnavailable' }),
+    )
+    await expect.poll(() => begun).toBe(3)
+    await fd.close()
+    opened.pop()
+    await Promise.all(failed)
+  })
+
   it('show a caller what its policy shows', async () => {
     const fd = await withPeople(await freshStore())
     const policy = readAccessPolicy({
