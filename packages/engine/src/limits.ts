@@ -202,9 +202,11 @@ export const attemptPauseMsMax = 32
 
 /** The JavaScript heap of a statement thread, in MiB: what the limits of statements count fits in. */
 export const statementThreadHeapMb = 1_024
-/** A statement thread ends after so long without a statement. */
+/** The part of it for new values, in MiB: what is kept of it after each collection makes most of the memory of an idle thread. */
+export const statementThreadYoungMb = 16
 /** The nice value of a statement thread: the event loop goes first where processors are few. */
 export const statementThreadPriority = 5
+/** A statement thread ends after so long without a statement. */
 export const statementThreadIdleMs = 60_000
 /** A statement that has not ended so long after it was cancelled ends with its thread. */
 export const statementThreadCancelMs = 2_000

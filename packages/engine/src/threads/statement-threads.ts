@@ -4,7 +4,12 @@
  */
 import { Worker } from 'node:worker_threads'
 import { AshlarError } from '../errors.ts'
-import { statementThreadCancelMs, statementThreadHeapMb, statementThreadIdleMs } from '../limits.ts'
+import {
+  statementThreadCancelMs,
+  statementThreadHeapMb,
+  statementThreadIdleMs,
+  statementThreadYoungMb,
+} from '../limits.ts'
 import type { QueryCounts } from '../query/query-counts.ts'
 import type { QueryReply, QueryRequest } from '../query/query-request.ts'
 import type { StatementRunner } from '../query/query-resources.ts'
@@ -175,7 +180,10 @@ class StatementThread {
       transferList: [this.budgets.port],
       // What the process preloads, such as a tracing SDK, is of no use in a thread.
       env: { ...process.env, NODE_OPTIONS: '' },
-      resourceLimits: { maxOldGenerationSizeMb: statementThreadHeapMb },
+      resourceLimits: {
+        maxOldGenerationSizeMb: statementThreadHeapMb,
+        maxYoungGenerationSizeMb: statementThreadYoungMb,
+      },
       stdout: false,
       stderr: false,
     })
