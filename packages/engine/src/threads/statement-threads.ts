@@ -41,8 +41,6 @@ export class StatementThreads implements StatementRunner {
   private readonly database: ThreadDatabase
   private readonly idle: StatementThread[] = []
   private readonly all = new Set<StatementThread>()
-  /** Called with the next free thread, or with undefined when the database is closed. */
-  private readonly waiting: ((thread: StatementThread | undefined) => void)[] = []
   private isClosed = false
   /** After a failed start, statements run on the event loop for a while. */
   private startsAgainAtMs = 0
@@ -65,8 +63,9 @@ export class StatementThreads implements StatementRunner {
 
   async run(request: QueryRequest, isReadOnly: boolean, policy?: PolicyData): Promise<QueryReply | undefined> {
     await request.watch?.mayGoOn?.()
-    if (performance.now() < this.startsAgainAtMs) return undefined
-    const thread = await this.free()
+    if (performance.now() < this.startsAgainAtMs || areMany(request.parameters)) return undefined
+    const thread = this.free()
+    if (thread === undefined) return undefined
     const { text, parameters, dialect, user, explain } = request
     const asked: ThreadRequest = { text, parameters, dialect, user, explain }
     thread.reset()
@@ -89,7 +88,6 @@ export class StatementThreads implements StatementRunner {
   /** Ends the threads; statements that are running fail. */
   async close(): Promise<void> {
     this.isClosed = true
-    for (const end of this.waiting.splice(0)) end(undefined)
     await Promise.all([...this.all].map((thread) => thread.end()))
   }
 
@@ -97,29 +95,23 @@ export class StatementThreads implements StatementRunner {
     return this.database.store.threadAddress?.() ?? ''
   }
 
-  private async free(): Promise<StatementThread> {
-    if (this.isClosed) throw closing()
+  /** Undefined while all threads are busy, as by clients that do not read their replies: the event loop then runs the statement. */
+  private free(): StatementThread | undefined {
+    if (this.isClosed) throw new AshlarError('StoreUnavailable', 'The database is being closed.')
     for (let thread = this.idle.pop(); thread !== undefined; thread = this.idle.pop()) {
       thread.wake()
       if (thread.address === this.address) return thread
       // The store has moved to another file.
       thread.send({ kind: 'close' })
     }
-    if (this.all.size < this.database.limits.statementThreadsMax) return this.start()
-    const next = await new Promise<StatementThread | undefined>((resolve) => this.waiting.push(resolve))
-    if (next === undefined) throw closing()
-    return next
+    return this.all.size < this.database.limits.statementThreadsMax ? this.start() : undefined
   }
 
   private start(): StatementThread {
     const thread: StatementThread = new StatementThread(this.address, this.options, this.database, {
       onFree: () => {
-        const next = this.waiting.shift()
-        if (next !== undefined) next(thread)
-        else {
-          this.idle.push(thread)
-          thread.rest(() => this.idle.splice(this.idle.indexOf(thread), 1))
-        }
+        this.idle.push(thread)
+        thread.rest(() => this.idle.splice(this.idle.indexOf(thread), 1))
       },
       onFailedStart: () => {
         this.startsAgainAtMs = performance.now() + statementThreadIdleMs
@@ -128,8 +120,6 @@ export class StatementThreads implements StatementRunner {
         this.all.delete(thread)
         const at = this.idle.indexOf(thread)
         if (at >= 0) this.idle.splice(at, 1)
-        const next = this.waiting.shift()
-        if (next !== undefined && !this.isClosed) next(this.start())
       },
     })
     this.all.add(thread)
@@ -137,8 +127,20 @@ export class StatementThreads implements StatementRunner {
   }
 }
 
-function closing(): AshlarError {
-  return new AshlarError('StoreUnavailable', 'The database is being closed.')
+/** To copy more values to a thread would hold the event loop: about 1 µs each. */
+const copiedValuesMax = 20_000
+
+function areMany(parameters: QueryRequest['parameters']): boolean {
+  const open: unknown[] = [parameters]
+  for (let count = 0; open.length > 0; count++) {
+    if (count + open.length > copiedValuesMax) return true
+    const value = open.pop()
+    if (typeof value !== 'object' || value === null) continue
+    const inner: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+    if (inner.length > copiedValuesMax) return true
+    for (const one of inner) open.push(one)
+  }
+  return false
 }
 
 interface ThreadEvents {
