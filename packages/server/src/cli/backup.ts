@@ -3,7 +3,7 @@ import type { BackupReport, BackupsCheck, Manifest, RestoreReport } from '@ashla
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readDuration } from '../config/read-value.ts'
 import { addJsonOption } from './client-command.ts'
-import { CommandError } from './command-error.ts'
+import { CommandError, invalidInput, usageError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
 import { hidesProgress } from './progress.ts'
@@ -54,7 +54,7 @@ export function addBackupCommand(program: Command): void {
       )
     await refuseAddresses([store], throughServer)
     if (isDirectoryOf(path, store))
-      throw new CommandError(exitCodes.usage, 'A store cannot be backed up into its own directory; name another.')
+      throw usageError('A store cannot be backed up into its own directory; name another.')
     const guarded = { work: 'backup', addresses: [store], lostExitCode: 1 } as const
     return inChild(guarded, (signal) => backUp(store, path, options, signal))
   })
@@ -84,10 +84,7 @@ export function addRestoreCommand(program: Command): void {
     const address = store as string
     await refuseAddresses([address])
     if (isDirectoryOf(path, address))
-      throw new CommandError(
-        exitCodes.usage,
-        'A backup cannot be restored into the directory of the backups; name a new or empty directory.',
-      )
+      throw usageError('A backup cannot be restored into the directory of the backups; name a new or empty directory.')
     refuseForeignFiles(address)
     return inChild(guardedRestore([address]), (signal) => restore(path, address, options, signal))
   })
@@ -165,8 +162,7 @@ async function check(path: string, options: RestoreOptions, signal: AbortSignal)
   }
   tellResult(checked, options, () => checkLines(checked))
   const { problems, directory } = checked
-  if (problems.length > 0)
-    throw new CommandError(exitCodes.invalid, `Not all backups in ${directory} are intact:\n${problems.join('\n')}`)
+  if (problems.length > 0) throw invalidInput(`Not all backups in ${directory} are intact:\n${problems.join('\n')}`)
 }
 
 function checkLines({ backups, problems, withoutManifest, restorable }: BackupsCheck): string[] {

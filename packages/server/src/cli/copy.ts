@@ -3,7 +3,7 @@ import type { CopyReport, Store } from '@ashlar/engine'
 import { storeDirectory } from '@ashlar/engine/store-address'
 import type { Command } from 'commander'
 import { addJsonOption } from './client-command.ts'
-import { CommandError } from './command-error.ts'
+import { CommandError, usageError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
 import { hidesProgress } from './progress.ts'
@@ -55,8 +55,7 @@ async function copy(from: string, to: string, options: ResultOptions, signal: Ab
 
 function refuseSame(from: string, to: string): void {
   const source = storeDirectory(from)
-  if (source !== undefined && isDirectoryOf(source, to))
-    throw new CommandError(exitCodes.usage, 'A store cannot be copied into itself.')
+  if (source !== undefined && isDirectoryOf(source, to)) throw usageError('A store cannot be copied into itself.')
 }
 
 async function copyFromArchive(path: string, to: string, options: ResultOptions, signal: AbortSignal): Promise<void> {

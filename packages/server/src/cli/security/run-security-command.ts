@@ -2,7 +2,7 @@
 import type { Config, ConfigSource } from '../../config/config.ts'
 import { clientVariables, configFromEnvironment } from '../../config/config-environment.ts'
 import { mergeConfig } from '../../config/merge-config.ts'
-import { CommandError } from '../command-error.ts'
+import { usageError } from '../command-error.ts'
 import type { ConnectionOptions } from '../connection.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { tellCommandFailure } from '../failure.ts'
@@ -77,10 +77,7 @@ function isByServer({ url, profile, ...options }: Options, environment: NodeJS.P
   if (isServer && machine.length > 0) {
     const flags = { data: '--data', securityStore: '--security-store', config: '--config', auditLog: '--audit-log' }
     const list = machine.map((name) => flags[name]).join(', ')
-    throw new CommandError(
-      exitCodes.usage,
-      `Give either the server (--url, --profile) or what it has on this machine (${list}), not both.`,
-    )
+    throw usageError(`Give either the server (--url, --profile) or what it has on this machine (${list}), not both.`)
   }
   const isSet = (variable: string): boolean => (environment[variable] ?? '') !== ''
   return isServer || (machine.length === 0 && (isSet(clientVariables.url) || isSet(clientVariables.profile)))
@@ -112,6 +109,6 @@ async function configOf({ data, securityStore, auditLog, config: named }: Machin
       configFile === undefined ? undefined : (await import('../../config/config-file.ts')).readConfigFile(configFile)
     return mergeConfig([given, environment, file?.source ?? {}])
   } catch (error) {
-    throw new CommandError(exitCodes.usage, (error as Error).message)
+    throw usageError((error as Error).message)
   }
 }
