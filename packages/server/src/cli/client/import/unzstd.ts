@@ -1,8 +1,8 @@
 /** Decompresses zstd (RFC 8878) where Node.js has no decoder of its own, before version 22.15: block by block, in memory that is bounded whatever the file is. */
 import { createContext, Script } from 'node:vm'
 import { Decompress } from 'fzstd'
+import xxhash from 'xxhash-wasm'
 import { type CommandError, invalidInput } from '../../command-error.ts'
-import { XxHash64 } from './xxhash64.ts'
 
 const frameMagic = 0xfd2fb528
 const skippableMagic = 0x184d2a50
@@ -26,7 +26,7 @@ export async function* unzstd(source: AsyncIterable<Buffer>, what: string, msMax
 
 async function* frame(input: Input): AsyncGenerator<Buffer> {
   const { header, contentBytes, hasChecksum } = await readHeader(input)
-  const hash = hasChecksum ? new XxHash64() : undefined
+  const hash = hasChecksum ? (await xxhash()).create64() : undefined
   const parts: Buffer[] = []
   let bytes = 0
   const decoder = new Decompress((part) => {
