@@ -48,7 +48,6 @@ const engineLayers: Layers = {
   query: 10,
   // Its objects come as the rows of queries do.
   export: 10.5,
-  'database.ts': 11,
   'database-operations.ts': 12,
   batch: 13,
   // Above the query engine, whose rules it evaluates, and below what hands it out.
