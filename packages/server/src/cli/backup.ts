@@ -6,9 +6,8 @@ import { addJsonOption } from './client-command.ts'
 import { CommandError, invalidInput, usageError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
-import { hidesProgress } from './progress.ts'
 import { resumable } from './resumable.ts'
-import { StepProgress } from './step-progress.ts'
+import { withProgress } from './step-progress.ts'
 import { refuseAddresses } from './store-failure.ts'
 import { isDirectoryOf, refuseForeignFiles } from './target-directory.ts'
 import { tellResult } from './tell-result.ts'
@@ -115,18 +114,16 @@ function guardedRestore(addresses: readonly string[]) {
 async function backUp(address: string, path: string, options: BackupOptions, signal: AbortSignal): Promise<void> {
   const { backUpStore, openStore } = await import('@ashlar/engine')
   const store = await openStore(address, { isReadOnly: true })
-  const { incremental, keep, quiet } = options
-  const progress = new StepProgress({ isQuiet: hidesProgress(quiet === true, options.json === true) })
+  const { incremental, keep } = options
   try {
-    const onProgress = progress.update
-    const report = await backUpStore(store, path, { isIncremental: incremental, keepMs: keep, signal, onProgress })
-    progress.stop()
+    const report = await withProgress(options, (onProgress) =>
+      backUpStore(store, path, { isIncremental: incremental, keepMs: keep, signal, onProgress }),
+    )
     tellResult(report, options, () => backupLines(report))
   } catch (error) {
     if (signal.aborted) throw new CommandError(exitCodes.interrupted, 'The backup was stopped; nothing of it was kept.')
     throw error
   } finally {
-    progress.stop()
     await store.close()
   }
 }
@@ -136,30 +133,25 @@ async function restore(path: string, address: string, options: RestoreOptions, s
   // First, since opening the target makes its directory: a mistyped backup leaves nothing behind.
   await planRestore(path, options.until)
   const target = await openStore(address)
-  const progress = new StepProgress({ isQuiet: hidesProgress(options.quiet === true, options.json === true) })
   try {
-    const report = await restoreBackup(path, target, { until: options.until, signal, onProgress: progress.update })
-    progress.stop()
+    const report = await withProgress(options, (onProgress) =>
+      restoreBackup(path, target, { until: options.until, signal, onProgress }),
+    )
     tellResult(report, options, () => restoreLines(report, target.capabilities.location))
   } catch (error) {
     if (signal.aborted)
       throw new CommandError(exitCodes.interrupted, 'The restore was stopped; run the same command again to resume it.')
     throw resumable(error, target.capabilities.location)
   } finally {
-    progress.stop()
     await target.close()
   }
 }
 
 async function check(path: string, options: RestoreOptions, signal: AbortSignal): Promise<void> {
   const { checkBackups } = await import('@ashlar/engine')
-  const progress = new StepProgress({ isQuiet: hidesProgress(options.quiet === true, options.json === true) })
-  let checked: BackupsCheck
-  try {
-    checked = await checkBackups(path, { until: options.until, signal, onProgress: progress.update })
-  } finally {
-    progress.stop()
-  }
+  const checked = await withProgress(options, (onProgress) =>
+    checkBackups(path, { until: options.until, signal, onProgress }),
+  )
   tellResult(checked, options, () => checkLines(checked))
   const { problems, directory } = checked
   if (problems.length > 0) throw invalidInput(`Not all backups in ${directory} are intact:\n${problems.join('\n')}`)

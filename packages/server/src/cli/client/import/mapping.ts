@@ -3,6 +3,7 @@ import { usageError } from '../../command-error.ts'
 import { attributeNameOf } from './column-names.ts'
 import { checkFormat, type ToValue, valuesBy } from './column-values.ts'
 import type { Definition, Fields } from './file-record.ts'
+import { scalarTypes } from './stored-values.ts'
 
 /** An object that is named by its key in a unique index. */
 export interface ReferenceRule {
@@ -43,23 +44,7 @@ const fields = new Set([
 ])
 
 /** As requests name them, in letters of any case. */
-const logicalTypes = [
-  'boolean',
-  'character',
-  'integer',
-  'real',
-  'string',
-  'guid',
-  'date',
-  'time',
-  'datetime',
-  'interval',
-  'reference',
-  'object',
-  'list',
-  'set',
-  'map',
-]
+const logicalTypes = [...scalarTypes, 'reference', 'object', 'list', 'set', 'map']
 /** Other names: of a real of 32 bits, and of a datetime with an offset. */
 const typeAliases = ['float', 'instant']
 
