@@ -20,6 +20,7 @@ interface Manifest {
 
 const engineLayers: Layers = {
   // Below every other: whoever asserts needs it.
+  'background-work.ts': -1,
   'cancel-signal.ts': -2,
   'work-spans.ts': -2,
   'errors.ts': -2,
