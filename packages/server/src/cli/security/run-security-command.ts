@@ -9,31 +9,15 @@ import { tellCommandFailure } from '../failure.ts'
 import { inChild } from '../in-child.ts'
 import type { OutputOptions } from '../output.ts'
 import { runCommand } from '../run-command.ts'
-import { addRole, listRoles, removeRole, setRole, showRole } from './roles.ts'
+import * as roles from './roles.ts'
 import type { SecurityContext } from './security-work.ts'
-import { createToken, listTokens, revokeToken } from './tokens.ts'
-import { addUser, disableUser, enableUser, listUsers, removeUser, setPassword, setRoles } from './users.ts'
+import * as tokens from './tokens.ts'
+import * as users from './users.ts'
 
 /** By name, as their declarations have them. */
-const commands = {
-  addRole,
-  addUser,
-  createToken,
-  disableUser,
-  enableUser,
-  listRoles,
-  listTokens,
-  listUsers,
-  removeRole,
-  removeUser,
-  revokeToken,
-  setPassword,
-  setRole,
-  setRoles,
-  showRole,
-} satisfies Readonly<Record<string, unknown>>
+const commands: Readonly<Record<SecurityCommandName, unknown>> = { ...roles, ...tokens, ...users }
 
-export type SecurityCommandName = keyof typeof commands
+export type SecurityCommandName = keyof typeof roles | keyof typeof tokens | keyof typeof users
 
 /** Of these the first may be that of a server that nobody has started yet. */
 const makers: readonly SecurityCommandName[] = ['addUser', 'addRole']
