@@ -130,6 +130,7 @@ const queryLayers: Layers = {
   change: 8,
   statements: 9,
   'classify.ts': 10,
+  'compile-predicate.ts': 11,
   'statement-planner.ts': 11,
   'statement-per-row.ts': 10,
   'script-commits.ts': 12,
