@@ -13,9 +13,6 @@ import { codeFile, compile } from './program/load.cjs'
 /** As `require` finds it. */
 const lmdb = createRequire(import.meta.url).resolve('lmdb')
 
-/** Copied beside the files. */
-const helpers = ['load.cjs', 'find-package.cjs']
-
 /** What is started: by whoever starts the server, and by the process that he has started. */
 const starters = {
   'ashlar.cjs': "#!/usr/bin/env node\nrequire('./load.cjs').load('program')\n",
@@ -37,10 +34,8 @@ const installed = [
 const banner = `
 const ownUrl = require('node:url').pathToFileURL(__filename).href
 const resolveUrl = (name) => require('node:url').pathToFileURL(require.resolve(name)).href
-const urlOfEngine = () => require('node:url').pathToFileURL(
-  require('./find-package.cjs').findDescription(['@ashlar/engine'], __dirname) ?? require.resolve('@ashlar/engine')).href
-const resolveOfEngine = (name) => require('./find-package.cjs').findPackage(['@ashlar/engine', name], __dirname) ??
-  require('node:module').createRequire(resolveUrl('@ashlar/engine')).resolve(name)`
+const urlOfEngine = () => resolveUrl('@ashlar/engine')
+const resolveOfEngine = (name) => require('node:module').createRequire(urlOfEngine()).resolve(name)`
 
 /** @type {import('esbuild').BuildOptions} */
 const common = {
@@ -102,7 +97,7 @@ export async function buildProgram(root, folder = join(root, 'packages/server/di
   cpSync(demo, join(made, 'demo'), { recursive: true })
   const demoNotice = readFileSync(join(demo, 'NOTICE.txt'), 'utf8')
   writeFileSync(join(made, 'NOTICES.txt'), `${noticesOf(root, inputs.flat())}\n${'-'.repeat(80)}\n\n${demoNotice}`)
-  for (const name of helpers) copyFileSync(new URL(`program/${name}`, import.meta.url), join(made, name))
+  copyFileSync(new URL('program/load.cjs', import.meta.url), join(made, 'load.cjs'))
   for (const [name, text] of Object.entries(starters)) writeFileSync(join(made, name), text, { mode: 0o755 })
   for (const name of ['program', 'server', 'client']) {
     const script = compile(join(made, `${name}.cjs`), undefined, join(folder, `${name}.cjs`))
@@ -147,20 +142,11 @@ async function inline(root, outfile, entry, plugins, options) {
     metafile: true,
   })
   // One other character makes V8 keep the whole text in twice the memory. What is left of them stands in comments and regular expressions.
-  const text = readFileSync(outfile, 'utf8').replace(/[^\0-\x7f]/g, (unit) => `\\u${hex(unit)}`)
-  writeFileSync(outfile, ofOneShape(text))
+  writeFileSync(
+    outfile,
+    readFileSync(outfile, 'utf8').replace(/[^\0-\x7f]/g, (unit) => `\\u${hex(unit)}`),
+  )
   return Object.keys(metafile.inputs)
-}
-
-/**
- * esbuild makes of each module an object with one method, whose name is the path. To V8 that is a shape of its own for each of a thousand, all of which it
- * looks up in one table, and keeps sorted: under the same name they have one shape. As long as before, so that source maps stay right.
- * @param {string} text
- */
-function ofOneShape(text) {
-  return text.replace(/(=\s*__(?:esm|commonJS)\(\{\s*)("(?:[^"\n]|\\\n)+")(?=\s*\()/g, (_, before, path) => {
-    return `${before}${path.replace(/[^\n]/g, ' ').replace('   ', 'run')}`
-  })
 }
 
 /** @param {string} unit of UTF-16 */

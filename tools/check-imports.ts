@@ -20,6 +20,7 @@ interface Manifest {
 
 const engineLayers: Layers = {
   // Below every other: whoever asserts needs it.
+  'background-work.ts': -1,
   'cancel-signal.ts': -2,
   'work-spans.ts': -2,
   'errors.ts': -2,
@@ -48,7 +49,6 @@ const engineLayers: Layers = {
   query: 10,
   // Its objects come as the rows of queries do.
   export: 10.5,
-  'database.ts': 11,
   'database-operations.ts': 12,
   batch: 13,
   // Above the query engine, whose rules it evaluates, and below what hands it out.
@@ -130,6 +130,7 @@ const queryLayers: Layers = {
   change: 8,
   statements: 9,
   'classify.ts': 10,
+  'compile-predicate.ts': 11,
   'statement-planner.ts': 11,
   'statement-per-row.ts': 10,
   'script-commits.ts': 12,

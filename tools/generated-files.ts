@@ -106,8 +106,8 @@ function limitsTable(files: ProjectFiles): string[][] {
   const rows = (['server', 'engine'] as const).flatMap((name) => {
     const values: Readonly<Record<string, number>> = { ...limitsOf[name] }
     const [, declared = ''] =
-      /interface \w+Limits \{([\s\S]*?)\n\}/.exec(files.get(`packages/${name}/src/limits.ts`) ?? '') ?? []
-    return [...declared.matchAll(/(?:\/\*\*([^/]*(?:\/(?!\*)[^/]*)*?)\*\/\s*)?readonly (\w+): number/g)].map(
+      /const default\w+Limits = \{([\s\S]*?)\n\}/.exec(files.get(`packages/${name}/src/limits.ts`) ?? '') ?? []
+    return [...declared.matchAll(/(?:\/\*\*([^/]*(?:\/(?!\*)[^/]*)*?)\*\/\s*)?(\w+): .*,$/gm)].map(
       ([, text = '', limit = '']) => {
         const meaning = text.replaceAll(/\s*\n\s*\*\s*/g, ' ').trim()
         return [`\`${limit}\``, values[limit]?.toLocaleString('en') ?? '', meaning]

@@ -1,7 +1,6 @@
 /** A federated database as a caller uses it, with what is its own: who asks, what is kept from it, and who is told of its changes. */
 import { runTransaction } from './batch/run-transaction.ts'
-import type { CallerDatabase, TransactionBody } from './database.ts'
-import { DatabaseOperations, type OperationScope } from './database-operations.ts'
+import { DatabaseOperations, type OperationScope, type TransactionBody } from './database-operations.ts'
 import { type Export, type ExportRequest, exportObjects } from './export/export-objects.ts'
 import { effectOfQuery, effectsOfQuery } from './query/effects-of-text.ts'
 import type { QueryRequest } from './query/query-request.ts'
@@ -20,7 +19,7 @@ import type { OpenDatabase } from './write/open-database.ts'
 /** Operations that are requests of their own, by these resources. */
 export type ScopeOf = (resources: QueryResources) => OperationScope
 
-export class CallerOperations extends DatabaseOperations implements CallerDatabase {
+export class CallerOperations extends DatabaseOperations {
   protected readonly resources: QueryResources
   protected readonly scopeOf: ScopeOf
 
@@ -30,18 +29,27 @@ export class CallerOperations extends DatabaseOperations implements CallerDataba
     this.scopeOf = scopeOf
   }
 
+  /** Whether the query would read, change objects or change the schema; it is not run. Of a long text, later. Throws QuerySyntaxError, LimitExceeded, the signal's reason. */
   classify(request: QueryRequest): Awaitable<Effect> {
     return effectOfQuery(request, this.resources)
   }
 
+  /** All that it would do, `read` always. Throws what `classify` does. */
   effects(request: QueryRequest): Awaitable<ReadonlySet<Effect>> {
     return effectsOfQuery(request, this.resources)
   }
 
+  /** All that the caller sees of the objects, the classes and the indexes, as one snapshot has it. Throws ClassNotFound, ClassNotReferenceable, MalformedOid. */
   export(request: ExportRequest): Promise<Export> {
     return exportObjects(this.scope.database, this.scope, request)
   }
 
+  /**
+   * What `body` does is committed together or not at all; where others were first, it is done
+   * again. With `isRehearsed`, `body` runs twice: all of it first, its reply kept, and then the steps that are kept,
+   * with the same OIDs. With `once`, the receipt is part of the commit; throws AlreadyDone where there is one. `oid`: an object
+   * that is read in any case. Throws the reason of the client's signal.
+   */
   transaction<T>(
     body: TransactionBody<T>,
     isRehearsed: boolean,
@@ -53,6 +61,10 @@ export class CallerOperations extends DatabaseOperations implements CallerDataba
     return runTransaction(body, isRehearsed, this.resources, asked, client)
   }
 
+  /**
+   * Work that does no more when it is done twice: its receipt is a commit of its own, after it. `isKept`: whether the result
+   * is one to be kept. Throws AlreadyDone, and what else `Receipt.check` throws.
+   */
   async runOnce<T>(once: Once<T>, work: () => Promise<T>, isKept: (result: T) => boolean): Promise<T> {
     const { store, limits, receipts } = this.resources.database
     const receipt = receipts.of(once)
@@ -65,10 +77,17 @@ export class CallerOperations extends DatabaseOperations implements CallerDataba
     return result
   }
 
+  /**
+   * The same for one request, of whose own commits `listener` is told after whoever is told of all. What goes on in the background after
+   * the request is not its own.
+   */
   observedBy(listener: ChangeListener): CallerDatabase {
     return new CallerOperations(observedResources(this.resources, listener), this.scopeOf)
   }
 }
+
+/** A federated database as a caller uses it: its operations alone, once, and several as one. */
+export type CallerDatabase = Pick<CallerOperations, keyof CallerOperations>
 
 /** For one request, of whose own commits `listener` is told after whoever is told of all. */
 export function observedResources(resources: QueryResources, listener: ChangeListener): QueryResources {

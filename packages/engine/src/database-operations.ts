@@ -8,8 +8,8 @@ import { createPacked } from './bulk/create-packed.ts'
 import { HeldLines } from './bulk/held-lines.ts'
 import { runBatch } from './bulk/run-batch.ts'
 import { askableIndex } from './bulk/unique-keys.ts'
+import type { CancelSignal } from './cancel-signal.ts'
 import { listClasses } from './catalog/list-classes.ts'
-import type { CreateIndexOptions, Database, ObjectCreation } from './database.ts'
 import type { BuildOptions } from './ddl/ddl-executor.ts'
 import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion } from './ddl/dry-run.ts'
 import type { SchemaReport } from './ddl/schema-report.ts'
@@ -70,19 +70,40 @@ export interface OperationScope {
   change<T>(body: (unit: UnitOfWork) => Awaitable<T>, options?: ChangeOptions): Promise<T>
   /** Of the transaction, where there is one; else released when `use` is done. */
   withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T>
+  /** Statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
   query(request: QueryRequest): Awaitable<QueryReply>
 }
 
 /** Who carries out the commands of the schema: with commits of their own (`DdlExecutor`), or within a transaction (`CatalogTransaction`). */
 export interface SchemaExecutor {
+  /** Class descriptions as JSON; their class numbers, in the same order. */
   defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]>
+  /** The change of a class as JSON; the class number. */
   alterClass(command: AlterClass, receipt?: Receipt<ClassNumber>): Promise<ClassNumber>
+  /** By full name or class number. */
   deleteClass(command: DeleteClass): Promise<void>
+  /** An index description as JSON. */
   createIndex(command: CreateIndex, options: BuildOptions): Promise<{ readonly name: string }>
+  /** Throws IndexNotFound. */
   deleteIndex(command: DeleteIndex): Promise<void>
 }
 
-export class DatabaseOperations implements Database {
+export interface CreateIndexOptions {
+  /** Ends a build that is waited for, and leaves no index. */
+  readonly signal?: CancelSignal
+  /** The build goes on after the index is announced, and after a restart. */
+  readonly isBackground?: boolean
+  readonly once?: Once<{ readonly name: string }>
+}
+
+/** An object to be created, as JSON. */
+export interface ObjectCreation {
+  /** Full name or class number. */
+  readonly class: string
+  readonly attributes?: Attributes
+}
+
+export class DatabaseOperations {
   protected readonly scope: OperationScope
 
   constructor(scope: OperationScope) {
@@ -98,6 +119,7 @@ export class DatabaseOperations implements Database {
     return (await this.scope.schema.defineClasses(command)).map(String)
   }
 
+  /** What `defineClasses` would change; nothing is changed. */
   async previewClasses(
     descriptions: unknown,
     mode: DefineMode,
@@ -117,6 +139,7 @@ export class DatabaseOperations implements Database {
     return String(await this.scope.schema.alterClass(readAlterClass(nameOrNumber, body, settings), receipt))
   }
 
+  /** What `alterClass` would change, touch and lose; nothing is changed. */
   async previewAlteration(
     nameOrNumber: string,
     body: unknown,
@@ -130,6 +153,7 @@ export class DatabaseOperations implements Database {
     return this.scope.schema.deleteClass({ className: nameOrNumber })
   }
 
+  /** What `deleteClass` would change and lose; nothing is changed. */
   previewDeletion(nameOrNumber: string): Promise<SchemaReport> {
     return this.dryRun((context) => reportDeletion(context, { className: nameOrNumber }))
   }
@@ -146,30 +170,41 @@ export class DatabaseOperations implements Database {
     return this.scope.schema.deleteIndex({ name })
   }
 
+  /** By class number, without deleted ones. */
   async listClasses(): Promise<readonly ClassRepresentation[]> {
     return this.scope.readAt(async (_snapshot, catalog) => (await listClasses(catalog)).classes)
   }
 
+  /** The same as JSON text in UTF-8. */
   async listClassesJson(): Promise<Buffer> {
     return this.scope.readAt(async (_snapshot, catalog) => (await listClasses(catalog)).json)
   }
 
+  /** By full name or class number. Throws ClassNotFound. */
   async readClass(nameOrNumber: string): Promise<ClassRepresentation> {
     return this.scope.readAt((_snapshot, catalog) => readClass(catalog, nameOrNumber))
   }
 
+  /** null (the default namespace) first. */
   async listNamespaces(): Promise<(string | null)[]> {
     return this.scope.readAt((_snapshot, catalog) => listNamespaces(catalog))
   }
 
+  /** Throws NamespaceNotFound. */
   async readNamespace(name: string): Promise<NamespaceRepresentation> {
     return this.scope.readAt((_snapshot, catalog) => readNamespace(catalog, name))
   }
 
+  /** `client`: where it goes while rules of a caller are asked, nothing is changed. Throws its signal's reason. */
   createObject(className: string, attributes: Attributes, client?: TransactionClient): Promise<Oid> {
     return this.scope.change((unit) => createFrom(unit, { class: className, attributes }), this.optionsFor(client))
   }
 
+  /**
+   * Several creations in one commit: all or none; their OIDs, in the same order. An error that is about one of them has places that begin with
+   * its position. Throws what `createObject` does, LimitExceeded also for too many (`changedObjectsMax`) and where they take too long
+   * (`transactionMsMax`), and the reason of the client's signal.
+   */
   createObjects(creations: readonly ObjectCreation[], client: TransactionClient = {}): Promise<Oid[]> {
     const { database, between = betweenSteps(database.limits.transactionMsMax, client) } = this.scope
     const { signal, memoryHolder } = client
@@ -177,10 +212,12 @@ export class DatabaseOperations implements Database {
     return this.scope.change((unit) => createAll(unit, creations, between), options)
   }
 
+  /** Before the first line of a load: whether objects can be found by that index. Throws IndexNotFound, ValueNotAllowed. */
   async checkUpsertIndex(name: string): Promise<void> {
     await this.scope.readAt((_snapshot, catalog) => void askableIndex(catalog, name))
   }
 
+  /** A load of many lines, in batches of which each is a commit. What its `flush` does ends with the client's signal. */
   beginLoad(settings: BulkSettings, client: TransactionClient = {}): LineLoad {
     const { upsertOn, onError, isAtomic = false } = settings
     if (isAtomic) return this.beginAtomicLoad(upsertOn, client)
@@ -212,6 +249,11 @@ export class DatabaseOperations implements Database {
     return new AtomicLoad(commit, upsertOn, new HeldLines(limits, memory, temporary, memoryHolder))
   }
 
+  /**
+   * The representation as JSON text in UTF-8; at once where the store answers at once.
+   * `condition`: what a transaction is to hold until its commit; a single read leaves it to whoever asks. Throws MalformedOid,
+   * ObjectNotFound, and PreconditionFailed in a transaction. `watch`: lets the read of an object of very many links go on.
+   */
   readObject(oid: string, condition?: Condition, watch?: SliceWatch): Awaitable<Buffer> {
     const parsed = checkedOid(oid)
     const read = (snapshot: Snapshot, catalog: Catalog): Awaitable<Buffer> => {
@@ -222,6 +264,7 @@ export class DatabaseOperations implements Database {
     return held.then(() => this.scope.readAt(read, parsed, watch))
   }
 
+  /** Throws PreconditionFailed where a condition is given and does not hold. `client`: as of `createObject`. */
   updateObject(
     oid: string,
     attributes: Attributes,
@@ -240,6 +283,7 @@ export class DatabaseOperations implements Database {
     )
   }
 
+  /** Likewise. */
   deleteObject(oid: string, condition?: Condition, client?: TransactionClient): Promise<void> {
     const parsed = parseOid(oid)
     if (parsed === undefined) return Promise.reject(malformedOid(oid))
@@ -252,10 +296,12 @@ export class DatabaseOperations implements Database {
     )
   }
 
+  /** By name. */
   async listIndexes(): Promise<IndexRecord[]> {
     return this.scope.readAt(listIndexRecords)
   }
 
+  /** Throws IndexNotFound. */
   async readIndex(name: string): Promise<IndexRecord> {
     return this.scope.readAt((snapshot, catalog) => readIndexRecord(snapshot, catalog, name))
   }
@@ -284,6 +330,14 @@ export class DatabaseOperations implements Database {
     })
   }
 }
+
+/** The operations of the interface, as a federated database has them, and as a transaction has them. */
+export type Database = Pick<DatabaseOperations, keyof DatabaseOperations>
+
+/** The database for one operation of a batch; `number` from 1, by which its OIDs stay the same when it is done again. */
+export type TransactionStep = (number: number) => Database
+
+export type TransactionBody<T> = (step: TransactionStep, isRehearsal: boolean, between: BetweenSteps) => Promise<T>
 
 /** At once where nothing has to be waited for. `position`: of several. */
 function createFrom(unit: UnitOfWork, creation: ObjectCreation, position?: number): Awaitable<Oid> {

@@ -3,11 +3,12 @@
 import { type AccessPolicy, type Grant, isUnrestricted } from './access/access-policy.ts'
 import type { GrantProblem } from './access/grant-problems.ts'
 import { Callers } from './access/restricted-database.ts'
+import { BackgroundWork } from './background-work.ts'
 import { type BackupOptions, type BackupReport, backUpStore } from './backup/write-backup.ts'
 import { type MemoryHolder, MemoryPool } from './budget/memory-pool.ts'
 import { RequestMemory } from './budget/request-memory.ts'
 import { catalogVersionKey } from './bytes/key-space.ts'
-import { CallerOperations, observedResources, resourcesOn } from './caller-operations.ts'
+import { type CallerDatabase, CallerOperations, observedResources, resourcesOn } from './caller-operations.ts'
 import type { CancelSignal } from './cancel-signal.ts'
 import { CatalogCache } from './catalog/catalog-cache.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
@@ -19,7 +20,6 @@ import { LogRemoval, type LogSize } from './changes/log-removal.ts'
 import { RestrictedRuns } from './changes/restricted-runs.ts'
 import { Subscription } from './changes/subscription.ts'
 import { type ChangeLogSetting, epochOf, isLogWanted, switchChangeLog } from './changes/switch-change-log.ts'
-import type { CallerDatabase } from './database.ts'
 import type { OperationScope } from './database-operations.ts'
 import { CatalogWriter } from './ddl/catalog-writer.ts'
 import { DdlExecutor } from './ddl/ddl-executor.ts'
@@ -197,7 +197,7 @@ export class FederatedDatabase extends CallerOperations {
   private readonly heartbeat: Heartbeat
   private readonly builds: IndexBuilds
   private readonly recovery: Recovery
-  private readonly receiptRemoval: ReceiptRemoval
+  private readonly background: readonly BackgroundWork[]
   /** What was changed, as it is logged: of all callers and processes. */
   readonly changes: ChangeFeed
   /** For what comes after a page of changes. */
@@ -261,10 +261,15 @@ export class FederatedDatabase extends CallerOperations {
     this.heartbeat = heartbeat
     this.builds = builds
     this.recovery = new Recovery(database, writer, builds, heartbeat)
-    this.receiptRemoval = new ReceiptRemoval(store, limits, onFault)
     this.changes = new ChangeFeed(database)
     this.waiters = new ChangeWaiters(() => this.changes.lastNumber(), limits.changeLookMs, onFault)
-    this.logRemoval = new LogRemoval(store, catalogs, limits, onFault)
+    this.logRemoval = new LogRemoval(store, catalogs, limits)
+    const receiptRemoval = new ReceiptRemoval(store, limits.receiptMs, onFault)
+    const removeLog = (signal: AbortSignal): Promise<void> => this.logRemoval.look(Date.now(), signal)
+    this.background = [
+      new BackgroundWork(removeLog, limits.changeLogRemovalMs, onFault),
+      new BackgroundWork((signal) => receiptRemoval.look(signal), limits.receiptRemovalMs, onFault),
+    ]
     this.snapshotAges = watchSnapshotAges(store, limits)
     store.nameEntriesBy?.((key) => nameEntry(store, catalogs.latest, key))
   }
@@ -283,8 +288,7 @@ export class FederatedDatabase extends CallerOperations {
     const fd = new FederatedDatabase({ ...options, store }, session, { found, present: format.version }, true)
     await fd.switchChangeLog(options.changeLog)
     await fd.recovery.start()
-    fd.receiptRemoval.start()
-    fd.logRemoval.start()
+    for (const work of fd.background) work.start()
     return fd
   }
 
@@ -457,8 +461,7 @@ export class FederatedDatabase extends CallerOperations {
     clearInterval(this.snapshotAges)
     await this.threads?.close()
     this.waiters.stop()
-    await this.logRemoval.stop()
-    await this.receiptRemoval.stop()
+    await Promise.all(this.background.map((work) => work.stop()))
     await this.recovery.stop()
     await this.builds.stop()
     await this.resources.writer.drain()

@@ -1,140 +1,98 @@
 /** Every number that bounds something in the engine, with its unit in its name (contract 1.5). */
 import { assert } from './errors.ts'
 
-export interface EngineLimits {
+export const defaultEngineLimits = {
   /** Attributes per class, including inherited ones. */
-  readonly classAttributesMax: number
+  classAttributesMax: 1_000,
   /** Key attributes per index. */
-  readonly indexKeyAttributesMax: number
+  indexKeyAttributesMax: 16,
   /** Attempts at a transaction after conflicts, before the client is asked to retry. */
-  readonly transactionAttemptsMax: number
+  transactionAttemptsMax: 50,
   /** Batch size of an index build: objects that are read and committed together. */
-  readonly indexBuildBatchObjects: number
+  indexBuildBatchObjects: 500,
   /** Heartbeat interval of a process that builds an index or changes a type; after three missed heartbeats it is considered dead. */
-  readonly heartbeatIntervalMs: number
+  heartbeatIntervalMs: 2_000,
   /** Maximum age of a snapshot; while it is open, the data file grows by all that is written. */
-  readonly snapshotMsMax: number
+  snapshotMsMax: 900_000,
   /** The same for administrative work: Verify, Statistics, and schema changes that read all objects. */
-  readonly longSnapshotMsMax: number
+  longSnapshotMsMax: 86_400_000,
   /** Time limit for running the statements of a query, or each of its transactions; time spent waiting for the client to read, or yielding to other requests, does not count. */
-  readonly statementMsMax: number
+  statementMsMax: 60_000,
   /** Length of the text of a query. */
-  readonly queryCharactersMax: number
+  queryCharactersMax: 1_000_000,
   /** Tokens (words, values and symbols) in one statement, which is parsed and planned without yielding to other requests. */
-  readonly statementTokensMax: number
+  statementTokensMax: 10_000,
   /** Rows that one statement may sort or group in memory, or hold as a value. */
-  readonly sortedRowsMax: number
+  sortedRowsMax: 1_000_000,
   /**
    * Memory of one request for its statements: variables, strings and lists being built, rows being sorted, grouped or collected, and the
    * reply to a change.
    */
-  readonly statementBytesMax: number
+  statementBytesMax: 256 * 2 ** 20,
   /** Size of the temporary files of one request, for rows that are sorted, grouped or joined beyond memory; 0 = such statements are refused. */
-  readonly statementDiskBytesMax: number
+  statementDiskBytesMax: 4 * 2 ** 30,
   /** The same for all requests of a process. */
-  readonly statementsDiskBytesMax: number
+  statementsDiskBytesMax: 8 * 2 ** 30,
   /** Memory of one transaction until its commit: changed objects, records and index entries. */
-  readonly transactionBytesMax: number
+  transactionBytesMax: 384 * 2 ** 20,
   /** `statementBytesMax` and `transactionBytesMax` together, for all requests of a process; up to 1 MiB of each request does not count. */
-  readonly statementsBytesMax: number
+  statementsBytesMax: 384 * 2 ** 20,
   /** How long a statement runs on the event loop, in milliseconds, before it is started again in a thread. */
-  readonly statementSliceMs: number
+  statementSliceMs: 5,
   /** Threads of a process in which statements run that take longer than a slice of the event loop; 0: none. */
-  readonly statementThreadsMax: number
+  statementThreadsMax: 8,
   /** Length, in UTF-16 code units, of a string that an expression returns; longer strings could not be stored. */
-  readonly textCharactersMax: number
+  textCharactersMax: 16 * 2 ** 20,
   /** Size of the reply to a query that changes data, which is held in memory until the commit. */
-  readonly changeReplyBytesMax: number
+  changeReplyBytesMax: 64 * 2 ** 20,
   /** Objects that one transaction (of a query, a batch, or an array of objects to create) creates, changes or deletes. */
-  readonly changedObjectsMax: number
+  changedObjectsMax: 200_000,
   /** Store entries (objects, index entries, links) written by one transaction; other writers wait while it commits. */
-  readonly commitEntriesMax: number
+  commitEntriesMax: 1_200_000,
   /** Bytes (keys and values) written by one transaction, including values that it overwrites itself. */
-  readonly commitBytesMax: number
+  commitBytesMax: 128 * 2 ** 20,
   /** Lines of one bulk load with `atomic=true`. */
-  readonly atomicLoadObjectsMax: number
+  atomicLoadObjectsMax: 1_000_000,
   /** `commitEntriesMax` of such a load: other writers wait while it commits, for seconds. */
-  readonly atomicLoadEntriesMax: number
+  atomicLoadEntriesMax: 6_000_000,
   /** `commitBytesMax` of such a load. */
-  readonly atomicLoadBytesMax: number
+  atomicLoadBytesMax: 384 * 2 ** 20,
   /** Edges that the path searches of one statement may try. */
-  readonly pathExpansionsMax: number
+  pathExpansionsMax: 10_000_000,
   /** Largest bound that can be given for a variable-length path. */
-  readonly walkEdgesMax: number
+  walkEdgesMax: 32,
   /** Operations in one batch. */
-  readonly transactionOperationsMax: number
+  transactionOperationsMax: 10_000,
   /** Time limit for the operations of one batch, or for creating an array of objects, over all attempts; checked between operations. */
-  readonly transactionMsMax: number
+  transactionMsMax: 60_000,
   /** Largest number of objects for which an index can be built within a transaction. */
-  readonly transactionIndexObjectsMax: number
+  transactionIndexObjectsMax: 100_000,
   /** Index builds running in the background, per process; builds taken over from another process are not refused. */
-  readonly backgroundBuildsMax: number
+  backgroundBuildsMax: 4,
   /** How long, at least, the receipt of a request with an Idempotency-Key is kept. */
-  readonly receiptMs: number
+  receiptMs: 86_400_000,
   /** Largest reply that is kept with a receipt; of a larger reply, only its existence is recorded. */
-  readonly receiptReplyBytesMax: number
+  receiptReplyBytesMax: 65_536,
   /** Total size of replies over 4 KiB that one process keeps with receipts at once, and again in each `receiptMs`; of further replies, only their existence is recorded. */
-  readonly receiptRepliesBytesMax: number
+  receiptRepliesBytesMax: 2 ** 30,
   /** Interval at which expired receipts are removed, varied by up to half so that processes do not do it simultaneously. */
-  readonly receiptRemovalMs: number
+  receiptRemovalMs: 60_000,
   /** Retention of the change log: commits are kept at least this long, unless the log exceeds `changeLogBytesMax`. */
-  readonly changeLogMs: number
+  changeLogMs: 7 * 86_400_000,
   /**
    * Maximum size of the change log; the oldest commits are removed first, the latest one never. 0 = a third of all that is stored, at least 64 MiB, at most 1 GiB;
    * up to 1 GiB, what webhooks and scheduled incremental backups have not read yet is kept in addition.
    */
-  readonly changeLogBytesMax: number
-  /** Interval at which expired commits are removed from the change log, varied by up to half. */
-  readonly changeLogRemovalMs: number
-  /** Interval at which a process polls for commits of other processes while a client follows changes. */
-  readonly changeLookMs: number
-  /** Rows in the result of a live query. */
-  readonly liveRowsMax: number
-}
-
-export const defaultEngineLimits: EngineLimits = {
-  classAttributesMax: 1_000,
-  indexKeyAttributesMax: 16,
-  transactionAttemptsMax: 50,
-  indexBuildBatchObjects: 500,
-  heartbeatIntervalMs: 2_000,
-  snapshotMsMax: 900_000,
-  longSnapshotMsMax: 86_400_000,
-  statementMsMax: 60_000,
-  queryCharactersMax: 1_000_000,
-  statementTokensMax: 10_000,
-  sortedRowsMax: 1_000_000,
-  statementBytesMax: 256 * 2 ** 20,
-  statementDiskBytesMax: 4 * 2 ** 30,
-  statementsDiskBytesMax: 8 * 2 ** 30,
-  transactionBytesMax: 384 * 2 ** 20,
-  statementsBytesMax: 384 * 2 ** 20,
-  statementSliceMs: 5,
-  statementThreadsMax: 8,
-  textCharactersMax: 16 * 2 ** 20,
-  changeReplyBytesMax: 64 * 2 ** 20,
-  changedObjectsMax: 200_000,
-  commitEntriesMax: 1_200_000,
-  commitBytesMax: 128 * 2 ** 20,
-  atomicLoadObjectsMax: 1_000_000,
-  atomicLoadEntriesMax: 6_000_000,
-  atomicLoadBytesMax: 384 * 2 ** 20,
-  pathExpansionsMax: 10_000_000,
-  walkEdgesMax: 32,
-  transactionOperationsMax: 10_000,
-  transactionMsMax: 60_000,
-  transactionIndexObjectsMax: 100_000,
-  backgroundBuildsMax: 4,
-  receiptMs: 86_400_000,
-  receiptReplyBytesMax: 65_536,
-  receiptRepliesBytesMax: 2 ** 30,
-  receiptRemovalMs: 60_000,
-  changeLogMs: 7 * 86_400_000,
   changeLogBytesMax: 0,
+  /** Interval at which expired commits are removed from the change log, varied by up to half. */
   changeLogRemovalMs: 10_000,
+  /** Interval at which a process polls for commits of other processes while a client follows changes. */
   changeLookMs: 250,
+  /** Rows in the result of a live query. */
   liveRowsMax: 10_000,
 }
+
+export type EngineLimits = Readonly<typeof defaultEngineLimits>
 
 /** A subscription whose process gives no heartbeat for so long is taken over; one is given three times as often. */
 export const subscriptionLeaseMs = 30_000

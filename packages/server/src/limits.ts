@@ -1,131 +1,91 @@
 /** Every number that bounds something in the server, with its unit in its name (contract 1.5). */
 import type { EngineLimits } from '@ashlar/engine'
 
-export interface ServerLimits {
+export const defaultServerLimits = {
   /** Size of a request body, after decompression. */
-  readonly bodyBytesMax: number
+  bodyBytesMax: 64 * 2 ** 20,
   /** Nesting depth of arrays and objects in a JSON body. */
-  readonly jsonDepthMax: number
+  jsonDepthMax: 64,
   /** Values in a JSON body: numbers, strings, literals, arrays, objects, and field names. */
-  readonly bodyValuesMax: number
+  bodyValuesMax: 1_000_000,
   /** The same for a body that is one object to create or change, and for each object in an array of them. */
-  readonly objectValuesMax: number
+  objectValuesMax: 200_000,
   /** Length of one line of an NDJSON body (application/x-ndjson), after decompression. */
-  readonly lineBytesMax: number
+  lineBytesMax: 16 * 2 ** 20,
   /** Lines with an `id` in one bulk load. */
-  readonly bulkNamesMax: number
+  bulkNamesMax: 1_000_000,
   /** Size of the request line and headers together. */
-  readonly requestHeaderBytesMax: number
+  requestHeaderBytesMax: 16 * 2 ** 10,
   /** Total size of the bodies of all requests in progress, per process, after decompression. */
-  readonly bodiesBytesMax: number
+  bodiesBytesMax: 256 * 2 ** 20,
   /** Total number of values in the JSON bodies of all requests in progress, per process. */
-  readonly bodiesValuesMax: number
+  bodiesValuesMax: 2_000_000,
   /** How long a body waits for room within `bodiesBytesMax` and `bodiesValuesMax`. */
-  readonly bodyTurnMsMax: number
+  bodyTurnMsMax: 5_000,
   /** Time allowed for the headers of a request to arrive. */
-  readonly headersMsMax: number
+  headersMsMax: 30_000,
   /** Time allowed for a request to arrive, including its body. For an NDJSON body it is the time between two lines; its total time is not limited. */
-  readonly requestMsMax: number
+  requestMsMax: 300_000,
   /** Open connections per process. */
-  readonly connectionsMax: number
+  connectionsMax: 10_000,
   /** Open connections per process from one client address. */
-  readonly connectionsPerAddressMax: number
+  connectionsPerAddressMax: 5_000,
   /** Rate limit: requests per second from one caller, per process. A caller is identified by its authentication, or else by its address; 0 = no limit. */
-  readonly callerRequestsPerSecondMax: number
+  callerRequestsPerSecondMax: 0,
   /**
    * Percentage of `statementsBytesMax`, less what the requests of other callers hold of it, that those of one caller may hold, per process. If only one
    * request of a caller holds memory, the limits of a request apply alone. 100 = no limit.
    */
-  readonly heldPercentPerCallerMax: number
-  /** The same for the requests on one connection. */
-  readonly heldPercentPerConnectionMax: number
-  /** How long a client may read nothing of a reply that waits for it, before the reply is aborted. */
-  readonly replyStallMsMax: number
-  /** If the data files grow by this much while a client reads nothing, its reply is aborted after a sixth of `replyStallMsMax`. */
-  readonly replyStallBytesMax: number
-  /** Statements that run concurrently, or whose replies are being read, per process. */
-  readonly statementsMax: number
-  /** The same for one caller; unauthenticated callers are counted by address. */
-  readonly statementsPerCallerMax: number
-  /** Statements queued to start, per process; and as many that have started and are queued to continue. */
-  readonly queuedStatementsMax: number
-  /** The same for one caller. */
-  readonly queuedStatementsPerCallerMax: number
-  /** Requests that follow changes, or wait for one (pages without `wait` do neither), per process. */
-  readonly changeFollowersMax: number
-  /** The same for one caller. */
-  readonly changeFollowersPerCallerMax: number
-  /** Idle time on a change stream after which a heartbeat is sent. */
-  readonly changeHeartbeatMs: number
-  /** How often a user may change its own password within an hour, per process. */
-  readonly passwordChangesPerHourMax: number
-  /** Timeout for the reply of a webhook receiver. */
-  readonly webhookTimeoutMs: number
-  /** Delay before the first retry of a failed webhook delivery; each further delay is three times as long. */
-  readonly webhookRetryMsMin: number
-  /** Longest delay between two retries of a webhook delivery. */
-  readonly webhookRetryMsMax: number
-  /** Tool runs that continue in the background after their reply, per process. */
-  readonly backgroundRunsMax: number
-  /** How long a statement is queued for one of the `statementsMax` slots. */
-  readonly statementQueueMsMax: number
-  /** Duration from which a query is written to the slow-query log, with its plan; 0 = never. */
-  readonly slowQueryMs: number
-  /** Time allowed for requests in progress to finish when the server shuts down. */
-  readonly stopMsMax: number
-  /** Time allowed during shutdown for incomplete request bodies to arrive; after it their requests are refused. */
-  readonly stopBodyMsMax: number
-  /** Size of an audit log file at which a new one is started. */
-  readonly auditFileBytesMax: number
-  /** Number of audit log files that are kept. */
-  readonly auditFilesMax: number
-  /** Crashes of worker processes in native code within `workerCrashWindowMs` after which the server exits. */
-  readonly workerCrashesMax: number
-  /** Period over which `workerCrashesMax` counts crashes. */
-  readonly workerCrashWindowMs: number
-}
-
-export const defaultServerLimits: ServerLimits = {
-  bodyBytesMax: 64 * 2 ** 20,
-  jsonDepthMax: 64,
-  bodyValuesMax: 1_000_000,
-  objectValuesMax: 200_000,
-  lineBytesMax: 16 * 2 ** 20,
-  bulkNamesMax: 1_000_000,
-  requestHeaderBytesMax: 16 * 2 ** 10,
-  bodiesBytesMax: 256 * 2 ** 20,
-  bodiesValuesMax: 2_000_000,
-  bodyTurnMsMax: 5_000,
-  headersMsMax: 30_000,
-  requestMsMax: 300_000,
-  connectionsMax: 10_000,
-  connectionsPerAddressMax: 5_000,
-  callerRequestsPerSecondMax: 0,
   heldPercentPerCallerMax: 75,
+  /** The same for the requests on one connection. */
   heldPercentPerConnectionMax: 50,
+  /** How long a client may read nothing of a reply that waits for it, before the reply is aborted. */
   replyStallMsMax: 30_000,
+  /** If the data files grow by this much while a client reads nothing, its reply is aborted after a sixth of `replyStallMsMax`. */
   replyStallBytesMax: 48 * 2 ** 20,
+  /** Statements that run concurrently, or whose replies are being read, per process. */
   statementsMax: 5,
+  /** The same for one caller; unauthenticated callers are counted by address. */
   statementsPerCallerMax: 4,
+  /** Statements queued to start, per process; and as many that have started and are queued to continue. */
   queuedStatementsMax: 100,
+  /** The same for one caller. */
   queuedStatementsPerCallerMax: 75,
-  statementQueueMsMax: 300,
+  /** Requests that follow changes, or wait for one (pages without `wait` do neither), per process. */
   changeFollowersMax: 256,
+  /** The same for one caller. */
   changeFollowersPerCallerMax: 64,
+  /** Idle time on a change stream after which a heartbeat is sent. */
   changeHeartbeatMs: 15_000,
+  /** How often a user may change its own password within an hour, per process. */
   passwordChangesPerHourMax: 10,
+  /** Timeout for the reply of a webhook receiver. */
   webhookTimeoutMs: 15_000,
+  /** Delay before the first retry of a failed webhook delivery; each further delay is three times as long. */
   webhookRetryMsMin: 5_000,
+  /** Longest delay between two retries of a webhook delivery. */
   webhookRetryMsMax: 3_600_000,
+  /** Tool runs that continue in the background after their reply, per process. */
   backgroundRunsMax: 4,
+  /** How long a statement is queued for one of the `statementsMax` slots. */
+  statementQueueMsMax: 300,
+  /** Duration from which a query is written to the slow-query log, with its plan; 0 = never. */
   slowQueryMs: 1_000,
+  /** Time allowed for requests in progress to finish when the server shuts down. */
   stopMsMax: 10_000,
+  /** Time allowed during shutdown for incomplete request bodies to arrive; after it their requests are refused. */
   stopBodyMsMax: 2_000,
+  /** Size of an audit log file at which a new one is started. */
   auditFileBytesMax: 64 * 2 ** 20,
+  /** Number of audit log files that are kept. */
   auditFilesMax: 10,
+  /** Crashes of worker processes in native code within `workerCrashWindowMs` after which the server exits. */
   workerCrashesMax: 3,
+  /** Period over which `workerCrashesMax` counts crashes. */
   workerCrashWindowMs: 600_000,
 }
+
+export type ServerLimits = Readonly<typeof defaultServerLimits>
 
 /** Lines of a load that are committed together, and their bytes; five times as many while lines refer to others that have not come. */
 export const bulkBatchLines = 2_000

@@ -81,7 +81,7 @@ export class CatalogAccess implements KeptAccess {
     this.keeper = keeper
     this.catalog = catalog
     this.classes = new ClassAccess(catalog, grants)
-    this.rules = new ObjectRules(catalog, recordFormats(catalog), ruleTokensMax)
+    this.rules = new ObjectRules(recordFormats(catalog), ruleTokensMax)
   }
 
   /** As the caller knows it; made at once where nobody has prepared it. */

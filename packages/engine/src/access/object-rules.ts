@@ -1,33 +1,14 @@
 /** Object rules, bound to the catalog and compiled; a rule that does not bind holds for nothing. */
 import { AshlarError } from '../errors.ts'
 import { defaultEngineLimits } from '../limits.ts'
-import { bindWhere } from '../query/bind/bind-select.ts'
-import { isUnsteady } from '../query/bind/bound.ts'
-import { isOfRecord } from '../query/bind/of-record.ts'
-import { contextScope } from '../query/bind/scope.ts'
 import { effectOf } from '../query/classify.ts'
-import { Compiler } from '../query/evaluate/compile-expression.ts'
-import type { Evaluate } from '../query/evaluate/evaluation-context.ts'
-import { dialectDefault } from '../query/language/dialect.ts'
+import { type CompiledPredicate, compilePredicate } from '../query/compile-predicate.ts'
 import { parsePredicate } from '../query/parse/parse.ts'
-import { createBinder } from '../query/plan-cache.ts'
-import { typeOfStatement } from '../query/statements/statement-kinds.ts'
-import { noTextFormats } from '../query/values/text-format.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
-import type { Catalog } from '../schema/catalog.ts'
 import type { ClassRule } from './class-access.ts'
 
-export interface CompiledRule {
+export interface CompiledRule extends CompiledPredicate {
   readonly text: string
-  /** True where the rule holds for the object in `slot`. */
-  readonly evaluate: Evaluate
-  readonly slot: number
-  readonly slots: number
-  readonly constants: number
-  /** The record of the object alone decides it: no other object, no link. */
-  readonly isOfRecord: boolean
-  /** It may hold or not although nothing was written: by the time, or by chance. */
-  readonly isUnsteady: boolean
 }
 
 /** Why a rule holds for nothing. */
@@ -46,13 +27,11 @@ const onlyReads = 'a rule is a predicate over the object and $$USER, without sta
 
 /** The rules of one catalog, compiled when they are first asked for. */
 export class ObjectRules {
-  private readonly catalog: Catalog
   private readonly formats: RecordFormats
   private readonly tokensMax: number
   private readonly compiled = new Map<string, CompiledRule | RuleProblem>()
 
-  constructor(catalog: Catalog, formats: RecordFormats, tokensMax: number) {
-    this.catalog = catalog
+  constructor(formats: RecordFormats, tokensMax: number) {
     this.formats = formats
     this.tokensMax = tokensMax
   }
@@ -80,34 +59,11 @@ export class ObjectRules {
 
   private attempt(rule: ClassRule): CompiledRule | RuleProblem {
     try {
-      return this.bind(rule)
+      const limits = { tokensMax: this.tokensMax, mustBeOfRecord: false, message: onlyReads }
+      return { text: rule.text, ...compilePredicate(rule.text, rule.cls, this.formats, limits) }
     } catch (error) {
       if (!(error instanceof AshlarError) || error.kind === 'fault') throw error
       return { rule: rule.text, className: rule.cls.name, message: error.message }
     }
-  }
-
-  private bind({ text, cls }: ClassRule): CompiledRule {
-    const expression = parsePredicate(text, this.tokensMax)
-    const binder = createBinder({
-      text,
-      dialect: dialectDefault,
-      catalog: this.catalog,
-      formats: this.formats,
-      variables: new Map(),
-      walkEdgesMax: 0,
-      textFormats: noTextFormats,
-      typeOfStatement,
-    })
-    const slot = binder.newSlot()
-    const where = bindWhere(expression, contextScope(slot, { kind: 'reference', cls }, undefined), binder)
-    if (binder.nested.length + binder.inner.length > 0 || effectOf(expression) !== 'read') {
-      throw binder.error(expression, onlyReads)
-    }
-    const compiler = new Compiler(this.formats)
-    const evaluate = compiler.compile(where)
-    const { slots } = binder
-    const decided = { isOfRecord: isOfRecord(where), isUnsteady: isUnsteady(where) }
-    return { text, evaluate, slot, slots, constants: compiler.constants, ...decided }
   }
 }

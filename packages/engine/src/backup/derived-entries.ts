@@ -14,8 +14,9 @@ import { shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { sortInPieces } from '../store/sort-in-pieces.ts'
-import type { Bytes, KeyRange, Put, Snapshot, Store } from '../store/store.ts'
+import type { Bytes, KeyRange, Put, Snapshot, SnapshotOptions, Store } from '../store/store.ts'
 import { inTurns, openTimeSlice } from '../store/time-slice.ts'
+import { onSnapshot } from '../store/with-snapshot.ts'
 import { oidBytes } from '../types/oid.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
 import { checkFormat } from '../verify/check-store.ts'
@@ -23,6 +24,8 @@ import type { TargetWriter } from './target-writer.ts'
 
 /** What an entry takes in memory beside the bytes of its key. */
 const entryHeldBytes = 250
+
+const long: SnapshotOptions = { isCounted: true, isLong: true }
 
 interface LastPage {
   page: number
@@ -56,23 +59,18 @@ export class DerivedEntries {
 
   /** Once all changes are in the store. Done again, it leads to the same. */
   async write(writer: TargetWriter, options: DeriveOptions): Promise<void> {
-    const catalog = await this.onSnapshot(async (snapshot) => {
-      const read = await new CatalogCache(checkFormat).at(snapshot)
-      for (const change of await containersWith(snapshot, this.usedPages(read))) await writer.add(change)
-      await this.clear(snapshot, read, writer, options)
-      return read
-    })
+    const catalog = await onSnapshot(
+      this.store,
+      async (snapshot) => {
+        const read = await new CatalogCache(checkFormat).at(snapshot)
+        for (const change of await containersWith(snapshot, this.usedPages(read))) await writer.add(change)
+        await this.clear(snapshot, read, writer, options)
+        return read
+      },
+      long,
+    )
     await writer.flush()
     await this.index(catalog, writer, options)
-  }
-
-  private async onSnapshot<T>(use: (snapshot: Snapshot) => Promise<T>): Promise<T> {
-    const snapshot = await this.store.snapshot({ isCounted: true, isLong: true })
-    try {
-      return await use(snapshot)
-    } finally {
-      snapshot.release()
-    }
   }
 
   private *usedPages(catalog: Catalog): Generator<UsedPage, undefined, undefined> {
@@ -112,7 +110,7 @@ export class DerivedEntries {
     let done = 0
     for (let from: Buffer | undefined = Buffer.of(keySpace.object); from !== undefined; ) {
       const range: KeyRange = { from, to }
-      const run = await this.onSnapshot((snapshot) => indexEntries(snapshot, catalog, range, signal))
+      const run = await onSnapshot(this.store, (snapshot) => indexEntries(snapshot, catalog, range, signal), long)
       const byKey = (one: Put, other: Put): number => Buffer.compare(one.key, other.key)
       for (const entry of await inTurns(sortInPieces(run.entries, byKey))) {
         const due = writer.add(entry)

@@ -15,6 +15,7 @@ import { reasonOf } from '../store/lmdb/file-failure.ts'
 import { PlaceRefused } from '../store/place-refused.ts'
 import type { Bytes, Change, Snapshot, Store } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
+import { onSnapshot } from '../store/with-snapshot.ts'
 import { raisedSession, sessionKey, sessionOfCommitId } from '../transaction/store-session.ts'
 import { backupPlace, chainOf, listBackups } from './backup-directory.ts'
 import { DerivedEntries } from './derived-entries.ts'
@@ -160,16 +161,14 @@ class Restore {
 
   private async compare(checksum: string, entries: number): Promise<void> {
     const { signal, onProgress } = this.options
-    const snapshot = await this.target.snapshot({ isLong: true })
     const hash = new ContentHash()
-    try {
+    const addAll = async (snapshot: Snapshot): Promise<void> => {
       for await (const batch of snapshot.scan({}, (key, value) => hash.add(key, value))) {
         signal?.throwIfAborted()
         if (batch.length > 0) onProgress?.('comparing', hash.entries, entries)
       }
-    } finally {
-      snapshot.release()
     }
+    await onSnapshot(this.target, addAll, { isLong: true })
     if (hash.digest() === checksum && hash.entries === entries) return
     const { location } = this.target.capabilities
     throw new PlaceRefused(
@@ -211,20 +210,12 @@ class Restore {
 
   /** A commit ID or a position of the change log that clients have been told must not come to mean something else. */
   private async finish(claim: CopyClaim): Promise<void> {
-    const snapshot = await this.target.snapshot()
-    const changes: Change[] = []
-    try {
+    const changes = await onSnapshot(this.target, async (snapshot): Promise<Change[]> => {
       const stored = await snapshot.view(sessionKey, (value) => Buffer.from(value))
-      changes.push({
-        kind: 'put',
-        key: sessionKey,
-        value: raisedSession(stored, this.lastSession, restoredSessionsSkipped),
-      })
+      const value = raisedSession(stored, this.lastSession, restoredSessionsSkipped)
       const counters = await nextEpoch(snapshot)
-      if (counters !== undefined) changes.push(counters)
-    } finally {
-      snapshot.release()
-    }
+      return [{ kind: 'put', key: sessionKey, value }, ...(counters === undefined ? [] : [counters])]
+    })
     await claim.finish(changes)
   }
 }

@@ -1,20 +1,11 @@
 /** Which changes are told: those of objects of a class for which a predicate holds before or after. */
 import { AshlarError } from '../errors.ts'
-import { bindWhere } from '../query/bind/bind-select.ts'
-import { isOfRecord } from '../query/bind/of-record.ts'
-import { contextScope } from '../query/bind/scope.ts'
-import { effectOf } from '../query/classify.ts'
-import { Compiler } from '../query/evaluate/compile-expression.ts'
-import type { Evaluate, EvaluationContext } from '../query/evaluate/evaluation-context.ts'
+import { type CompiledPredicate, compilePredicate } from '../query/compile-predicate.ts'
+import type { EvaluationContext } from '../query/evaluate/evaluation-context.ts'
 import { ObjectView } from '../query/evaluate/object-view.ts'
 import { evaluateRows } from '../query/execute/evaluate-rows.ts'
 import { newEvaluationContext } from '../query/execute/new-evaluation-context.ts'
 import { type ScriptContext, StatementContext } from '../query/execute/statement-context.ts'
-import { dialectDefault } from '../query/language/dialect.ts'
-import { parsePredicate } from '../query/parse/parse.ts'
-import { createBinder } from '../query/plan-cache.ts'
-import { typeOfStatement } from '../query/statements/statement-kinds.ts'
-import { noTextFormats } from '../query/values/text-format.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
@@ -27,12 +18,8 @@ import type { RecordChange } from './decode-change.ts'
 
 export type Matched = 'before' | 'after' | 'both'
 
-interface BoundPredicate {
-  readonly evaluate: Evaluate
-  readonly slot: number
-  readonly slots: number
-  readonly constants: number
-}
+const onlyOwnValues =
+  'a predicate over changes asks for values that the object itself holds: no other objects, links or statements, which are not kept as they were'
 
 interface Asked {
   readonly className?: string | undefined
@@ -44,7 +31,7 @@ interface Asked {
 export class ChangeFilter {
   readonly cls: SchemaClass | undefined
   private readonly attributes: ReadonlySet<AttributeNumber> | undefined
-  private readonly where: { readonly bound: BoundPredicate; readonly context: StatementContext } | undefined
+  private readonly where: { readonly bound: CompiledPredicate; readonly context: StatementContext } | undefined
   private evaluation: EvaluationContext | undefined
 
   constructor({ className, attributes, where }: Asked, script: ScriptContext, snapshot: Snapshot, catalog: Catalog) {
@@ -60,7 +47,8 @@ export class ChangeFilter {
     if (cls === undefined)
       throw new AshlarError('QueryError', 'A predicate is about the objects of a class: it needs class.')
     const context = new StatementContext({ ...script, text: where }, snapshot, catalog)
-    this.where = { bound: bindPredicate(where, cls, catalog, script.limits.statementTokensMax), context }
+    const limits = { tokensMax: script.limits.statementTokensMax, mustBeOfRecord: true, message: onlyOwnValues }
+    this.where = { bound: compilePredicate(where, cls, recordFormats(catalog), limits), context }
   }
 
   get hasPredicate(): boolean {
@@ -124,28 +112,4 @@ function numbersOf(names: readonly string[], cls: SchemaClass | undefined): Read
     )
   })
   return new Set(found.flat().map(({ number }) => number))
-}
-
-function bindPredicate(text: string, cls: SchemaClass, catalog: Catalog, tokensMax: number): BoundPredicate {
-  const expression = parsePredicate(text, tokensMax)
-  const formats = recordFormats(catalog)
-  const binder = createBinder({
-    text,
-    dialect: dialectDefault,
-    catalog,
-    formats,
-    variables: new Map(),
-    walkEdgesMax: 0,
-    textFormats: noTextFormats,
-    typeOfStatement,
-  })
-  const slot = binder.newSlot()
-  const where = bindWhere(expression, contextScope(slot, { kind: 'reference', cls }, undefined), binder)
-  if (binder.nested.length + binder.inner.length > 0 || effectOf(expression) !== 'read' || !isOfRecord(where)) {
-    const rule =
-      'a predicate over changes asks for values that the object itself holds: no other objects, links or statements, which are not kept as they were'
-    throw binder.error(expression, rule)
-  }
-  const compiler = new Compiler(formats)
-  return { evaluate: compiler.compile(where), slot, slots: binder.slots, constants: compiler.constants }
 }

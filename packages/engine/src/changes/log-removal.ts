@@ -1,9 +1,9 @@
 /** Removes what the change log need not keep any more: in the background, in small commits, by whichever process comes first. */
 
+import type { CancelSignal } from '../cancel-signal.ts'
 import type { Catalogs } from '../catalog/catalog-cache.ts'
 import { readLogHeader } from '../change-log/log-entry.ts'
 import { epochPrefix, type LogKey, logPrefix, readLogKey, truncatedKey } from '../change-log/log-keys.ts'
-import { isOutOfReach } from '../errors.ts'
 import {
   changeLogBytesLeast,
   changeLogBytesMost,
@@ -21,7 +21,7 @@ import { lastNumberIn, truncatedNumberIn } from './read-log.ts'
 import { subscribedPositions } from './subscription.ts'
 import { epochOf, nextEpochAtLeast } from './switch-change-log.ts'
 
-type RemovalLimits = Pick<EngineLimits, 'changeLogMs' | 'changeLogBytesMax' | 'changeLogRemovalMs'>
+type RemovalLimits = Pick<EngineLimits, 'changeLogMs' | 'changeLogBytesMax'>
 
 /** Of the log, by so many bytes one number is remembered. */
 const markBytes = 2 ** 20
@@ -44,49 +44,24 @@ export class LogRemoval {
   private readonly store: Store
   private readonly catalogs: Catalogs
   private readonly limits: RemovalLimits
-  private readonly onFault: (error: unknown) => void
-  private readonly stopping = new AbortController()
-  private timer: NodeJS.Timeout | undefined
-  private removing: Promise<unknown> | undefined
   private epoch = 0
   /** Of what is there, by number. */
   private marks: Mark[] = []
 
-  constructor(store: Store, catalogs: Catalogs, limits: RemovalLimits, onFault: (error: unknown) => void) {
+  constructor(store: Store, catalogs: Catalogs, limits: RemovalLimits) {
     this.store = store
     this.catalogs = catalogs
     this.limits = limits
-    this.onFault = onFault
   }
 
-  /** Processes that were started together look at different times. */
-  start(): void {
-    const pauseMs = this.limits.changeLogRemovalMs * (0.5 + Math.random())
-    this.timer = setTimeout(() => {
-      this.removing = this.look(Date.now())
-        .catch((error: unknown) => {
-          if (!isOutOfReach(error)) this.onFault(error)
-        })
-        .finally(() => {
-          if (!this.stopping.signal.aborted) this.start()
-        })
-    }, pauseMs).unref()
-  }
-
-  async stop(): Promise<void> {
-    clearTimeout(this.timer)
-    this.stopping.abort()
-    await this.removing
-  }
-
-  /** `now`: milliseconds since 1970. */
-  async look(now: number): Promise<void> {
+  /** `now`: milliseconds since 1970. `signal`: ends it early. */
+  async look(now: number, signal?: CancelSignal): Promise<void> {
     const { epoch, next } = await withSnapshot(this.store, async (snapshot) => {
       const catalog = await this.catalogs.at(snapshot)
       return { epoch: epochOf(catalog), next: nextEpochAtLeast(catalog) }
     })
     // Where the log is off, it may be turned on again meanwhile: what is written then is of a later epoch, and stays.
-    await this.removeAll({ from: logPrefix, to: epochPrefix(epoch === 0 ? next : epoch) })
+    await this.removeAll({ from: logPrefix, to: epochPrefix(epoch === 0 ? next : epoch) }, signal)
     if (epoch === 0) this.size = undefined
     if (epoch === 0) return
     if (epoch !== this.epoch) this.marks = []
@@ -100,8 +75,9 @@ export class LogRemoval {
     const end = Math.min(last - 1, settled)
     await this.measure(end)
     const bytesMax = await this.bytesMax()
-    const upTo = Math.max(this.byBytes(bytesMax, needed), await this.byAge(now - this.limits.changeLogMs, removed, end))
-    if (upTo > removed) await this.removeUpTo(Math.min(upTo, end), removed)
+    const oldest = now - this.limits.changeLogMs
+    const upTo = Math.max(this.byBytes(bytesMax, needed), await this.byAge(oldest, removed, end, signal))
+    if (upTo > removed) await this.removeUpTo(Math.min(upTo, end), removed, signal)
     this.size = { bytes: this.bytes, bytesMax }
   }
 
@@ -163,7 +139,7 @@ export class LogRemoval {
   }
 
   /** Up to where commits are older, by the clock of who made them. `removed`: those are gone already. */
-  private async byAge(oldest: number, removed: number, end: number): Promise<number> {
+  private async byAge(oldest: number, removed: number, end: number, signal?: CancelSignal): Promise<number> {
     return withSnapshot(this.store, async (snapshot) => {
       let last = 0
       for await (const batch of scanAppended(snapshot, epochPrefix(this.epoch), removed + 1, end)) {
@@ -171,7 +147,7 @@ export class LogRemoval {
           if (readLogHeader(value).at >= oldest) return last === number ? last - 1 : last
           last = number
         }
-        if (this.stopping.signal.aborted) return last
+        if (signal?.aborted === true) return last
       }
       return last
     })
@@ -181,7 +157,7 @@ export class LogRemoval {
    * Which commits are gone is noted with the first of them: who follows is told so before anything is missing. An entry that holds later ones as well stays
    * until these are gone.
    */
-  private async removeUpTo(number: number, removed: number): Promise<void> {
+  private async removeUpTo(number: number, removed: number, signal?: CancelSignal): Promise<void> {
     const key = truncatedKey(this.epoch)
     const value = Buffer.alloc(8)
     value.writeBigUInt64BE(BigInt(number))
@@ -191,12 +167,12 @@ export class LogRemoval {
     const noted = await this.store.commit({ changes: [{ kind: 'put', key, value }], preconditions: [first] })
     // Another process is at it.
     if (!noted.isCommitted) return
-    await this.removeAll(this.numbers(1, number))
+    await this.removeAll(this.numbers(1, number), signal)
     this.marks = this.marks.filter((mark) => mark.number > number)
   }
 
-  private async removeAll(range: KeyRange): Promise<void> {
-    while (!this.stopping.signal.aborted) {
+  private async removeAll(range: KeyRange, signal?: CancelSignal): Promise<void> {
+    while (signal?.aborted !== true) {
       const keys = await withSnapshot(this.store, async (snapshot) => {
         const found: Bytes[] = []
         const scan = snapshot.scan(range, (key) => Buffer.from(key), { keysOnly: true, limit: logEntriesRemovedMax })

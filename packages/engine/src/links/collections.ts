@@ -23,6 +23,19 @@ import {
 import { mapEntryKey, mapEntryValue } from './map-entries.ts'
 import { addToMany, inverseOf, moveToEnd, placeOf, referenceSpecOf, removeFromMany } from './relationships.ts'
 
+/** The attribute of one object whose elements change. */
+interface Collection {
+  readonly unit: UnitOfWork
+  readonly state: ObjectState
+  readonly attribute: AttributeFormat
+  readonly owner: RelationshipEnd
+  readonly place: ReturnType<typeof placeOf>
+}
+
+function collectionOf(unit: UnitOfWork, state: ObjectState, attribute: AttributeFormat): Collection {
+  return { unit, state, attribute, owner: { oid: state.oid, attribute }, place: placeOf(state.format, attribute) }
+}
+
 /** Carries out a change of a list or set of references that is kept as links. Throws InvalidReference. */
 export async function changeElements(
   unit: UnitOfWork,
@@ -31,8 +44,8 @@ export async function changeElements(
   action: 'override' | 'add' | 'remove',
   elements: readonly Oid[],
 ): Promise<void> {
-  const owner: RelationshipEnd = { oid: state.oid, attribute }
-  const place = placeOf(state.format, attribute)
+  const collection = collectionOf(unit, state, attribute)
+  const { owner, place } = collection
   const isPaired = inverseOf(attribute) !== null
   if (isPaired && elements.includes(noOid)) {
     throw new AshlarError(
@@ -42,13 +55,11 @@ export async function changeElements(
   }
   switch (action) {
     case 'add':
-      return isPaired ? addToMany(unit, owner, elements, place) : addUnpaired(unit, state, attribute, elements)
+      return isPaired ? addToMany(unit, owner, elements, place) : addUnpaired(collection, elements)
     case 'remove':
-      return isPaired ? removeFromMany(unit, owner, elements) : remove(unit, state, attribute, elements)
+      return isPaired ? removeFromMany(unit, owner, elements) : remove(collection, elements)
     case 'override':
-      return isPaired
-        ? overridePaired(unit, state, attribute, elements)
-        : overrideUnpaired(unit, state, attribute, elements)
+      return isPaired ? overridePaired(collection, elements) : overrideUnpaired(collection, elements)
   }
 }
 
@@ -62,15 +73,22 @@ export async function putMapEntries(
 ): Promise<void> {
   const { spec } = attribute.attribute
   assert(spec.logicalType === 'map', 'pairs are of a map')
-  const present = await presentPairs(unit, state, attribute, action, pairs)
+  const collection = collectionOf(unit, state, attribute)
+  const { owner, place } = collection
+  const entryKeys = await keysFor(pairs, ({ key }) => mapEntryKey(state.oid, attribute, key))
+  const isOverride = action === 'override'
+  const isNew = state.stored === undefined
+  // The entries that an override replaces, or those whose keys an addition names.
+  const present = isOverride
+    ? await presentEntries(collection, linkKind.name)
+    : isNew
+      ? []
+      : await entriesAt(unit, entryKeys)
   // What a key holds decides about which references are checked.
   await inSlices(present, ({ key, value }) => unit.transaction.requireRevision(key, value))
-  const owner = { oid: state.oid, attribute }
   const known = new SteadyMap<string, Bytes>()
   await inSlices(present, ({ key, value }) => known.set(keyText(key), value))
-  const entryKeys: Buffer[] = []
-  await inSlices(pairs, ({ key }) => void entryKeys.push(mapEntryKey(state.oid, attribute, key)))
-  if (action === 'override') {
+  if (isOverride) {
     const wanted = new SteadySet<string>()
     await inSlices(entryKeys, (key) => wanted.add(keyText(key)))
     await inSlices(present, (entry) => {
@@ -79,7 +97,6 @@ export async function putMapEntries(
   }
   unit.requireObject(state.oid)
   // Only references that change are checked, and written: what was read can be sent back, dangling ones included.
-  const place = placeOf(state.format, attribute)
   await inSlices(pairs.entries(), async ([i, { key, value }]) => {
     const target = value as Oid
     const entryKey = entryKeys[i] as Buffer
@@ -96,19 +113,10 @@ export async function putMapEntries(
   })
 }
 
-/** The entries that an override replaces, or those whose keys an addition names. */
-async function presentPairs(
-  unit: UnitOfWork,
-  state: ObjectState,
-  attribute: AttributeFormat,
-  action: 'override' | 'add',
-  pairs: readonly MapPair[],
-): Promise<readonly Entry[]> {
-  if (action === 'override') return presentEntries(unit, state, attribute, linkKind.name)
-  if (state.stored === undefined) return []
+async function keysFor<T>(elements: readonly T[], keyOf: (element: T) => Buffer): Promise<Buffer[]> {
   const keys: Buffer[] = []
-  await inSlices(pairs, ({ key }) => void keys.push(mapEntryKey(state.oid, attribute, key)))
-  return entriesAt(unit, keys)
+  await inSlices(elements, (element) => void keys.push(keyOf(element)))
+  return keys
 }
 
 /** Those that there are, each once; required to be so at the commit, as the others are required not to be there. */
@@ -137,18 +145,12 @@ export async function removeKeys(
 ): Promise<void> {
   unit.requireObject(state.oid)
   const owner = { oid: state.oid, attribute }
-  const entryKeys: Buffer[] = []
-  await inSlices(keys, (key) => void entryKeys.push(mapEntryKey(state.oid, attribute, key)))
+  const entryKeys = await keysFor(keys, (key) => mapEntryKey(state.oid, attribute, key))
   await inSlices(await entriesAt(unit, entryKeys), (entry) => removeMapEntry(unit, owner, entry))
 }
 
 /** What the collection holds now, required to hold the same when the operation commits; a new object has nothing. */
-async function presentEntries(
-  unit: UnitOfWork,
-  state: ObjectState,
-  attribute: AttributeFormat,
-  kind: number,
-): Promise<readonly Entry[]> {
+async function presentEntries({ unit, state, attribute }: Collection, kind: number): Promise<readonly Entry[]> {
   if (state.stored === undefined) return []
   unit.transaction.requireRevision(state.key, revisionPrefixOf(state.stored))
   const range = linkRange(state.oid, attribute.attribute.number, kind)
@@ -157,41 +159,30 @@ async function presentEntries(
 
 /** `known`: targets that the collection held before, dangling ones perhaps: only references that change are checked. */
 async function append(
-  unit: UnitOfWork,
-  state: ObjectState,
-  attribute: AttributeFormat,
+  { unit, state, attribute, owner, place }: Collection,
   elements: readonly Oid[],
   known: Pick<SteadySet<Oid>, 'has'>,
 ): Promise<void> {
   if (elements.length === 0) return
   const { referencedClass } = referenceSpecOf(attribute)
-  const owner = { oid: state.oid, attribute }
   unit.requireObject(state.oid)
   if (attribute.linkStorage === 'list') await readListEnds(unit, [owner])
   await inSlices(elements, async (target) => {
-    if (target !== noOid && !known.has(target))
-      await unit.checkReference(target, referencedClass, placeOf(state.format, attribute))
+    if (target !== noOid && !known.has(target)) await unit.checkReference(target, referencedClass, place)
     if (attribute.linkStorage === 'set') addEntry(unit, owner, target)
     else addEntry(unit, owner, target, nextPosition(unit, owner))
   })
 }
 
-async function remove(
-  unit: UnitOfWork,
-  state: ObjectState,
-  attribute: AttributeFormat,
-  elements: readonly Oid[],
-): Promise<void> {
-  const owner = { oid: state.oid, attribute }
+async function remove(collection: Collection, elements: readonly Oid[]): Promise<void> {
+  const { unit, state, attribute, owner } = collection
   unit.requireObject(state.oid)
   if (attribute.linkStorage === 'set') {
-    const keys: Buffer[] = []
-    await inSlices(elements, (target) => void keys.push(targetKey(state.oid, attribute.attribute.number, target)))
-    await inSlices(await entriesAt(unit, keys), (entry) => removeStoredEntry(unit, owner, entry))
-    return
+    const keys = await keysFor(elements, (target) => targetKey(state.oid, attribute.attribute.number, target))
+    return inSlices(await entriesAt(unit, keys), (entry) => removeStoredEntry(unit, owner, entry))
   }
   const removed = await setOf(elements)
-  await inSlices(await presentEntries(unit, state, attribute, linkKind.position), (entry) => {
+  await inSlices(await presentEntries(collection, linkKind.position), (entry) => {
     if (removed.has(oidFromBytes(entry.value, 0))) removeStoredEntry(unit, owner, entry)
   })
 }
@@ -205,34 +196,22 @@ async function setOf(targets: readonly Oid[]): Promise<SteadySet<Oid>> {
 }
 
 /** What a set has already is left alone. */
-async function addUnpaired(
-  unit: UnitOfWork,
-  state: ObjectState,
-  attribute: AttributeFormat,
-  elements: readonly Oid[],
-): Promise<void> {
-  if (attribute.linkStorage === 'list' || state.stored === undefined) {
-    return append(unit, state, attribute, elements, noTargets)
-  }
-  const keys: Buffer[] = []
-  await inSlices(elements, (target) => void keys.push(targetKey(state.oid, attribute.attribute.number, target)))
+async function addUnpaired(collection: Collection, elements: readonly Oid[]): Promise<void> {
+  const { unit, state, attribute } = collection
+  if (attribute.linkStorage === 'list' || state.stored === undefined) return append(collection, elements, noTargets)
+  const keys = await keysFor(elements, (target) => targetKey(state.oid, attribute.attribute.number, target))
   const values = await unit.transaction.readAndRequire(keys)
   const added = elements.filter((_target, position) => values[position] === undefined)
-  return append(unit, state, attribute, added, noTargets)
+  return append(collection, added, noTargets)
 }
 
 /** The elements that stand already where they shall stand are left alone; what follows them is written anew. */
-async function overrideUnpaired(
-  unit: UnitOfWork,
-  state: ObjectState,
-  attribute: AttributeFormat,
-  elements: readonly Oid[],
-): Promise<void> {
-  const owner = { oid: state.oid, attribute }
+async function overrideUnpaired(collection: Collection, elements: readonly Oid[]): Promise<void> {
+  const { unit, state, attribute, owner } = collection
   if (attribute.linkStorage === 'set') {
     const wanted = await setOf(elements)
     const held = new SteadySet<Oid>()
-    await inSlices(await presentEntries(unit, state, attribute, linkKind.target), (entry) => {
+    await inSlices(await presentEntries(collection, linkKind.target), (entry) => {
       const target = targetOfKey(entry.key)
       if (wanted.has(target)) held.add(target)
       else removeStoredEntry(unit, owner, entry)
@@ -243,37 +222,32 @@ async function overrideUnpaired(
       held.add(target)
       added.push(target)
     })
-    return append(unit, state, attribute, added, noTargets)
+    return append(collection, added, noTargets)
   }
-  const present = await presentEntries(unit, state, attribute, linkKind.position)
+  const present = await presentEntries(collection, linkKind.position)
   // Behind what is removed the end would have to be looked for through all of it.
   if (state.stored !== undefined) await readListEnds(unit, [owner])
   const kept = commonPrefix(present, elements)
   await inSlices(present.slice(kept), (entry) => removeStoredEntry(unit, owner, entry))
   const known = new SteadySet<Oid>()
   await inSlices(present, ({ value }) => known.add(oidFromBytes(value, 0)))
-  return append(unit, state, attribute, elements.slice(kept), known)
+  return append(collection, elements.slice(kept), known)
 }
 
-async function overridePaired(
-  unit: UnitOfWork,
-  state: ObjectState,
-  attribute: AttributeFormat,
-  elements: readonly Oid[],
-): Promise<void> {
-  const owner: RelationshipEnd = { oid: state.oid, attribute }
+async function overridePaired(collection: Collection, elements: readonly Oid[]): Promise<void> {
+  const { unit, state, attribute, owner, place } = collection
   const wanted = [...new Set(elements)]
   if (attribute.linkStorage === 'set') {
-    const present = (await presentEntries(unit, state, attribute, linkKind.target)).map(({ key }) => targetOfKey(key))
+    const present = (await presentEntries(collection, linkKind.target)).map(({ key }) => targetOfKey(key))
     const wantedSet = await setOf(wanted)
     await removeFromMany(
       unit,
       owner,
       present.filter((target) => !wantedSet.has(target)),
     )
-    return addToMany(unit, owner, wanted, placeOf(state.format, attribute))
+    return addToMany(unit, owner, wanted, place)
   }
-  const present = await presentEntries(unit, state, attribute, linkKind.position)
+  const present = await presentEntries(collection, linkKind.position)
   // Before anything is removed, see `overrideUnpaired`.
   if (state.stored !== undefined) await readListEnds(unit, [owner])
   const kept = commonPrefix(present, wanted)
@@ -295,11 +269,11 @@ async function overridePaired(
       added.push(target)
       return
     }
-    await addToMany(unit, owner, added, placeOf(state.format, attribute))
+    await addToMany(unit, owner, added, place)
     added = []
     await moveToEnd(unit, owner, target, position)
   })
-  await addToMany(unit, owner, added, placeOf(state.format, attribute))
+  await addToMany(unit, owner, added, place)
 }
 
 function commonPrefix(present: readonly Entry[], elements: readonly Oid[]): number {

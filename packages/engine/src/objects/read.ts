@@ -40,6 +40,14 @@ export interface MemorySource {
   withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T>
 }
 
+interface ObjectRead {
+  readonly snapshot: Snapshot
+  readonly catalog: Catalog
+  readonly oid: Oid
+  readonly source: MemorySource
+  readonly watch: SliceWatch | undefined
+}
+
 /**
  * The representation in UTF-8. `watch`: lets the read of very many links go on. Throws ObjectNotFound, for an object of very many links LimitExceeded
  * and ServerBusy, and what the watch throws.
@@ -51,25 +59,19 @@ export function readObject(
   source: MemorySource,
   watch?: SliceWatch,
 ): Awaitable<Buffer> {
-  if (isKnownToBeLarge(catalog, oid)) return readLarge(snapshot, catalog, oid, source, watch)
+  const object: ObjectRead = { snapshot, catalog, oid, source, watch }
+  if (isKnownToBeLarge(catalog, oid)) return readLarge(object)
   const bytes = snapshot.bytesLeftOut?.(objectKey(oid))
-  if (bytes === undefined) return readAtOnce(snapshot, catalog, oid, source, watch)
+  if (bytes === undefined) return readAtOnce(object)
   // Nobody has read it yet: however many different ones are asked for together, few are held.
   return bytes.then((known) => {
     const isLarge = known !== undefined && noteLongRecord(catalog, oid, known)
-    return isLarge
-      ? readLarge(snapshot, catalog, oid, source, watch)
-      : readAtOnce(snapshot, catalog, oid, source, watch)
+    return isLarge ? readLarge(object) : readAtOnce(object)
   })
 }
 
-function readLarge(
-  snapshot: Snapshot,
-  catalog: Catalog,
-  oid: Oid,
-  source: MemorySource,
-  watch?: SliceWatch,
-): Promise<Buffer> {
+function readLarge(object: ObjectRead): Promise<Buffer> {
+  const { snapshot, catalog, oid, source } = object
   const read = async (copyOf: (borrowed: Bytes) => Buffer): Promise<Buffer> => {
     const formats = recordFormats(catalog)
     const found = await snapshot.view(objectKey(oid), (borrowed): SeenRecord => {
@@ -78,7 +80,7 @@ function readLarge(
     })
     // To check and copy some megabytes takes as long as a slice.
     if (isLocal && found !== undefined) await laterTurn()
-    return restOf(found, snapshot, oid, source, watch)
+    return restOf(found, object)
   }
   const isLocal = source.database.store.capabilities.hasSynchronousReads
   if (isLocal) return readAlone(read)
@@ -89,13 +91,8 @@ function readLarge(
   return isFirstRead ? writeFew(readOwn) : readOwn()
 }
 
-function readAtOnce(
-  snapshot: Snapshot,
-  catalog: Catalog,
-  oid: Oid,
-  source: MemorySource,
-  watch?: SliceWatch,
-): Awaitable<Buffer> {
+function readAtOnce(object: ObjectRead): Awaitable<Buffer> {
+  const { snapshot, catalog, oid } = object
   const formats = recordFormats(catalog)
   const found = snapshot.view(objectKey(oid), (record): Buffer | SeenRecord | typeof large => {
     const format = formats.ofShape(shapeNumberOf(record))
@@ -107,7 +104,7 @@ function readAtOnce(
   })
   if (Buffer.isBuffer(found)) return found
   const goOn = (seen: Buffer | SeenRecord | typeof large | undefined): Awaitable<Buffer> =>
-    seen === large ? readLarge(snapshot, catalog, oid, source, watch) : restOf(seen, snapshot, oid, source, watch)
+    seen === large ? readLarge(object) : restOf(seen, object)
   return found instanceof Promise ? found.then(goOn) : goOn(found)
 }
 
@@ -121,26 +118,16 @@ interface SeenRecord {
 }
 
 /** What the record alone does not show, or not at once. */
-function restOf(
-  seen: Buffer | SeenRecord | undefined,
-  snapshot: Snapshot,
-  oid: Oid,
-  source: MemorySource,
-  watch: SliceWatch | undefined,
-): Awaitable<Buffer> {
-  if (seen === undefined) throw objectNotFound(oid)
+function restOf(seen: Buffer | SeenRecord | undefined, object: ObjectRead): Awaitable<Buffer> {
+  if (seen === undefined) throw objectNotFound(object.oid)
   if (Buffer.isBuffer(seen)) return seen
-  if (!seen.hasLinks) return objectJson(seen.format, oid, seen.record, noLinks)
-  return readWithLinks(snapshot, seen.format, oid, seen.record, source, watch)
+  if (!seen.hasLinks) return objectJson(seen.format, object.oid, seen.record, noLinks)
+  return readWithLinks(seen, object)
 }
 
 async function readWithLinks(
-  snapshot: Snapshot,
-  format: ClassFormat,
-  oid: Oid,
-  record: Bytes,
-  source: MemorySource,
-  watch: SliceWatch | undefined,
+  { format, record }: SeenRecord,
+  { snapshot, oid, source, watch }: ObjectRead,
 ): Promise<Buffer> {
   const { first, hasMore } = await firstLinks(snapshot, format, oid)
   if (!hasMore) return objectJson(format, oid, record, first)

@@ -13,7 +13,7 @@ import { effectOf } from './classify.ts'
 import { NewObject } from './evaluate/new-object.ts'
 import { valueBytes } from './evaluate/value-bytes.ts'
 import { evaluateConstant } from './execute/evaluate-rows.ts'
-import { type InnerRuns, type Inputs, newEvaluationContext } from './execute/new-evaluation-context.ts'
+import { type Inputs, newEvaluationContext } from './execute/new-evaluation-context.ts'
 import { SourceValues } from './execute/source-values.ts'
 import { checkRunning, type ScriptContext, StatementContext } from './execute/statement-context.ts'
 import { Analysis, MeasuredSlice, probeBytes } from './explain/analysis.ts'
@@ -26,7 +26,7 @@ import { collectedValues, HeldValues } from './operators/held-values.ts'
 import type { PlanCache, Planned, PlanningContext, Uses, ValuePlan } from './plan-cache.ts'
 import type { RowChunk } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
-import { StatementPerRow } from './statement-per-row.ts'
+import { innerRuns } from './statement-per-row.ts'
 import { type PlannedScript, StatementPlanner } from './statement-planner.ts'
 import { type Answer, noRows } from './statements/answer.ts'
 import type { StatementExecutor, StatementRows } from './statements/statement-kind.ts'
@@ -260,16 +260,6 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
     return uses.nested.length === 0 ? this.inputsWith(noValues, uses) : this.nestedInputs(uses)
   }
 
-  /** Runs statements for rows of the one that uses them, whose variables they see as it does. */
-  private innerRuns({ inner }: Uses, variables: Inputs['variables']): InnerRuns | undefined {
-    if (inner.length === 0) return undefined
-    const known = variables as ReadonlyMap<string, TypedValue>
-    return (outer) => {
-      const statements = inner.map((statement) => new StatementPerRow(statement, known, outer, this))
-      return (index, captured) => (statements[index] as StatementPerRow).run(captured)
-    }
-  }
-
   private async nestedInputs(uses: Uses): Promise<Inputs> {
     const values: unknown[] = []
     for (const nested of uses.nested) {
@@ -319,14 +309,14 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
   }
 
   private inputsWith(nested: readonly unknown[], uses: Uses): Inputs {
-    if (this.isOneSelect) return { variables: this.variables, nested, inner: this.innerRuns(uses, this.variables) }
+    if (this.isOneSelect) return { variables: this.variables, nested, inner: innerRuns(uses, this.variables, this) }
     // As they are now: while rows are taken, FOR EACH may set them.
     const variables = new Map<string, TypedValue>()
     for (const name of uses.variables.keys()) {
       const variable = this.variables.get(name)
       if (variable !== undefined) variables.set(name, variable)
     }
-    return { variables, nested, inner: this.innerRuns(uses, variables) }
+    return { variables, nested, inner: innerRuns(uses, variables, this) }
   }
 
   partValue(statement: Statement): Promise<TypedValue> {

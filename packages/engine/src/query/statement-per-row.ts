@@ -23,7 +23,20 @@ export interface ScriptAround {
   sourceOnce(nested: NestedValue): Promise<SourceValues>
 }
 
-export class StatementPerRow {
+/** Runs statements for rows of the one that uses them, whose variables they see as it does. */
+export function innerRuns(
+  { inner }: Uses,
+  variables: ReadonlyMap<string, TypedValue>,
+  script: ScriptAround,
+): InnerRuns | undefined {
+  if (inner.length === 0) return undefined
+  return (outer) => {
+    const statements = inner.map((statement) => new StatementPerRow(statement, variables, outer, script))
+    return (index, captured) => (statements[index] as StatementPerRow).run(captured)
+  }
+}
+
+class StatementPerRow {
   private readonly inner: InnerStatement
   private readonly variables: ReadonlyMap<string, TypedValue>
   private readonly outer: StatementContext
@@ -73,15 +86,7 @@ export class StatementPerRow {
     const nested: unknown[] = []
     for (const one of uses.nested)
       nested.push(one.source === undefined ? await this.valueOnce(one) : await this.sourceOnce(one))
-    return { variables, nested, inner: this.innerRuns(uses, variables) }
-  }
-
-  private innerRuns({ inner }: Uses, variables: ReadonlyMap<string, TypedValue>): InnerRuns | undefined {
-    if (inner.length === 0) return undefined
-    return (outer) => {
-      const statements = inner.map((statement) => new StatementPerRow(statement, variables, outer, this.script))
-      return (index, captured) => (statements[index] as StatementPerRow).run(captured)
-    }
+    return { variables, nested, inner: innerRuns(uses, variables, this.script) }
   }
 
   private async valueOnce({ statement }: NestedValue): Promise<unknown> {

@@ -73,6 +73,10 @@ interface RowAround {
 
 /** The text, where one of its statements is planned. */
 class PlannedStatement implements StatementExplainer {
+  readonly text: string
+  readonly plans: PlanCache
+  readonly variables: Map<string, TypedValue>
+  readonly importDirectory: string | undefined
   readonly probe: StatementProbe
   private readonly planner: StatementPlanner
   private readonly of: PlannedScript
@@ -83,22 +87,10 @@ class PlannedStatement implements StatementExplainer {
     this.planner = planner
     this.of = of
     this.probe = probe
-  }
-
-  get text(): string {
-    return this.of.text
-  }
-
-  get plans(): PlanCache {
-    return this.of.plans
-  }
-
-  get variables(): Map<string, TypedValue> {
-    return this.of.variables
-  }
-
-  get importDirectory(): string | undefined {
-    return this.of.importDirectory
+    this.text = of.text
+    this.plans = of.plans
+    this.variables = of.variables
+    this.importDirectory = of.importDirectory
   }
 
   planning(): PlanningContext {

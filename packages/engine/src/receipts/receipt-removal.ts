@@ -2,7 +2,6 @@
  * Removes receipts whose time is over, in the background and in small commits. Only the entries that end them are read: a receipt
  * is replaced together with that entry, so that one which is still there is proof enough, and no reply is ever read or sent.
  */
-import { isOutOfReach } from '../errors.ts'
 import type { Bytes, Change, Precondition, ScanOptions, Store } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { endedRange, lastMinute, minuteOf, msPerMinute, readEndKey, receiptGroups } from './receipt-entry.ts'
@@ -69,59 +68,31 @@ async function newestEnd(store: Store, options: RemovalOptions): Promise<number 
   return newest
 }
 
-export interface RemovalLimits {
-  readonly receiptMs: number
-  readonly receiptRemovalMs: number
-}
-
 /** Looks for ended receipts from time to time. */
 export class ReceiptRemoval {
   private readonly store: Store
-  private readonly limits: RemovalLimits
+  private readonly receiptMs: number
   private readonly onFault: (error: unknown) => void
   private readonly clocks: typeof systemClocks
-  private readonly stopping = new AbortController()
   private clock: TrustedClock | undefined
-  private timer: NodeJS.Timeout | undefined
-  private removing: Promise<unknown> | undefined
   private readonly told = new Set<string>()
 
-  constructor(store: Store, limits: RemovalLimits, onFault: (error: unknown) => void, clocks = systemClocks) {
+  constructor(store: Store, receiptMs: number, onFault: (error: unknown) => void, clocks = systemClocks) {
     this.store = store
-    this.limits = limits
+    this.receiptMs = receiptMs
     this.onFault = onFault
     this.clocks = clocks
   }
 
-  /** Processes that were started together look at different times. */
-  start(): void {
-    const pauseMs = this.limits.receiptRemovalMs * (0.5 + Math.random())
-    this.timer = setTimeout(() => {
-      this.removing = this.look()
-        .catch((error: unknown) => {
-          if (!isOutOfReach(error)) this.onFault(error)
-        })
-        .finally(() => {
-          if (!this.stopping.signal.aborted) this.start()
-        })
-    }, pauseMs).unref()
-  }
-
-  async stop(): Promise<void> {
-    clearTimeout(this.timer)
-    this.stopping.abort()
-    await this.removing
-  }
-
   /** Removes what has ended by now. Returns how many receipts. */
-  async look(): Promise<number> {
-    const options = { signal: this.stopping.signal, onDamage: (error: Error) => this.tellOnce(error) }
+  async look(signal?: AbortSignal): Promise<number> {
+    const options = { ...(signal !== undefined && { signal }), onDamage: (error: Error) => this.tellOnce(error) }
     if (this.clock === undefined) {
       const newest = await newestEnd(this.store, options)
       if (newest === undefined) return 0
       // When the newest receipt was made, that moment had come, by the clock of whoever made it.
-      const latest = newest * msPerMinute - this.limits.receiptMs
-      this.clock = new TrustedClock(this.clocks, this.limits.receiptMs, latest)
+      const latest = newest * msPerMinute - this.receiptMs
+      this.clock = new TrustedClock(this.clocks, this.receiptMs, latest)
     }
     return removeEndedReceipts(this.store, this.clock.now(), options)
   }

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { soleKey } from '../bytes/key-layout.ts'
 import { PlaceRefused } from '../store/place-refused.ts'
 import type { Bytes, Change, Precondition, Snapshot, Store } from '../store/store.ts'
-import { formatVersionKey } from './storage-format.ts'
+import { onSnapshot } from '../store/with-snapshot.ts'
+import { formatVersionKey, holdsNothing } from './storage-format.ts'
 
 const unfinishedKey = soleKey('unfinishedCopy')
 
@@ -22,13 +23,8 @@ interface CopyMark {
 type ClaimedMark = CopyMark & Required<Pick<CopyMark, 'source' | 'owner'>>
 
 /** Refuses a store into which a copy is not finished. Throws an `Error` for the operator. */
-export async function refuseUnfinishedCopy(store: Store): Promise<void> {
-  const snapshot = await store.snapshot()
-  try {
-    await refuseUnfinishedIn(snapshot, store.capabilities.location)
-  } finally {
-    snapshot.release()
-  }
+export function refuseUnfinishedCopy(store: Store): Promise<void> {
+  return onSnapshot(store, (snapshot) => refuseUnfinishedIn(snapshot, store.capabilities.location))
 }
 
 /** The same of what a snapshot of the store shows. */
@@ -68,7 +64,10 @@ export class CopyClaim {
    * the entry that says its version; `work`: where it is no copy. Throws an `Error` for the operator where the target holds anything else.
    */
   static async take(target: Store, source: string, format: Bytes | undefined, work?: 'restore'): Promise<CopyClaim> {
-    const { stored, isEmpty } = await whatIsIn(target)
+    const { stored, isEmpty } = await onSnapshot(target, async (snapshot) => {
+      const stored = await snapshot.view(unfinishedKey, (value) => Buffer.from(value))
+      return { stored, isEmpty: await holdsNothing(snapshot) }
+    })
     if (stored === undefined && !isEmpty) throw holdsSomething(target)
     const found = stored === undefined ? undefined : markFrom(stored)
     if (found?.source !== undefined && (found.source !== source || found.work !== work)) {
@@ -111,17 +110,6 @@ export class CopyClaim {
     const preconditions = [isStill(this.stored)]
     const { isCommitted } = await this.target.commit({ changes, preconditions, isAppended })
     if (!isCommitted) throw takenOver(this.target)
-  }
-}
-
-async function whatIsIn(target: Store): Promise<{ stored: Buffer | undefined; isEmpty: boolean }> {
-  const snapshot = await target.snapshot()
-  try {
-    const stored = await snapshot.view(unfinishedKey, (value) => Buffer.from(value))
-    const { ranges } = await snapshot.read([], [{ limit: 1 }])
-    return { stored, isEmpty: ranges[0]?.length === 0 }
-  } finally {
-    snapshot.release()
   }
 }
 

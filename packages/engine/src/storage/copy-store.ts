@@ -3,8 +3,9 @@ import { createHash, type Hash } from 'node:crypto'
 import { isCopied } from '../bytes/key-layout.ts'
 import { PlaceRefused } from '../store/place-refused.ts'
 import type { Bytes, Change, Entry, Snapshot, Store } from '../store/store.ts'
+import { onSnapshot } from '../store/with-snapshot.ts'
 import { CopyClaim, refuseUnfinishedCopy, refuseUnfinishedIn } from './copy-claim.ts'
-import { encodeFormatVersion, formatOfCopy, formatVersionKey } from './storage-format.ts'
+import { encodeFormatVersion, formatOfCopy, formatVersionKey, holdsNothing } from './storage-format.ts'
 
 const commitEntriesMax = 2_000
 const commitBytesMax = 1_048_576
@@ -37,21 +38,18 @@ export interface CopyReport {
  */
 export async function copyStore(source: Store, target: Store, options: CopyOptions = {}): Promise<CopyReport> {
   await refuseUnfinishedCopy(source)
-  if (await isEmpty(source))
+  if (await onSnapshot(source, holdsNothing))
     throw new PlaceRefused('wrongPlace', `The store ${source.capabilities.location} holds nothing to copy.`)
   const version = await formatOfCopy(source)
   const claimed = (): Promise<CopyClaim> =>
     CopyClaim.take(target, options.sourceName ?? source.capabilities.location, encodeFormatVersion(version))
   if (!source.capabilities.hasConsistentSnapshots)
     return copyUntilSame({ source, target, version }, await claimed(), options)
-  const fixedSnapshot = await source.snapshot()
-  try {
+  return onSnapshot(source, async (fixedSnapshot) => {
     // The point in time of a snapshot is fixed at the latest by its first read.
     await fixedSnapshot.view(formatVersionKey, () => undefined)
-    return await copyUntilSame({ source, target, version, fixedSnapshot }, await claimed(), options)
-  } finally {
-    fixedSnapshot.release()
-  }
+    return copyUntilSame({ source, target, version, fixedSnapshot }, await claimed(), options)
+  })
 }
 
 async function copyUntilSame(copied: Copied, claim: CopyClaim, options: CopyOptions): Promise<CopyReport> {
@@ -86,15 +84,6 @@ export async function copySnapshot(snapshot: Snapshot, location: string, target:
   const claim = await CopyClaim.take(target, location, format)
   await copyEntries(snapshot, claim)
   await claim.finish()
-}
-
-async function isEmpty(store: Store): Promise<boolean> {
-  const snapshot = await store.snapshot()
-  try {
-    return (await snapshot.read([], [{ limit: 1 }])).ranges[0]?.length === 0
-  } finally {
-    snapshot.release()
-  }
 }
 
 async function copyEntries(

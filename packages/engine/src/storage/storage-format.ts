@@ -5,6 +5,7 @@ import { type AshlarError, assert, fatalFailure } from '../errors.ts'
 import { copyCommand } from '../store/copy-command.ts'
 import { hasSome } from '../store/sequence.ts'
 import type { Bytes, Change, Commit, CommitOutcome, Precondition, Snapshot, Store } from '../store/store.ts'
+import { onSnapshot } from '../store/with-snapshot.ts'
 import { addressOfDirectory } from './store-address.ts'
 
 /**
@@ -127,13 +128,9 @@ export async function migrateStore(store: Store, format: StorageFormat, nextComm
  * migration changes nothing else.
  */
 async function isMigrated(store: Store, { version }: StorageFormat): Promise<boolean> {
-  const snapshot = await store.snapshot()
-  try {
-    const [stored, migration] = (await snapshot.read([formatVersionKey, migrationKey])).values
-    return stored !== undefined && decodeFormatVersion(stored) === version && migration === undefined
-  } finally {
-    snapshot.release()
-  }
+  const { values } = await onSnapshot(store, (snapshot) => snapshot.read([formatVersionKey, migrationKey]))
+  const [stored, migration] = values
+  return stored !== undefined && decodeFormatVersion(stored) === version && migration === undefined
 }
 
 /** One commit; where another process was first, it is made by what that one has left. */
@@ -142,40 +139,39 @@ async function migrateFurther(
   format: StorageFormat,
   nextCommitId: () => Bytes,
 ): Promise<'done' | 'more'> {
-  const commit = await nextOfMigration(store, format, nextCommitId)
+  // The snapshot keeps commits out, and has ended when there is a commit.
+  const commit = await onSnapshot(store, (snapshot) => nextOfMigration(snapshot, store, format, nextCommitId), {
+    isolation: 'consistent',
+  })
   if (commit === undefined) return 'done'
   await store.commit(commit)
   return 'more'
 }
 
-/** Undefined when the migration is done. The snapshot keeps commits out, and has ended when this resolves. */
+/** Undefined when the migration is done. */
 async function nextOfMigration(
+  snapshot: Snapshot,
   store: Store,
   format: StorageFormat,
   nextCommitId: () => Bytes,
 ): Promise<Commit | undefined> {
-  const snapshot = await store.snapshot({ isolation: 'consistent' })
-  try {
-    const [version, stored, catalogVersion] = (await snapshot.read([formatVersionKey, migrationKey, catalogVersionKey]))
-      .values
-    if (version === undefined) throw new Error(copySentence(store, 'has lost its format version'))
-    const present = decodeFormatVersion(version)
-    if (present > format.version) throw new Error(newerSentence(store, present, format.version))
-    if (stored === undefined) {
-      return present === format.version ? undefined : beginning(version, catalogVersion, present + 1, nextCommitId())
-    }
-    const state = JSON.parse(Buffer.from(stored).toString()) as MigrationState
-    const { changes, reached } = await migrationTo(format, state.to).step(snapshot, state.reached)
-    const left: Change =
-      reached === undefined
-        ? { kind: 'delete', key: migrationKey }
-        : { kind: 'put', key: migrationKey, value: encodeState({ to: state.to, reached }) }
-    // Each state differs from the one before, so that of several processes one makes the step.
-    const preconditions: Precondition[] = [{ kind: 'revision', key: migrationKey, prefix: stored }]
-    return { changes: [...changes, left], preconditions }
-  } finally {
-    snapshot.release()
+  const [version, stored, catalogVersion] = (await snapshot.read([formatVersionKey, migrationKey, catalogVersionKey]))
+    .values
+  if (version === undefined) throw new Error(copySentence(store, 'has lost its format version'))
+  const present = decodeFormatVersion(version)
+  if (present > format.version) throw new Error(newerSentence(store, present, format.version))
+  if (stored === undefined) {
+    return present === format.version ? undefined : beginning(version, catalogVersion, present + 1, nextCommitId())
   }
+  const state = JSON.parse(Buffer.from(stored).toString()) as MigrationState
+  const { changes, reached } = await migrationTo(format, state.to).step(snapshot, state.reached)
+  const left: Change =
+    reached === undefined
+      ? { kind: 'delete', key: migrationKey }
+      : { kind: 'put', key: migrationKey, value: encodeState({ to: state.to, reached }) }
+  // Each state differs from the one before, so that of several processes one makes the step.
+  const preconditions: Precondition[] = [{ kind: 'revision', key: migrationKey, prefix: stored }]
+  return { changes: [...changes, left], preconditions }
 }
 
 function beginning(
@@ -245,16 +241,15 @@ function isOfCatalogVersion(precondition: Precondition): boolean {
   return precondition.kind === 'revision' && Buffer.compare(precondition.key, catalogVersionKey) === 0
 }
 
-async function storedVersion(store: Store): Promise<{ stored: number | undefined; isEmpty: boolean }> {
-  const snapshot = await store.snapshot()
-  try {
+function storedVersion(store: Store): Promise<{ stored: number | undefined; isEmpty: boolean }> {
+  return onSnapshot(store, async (snapshot) => {
     const stored = await snapshot.view(formatVersionKey, decodeFormatVersion)
-    if (stored !== undefined) return { stored, isEmpty: false }
-    const { ranges } = await snapshot.read([], [{ limit: 1 }])
-    return { stored, isEmpty: ranges[0]?.length === 0 }
-  } finally {
-    snapshot.release()
-  }
+    return { stored, isEmpty: stored === undefined && (await holdsNothing(snapshot)) }
+  })
+}
+
+export async function holdsNothing(snapshot: Snapshot): Promise<boolean> {
+  return (await snapshot.read([], [{ limit: 1 }])).ranges[0]?.length === 0
 }
 
 function newerSentence({ capabilities }: Store, found: number, version: number): string {

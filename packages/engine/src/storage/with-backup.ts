@@ -1,6 +1,7 @@
 /** The backup of stores that have no files of their own: what a snapshot shows is copied into a new LMDB store. */
 import { resolve } from 'node:path'
 import type { Snapshot, Store, StoreWithBackup } from '../store/store.ts'
+import { onSnapshot } from '../store/with-snapshot.ts'
 import { copySnapshot } from './copy-store.ts'
 
 /** The store itself where it makes backups. One that is closed waits for those under way. */
@@ -10,7 +11,9 @@ export function withBackup(store: Store): StoreWithBackup {
   return {
     ...store,
     backup(directory) {
-      const copying = backUp(store, directory).finally(() => underWay.delete(copying))
+      const copying = onSnapshot(store, (snapshot) =>
+        copyToLmdb(snapshot, store.capabilities.location, directory),
+      ).finally(() => underWay.delete(copying))
       underWay.add(copying)
       return copying
     },
@@ -23,15 +26,6 @@ export function withBackup(store: Store): StoreWithBackup {
 
 function hasBackup(store: Store): store is StoreWithBackup {
   return store.backup !== undefined
-}
-
-async function backUp(store: Store, directory: string): Promise<void> {
-  const snapshot = await store.snapshot()
-  try {
-    await copyToLmdb(snapshot, store.capabilities.location, directory)
-  } finally {
-    snapshot.release()
-  }
 }
 
 /**

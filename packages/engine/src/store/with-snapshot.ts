@@ -28,6 +28,20 @@ export function withSnapshot<T>(
   return readOn(opened, store, use, options, lost)
 }
 
+/** Runs `use` on a fresh snapshot, once, whatever it meets: for commits that expect what they have read, and for tools that are started again. */
+export async function onSnapshot<T>(
+  store: Pick<Store, 'snapshot'>,
+  use: (snapshot: Snapshot) => Awaitable<T>,
+  options?: SnapshotOptions,
+): Promise<T> {
+  const snapshot = await store.snapshot(options)
+  try {
+    return await use(snapshot)
+  } finally {
+    snapshot.release()
+  }
+}
+
 function readOn<T>(
   snapshot: Snapshot,
   store: Store,
@@ -217,13 +231,8 @@ export async function preconditionsHold(store: Store, expected: Sequence<Precond
  */
 export async function awaitCommitsUnderWay(store: Store): Promise<void> {
   if (store.capabilities.hasConsistentSnapshots) return
-  const snapshot = await store.snapshot({ isolation: 'consistent' })
-  try {
-    // The first read is what waits; which key it reads makes no difference.
-    await snapshot.view(anyKey, () => undefined)
-  } finally {
-    snapshot.release()
-  }
+  // The first read is what waits; which key it reads makes no difference.
+  await onSnapshot(store, (snapshot) => snapshot.view(anyKey, () => undefined), { isolation: 'consistent' })
 }
 
 const anyKey = Buffer.of(0)

@@ -48,7 +48,10 @@ export function listOf(elements: ElementType): LogicalType<ListSpec> {
   }
 }
 
-function listCodec(element: Codec, holdsReferences: boolean): Codec<readonly unknown[]> {
+type LongCodec<V> = Codec<V> & { readonly inPieces: CodecInPieces<V> }
+
+/** `holdsReferences`: null is the reference to nothing. */
+export function listCodec(element: Codec, holdsReferences: boolean): LongCodec<readonly unknown[]> {
   return {
     fixedBytes: undefined,
     isNullable: false,
@@ -135,7 +138,7 @@ function nullElement(): ValueError {
   return new ValueError('MalformedValue', 'null is an element of lists of references only')
 }
 
-export function writeArrayJson(codec: Codec, bytes: Uint8Array, start: number, end: number, json: JsonWriter): void {
+function writeArrayJson(codec: Codec, bytes: Uint8Array, start: number, end: number, json: JsonWriter): void {
   json.ascii('[')
   let isFirst = true
   eachElement(codec, bytes, start, end, (from, to) => {
@@ -147,7 +150,7 @@ export function writeArrayJson(codec: Codec, bytes: Uint8Array, start: number, e
 }
 
 /** As `writeArrayJson`. */
-export function* writeArrayJsonInPieces(
+function* writeArrayJsonInPieces(
   codec: Codec,
   bytes: Uint8Array,
   start: number,

@@ -2,15 +2,8 @@
 import { sortInPieces } from '../store/sort-in-pieces.ts'
 import { defineReferences, describeReferences } from './collection-definition.ts'
 import { enumField } from './definition-fields.ts'
-import {
-  areLong,
-  eachElement,
-  eachElementInPieces,
-  PieceCount,
-  writeElements,
-  writeElementsInPieces,
-} from './element-bytes.ts'
-import { givenArray, writeArrayJson, writeArrayJsonInPieces } from './list.ts'
+import { PieceCount } from './element-bytes.ts'
+import { givenArray, listCodec } from './list.ts'
 import { type Codec, type LogicalType, type Pieces, ValueError } from './logical-type.ts'
 import { compareOids, noOid, type Oid } from './oid.ts'
 import { reference } from './reference.ts'
@@ -35,39 +28,19 @@ export const set: LogicalType<SetSpec> = {
   codec: (spec, context) => setCodec(reference.codec(spec.element, context) as Codec<Oid>),
 }
 
+/** Stored like a list. */
 function setCodec(element: Codec<Oid>): Codec<readonly Oid[]> {
+  const list = listCodec(element as Codec, true) as ReturnType<typeof listCodec> & Codec<readonly Oid[]>
   return {
-    fixedBytes: undefined,
-    isNullable: false,
-    defaultValue: [],
+    ...list,
     parse(json) {
       return ordered(givenArray(json).map((value, position) => elementAt(position, () => element.parse(value))))
     },
     accept: (given) => {
       return ordered((given as readonly unknown[]).map((value, i) => elementAt(i, () => element.accept(value))))
     },
-    write: (elements, to) => writeElements(element as Codec, elements, to),
-    read(bytes, start, end) {
-      const elements: Oid[] = []
-      eachElement(element as Codec, bytes, start, end, (from, to) => elements.push(element.read(bytes, from, to)))
-      return elements
-    },
-    writeJson: (bytes, start, end, json) => writeArrayJson(element as Codec, bytes, start, end, json),
     toJson: (elements) => elements,
-    inPieces: {
-      isLong: (elements) => areLong(element as Codec, elements),
-      parse: (json) => parseInPieces(element, givenArray(json)),
-      write: (elements, to) => writeElementsInPieces(element as Codec, elements, to),
-      *read(bytes, start, end) {
-        const elements: Oid[] = []
-        yield* eachElementInPieces(element as Codec, bytes, start, end, (from, to) => {
-          elements.push(element.read(bytes, from, to))
-          return undefined
-        })
-        return elements
-      },
-      writeJson: (bytes, start, end, json) => writeArrayJsonInPieces(element as Codec, bytes, start, end, json),
-    },
+    inPieces: { ...list.inPieces, parse: (json) => parseInPieces(element, givenArray(json)) },
   }
 }
 

@@ -1,6 +1,6 @@
 /** Notes, folders and a vault, and a caller who sees and changes some of them. */
 import type { AccessAction, AccessPolicy, Grant } from '../../src/access/access-policy.ts'
-import type { Database } from '../../src/database.ts'
+import type { Database } from '../../src/database-operations.ts'
 import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { rowTexts, rowValues } from '../row-texts.ts'

@@ -1,7 +1,7 @@
 /** Random objects, callers and queries, and the database that a caller's is to be like: one without what is hidden from it. */
 import fc from 'fast-check'
 import { type AccessPolicy, accessActions, type Grant, type RuledAction } from '../../src/access/access-policy.ts'
-import type { Database } from '../../src/database.ts'
+import type { Database } from '../../src/database-operations.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { copyStore } from '../../src/storage/copy-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'

@@ -1,7 +1,7 @@
 /** What a restricted caller may change of single objects, and what it is told where it may not (contract 9.4). */
 import { describe, expect, it } from 'vitest'
 import type { AccessPolicy, Grant } from '../../src/access/access-policy.ts'
-import type { Database } from '../../src/database.ts'
+import type { Database } from '../../src/database-operations.ts'
 import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import type { Store } from '../../src/store/store.ts'

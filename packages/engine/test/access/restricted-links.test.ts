@@ -1,7 +1,8 @@
 /** What stays of values and links of which a restricted caller sees a part (contract 9.4). */
 import { describe, expect, it } from 'vitest'
 import type { AccessPolicy, Grant } from '../../src/access/access-policy.ts'
-import type { CallerDatabase, Database } from '../../src/database.ts'
+import type { CallerDatabase } from '../../src/caller-operations.ts'
+import type { Database } from '../../src/database-operations.ts'
 import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { entityTagOf } from '../../src/objects/condition.ts'

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { AccessPolicy } from '../../src/access/access-policy.ts'
-import type { Database } from '../../src/database.ts'
+import type { Database } from '../../src/database-operations.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { runs } from '../bytes/property-runs.ts'
 import { kindNames, storeKinds } from '../query/query-database.ts'

@@ -1,7 +1,7 @@
 /** What the statements of a restricted caller change, and what they are told of it (contract 9.4). */
 import { describe, expect, it } from 'vitest'
 import type { AccessPolicy } from '../../src/access/access-policy.ts'
-import type { Database } from '../../src/database.ts'
+import type { Database } from '../../src/database-operations.ts'
 import { rowValues } from '../row-texts.ts'
 import { allNotes, bob, everyAction, failureOf, mine, oidOf, on, rowsOf, user, withNotes } from './access-notes.ts'
 

@@ -1,7 +1,7 @@
 /** What a restricted caller is answered is what everybody would be by a database in which there is nothing to hide (contract 9.4). */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Database } from '../../src/database.ts'
+import type { Database } from '../../src/database-operations.ts'
 import type { Store } from '../../src/store/store.ts'
 import { runs } from '../bytes/property-runs.ts'
 import { isOnPostgres, openStoreOfRun } from '../store/store-of-run.ts'

@@ -185,7 +185,7 @@ describe('removal', () => {
   const removal = (fd: FederatedDatabase, store: Store, limits: Partial<EngineLimits>): LogRemoval => {
     // As another process would.
     const catalogs = (fd as unknown as { database: { catalogs: never } }).database.catalogs
-    return new LogRemoval(store, catalogs, { ...defaultEngineLimits, ...limits }, () => undefined)
+    return new LogRemoval(store, catalogs, { ...defaultEngineLimits, ...limits })
   }
 
   it('by age leaves the last commit, and a position before it is gone', () =>

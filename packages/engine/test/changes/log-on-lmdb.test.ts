@@ -60,7 +60,7 @@ async function entriesOfLog(store: Store): Promise<{ readonly entries: number; r
 
 function removal(fd: FederatedDatabase, store: Store, limits: Partial<EngineLimits>): LogRemoval {
   const catalogs = (fd as unknown as { database: { catalogs: never } }).database.catalogs
-  return new LogRemoval(store, catalogs, { ...defaultEngineLimits, ...limits }, () => undefined)
+  return new LogRemoval(store, catalogs, { ...defaultEngineLimits, ...limits })
 }
 
 describe('the log', () => {

@@ -13,7 +13,7 @@ import { part } from './create-part.ts'
 
 const minute = 60_000
 const hour = 60 * minute
-const limits = { receiptMs: 24 * hour, receiptRemovalMs: minute }
+const receiptMs = 24 * hour
 
 async function receiptsIn(store: Store): Promise<number> {
   const snapshot = await store.snapshot()
@@ -91,7 +91,7 @@ it('passes over damage, which is told once, and removes damaged replies', async 
   const told: unknown[] = []
   let now = Date.now()
   const clocks = { wall: () => now, monotonic: () => now }
-  const removal = new ReceiptRemoval(store, limits, (error) => told.push(error), clocks)
+  const removal = new ReceiptRemoval(store, receiptMs, (error) => told.push(error), clocks)
   await removal.look()
   now += 25 * hour
   expect(await removal.look()).toBe(2)
@@ -135,7 +135,7 @@ function removalBy(store: Store, set: SetClocks): ReceiptRemoval {
   const fail = (error: unknown): never => {
     throw error
   }
-  return new ReceiptRemoval(store, limits, fail, { wall: () => set.wall, monotonic: () => set.monotonic })
+  return new ReceiptRemoval(store, receiptMs, fail, { wall: () => set.wall, monotonic: () => set.monotonic })
 }
 
 it('removes nothing because a clock is set forward while the process runs', async () => {

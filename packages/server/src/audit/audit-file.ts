@@ -1,5 +1,5 @@
 /** The file of the audit log: lines that are appended in the background, a new file where one is full, and what happens where it cannot be written. */
-import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises'
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Logger } from 'pino'
 import { auditBufferBytesMax, auditLineMsMax, auditRetryMs } from '../limits.ts'
@@ -181,7 +181,7 @@ export class AuditFile {
     if ((await statOrNone(file))?.ino !== own.ino) return false
     const time = new Date().toISOString().replace(/[-:.]/g, '')
     await rename(file, `${file}.${time}-${process.pid}`)
-    for (const old of (await filesAside(file)).slice(filesMax - 1)) await removeIfThere(old)
+    for (const old of (await filesAside(file)).slice(filesMax - 1)) await rm(old, { force: true })
     return true
   }
 }
@@ -211,14 +211,5 @@ async function statOrNone(file: string) {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
-  }
-}
-
-async function removeIfThere(file: string): Promise<void> {
-  try {
-    await unlink(file)
-  } catch (error) {
-    // Another process has removed it.
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
 }

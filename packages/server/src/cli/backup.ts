@@ -3,12 +3,11 @@ import type { BackupReport, BackupsCheck, Manifest, RestoreReport } from '@ashla
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readDuration } from '../config/read-value.ts'
 import { addJsonOption } from './client-command.ts'
-import { CommandError } from './command-error.ts'
+import { CommandError, invalidInput, usageError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
-import { hidesProgress } from './progress.ts'
 import { resumable } from './resumable.ts'
-import { StepProgress } from './step-progress.ts'
+import { withProgress } from './step-progress.ts'
 import { refuseAddresses } from './store-failure.ts'
 import { isDirectoryOf, refuseForeignFiles } from './target-directory.ts'
 import { tellResult } from './tell-result.ts'
@@ -54,7 +53,7 @@ export function addBackupCommand(program: Command): void {
       )
     await refuseAddresses([store], throughServer)
     if (isDirectoryOf(path, store))
-      throw new CommandError(exitCodes.usage, 'A store cannot be backed up into its own directory; name another.')
+      throw usageError('A store cannot be backed up into its own directory; name another.')
     const guarded = { work: 'backup', addresses: [store], lostExitCode: 1 } as const
     return inChild(guarded, (signal) => backUp(store, path, options, signal))
   })
@@ -84,10 +83,7 @@ export function addRestoreCommand(program: Command): void {
     const address = store as string
     await refuseAddresses([address])
     if (isDirectoryOf(path, address))
-      throw new CommandError(
-        exitCodes.usage,
-        'A backup cannot be restored into the directory of the backups; name a new or empty directory.',
-      )
+      throw usageError('A backup cannot be restored into the directory of the backups; name a new or empty directory.')
     refuseForeignFiles(address)
     return inChild(guardedRestore([address]), (signal) => restore(path, address, options, signal))
   })
@@ -118,18 +114,16 @@ function guardedRestore(addresses: readonly string[]) {
 async function backUp(address: string, path: string, options: BackupOptions, signal: AbortSignal): Promise<void> {
   const { backUpStore, openStore } = await import('@ashlar/engine')
   const store = await openStore(address, { isReadOnly: true })
-  const { incremental, keep, quiet } = options
-  const progress = new StepProgress({ isQuiet: hidesProgress(quiet === true, options.json === true) })
+  const { incremental, keep } = options
   try {
-    const onProgress = progress.update
-    const report = await backUpStore(store, path, { isIncremental: incremental, keepMs: keep, signal, onProgress })
-    progress.stop()
+    const report = await withProgress(options, (onProgress) =>
+      backUpStore(store, path, { isIncremental: incremental, keepMs: keep, signal, onProgress }),
+    )
     tellResult(report, options, () => backupLines(report))
   } catch (error) {
     if (signal.aborted) throw new CommandError(exitCodes.interrupted, 'The backup was stopped; nothing of it was kept.')
     throw error
   } finally {
-    progress.stop()
     await store.close()
   }
 }
@@ -139,34 +133,28 @@ async function restore(path: string, address: string, options: RestoreOptions, s
   // First, since opening the target makes its directory: a mistyped backup leaves nothing behind.
   await planRestore(path, options.until)
   const target = await openStore(address)
-  const progress = new StepProgress({ isQuiet: hidesProgress(options.quiet === true, options.json === true) })
   try {
-    const report = await restoreBackup(path, target, { until: options.until, signal, onProgress: progress.update })
-    progress.stop()
+    const report = await withProgress(options, (onProgress) =>
+      restoreBackup(path, target, { until: options.until, signal, onProgress }),
+    )
     tellResult(report, options, () => restoreLines(report, target.capabilities.location))
   } catch (error) {
     if (signal.aborted)
       throw new CommandError(exitCodes.interrupted, 'The restore was stopped; run the same command again to resume it.')
     throw resumable(error, target.capabilities.location)
   } finally {
-    progress.stop()
     await target.close()
   }
 }
 
 async function check(path: string, options: RestoreOptions, signal: AbortSignal): Promise<void> {
   const { checkBackups } = await import('@ashlar/engine')
-  const progress = new StepProgress({ isQuiet: hidesProgress(options.quiet === true, options.json === true) })
-  let checked: BackupsCheck
-  try {
-    checked = await checkBackups(path, { until: options.until, signal, onProgress: progress.update })
-  } finally {
-    progress.stop()
-  }
+  const checked = await withProgress(options, (onProgress) =>
+    checkBackups(path, { until: options.until, signal, onProgress }),
+  )
   tellResult(checked, options, () => checkLines(checked))
   const { problems, directory } = checked
-  if (problems.length > 0)
-    throw new CommandError(exitCodes.invalid, `Not all backups in ${directory} are intact:\n${problems.join('\n')}`)
+  if (problems.length > 0) throw invalidInput(`Not all backups in ${directory} are intact:\n${problems.join('\n')}`)
 }
 
 function checkLines({ backups, problems, withoutManifest, restorable }: BackupsCheck): string[] {

@@ -7,25 +7,10 @@ import { importFile } from './client/import.ts'
 import { createIndex, dropIndex, listIndexes } from './client/indexes.ts'
 import { createObjects, deleteObjects, getObjects, updateObject } from './client/objects.ts'
 import { runQuery } from './client/query.ts'
-import {
-  applySchema,
-  checkSchema,
-  diffSchema,
-  drawSchema,
-  planSchema,
-  pullSchema,
-  showSchemaLog,
-} from './client/schema.ts'
+import * as schema from './client/schema.ts'
 import { showStatus } from './client/status.ts'
-import { listTools, runTool } from './client/tools.ts'
-import {
-  dropDeadLetter,
-  listDeadLetters,
-  listWebhooks,
-  redeliverDeadLetter,
-  resumeWebhook,
-  showDeadLetter,
-} from './client/webhooks.ts'
+import * as tools from './client/tools.ts'
+import * as webhooks from './client/webhooks.ts'
 import type { CommandContext } from './command-context.ts'
 import { type ConnectionOptions, connect } from './connection.ts'
 import type { OutputOptions } from './output.ts'
@@ -35,41 +20,28 @@ import { runShell } from './shell/run-shell.ts'
 export { loadDemo } from './client/load-demo.ts'
 
 /** By name, as their declarations have them. */
-const commands = {
-  applySchema,
-  checkSchema,
+const others = {
   createIndex,
   createObjects,
   deleteObjects,
-  diffSchema,
-  drawSchema,
-  dropDeadLetter,
   dropIndex,
   exportData,
   getObjects,
   importFile,
   listChanges,
-  listDeadLetters,
   listFds,
   listIndexes,
-  listTools,
-  listWebhooks,
-  planSchema,
-  pullSchema,
-  redeliverDeadLetter,
-  resumeWebhook,
   runBench,
   runQuery,
   runShell,
-  runTool,
-  showDeadLetter,
   showFd,
-  showSchemaLog,
   showStatus,
   updateObject,
 } satisfies Readonly<Record<string, unknown>>
 
-export type ClientCommandName = keyof typeof commands
+const commands: Readonly<Record<ClientCommandName, unknown>> = { ...others, ...schema, ...tools, ...webhooks }
+
+export type ClientCommandName = keyof typeof others | keyof typeof schema | keyof typeof tools | keyof typeof webhooks
 
 /** What they tell when they are stopped; all others may have made a change. */
 const readingCommands: readonly ClientCommandName[] = [

@@ -1,12 +1,12 @@
 /** What the work of a command is given. */
 import { readFileSync } from 'node:fs'
 import type { AshlarClient } from '@ashlar/client'
-import { unreadableFile } from '../config/unreadable-file.ts'
 import { CommandError } from './command-error.ts'
 import type { Connection } from './connection.ts'
 import { parseExactly } from './exact-json.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { CommandRun } from './run-command.ts'
+import { unreadable } from './unreadable.ts'
 
 /** Requests under way end by its signal. */
 export interface CommandContext extends CommandRun {
@@ -31,10 +31,7 @@ function readFile(file: string | number, what: string, exitCode: number = exitCo
   try {
     bytes = readFileSync(file)
   } catch (error) {
-    throw new CommandError(
-      exitCodes.usage,
-      `${what} cannot be read: ${unreadableFile(error as NodeJS.ErrnoException)}.`,
-    )
+    throw unreadable(what, error)
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)

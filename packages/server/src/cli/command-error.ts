@@ -1,4 +1,5 @@
 /** A command that cannot be carried out: a sentence for its user, and an exit code. */
+import { exitCodes } from './exit-codes.ts'
 
 export class CommandError extends Error {
   readonly exitCode: number
@@ -24,4 +25,14 @@ export class CommandError extends Error {
     this.details = details
     this.refusal = refusal
   }
+}
+
+/** What the command line names or asks for cannot be. */
+export function usageError(message: string, details: readonly string[] = []): CommandError {
+  return new CommandError(exitCodes.usage, message, details)
+}
+
+/** Data or a statement cannot be understood. */
+export function invalidInput(message: string, details: readonly string[] = []): CommandError {
+  return new CommandError(exitCodes.invalid, message, details)
 }

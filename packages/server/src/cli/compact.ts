@@ -4,8 +4,7 @@ import { addJsonOption } from './client-command.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
-import { hidesProgress } from './progress.ts'
-import { StepProgress } from './step-progress.ts'
+import { withProgress } from './step-progress.ts'
 import { refuseAddresses } from './store-failure.ts'
 import { type ResultOptions, tellResult } from './tell-result.ts'
 
@@ -22,10 +21,8 @@ export function addCompactCommand(program: Command): void {
 
 async function compact(address: string, options: ResultOptions, signal: AbortSignal): Promise<void> {
   const { compactStore } = await import('@ashlar/engine')
-  const progress = new StepProgress({ isQuiet: hidesProgress(false, options.json === true) })
   try {
-    const report = await compactStore(address, { signal, onProgress: progress.update })
-    progress.stop()
+    const report = await withProgress(options, (onProgress) => compactStore(address, { signal, onProgress }))
     const { entries, bytesBefore, bytesAfter, aloneMs } = report
     const sizes = [bytesBefore, bytesAfter].map((bytes) => bytes.toLocaleString('en')).join(' → ')
     const waited = `commits waited for ${Math.ceil(aloneMs)} ms while the file was replaced`
@@ -35,7 +32,5 @@ async function compact(address: string, options: ResultOptions, signal: AbortSig
   } catch (error) {
     if (!signal.aborted) throw error
     throw new CommandError(exitCodes.interrupted, 'The compaction was stopped; the store is as it was.')
-  } finally {
-    progress.stop()
   }
 }

@@ -3,11 +3,10 @@ import { readFileSync } from 'node:fs'
 import { AshlarClient, type ClientOptions } from '@ashlar/client'
 import { clientVariables } from '../config/config-environment.ts'
 import { splitValues } from '../config/read-value.ts'
-import { unreadableFile } from '../config/unreadable-file.ts'
-import { CommandError } from './command-error.ts'
-import { exitCodes } from './exit-codes.ts'
+import { usageError } from './command-error.ts'
 import { httpFetch } from './http-fetch.ts'
 import { type Profile, profileFile, readProfile } from './profile.ts'
+import { unreadable } from './unreadable.ts'
 
 /** As `addConnectionOptions` declares them. */
 export interface ConnectionOptions {
@@ -88,7 +87,7 @@ function credentialsOf(sources: readonly Profile[]): Pick<ClientOptions, 'token'
     const password = sources.find((source) => source.password !== undefined)?.password
     if (password !== undefined) return { user: { name: user, password } }
     const hint = `put it into ${clientVariables.password}, or into a profile.`
-    throw wrong(`The password of user ${user} is missing: ${hint}`)
+    throw usageError(`The password of user ${user} is missing: ${hint}`)
   }
   return {}
 }
@@ -111,18 +110,21 @@ function fdOf(value: string | undefined): string | undefined {
 
 function checkedUrl(url: string): string {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw wrong(`${url} is not the URL of a server: it begins with http:// or https://, for example ${urlDefault}.`)
+    throw usageError(
+      `${url} is not the URL of a server: it begins with http:// or https://, for example ${urlDefault}.`,
+    )
   }
   const { username, password, search, hash } = new URL(url)
   if (username !== '' || password !== '')
-    throw wrong(`The URL holds a user name or password: give them by --user and ${clientVariables.password}.`)
-  if (search !== '' || hash !== '') throw wrong(`The URL ${url} ends with its path: name a federated database by --fd.`)
+    throw usageError(`The URL holds a user name or password: give them by --user and ${clientVariables.password}.`)
+  if (search !== '' || hash !== '')
+    throw usageError(`The URL ${url} ends with its path: name a federated database by --fd.`)
   return url
 }
 
 function checkedToken(token: string, what: string): string {
   // What a header may hold; the token itself does not get into a message.
-  if (!/^[\x21-\x7e]+$/.test(token)) throw wrong(`${what} is empty, or has characters that no token has.`)
+  if (!/^[\x21-\x7e]+$/.test(token)) throw usageError(`${what} is empty, or has characters that no token has.`)
   return token
 }
 
@@ -130,10 +132,6 @@ function readText(file: string, option: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw wrong(`The file ${file} of ${option} cannot be read: ${unreadableFile(error as NodeJS.ErrnoException)}.`)
+    throw unreadable(`The file ${file} of ${option}`, error)
   }
-}
-
-function wrong(message: string): CommandError {
-  return new CommandError(exitCodes.usage, message)
 }

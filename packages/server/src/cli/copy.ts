@@ -3,12 +3,11 @@ import type { CopyReport, Store } from '@ashlar/engine'
 import { storeDirectory } from '@ashlar/engine/store-address'
 import type { Command } from 'commander'
 import { addJsonOption } from './client-command.ts'
-import { CommandError } from './command-error.ts'
+import { CommandError, usageError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
-import { hidesProgress } from './progress.ts'
 import { resumable } from './resumable.ts'
-import { StepProgress } from './step-progress.ts'
+import { withProgress } from './step-progress.ts'
 import { refuseAddresses } from './store-failure.ts'
 import { isDirectoryOf, refuseForeignFiles } from './target-directory.ts'
 import { type ResultOptions, tellResult } from './tell-result.ts'
@@ -32,14 +31,14 @@ export function addCopyCommand(program: Command): void {
 }
 
 async function copy(from: string, to: string, options: ResultOptions, signal: AbortSignal): Promise<void> {
-  const { openStore } = await import('@ashlar/engine')
+  const { copyStore, openStore } = await import('@ashlar/engine')
   // First, since opening the target makes its directory: a mistyped source leaves nothing behind.
   const source = await openStore(from, { isReadOnly: true })
   try {
     refuseSame(from, to)
     const target = await openStore(to)
     try {
-      const report = await copyWithBar(source, target, options, signal)
+      const report = await withProgress(options, (onProgress) => copyStore(source, target, { signal, onProgress }))
       const [sourceLocation, targetLocation] = [source.capabilities.location, target.capabilities.location]
       tellResult({ from: sourceLocation, to: targetLocation, ...report }, options, () => [told(report, source, target)])
     } catch (error) {
@@ -55,16 +54,14 @@ async function copy(from: string, to: string, options: ResultOptions, signal: Ab
 
 function refuseSame(from: string, to: string): void {
   const source = storeDirectory(from)
-  if (source !== undefined && isDirectoryOf(source, to))
-    throw new CommandError(exitCodes.usage, 'A store cannot be copied into itself.')
+  if (source !== undefined && isDirectoryOf(source, to)) throw usageError('A store cannot be copied into itself.')
 }
 
 async function copyFromArchive(path: string, to: string, options: ResultOptions, signal: AbortSignal): Promise<void> {
   const { copyArchive } = await import('./archive/copy-archive.ts')
-  const progress = new StepProgress({ isQuiet: hidesProgress(false, options.json === true) })
   try {
-    const { objects, head, report } = await copyArchive(path, to, { signal, onProgress: progress.update })
-    progress.stop()
+    const copied = await withProgress(options, (onProgress) => copyArchive(path, to, { signal, onProgress }))
+    const { objects, head, report } = copied
     const { entries, checksum, isResumed } = report
     const content = `${objects.toLocaleString('en')} objects of ${head.exportedAt}, ${entries.toLocaleString('en')} entries`
     const how = `made anew, compared and verified, SHA-256 ${checksum}${isResumed ? ' (resumed)' : ''}`
@@ -73,23 +70,6 @@ async function copyFromArchive(path: string, to: string, options: ResultOptions,
   } catch (error) {
     if (!signal.aborted) throw error
     throw new CommandError(exitCodes.interrupted, 'The copy was stopped; run the same command again.')
-  } finally {
-    progress.stop()
-  }
-}
-
-async function copyWithBar(
-  source: Store,
-  target: Store,
-  { json }: ResultOptions,
-  signal: AbortSignal,
-): Promise<CopyReport> {
-  const { copyStore } = await import('@ashlar/engine')
-  const progress = new StepProgress({ isQuiet: hidesProgress(false, json === true) })
-  try {
-    return await copyStore(source, target, { signal, onProgress: progress.update })
-  } finally {
-    progress.stop()
   }
 }
 

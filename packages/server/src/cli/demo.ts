@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { readPort } from '../config/read-value.ts'
 import { addJsonOption } from './client-command.ts'
-import { CommandError } from './command-error.ts'
-import { exitCodes } from './exit-codes.ts'
+import { usageError } from './command-error.ts'
 import { serveThen } from './serve.ts'
 
 const alias = 'demo'
@@ -20,7 +19,7 @@ function portOf(text: string): number {
   try {
     return readPort(text, '--port')
   } catch (error) {
-    throw new CommandError(exitCodes.usage, (error as Error).message)
+    throw usageError((error as Error).message)
   }
 }
 

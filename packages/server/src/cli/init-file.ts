@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline/promises'
 import { configFromJson } from '../config/config-file.ts'
 import { defaultText, nowhere, type Setting, settings } from '../config/settings.ts'
-import { CommandError } from './command-error.ts'
+import { CommandError, usageError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { tellResult } from './tell-result.ts'
 import { unwritable } from './unwritable.ts'
@@ -62,7 +62,7 @@ async function asked(options: InitOptions): Promise<InitOptions> {
 
 function chosenBy({ port = '8185', data = './data', fd = ['default'], auth = false }: InitOptions): Chosen {
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
-    throw new CommandError(exitCodes.usage, `The port is a number up to 65535, not ${port}.`)
+    throw usageError(`The port is a number up to 65535, not ${port}.`)
   return { port: Number(port), data, federatedDatabases: fd.map((alias) => ({ alias })), auth }
 }
 
@@ -71,7 +71,7 @@ function checkText(text: string, file: string): void {
   try {
     configFromJson(text, file)
   } catch (error) {
-    throw new CommandError(exitCodes.usage, (error as Error).message)
+    throw usageError((error as Error).message)
   }
 }
 

@@ -4,9 +4,8 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { clientVariables } from '../config/config-environment.ts'
 import { didYouMean } from '../config/read-value.ts'
-import { unreadableFile } from '../config/unreadable-file.ts'
-import { CommandError } from './command-error.ts'
-import { exitCodes } from './exit-codes.ts'
+import { usageError } from './command-error.ts'
+import { unreadable } from './unreadable.ts'
 
 export interface Profile {
   readonly url?: string
@@ -36,7 +35,7 @@ export function readProfile(file: string, name: string | undefined): Profile {
   const text = readIfThere(file)
   if (text === undefined) {
     if (name === undefined) return {}
-    throw wrong(`There is no profile ${name}: ${file} does not exist.`)
+    throw usageError(`There is no profile ${name}: ${file} does not exist.`)
   }
   const { default: defaultName, profiles } = fileOf(text, file)
   // Those of other profiles, too, are there for others to read.
@@ -46,7 +45,7 @@ export function readProfile(file: string, name: string | undefined): Profile {
   if (chosen === undefined) return {}
   const profile = profiles[chosen]
   if (profile === undefined)
-    throw wrong(`${file} has no profile ${chosen}.${didYouMean(chosen, Object.keys(profiles))}`)
+    throw usageError(`${file} has no profile ${chosen}.${didYouMean(chosen, Object.keys(profiles))}`)
   return profile
 }
 
@@ -60,13 +59,13 @@ function fileOf(text: string, file: string): ProfileFile {
   try {
     json = JSON.parse(text)
   } catch (error) {
-    throw wrong(`${file} is not JSON: ${(error as Error).message}`)
+    throw usageError(`${file} is not JSON: ${(error as Error).message}`)
   }
   const { default: defaultName, profiles = {}, ...others } = recordOf(json, file)
   const [unknown] = Object.keys(others)
-  if (unknown !== undefined) throw wrong(`${file}: ${unknown} is not known; there are default and profiles.`)
+  if (unknown !== undefined) throw usageError(`${file}: ${unknown} is not known; there are default and profiles.`)
   if (defaultName !== undefined && typeof defaultName !== 'string')
-    throw wrong(`${file}: default is the name of a profile.`)
+    throw usageError(`${file}: default is the name of a profile.`)
   const read = Object.entries(recordOf(profiles, `${file}: profiles`)).map(([name, profile]) => {
     return [name, profileOf(recordOf(profile, `${file}: profile ${name}`), `${file}: profile ${name}`)] as const
   })
@@ -76,14 +75,15 @@ function fileOf(text: string, file: string): ProfileFile {
 function profileOf(record: Readonly<Record<string, unknown>>, place: string): Profile {
   for (const [field, value] of Object.entries(record)) {
     if (!(fields as readonly string[]).includes(field))
-      throw wrong(`${place}: ${field} is not known.${didYouMean(field, fields)}`)
-    if (typeof value !== 'string') throw wrong(`${place}: ${field} is a text.`)
+      throw usageError(`${place}: ${field} is not known.${didYouMean(field, fields)}`)
+    if (typeof value !== 'string') throw usageError(`${place}: ${field} is a text.`)
   }
   return record
 }
 
 function recordOf(value: unknown, place: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(`${place} is not an object.`)
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw usageError(`${place} is not an object.`)
   return value as Readonly<Record<string, unknown>>
 }
 
@@ -93,16 +93,12 @@ function readIfThere(file: string): string | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw wrong(`The profile file ${file} cannot be read: ${unreadableFile(error as NodeJS.ErrnoException)}.`)
+    throw unreadable(`The profile file ${file}`, error)
   }
 }
 
 /** As ssh does with keys. Windows has no such mode. */
 function refuseIfOpen(file: string): void {
   if (process.platform === 'win32' || (statSync(file).mode & 0o077) === 0) return
-  throw wrong(`${file} holds a token or password, and others may read it: run chmod 600 ${file}.`)
-}
-
-function wrong(message: string): CommandError {
-  return new CommandError(exitCodes.usage, message)
+  throw usageError(`${file} holds a token or password, and others may read it: run chmod 600 ${file}.`)
 }

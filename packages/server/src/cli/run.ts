@@ -1,7 +1,7 @@
 /** The command line: runs the command that the words name. */
 import { CommanderError } from 'commander'
 import { didYouMean } from '../config/read-value.ts'
-import { CommandError } from './command-error.ts'
+import { usageError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { failureLine, isJsonAsked, tellFailure } from './process.ts'
 import { programOf } from './program.ts'
@@ -23,7 +23,7 @@ async function carryOut(words: readonly string[], isJson: boolean): Promise<void
   const known = program.commands.flatMap((command) => [command.name(), ...command.aliases()])
   if (!first.startsWith('-') && first !== 'help' && !known.includes(first)) {
     const message = `There is no command ${first}.${didYouMean(first, known)} See ashlar --help.`
-    throw new CommandError(exitCodes.usage, message)
+    throw usageError(message)
   }
   refuseUnknownTopic(words, known)
   try {
@@ -40,7 +40,7 @@ function refuseUnknownTopic([first, topic]: readonly string[], known: readonly s
   if (first !== 'help' || topic === undefined || topic.startsWith('-')) return
   if (topic === 'help' || known.includes(topic)) return
   const message = `There is no command ${topic}.${didYouMean(topic, known)} See ashlar --help.`
-  throw new CommandError(exitCodes.usage, message)
+  throw usageError(message)
 }
 
 let isOutputFailureTold = false

@@ -11,8 +11,7 @@ import { defaultServerLimits } from '../limits.ts'
 import { lmdbStores } from '../workers/crash.ts'
 import { Primary } from '../workers/primary.ts'
 import { addJsonOption } from './client-command.ts'
-import { CommandError } from './command-error.ts'
-import { exitCodes } from './exit-codes.ts'
+import { usageError } from './command-error.ts'
 import { openLog, sharedLogBytes } from './log.ts'
 import { reloadOnSignal, startLine, stopOnSignals } from './process.ts'
 
@@ -59,7 +58,7 @@ function givenBy(options: Readonly<Record<string, unknown>>): ConfigSource {
   try {
     return configFromOptions(options)
   } catch (error) {
-    throw error instanceof ConfigError ? new CommandError(exitCodes.usage, error.message) : error
+    throw error instanceof ConfigError ? usageError(error.message) : error
   }
 }
 
@@ -69,7 +68,7 @@ function refuseOptionsOfNpm(environment: NodeJS.ProcessEnv): void {
   const taken = ['port', 'data', 'fd', 'auth', 'workers', 'host'].find((name) => environment[`npm_config_${name}`])
   if (taken === undefined) return
   const message = `npm has taken --${taken} for itself: write options of the server after --, as in npm start -- --${taken} …`
-  throw new CommandError(exitCodes.usage, message)
+  throw usageError(message)
 }
 
 const readableNote =

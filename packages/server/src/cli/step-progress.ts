@@ -1,5 +1,6 @@
 /** How far work of several steps is: a bar, or lines, for each of them. */
-import { Progress, type ProgressOptions } from './progress.ts'
+import { hidesProgress, Progress, type ProgressOptions } from './progress.ts'
+import type { ResultOptions } from './tell-result.ts'
 
 /** What is counted in a step. */
 const units: Readonly<Record<string, string>> = {
@@ -38,5 +39,18 @@ export class StepProgress {
   stop(): void {
     this.shown?.stop()
     this.shown = undefined
+  }
+}
+
+/** Shows how far `work` is, until it has ended or failed. */
+export async function withProgress<T>(
+  { json, quiet }: ResultOptions,
+  work: (onProgress: StepProgress['update']) => Promise<T>,
+): Promise<T> {
+  const progress = new StepProgress({ isQuiet: hidesProgress(quiet === true, json === true) })
+  try {
+    return await work(progress.update)
+  } finally {
+    progress.stop()
   }
 }

@@ -1,6 +1,6 @@
 /** What the exit code tells where a command on stores, backups or archives fails. */
 import { addressProblem } from '@ashlar/engine/store-address'
-import { CommandError } from './command-error.ts'
+import { CommandError, usageError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 
 /** Of the operating system: the path that was given leads nowhere, to something else, or may not be used. */
@@ -48,12 +48,9 @@ function exitCodeByCauses(error: Error, isRemote: boolean): number {
 export async function refuseAddresses(addresses: readonly string[], advice = ''): Promise<void> {
   for (const address of addresses) {
     const problem = addressProblem(address)
-    if (problem !== undefined) throw new CommandError(exitCodes.usage, problem)
+    if (problem !== undefined) throw usageError(problem)
     if (address !== 'memory:') continue
     const why = 'memory: is a store within the process that serves it, which no other process can read or write'
-    throw new CommandError(
-      exitCodes.usage,
-      `${why}. Name a store at lmdb:<directory> or postgres://<host>/<database>.${advice}`,
-    )
+    throw usageError(`${why}. Name a store at lmdb:<directory> or postgres://<host>/<database>.${advice}`)
   }
 }

@@ -4,8 +4,7 @@ import type { Command } from 'commander'
 import { addJsonOption } from './client-command.ts'
 import { CommandError } from './command-error.ts'
 import { inChild } from './in-child.ts'
-import { hidesProgress } from './progress.ts'
-import { StepProgress } from './step-progress.ts'
+import { withProgress } from './step-progress.ts'
 import { refuseAddresses } from './store-failure.ts'
 import { type ResultOptions, tellResult } from './tell-result.ts'
 
@@ -29,17 +28,15 @@ export function addVerifyCommand(program: Command): void {
 
 async function verify(address: string, options: ResultOptions, signal: AbortSignal): Promise<void> {
   const { checkStore } = await import('@ashlar/engine')
-  const progress = new StepProgress({ isQuiet: hidesProgress(false, options.json === true) })
   try {
-    const check = await checkStore(address, { signal, onProgress: (entries) => progress.update('looking', entries) })
-    progress.stop()
+    const check = await withProgress(options, (onProgress) =>
+      checkStore(address, { signal, onProgress: (entries) => onProgress('looking', entries) }),
+    )
     tellResult(check, options, () => lines(check, address))
     if (check.problems.length > 0) process.exitCode = exitCode.hasProblems
   } catch (error) {
     const reason = signal.aborted ? 'The check was stopped.' : (error as Error).message
     throw new CommandError(exitCode.isNotChecked, reason)
-  } finally {
-    progress.stop()
   }
 }
 

@@ -18,9 +18,7 @@ export function readConfigFile(file: string): NotedSource {
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    throw new ConfigError(
-      `The configuration file ${file} cannot be read: ${unreadableFile(error as NodeJS.ErrnoException)}.`,
-    )
+    throw new ConfigError(`The configuration file ${file} cannot be read: ${unreadableFile(error)}.`)
   }
   if (text.trimStart().startsWith('<')) return configFromXml(text, file)
   return { source: configFromJson(text, file), notes: [] }

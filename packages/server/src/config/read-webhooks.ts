@@ -120,7 +120,7 @@ function file(path: string, name: string): readonly [string, string] {
   try {
     return [readFileSync(resolve(path), 'utf8'), path]
   } catch (error) {
-    const why = unreadableFile(error as NodeJS.ErrnoException)
+    const why = unreadableFile(error)
     throw new ConfigError(`The file ${path}, the secret of webhook ${name}, cannot be read: ${why}.`)
   }
 }

@@ -1,32 +1,39 @@
 /** The metrics that each process of a server has of its own. */
 import { type Counts, groupSizes } from '@ashlar/engine'
+import { version } from '../version.ts'
 import { histogram, type Metric, one, type Sample } from './metric.ts'
 import type { LoopNumbers } from './process-numbers.ts'
 import { durationSeconds, type RequestCounts } from './request-counts.ts'
 
-/** What they are read from. */
-export interface ProcessSource {
+/** Where the numbers are; each is asked when somebody wants them. */
+export interface Counters {
   readonly requests: RequestCounts
-  readonly requestsInProgress: number
-  readonly connections: number
-  /** By their state. */
-  readonly statements: Readonly<Record<'queued' | 'running' | 'sending', number>>
-  readonly repliesBrokenOff: number
-  readonly changeFollowers: number
-  /** Of the one of a federated database, by its alias, that is furthest behind. */
-  readonly followerLagMs: (alias: string) => number
-  readonly bodyBytes: number
+  readonly requestsInProgress: () => number
+  readonly connections: { readonly all: number }
+  readonly statements: {
+    /** By their state. */
+    counts(): Readonly<Record<'queued' | 'running' | 'sending', number>>
+    readonly brokenOff: { readonly count: number }
+  }
+  /** `lagMs`: of the one of a federated database that is furthest behind. */
+  readonly followers: { readonly count: number; lagMs(alias: string): number }
+  readonly bodies: { readonly bytes: number }
   /** Where there is an audit log. */
-  readonly audit: { readonly appended: number; readonly lost: number; readonly hasFailed: boolean } | undefined
+  readonly audit:
+    | { readonly file: { readonly appended: number; readonly lost: number; readonly hasFailed: boolean } }
+    | undefined
+  /** When the server was started, by `performance.now()`. */
+  readonly startedAtMs: number
+  /** Of the server, where none is missing. */
+  readonly processesExpected: number
+}
+
+/** With what is read once for all metrics. */
+export interface ProcessSource extends Counters {
   /** Of each federated database, by its alias. */
   readonly databases: ReadonlyMap<string, Counts>
   readonly loop: LoopNumbers
-  readonly cpuSeconds: number
   readonly memory: NodeJS.MemoryUsage
-  readonly upSeconds: number
-  /** Of the server, where none is missing. */
-  readonly processesExpected: number
-  readonly version: string
 }
 
 type Numbers = (counts: Counts) => number
@@ -35,6 +42,7 @@ function ofEach(read: Numbers): (source: ProcessSource) => readonly Sample[] {
   return ({ databases }) => [...databases].map(([fd, counts]) => ({ labels: { fd }, value: read(counts) }))
 }
 
+const microsecondsASecond = 1e6
 const requestDuration = 'ashlar_request_duration_seconds'
 const groupSize = 'ashlar_commit_group_size'
 
@@ -75,14 +83,14 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     type: 'gauge',
     help: 'Requests in progress, including replies that are still being sent.',
     together: 'sum',
-    read: ({ requestsInProgress }) => one(requestsInProgress),
+    read: ({ requestsInProgress }) => one(requestsInProgress()),
   },
   {
     name: 'ashlar_connections',
     type: 'gauge',
     help: 'Client connections. On an HTTP/2 connection, each further concurrent request counts as one more.',
     together: 'sum',
-    read: ({ connections }) => one(connections),
+    read: ({ connections }) => one(connections.all),
   },
   {
     name: 'ashlar_statements',
@@ -90,21 +98,22 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     help: 'Current statements by state: queued, running or sending. Short statements end before they are counted.',
     labels: ['state'],
     together: 'sum',
-    read: ({ statements }) => Object.entries(statements).map(([state, value]) => ({ labels: { state }, value })),
+    read: ({ statements }) =>
+      Object.entries(statements.counts()).map(([state, value]) => ({ labels: { state }, value })),
   },
   {
     name: 'ashlar_replies_broken_off_total',
     type: 'counter',
     help: 'Replies aborted because the client stopped reading or held a snapshot for too long.',
     together: 'sum',
-    read: ({ repliesBrokenOff }) => one(repliesBrokenOff),
+    read: ({ statements }) => one(statements.brokenOff.count),
   },
   {
     name: 'ashlar_change_followers',
     type: 'gauge',
     help: 'Requests that follow the change feed of a federated database, or wait for a change.',
     together: 'sum',
-    read: ({ changeFollowers }) => one(changeFollowers),
+    read: ({ followers }) => one(followers.count),
   },
   {
     name: 'ashlar_change_follower_lag_seconds',
@@ -112,15 +121,15 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     help: 'Lag of the slowest follower of the change feed; 0 if all are up to date.',
     labels: ['fd'],
     together: 'max',
-    read: ({ databases, followerLagMs }) =>
-      [...databases.keys()].map((fd) => ({ labels: { fd }, value: followerLagMs(fd) / 1_000 })),
+    read: ({ databases, followers }) =>
+      [...databases.keys()].map((fd) => ({ labels: { fd }, value: followers.lagMs(fd) / 1_000 })),
   },
   {
     name: 'ashlar_body_bytes',
     type: 'gauge',
     help: 'Memory held by the bodies of requests in progress, except bodies of up to 64 KiB (limit: bodiesBytesMax).',
     together: 'sum',
-    read: ({ bodyBytes }) => one(bodyBytes),
+    read: ({ bodies }) => one(bodies.bytes),
   },
   {
     name: 'ashlar_held_bytes',
@@ -225,21 +234,21 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     type: 'counter',
     help: 'Audit log lines; absent without an audit log.',
     together: 'sum',
-    read: ({ audit }) => (audit === undefined ? [] : one(audit.appended)),
+    read: ({ audit }) => (audit === undefined ? [] : one(audit.file.appended)),
   },
   {
     name: 'ashlar_audit_lines_lost_total',
     type: 'counter',
     help: 'Audit log lines lost because the log could not be written and its buffer was full.',
     together: 'sum',
-    read: ({ audit }) => (audit === undefined ? [] : one(audit.lost)),
+    read: ({ audit }) => (audit === undefined ? [] : one(audit.file.lost)),
   },
   {
     name: 'ashlar_audit_failed',
     type: 'gauge',
     help: '1 while the audit log cannot be written.',
     together: 'max',
-    read: ({ audit }) => (audit === undefined ? [] : one(audit.hasFailed ? 1 : 0)),
+    read: ({ audit }) => (audit === undefined ? [] : one(audit.file.hasFailed ? 1 : 0)),
   },
   {
     name: 'ashlar_event_loop_utilization',
@@ -265,7 +274,10 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     type: 'counter',
     help: 'CPU time, user and system.',
     together: 'sum',
-    read: ({ cpuSeconds }) => one(cpuSeconds),
+    read() {
+      const { user, system } = process.cpuUsage()
+      return one((user + system) / microsecondsASecond)
+    },
   },
   {
     name: 'process_resident_memory_bytes',
@@ -307,7 +319,7 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     type: 'gauge',
     help: 'Time since the server was started.',
     together: 'max',
-    read: ({ upSeconds }) => one(upSeconds),
+    read: ({ startedAtMs }) => one((performance.now() - startedAtMs) / 1_000),
   },
   {
     name: 'ashlar_info',
@@ -315,6 +327,6 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     help: '1, with the versions as labels.',
     labels: ['version', 'node'],
     together: 'max',
-    read: ({ version }) => [{ labels: { version, node: process.version }, value: 1 }],
+    read: () => [{ labels: { version, node: process.version }, value: 1 }],
   },
 ]

@@ -42,90 +42,58 @@ const bits = Object.fromEntries(actions.map((action, position) => [action, 1 << 
 const noBits = 0
 const allBits = (1 << actions.length) - 1
 
-class GrantedCaller implements Caller {
-  readonly kind: CallerKind
-  readonly name: string | null
-  readonly identity: string
-  readonly grants: readonly Grant[]
-  readonly bounds: readonly Grant[] | undefined
-  readonly claims: Readonly<Record<string, string>>
-  readonly credential: Credential
-  readonly expiresAtMs: number
-  readonly ownRoles: OwnRoles
+export function makeCaller(facts: CallerFacts): Caller {
+  const { kind, grants, bounds, ownRoles = noOwnRoles } = facts
+  const allowed = (alias: string | undefined): number => {
+    const bound = bounds === undefined ? allBits : granted(bounds, alias, ownRoles)
+    return granted(grants, alias, ownRoles) & bound
+  }
+  const everywhere = kind === 'everyone' ? allBits : allowed(undefined)
+  const aliases = new Set([...grants, ...(bounds ?? [])].flatMap((grant) => grant.aliases ?? []))
+  /** Includes what is allowed everywhere. */
+  const byAlias = new Map([...aliases].map((alias) => [alias, allowed(alias)]))
+  const bitsFor = (alias: string | undefined): number =>
+    (alias === undefined ? undefined : byAlias.get(alias)) ?? everywhere
   /** By alias; the error where they have too many grants, which is as much work to find out. */
-  private readonly policies = new Map<string, AccessPolicy | AshlarError | undefined>()
-  private readonly users = new Map<string, User | null>()
-  /** What is allowed on every federated database, as bits. */
-  private readonly everywhere: number
-  /** With that, by alias. */
-  private readonly byAlias: ReadonlyMap<string, number>
-
-  constructor({
-    kind,
-    name,
-    identity,
-    grants,
-    bounds,
-    ownRoles = noOwnRoles,
-    claims,
-    credential,
-    expiresAtMs,
-  }: CallerFacts) {
-    this.kind = kind
-    this.name = name
-    this.identity = identity
-    this.grants = grants
-    this.bounds = bounds
-    this.claims = claims
-    this.credential = credential
-    this.expiresAtMs = expiresAtMs
-    this.ownRoles = ownRoles
-    const allowed = (alias: string | undefined): number => {
-      const bound = bounds === undefined ? allBits : granted(bounds, alias, ownRoles)
-      return granted(grants, alias, ownRoles) & bound
-    }
-    this.everywhere = kind === 'everyone' ? allBits : allowed(undefined)
-    const aliases = new Set([...grants, ...(bounds ?? [])].flatMap((grant) => grant.aliases ?? []))
-    this.byAlias = new Map([...aliases].map((alias) => [alias, allowed(alias)]))
+  const policies = new Map<string, AccessPolicy | AshlarError | undefined>()
+  const users = new Map<string, User | null>()
+  const caller: Caller = {
+    ...facts,
+    ownRoles,
+    may(need, alias) {
+      if (need === 'nothing') return true
+      if (need === 'identify') return kind !== 'nobody'
+      return (bitsFor(alias) & bits[need]) !== 0
+    },
+    mayAnything: (alias) => bitsFor(alias) !== 0 || caller.policyOn(alias) !== undefined,
+    policyOn(alias) {
+      if (!policies.has(alias)) policies.set(alias, policyOrRefusal(facts, alias, ownRoles))
+      const policy = policies.get(alias)
+      if (policy instanceof AshlarError) throw policy
+      return policy
+    },
+    userOn(alias) {
+      let user = users.get(alias)
+      if (user === undefined) {
+        user = userOf(facts, alias)
+        users.set(alias, user)
+      }
+      return user
+    },
   }
+  return caller
+}
 
-  may(need: Need, alias: string | undefined): boolean {
-    if (need === 'nothing') return true
-    if (need === 'identify') return this.kind !== 'nobody'
-    return (this.bitsFor(alias) & bits[need]) !== 0
-  }
-
-  mayAnything(alias: string): boolean {
-    return this.bitsFor(alias) !== 0 || this.policyOn(alias) !== undefined
-  }
-
-  policyOn(alias: string): AccessPolicy | undefined {
-    if (!this.policies.has(alias)) this.policies.set(alias, this.policyOrRefusal(alias))
-    const policy = this.policies.get(alias)
-    if (policy instanceof AshlarError) throw policy
-    return policy
-  }
-
-  private policyOrRefusal(alias: string): AccessPolicy | AshlarError | undefined {
-    try {
-      return policyOf(this, alias, this.ownRoles)
-    } catch (error) {
-      if (error instanceof AshlarError) return error
-      throw error
-    }
-  }
-
-  userOn(alias: string): User | null {
-    let user = this.users.get(alias)
-    if (user === undefined) {
-      user = userOf(this, alias)
-      this.users.set(alias, user)
-    }
-    return user
-  }
-
-  private bitsFor(alias: string | undefined): number {
-    return (alias === undefined ? undefined : this.byAlias.get(alias)) ?? this.everywhere
+function policyOrRefusal(
+  facts: CallerFacts,
+  alias: string,
+  ownRoles: OwnRoles,
+): AccessPolicy | AshlarError | undefined {
+  try {
+    return policyOf(facts, alias, ownRoles)
+  } catch (error) {
+    if (error instanceof AshlarError) return error
+    throw error
   }
 }
 
@@ -152,10 +120,6 @@ export function mayStill(now: Caller, before: Caller, alias: string): boolean {
 function allowsAll(now: AccessPolicy | undefined, { grants }: AccessPolicy): boolean {
   const texts = new Set(now?.grants.map(grantText))
   return grants.every((grant) => texts.has(grantText(grant)))
-}
-
-export function makeCaller(facts: CallerFacts): Caller {
-  return new GrantedCaller(facts)
 }
 
 /** The same caller by other roles of one's own. */

@@ -9,6 +9,7 @@ import { type Caller, type CallerFacts, withRoles } from './caller.ts'
 import type { KeySource } from './jwt-keys.ts'
 import type { KnownCallers } from './known-callers.ts'
 import type { Grant } from './roles.ts'
+import { setYoungest } from './set-youngest.ts'
 
 export interface JwtSettings {
   readonly issuer: string
@@ -101,15 +102,8 @@ export class JwtScheme implements AuthenticationScheme {
   }
 
   private remember(digest: string, caller: Caller, epoch: number): void {
-    this.verified.delete(digest)
-    if (this.verified.size >= jwtCachedMax) {
-      for (const eldest of this.verified.keys()) {
-        this.verified.delete(eldest)
-        break
-      }
-    }
     const untilMs = Math.min(Date.now() + jwtCachedMsMax, caller.expiresAtMs)
-    this.verified.set(digest, { caller, epoch, untilMs })
+    setYoungest(this.verified, digest, { caller, epoch, untilMs }, jwtCachedMax)
   }
 
   private callerOf(payload: JWTPayload, request: ArrivedRequest): CallerFacts {

@@ -9,6 +9,7 @@ import {
   signInFailures,
 } from '../limits.ts'
 import { type Hasher, PasswordPlaces } from './password-places.ts'
+import { setYoungest } from './set-youngest.ts'
 
 /** OWASP's recommendation: 19 MiB, two passes, no parallelism within. */
 const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
@@ -98,14 +99,9 @@ export class PasswordHashes {
       return verify(hash ?? hashOfNothing, normalized(password))
     })
     if (!isRight || hash === undefined) return false
-    if (this.remembered.size >= rememberedPasswordsMax) {
-      for (const oldest of this.remembered.keys()) {
-        this.remembered.delete(oldest)
-        break
-      }
-    }
     const until = performance.now() + rememberedPasswordsMsMax
-    this.remembered.set(keyOf(name, address), { mark: this.markOf(name, password), hash, until, wrong: 0 })
+    const known = { mark: this.markOf(name, password), hash, until, wrong: 0 }
+    setYoungest(this.remembered, keyOf(name, address), known, rememberedPasswordsMax)
     return true
   }
 

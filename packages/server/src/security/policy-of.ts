@@ -22,7 +22,7 @@ interface Granted {
   readonly name: string | null
   readonly grants: readonly Grant[]
   /** Of a token of a user: those of the user. */
-  readonly bounds: readonly Grant[] | undefined
+  readonly bounds?: readonly Grant[] | undefined
   readonly claims: User['claims']
 }
 

@@ -1,5 +1,6 @@
 /** Counts events by key, in a window that begins with the first event. */
 import { throttledKeysMax } from '../limits.ts'
+import { setYoungest } from './set-youngest.ts'
 
 interface Recent {
   count: number
@@ -36,8 +37,8 @@ export class RecentCounts {
       recent.count += 1
       return
     }
-    if (this.byKey.size >= throttledKeysMax) this.forgetOldest()
-    this.byKey.set(key, { count: 1, forgottenAtMs: this.now() + this.forgottenAfterMs })
+    // The window of the eldest ends next.
+    setYoungest(this.byKey, key, { count: 1, forgottenAtMs: this.now() + this.forgottenAfterMs }, throttledKeysMax)
   }
 
   takeBack(key: string): void {
@@ -56,13 +57,5 @@ export class RecentCounts {
     if (recent === undefined || this.now() < recent.forgottenAtMs) return recent
     this.byKey.delete(key)
     return undefined
-  }
-
-  /** Keys are in the order of their windows' beginnings, so the first one ends next. */
-  private forgetOldest(): void {
-    for (const key of this.byKey.keys()) {
-      this.byKey.delete(key)
-      return
-    }
   }
 }

@@ -4,6 +4,7 @@ import { rightAddressesMax, rightAddressMsMax, signInFailures } from '../limits.
 import { networkOf } from '../shares/network.ts'
 import { sharerAt } from '../shares/sharer.ts'
 import { RecentCounts } from './recent-counts.ts'
+import { setYoungest } from './set-youngest.ts'
 
 /** One of them, counted as wrong until it is told to be something else. */
 export interface Attempt {
@@ -50,7 +51,7 @@ export class SignInThrottle {
         this.failures.forget(pair)
         this.failures.takeBack(ofAddress)
         this.failures.takeBack(ofName)
-        this.noteRight(pair)
+        setYoungest(this.rightUntil, pair, this.now() + rightAddressMsMax, rightAddressesMax)
       },
       undo: () => {
         for (const key of all) this.failures.takeBack(key)
@@ -80,18 +81,6 @@ export class SignInThrottle {
 
   get size(): number {
     return this.failures.size
-  }
-
-  /** In the order in which it is forgotten. */
-  private noteRight(pair: string): void {
-    this.rightUntil.delete(pair)
-    if (this.rightUntil.size >= rightAddressesMax) {
-      for (const eldest of this.rightUntil.keys()) {
-        this.rightUntil.delete(eldest)
-        break
-      }
-    }
-    this.rightUntil.set(pair, this.now() + rightAddressMsMax)
   }
 
   private check(key: string, max: number): void {

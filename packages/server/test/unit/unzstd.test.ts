@@ -1,7 +1,6 @@
 /** zstd as it is read where Node.js has no decoder: what its own program has written, what is damaged, and what was made to exhaust memory. */
 import { expect, it } from 'vitest'
 import { unzstd } from '../../src/cli/client/import/unzstd.ts'
-import { XxHash64 } from '../../src/cli/client/import/xxhash64.ts'
 import { exitCodes } from '../../src/cli/exit-codes.ts'
 
 /** `printf 'name,n\nA,1\nB,2\n' | zstd`. */
@@ -105,18 +104,4 @@ it('a block of some bytes that asks for billions of copies ends', async () => {
     exitCode: exitCodes.invalid,
     message: expect.stringContaining('in.zst is damaged or cut off: '),
   })
-})
-
-it.each([
-  ['', 0xef46db3751d8e999n],
-  ['a', 0xd24ec4f1a98c6e5bn],
-  ['abc', 0x44bc2cf5ad770999n],
-  ['abcdefghijklmnopqrstuvwxyz0123456789', 0x64f23ecf1609b766n],
-])('the checksum of %j', (text, expected) => {
-  const hash = new XxHash64()
-  for (const letter of text) hash.update(Buffer.from(letter))
-  const whole = new XxHash64()
-  whole.update(Buffer.from(text))
-  expect(hash.digest()).toBe(whole.digest())
-  expect(hash.digest()).toBe(expected)
 })

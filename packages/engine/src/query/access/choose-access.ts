@@ -52,42 +52,43 @@ class Considered {
   }
 }
 
-/** `wanted`: how many rows are taken in the order asked for; undefined = all of them. */
+/** What the choice for one plan depends on, and where it is explained. */
+interface Choice {
+  readonly evaluation: EvaluationContext
+  readonly context: StatementContext
+  /** How many rows are taken in the order asked for; undefined = all of them. */
+  readonly wanted: number | undefined
+  readonly considered?: Considered
+}
+
+/** `wanted`: see `Choice`. */
 export function chooseAccess(
   plan: SourcePlan,
   evaluation: EvaluationContext,
   context: StatementContext,
   wanted: number | undefined,
 ): Awaitable<ChosenAccessPath> {
-  if (context.probe !== undefined) return explainedChoice(plan, evaluation, context, wanted)
-  if (plan.ofElements.length > 0) return chooseWithElements(plan, evaluation, context, wanted, undefined)
-  return settledAccess(plan, context, wanted) ?? choose(plan, evaluation, context, wanted, undefined)
+  const choice = { evaluation, context, wanted }
+  if (context.probe !== undefined) return explainedChoice(plan, choice)
+  if (plan.ofElements.length > 0) return chooseWithElements(plan, choice)
+  return settledAccess(plan, choice) ?? choose(plan, choice)
 }
 
 /** Elements that are known spare the lists of the rows; an access that was estimated alone, and to its end, knows its own. */
-async function chooseWithElements(
-  plan: SourcePlan,
-  evaluation: EvaluationContext,
-  context: StatementContext,
-  wanted: number | undefined,
-  considered: Considered | undefined,
-): Promise<ChosenAccessPath> {
-  const chosen = await choose(plan, evaluation, context, wanted, considered)
+async function chooseWithElements(plan: SourcePlan, choice: Choice): Promise<ChosenAccessPath> {
+  const { evaluation, context } = choice
+  const chosen = await choose(plan, choice)
   const { accesses, ofElements } = plan
   const isSole = accesses.length === 1 && chosen.access === accesses[0]
   if (!isSole && chosen.estimated > 0) for (const access of ofElements) await access.findElements?.(evaluation, context)
   return chosen
 }
 
-async function explainedChoice(
-  plan: SourcePlan,
-  evaluation: EvaluationContext,
-  context: StatementContext,
-  wanted: number | undefined,
-): Promise<ChosenAccessPath> {
+async function explainedChoice(plan: SourcePlan, choice: Choice): Promise<ChosenAccessPath> {
+  const { context } = choice
   const considered = new Considered()
   try {
-    const chosen = await chooseWithElements(plan, evaluation, context, wanted, considered)
+    const chosen = await chooseWithElements(plan, { ...choice, considered })
     const isScan = chosen.access === plan.extent || chosen.access instanceof OrderedTrial
     considered.isScanOfMany = isScan && (await plan.extent.estimate(context)) >= candidatesMin
     return { ...chosen, considered }
@@ -106,20 +107,15 @@ function likelyAccess({ references, accesses, ordered, extent }: SourcePlan): Ac
 /** Entries are counted for half of what it costs to read them. */
 const coveredShare = 2
 
-async function choose(
-  plan: SourcePlan,
-  evaluation: EvaluationContext,
-  context: StatementContext,
-  wanted: number | undefined,
-  considered: Considered | undefined,
-): Promise<ChosenAccessPath> {
+async function choose(plan: SourcePlan, choice: Choice): Promise<ChosenAccessPath> {
+  const { evaluation, context, wanted, considered } = choice
   const { accesses, ordered, references } = plan
   if (references !== undefined) {
     const estimated = await references.estimate(evaluation, context)
     considered?.note(references, estimated, Number.POSITIVE_INFINITY)
     return { access: references, estimated }
   }
-  const settled = settledAccess(plan, context, wanted)
+  const settled = settledAccess(plan, choice)
   if (settled !== undefined) {
     const max = plan.exact !== undefined ? Number.POSITIVE_INFINITY : settled.estimated
     considered?.note(settled.access, settled.estimated, max)
@@ -147,7 +143,7 @@ async function choose(
     !ordered.isPresorted &&
     accesses.every((access) => ordered.isNarrowedBy(access))
   const counted = isNarrowest ? [] : accesses
-  const few = await cheapest(counted, evaluation, context, fewMax, considered)
+  const few = await cheapest(counted, choice, fewMax)
   if (few !== undefined && few.estimated < fewMax) {
     const covered = indexOnly.find((scan) => scan.isSameAs(few.access))
     return covered === undefined ? few : { access: covered, estimated: few.estimated }
@@ -155,10 +151,10 @@ async function choose(
   const extent = await plan.extent.estimate(context)
   considered?.note(plan.extent, extent, Number.POSITIVE_INFINITY)
   const max = Math.max(candidatesMin, Math.ceil(extent / extentShare))
-  const best = few === undefined ? undefined : await cheapest(counted, evaluation, context, max, considered)
+  const best = few === undefined ? undefined : await cheapest(counted, choice, max)
   const read = best !== undefined && best.estimated < max ? best : { access: plan.extent, estimated: extent }
   const skips = skippingOf(plan, indexOnly, read, extent, max)
-  const skipping = await cheapest(isNarrowest ? [] : skips.accesses, evaluation, context, skips.most, considered)
+  const skipping = await cheapest(isNarrowest ? [] : skips.accesses, choice, skips.most)
   const known = skipping !== undefined && skipping.estimated < skips.most ? skipping : read
   const covered = indexOnly.find((scan) => {
     return scan.isSameAs(known.access) || (known.access === plan.extent && !scan.isSkipping)
@@ -168,8 +164,7 @@ async function choose(
     return { access: covered, estimated: known.estimated }
   }
   const inOrder = ordered && accessInOrder(ordered, known, plan, extent, wanted)
-  if (inOrder === undefined)
-    return (await narrowed(known, plan, extent, evaluation, context, wanted, considered)) ?? known
+  if (inOrder === undefined) return (await narrowed(known, plan, extent, choice)) ?? known
   considered?.note(inOrder, wanted ?? extent, Number.POSITIVE_INFINITY)
   return { access: inOrder, estimated: wanted ?? extent }
 }
@@ -179,10 +174,7 @@ async function narrowed(
   { access, estimated }: ChosenAccessPath,
   { accesses, areRows }: SourcePlan,
   objects: number,
-  evaluation: EvaluationContext,
-  context: StatementContext,
-  wanted: number | undefined,
-  considered: Considered | undefined,
+  { evaluation, context, wanted, considered }: Choice,
 ): Promise<ChosenAccessPath | undefined> {
   const narrowest = accesses.find((one) => one === access)
   // The first rows may come before all entries are read.
@@ -249,11 +241,7 @@ export function isInOrder({ ordered }: SourcePlan, access: AccessPath): boolean 
 }
 
 /** What is taken whatever the data is: an access to one object at most, or that of the first rows. */
-function settledAccess(
-  plan: SourcePlan,
-  context: StatementContext,
-  wanted: number | undefined,
-): ChosenAccessPath | undefined {
+function settledAccess(plan: SourcePlan, { context, wanted }: Choice): ChosenAccessPath | undefined {
   if (plan.references !== undefined) return undefined
   const { exact } = plan
   const settled = exact ?? (wanted === undefined ? undefined : accessOfFirstRows(plan, wanted))
@@ -285,10 +273,8 @@ function accessOfFirstRows(plan: SourcePlan, wanted: number): AccessPath | undef
 /** The access with the fewest candidates, counted up to `max`; the first of equal ones. */
 async function cheapest(
   accesses: readonly OidAccess[],
-  evaluation: EvaluationContext,
-  context: StatementContext,
+  { evaluation, context, considered }: Choice,
   max: number,
-  considered: Considered | undefined,
 ): Promise<ChosenAccessPath | undefined> {
   let best: ChosenAccessPath | undefined
   for (const access of accesses) {

@@ -287,22 +287,16 @@ function truncated(type: ValueType, unit: (typeof truncationUnits)[number], valu
   return { ticks: truncateMoment(unit, ticks + offset) - offset, offsetMinutes }
 }
 
+/** Aggregates and windows do not stand within each other, and see the rows before these are grouped. */
+function withinAggregate(scope: Scope): Scope {
+  return { ...scope, aggregates: undefined, groupKeys: undefined, aliases: undefined, windows: undefined }
+}
+
 /** Of PERCENTILE: the same for all rows. */
 export function bindFraction(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const [, given] = expression.operands
   if (given === undefined) throw binder.error(expression, 'PERCENTILE takes 2 operands: values, and a part from 0 to 1')
-  const fraction = checkedOperand(
-    binder.bind(given, {
-      ...scope,
-      aggregates: undefined,
-      groupKeys: undefined,
-      aliases: undefined,
-      windows: undefined,
-    }),
-    'number',
-    expression.name,
-    binder,
-  )
+  const fraction = checkedOperand(binder.bind(given, withinAggregate(scope)), 'number', expression.name, binder)
   if (!isConstant(fraction)) throw binder.error(given, 'the part that PERCENTILE takes is the same for all rows')
   const checked = (value: unknown): unknown => {
     const part = Number(value)
@@ -338,16 +332,7 @@ function bindAggregate(name: AggregateName, expression: CallExpression, scope: S
   const fraction = name === 'PERCENTILE' ? bindFraction(expression, scope, binder) : undefined
   if (operands.length === 0 && name !== 'COUNT') throw binder.error(expression, `${name} takes an operand`)
   const [given] = operands
-  const operand =
-    given === undefined
-      ? undefined
-      : binder.bind(given, {
-          ...scope,
-          aggregates: undefined,
-          groupKeys: undefined,
-          aliases: undefined,
-          windows: undefined,
-        })
+  const operand = given === undefined ? undefined : binder.bind(given, withinAggregate(scope))
   const { isDistinct = false } = expression
   if (operand !== undefined && isDistinct) {
     const values = isMany(operand.type) ? operand.type.element : operand.type

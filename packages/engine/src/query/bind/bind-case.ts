@@ -1,8 +1,8 @@
 /** CASE: the value of the first branch that fits (docs/query-language.md, Operators). */
 import type { CaseExpression, Expression } from '../language/ast.ts'
-import { commonType } from '../values/type-rules.ts'
-import { aTypeName, booleanType, nullType, type ValueType } from '../values/value-type.ts'
+import { aTypeName, booleanType } from '../values/value-type.ts'
 import { comparison } from './bind-operation.ts'
+import { typeOfAll } from './bind-value.ts'
 import { type Bound, isConstant } from './bound.ts'
 import { alikeMoments, coerced } from './coercion.ts'
 import type { Binder, Scope } from './scope.ts'
@@ -43,14 +43,7 @@ function branchesOf(
   const given = branches.map(({ value }) => binder.bind(value, scope))
   if (otherwise !== undefined) given.push(binder.bind(otherwise, scope))
   const values = alikeMoments(given, binder)
-  let type: ValueType = nullType
-  for (const value of values) {
-    const common = commonType(type, value.type)
-    if (common === undefined) {
-      throw binder.error(value, `CASE has values of one type, not ${aTypeName(type)} and ${aTypeName(value.type)}`)
-    }
-    type = common
-  }
+  const type = typeOfAll(values, binder, 'CASE has values')
   return {
     kind: 'case',
     branches: conditions.map((condition, i) => ({ condition, value: values[i] as Bound })),

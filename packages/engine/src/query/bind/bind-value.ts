@@ -55,12 +55,13 @@ export function listOf(
   return { kind: 'elements', elements, type, start, end }
 }
 
-function typeOfAll(values: readonly Bound[], binder: Binder): ValueType {
+/** `have`: what has the values, with its verb, for messages. */
+export function typeOfAll(values: readonly Bound[], binder: Binder, have = 'the elements are'): ValueType {
   let type: ValueType = nullType
   for (const value of values) {
     const common = commonType(type, value.type)
     if (common === undefined) {
-      throw binder.error(value, `the elements are of one type, not ${aTypeName(type)} and ${aTypeName(value.type)}`)
+      throw binder.error(value, `${have} of one type, not ${aTypeName(type)} and ${aTypeName(value.type)}`)
     }
     type = common
   }

@@ -1,7 +1,9 @@
-/** What UPDATE and DELETE have in common: the objects that qualify, and what RETURN makes of them. */
+/** What UPDATE and DELETE have in common: the objects that qualify, the change of each, and what RETURN makes of them. */
 import { commitIdOf } from '../../records/record-format.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
+import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
+import { flushObjects } from '../../write/flush.ts'
 import { chooseAccess, isInOrder } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
 import { type BoundChange, bindDelete, bindUpdate } from '../bind/bind-change.ts'
@@ -28,7 +30,7 @@ import type { StatementExecutor, StatementExplainer } from './statement-kind.ts'
 type ChangeStatement = UpdateStatement | DeleteStatement
 
 /** Throws QueryError. */
-export function planChanges(
+function planChanges(
   statement: ChangeStatement,
   executor: StatementExecutor | StatementExplainer,
 ): Planned<ChangePlan> {
@@ -45,7 +47,7 @@ function typeOf({ sourceClass }: ChangePlan): ValueType {
 }
 
 /** Where a value stands. */
-export function changedValue(plan: ChangePlan, oids: readonly Oid[]): TypedValue {
+export function changedValue({ plan, oids }: ChangedObjects): TypedValue {
   return { type: typeOf(plan), value: oids }
 }
 
@@ -61,11 +63,63 @@ export async function explainChange(statement: ChangeStatement, explainer: State
   return typeOf(plan)
 }
 
+interface ChangeWork {
+  readonly plan: ChangePlan
+  readonly evaluation: EvaluationContext
+  /** What the statement sees, to its end. */
+  readonly before: StatementContext
+  readonly changes: ChangeContext
+}
+
+/** Returns what changes the one at a place among the views, with all that follows from what the statement sees worked out. */
+type ViewsChange = (
+  views: readonly ObjectView[],
+  work: ChangeWork,
+) => Awaitable<(view: ObjectView, at: number) => Awaitable<void>>
+
+export interface ChangedObjects {
+  readonly plan: ChangePlan
+  readonly inputs: Inputs
+  readonly before: StatementContext
+  readonly oids: readonly Oid[]
+}
+
+/** Changes the objects that qualify, and writes them. Throws what a change of an object throws. */
+export async function changeQualifying(
+  statement: ChangeStatement,
+  executor: StatementExecutor,
+  changeOf: ViewsChange,
+): Promise<ChangedObjects> {
+  const planned = planChanges(statement, executor)
+  const { plan } = planned
+  const inputs = await executor.inputs(planned)
+  const before = executor.context()
+  const changes = executor.changeContext()
+  const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, before)
+  const oids: Oid[] = []
+  for await (const views of await qualifying(statement.kind, plan, evaluation, before)) {
+    changes.count(views.length)
+    const change = await changeOf(views, { plan, evaluation, before, changes })
+    await changes.unit.objects.loadAll(views.map(({ oid }) => oid))
+    for (const [at, view] of views.entries()) {
+      requireAsSeen(changes, view)
+      oids.push(view.oid)
+      await change(view, at)
+      const turn = before.yieldIfDue()
+      if (turn !== undefined) await turn
+    }
+    const pause = before.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
+  await flushObjects(changes.unit)
+  return { plan, inputs, before, oids }
+}
+
 /**
  * The object is changed for what its view has shown, and what it becomes was worked out from that: both are of one revision.
  * Throws ReadSkew where they are not.
  */
-export function requireAsSeen({ unit }: ChangeContext, { oid, record }: ObjectView): void {
+function requireAsSeen({ unit }: ChangeContext, { oid, record }: ObjectView): void {
   const state = unit.objects.known(oid)
   const stored = state?.stored
   const isSeen = stored !== undefined && Buffer.compare(commitIdOf(stored), commitIdOf(record)) === 0
@@ -79,7 +133,7 @@ export function requireAsSeen({ unit }: ChangeContext, { oid, record }: ObjectVi
 }
 
 /** `context`: what the statement sees, to its end. */
-export async function qualifying(
+async function qualifying(
   kind: 'update' | 'delete',
   plan: ChangePlan,
   evaluation: EvaluationContext,
@@ -134,9 +188,7 @@ async function returning(
 
 /** What RETURN asks of the objects as `context` sees them; without RETURN, their representations. */
 export async function* changedChunks(
-  plan: ChangePlan,
-  oids: readonly Oid[],
-  inputs: Inputs,
+  { plan, oids, inputs }: ChangedObjects,
   context: StatementContext,
 ): AsyncGenerator<RowChunk> {
   const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, context)

@@ -1,4 +1,4 @@
-/** FROM several sources, or rows that are values: the rows as JSON text or as values. */
+/** FROM several sources, or rows that are values, and MATCH: the rows as JSON text or as values. */
 
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { type Inputs, newEvaluationContext } from '../execute/new-evaluation-context.ts'
@@ -6,24 +6,34 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import { writeRows } from '../execute/write-rows.ts'
 import { joinRows } from '../match/join-order.ts'
 import { type MatchRow, matchRowKind } from '../match/match-row.ts'
+import { matchRows } from '../match/match-rows.ts'
 import type { JoinPlan } from '../match/plan-join.ts'
+import type { MatchPlan } from '../match/plan-match.ts'
 import { runClauses } from '../operators/clauses.ts'
 import { projectionWriter, rowValues } from '../operators/project.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { RowChunk } from '../query-request.ts'
+
+type JoinedPlan = JoinPlan | MatchPlan
 
 interface StartedJoin {
   readonly evaluation: EvaluationContext
   readonly pipeline: Pipeline<MatchRow>
 }
 
-export async function startJoin(plan: JoinPlan, inputs: Inputs, context: StatementContext): Promise<StartedJoin> {
+export async function startJoin(plan: JoinedPlan, inputs: Inputs, context: StatementContext): Promise<StartedJoin> {
   const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, context)
-  const source = { ...(await joinRows(plan, { evaluation, context })), isOrdered: false }
+  const flow = { evaluation, context }
+  const found = await ('sources' in plan ? joinRows(plan, flow) : matchRows(plan, flow))
+  const source = { ...found, isOrdered: false }
   return { evaluation, pipeline: await runClauses(source, plan.clauses, matchRowKind, evaluation, context) }
 }
 
-export async function* joinChunks(plan: JoinPlan, inputs: Inputs, context: StatementContext): AsyncGenerator<RowChunk> {
+export async function* joinChunks(
+  plan: JoinedPlan,
+  inputs: Inputs,
+  context: StatementContext,
+): AsyncGenerator<RowChunk> {
   try {
     const { evaluation, pipeline } = await startJoin(plan, inputs, context)
     const write = projectionWriter(plan.clauses.projections ?? [], matchRowKind, evaluation, context)
@@ -35,7 +45,7 @@ export async function* joinChunks(plan: JoinPlan, inputs: Inputs, context: State
 
 /** One value a row, or the values of a record's fields. `context` is closed by whoever takes them. */
 export async function joinValues(
-  plan: JoinPlan,
+  plan: JoinedPlan,
   inputs: Inputs,
   context: StatementContext,
 ): Promise<AsyncGenerator<readonly unknown[]>> {

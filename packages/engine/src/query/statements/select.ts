@@ -22,9 +22,10 @@ import { type Inputs, newEvaluationContext } from '../execute/new-evaluation-con
 import { objectRowKind, type RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { writeRows } from '../execute/write-rows.ts'
-import type { LookupStatement, SelectStatement } from '../language/ast.ts'
+import type { LookupStatement, MatchStatement, SelectStatement } from '../language/ast.ts'
 import { queryError } from '../language/query-error.ts'
 import { type JoinPlan, planJoin } from '../match/plan-join.ts'
+import type { MatchPlan } from '../match/plan-match.ts'
 import { type ClausesPlan, planClauses, runClauses } from '../operators/clauses.ts'
 import { collectedValues } from '../operators/held-values.ts'
 import type { Planning } from '../operators/planning.ts'
@@ -41,57 +42,69 @@ import type { RowAccess, StatementExecutor, StatementKind } from './statement-ki
 
 const withAllRule = 'RETURN *, … adds to the objects of a reply: where a value stands, each column is named'
 
+/** Of the objects of one source, of several sources, and of patterns. */
+type PlanOfRows = SelectPlan | JoinPlan | MatchPlan
+
+/** What FROM and MATCH do alike, however they are planned. */
+export function statementOfRows<S extends SelectStatement | MatchStatement>(
+  planOf: (statement: S, executor: Planner) => Planned<PlanOfRows>,
+) {
+  const planOfValues = (statement: S, executor: StatementExecutor): Planned<PlanOfRows> => {
+    const planned = planOf(statement, executor)
+    if (planned.plan.clauses.isWithAll) throw queryError(executor.text, statement, withAllRule)
+    return planned
+  }
+  return {
+    effect: 'read',
+
+    run: (statement, executor) => runPlanned(planOf(statement, executor), executor),
+
+    value: async (statement, executor) => rowsAsValue(planOfValues(statement, executor), executor),
+
+    async rows(statement, executor) {
+      const planned = planOfValues(statement, executor)
+      const context = executor.context()
+      const batches = await valuesOf(planned.plan, await executor.inputs(planned), context)
+      return { type: rowsType(planned.plan), isSingle: planned.plan.isSingle, batches, context }
+    },
+
+    perRow: {
+      value: async (statement, access) => (await rowsAsValue(planOf(statement, access), access)).value,
+      async hasRow(statement, access) {
+        const planned = planOf(statement, access)
+        const context = access.context()
+        try {
+          return await hasRows(await pipelineFrom(planned.plan, await access.inputs(planned), context))
+        } finally {
+          await context.close()
+        }
+      },
+    },
+
+    async explain(statement, explainer) {
+      const planned = planOf(statement, explainer)
+      await pipelineFrom(planned.plan, await explainer.inputs(planned), explainer.context())
+      return rowsType(planned.plan)
+    },
+  } satisfies StatementKind<S>
+}
+
 export const select: StatementKind<SelectStatement> = {
-  effect: 'read',
-
-  run: (statement, executor) => runPlanned(planFrom(statement, executor), executor),
-
-  async value(statement, executor) {
-    const planned = planFrom(statement, executor)
-    if (planned.plan.clauses.isWithAll) throw queryError(executor.text, statement, withAllRule)
-    return fromValue(planned, executor)
-  },
-
-  async rows(statement, executor) {
-    const planned = planFrom(statement, executor)
-    if (planned.plan.clauses.isWithAll) throw queryError(executor.text, statement, withAllRule)
-    const context = executor.context()
-    const batches = await fromValues(planned.plan, await executor.inputs(planned), context)
-    return { type: rowsType(planned.plan), isSingle: planned.plan.isSingle, batches, context }
-  },
+  ...statementOfRows(planFrom),
 
   valueType(statement, binder) {
     const bound = bindFrom(statement, binder)
     if (bound.clauses.isWithAll) throw binder.error(statement, withAllRule)
     return typeWithin(bound, binder)
   },
-
-  perRow: {
-    value: async (statement, access) => (await fromValue(planFrom(statement, access), access)).value,
-    async hasRow(statement, access) {
-      const planned = planFrom(statement, access)
-      const context = access.context()
-      try {
-        return await hasRows(await startFrom(planned.plan, await access.inputs(planned), context))
-      } finally {
-        await context.close()
-      }
-    },
-  },
-
-  async explain(statement, explainer) {
-    const planned = planFrom(statement, explainer)
-    await startFrom(planned.plan, await explainer.inputs(planned), explainer.context())
-    return rowsType(planned.plan)
-  },
 }
 
-function runPlanned(planned: Planned<SelectPlan | JoinPlan>, executor: StatementExecutor): Awaitable<Answer> {
+function runPlanned(planned: Planned<PlanOfRows>, executor: StatementExecutor): Awaitable<Answer> {
   const context = executor.context()
   const inputs = executor.inputs(planned)
   const { plan } = planned
   // Statements within are carried out before its rows are taken, and whether these are taken at all.
-  if ('sources' in plan) return mapAwaitable(inputs, (given) => joinChunks(plan, given, context))
+  if (!('objects' in plan)) return mapAwaitable(inputs, (given) => joinChunks(plan, given, context))
   if (plan.objects.references?.takesStatements === true) {
     return mapAwaitable(inputs, (given) => closing(selectChunks(plan, given, context), context))
   }
@@ -111,7 +124,7 @@ export interface SelectPlan {
   readonly lookup: UniqueLookup | undefined
 }
 
-interface Planner {
+export interface Planner {
   readonly plans: PlanCache
   planning(): PlanningContext
 }
@@ -126,31 +139,27 @@ function planFrom(statement: SelectStatement, executor: Planner): Planned<Select
   })
 }
 
-async function startFrom(
-  plan: SelectPlan | JoinPlan,
-  inputs: Inputs,
-  context: StatementContext,
-): Promise<Pipeline<unknown>> {
-  const started = 'sources' in plan ? startJoin(plan, inputs, context) : startSelect(plan, inputs, context)
+async function pipelineFrom(plan: PlanOfRows, inputs: Inputs, context: StatementContext): Promise<Pipeline<unknown>> {
+  const started = 'objects' in plan ? startSelect(plan, inputs, context) : startJoin(plan, inputs, context)
   return (await started).pipeline
 }
 
-async function fromValue(planned: Planned<SelectPlan | JoinPlan>, access: RowAccess): Promise<TypedValue> {
+async function rowsAsValue(planned: Planned<PlanOfRows>, access: RowAccess): Promise<TypedValue> {
   const context = access.context()
   try {
-    const values = await fromValues(planned.plan, await access.inputs(planned), context)
+    const values = await valuesOf(planned.plan, await access.inputs(planned), context)
     return rowsValue(planned.plan, await collectedValues(values, context))
   } finally {
     await context.close()
   }
 }
 
-function fromValues(
-  plan: SelectPlan | JoinPlan,
+function valuesOf(
+  plan: PlanOfRows,
   inputs: Inputs,
   context: StatementContext,
 ): Promise<AsyncGenerator<readonly unknown[]>> {
-  return 'sources' in plan ? joinValues(plan, inputs, context) : selectValues(plan, inputs, context)
+  return 'objects' in plan ? selectValues(plan, inputs, context) : joinValues(plan, inputs, context)
 }
 
 /** Also of LOOKUP, which is a FROM with a value of its own. Throws QueryError. */

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
 import type { AccessPolicy } from '../../../src/access/access-policy.ts'
-import type { Database } from '../../../src/database.ts'
+import type { Database } from '../../../src/database-operations.ts'
 import { FederatedDatabase } from '../../../src/federated-database.ts'
 import { shareReads } from '../../../src/store/reads-of-turn.ts'
 import type { Snapshot, Store } from '../../../src/store/store.ts'

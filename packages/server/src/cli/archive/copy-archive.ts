@@ -9,9 +9,8 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type CopyReport, copyStore, FederatedDatabase, openStore } from '@ashlar/engine'
 import { addressOfDirectory, storeDirectory } from '@ashlar/engine/store-address'
-import { CommandError } from '../command-error.ts'
+import { type CommandError, invalidInput } from '../command-error.ts'
 import { parseExactly } from '../exact-json.ts'
-import { exitCodes } from '../exit-codes.ts'
 import { isAlive } from '../is-alive.ts'
 import { removedScratch, resumable } from '../resumable.ts'
 import { makeFolders } from '../unwritable.ts'
@@ -105,10 +104,7 @@ async function makeAnew(
     const { problems } = await fd.verify({ signal })
     const [first] = problems
     if (first !== undefined)
-      throw new CommandError(
-        exitCodes.invalid,
-        `The archive ${path} contradicts itself; the first of ${problems.length} problems: ${first}`,
-      )
+      throw invalidInput(`The archive ${path} contradicts itself; the first of ${problems.length} problems: ${first}`)
   } finally {
     await fd.close()
   }
@@ -136,10 +132,7 @@ async function* objectsOf(path: string, signal: AbortSignal): AsyncGenerator<Jso
 function objectIn(line: Buffer): Json {
   const value = parseExactly(line.toString())
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json
-  throw new CommandError(
-    exitCodes.invalid,
-    `The archive has a line that is not an object: ${line.toString('utf8', 0, 60)}`,
-  )
+  throw invalidInput(`The archive has a line that is not an object: ${line.toString('utf8', 0, 60)}`)
 }
 
 async function* linesOf(path: string, signal: AbortSignal): AsyncGenerator<Buffer> {
@@ -190,8 +183,7 @@ function isSameJson(one: Buffer, other: Buffer): boolean {
 
 function different(path: string, line: Buffer): CommandError {
   const { __identifier__: oid } = objectIn(line)
-  return new CommandError(
-    exitCodes.invalid,
+  return invalidInput(
     `Object ${String(oid)} of the archive ${path} cannot be made as it was: its values and links do not go with those of other objects, or with its class.`,
   )
 }

@@ -2,10 +2,9 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { createGunzip } from 'node:zlib'
-import { unreadableFile } from '../../config/unreadable-file.ts'
 import { archiveFileBytesMax } from '../../limits.ts'
-import { CommandError } from '../command-error.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { type CommandError, invalidInput } from '../command-error.ts'
+import { unreadable } from '../unreadable.ts'
 import { type TarFile, tarFiles } from './tar-files.ts'
 
 export type Json = Readonly<Record<string, unknown>>
@@ -87,11 +86,7 @@ async function* filesOf(path: string, { signal, onRead }: ArchiveReading): Async
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code?.startsWith('Z_') === true) throw damaged(path, `gzip says: ${message}`)
-    if (code !== undefined)
-      throw new CommandError(
-        exitCodes.usage,
-        `The file ${path} cannot be read: ${unreadableFile(error as NodeJS.ErrnoException)}.`,
-      )
+    if (code !== undefined) throw unreadable(`The file ${path}`, error)
     throw error
   } finally {
     source.destroy()
@@ -102,8 +97,7 @@ async function* filesOf(path: string, { signal, onRead }: ArchiveReading): Async
 function checkVersion(path: string, head: Json): void {
   if (head.format !== format) throw notOne(path)
   if (head.version === version) return
-  throw new CommandError(
-    exitCodes.invalid,
+  throw invalidInput(
     `The archive ${path} is of version ${String(head.version)}, and this program reads version ${version}.`,
   )
 }
@@ -135,9 +129,9 @@ function linesIn(content: Buffer): number {
 }
 
 function damaged(path: string, how: string): CommandError {
-  return new CommandError(exitCodes.invalid, `The archive ${path} is damaged or not whole: ${how}.`)
+  return invalidInput(`The archive ${path} is damaged or not whole: ${how}.`)
 }
 
 function notOne(path: string): CommandError {
-  return new CommandError(exitCodes.invalid, `The file ${path} is not an archive of ashlar export.`)
+  return invalidInput(`The file ${path} is not an archive of ashlar export.`)
 }

@@ -1,7 +1,6 @@
 /** The files of a tar archive (POSIX ustar) as its bytes come, each held whole. */
 
-import { CommandError } from '../command-error.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { invalidInput } from '../command-error.ts'
 
 export interface TarFile {
   readonly name: string
@@ -22,10 +21,9 @@ export async function* tarFiles(source: AsyncIterable<Buffer>, fileBytesMax: num
     const header = await bytes.take(blockBytes)
     if (header === undefined || header.every((byte) => byte === 0)) return
     const { name, size } = readHeader(header)
-    if (size > fileBytesMax)
-      throw new CommandError(exitCodes.invalid, `The file ${name} of the archive is longer than ${fileBytesMax} bytes.`)
+    if (size > fileBytesMax) throw invalidInput(`The file ${name} of the archive is longer than ${fileBytesMax} bytes.`)
     const blocks = await bytes.take(Math.ceil(size / blockBytes) * blockBytes)
-    if (blocks === undefined) throw new CommandError(exitCodes.invalid, `The archive ends within its file ${name}.`)
+    if (blocks === undefined) throw invalidInput(`The archive ends within its file ${name}.`)
     yield { name, content: blocks.subarray(0, size) }
   }
 }
@@ -34,10 +32,7 @@ function readHeader(header: Buffer): { readonly name: string; readonly size: num
   const sum = header.reduce((all, byte, at) => all + (at >= sumAt && at < sumEnd ? 0x20 : byte), 0)
   const size = octalAt(header, sizeAt)
   if (header.toString('latin1', magicAt, magicAt + 5) !== 'ustar' || octalAt(header, sumAt) !== sum || !(size >= 0)) {
-    throw new CommandError(
-      exitCodes.invalid,
-      'The file is not a tar archive, or is damaged: one of its headers is invalid.',
-    )
+    throw invalidInput('The file is not a tar archive, or is damaged: one of its headers is invalid.')
   }
   const nameEnd = header.indexOf(0)
   return { name: header.toString('latin1', 0, nameEnd < 0 ? nameBytes : Math.min(nameEnd, nameBytes)), size }

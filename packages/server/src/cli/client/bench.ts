@@ -1,8 +1,7 @@
 /** `ashlar bench`: requests as fast as they are answered, by so many connections, and how long each of them took. */
 import type { AshlarClient, CreateObjectBody } from '@ashlar/client'
 import type { CommandContext } from '../command-context.ts'
-import { CommandError } from '../command-error.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { usageError } from '../command-error.ts'
 import { Progress } from '../progress.ts'
 import { LatencyHistogram } from './latency-histogram.ts'
 import { ownNamespace } from './schema/schema-state.ts'
@@ -147,5 +146,5 @@ async function remove(client: AshlarClient, className: string): Promise<void> {
 function numberOf(option: string, text: string, min: number, max: number): number {
   const value = Number(text)
   if (text.trim() !== '' && Number.isInteger(value) && value >= min && value <= max) return value
-  throw new CommandError(exitCodes.usage, `${option} is a whole number from ${min} to ${max}, not ${text}.`)
+  throw usageError(`${option} is a whole number from ${min} to ${max}, not ${text}.`)
 }

@@ -1,7 +1,7 @@
 /** `ashlar changes`: what was changed, a line a change, up to now or for as long as it is let. */
 import type { ChangeRecord } from '@ashlar/client'
 import type { CommandContext } from '../command-context.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError, usageError } from '../command-error.ts'
 import { stringifyExactly } from '../exact-json.ts'
 import { exitCodes } from '../exit-codes.ts'
 
@@ -24,9 +24,9 @@ export async function listChanges(
   { since = 'first', class: className, attributes, where, keys, follow }: ChangesOptions,
 ): Promise<void> {
   if (attributes !== undefined && className === undefined)
-    throw new CommandError(exitCodes.usage, '--attributes needs --class, whose attributes they are.')
+    throw usageError('--attributes needs --class, whose attributes they are.')
   if (where !== undefined && className === undefined)
-    throw new CommandError(exitCodes.usage, '--where needs --class, of whose objects it is a predicate.')
+    throw usageError('--where needs --class, of whose objects it is a predicate.')
   const asked = {
     since,
     include: keys === true ? ('keys' as const) : ('values' as const),

@@ -1,7 +1,7 @@
 /** `ashlar export`: a class, a query or a whole federated database as a file. */
 import type { ExportOptions } from '@ashlar/client'
 import type { CommandContext } from '../command-context.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError, usageError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { Progress } from '../progress.ts'
 
@@ -41,7 +41,7 @@ function refuseContradictions(className: string | undefined, options: Options): 
     ],
   ]
   const [, told] = contradictions.find(([isThere]) => isThere === true) ?? []
-  if (told !== undefined) throw new CommandError(exitCodes.usage, told)
+  if (told !== undefined) throw usageError(told)
 }
 
 export async function exportData(
@@ -53,11 +53,11 @@ export async function exportData(
   const { query, format, columns, escapeFormulas, after } = options
   const isArchive = format === 'archive' || (format === undefined && className === undefined && query === undefined)
   if (isArchive && output.terminal !== undefined) {
-    throw new CommandError(exitCodes.usage, 'An archive is not for a terminal: name a file by --output.')
+    throw usageError('An archive is not for a terminal: name a file by --output.')
   }
   if (output.isJson && output.file === undefined && (isArchive || format === 'csv')) {
     const message = `${isArchive ? 'An archive' : 'CSV'} is not JSON: name a file by --output, or leave out --json.`
-    throw new CommandError(exitCodes.usage, message)
+    throw usageError(message)
   }
   const asked: ExportOptions = {
     signal,

@@ -1,12 +1,12 @@
 /** `ashlar import`: records of a file become objects, by the bulk loads of the server. */
 
-import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { type AshlarClient, AshlarRequestError, type AttributeDefinition } from '@ashlar/client'
-import { unreadableFile } from '../../config/unreadable-file.ts'
 import { type CommandContext, parseInput, readInputFile } from '../command-context.ts'
-import { CommandError } from '../command-error.ts'
+import { usageError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { Progress } from '../progress.ts'
+import { refuseUnreadable } from '../unreadable.ts'
 import { carryOut, type ImportPlan } from './import/carry-out.ts'
 import { checkAttributes, checkColumns } from './import/check-columns.ts'
 import { type BegunFile, begun, type OpenFile } from './import/file-record.ts'
@@ -33,17 +33,18 @@ interface Options {
 export async function importFile(context: CommandContext, [file]: readonly [string], options: Options): Promise<void> {
   const skip = skipOf(options.skip)
   for (const read of [file, options.mapping]) {
-    refuseUnreadable(read)
+    // First, so that the name of a file that is not there is not taken for the fault of another.
+    if (read !== undefined && read !== '-') refuseUnreadable(read)
     refuseOverwriting(read, options.rejects)
   }
   if (/\.tar(\.gz)?$|\.tgz$/i.test(file)) {
     const how = `ashlar copy archive:${file} <store>`
-    throw new CommandError(exitCodes.usage, `${file} is an archive: it goes into an empty store, by ${how}.`)
+    throw usageError(`${file} is an archive: it goes into an empty store, by ${how}.`)
   }
   const format = options.format ?? formatOfName(file)
   const mapping = mappingIn(options.mapping)
   if (options.null !== undefined && format !== 'csv' && format !== 'tsv')
-    throw new CommandError(exitCodes.usage, `--null is for CSV and TSV: ${format} has a null of its own.`)
+    throw usageError(`--null is for CSV and TSV: ${format} has a null of its own.`)
   const columns = options.columns?.split(',').map((name) => name.trim())
   const form = { columns, delimiter: delimiterOf(options.delimiter), nullText: options.null ?? '' }
   const { client } = context
@@ -138,21 +139,9 @@ async function openFile(file: string, { format, form }: FileForm, signal: AbortS
   return await openParquet(file, signal)
 }
 
-/** First, so that the name of a file that is not there is not taken for the fault of another. Throws CommandError. */
-function refuseUnreadable(file: string | undefined): void {
-  if (file === undefined || file === '-') return
-  try {
-    accessSync(file, constants.R_OK)
-    if (statSync(file).isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
-  } catch (error) {
-    const why = unreadableFile(error as NodeJS.ErrnoException)
-    throw new CommandError(exitCodes.usage, `The file ${file} cannot be read: ${why}.`)
-  }
-}
-
 function skipOf(word = '0'): number {
   if (/^\d{1,15}$/.test(word)) return Number(word)
-  throw new CommandError(exitCodes.usage, `--skip is a number of records, not ${word}.`)
+  throw usageError(`--skip is a number of records, not ${word}.`)
 }
 
 function mappingIn(file: string | undefined): Mapping {
@@ -162,21 +151,19 @@ function mappingIn(file: string | undefined): Mapping {
 
 function refuseOverwriting(read: string | undefined, rejects: string | undefined): void {
   // Standard output is for what the import tells.
-  if (rejects === '-')
-    throw new CommandError(exitCodes.usage, '--rejects names a file: standard output is for the result of the import.')
+  if (rejects === '-') throw usageError('--rejects names a file: standard output is for the result of the import.')
   if (read === undefined || rejects === undefined || !existsSync(read) || !existsSync(rejects)) return
   if (realpathSync(read) !== realpathSync(rejects)) return
-  throw new CommandError(exitCodes.usage, `--rejects ${rejects} would overwrite the file that is read.`)
+  throw usageError(`--rejects ${rejects} would overwrite the file that is read.`)
 }
 
 /** Of an index that is to tell which object is meant. What the server alone knows it refuses itself. Throws CommandError, AshlarRequestError. */
 async function checkKey(client: AshlarClient, name: string, className: string, isThere: boolean): Promise<void> {
   const { isUnique, indexedClass } = await client.getIndex(name)
   const advice = '--upsert-on takes a unique index of the class, or of one above it.'
-  if (!isUnique) throw new CommandError(exitCodes.usage, `The index '${name}' is not unique: ${advice}`)
+  if (!isUnique) throw usageError(`The index '${name}' is not unique: ${advice}`)
   if (isThere) return
-  throw new CommandError(
-    exitCodes.usage,
+  throw usageError(
     `The index '${name}' is of class ${indexedClass}, and the class ${className} is not there yet: ${advice}`,
   )
 }
@@ -184,7 +171,7 @@ async function checkKey(client: AshlarClient, name: string, className: string, i
 function delimiterOf(word: string | undefined): string | undefined {
   if (word === 'tab' || word === '\\t') return '\t'
   if (word === undefined || /^[^"\r\n]$/u.test(word)) return word
-  throw new CommandError(exitCodes.usage, `--delimiter is one character, or tab, not ${word}.`)
+  throw usageError(`--delimiter is one character, or tab, not ${word}.`)
 }
 
 /** Classes of the server, each read once. */

@@ -8,7 +8,7 @@ import {
   type TransactionResult,
 } from '@ashlar/client'
 import { type CommandContext, parseInput, readInput, readInputFile } from '../command-context.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError, invalidInput, usageError } from '../command-error.ts'
 import { stringifyExactly } from '../exact-json.ts'
 import { exitCodeOfStatus, exitCodes } from '../exit-codes.ts'
 
@@ -74,7 +74,7 @@ export async function createObjects(
   { client, output }: CommandContext,
   [className, words]: readonly [string, readonly string[]],
 ): Promise<void> {
-  if (className === '') throw new CommandError(exitCodes.usage, 'The name of the class is empty.')
+  if (className === '') throw usageError('The name of the class is empty.')
   const given = attributesOf(words)
   if (!Array.isArray(given)) {
     const created = await client.createObject(className, attributesFrom(given, 'The object'))
@@ -93,8 +93,7 @@ export async function updateObject(
   { ifMatch }: MatchOptions,
 ): Promise<void> {
   const attributes = attributesFrom(attributesOf(words), 'The change')
-  if (Object.keys(attributes).length === 0)
-    throw new CommandError(exitCodes.usage, 'Nothing is to be changed: give name=value, or JSON.')
+  if (Object.keys(attributes).length === 0) throw usageError('Nothing is to be changed: give name=value, or JSON.')
   await client.updateObject(checkedOid(oid, exitCodes.usage), attributes, ifMatch === undefined ? {} : { ifMatch })
   await output.result({ updated: [oid] }, () => [`Updated ${oid}.`])
 }
@@ -106,8 +105,7 @@ export async function deleteObjects(
   { ifMatch }: MatchOptions,
 ): Promise<void> {
   const oids = oidsOf(words)
-  if (ifMatch !== undefined && oids.length !== 1)
-    throw new CommandError(exitCodes.usage, '--if-match is for a single object.')
+  if (ifMatch !== undefined && oids.length !== 1) throw usageError('--if-match is for a single object.')
   if (oids.length === 1) await client.deleteObject(oids[0] ?? '', ifMatch === undefined ? {} : { ifMatch })
   else if (oids.length > 1)
     await together(
@@ -145,9 +143,9 @@ function attributesOf(words: readonly string[]): unknown {
   // What lacks its name is told as such.
   const isPair = /^[^{["@]*?=/.test(word)
   if (!isPair) {
-    if (others.length > 0) throw new CommandError(exitCodes.usage, 'JSON is a single word: put it into quotes.')
+    if (others.length > 0) throw usageError('JSON is a single word: put it into quotes.')
     if (/^[\p{L}_][\p{L}\p{N}_.]*$/u.test(word))
-      throw new CommandError(exitCodes.usage, `${word} has no value: give ${word}=text or ${word}:=JSON.`)
+      throw usageError(`${word} has no value: give ${word}=text or ${word}:=JSON.`)
     return parseInput(
       readInput(word),
       word === '-' ? 'Standard input' : word.startsWith('@') ? word.slice(1) : `The argument ${shortened(word)}`,
@@ -155,7 +153,7 @@ function attributesOf(words: readonly string[]): unknown {
   }
   const pairs = words.map(pairOf)
   const twice = pairs.find(([name], at) => pairs.findIndex(([other]) => other === name) < at)
-  if (twice !== undefined) throw new CommandError(exitCodes.usage, `The attribute ${twice[0]} is given twice.`)
+  if (twice !== undefined) throw usageError(`The attribute ${twice[0]} is given twice.`)
   return Object.fromEntries(pairs)
 }
 
@@ -169,8 +167,7 @@ const argumentCharactersMax = 40
 
 function pairOf(word: string): [string, unknown] {
   const at = word.indexOf('=')
-  if (at <= 0 || word.startsWith(':='))
-    throw new CommandError(exitCodes.usage, `${word} is neither name=text nor name:=JSON.`)
+  if (at <= 0 || word.startsWith(':=')) throw usageError(`${word} is neither name=text nor name:=JSON.`)
   const [name, value] = [word.slice(0, at), word.slice(at + 1)]
   return name.endsWith(':')
     ? [name.slice(0, -1), parseInput(value, `The value of ${name.slice(0, -1)}`)]
@@ -179,5 +176,5 @@ function pairOf(word: string): [string, unknown] {
 
 function attributesFrom(value: unknown, what: string): Attributes {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Attributes
-  throw new CommandError(exitCodes.invalid, `${what} is not a JSON object of attributes.`)
+  throw invalidInput(`${what} is not a JSON object of attributes.`)
 }

@@ -1,8 +1,7 @@
 /** `ashlar query`: statements of DO, and their rows as they arrive. */
 import { type CommandContext, parseInput, readInput, readInputFile } from '../command-context.ts'
-import { CommandError } from '../command-error.ts'
+import { invalidInput, usageError } from '../command-error.ts'
 import { stringifyExactly } from '../exact-json.ts'
-import { exitCodes } from '../exit-codes.ts'
 import { type RowFormat, writeRows } from './rows.ts'
 import { durationText, numberText } from './texts.ts'
 
@@ -22,7 +21,7 @@ export async function runQuery(
 ): Promise<void> {
   const { client, output, signal } = context
   if (output.isJson && options.format !== undefined && options.format !== 'json')
-    throw new CommandError(exitCodes.usage, `Give --json or --format ${options.format}, not both.`)
+    throw usageError(`Give --json or --format ${options.format}, not both.`)
   const text = textOf(word, options.file)
   context.explainWith(text)
   const parameters = parametersOf(options.param ?? [])
@@ -39,10 +38,9 @@ export async function runQuery(
 }
 
 function textOf(word: string | undefined, file: string | undefined): string {
-  if (word !== undefined && file !== undefined)
-    throw new CommandError(exitCodes.usage, 'Give the statements or --file, not both.')
+  if (word !== undefined && file !== undefined) throw usageError('Give the statements or --file, not both.')
   const text = file !== undefined ? readInputFile(file) : word === '-' || word === undefined ? readInput('-') : word
-  if (text.trim() === '') throw new CommandError(exitCodes.invalid, 'There is no statement.')
+  if (text.trim() === '') throw invalidInput('There is no statement.')
   return text
 }
 
@@ -51,7 +49,7 @@ export function parametersOf(words: readonly string[]): Record<string, unknown> 
   if (words.length === 0) return undefined
   const pairs = words.map((word) => {
     const [, name = '', colon, value = ''] = /^\$?([^=:]+)(:?)=(.*)$/s.exec(word) ?? []
-    if (name === '') throw new CommandError(exitCodes.usage, `${word} is neither name=text nor name:=JSON.`)
+    if (name === '') throw usageError(`${word} is neither name=text nor name:=JSON.`)
     return [name, colon === ':' ? parseInput(value, `The value of ${name}`) : value] as const
   })
   return Object.fromEntries(pairs)

@@ -1,7 +1,7 @@
 /** `ashlar schema`: the schema of a federated database as files, and how it follows them. */
 import type { AshlarClient, IndexRecord, TransactionOperation } from '@ashlar/client'
 import type { CommandContext } from '../command-context.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError, invalidInput, usageError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { mermaidDiagram } from './schema/mermaid-diagram.ts'
 import { differencesOf } from './schema/schema-differences.ts'
@@ -240,7 +240,7 @@ async function plannedFor(
     ...renamed.attributes.map((one) => one.className),
   ]
   const foreign = moved.find((className) => !scope.has(className))
-  if (foreign !== undefined) throw new CommandError(exitCodes.usage, outsideOf(foreign, scope, '--rename'))
+  if (foreign !== undefined) throw usageError(outsideOf(foreign, scope, '--rename'))
   const wanted = await wantedSchema(place, renamed.schema, scope)
   const failed = failedIndexes.filter(({ indexedClass }) => scope.has(indexedClass)).map(({ name }) => name)
   const text = async (): Promise<string> => schemaText(within(wanted, scope), await quotingOf(wanted))
@@ -256,7 +256,7 @@ async function wantedSchema(place: string, current: SchemaState, scope: SchemaSc
   const foreign = all.classes.find(({ className }) => !scope.has(className) && !known.has(className))?.className
   const indexed = all.indexes.find(({ indexedClass }) => !scope.has(indexedClass))?.indexedClass
   if (foreign !== undefined || indexed !== undefined) {
-    throw new CommandError(exitCodes.invalid, outsideOf(foreign ?? indexed ?? '', scope, place))
+    throw invalidInput(outsideOf(foreign ?? indexed ?? '', scope, place))
   }
   const own = within(all, scope)
   return schemaOf([...others.classes, ...own.classes], [...others.indexes, ...own.indexes])

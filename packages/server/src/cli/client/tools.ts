@@ -2,7 +2,7 @@
 import type { ToolRecord } from '@ashlar/client'
 import { didYouMean } from '../../config/read-value.ts'
 import type { CommandContext } from '../command-context.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError, usageError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 
 export async function listTools({ client, output }: CommandContext): Promise<void> {
@@ -47,16 +47,15 @@ function flagOf(tool: ToolRecord, word: string): [string, string | number | bool
       name,
       tool.flags.map((known) => known.name),
     )
-    throw new CommandError(exitCodes.usage, `The tool ${tool.name} has no flag ${name}.${near}`)
+    throw usageError(`The tool ${tool.name} has no flag ${name}.${near}`)
   }
   if (flag.type === 'boolean') {
     if (value === undefined || value === 'true') return [flag.name, true]
     if (value === 'false') return [flag.name, false]
-    throw new CommandError(exitCodes.usage, `${flag.name} is true or false, not ${value}.`)
+    throw usageError(`${flag.name} is true or false, not ${value}.`)
   }
-  if (value === undefined)
-    throw new CommandError(exitCodes.usage, `${flag.name} needs a value: ${flag.name}=<${flag.type}>.`)
+  if (value === undefined) throw usageError(`${flag.name} needs a value: ${flag.name}=<${flag.type}>.`)
   if (flag.type === 'text') return [flag.name, value]
   if (value.trim() !== '' && Number.isFinite(Number(value))) return [flag.name, Number(value)]
-  throw new CommandError(exitCodes.usage, `${flag.name} is a number, not ${value}.`)
+  throw usageError(`${flag.name} is a number, not ${value}.`)
 }

@@ -1,7 +1,6 @@
 /** `ashlar webhook`: how deliveries get on, and what is done about those that were given up. */
 import type { CommandContext } from '../command-context.ts'
-import { CommandError } from '../command-error.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { usageError } from '../command-error.ts'
 import { numberText } from './texts.ts'
 
 export async function listWebhooks({ client, output }: CommandContext): Promise<void> {
@@ -52,5 +51,5 @@ export async function dropDeadLetter(
 
 function numberOf(word: string): number {
   if (/^[1-9]\d{0,14}$/.test(word)) return Number(word)
-  throw new CommandError(exitCodes.usage, `The number of a dead letter is a whole number from 1, not ${word}.`)
+  throw usageError(`The number of a dead letter is a whole number from 1, not ${word}.`)
 }

@@ -1,16 +1,14 @@
 /** Files that commands on users and roles are given. */
 import { readFileSync } from 'node:fs'
-import { unreadableFile } from '../../config/unreadable-file.ts'
-import { CommandError } from '../command-error.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { invalidInput } from '../command-error.ts'
+import { unreadable } from '../unreadable.ts'
 
 /** `-`: standard input. `what`: for messages, which repeat nothing of the text. Throws CommandError. */
 export function readSecretFile(file: string, what: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch (error) {
-    const reason = unreadableFile(error as NodeJS.ErrnoException)
-    throw new CommandError(exitCodes.usage, `The file with ${what}, ${file}, cannot be read: ${reason}.`)
+    throw unreadable(`The file with ${what}, ${file},`, error)
   }
 }
 
@@ -23,7 +21,7 @@ export function readGrantsFile(file: string | undefined): unknown {
     json = JSON.parse(text)
   } catch (error) {
     const place = file === '-' ? 'standard input' : file
-    throw new CommandError(exitCodes.invalid, `The grants in ${place} are not JSON: ${(error as Error).message}`)
+    throw invalidInput(`The grants in ${place} are not JSON: ${(error as Error).message}`)
   }
   return typeof json === 'object' && json !== null && 'grants' in json ? json.grants : json
 }

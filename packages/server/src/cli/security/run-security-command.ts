@@ -2,38 +2,22 @@
 import type { Config, ConfigSource } from '../../config/config.ts'
 import { clientVariables, configFromEnvironment } from '../../config/config-environment.ts'
 import { mergeConfig } from '../../config/merge-config.ts'
-import { CommandError } from '../command-error.ts'
+import { usageError } from '../command-error.ts'
 import type { ConnectionOptions } from '../connection.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { tellCommandFailure } from '../failure.ts'
 import { inChild } from '../in-child.ts'
 import type { OutputOptions } from '../output.ts'
 import { runCommand } from '../run-command.ts'
-import { addRole, listRoles, removeRole, setRole, showRole } from './roles.ts'
+import * as roles from './roles.ts'
 import type { SecurityContext } from './security-work.ts'
-import { createToken, listTokens, revokeToken } from './tokens.ts'
-import { addUser, disableUser, enableUser, listUsers, removeUser, setPassword, setRoles } from './users.ts'
+import * as tokens from './tokens.ts'
+import * as users from './users.ts'
 
 /** By name, as their declarations have them. */
-const commands = {
-  addRole,
-  addUser,
-  createToken,
-  disableUser,
-  enableUser,
-  listRoles,
-  listTokens,
-  listUsers,
-  removeRole,
-  removeUser,
-  revokeToken,
-  setPassword,
-  setRole,
-  setRoles,
-  showRole,
-} satisfies Readonly<Record<string, unknown>>
+const commands: Readonly<Record<SecurityCommandName, unknown>> = { ...roles, ...tokens, ...users }
 
-export type SecurityCommandName = keyof typeof commands
+export type SecurityCommandName = keyof typeof roles | keyof typeof tokens | keyof typeof users
 
 /** Of these the first may be that of a server that nobody has started yet. */
 const makers: readonly SecurityCommandName[] = ['addUser', 'addRole']
@@ -77,10 +61,7 @@ function isByServer({ url, profile, ...options }: Options, environment: NodeJS.P
   if (isServer && machine.length > 0) {
     const flags = { data: '--data', securityStore: '--security-store', config: '--config', auditLog: '--audit-log' }
     const list = machine.map((name) => flags[name]).join(', ')
-    throw new CommandError(
-      exitCodes.usage,
-      `Give either the server (--url, --profile) or what it has on this machine (${list}), not both.`,
-    )
+    throw usageError(`Give either the server (--url, --profile) or what it has on this machine (${list}), not both.`)
   }
   const isSet = (variable: string): boolean => (environment[variable] ?? '') !== ''
   return isServer || (machine.length === 0 && (isSet(clientVariables.url) || isSet(clientVariables.profile)))
@@ -112,6 +93,6 @@ async function configOf({ data, securityStore, auditLog, config: named }: Machin
       configFile === undefined ? undefined : (await import('../../config/config-file.ts')).readConfigFile(configFile)
     return mergeConfig([given, environment, file?.source ?? {}])
   } catch (error) {
-    throw new CommandError(exitCodes.usage, (error as Error).message)
+    throw usageError((error as Error).message)
   }
 }

@@ -1,6 +1,5 @@
 /** `ashlar token`: tokens of programs that use a server with authentication. */
-import { CommandError } from '../command-error.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { usageError } from '../command-error.ts'
 import type { SecurityContext } from './security-work.ts'
 
 interface TokenOptions {
@@ -17,7 +16,7 @@ export async function createToken(
 ): Promise<void> {
   if (owner === undefined && role === undefined) {
     const advice = 'add --role reader, or another role, or --owner alice, whose roles it then has.'
-    throw new CommandError(exitCodes.usage, `A token without an owner needs roles of its own: ${advice}`)
+    throw usageError(`A token without an owner needs roles of its own: ${advice}`)
   }
   const expiresAtMs = expires === undefined ? undefined : expiry(expires, Date.now())
   const created = await security.createToken({ name, owner, roles: role, expiresAtMs })
@@ -47,8 +46,5 @@ function expiry(text: string, nowMs: number): number {
   const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
   const ms = count === undefined ? Date.parse(text) : nowMs + Number(count) * (unitMs[unit] ?? 0)
   if (Number.isFinite(ms)) return ms
-  throw new CommandError(
-    exitCodes.usage,
-    `--expires is a time such as 90d, 12h or 2030-01-31T12:00:00Z, not '${text}'.`,
-  )
+  throw usageError(`--expires is a time such as 90d, 12h or 2030-01-31T12:00:00Z, not '${text}'.`)
 }

@@ -1,13 +1,13 @@
 /** The commands of the shell itself, which begin with a backslash: names, help and completion follow from this table. */
-import { accessSync, constants, createReadStream, statSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { didYouMean } from '../../config/read-value.ts'
-import { unreadableFile } from '../../config/unreadable-file.ts'
 import type { RowFormat } from '../client/rows.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError, usageError } from '../command-error.ts'
 import { parseExactly, stringifyExactly } from '../exact-json.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { printable } from '../table.ts'
+import { refuseUnreadable } from '../unreadable.ts'
 import { classLines, describedClass, table } from './describe.ts'
 import { helpTopics } from './help-topics.ts'
 import { linesOf } from './lines-of.ts'
@@ -120,9 +120,9 @@ export async function runShellCommand(session: Session, line: string, signal: Ab
       name,
       [...byName.keys()].filter((known) => known.length > 2),
     )
-    throw mistake(`There is no command \\${name}.${near} See \\?.`)
+    throw usageError(`There is no command \\${name}.${near} See \\?.`)
   }
-  if (command.operand === '' && operand !== '') throw mistake(`\\${name} has no operand: ${operand} is too much.`)
+  if (command.operand === '' && operand !== '') throw usageError(`\\${name} has no operand: ${operand} is too much.`)
   await command.run(session, operand, signal)
 }
 
@@ -135,10 +135,6 @@ export function commandLines(): string[] {
   const usages = shellCommands.map(({ names, operand }) => `\\${names[0]} ${operand}`.trim())
   const width = Math.max(...usages.map((usage) => usage.length))
   return shellCommands.map(({ help }, at) => `${usages[at]?.padEnd(width)}  ${help}`)
-}
-
-function mistake(message: string): CommandError {
-  return new CommandError(exitCodes.usage, message)
 }
 
 function formatCommand(format: RowFormat): ShellCommand {
@@ -159,7 +155,7 @@ async function showHelp(session: Session, operand: string): Promise<void> {
   if (operand === '') return session.tell([`Syntax of: ${names.join(', ')}.`, 'Commands: \\?'])
   const topic =
     names.find((name) => name === operand.toUpperCase()) ?? names.find((name) => name.startsWith(operand.toUpperCase()))
-  if (topic === undefined) throw mistake(`There is no help on ${operand}, but on ${names.join(', ')}.`)
+  if (topic === undefined) throw usageError(`There is no help on ${operand}, but on ${names.join(', ')}.`)
   await session.tell(helpTopics[topic] ?? [])
 }
 
@@ -211,7 +207,7 @@ async function listIndexes(session: Session, _: string, signal: AbortSignal): Pr
 /** What was typed and not sent, or the last statement. Throws CommandError where there is neither. */
 function textOf(session: Session, operand = ''): string {
   const text = operand === '' ? (session.reader.take() ?? session.lastText) : operand
-  if (text === undefined) throw mistake('There is no statement yet.')
+  if (text === undefined) throw usageError('There is no statement yet.')
   return text
 }
 
@@ -234,8 +230,9 @@ function plan(session: Session, operand: string, signal: AbortSignal): Promise<v
 
 async function watch(session: Session, operand: string, signal: AbortSignal): Promise<void> {
   const seconds = operand === '' ? 2 : Number(operand)
-  if (!(seconds >= 0.1 && seconds <= 86_400)) throw mistake(`${operand} is not a number of seconds from 0.1 to 86400.`)
-  if (session.transaction !== undefined) throw mistake('What \\begin keeps is sent once, by \\commit.')
+  if (!(seconds >= 0.1 && seconds <= 86_400))
+    throw usageError(`${operand} is not a number of seconds from 0.1 to 86400.`)
+  if (session.transaction !== undefined) throw usageError('What \\begin keeps is sent once, by \\commit.')
   const text = textOf(session)
   for (;;) {
     session.screen.note(`${new Date().toISOString()} (each ${seconds} s)`)
@@ -245,13 +242,13 @@ async function watch(session: Session, operand: string, signal: AbortSignal): Pr
 }
 
 function begin(session: Session): void {
-  if (session.transaction !== undefined) throw mistake('\\begin was given already: \\commit, or \\rollback.')
+  if (session.transaction !== undefined) throw usageError('\\begin was given already: \\commit, or \\rollback.')
   session.transaction = []
   session.screen.note('Statements are collected until \\commit sends them or \\rollback discards them.')
 }
 
 async function commit(session: Session, _: string, signal: AbortSignal): Promise<void> {
-  if (session.transaction === undefined) throw mistake('There is nothing to commit: begin by \\begin.')
+  if (session.transaction === undefined) throw usageError('There is nothing to commit: begin by \\begin.')
   const rest = session.reader.take()
   const text = [...session.transaction, ...(rest === undefined ? [] : [rest])].join('\n')
   session.transaction = undefined
@@ -260,7 +257,7 @@ async function commit(session: Session, _: string, signal: AbortSignal): Promise
 }
 
 function rollBack(session: Session): void {
-  if (session.transaction === undefined) throw mistake('There is nothing to roll back: begin by \\begin.')
+  if (session.transaction === undefined) throw usageError('There is nothing to roll back: begin by \\begin.')
   session.transaction = undefined
   session.reader.clear()
 }
@@ -271,10 +268,11 @@ async function set(session: Session, operand: string): Promise<void> {
     const lines = [...session.parameters].map(([known, held]) => printable(`${known} = ${stringifyExactly(held)}`))
     return session.tell(lines.length === 0 ? ['No parameters are set.'] : lines)
   }
-  if (!/^[A-Za-z_]\w*$/.test(name)) throw mistake(`${name} is not a parameter name, which has letters, digits and _.`)
+  if (!/^[A-Za-z_]\w*$/.test(name))
+    throw usageError(`${name} is not a parameter name, which has letters, digits and _.`)
   if (value !== '') session.parameters.set(name, readValue(value))
   else if (session.parameters.has(name)) await session.tell([printable(stringifyExactly(session.parameters.get(name)))])
-  else throw mistake(`$${name} is not set.`)
+  else throw usageError(`$${name} is not set.`)
 }
 
 /** JSON where it is that. */
@@ -288,13 +286,13 @@ function readValue(text: string): unknown {
 
 function unset(session: Session, operand: string): void {
   if (!session.parameters.delete(operand.replace(/^\$/, '')))
-    throw mistake(`$${operand.replace(/^\$/, '')} is not set.`)
+    throw usageError(`$${operand.replace(/^\$/, '')} is not set.`)
 }
 
 /** on, off, or the other one. Throws CommandError. */
 function switched(operand: string, isOn: boolean, name: string): boolean {
   if (operand === '') return !isOn
-  if (operand !== 'on' && operand !== 'off') throw mistake(`\\${name} is on or off, not ${operand}.`)
+  if (operand !== 'on' && operand !== 'off') throw usageError(`\\${name} is on or off, not ${operand}.`)
   return operand === 'on'
 }
 
@@ -311,7 +309,7 @@ function time(session: Session, operand: string): void {
 
 function page(session: Session, operand: string): void {
   const { paging, note } = session.screen
-  if (paging === undefined) throw mistake('Paging needs a terminal.')
+  if (paging === undefined) throw usageError('Paging needs a terminal.')
   paging.isOn = switched(operand, paging.isOn, 'pager')
   note(`Paging is ${paging.isOn ? 'on' : 'off'}.`)
 }
@@ -320,14 +318,9 @@ function page(session: Session, operand: string): void {
 const includesMax = 16
 
 async function include(session: Session, file: string, signal: AbortSignal): Promise<void> {
-  if (file === '') throw mistake('\\i needs a file.')
-  if (session.includes.length >= includesMax) throw mistake(`\\i is nested more than ${includesMax} deep.`)
-  try {
-    accessSync(file, constants.R_OK)
-    if (statSync(file).isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
-  } catch (error) {
-    throw mistake(`The file ${file} cannot be read: ${unreadableFile(error as NodeJS.ErrnoException)}.`)
-  }
+  if (file === '') throw usageError('\\i needs a file.')
+  if (session.includes.length >= includesMax) throw usageError(`\\i is nested more than ${includesMax} deep.`)
+  refuseUnreadable(file)
   session.includes.push(file)
   try {
     await runLines(session, linesOf(createReadStream(file), file), file, runShellCommand, signal)
@@ -338,7 +331,7 @@ async function include(session: Session, file: string, signal: AbortSignal): Pro
 
 async function useFd(session: Session, alias: string, signal: AbortSignal): Promise<void> {
   if (alias !== '') {
-    if (session.transaction !== undefined) throw mistake('\\commit or \\rollback first: statements are kept.')
+    if (session.transaction !== undefined) throw usageError('\\commit or \\rollback first: statements are kept.')
     return session.useFd(alias, signal)
   }
   const { federatedDatabases } = await orAborted(session.client.getReadiness(), signal)

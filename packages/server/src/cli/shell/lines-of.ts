@@ -1,7 +1,6 @@
 /** Lines of a stream of bytes in UTF-8, as they come. */
-import { unreadableFile } from '../../config/unreadable-file.ts'
-import { CommandError } from '../command-error.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { CommandError, invalidInput } from '../command-error.ts'
+import { unreadable } from '../unreadable.ts'
 import { textCharactersMax } from './statement-reader.ts'
 
 /** `what`: for messages. Throws CommandError for what cannot be read, is not UTF-8, or is one endless line. */
@@ -24,17 +23,14 @@ export async function* linesOf(
         characters = start.length
       }
       if (characters > textCharactersMax) {
-        throw new CommandError(exitCodes.invalid, `${what} has a line of more than ${textCharactersMax} characters.`)
+        throw invalidInput(`${what} has a line of more than ${textCharactersMax} characters.`)
       }
     }
     begun.push(decoder.decode())
   } catch (error) {
     if (error instanceof CommandError) throw error
-    if (error instanceof TypeError) throw new CommandError(exitCodes.invalid, `${what} is not UTF-8.`)
-    throw new CommandError(
-      exitCodes.usage,
-      `${what} cannot be read: ${unreadableFile(error as NodeJS.ErrnoException)}.`,
-    )
+    if (error instanceof TypeError) throw invalidInput(`${what} is not UTF-8.`)
+    throw unreadable(what, error)
   }
   const last = begun.join('')
   if (last !== '') yield last

@@ -1,6 +1,5 @@
 /** Lines to texts of statements: where one ends that is typed, or read from a file (docs/shell.md, Statements). */
-import { CommandError } from '../command-error.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { invalidInput } from '../command-error.ts'
 import { type OpenPiece, piecesOf } from './pieces.ts'
 
 /** Of one text, which is kept until it is sent. The server takes far less (`queryCharactersMax`). */
@@ -43,7 +42,7 @@ export class StatementReader {
     this.characters += line.length + 1
     if (this.characters > textCharactersMax) {
       this.clear()
-      throw new CommandError(exitCodes.invalid, `A statement has more than ${textCharactersMax} characters.`)
+      throw invalidInput(`A statement has more than ${textCharactersMax} characters.`)
     }
     this.lines.push(line)
     const { pieces, open } = piecesOf(line, this.openPiece)

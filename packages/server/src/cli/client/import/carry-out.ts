@@ -1,8 +1,7 @@
 /** Carries out a planned import: creates its classes, sends its records and reports the result. A dry run checks the records instead. */
 import type { AshlarClient, AttributeDefinition, ClassDescription } from '@ashlar/client'
 import type { CommandContext } from '../../command-context.ts'
-import { CommandError } from '../../command-error.ts'
-import { exitCodes } from '../../exit-codes.ts'
+import { CommandError, invalidInput } from '../../command-error.ts'
 import type { Output } from '../../output.ts'
 import { numberText } from '../texts.ts'
 import type { BegunFile } from './file-record.ts'
@@ -167,7 +166,7 @@ function refuseNothing(outcome: Imported, rejects: string | undefined): void {
   const { created, updated, rejected, firstReason } = outcome
   if (rejected === 0 || created + updated > 0) return
   const all = rejected === 1 ? 'The only record was' : `All ${numberText(rejected)} records were`
-  throw new CommandError(exitCodes.invalid, `Nothing was imported. ${all} rejected (see ${rejects}). ${firstReason}`)
+  throw invalidInput(`Nothing was imported. ${all} rejected (see ${rejects}). ${firstReason}`)
 }
 
 async function reportImported(output: Output, outcome: Imported, rejects: string | undefined): Promise<void> {

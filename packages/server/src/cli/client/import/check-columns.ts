@@ -1,7 +1,6 @@
 /** Whether a file has the columns of a mapping, and a class the attributes of the columns, before anything is sent. */
 import type { AttributeDefinition } from '@ashlar/client'
-import { CommandError } from '../../command-error.ts'
-import { exitCodes } from '../../exit-codes.ts'
+import { invalidInput, usageError } from '../../command-error.ts'
 import { attributeNameOf } from './column-names.ts'
 import type { FileRecord, OpenFile } from './file-record.ts'
 import type { Mapping } from './mapping.ts'
@@ -13,7 +12,7 @@ export function checkColumns({ columns }: Mapping, file: OpenFile, first: FileRe
   const named = [...columns].flatMap(([column, { reference }]) => [column, ...(reference?.columns?.values() ?? [])])
   const missing = named.find((column) => !there.includes(column) && columns.get(column)?.default === undefined)
   if (missing === undefined) return
-  throw new CommandError(exitCodes.usage, `The mapping names the column ${missing}; the file has ${there.join(', ')}.`)
+  throw usageError(`The mapping names the column ${missing}; the file has ${there.join(', ')}.`)
 }
 
 /** Of a class that there is: else each record would be refused. `attributes`: inherited ones included. Throws CommandError. */
@@ -38,10 +37,7 @@ export function checkAttributes(
   const { column, attribute } = one
   const add = `add the attribute (UPDATE SCHEMA { ALTER CLASS ${className} {ADD ${attribute}: String} })`
   const skip = `skip the column by a --mapping: {"columns": {${JSON.stringify(column)}: null}}`
-  throw new CommandError(
-    exitCodes.invalid,
-    `Class ${className} has no attribute ${attribute} for the column ${column}: ${add}, or ${skip}.`,
-  )
+  throw invalidInput(`Class ${className} has no attribute ${attribute} for the column ${column}: ${add}, or ${skip}.`)
 }
 
 /** In the order of the file, where all its records have them. `first`: of its records. */

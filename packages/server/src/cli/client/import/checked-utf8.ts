@@ -1,7 +1,6 @@
 /** The bytes of a text file. What is not UTF-8 is refused, so that no character is replaced by another. */
 import { isUtf8 } from 'node:buffer'
-import { CommandError } from '../../command-error.ts'
-import { exitCodes } from '../../exit-codes.ts'
+import { type CommandError, invalidInput } from '../../command-error.ts'
 
 const lineBreak = 0x0a
 /** The byte order mark, in both orders. */
@@ -69,7 +68,7 @@ function linesBeforeFault(chunk: Buffer): number {
 
 function utf16(): CommandError {
   const advice = 'Convert it first, for example: iconv -f utf-16 -t utf-8'
-  return new CommandError(exitCodes.invalid, `The file is UTF-16, and not UTF-8. ${advice}`)
+  return invalidInput(`The file is UTF-16, and not UTF-8. ${advice}`)
 }
 
 function notUtf8(line: number, compression: string | undefined): CommandError {
@@ -77,5 +76,5 @@ function notUtf8(line: number, compression: string | undefined): CommandError {
     compression === undefined
       ? '. Convert the file first, for example: iconv -f latin1 -t utf-8'
       : `, and not compressed by ${compression}, as the name of the file says.`
-  return new CommandError(exitCodes.invalid, `Line ${line} is not UTF-8${fault}`)
+  return invalidInput(`Line ${line} is not UTF-8${fault}`)
 }

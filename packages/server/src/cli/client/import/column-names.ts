@@ -1,6 +1,5 @@
 /** Names of attributes, made of those of columns, and the refusal of two columns that would be one attribute. */
-import { CommandError } from '../../command-error.ts'
-import { exitCodes } from '../../exit-codes.ts'
+import { type CommandError, invalidInput } from '../../command-error.ts'
 
 /** Letters that are not a basic letter with a mark. */
 const letters: Readonly<Record<string, string>> = {
@@ -50,8 +49,7 @@ export class ColumnNames {
 
 function oneAttribute(one: string, other: string, attribute: string): CommandError {
   const mapping = JSON.stringify({ columns: { [one]: `${attribute}_1`, [other]: `${attribute}_2` } })
-  return new CommandError(
-    exitCodes.invalid,
+  return invalidInput(
     `The columns '${one}' and '${other}' would both be the attribute ${attribute}, and one of them would be lost: give --mapping a file with ${mapping}, or name all columns by --columns.`,
   )
 }

@@ -1,7 +1,6 @@
 /** Messages about faults of a CSV file or one of its records. */
 import type { CsvError } from 'csv-parse'
-import { CommandError } from '../../command-error.ts'
-import { exitCodes } from '../../exit-codes.ts'
+import { type CommandError, invalidInput } from '../../command-error.ts'
 
 /** Of a record that cannot be read: goes on from "The record …". */
 export function csvProblem(error: CsvError | undefined, columns: number | undefined): string {
@@ -79,7 +78,7 @@ function firstTwice(names: readonly string[]): string | undefined {
 function looksLikeData(what: string): CommandError {
   const hint =
     'If the file has no header, --columns names the columns; if this is its header, give --columns and --skip 1.'
-  return new CommandError(exitCodes.invalid, `The first line looks like data: ${what}. ${hint}`)
+  return invalidInput(`The first line looks like data: ${what}. ${hint}`)
 }
 
 const otherDelimiters = [',', ';', '\t', '|']
@@ -94,13 +93,10 @@ export function checkHeader(names: readonly string[], isDelimiterGiven: boolean)
   const twice = firstTwice(names)
   if (twice !== undefined) {
     const hint = 'rename one in the header, or give the names by --columns if the file has no header'
-    throw new CommandError(exitCodes.invalid, `Two columns have the name '${twice}', and one would be lost: ${hint}.`)
+    throw invalidInput(`Two columns have the name '${twice}', and one would be lost: ${hint}.`)
   }
   if (names.includes('__proto__'))
-    throw new CommandError(
-      exitCodes.invalid,
-      "A column cannot have the name '__proto__': rename it, or name the columns by --columns.",
-    )
+    throw invalidInput("A column cannot have the name '__proto__': rename it, or name the columns by --columns.")
   const value = valueIn(names)
   if (value !== undefined) {
     const what = value === '' ? 'a column has no name' : `a column has the name '${value}'`
@@ -111,5 +107,5 @@ export function checkHeader(names: readonly string[], isDelimiterGiven: boolean)
   if (isDelimiterGiven || names.length !== 1 || other === undefined) return
   const word = other === '\t' ? 'tab' : `'${other}'`
   const hint = `If its columns are separated by ${word === 'tab' ? 'tabs' : word}, add --delimiter ${word}.`
-  throw new CommandError(exitCodes.invalid, `The header is a single column, '${name}'. ${hint}`)
+  throw invalidInput(`The header is a single column, '${name}'. ${hint}`)
 }

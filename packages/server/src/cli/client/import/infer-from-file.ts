@@ -1,6 +1,5 @@
 /** Reads a file to its end for the classes that its records need. */
-import { CommandError } from '../../command-error.ts'
-import { exitCodes } from '../../exit-codes.ts'
+import { type CommandError, invalidInput, usageError } from '../../command-error.ts'
 import { numberText } from '../texts.ts'
 import { RecordProblem } from './column-values.ts'
 import { type Definition, type Fields, type FileRecord, fieldOf, type OpenFile } from './file-record.ts'
@@ -128,7 +127,7 @@ class Scan {
   private fail({ line }: FileRecord, reason: string): void {
     const { isLenient } = this.reading
     const hint = isLenient ? '' : ' Correct the file, or skip such records with --rejects <file>.'
-    const problem = new CommandError(exitCodes.invalid, `Line ${line}: ${reason}${hint} Nothing was imported.`)
+    const problem = invalidInput(`Line ${line}: ${reason}${hint} Nothing was imported.`)
     if (!isLenient) throw problem
     this.firstProblem ??= problem
   }
@@ -158,7 +157,7 @@ function seeMapped(value: unknown, { values, problem }: SeenTarget, line: number
 const noLosses = { truncated: () => undefined, notFinite: () => undefined }
 
 export function skipsAll(skip: number, count: number): CommandError {
-  return new CommandError(exitCodes.usage, `--skip ${skip} is more than the ${numberText(count)} records of the file.`)
+  return usageError(`--skip ${skip} is more than the ${numberText(count)} records of the file.`)
 }
 
 function noRecords(header: readonly string[] | undefined): CommandError {
@@ -166,8 +165,5 @@ function noRecords(header: readonly string[] | undefined): CommandError {
     header === undefined ? undefined : `${numberText(header.length)} column${header.length === 1 ? '' : 's'}`
   const has = columns === undefined ? 'has no records' : `has a header of ${columns} and no records below it`
   const hint = columns === undefined ? '' : ' If the first line is a record, name the columns by --columns.'
-  return new CommandError(
-    exitCodes.invalid,
-    `The file ${has}, so the types of its values are not known and no class was created.${hint}`,
-  )
+  return invalidInput(`The file ${has}, so the types of its values are not known and no class was created.${hint}`)
 }

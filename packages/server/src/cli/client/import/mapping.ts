@@ -1,9 +1,9 @@
 /** The mapping file of an import: which column is which attribute, and what becomes of its values. */
-import { CommandError } from '../../command-error.ts'
-import { exitCodes } from '../../exit-codes.ts'
+import { usageError } from '../../command-error.ts'
 import { attributeNameOf } from './column-names.ts'
 import { checkFormat, type ToValue, valuesBy } from './column-values.ts'
 import type { Definition, Fields } from './file-record.ts'
+import { scalarTypes } from './stored-values.ts'
 
 /** An object that is named by its key in a unique index. */
 export interface ReferenceRule {
@@ -44,23 +44,7 @@ const fields = new Set([
 ])
 
 /** As requests name them, in letters of any case. */
-const logicalTypes = [
-  'boolean',
-  'character',
-  'integer',
-  'real',
-  'string',
-  'guid',
-  'date',
-  'time',
-  'datetime',
-  'interval',
-  'reference',
-  'object',
-  'list',
-  'set',
-  'map',
-]
+const logicalTypes = [...scalarTypes, 'reference', 'object', 'list', 'set', 'map']
 /** Other names: of a real of 32 bits, and of a datetime with an offset. */
 const typeAliases = ['float', 'instant']
 
@@ -85,18 +69,18 @@ function columnOf(given: Fields, column: string): ColumnMapping {
   const what = `Column ${column} of the mapping`
   const isNamed = attribute === undefined || attribute === null || typeof attribute === 'string'
   if (!isNamed || !Array.isArray(nulls) || !nulls.every((one) => typeof one === 'string'))
-    throw usage(`${what}: attribute is a name or null, nulls are texts.`)
+    throw usageError(`${what}: attribute is a name or null, nulls are texts.`)
   if (typeof attribute === 'string' && /(^|\.)(__|\.|$)/.test(attribute))
-    throw usage(`${what}: '${attribute}' is not an attribute name.`)
-  if (decimal !== undefined && decimal !== ',' && decimal !== '.') throw usage(`${what}: decimal is ',' or '.'.`)
+    throw usageError(`${what}: '${attribute}' is not an attribute name.`)
+  if (decimal !== undefined && decimal !== ',' && decimal !== '.') throw usageError(`${what}: decimal is ',' or '.'.`)
   const format = textOf(given, 'format', what)
   const zone = textOf(given, 'zone', what)
   if (format !== undefined && decimal !== undefined)
-    throw usage(`${what}: format is of dates and decimal of numbers, and a column has one of them.`)
+    throw usageError(`${what}: format is of dates and decimal of numbers, and a column has one of them.`)
   try {
     checkFormat(format, zone)
   } catch (error) {
-    throw usage(`${what}: ${(error as Error).message}.`)
+    throw usageError(`${what}: ${(error as Error).message}.`)
   }
   return {
     attribute: attribute === undefined ? attributeNameOf(column) : attribute,
@@ -120,7 +104,7 @@ function columnOf(given: Fields, column: string): ColumnMapping {
 function textOf(given: Fields, name: string, what: string): string | undefined {
   const value = given[name]
   if (value === undefined || (typeof value === 'string' && value !== '')) return value as string | undefined
-  throw usage(`${what}: ${name} is a text.`)
+  throw usageError(`${what}: ${name} is a text.`)
 }
 
 /** A logical type by its name, or as requests define an attribute. */
@@ -129,10 +113,12 @@ function definitionOf(type: unknown, what: string): Definition | undefined {
   const definition = typeof type === 'string' ? { logicalType: type } : objectOf(type, `type of ${what}`)
   const { logicalType } = definition
   if (typeof logicalType !== 'string')
-    throw usage(`${what}: type is a logical type, as "date", or {"logicalType": …} as requests define an attribute.`)
+    throw usageError(
+      `${what}: type is a logical type, as "date", or {"logicalType": …} as requests define an attribute.`,
+    )
   // Also where the class is there, which has types of its own: a mistyped name is not ignored.
   if (![...logicalTypes, ...typeAliases].includes(logicalType.toLowerCase()))
-    throw usage(`${what}: type is one of ${logicalTypes.join(', ')}; not '${logicalType.slice(0, 60)}'.`)
+    throw usageError(`${what}: type is one of ${logicalTypes.join(', ')}; not '${logicalType.slice(0, 60)}'.`)
   return definition as unknown as Definition
 }
 
@@ -143,19 +129,15 @@ function referenceOf(reference: unknown, what: string): ReferenceRule | undefine
   refuse(Object.keys(others)[0], `reference of ${what}`)
   const columns = Object.entries(objectOf(key, `key of the reference of ${what}`))
   if (typeof index !== 'string' || !columns.every(([, column]) => typeof column === 'string'))
-    throw usage(`${what}: reference is the name of a unique index, or {"index": …, "key": {attribute: column}}.`)
+    throw usageError(`${what}: reference is the name of a unique index, or {"index": …, "key": {attribute: column}}.`)
   return { index, columns: new Map(columns as [string, string][]) }
 }
 
 function objectOf(json: unknown, what: string): Fields {
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as Fields
-  throw usage(`${what} is no JSON object.`)
+  throw usageError(`${what} is no JSON object.`)
 }
 
 function refuse(name: string | undefined, what: string): void {
-  if (name !== undefined) throw usage(`${what} has the field ${name}, which it cannot have.`)
-}
-
-function usage(message: string): CommandError {
-  return new CommandError(exitCodes.usage, message)
+  if (name !== undefined) throw usageError(`${what} has the field ${name}, which it cannot have.`)
 }

@@ -1,7 +1,6 @@
 /** Collects what is needed to infer the type of an attribute, in constant memory for any number of values. */
 import { inferredAttributesMax, inferredDepthMax } from '../../../limits.ts'
-import { CommandError } from '../../command-error.ts'
-import { exitCodes } from '../../exit-codes.ts'
+import { invalidInput } from '../../command-error.ts'
 import { hasLeadingZero, kindBits, kindsOfNumber, kindsOfText, looksLikeNumber, numberBits } from './cell-kinds.ts'
 import { attributeNameOf, ColumnNames } from './column-names.ts'
 import type { Definition } from './file-record.ts'
@@ -114,8 +113,7 @@ export class ObservedValues {
 
   private checkedDepth(): number {
     if (this.depth < inferredDepthMax) return this.depth + 1
-    throw new CommandError(
-      exitCodes.invalid,
+    throw invalidInput(
       `The records have objects or arrays more than ${inferredDepthMax} deep, for which no class can be made.`,
     )
   }
@@ -178,8 +176,7 @@ export class ObservedAttributes {
     let values = this.byName.get(name)
     if (values === undefined) {
       if (++this.count.count > inferredAttributesMax)
-        throw new CommandError(
-          exitCodes.invalid,
+        throw invalidInput(
           `The records have more than ${inferredAttributesMax} different attributes, such as '${name}': names that differ from record to record cannot be attributes.`,
         )
       values = new ObservedValues(this.count, this.depth)

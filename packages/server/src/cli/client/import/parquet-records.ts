@@ -4,9 +4,8 @@ import { open } from 'node:fs/promises'
 import type { AsyncBuffer, FileMetaData, RowGroup, SchemaElement, SchemaTree } from 'hyparquet'
 import { parquetMetadataAsync, parquetReadObjects, parquetSchema } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
-import { unreadableFile } from '../../../config/unreadable-file.ts'
-import { CommandError } from '../../command-error.ts'
-import { exitCodes } from '../../exit-codes.ts'
+import { type CommandError, invalidInput } from '../../command-error.ts'
+import { unreadable } from '../../unreadable.ts'
 import { RecordProblem } from './column-values.ts'
 import type { Definition, FileRecord } from './file-record.ts'
 import { parseRecord } from './parse-record.ts'
@@ -28,11 +27,11 @@ export interface ParquetFile {
 /** The iteration closes it. Throws CommandError; so does the iteration. */
 export async function openParquetFile(file: string): Promise<ParquetFile> {
   const handle = await open(file).catch((error: NodeJS.ErrnoException) => {
-    throw new CommandError(exitCodes.usage, `${file} cannot be read: ${unreadableFile(error)}.`)
+    throw unreadable(file, error)
   })
   try {
     const size = (await handle.stat()).size
-    if (size === 0) throw unreadable(file, new Error('it is empty'))
+    if (size === 0) throw unreadableParquet(file, new Error('it is empty'))
     const buffer: AsyncBuffer = {
       byteLength: size,
       async slice(start, end = size) {
@@ -42,7 +41,7 @@ export async function openParquetFile(file: string): Promise<ParquetFile> {
       },
     }
     const metadata = await parquetMetadataAsync(buffer).catch((error: unknown) => {
-      throw unreadable(file, error)
+      throw unreadableParquet(file, error)
     })
     const columns = parquetSchema(structuredClone(metadata)).children
     readAsStored(metadata)
@@ -66,12 +65,12 @@ export async function openParquetFile(file: string): Promise<ParquetFile> {
   }
 }
 
-function unreadable(file: string, error: unknown): CommandError {
-  return new CommandError(exitCodes.invalid, `${file} cannot be read as Parquet: ${(error as Error).message}`)
+function unreadableParquet(file: string, error: unknown): CommandError {
+  return invalidInput(`${file} cannot be read as Parquet: ${(error as Error).message}`)
 }
 
 function fewerRows(file: string): CommandError {
-  return unreadable(file, new Error('it has fewer rows than it says'))
+  return unreadableParquet(file, new Error('it has fewer rows than it says'))
 }
 
 async function* recordsOf(
@@ -87,7 +86,7 @@ async function* recordsOf(
     for (let from = first; from < end; from += step) {
       const part = { rowStart: from, rowEnd: Math.min(from + step, end) }
       const rows = await parquetReadObjects({ file: buffer, metadata, ...part, ...reading }).catch((error: unknown) => {
-        throw unreadable(file, error)
+        throw unreadableParquet(file, error)
       })
       if (rows.length < part.rowEnd - from) throw fewerRows(file)
       for (const [at, row] of rows.entries()) {
@@ -104,8 +103,7 @@ async function* recordsOf(
 function stepOf(file: string, { columns, num_rows: rows, total_byte_size: bytes }: RowGroup): number {
   if (columns.every(({ offset_index_offset: index }) => index !== undefined)) return rowsAtOnce
   if (bytes <= BigInt(rowGroupBytesMax)) return Math.max(Number(rows), 1)
-  throw new CommandError(
-    exitCodes.invalid,
+  throw invalidInput(
     `${file} has a row group of ${bytes} bytes without an index of its pages, and would have to be held as a whole: write it with row groups of at most ${rowGroupBytesMax} bytes.`,
   )
 }

@@ -2,8 +2,7 @@
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { CommandError } from '../../command-error.ts'
-import { exitCodes } from '../../exit-codes.ts'
+import { CommandError, invalidInput, usageError } from '../../command-error.ts'
 import type { FileRecord, OpenFile } from './file-record.ts'
 import type { ThreadMessage } from './parquet-thread.ts'
 
@@ -17,8 +16,7 @@ const silenceMaxMilliseconds = 120_000
 
 /** Throws CommandError, and the signal's reason; so does the iteration. */
 export async function openParquet(file: string, signal?: AbortSignal): Promise<OpenFile> {
-  if (file === '-')
-    throw new CommandError(exitCodes.usage, 'Parquet is read from a file: its schema stands at the end.')
+  if (file === '-') throw usageError('Parquet is read from a file: its schema stands at the end.')
   const thread = new ParquetThread(file, signal)
   const opened = await thread.next()
   if (opened.kind !== 'opened') throw new Error(`Of ${file}, '${opened.kind}' came before what it is.`)
@@ -101,7 +99,7 @@ class ParquetThread {
         then()
       }
       const unreadable = (why: string): void =>
-        settle(() => reject(new CommandError(exitCodes.invalid, `${file} cannot be read as Parquet: ${why}.`)))
+        settle(() => reject(invalidInput(`${file} cannot be read as Parquet: ${why}.`)))
       const abort = (): void => settle(() => reject(signal?.reason as Error))
       const message = (received: ThreadMessage): void => settle(() => resolve(received))
       // Its reader leaves rejections to nobody, where it fails in two columns at once.

@@ -5,7 +5,7 @@ import * as zlib from 'node:zlib'
 import { type CsvError, type Options, parse } from 'csv-parse'
 import { parse as parseSync, type Options as SyncOptions } from 'csv-parse/sync'
 import { unreadableFile } from '../../../config/unreadable-file.ts'
-import { CommandError } from '../../command-error.ts'
+import { CommandError, invalidInput, usageError } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import { checkedUtf8 } from './checked-utf8.ts'
 import { checkHeader, csvProblem, lineBreaks, linesBeforeEnd, linesBeforeFault } from './csv-faults.ts'
@@ -33,7 +33,7 @@ export function formatOfName(file: string): FileFormat {
   const format = known[ending ?? '']
   if (format !== undefined) return format
   const what = file === '-' ? 'Standard input has no name that tells' : `The name ${file} does not tell`
-  throw new CommandError(exitCodes.usage, `${what} the format: give --format csv, tsv, json, ndjson or parquet.`)
+  throw usageError(`${what} the format: give --format csv, tsv, json, ndjson or parquet.`)
 }
 
 /** How CSV and TSV are read. */
@@ -84,8 +84,7 @@ export function openTextRecords(source: TextSource, format: StreamFormat, table:
 }
 
 function unreadable(what: string, error: NodeJS.ErrnoException): CommandError {
-  if (/^(Z|ZSTD)_/.test(error.code ?? ''))
-    return new CommandError(exitCodes.invalid, `${what} is damaged or cut off: ${error.message}.`)
+  if (/^(Z|ZSTD)_/.test(error.code ?? '')) return invalidInput(`${what} is damaged or cut off: ${error.message}.`)
   // What the operating system says is of the file itself, all else of what is in it.
   const exitCode = error.syscall === undefined ? exitCodes.invalid : exitCodes.usage
   return new CommandError(exitCode, `${what} cannot be read: ${unreadableFile(error)}.`)
@@ -232,17 +231,14 @@ async function* withShortHeader(source: AsyncIterable<Buffer>): AsyncGenerator<B
 function headerTooLong(): CommandError {
   const megabytes = headerBytesMax / 2 ** 20
   const hint = 'is it CSV, and are its lines ended by line breaks?'
-  return new CommandError(
-    exitCodes.invalid,
-    `The first line is longer than ${megabytes} MiB, the limit of a header: ${hint}`,
-  )
+  return invalidInput(`The first line is longer than ${megabytes} MiB, the limit of a header: ${hint}`)
 }
 
 /** `line`: on which the record before it ends. What follows cannot be parted into records. */
 function tooLong(line: number): CommandError {
   const megabytes = recordCharactersMax / 2 ** 20
   const why = 'a quote that is not closed has the rest of the file as one value'
-  return new CommandError(exitCodes.invalid, `The record after line ${line} is longer than ${megabytes} MiB: ${why}.`)
+  return invalidInput(`The record after line ${line} is longer than ${megabytes} MiB: ${why}.`)
 }
 
 /** Reporting for each value whether it was quoted makes the parser five times as slow, so only rows for which it matters are parsed again that way. */

@@ -1,7 +1,6 @@
 /** Objects that the records of an import refer to by their keys in unique indexes. */
 import type { AshlarClient, AttributeDefinition, Oid } from '@ashlar/client'
-import { CommandError } from '../../command-error.ts'
-import { exitCodes } from '../../exit-codes.ts'
+import { usageError } from '../../command-error.ts'
 import { RecordProblem } from './column-values.ts'
 import { type Fields, fieldOf } from './file-record.ts'
 import type { ColumnMapping, Mapping } from './mapping.ts'
@@ -95,8 +94,7 @@ function partsOf(column: string, { reference }: ColumnMapping, lookup: KeyLookup
   if (missing === undefined && unknown === undefined) return lookup.attributes.map((one) => columns.get(one) ?? '')
   const problem = missing === undefined ? `'${unknown}' is not one of its attributes` : `'${missing}' has no column`
   const how = '{"index": …, "key": {attribute: column}}'
-  throw new CommandError(
-    exitCodes.usage,
+  throw usageError(
     `Column ${column} of the mapping refers by the index ${lookup.index}, whose key is ${lookup.attributes.join(', ')}: ${problem}. Give ${how}.`,
   )
 }
@@ -140,10 +138,7 @@ async function openLookup(
   const { indexedClass, isUnique, keyAttributes } = await client.getIndex(index)
   const names = keyAttributes.map(({ attributeName }) => attributeName)
   if (!isUnique)
-    throw new CommandError(
-      exitCodes.usage,
-      `The index ${index} is not unique: a reference by its key could mean several objects.`,
-    )
+    throw usageError(`The index ${index} is not unique: a reference by its key could mean several objects.`)
   const logicalTypes = new Map((await attributesOf(indexedClass)).map((one) => [one.attributeName, one.logicalType]))
   return new KeyLookup(client, index, indexedClass, names, logicalTypes)
 }

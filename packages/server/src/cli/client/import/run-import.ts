@@ -1,6 +1,6 @@
 /** An import under way: what is sent, what became of each record, and how to go on where it ends early. */
 import { type AshlarClient, AshlarConnectionError, AshlarRequestError, type BulkCreation } from '@ashlar/client'
-import { CommandError } from '../../command-error.ts'
+import { CommandError, invalidInput } from '../../command-error.ts'
 import { exitCodeOfStatus, exitCodes } from '../../exit-codes.ts'
 import { Progress } from '../../progress.ts'
 import { numberText } from '../texts.ts'
@@ -233,7 +233,7 @@ class Import {
     // The answers come in order, and what follows the first refusal is not carried out.
     const isNothing = this.settled === 0 && this.answered > 0 && !this.work.isDryRun
     const how = isNothing ? 'Nothing was imported.' : this.howToGoOn()
-    return new CommandError(exitCodes.invalid, `Line ${line}: ${reason} ${hint} ${how}`)
+    return invalidInput(`Line ${line}: ${reason} ${hint} ${how}`)
   }
 
   /** What ends it before the last record says how to go on. */

@@ -29,7 +29,7 @@ export interface Conversions {
 }
 
 /** Types whose attributes are null if there is no value; collections are empty. */
-const nullable = new Set([
+export const scalarTypes: readonly string[] = [
   'boolean',
   'character',
   'integer',
@@ -40,7 +40,7 @@ const nullable = new Set([
   'time',
   'datetime',
   'interval',
-])
+]
 
 /** `path`: of the attribute, for reports. */
 export function conversionOf(type: TypeOfValue, path: string, conversions: Conversions): Convert {
@@ -139,7 +139,7 @@ export function partsOf(
 /** The value of an attribute that a record does not have. */
 function absentValue(attribute: AttributeDefinition, convert: Convert): (() => unknown) | undefined {
   if (attribute.logicalType === 'object') return () => convert(null)
-  return nullable.has(attribute.logicalType) ? () => null : undefined
+  return scalarTypes.includes(attribute.logicalType) ? () => null : undefined
 }
 
 /** An embedded object cannot be null: null becomes an object whose attributes are all null. */

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { addAbortSignal, Readable } from 'node:stream'
 import { importSpoolBytesMax } from '../../../limits.ts'
-import { CommandError } from '../../command-error.ts'
-import { exitCodes } from '../../exit-codes.ts'
+import { type CommandError, invalidInput } from '../../command-error.ts'
 import { unwritable } from '../../unwritable.ts'
 
 export interface TextSource {
@@ -89,8 +88,7 @@ function tooLong(what: string): CommandError {
   const gigabytes = importSpoolBytesMax / 2 ** 30
   const advice =
     'Write it to a file and import that, or create the class first, for example by importing a part of the data.'
-  return new CommandError(
-    exitCodes.invalid,
+  return invalidInput(
     `${what} is longer than ${gigabytes} GiB, the limit of the temporary file from which the types of a new class are inferred. ${advice}`,
   )
 }

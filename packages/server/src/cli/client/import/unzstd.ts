@@ -1,9 +1,8 @@
 /** Decompresses zstd (RFC 8878) where Node.js has no decoder of its own, before version 22.15: block by block, in memory that is bounded whatever the file is. */
 import { createContext, Script } from 'node:vm'
 import { Decompress } from 'fzstd'
-import { CommandError } from '../../command-error.ts'
-import { exitCodes } from '../../exit-codes.ts'
-import { XxHash64 } from './xxhash64.ts'
+import xxhash from 'xxhash-wasm'
+import { type CommandError, invalidInput } from '../../command-error.ts'
 
 const frameMagic = 0xfd2fb528
 const skippableMagic = 0x184d2a50
@@ -27,7 +26,7 @@ export async function* unzstd(source: AsyncIterable<Buffer>, what: string, msMax
 
 async function* frame(input: Input): AsyncGenerator<Buffer> {
   const { header, contentBytes, hasChecksum } = await readHeader(input)
-  const hash = hasChecksum ? new XxHash64() : undefined
+  const hash = hasChecksum ? (await xxhash()).create64() : undefined
   const parts: Buffer[] = []
   let bytes = 0
   const decoder = new Decompress((part) => {
@@ -89,12 +88,11 @@ async function readHeader(input: Input): Promise<Header> {
   const header = await input.take(5 + Number(!isSingle) + dictionaryBytes + sizeBytes)
   const sizeAt = header.length - sizeBytes
   if (dictionaryBytes > 0 && header.readUIntLE(sizeAt - dictionaryBytes, dictionaryBytes) !== 0)
-    throw new CommandError(exitCodes.invalid, `${input.what} is compressed with a dictionary: decompress it first.`)
+    throw invalidInput(`${input.what} is compressed with a dictionary: decompress it first.`)
   const contentBytes = contentBytesOf(header, sizeAt, sizeBytes)
   const windowBytes = isSingle ? (contentBytes ?? 0) : windowBytesOf(header[5] as number)
   if (windowBytes > windowBytesMax)
-    throw new CommandError(
-      exitCodes.invalid,
+    throw invalidInput(
       `${input.what} is compressed with a window of ${Math.ceil(windowBytes / 2 ** 20).toLocaleString('en')} MiB, and up to ${windowBytesMax / 2 ** 20} are read: decompress it first (zstd -d --long=31).`,
     )
   return { header, contentBytes, hasChecksum: (descriptor & 4) !== 0 }
@@ -172,6 +170,6 @@ class Input {
   }
 
   damaged(why: string): CommandError {
-    return new CommandError(exitCodes.invalid, `${this.what} is damaged or cut off: ${why}.`)
+    return invalidInput(`${this.what} is damaged or cut off: ${why}.`)
   }
 }

@@ -2,8 +2,7 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readInputFile } from '../../command-context.ts'
-import { CommandError } from '../../command-error.ts'
-import { exitCodes } from '../../exit-codes.ts'
+import { invalidInput, usageError } from '../../command-error.ts'
 import { makeFolders, unwritable } from '../../unwritable.ts'
 import { writeWhole } from '../../write-whole.ts'
 
@@ -33,7 +32,7 @@ export function readSchemaSource(place: string, others: readonly string[] = []):
   // As a pipe leaves it whose first command has failed: it does not mean that all classes are to go.
   if (texts.every((text) => text.trim() === '')) {
     const hint = 'A schema without classes is UPDATE SCHEMA {}.'
-    throw new CommandError(exitCodes.invalid, `${place === '-' ? 'Standard input' : place} is empty. ${hint}`)
+    throw invalidInput(`${place === '-' ? 'Standard input' : place} is empty. ${hint}`)
   }
   const parts = texts.map((text, at) => splitSource(text, files[at] === '-' ? 'standard input' : (files[at] ?? place)))
   const lines: Line[] = [
@@ -101,7 +100,7 @@ function refuseOthers(statement: string, before: string, file: string): void {
   const hint = /^\s*[[{]/.test(statement)
     ? 'a file of a schema is text of DO (ashlar schema pull shows it); JSON is the body of PUT /v1/schema'
     : 'a file of a schema has UPDATE SCHEMA {…} and CREATE INDEX, and nothing else'
-  throw new CommandError(exitCodes.invalid, `${file}:${before.split('\n').length}: ${hint}.`)
+  throw invalidInput(`${file}:${before.split('\n').length}: ${hint}.`)
 }
 
 /** The last statement of a file need not end with a semicolon; that of the next file follows. */
@@ -148,8 +147,7 @@ function filesIn(folder: string): string[] {
   const files = readdirSync(folder)
     .filter((file) => file.endsWith(extension))
     .sort()
-  if (files.length === 0)
-    throw new CommandError(exitCodes.usage, `The folder ${folder} has no files that end in ${extension}.`)
+  if (files.length === 0) throw usageError(`The folder ${folder} has no files that end in ${extension}.`)
   return files.map((file) => join(folder, file))
 }
 

@@ -1,7 +1,6 @@
 /** Renames that were asked for: a schema as it is once they are done, so that what is left to change can be told from it. */
 import type { AttributeDefinition, TypeDefinition } from '@ashlar/client'
-import { CommandError } from '../../command-error.ts'
-import { exitCodes } from '../../exit-codes.ts'
+import { usageError } from '../../command-error.ts'
 import type { SchemaClass, SchemaIndex, SchemaState } from './schema-state.ts'
 
 /** `Fleet.Car=Fleet.Vehicle` for a class, `Fleet.Vehicle.mileage=distance` for an attribute. */
@@ -39,7 +38,7 @@ export function applyRenames(schema: SchemaState, renames: Renames): RenamedSche
       const has = (name: string): boolean =>
         cls?.attributes.some(({ attributeName }) => attributeName === name) === true
       if (has(attribute)) return [{ className, from: attribute, to }]
-      if (!has(to)) throw wrong(`There is no class or attribute ${from} to rename.`)
+      if (!has(to)) throw usageError(`There is no class or attribute ${from} to rename.`)
       done.push(`${from} is ${className}.${to} already.`)
       return []
     })
@@ -66,7 +65,8 @@ interface Pair {
 
 function pairOf(rename: string): Pair {
   const [from = '', to = '', ...others] = rename.split('=')
-  if (from === '' || to === '' || others.length > 0) throw wrong(`${rename} is not a rename, which is written old=new.`)
+  if (from === '' || to === '' || others.length > 0)
+    throw usageError(`${rename} is not a rename, which is written old=new.`)
   return { from, to }
 }
 
@@ -134,8 +134,4 @@ function renamedIndex(
     return key
   })
   return { ...index, indexedClass, keys }
-}
-
-function wrong(message: string): CommandError {
-  return new CommandError(exitCodes.usage, message)
 }

@@ -1,6 +1,6 @@
 /** What a text of DO says a schema is: it is carried out on an empty database in memory, by the engine itself. */
 import type { ClassRepresentation } from '@ashlar/client'
-import { CommandError } from '../../command-error.ts'
+import { CommandError, invalidInput } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
 import type { SchemaSource } from './schema-files.ts'
 import { isSameSchema, type SchemaState, schemaState } from './schema-state.ts'
@@ -14,11 +14,11 @@ export async function schemaOfSource({ text, placeOf }: SchemaSource): Promise<S
   } catch (error) {
     if (!(error instanceof AshlarError)) throw error
     const { line, column } = error.extensions as { readonly line?: number; readonly column?: number }
-    if (line === undefined || column === undefined) throw new CommandError(exitCodes.invalid, error.message)
+    if (line === undefined || column === undefined) throw invalidInput(error.message)
     const message = error.message.replace(/^Line \d+, column \d+: /, '')
     const { place, line: shown } = placeOf(line)
     const details = [`  ${shown}`, `  ${shown.slice(0, column - 1).replaceAll(/[^\t]/gu, ' ')}^`]
-    throw new CommandError(exitCodes.invalid, `${place}: ${message}`, details)
+    throw invalidInput(`${place}: ${message}`, details)
   }
 }
 

@@ -1,0 +1,62 @@
+/** Predicates over the objects of a class that are not part of a statement: rules, and filters of changes. */
+import type { RecordFormats } from '../records/record-formats.ts'
+import type { SchemaClass } from '../schema/catalog.ts'
+import { bindWhere } from './bind/bind-select.ts'
+import { isUnsteady } from './bind/bound.ts'
+import { isOfRecord } from './bind/of-record.ts'
+import { contextScope } from './bind/scope.ts'
+import { effectOf } from './classify.ts'
+import { Compiler } from './evaluate/compile-expression.ts'
+import type { Evaluate } from './evaluate/evaluation-context.ts'
+import { dialectDefault } from './language/dialect.ts'
+import { parsePredicate } from './parse/parse.ts'
+import { createBinder } from './plan-cache.ts'
+import { typeOfStatement } from './statements/statement-kinds.ts'
+import { noTextFormats } from './values/text-format.ts'
+
+export interface CompiledPredicate {
+  /** True where the predicate holds for the object in `slot`. */
+  readonly evaluate: Evaluate
+  readonly slot: number
+  readonly slots: number
+  readonly constants: number
+  /** The record of the object alone decides it: no other object, no link. */
+  readonly isOfRecord: boolean
+  /** It may hold or not although nothing was written: by the time, or by chance. */
+  readonly isUnsteady: boolean
+}
+
+/** What a predicate may be made of; `message`: for one that is made of more. */
+export interface PredicateLimits {
+  readonly tokensMax: number
+  readonly mustBeOfRecord: boolean
+  readonly message: string
+}
+
+/** Throws QuerySyntaxError, LimitExceeded for one too long, and QueryError, also for one with statements. */
+export function compilePredicate(
+  text: string,
+  cls: SchemaClass,
+  formats: RecordFormats,
+  { tokensMax, mustBeOfRecord, message }: PredicateLimits,
+): CompiledPredicate {
+  const expression = parsePredicate(text, tokensMax)
+  const binder = createBinder({
+    text,
+    dialect: dialectDefault,
+    catalog: formats.catalog,
+    formats,
+    variables: new Map(),
+    walkEdgesMax: 0,
+    textFormats: noTextFormats,
+    typeOfStatement,
+  })
+  const slot = binder.newSlot()
+  const where = bindWhere(expression, contextScope(slot, { kind: 'reference', cls }, undefined), binder)
+  const hasStatements = binder.nested.length + binder.inner.length > 0 || effectOf(expression) !== 'read'
+  const decided = { isOfRecord: isOfRecord(where), isUnsteady: isUnsteady(where) }
+  if (hasStatements || (mustBeOfRecord && !decided.isOfRecord)) throw binder.error(expression, message)
+  const compiler = new Compiler(formats)
+  const evaluate = compiler.compile(where)
+  return { evaluate, slot, slots: binder.slots, constants: compiler.constants, ...decided }
+}
