@@ -26,30 +26,78 @@ export function directionOf({ edge, isRightward }: EdgeEnds): Direction {
   return (edge.direction === 'forward') === isRightward ? 'forward' : 'backward'
 }
 
-export function neighboursOf({ edge, to, isRightward }: EdgeEnds, flow: MatchFlow): Neighbours {
-  const { leftLabel, rightLabel } = edge
-  const labels = isRightward ? { begin: leftLabel, end: rightLabel } : { begin: rightLabel, end: leftLabel }
-  if (edge.max > 1) return new Neighbours(flow.context, edge.attributes, labels, undefined, undefined)
-  // Within a walk of several edges there are other objects than those of the vertex.
-  const narrowed = to.narrowed.length === 0 ? undefined : new NarrowedEdges(to.narrowed, flow)
-  return new Neighbours(flow.context, edge.attributes, labels, to.cls ?? undefined, narrowed)
-}
+/** By which the bounds grow up to which edges are counted. */
+export const countsStep = 4
 
-/** Without a promise where nothing has to be waited for. */
-export function edgesAt(
-  neighbours: Neighbours,
-  direction: Direction,
-  view: ObjectView,
-  place: StepPlace,
-): Awaitable<Step[]> {
-  if (direction === 'backward') return neighbours.backward(view, place)
-  const found = neighbours.forward(view, place)
-  if (direction === 'forward') return found
-  return mapAwaitable(found, (forward) => {
-    return mapAwaitable(neighbours.backward(view, place), (backward) => {
-      return backward.length === 0 ? forward : [...withoutLoops(forward, view.oid, backward), ...backward]
+/** The edges of one pattern at the objects of one of its ends: those that are incident to each. */
+export class IncidentEdges {
+  readonly direction: Direction
+  private readonly edge: BoundEdge
+  private readonly neighbours: Neighbours
+
+  constructor(ends: EdgeEnds, flow: MatchFlow) {
+    const { edge, to, isRightward } = ends
+    const { leftLabel, rightLabel, attributes } = edge
+    this.edge = edge
+    this.direction = directionOf(ends)
+    const labels = isRightward ? { begin: leftLabel, end: rightLabel } : { begin: rightLabel, end: leftLabel }
+    // Within a walk of several edges there are other objects than those of the vertex.
+    const isOne = edge.max <= 1
+    const narrowed = isOne && to.narrowed.length > 0 ? new NarrowedEdges(to.narrowed, flow) : undefined
+    this.neighbours = new Neighbours(
+      flow.context,
+      attributes,
+      labels,
+      isOne ? (to.cls ?? undefined) : undefined,
+      narrowed,
+    )
+  }
+
+  /** How edges were followed back, for EXPLAIN. */
+  get ways(): ReadonlySet<string> {
+    return this.neighbours.ways
+  }
+
+  /** `distance`: of the object from where the walk begins. Without a promise where nothing has to be waited for. */
+  at(view: ObjectView, distance: number): Awaitable<Step[]> {
+    const { neighbours, direction } = this
+    const place = this.placeAt(distance)
+    if (direction === 'backward') return neighbours.backward(view, place)
+    const found = neighbours.forward(view, place)
+    if (direction === 'forward') return found
+    return mapAwaitable(found, (forward) => {
+      return mapAwaitable(neighbours.backward(view, place), (backward) => {
+        return backward.length === 0 ? forward : [...withoutLoops(forward, view.oid, backward), ...backward]
+      })
     })
-  })
+  }
+
+  /** How many there are at the object, counted up to `max`. */
+  count(view: ObjectView, max: number): Promise<number> {
+    return this.neighbours.countAt(view, this.direction, max)
+  }
+
+  /**
+   * How many there are at the object, where there are not too many to be kept; yields what it costs to count more than `few`. `countedPerEdge`: so
+   * many are counted for what it costs to follow one.
+   */
+  async *countInSteps(view: ObjectView, few: number, countedPerEdge: number): AsyncGenerator<number, number> {
+    for (let max = few; ; max = Math.min(max * countsStep, farSideEdgesMax + 1)) {
+      const count = await this.count(view, max)
+      if (count < max || max > farSideEdgesMax) return count
+      yield Math.ceil(count / countedPerEdge)
+    }
+  }
+
+  /** Where each read is a trip: reads together what the edges at objects of that distance are found by. */
+  prefetch(views: readonly ObjectView[], distance: number): Promise<void> {
+    return this.neighbours.prefetch(views, this.direction, this.placeAt(distance))
+  }
+
+  private placeAt(distance: number): StepPlace {
+    const { min, max } = this.edge
+    return { isFirst: distance === 0, mayBeLast: distance + 1 >= min, mustBeLast: distance + 1 >= max }
+  }
 }
 
 /** A reference of an object to itself is one edge, in whichever direction it is found. */
@@ -58,35 +106,6 @@ function withoutLoops(forward: readonly Step[], oid: Oid, backward: readonly Ste
   if (!forward.some(isLoop)) return forward
   const found = new Set(backward.filter(isLoop).map(({ edge }) => edgeKey(edge)))
   return forward.filter((step) => !isLoop(step) || !found.has(edgeKey(step.edge)))
-}
-
-/** Tells how many edges of the pattern there are at an object, counted up to `max`. */
-export type EdgeCounter = (view: ObjectView, max: number) => Promise<number>
-
-export function edgeCounter(ends: EdgeEnds, flow: MatchFlow): EdgeCounter {
-  const neighbours = neighboursOf(ends, flow)
-  const direction = directionOf(ends)
-  return (view, max) => neighbours.countAt(view, direction, max)
-}
-
-/** By which the bounds grow up to which edges are counted. */
-export const countsStep = 4
-
-/**
- * How many edges there are at the object, where there are not too many to be kept; yields what it costs to count more than `few`. `countedPerEdge`: so
- * many are counted for what it costs to follow one.
- */
-export async function* countedInSteps(
-  counter: EdgeCounter,
-  view: ObjectView,
-  few: number,
-  countedPerEdge: number,
-): AsyncGenerator<number, number> {
-  for (let max = few; ; max = Math.min(max * countsStep, farSideEdgesMax + 1)) {
-    const count = await counter(view, max)
-    if (count < max || max > farSideEdgesMax) return count
-    yield Math.ceil(count / countedPerEdge)
-  }
 }
 
 /** The same edge pattern as it is followed from its other end; `from`: the vertex where it began. */

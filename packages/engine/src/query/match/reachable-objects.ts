@@ -25,12 +25,12 @@ const followedTypes: readonly string[] = ['reference', 'list', 'set']
 
 /** Whether the ends of the pattern's paths can be found so: one path to each is enough, and nobody sees its edges. */
 export function isOfReached(expansion: Expansion): boolean {
-  const { pattern, edge, context, direction, isToBound, far, ends, toPosition } = expansion
+  const { pattern, edge, edges, context, isToBound, far, ends, toPosition } = expansion
   const { selection, name } = pattern
   if (context.isRemote || context.snapshot.visit === undefined) return false
   if (selection?.kind !== 'any' && selection?.kind !== 'anyShortest') return false
   if (name !== undefined || edge.name !== undefined || edge.edgeObject !== undefined) return false
-  if (direction !== 'forward' || edge.min !== 1 || edge.max < 2) return false
+  if (edges.direction !== 'forward' || edge.min !== 1 || edge.max < 2) return false
   if (isToBound || far !== undefined || ends !== undefined || mayBeMetAgain(pattern, toPosition)) return false
   return edge.attributes.every(({ attribute, edge: through }) => {
     return through === undefined && followedTypes.includes(attribute.spec.logicalType)

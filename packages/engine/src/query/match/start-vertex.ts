@@ -9,7 +9,7 @@ import { objectRows } from '../access/object-rows.ts'
 import type { BoundEdge, BoundPattern } from '../bind/bind-match.ts'
 import { unknownValue } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import { type EdgeCounter, edgeCounter } from './edge-ends.ts'
+import { IncidentEdges } from './edge-ends.ts'
 import type { MatchFlow } from './match-operator.ts'
 import { type EdgePlace, endsOf, type PatternsPlan } from './patterns-plan.ts'
 import type { VertexPlan } from './vertices.ts'
@@ -164,7 +164,7 @@ async function fewestEdges(
 }
 
 interface EdgeSample {
-  readonly counter: EdgeCounter
+  readonly edges: IncidentEdges
   readonly views: readonly ObjectView[]
 }
 
@@ -187,21 +187,17 @@ async function sampleOf(
     views.push(...batch.slice(0, sampledObjects - views.length))
     if (views.length >= sampledObjects) break
   }
-  return { counter: edgeCounter({ edge, to, isRightward }, flow), views }
+  return { edges: new IncidentEdges({ edge, to, isRightward }, flow), views }
 }
 
 /** As many as all objects would have, if they have as many as those of the sample; `max` where there are more. */
-async function edgesOf(
-  { counter, views }: EdgeSample,
-  objects: number,
-  max: number,
-  { context }: MatchFlow,
-): Promise<number> {
+async function edgesOf(sample: EdgeSample, objects: number, max: number, { context }: MatchFlow): Promise<number> {
+  const { views } = sample
   const scale = views.length < sampledObjects ? 1 : Math.max(1, objects / views.length)
   const countedMax = Math.ceil(max / scale)
   let edges = 0
   for (const view of views) {
-    edges += await counter(view, countedMax - edges)
+    edges += await sample.edges.count(view, countedMax - edges)
     if (edges >= countedMax) return max
     const pause = context.yieldIfDue()
     if (pause !== undefined) await pause
