@@ -10,9 +10,9 @@ import type { BoundEdge } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import { BreadthFirst, type Reached, reachedBytes, type Visitor } from './breadth-first.ts'
-import { type IncidentEdges, seenFrom } from './edge-ends.ts'
+import type { Step } from './incident-edges.ts'
+import { type IncidentEdges, seenFrom } from './incident-edges.ts'
 import type { MatchFlow } from './match-operator.ts'
-import type { Step } from './neighbours.ts'
 
 /** What the forward search finds at an object by itself. */
 export interface ForwardEdges {

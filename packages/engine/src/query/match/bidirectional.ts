@@ -7,8 +7,9 @@ import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { BackwardSearch } from './backward-search.ts'
 import { BreadthFirst, type Reached, type Visitor } from './breadth-first.ts'
-import { IncidentEdges, isFoundFromFarEnd, turned } from './edge-ends.ts'
+import { isFoundFromFarEnd, turned } from './edge-ends.ts'
 import { type EdgeStep, type Expansion, stepsOf } from './expansion.ts'
+import { IncidentEdges } from './incident-edges.ts'
 import type { MatchFlow } from './match-operator.ts'
 
 /** Of a frontier with more objects, edges are not counted: their number tells enough. */

@@ -9,7 +9,7 @@ import type { Oid } from '../../types/oid.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { Edge } from '../values/edge.ts'
-import type { Step } from './neighbours.ts'
+import type { Step } from './incident-edges.ts'
 
 /** An edge by which an object was reached, and the object at its other end. */
 export interface Predecessor {

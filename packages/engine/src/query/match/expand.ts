@@ -5,9 +5,9 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import type { BackwardSearch } from './backward-search.ts'
 import { edgeInPlace } from './edge-in-place.ts'
 import { arrive, type EdgeStep, type Expansion, expansionOf, isBoundEnd, stepsOf, type Taken } from './expansion.ts'
+import type { Step } from './incident-edges.ts'
 import type { MatchFlow, MatchOperator } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
-import type { Step } from './neighbours.ts'
 import { boundDetails, isBounded, PathBounds } from './path-bounds.ts'
 import { edgeKey, repeatsVertices } from './path-modes.ts'
 import { qualified } from './predicates.ts'
@@ -20,7 +20,7 @@ export function expand(step: EdgeStep): MatchOperator {
       const { operator } = expansion
       return { rows: flow.context.measured(walked(expansion, input.rows, flow), operator), operator }
     },
-    next: (flow) => edgeInPlace(step, flow.context),
+    next: (flow) => edgeInPlace(step, flow),
   }
 }
 

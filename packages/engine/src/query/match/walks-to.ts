@@ -1,8 +1,8 @@
 /** The walks by which breadth-first searches have reached an object. */
 import type { BoundEdge } from '../bind/bind-match.ts'
 import type { Reached } from './breadth-first.ts'
-import { seenFrom } from './edge-ends.ts'
 import type { Taken } from './expansion.ts'
+import { seenFrom } from './incident-edges.ts'
 
 /** The edges of a walk from one of its vertices on. */
 interface RestOfWalk {
