@@ -1,13 +1,12 @@
 /** Chooses which of several edges at the first vertex of a search is followed first, by a sample of its objects. */
 import { objectRows } from '../access/object-rows.ts'
-import type { BoundEdge, BoundPattern } from '../bind/bind-match.ts'
 import { unknownValue } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { EdgeEnds } from './edge-ends.ts'
 import { IncidentEdges } from './incident-edges.ts'
 import type { MatchFlow } from './match-operator.ts'
 import { type EdgePlace, endsOf, type PatternsPlan } from './patterns-plan.ts'
-import type { ChosenVertex } from './start-vertex.ts'
+import { type ChosenVertex, endsFrom } from './start-vertex.ts'
 import { vertexObjects } from './vertex-objects.ts'
 import type { VertexPlan } from './vertices.ts'
 
@@ -83,13 +82,6 @@ async function sampleOf(
     if (looked >= lookedAtMax || views.length >= sampledObjects) break
   }
   return views.slice(0, sampledObjects)
-}
-
-function endsFrom(plan: PatternsPlan, place: EdgePlace, position: number): EdgeEnds {
-  const edge = (plan.patterns[place.patternNumber] as BoundPattern).edges[place.edgeNumber] as BoundEdge
-  const [left, right] = endsOf(plan, place)
-  const isRightward = left === position
-  return { edge, to: plan.vertices[isRightward ? right : left] as VertexPlan, isRightward }
 }
 
 async function yieldOf(ends: EdgeEnds, views: readonly ObjectView[], flow: MatchFlow): Promise<number> {

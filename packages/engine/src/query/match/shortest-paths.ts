@@ -21,7 +21,7 @@ import {
 import type { MatchFlow, MatchOperator } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
 import { boundDetails, isBounded, PathBounds } from './path-bounds.ts'
-import { type PredicatePlan, qualified } from './predicates.ts'
+import { type PredicatePlan, qualifiedRows } from './predicates.ts'
 import { isOfReached, ReachableObjects } from './reachable-objects.ts'
 import { walksThrough, walksTo } from './walks-to.ts'
 
@@ -49,14 +49,12 @@ export function shortestPaths(step: EdgeStep): MatchOperator {
     run(input, flow) {
       const details = isFromBothEnds(step) ? { isBidirectional: true } : boundDetails(step)
       const expansion = expansionOf(step, 'shortestPaths', input, flow, details)
-      const { operator } = expansion
-      return { rows: flow.context.measured(found(expansion, input.rows, flow), operator), operator }
+      return qualifiedRows(found(expansion, input.rows, flow), step.predicates, expansion.operator, flow)
     },
   }
 }
 
 async function* found(expansion: Expansion, input: MatchBatches, flow: MatchFlow): AsyncGenerator<readonly MatchRow[]> {
-  const { predicates, operator } = expansion
   const isOnlyReached = isOfReached(expansion)
   const back = isFromBothEnds(expansion) ? backward(expansion, flow) : undefined
   const bounds = back === undefined && isBounded(expansion) ? new PathBounds(expansion, flow) : undefined
@@ -66,11 +64,7 @@ async function* found(expansion: Expansion, input: MatchBatches, flow: MatchFlow
         const paths = isOnlyReached
           ? reachedRows(expansion, row)
           : rowsFrom(expansion, row, back, await bounds?.of(row))
-        for await (const rows of paths) {
-          const kept = await qualified(predicates, rows, flow)
-          operator.returned += kept.length
-          if (kept.length > 0) yield kept
-        }
+        yield* paths
       }
     }
   } finally {

@@ -9,6 +9,7 @@ import { objectRows } from '../access/object-rows.ts'
 import type { BoundEdge, BoundPattern } from '../bind/bind-match.ts'
 import { unknownValue } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
+import type { EdgeEnds } from './edge-ends.ts'
 import { IncidentEdges } from './incident-edges.ts'
 import type { MatchFlow } from './match-operator.ts'
 import { type EdgePlace, endsOf, type PatternsPlan } from './patterns-plan.ts'
@@ -177,17 +178,21 @@ async function sampleOf(
 ): Promise<EdgeSample | undefined> {
   const place = [...left].find((one) => endsOf(plan, one).includes(position))
   if (place === undefined) return undefined
-  const edge = (plan.patterns[place.patternNumber] as BoundPattern).edges[place.edgeNumber] as BoundEdge
-  const [leftEnd, rightEnd] = endsOf(plan, place)
-  const isRightward = leftEnd === position
-  const to = plan.vertices[isRightward ? rightEnd : leftEnd] as VertexPlan
   const { objects } = plan.vertices[position] as VertexPlan
   const views: ObjectView[] = []
   for await (const batch of objectRows(objects, chosen, flow.evaluation, flow.context, sampledObjects).rows) {
     views.push(...batch.slice(0, sampledObjects - views.length))
     if (views.length >= sampledObjects) break
   }
-  return { edges: new IncidentEdges({ edge, to, isRightward }, flow), views }
+  return { edges: new IncidentEdges(endsFrom(plan, place, position), flow), views }
+}
+
+/** An edge pattern as it is followed from the vertex at the position. */
+export function endsFrom(plan: PatternsPlan, place: EdgePlace, position: number): EdgeEnds {
+  const edge = (plan.patterns[place.patternNumber] as BoundPattern).edges[place.edgeNumber] as BoundEdge
+  const [left, right] = endsOf(plan, place)
+  const isRightward = left === position
+  return { edge, to: plan.vertices[isRightward ? right : left] as VertexPlan, isRightward }
 }
 
 /** As many as all objects would have, if they have as many as those of the sample; `max` where there are more. */
