@@ -182,7 +182,7 @@ describe('what reads', () => {
     for (let at = plan as Row | undefined; at !== undefined; at = (at.inputs as Row[] | undefined)?.[0]) {
       if (at.milliseconds !== undefined) times.push(at.milliseconds as number)
     }
-    expect(times.length).toBeGreaterThan(3)
+    expect(times.length).toBeGreaterThan(2)
     expect(times).toEqual([...times].sort((one, other) => other - one))
   })
 
@@ -205,7 +205,7 @@ describe('what reads', () => {
       [
         'Return  (examined=2 rows=2 objects=2 links=0 time=#)',
         '  Columns: name',
-        '  ->  Filter  (examined=2 rows=2 objects=2 links=0 time=#)',
+        '  ->  Filter  (examined=2 rows=2)',
         '        Predicate: age = 25',
         '        ->  Index scan on Client using clientAge  (estimated rows=2)  (examined=2 rows=2)',
         '              Conditions: age = 25',
