@@ -201,6 +201,8 @@ describe('what reads', () => {
     const stable = String(reply?.text)
       .replaceAll(/time(=|: )\d+\.\d{3} ms/g, 'time$1#')
       .replace(/held=\d+/, 'held=#')
+      // Where each read is a trip, the filter runs on its own, and is measured.
+      .replace(/(Filter {2}\(examined=2 rows=2).*\)/, '$1)')
     expect(stable).toBe(
       [
         'Return  (examined=2 rows=2 objects=2 links=0 time=#)',
