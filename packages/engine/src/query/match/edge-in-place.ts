@@ -12,6 +12,7 @@ import type { ReferenceAttribute } from '../bind/reference-attributes.ts'
 import type { Evaluate } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
+import type { ExplainNode } from '../explain/explain-node.ts'
 import { directionOf } from './edge-ends.ts'
 import type { EdgeStep } from './expansion.ts'
 import { IncidentEdges, type Link } from './incident-edges.ts'
@@ -21,7 +22,7 @@ import { isDecidedAtEnd, mayBeMetAgain } from './path-modes.ts'
 const followedTypes: readonly string[] = ['reference', 'list', 'set']
 
 /** Undefined where the edge has to be known, or is not found from the object itself. */
-export function edgeInPlace(step: EdgeStep, flow: MatchFlow): NextVertex | undefined {
+export function edgeInPlace(step: EdgeStep, flow: MatchFlow, node: ExplainNode): NextVertex | undefined {
   const { pattern, edge, to, far, isToBound, ends, patterns } = step
   const { formats } = flow.context
   if (patterns.length > 1 || pattern.selection !== undefined || pattern.name !== undefined) return undefined
@@ -36,7 +37,7 @@ export function edgeInPlace(step: EdgeStep, flow: MatchFlow): NextVertex | undef
     const partner = inverse === null ? undefined : formats.of(referencedClass).attribute(inverse)
     return partner !== undefined && followedTypes.includes(partner.attribute.spec.logicalType)
   }
-  return edge.attributes.every(isFollowed) ? new EdgeInPlace(step, flow) : undefined
+  return edge.attributes.every(isFollowed) ? new EdgeInPlace(step, flow, node) : undefined
 }
 
 /** References that are read at once. */
@@ -48,6 +49,8 @@ class EdgeInPlace implements NextVertex {
   readonly slot: number
   readonly asked: readonly Evaluate[]
   private readonly step: EdgeStep
+  /** Counts the edges. */
+  private readonly node: ExplainNode
   private readonly context: StatementContext
   private readonly mayBeMetAgain: boolean
   /** Slots of the vertices of the pattern that have objects by then. */
@@ -70,7 +73,8 @@ class EdgeInPlace implements NextVertex {
   private isOfMany = false
   private seen: OidSet | undefined
 
-  constructor(step: EdgeStep, flow: MatchFlow) {
+  constructor(step: EdgeStep, flow: MatchFlow, node: ExplainNode) {
+    this.node = node
     const { to, predicates, pattern, toPosition, before } = step
     this.step = step
     this.slot = to.slot
@@ -162,6 +166,7 @@ class EdgeInPlace implements NextVertex {
     }
     if (readInt32(view.record, at) === 0 && readInt32(view.record, at + 4) === 0) return
     batch.addFrom(view.record, at)
+    this.node.examined++
     this.context.expand(1)
   }
 
@@ -176,6 +181,7 @@ class EdgeInPlace implements NextVertex {
       context.reader.linksRead += batch.count
     }
     // Throws LimitExceeded.
+    this.node.examined += batch.count
     context.expand(batch.count)
   }
 

@@ -20,7 +20,7 @@ export function expand(step: EdgeStep): MatchOperator {
       const { operator } = expansion
       return { rows: flow.context.measured(walked(expansion, input.rows, flow), operator), operator }
     },
-    next: (flow) => edgeInPlace(step, flow),
+    next: (flow, node) => edgeInPlace(step, flow, node),
   }
 }
 

@@ -9,7 +9,7 @@ import type { BoundPattern, BoundVertex } from '../bind/bind-match.ts'
 import { noClauses } from '../bind/bind-select.ts'
 import type { BoundSource } from '../bind/bound.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import { addCounts, rowOperatorPlan } from '../explain/explain-node.ts'
+import { addCounts, type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
 import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
@@ -74,11 +74,16 @@ export function vertices(step: VertexStep): MatchOperator {
       )
       return qualifiedRows(rowsWithVertex(step, input.rows, first, flow), predicates, operator, flow)
     },
-    first({ evaluation, context }) {
+    first({ evaluation, context }, node) {
       const { vertex, chosen, predicates } = step
       const asked = predicates.map(({ evaluate }) => evaluate)
-      const objects = (): AsyncIterable<readonly ObjectView[]> => {
-        return objectRows(vertex.objects, chosen, evaluation, context, undefined).rows
+      async function* objects(): AsyncGenerator<readonly ObjectView[]> {
+        const { rows, operator } = objectRows(vertex.objects, chosen, evaluation, context, undefined)
+        try {
+          yield* rows
+        } finally {
+          addCounts(node.inputs.at(-1) as ExplainNode, operator)
+        }
       }
       return { slot: vertex.slot, asked, objects }
     },

@@ -176,6 +176,68 @@ describe('what reads', () => {
     expect(nested).toMatchObject({ returned: 2, nested: [{ operator: 'return', returned: 1 }] })
   })
 
+  const counted: readonly (readonly [
+    text: string,
+    counts: readonly (readonly [operator: string, examined: number, returned: number])[],
+  ])[] = [
+    [
+      "FROM Client WHERE name <> 'd' AND age <> 41 RETURN age",
+      [
+        ['return', 3, 3],
+        ['filter', 4, 3],
+        ['extentScan', 4, 4],
+      ],
+    ],
+    [
+      'FROM Client WHERE age = 25 RETURN name',
+      [
+        ['return', 2, 2],
+        ['filter', 2, 2],
+        ['indexScan', 2, 2],
+      ],
+    ],
+    [
+      'FROM Client ORDER BY age TAKE 2 RETURN age',
+      [
+        ['return', 2, 2],
+        ['limit', 2, 2],
+        ['orderedIndexScan', 2, 2],
+      ],
+    ],
+    [
+      'FROM Client GROUP BY name, age RETURN age, COUNT() AS n',
+      [
+        ['return', 3, 3],
+        ['group', 4, 3],
+        ['extentScan', 4, 4],
+      ],
+    ],
+    [
+      "MATCH (c:Client)-[:orders]->(o:Order) WHERE o.no + 0 > 1 AND c.name = 'c' RETURN COUNT() AS n",
+      [
+        ['return', 1, 1],
+        ['group', 1, 1],
+        ['expand', 1, 1],
+        ['vertices', 1, 1],
+      ],
+    ],
+  ]
+
+  for (const [text, counts] of counted) {
+    queryTest(
+      `counts what the statement does, also where it has no rows between operators: ${text}`,
+      shop,
+      async (db) => {
+        const [plan] = await plansOf(db, text)
+        const found: unknown[] = []
+        for (let at = plan as Row | undefined; at !== undefined; at = (at.inputs as Row[] | undefined)?.[0]) {
+          if (found.length < counts.length) found.push([at.operator, at.examined, at.returned])
+        }
+        expect(found).toEqual(counts)
+      },
+    )
+  }
+
   queryTest('the time of an operator has that of those below it', shop, async (db) => {
     const [plan] = await plansOf(db, 'FROM Client ORDER BY name TAKE 2 RETURN name')
     const times: number[] = []
