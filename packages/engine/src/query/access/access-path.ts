@@ -56,8 +56,12 @@ export interface OidAccess {
   ): AsyncGenerator<Oid[]>
   /** Whether the OIDs are rows of statements this time, which come later: `source` then gives none. */
   comesLater?(evaluation: EvaluationContext, context: StatementContext): boolean
-  /** The same where the store answers at once; without it, they come later or repeat themselves. */
-  source?(evaluation: EvaluationContext, context: StatementContext): Awaitable<OidSource> | undefined
+  /** The same where the store answers at once; without it, they come later or repeat themselves. `plan` counts, where the statement is explained. */
+  source?(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    plan: ExplainNode | undefined,
+  ): Awaitable<OidSource> | undefined
   /** The entries that its OIDs are read from, where these are one range or none. */
   entryRange?(evaluation: EvaluationContext, context: StatementContext): Awaitable<EntryRange | 'several'>
 }

@@ -268,12 +268,16 @@ export class IndexScan implements OidAccess {
     return exactKey(this.format, values)
   }
 
-  source(evaluation: EvaluationContext, context: StatementContext, isReverse = false): Awaitable<OidSource> {
-    const ranges = this.ranges(evaluation, context)
+  source(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    plan: ExplainNode | undefined,
+    isReverse = false,
+  ): Awaitable<OidSource> {
     const mayQualify = this.filter?.forRun(evaluation)
-    return ranges instanceof Promise
-      ? sourceLater(ranges, context, isReverse, mayQualify)
-      : new EntrySource(context.snapshot, ranges, isReverse, mayQualify)
+    return mapAwaitable(this.ranges(evaluation, context), (ranges) => {
+      return new EntrySource(context.snapshot, ranges, isReverse, mayQualify, plan)
+    })
   }
 
   entryRange(
@@ -402,15 +406,6 @@ export function byRange(conditions: KeyConditions, parts: IndexKeyFormat['parts'
     if (kind === 'value' && attribute !== undefined && within.length === 0) equal.add(attribute)
   }
   return { equal, others: answeredBy(conditions) - equal.size }
-}
-
-async function sourceLater(
-  ranges: Promise<readonly KeyConditionRange[]>,
-  { snapshot }: StatementContext,
-  isReverse: boolean,
-  mayQualify: MayQualify | undefined,
-): Promise<OidSource> {
-  return new EntrySource(snapshot, await ranges, isReverse, mayQualify)
 }
 
 const nullValue = (): null => null

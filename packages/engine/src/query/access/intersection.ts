@@ -95,10 +95,15 @@ export class Intersection implements OidAccess {
     }
   }
 
-  async source(evaluation: EvaluationContext, context: StatementContext): Promise<OidSource> {
-    const few = await this.few.source?.(evaluation, context)
-    const many = await this.many.source?.(evaluation, context)
-    return few === undefined || many === undefined ? nothing : new IntersectedSource(few, many, context)
+  async source(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    plan: ExplainNode | undefined,
+  ): Promise<OidSource> {
+    const [ofFew, ofMany] = plan?.inputs ?? []
+    const few = await this.few.source?.(evaluation, context, ofFew)
+    const many = await this.many.source?.(evaluation, context, ofMany)
+    return few === undefined || many === undefined ? nothing : new IntersectedSource(few, many, context, plan)
   }
 }
 
@@ -111,13 +116,15 @@ class IntersectedSource implements OidSource {
   private readonly few: OidSource
   private readonly many: OidSource
   private readonly context: StatementContext
+  private readonly plan: ExplainNode | undefined
   private readonly held = new OidSet()
   private readonly candidates = new OidBatch(oidsAtOnce)
   private at = 0
   private isHeld = false
   private hasMore = true
 
-  constructor(few: OidSource, many: OidSource, context: StatementContext) {
+  constructor(few: OidSource, many: OidSource, context: StatementContext, plan: ExplainNode | undefined) {
+    this.plan = plan
     this.few = few
     this.many = many
     this.context = context
@@ -135,6 +142,8 @@ class IntersectedSource implements OidSource {
       candidates.count = 0
       this.at = 0
       this.hasMore = this.many.next(candidates)
+      this.counted(1)
+      if (this.plan !== undefined) this.plan.examined += candidates.count
     }
     while (this.at < candidates.count && !batch.isFull) {
       const nth = this.at++
@@ -143,11 +152,18 @@ class IntersectedSource implements OidSource {
     return this.hasMore || this.at < candidates.count
   }
 
+  /** The candidates come from that input. */
+  private counted(input: number): void {
+    const node = this.plan?.inputs[input]
+    if (node !== undefined) node.returned += this.candidates.count
+  }
+
   private hold(): void {
     const { candidates, held } = this
     const before = held.count
     this.isHeld = !this.few.next(candidates)
     for (let nth = 0; nth < candidates.count; nth++) held.add(candidates.highAt(nth), candidates.lowAt(nth))
+    this.counted(0)
     candidates.count = 0
     this.context.hold(0, (held.count - before) * OidSet.bytesOfOne)
   }

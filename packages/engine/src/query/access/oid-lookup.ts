@@ -77,10 +77,18 @@ export class OidLookup implements OidAccess {
     return this.rowsOf(evaluation, context) !== undefined
   }
 
-  source(evaluation: EvaluationContext, context: StatementContext): Awaitable<OidSource> | undefined {
+  source(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    plan: ExplainNode | undefined,
+  ): Awaitable<OidSource> | undefined {
     if (this.comesLater(evaluation, context)) return undefined
     const value = evaluateConstant(this.references.evaluate, evaluation, context)
-    return mapAwaitable(value, (references) => new KnownOids(uniqueOids(references)))
+    return mapAwaitable(value, (references) => {
+      const unique = uniqueOids(references)
+      if (plan !== undefined) plan.examined += unique.length
+      return new KnownOids(unique)
+    })
   }
 
   private rowsOf(evaluation: EvaluationContext, context: StatementContext): ReturnType<typeof statementsOf> {

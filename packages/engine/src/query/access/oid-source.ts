@@ -7,6 +7,7 @@ import { readInt32 } from '../../bytes/read-number.ts'
 import type { KeyConditionRange } from '../../indexes/index-key.ts'
 import type { Bytes, KeyRange, Snapshot } from '../../store/store.ts'
 import { type Oid, oidFromBytes, oidLength, writeOidBytes } from '../../types/oid.ts'
+import type { ExplainNode } from '../explain/explain-node.ts'
 import type { MayQualify } from './entry-filter.ts'
 
 export interface OidSource {
@@ -93,15 +94,18 @@ export class EntrySource implements OidSource {
   private rest: KeyRange | undefined
 
   private readonly mayQualify: MayQualify | undefined
+  private readonly plan: ExplainNode | undefined
 
-  /** In their order, or from the last entry to the first. */
+  /** In their order, or from the last entry to the first. `plan`: counts the entries. */
   constructor(
     snapshot: Snapshot,
     ranges: readonly KeyConditionRange[],
     isReverse: boolean,
     mayQualify: MayQualify | undefined,
+    plan: ExplainNode | undefined,
   ) {
     this.snapshot = snapshot
+    this.plan = plan
     this.mayQualify = mayQualify
     this.ranges = isReverse ? ranges.toReversed() : ranges
     this.isReverse = isReverse
@@ -109,6 +113,7 @@ export class EntrySource implements OidSource {
 
   next(batch: OidBatch): boolean {
     const { snapshot, ranges, isReverse, mayQualify } = this
+    const before = batch.count
     let rejected = 0
     const take = (key: Bytes, value: Bytes): boolean => {
       if (mayQualify === undefined || mayQualify(key)) return batch.addEntry(value)
@@ -116,7 +121,7 @@ export class EntrySource implements OidSource {
     }
     for (let lookups = 0; lookups < lookupsMax && !batch.isFull && rejected < rejectedMax; lookups++) {
       const range = ranges[this.at]
-      if (range === undefined) return false
+      if (range === undefined) break
       if (range.isOneKey) {
         snapshot.view(range.from, (value) => batch.addEntry(value))
         this.at++
@@ -127,6 +132,7 @@ export class EntrySource implements OidSource {
       this.rest = last && restOf(from, last, isReverse)
       if (last === undefined) this.at++
     }
+    if (this.plan !== undefined) this.plan.examined += batch.count - before + rejected
     return this.at < ranges.length
   }
 }

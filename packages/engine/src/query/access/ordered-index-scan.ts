@@ -143,8 +143,12 @@ export class OrderedIndexScan implements ObjectAccess {
   }
 
   /** Undefined where texts are cut, or only the first attributes are in order: the order is then that of the objects' own values. */
-  source(evaluation: EvaluationContext, context: StatementContext): Awaitable<OidSource> | undefined {
-    return this.isOfObjects ? undefined : this.index.source(evaluation, context, this.isReverse)
+  source(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    plan: ExplainNode | undefined,
+  ): Awaitable<OidSource> | undefined {
+    return this.isOfObjects ? undefined : this.index.source(evaluation, context, plan, this.isReverse)
   }
 
   /** Undefined where `source` is. */

@@ -3,6 +3,7 @@ import { readInt32 } from '../../bytes/read-number.ts'
 import type { Bytes, KeyRange } from '../../store/store.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
+import type { ExplainNode } from '../explain/explain-node.ts'
 import { OidSet } from './oid-set.ts'
 import { OidBatch, type OidSource, restOf } from './oid-source.ts'
 
@@ -33,9 +34,18 @@ export class OwnersSource implements OidSource {
   private rest: KeyRange | undefined
   private readonly seen: OidSet | undefined
   private passed = 0
+  private examined = 0
+  private readonly explained: ExplainNode | undefined
 
   /** `mayRepeat`: an owner may refer to several of the objects, or one of these come again. */
-  constructor(far: OidSource, plan: OwnersPlan, mayRepeat: boolean, context: StatementContext) {
+  constructor(
+    far: OidSource,
+    plan: OwnersPlan,
+    mayRepeat: boolean,
+    context: StatementContext,
+    explained: ExplainNode | undefined,
+  ) {
+    this.explained = explained
     this.far = far
     this.plan = plan
     this.seen = mayRepeat ? new OidSet() : undefined
@@ -58,6 +68,8 @@ export class OwnersSource implements OidSource {
         this.rest = last && restOf(range, last, false)
       }
     }
+    if (this.explained !== undefined) this.explained.examined += this.examined
+    this.examined = 0
     if (seen !== undefined) context.hold(0, (seen.count - before) * OidSet.bytesOfOne)
     return !this.isAtEnd
   }
@@ -73,12 +85,15 @@ export class OwnersSource implements OidSource {
       farBatch.count = 0
       this.farAt = 0
       this.hasMoreFar = this.far.next(farBatch)
+      const found = this.explained?.inputs[0]
+      if (found !== undefined) found.returned += farBatch.count
       if (farBatch.count === 0) return undefined
     }
     return this.plan.ownersOf(farBatch.oidAt(this.farAt++))
   }
 
   private takeEntry(key: Bytes, value: Bytes, batch: OidBatch): boolean {
+    this.examined++
     const { isInKey, at, mayQualify } = this.plan
     const bytes = isInKey ? key : value
     const isNew = this.seen?.add(readInt32(bytes, at), readInt32(bytes, at + 4)) !== false
@@ -87,6 +102,7 @@ export class OwnersSource implements OidSource {
   }
 
   private takeText(oid: Oid, batch: OidBatch): void {
+    this.examined++
     if (oid === noOid) return
     batch.addText(oid)
     const nth = batch.count - 1

@@ -22,7 +22,7 @@ interface EntryReader {
 }
 
 /**
- * Undefined where the store does not answer at once; and where the operators are measured one by one. `areObjects`: the entries are objects, and
+ * Undefined where the store does not answer at once. `areObjects`: the entries are objects, and
  * count as such.
  */
 export function pushObjects(
@@ -45,14 +45,14 @@ export function pushRows(access: AccessPath, scan: ObjectScan): PushRows<ObjectV
   if (access.source === undefined || !canPush(scan) || access.comesLater?.(evaluation, context) === true)
     return undefined
   return async (consumer) => {
-    const source = await access.source?.(evaluation, context)
+    const source = await access.source?.(evaluation, context, scan.source)
     assert(source !== undefined, 'they do not come later')
     await new OidPusher(scan, consumer).push(source)
   }
 }
 
 function canPush({ context }: ObjectScan): boolean {
-  return context.snapshot.visit !== undefined && context.probe === undefined
+  return context.snapshot.visit !== undefined
 }
 
 /** Rows that are pushed before the next look at the clock, less one; all its bits are ones. */
@@ -164,11 +164,14 @@ abstract class ObjectPusher {
   }
 
   protected abstract readonly areObjects: boolean
+  protected abstract readonly areOfOids: boolean
 
   private count(): void {
     const { examined, kept, scan } = this
     const { context, source, filterOperator } = scan
-    source.examined += examined
+    if (this.areOfOids) context.reader.objectsRead += examined
+    // Sources of OIDs count the entries that they read.
+    else source.examined += examined
     source.returned += examined
     if (this.areObjects) context.touched(examined)
     if (filterOperator !== undefined) {
@@ -182,6 +185,7 @@ abstract class ObjectPusher {
 
 class RangePusher extends ObjectPusher {
   protected override readonly areObjects: boolean
+  protected override readonly areOfOids = false
   private readonly reader: EntryReader
   /** The value of the entry that was not read at once. */
   private unread: Buffer | undefined
@@ -231,6 +235,7 @@ const oidsAtOnce = 4_096
 /** The objects that OIDs name, each once. */
 class OidPusher extends ObjectPusher {
   protected override readonly areObjects = true
+  protected override readonly areOfOids = true
   private readonly batch = new OidBatch(oidsAtOnce)
   private readonly key = Buffer.allocUnsafe(objectKeyBytes)
 

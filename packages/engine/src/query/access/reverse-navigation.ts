@@ -297,22 +297,27 @@ class ReverseNavigation implements OidAccess {
   }
 
   /** Those whose reference leads to nothing are looked for first, where they are asked for at all. */
-  async source(evaluation: EvaluationContext, context: StatementContext): Promise<OidSource> {
+  async source(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    explained: ExplainNode | undefined,
+  ): Promise<OidSource> {
     const asked = await this.asked(evaluation, context)
     if (asked === undefined) return new KnownOids([])
     const { inner, way, unlinked } = this
-    const far = (await inner.source?.(evaluation, context)) ?? (await heldOids(inner, this.cls, evaluation, context))
+    const found = explained?.inputs[0] ?? inner.describe(this.cls.name)
+    const far =
+      (await inner.source?.(evaluation, context, found)) ?? (await heldOids(inner, found, evaluation, context))
     const plan: OwnersPlan = {
       ownersOf: (oid) => this.ownersOf(oid, asked, context),
       isInKey: way.kind === 'inverse' && way.inverse.linkStorage === 'set',
       at: way.kind === 'inverse' && way.inverse.linkStorage === 'set' ? linkHeaderBytes : 0,
       mayQualify: way.kind === 'index' ? way.filter?.forRun(evaluation) : undefined,
     }
-    const owners = new OwnersSource(far, plan, this.mayRepeat, context)
+    const owners = new OwnersSource(far, plan, this.mayRepeat, context, explained)
     if ((await unlinked?.known.namesNothing(evaluation, context)) !== true || unlinked === undefined) return owners
     const others: Oid[] = []
-    const examined = explainNode('extentScan', {})
-    for await (const oids of unlinked.objects.oids(evaluation, context, examined))
+    for await (const oids of unlinked.objects.oids(evaluation, context, explained ?? explainNode('extentScan')))
       for (const oid of oids) others.push(oid)
     return new ChainedSource([owners, new KnownOids(others)])
   }
@@ -379,12 +384,12 @@ class ReverseNavigation implements OidAccess {
 /** Of an access whose OIDs come later, or repeat themselves: all of them. */
 async function heldOids(
   access: OidAccess,
-  cls: SchemaClass,
+  plan: ExplainNode,
   evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<KnownOids> {
   const found = new Set<Oid>()
-  for await (const oids of access.oids(evaluation, context, access.describe(cls.name))) {
+  for await (const oids of access.oids(evaluation, context, plan)) {
     context.hold(0, oids.length * heldBytes)
     for (const oid of oids) found.add(oid)
   }

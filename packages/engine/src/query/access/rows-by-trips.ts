@@ -12,6 +12,7 @@ import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { askForFollowed, type Following } from '../evaluate/followed-references.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
+import type { LoopCounts } from '../explain/loop-counts.ts'
 import type { RowChunks } from '../query-request.ts'
 import type { EntryRange } from './access-path.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
@@ -26,11 +27,12 @@ export function rowsByTrips(
   evaluation: EvaluationContext,
   context: StatementContext,
   wanted: number | undefined,
+  explained: LoopCounts | undefined,
 ): Awaitable<RowChunks | undefined> | undefined {
-  if (context.probe !== undefined || context.snapshot.readNaming === undefined) return undefined
+  if (context.snapshot.readNaming === undefined) return undefined
   const { objects, limits } = plan
   if (access === objects.extent && plan.areInAnyOrder && plan.areOfRecords) {
-    return allRows(plan, evaluation, context, wanted)
+    return allRows(plan, evaluation, context, wanted, explained)
   }
   const found =
     access === objects.ordered ? objects.ordered : plan.areInAnyOrder && 'oids' in access ? access : undefined
@@ -49,6 +51,7 @@ export function rowsByTrips(
       plan,
       evaluation,
       context,
+      explained,
     )
     return rows.readFirst(isExact || wanted !== undefined).then(() => begun(rows, limits, evaluation, context))
   })
@@ -59,9 +62,10 @@ async function allRows(
   evaluation: EvaluationContext,
   context: StatementContext,
   wanted: number | undefined,
+  explained: LoopCounts | undefined,
 ): Promise<RowChunks> {
   const extents = await plan.objects.extent.extents(context)
-  const rows = new ScannedRows(extents, wanted, plan, evaluation, context)
+  const rows = new ScannedRows(extents, wanted, plan, evaluation, context, explained)
   await rows.readBatch()
   return begun(rows, plan.limits, evaluation, context)
 }
@@ -79,8 +83,9 @@ class ScannedRows extends RowsInPlace {
     plan: RowsPlan,
     evaluation: EvaluationContext,
     context: StatementContext,
+    explained: LoopCounts | undefined,
   ) {
-    super(plan, evaluation, context)
+    super(plan, evaluation, context, explained)
     // A store with `readNaming` gives bytes that nobody writes to again.
     const entry = (key: Bytes, value: Bytes): Entry => ({ key, value })
     this.batches = context.scanAll(extents, entry, { isOrdered: wanted !== undefined })[Symbol.asyncIterator]()
@@ -131,8 +136,9 @@ class NamedRows extends RowsInPlace {
     plan: RowsPlan,
     evaluation: EvaluationContext,
     context: StatementContext,
+    explained: LoopCounts | undefined,
   ) {
-    super(plan, evaluation, context)
+    super(plan, evaluation, context, explained)
     this.range = range
     this.rest = range
     this.entries = entries

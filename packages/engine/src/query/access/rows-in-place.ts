@@ -17,6 +17,7 @@ import { ObjectView } from '../evaluate/object-view.ts'
 import { newline, RowsAtHand } from '../execute/row-chunk.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { ChunkWriter, chunkBytesMin, writeObjectInTurns } from '../execute/write-rows.ts'
+import type { LoopCounts } from '../explain/loop-counts.ts'
 import { turnDue } from '../functions/work.ts'
 import { columnsWriter, type Projections, type WriteColumns } from '../operators/project.ts'
 import { countOf, type RowLimits } from '../operators/row-limits.ts'
@@ -51,16 +52,16 @@ export function rowsInPlace(
   evaluation: EvaluationContext,
   context: StatementContext,
   wanted: number | undefined,
+  explained: LoopCounts | undefined,
 ): Awaitable<RowChunks | undefined> | undefined {
-  if (context.probe !== undefined) return undefined
   if (context.snapshot.visit === undefined) return undefined
   const { objects } = plan
   const { ordered, extent } = objects
   if (access === extent && plan.areInAnyOrder && plan.areOfRecords) {
-    return allRows(extent.extents(context), plan, evaluation, context)
+    return allRows(extent.extents(context), plan, evaluation, context, explained)
   }
   const found = access === ordered ? ordered : plan.areInAnyOrder && 'oids' in access ? access : undefined
-  const source = found?.source?.(evaluation, context)
+  const source = found?.source?.(evaluation, context, explained?.source)
   if (found === undefined || source === undefined) return undefined
   const { entries } = found
   const areRows = areRowsInOrder(objects, access)
@@ -68,10 +69,10 @@ export function rowsInPlace(
     access === objects.exact ? 1 : entriesAtOnce(objects.filter, found.conjunctsAnswered, wanted),
   )
   if (source instanceof Promise) {
-    return lookedUpLater(source, batch, entries, areRows, plan, evaluation, context)
+    return lookedUpLater(source, batch, entries, areRows, plan, evaluation, context, explained)
   }
   return begun(
-    new LookedUpRows(source, batch, entries, areRows, plan, evaluation, context),
+    new LookedUpRows(source, batch, entries, areRows, plan, evaluation, context, explained),
     plan.limits,
     evaluation,
     context,
@@ -83,9 +84,10 @@ function allRows(
   plan: RowsPlan,
   evaluation: EvaluationContext,
   context: StatementContext,
+  explained: LoopCounts | undefined,
 ): Awaitable<RowChunks> {
   return mapAwaitable(extents, (ranges) => {
-    return begun(new ExtentRows(ranges, plan, evaluation, context), plan.limits, evaluation, context)
+    return begun(new ExtentRows(ranges, plan, evaluation, context, explained), plan.limits, evaluation, context)
   })
 }
 
@@ -97,8 +99,9 @@ async function lookedUpLater(
   plan: RowsPlan,
   evaluation: EvaluationContext,
   context: StatementContext,
+  explained: LoopCounts | undefined,
 ): Promise<RowChunks> {
-  const rows = new LookedUpRows(await source, batch, entries, areRows, plan, evaluation, context)
+  const rows = new LookedUpRows(await source, batch, entries, areRows, plan, evaluation, context, explained)
   return begun(rows, plan.limits, evaluation, context)
 }
 
@@ -151,10 +154,20 @@ export abstract class RowsInPlace {
   /** Of the object that was looked at last and is of a class that is wanted; the next one mostly has the same. */
   private shape: ShapeNumber | undefined
   private format: ClassFormat | undefined
+  /** Of the same, those for which the predicate is true. */
+  private qualified = 0
   /** The row at hand was interrupted before. */
   private isRepeated = false
+  private readonly explained: LoopCounts | undefined
 
-  constructor(plan: RowsPlan, evaluation: EvaluationContext, context: StatementContext) {
+  /** `explained`: counts, where the statement is explained. */
+  constructor(
+    plan: RowsPlan,
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    explained: LoopCounts | undefined,
+  ) {
+    this.explained = explained
     const { projections } = plan
     this.plan = plan
     this.evaluation = evaluation
@@ -235,12 +248,15 @@ export abstract class RowsInPlace {
 
   private countTouched(): void {
     this.context.touched(this.touched)
+    this.explained?.looked(this.touched, this.qualified)
     this.touched = 0
+    this.qualified = 0
   }
 
   private take(): RowChunk {
     const { writer, context } = this
     context.wroteRows(writer.starts.length)
+    this.explained?.wrote(writer.starts.length)
     return writer.take()
   }
 
@@ -269,6 +285,7 @@ export abstract class RowsInPlace {
       if (rest !== undefined && rest(evaluation) !== true) return this.passed()
       if (this.toSkip > 0) {
         this.toSkip--
+        this.qualified++
         return this.passed()
       }
       json.byte(newline)
@@ -329,6 +346,7 @@ export abstract class RowsInPlace {
 
   private written(rowStart: number): void {
     this.writer.starts.push(rowStart + 1)
+    this.qualified++
     this.toTake--
     this.endRow()
   }
@@ -369,8 +387,9 @@ class LookedUpRows extends RowsInPlace {
     plan: RowsPlan,
     evaluation: EvaluationContext,
     context: StatementContext,
+    explained: LoopCounts | undefined,
   ) {
-    super(plan, evaluation, context)
+    super(plan, evaluation, context, explained)
     this.oids = oids
     this.batch = batch
     this.entries = entries
@@ -465,8 +484,14 @@ class ExtentRows extends RowsInPlace {
   private rest: KeyRange | undefined
   private pause: Pause | undefined
 
-  constructor(ranges: readonly KeyRange[], plan: RowsPlan, evaluation: EvaluationContext, context: StatementContext) {
-    super(plan, evaluation, context)
+  constructor(
+    ranges: readonly KeyRange[],
+    plan: RowsPlan,
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    explained: LoopCounts | undefined,
+  ) {
+    super(plan, evaluation, context, explained)
     this.ranges = ranges
   }
 

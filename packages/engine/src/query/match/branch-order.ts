@@ -1,12 +1,12 @@
 /** Chooses which of several edges at the first vertex of a search is followed first, by a sample of its objects. */
 import { objectRows } from '../access/object-rows.ts'
-import type { BoundEdge, BoundPattern } from '../bind/bind-match.ts'
 import { unknownValue } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import { directionOf, type EdgeEnds, edgeCounter, edgesAt, neighboursOf } from './edge-ends.ts'
+import type { EdgeEnds } from './edge-ends.ts'
+import { IncidentEdges } from './incident-edges.ts'
 import type { MatchFlow } from './match-operator.ts'
 import { type EdgePlace, endsOf, type PatternsPlan } from './patterns-plan.ts'
-import type { ChosenVertex } from './start-vertex.ts'
+import { type ChosenVertex, endsFrom } from './start-vertex.ts'
 import { vertexObjects } from './vertex-objects.ts'
 import type { VertexPlan } from './vertices.ts'
 
@@ -18,7 +18,6 @@ const sampledEdges = 16
 const fewEdges = 64
 /** Of an object with so many edges, none is followed for the sample. */
 const manyEdges = 256
-const onlyEdge = { isFirst: true, mayBeLast: true, mustBeLast: true }
 
 /** How many objects come out behind each of the edges, for one at the vertex; none where that need not be known. */
 export type EdgeYields = ReadonlyMap<EdgePlace, number>
@@ -44,8 +43,8 @@ export async function edgeYields(
     const branches = places.map((place) => ({ place, ends: endsFrom(plan, place, start.position) }))
     let edges = 0
     for (const { ends } of branches) {
-      const counter = edgeCounter(ends, flow)
-      for (const view of views) edges += await counter(view, fewEdges)
+      const incident = new IncidentEdges(ends, flow)
+      for (const view of views) edges += await incident.count(view, fewEdges)
     }
     // As many objects as were estimated may have more than the first ones.
     if (edges * Math.max(1, start.chosen.estimated / sampledObjects) <= fewEdges) return unknown
@@ -85,23 +84,15 @@ async function sampleOf(
   return views.slice(0, sampledObjects)
 }
 
-function endsFrom(plan: PatternsPlan, place: EdgePlace, position: number): EdgeEnds {
-  const edge = (plan.patterns[place.patternNumber] as BoundPattern).edges[place.edgeNumber] as BoundEdge
-  const [left, right] = endsOf(plan, place)
-  const isRightward = left === position
-  return { edge, to: plan.vertices[isRightward ? right : left] as VertexPlan, isRightward }
-}
-
 async function yieldOf(ends: EdgeEnds, views: readonly ObjectView[], flow: MatchFlow): Promise<number> {
   const { context } = flow
-  const counter = edgeCounter(ends, flow)
-  const [neighbours, direction] = [neighboursOf(ends, flow), directionOf(ends)]
+  const edges = new IncidentEdges(ends, flow)
   let [all, followed, kept] = [0, 0, 0]
   for (const view of views) {
-    const count = await counter(view, manyEdges)
+    const count = await edges.count(view, manyEdges)
     all += count
     if (count === 0 || count >= manyEdges) continue
-    const steps = (await edgesAt(neighbours, direction, view, onlyEdge)).slice(0, sampledEdges)
+    const steps = (await edges.at(view, 0)).slice(0, sampledEdges)
     const oids = steps.map(({ neighbour }) => neighbour)
     followed += oids.length
     kept += (await vertexObjects(ends.to, oids, flow)).length

@@ -1,17 +1,11 @@
 /** An edge pattern as followed from one of its ends: the direction, and the objects at the other end. */
-import { farSideEdgesMax } from '../../limits.ts'
-import { mapAwaitable } from '../../store/awaitable.ts'
-import type { Awaitable } from '../../store/store.ts'
-import type { Oid } from '../../types/oid.ts'
 import type { BoundEdge } from '../bind/bind-match.ts'
 import { endsAtEdgeObject, type ReferenceAttribute } from '../bind/reference-attributes.ts'
-import type { ObjectView } from '../evaluate/object-view.ts'
 import { isFollowedBack } from './linked-objects.ts'
-import type { MatchFlow } from './match-operator.ts'
-import { NarrowedEdges } from './narrowed-edges.ts'
-import { type Direction, Neighbours, type Step, type StepPlace } from './neighbours.ts'
-import { edgeKey } from './path-modes.ts'
 import type { VertexPlan } from './vertices.ts'
+
+/** As seen from the vertex that has an object. */
+export type Direction = 'forward' | 'backward' | 'either'
 
 /** What tells which edges are followed. */
 export interface EdgeEnds {
@@ -24,69 +18,6 @@ export interface EdgeEnds {
 export function directionOf({ edge, isRightward }: EdgeEnds): Direction {
   if (edge.direction === 'either') return 'either'
   return (edge.direction === 'forward') === isRightward ? 'forward' : 'backward'
-}
-
-export function neighboursOf({ edge, to, isRightward }: EdgeEnds, flow: MatchFlow): Neighbours {
-  const { leftLabel, rightLabel } = edge
-  const labels = isRightward ? { begin: leftLabel, end: rightLabel } : { begin: rightLabel, end: leftLabel }
-  if (edge.max > 1) return new Neighbours(flow.context, edge.attributes, labels, undefined, undefined)
-  // Within a walk of several edges there are other objects than those of the vertex.
-  const narrowed = to.narrowed.length === 0 ? undefined : new NarrowedEdges(to.narrowed, flow)
-  return new Neighbours(flow.context, edge.attributes, labels, to.cls ?? undefined, narrowed)
-}
-
-/** Without a promise where nothing has to be waited for. */
-export function edgesAt(
-  neighbours: Neighbours,
-  direction: Direction,
-  view: ObjectView,
-  place: StepPlace,
-): Awaitable<Step[]> {
-  if (direction === 'backward') return neighbours.backward(view, place)
-  const found = neighbours.forward(view, place)
-  if (direction === 'forward') return found
-  return mapAwaitable(found, (forward) => {
-    return mapAwaitable(neighbours.backward(view, place), (backward) => {
-      return backward.length === 0 ? forward : [...withoutLoops(forward, view.oid, backward), ...backward]
-    })
-  })
-}
-
-/** A reference of an object to itself is one edge, in whichever direction it is found. */
-function withoutLoops(forward: readonly Step[], oid: Oid, backward: readonly Step[]): readonly Step[] {
-  const isLoop = ({ neighbour }: Step): boolean => neighbour === oid
-  if (!forward.some(isLoop)) return forward
-  const found = new Set(backward.filter(isLoop).map(({ edge }) => edgeKey(edge)))
-  return forward.filter((step) => !isLoop(step) || !found.has(edgeKey(step.edge)))
-}
-
-/** Tells how many edges of the pattern there are at an object, counted up to `max`. */
-export type EdgeCounter = (view: ObjectView, max: number) => Promise<number>
-
-export function edgeCounter(ends: EdgeEnds, flow: MatchFlow): EdgeCounter {
-  const neighbours = neighboursOf(ends, flow)
-  const direction = directionOf(ends)
-  return (view, max) => neighbours.countAt(view, direction, max)
-}
-
-/** By which the bounds grow up to which edges are counted. */
-export const countsStep = 4
-
-/**
- * How many edges there are at the object, where there are not too many to be kept; yields what it costs to count more than `few`. `countedPerEdge`: so
- * many are counted for what it costs to follow one.
- */
-export async function* countedInSteps(
-  counter: EdgeCounter,
-  view: ObjectView,
-  few: number,
-  countedPerEdge: number,
-): AsyncGenerator<number, number> {
-  for (let max = few; ; max = Math.min(max * countsStep, farSideEdgesMax + 1)) {
-    const count = await counter(view, max)
-    if (count < max || max > farSideEdgesMax) return count
-    yield Math.ceil(count / countedPerEdge)
-  }
 }
 
 /** The same edge pattern as it is followed from its other end; `from`: the vertex where it began. */
@@ -109,24 +40,4 @@ export function isFoundFromFarEnd(ends: EdgeEnds): boolean {
 
 function isFollowedBackWhole(reference: ReferenceAttribute): boolean {
   return isFollowedBack(reference) && (reference.edge === undefined || isFollowedBack(reference.edge.leading))
-}
-
-/** Edges as the object sees them that were found from their other ends. */
-export function seenFrom(
-  { format }: Pick<ObjectView, 'format'>,
-  steps: readonly Step[],
-  { attributes }: BoundEdge,
-): Step[] {
-  const name = format?.cls.name ?? ''
-  return steps.map(({ edge, neighbour, place }) => {
-    const { attributeNumber } = edge
-    // It was followed back, from the object that it refers to.
-    if (edge.fromClass === '') {
-      const attribute = format?.attribute(attributeNumber)?.attribute.outputName ?? edge.attribute
-      return { edge: { ...edge, attribute, fromClass: name, toClass: '' }, neighbour, place }
-    }
-    const declared = attributes.find(({ attribute }) => attribute.number === attributeNumber)
-    const attribute = declared?.attribute.name ?? edge.attribute
-    return { edge: { ...edge, attribute, fromClass: '', toClass: name }, neighbour, place }
-  })
 }

@@ -3,28 +3,28 @@
  * read several at a time, where they lie, and the objects one by one. Only where the store answers at once and nobody asks for the edge.
  */
 import { readInt32 } from '../../bytes/read-number.ts'
-import type { AttributeFormat, ClassFormat } from '../../records/class-format.ts'
 import { linkHeaderBytes, linkKind, linkRange } from '../../records/link-keys.ts'
 import type { Bytes, KeyRange } from '../../store/store.ts'
 import { noOid, type Oid, oidLength, writeOidBytes } from '../../types/oid.ts'
-import type { ClassNumber } from '../../types/type-spec.ts'
 import { OidSet } from '../access/oid-set.ts'
 import { OidBatch, restOf } from '../access/oid-source.ts'
 import type { ReferenceAttribute } from '../bind/reference-attributes.ts'
 import type { Evaluate } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
+import type { ExplainNode } from '../explain/explain-node.ts'
 import { directionOf } from './edge-ends.ts'
 import type { EdgeStep } from './expansion.ts'
-import { type NextVertex, pause } from './match-operator.ts'
+import { IncidentEdges, type Link } from './incident-edges.ts'
+import { type MatchFlow, type NextVertex, pause } from './match-operator.ts'
 import { isDecidedAtEnd, mayBeMetAgain } from './path-modes.ts'
 
 const followedTypes: readonly string[] = ['reference', 'list', 'set']
 
 /** Undefined where the edge has to be known, or is not found from the object itself. */
-export function edgeInPlace(step: EdgeStep, context: StatementContext): NextVertex | undefined {
+export function edgeInPlace(step: EdgeStep, flow: MatchFlow, node: ExplainNode): NextVertex | undefined {
   const { pattern, edge, to, far, isToBound, ends, patterns } = step
-  const { formats } = context
+  const { formats } = flow.context
   if (patterns.length > 1 || pattern.selection !== undefined || pattern.name !== undefined) return undefined
   if (pattern.mode === 'trail' || isDecidedAtEnd(pattern)) return undefined
   if (edge.min !== 1 || edge.max !== 1 || edge.name !== undefined || edge.edgeObject !== undefined) return undefined
@@ -37,7 +37,7 @@ export function edgeInPlace(step: EdgeStep, context: StatementContext): NextVert
     const partner = inverse === null ? undefined : formats.of(referencedClass).attribute(inverse)
     return partner !== undefined && followedTypes.includes(partner.attribute.spec.logicalType)
   }
-  return edge.attributes.every(isFollowed) ? new EdgeInPlace(step, direction === 'forward', context) : undefined
+  return edge.attributes.every(isFollowed) ? new EdgeInPlace(step, flow, node) : undefined
 }
 
 /** References that are read at once. */
@@ -45,23 +45,17 @@ const referencesAtOnce = 512
 /** Objects that are looked at in vain before the next look at the clock, less one; all its bits are ones. */
 const objectsBetweenLooks = 31
 
-/** A reference that is followed, or a collection of them. */
-interface Followed {
-  readonly attribute: AttributeFormat
-  /** The same object may be in the collection several times. */
-  readonly mayRepeat: boolean
-}
-
 class EdgeInPlace implements NextVertex {
   readonly slot: number
   readonly asked: readonly Evaluate[]
   private readonly step: EdgeStep
-  private readonly isForward: boolean
+  /** Counts the edges. */
+  private readonly node: ExplainNode
   private readonly context: StatementContext
   private readonly mayBeMetAgain: boolean
   /** Slots of the vertices of the pattern that have objects by then. */
   private readonly before: readonly number[]
-  private readonly followed = new Map<ClassNumber, readonly Followed[]>()
+  private readonly edges: IncidentEdges
   private readonly batch = new OidBatch(referencesAtOnce)
   private at = 0
   /** Objects that were looked at in vain. */
@@ -69,8 +63,8 @@ class EdgeInPlace implements NextVertex {
   private view: ObjectView | undefined
   /** OIDs of the objects that may not be met again. */
   private readonly been: Int32Array
-  private attributes: readonly Followed[] = []
-  private attributeAt = 0
+  private links: readonly Link[] = []
+  private linkAt = 0
   /** What is left of the collection at hand: in the store, or in the record. */
   private rest: KeyRange | undefined
   private held: readonly Oid[] = []
@@ -79,13 +73,14 @@ class EdgeInPlace implements NextVertex {
   private isOfMany = false
   private seen: OidSet | undefined
 
-  constructor(step: EdgeStep, isForward: boolean, context: StatementContext) {
+  constructor(step: EdgeStep, flow: MatchFlow, node: ExplainNode) {
+    this.node = node
     const { to, predicates, pattern, toPosition, before } = step
     this.step = step
     this.slot = to.slot
     this.asked = predicates.map(({ evaluate }) => evaluate)
-    this.isForward = isForward
-    this.context = context
+    this.context = flow.context
+    this.edges = new IncidentEdges(step, flow)
     this.mayBeMetAgain = mayBeMetAgain(pattern, toPosition)
     this.before = this.mayBeMetAgain ? [] : before
     this.been = new Int32Array(2 * this.before.length)
@@ -94,8 +89,8 @@ class EdgeInPlace implements NextVertex {
   begin(slots: readonly unknown[]): void {
     const view = slots[this.step.from.slot] as ObjectView
     this.view = view
-    this.attributes = view.format === undefined ? [] : this.followedFrom(view.format)
-    this.attributeAt = 0
+    this.links = this.edges.linksAt(view, 0)
+    this.linkAt = 0
     this.rest = undefined
     this.held = []
     this.heldAt = 0
@@ -117,9 +112,9 @@ class EdgeInPlace implements NextVertex {
         this.fill()
         return pause
       }
-      const followed = this.attributes[this.attributeAt++]
-      if (followed === undefined) return undefined
-      this.follow(followed)
+      const link = this.links[this.linkAt++]
+      if (link === undefined) return undefined
+      this.follow(link)
     }
   }
 
@@ -144,7 +139,8 @@ class EdgeInPlace implements NextVertex {
     return false
   }
 
-  private follow({ attribute, mayRepeat }: Followed): void {
+  private follow({ attribute, isForward, reference }: Link): void {
+    if (attribute === undefined) return
     const { batch } = this
     const view = this.view as ObjectView
     batch.count = 0
@@ -152,6 +148,8 @@ class EdgeInPlace implements NextVertex {
     const { index, linkStorage } = attribute
     this.isOfMany = linkStorage !== undefined
     const isCollection = attribute.attribute.spec.logicalType !== 'reference'
+    // Links in both directions are there once.
+    const mayRepeat = isForward && reference.inverse === null
     this.seen = mayRepeat && isCollection ? new OidSet() : undefined
     if (linkStorage !== undefined) {
       this.isSet = linkStorage === 'set'
@@ -168,6 +166,7 @@ class EdgeInPlace implements NextVertex {
     }
     if (readInt32(view.record, at) === 0 && readInt32(view.record, at + 4) === 0) return
     batch.addFrom(view.record, at)
+    this.node.examined++
     this.context.expand(1)
   }
 
@@ -182,6 +181,7 @@ class EdgeInPlace implements NextVertex {
       context.reader.linksRead += batch.count
     }
     // Throws LimitExceeded.
+    this.node.examined += batch.count
     context.expand(batch.count)
   }
 
@@ -203,33 +203,6 @@ class EdgeInPlace implements NextVertex {
       writeOidBytes(oid, oidBytes, 0)
       this.add(oidBytes, 0)
     }
-  }
-
-  private followedFrom(format: ClassFormat): readonly Followed[] {
-    const { cls } = format
-    let found = this.followed.get(cls.number)
-    if (found === undefined) {
-      const { edge, to } = this.step
-      const mayLeadTo = (other: typeof cls): boolean => {
-        return to.cls === null || to.cls.isOrInherits(other.number) || other.isOrInherits(to.cls.number)
-      }
-      const all = edge.attributes.flatMap((reference): Followed[] => {
-        const { attribute, inverse, referencedClass, declaringClass } = reference
-        if (this.isForward) {
-          const own = cls.isOrInherits(declaringClass.number) ? format.attribute(attribute.number) : undefined
-          return own === undefined || !mayLeadTo(referencedClass)
-            ? []
-            : [{ attribute: own, mayRepeat: inverse === null }]
-        }
-        if (inverse === null || !mayLeadTo(declaringClass) || !cls.isOrInherits(referencedClass.number)) return []
-        const partner = format.attribute(inverse)
-        return partner === undefined ? [] : [{ attribute: partner, mayRepeat: false }]
-      })
-      // In the order of the class, as edges are followed everywhere.
-      found = this.isForward ? all.sort((one, other) => one.attribute.index - other.attribute.index) : all
-      this.followed.set(cls.number, found)
-    }
-    return found
   }
 }
 

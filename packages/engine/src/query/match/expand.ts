@@ -2,16 +2,16 @@
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
+import type { BackwardSearch } from './backward-search.ts'
 import { edgeInPlace } from './edge-in-place.ts'
 import { arrive, type EdgeStep, type Expansion, expansionOf, isBoundEnd, stepsOf, type Taken } from './expansion.ts'
+import type { Step } from './incident-edges.ts'
 import type { MatchFlow, MatchOperator } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
-import type { Step } from './neighbours.ts'
+import { boundDetails, isBounded, PathBounds } from './path-bounds.ts'
 import { edgeKey, repeatsVertices } from './path-modes.ts'
 import { qualified } from './predicates.ts'
 import { prefetchedRows } from './prefetch-edges.ts'
-import type { Reach } from './reach.ts'
-import { boundDetails, isBounded, Reaches } from './reaches.ts'
 
 export function expand(step: EdgeStep): MatchOperator {
   return {
@@ -20,7 +20,7 @@ export function expand(step: EdgeStep): MatchOperator {
       const { operator } = expansion
       return { rows: flow.context.measured(walked(expansion, input.rows, flow), operator), operator }
     },
-    next: (flow) => edgeInPlace(step, flow.context),
+    next: (flow, node) => edgeInPlace(step, flow, node),
   }
 }
 
@@ -30,14 +30,14 @@ async function* walked(
   flow: MatchFlow,
 ): AsyncGenerator<readonly MatchRow[]> {
   const { predicates, operator, far } = expansion
-  const reaches = isBounded(expansion) ? new Reaches(expansion, flow) : undefined
+  const bounds = isBounded(expansion) ? new PathBounds(expansion, flow) : undefined
   try {
     for await (const batch of input) {
-      for await (const rows of reaches === undefined ? prefetchedRows(expansion, batch) : [batch]) {
+      for await (const rows of bounds === undefined ? prefetchedRows(expansion, batch) : [batch]) {
         // Where each read is a trip, whoever follows the next edges reads those of many rows together.
         let together: MatchRow[] = []
         for (const row of rows) {
-          for await (const found of walksFrom(expansion, row, await reaches?.of(row))) {
+          for await (const found of walksFrom(expansion, row, await bounds?.of(row))) {
             const kept = await qualified(predicates, found, flow)
             operator.returned += kept.length
             if (!flow.context.isRemote) {
@@ -54,8 +54,8 @@ async function* walked(
       }
     }
   } finally {
-    await reaches?.close()
-    await far?.side.close()
+    await bounds?.close()
+    await far?.search.close()
   }
 }
 
@@ -110,10 +110,14 @@ class Frames {
   }
 }
 
-async function* walksFrom(expansion: Expansion, row: MatchRow, reach: Reach | undefined): AsyncGenerator<MatchRow[]> {
+async function* walksFrom(
+  expansion: Expansion,
+  row: MatchRow,
+  bound: BackwardSearch | undefined,
+): AsyncGenerator<MatchRow[]> {
   const frames = new Frames(expansion.context)
   try {
-    yield* walksOver(frames, expansion, row, reach)
+    yield* walksOver(frames, expansion, row, bound)
   } finally {
     frames.release()
   }
@@ -124,7 +128,7 @@ async function* walksOver(
   frames: Frames,
   expansion: Expansion,
   row: MatchRow,
-  reach: Reach | undefined,
+  bound: BackwardSearch | undefined,
 ): AsyncGenerator<MatchRow[]> {
   const { edge, from, isToBound, context, pattern } = expansion
   const { reader } = context
@@ -132,7 +136,7 @@ async function* walksOver(
   const been = new Set(row.visited[expansion.patternNumber])
   const used = pattern.mode === 'trail' ? edgesUsed(row, expansion) : undefined
   // A walk of at most no edge stays where it is.
-  if (edge.max > 0) frames.push(await stepsOf(expansion, start, 0, reach))
+  if (edge.max > 0) frames.push(await stepsOf(expansion, start, 0, bound))
   const walk: Taken[] = []
   let foundBytes = 0
   let followed = 0
@@ -149,7 +153,7 @@ async function* walksOver(
     }
     if (used?.has(edgeKey(step.edge)) === true) continue
     // More may be known by now than when the step was found.
-    if (reach?.mayArrive(step.neighbour, edge.max - walk.length - 1) === false) continue
+    if (bound?.mayArrive(step.neighbour, edge.max - walk.length - 1) === false) continue
     // The last edge of a walk leads to its end or nowhere: no object has to be read to see that.
     if (walk.length + 1 >= edge.max && isToBound && !isBoundEnd(expansion, row, step.neighbour)) continue
     // None of them may lead to a row.
@@ -180,7 +184,7 @@ async function* walksOver(
     }
     been.add(view.oid)
     used?.add(edgeKey(step.edge))
-    frames.push(await stepsOf(expansion, view, walk.length, reach))
+    frames.push(await stepsOf(expansion, view, walk.length, bound))
   }
   if (found.length > 0) yield found
 }

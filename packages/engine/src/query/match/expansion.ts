@@ -1,5 +1,4 @@
 /** Shared parts of the operators that follow an edge pattern from a bound vertex: its steps, and the resulting rows. */
-import { farSideEdgesMax } from '../../limits.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
@@ -10,15 +9,22 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { PathSelection } from '../language/ast.ts'
 import type { Edge } from '../values/edge.ts'
-import { directionOf, type EdgeCounter, edgeCounter, edgesAt, neighboursOf } from './edge-ends.ts'
-import type { FarSide } from './far-side.ts'
+import type { BackwardSearch } from './backward-search.ts'
+import type { Step } from './incident-edges.ts'
+import { IncidentEdges } from './incident-edges.ts'
 import { inputsOf, type MatchFlow, type MatchPipeline } from './match-operator.ts'
 import type { MatchRow } from './match-row.ts'
-import type { Direction, Neighbours, Step } from './neighbours.ts'
 import { mayBeMetAgain, withVertex } from './path-modes.ts'
 import { type PredicatePlan, predicateTexts } from './predicates.ts'
-import { countedAtOnce, type Reach } from './reach.ts'
 import type { VertexPlan } from './vertices.ts'
+
+/** Edges that are also followed back from the other end of the pattern, at a place of this search. */
+export interface FarSearch {
+  readonly search: BackwardSearch
+  readonly place: number
+  /** Of the vertex at that end. */
+  readonly name: string | undefined
+}
 
 /** An edge pattern whose turn it is, and which of its ends has an object by then. */
 export interface EdgeStep {
@@ -40,7 +46,7 @@ export interface EdgeStep {
   /** Those that can be decided once both ends and the edge are known. */
   readonly predicates: readonly PredicatePlan[]
   /** Where the search goes on from the other end of the pattern, too. */
-  readonly far: { readonly side: FarSide; readonly number: number } | undefined
+  readonly far: FarSearch | undefined
   /** Of the other end of a walk, where it has no object yet, but few that it may have. */
   readonly ends: ChosenAccessPath | undefined
 }
@@ -54,9 +60,7 @@ export function selectionText(selection: PathSelection): string {
 /** Of one run. */
 export interface Expansion extends EdgeStep {
   readonly context: StatementContext
-  readonly neighbours: Neighbours
-  readonly direction: Direction
-  readonly counter: EdgeCounter
+  readonly edges: IncidentEdges
   readonly operator: ExplainNode
 }
 
@@ -68,26 +72,23 @@ export function expansionOf(
   flow: MatchFlow,
   more: Readonly<Record<string, unknown>>,
 ): Expansion {
-  const direction = directionOf(step)
-  const neighbours = neighboursOf(step, flow)
-  const operator = explainNode(name, detailsOf(step, direction, neighbours, more), inputsOf(input.operator))
-  const counter = edgeCounter(step, flow)
-  return { ...step, context: flow.context, neighbours, direction, counter, operator }
+  const edges = new IncidentEdges(step, flow)
+  const operator = explainNode(name, detailsOf(step, edges, more), inputsOf(input.operator))
+  return { ...step, context: flow.context, edges, operator }
 }
 
 const namesShownMax = 8
 
 function detailsOf(
   { edge, from, to, pattern, predicates, far }: EdgeStep,
-  direction: Direction,
-  neighbours: Neighbours,
+  edges: IncidentEdges,
   more: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {
   const names = new Set(edge.attributes.map(({ attribute }) => attribute.name))
   return {
     from: from.name ?? null,
     to: to.name ?? null,
-    direction,
+    direction: edges.direction,
     attributes: names.size > namesShownMax ? 'all' : [...names],
     ...(edge.isVariable ? { edges: `${edge.min}..${edge.max}` } : {}),
     mode: pattern.mode,
@@ -96,11 +97,11 @@ function detailsOf(
     ...more,
     /** Known when edges have been followed. */
     get backwardBy() {
-      return neighbours.ways.size === 0 ? undefined : [...neighbours.ways]
+      return edges.ways.size === 0 ? undefined : [...edges.ways]
     },
     /** The vertex from whose side the edges were found. */
     get foundFrom() {
-      return far?.side.isKnown(far.number) === true ? (far.side.name ?? null) : undefined
+      return far?.search.isKnown(far.place) === true ? (far.name ?? null) : undefined
     },
   }
 }
@@ -111,78 +112,48 @@ export interface Taken extends Step {
   readonly edgeObject: ObjectView | undefined
 }
 
-/** `length`: of the walk so far; `reach`: what can still arrive. Without a promise where nothing has to be waited for. */
+/** `length`: of the walk so far; `bound`: the search back from its ends. Without a promise where nothing has to be waited for. */
 export function stepsOf(
   expansion: Expansion,
   view: ObjectView,
   length: number,
-  reach?: Reach,
+  bound?: BackwardSearch,
 ): Awaitable<readonly Step[]> {
-  const { operator, context, far, counter } = expansion
-  const pause = context.yieldIfDue()
-  if (pause !== undefined) return pause.then(() => stepsOf(expansion, view, length, reach))
-  if (reach !== undefined) return stepsWithin(reach, expansion, view, length)
-  if (far === undefined) return followed(expansion, view, length)
-  const near = { follow: () => followed(expansion, view, length), counter: context.isRemote ? undefined : counter }
-  return far.side.stepsOf(far.number, view, near, operator)
+  const { context } = expansion
+  return mapAwaitable(stepsWithin(expansion, view, length, bound), (steps) => {
+    // Not before: what was prefetched may not be kept any longer.
+    const pause = context.yieldIfDue()
+    return pause === undefined ? steps : pause.then(() => steps)
+  })
 }
 
-function followed(
-  { neighbours, operator, direction, context, edge }: Expansion,
+function stepsWithin(
+  expansion: Expansion,
   view: ObjectView,
   length: number,
-): Awaitable<Step[]> {
-  const place = { isFirst: length === 0, mayBeLast: length + 1 >= edge.min, mustBeLast: length + 1 >= edge.max }
-  return mapAwaitable(edgesAt(neighbours, direction, view, place), (steps) => {
-    operator.examined += steps.length
-    context.expand(steps.length)
+  bound: BackwardSearch | undefined,
+): Awaitable<readonly Step[]> {
+  const { operator, far, edge, edges } = expansion
+  const follow = (): Awaitable<Step[]> => followed(expansion, view, length)
+  if (bound !== undefined) {
+    const note = (count: number): void => noteEdges(expansion, count)
+    return bound.stepsAt(edge.max - length - 1, view, { edges, follow, note, operator })
+  }
+  // What is known of a far side was counted there.
+  return far === undefined ? follow() : far.search.stepsAt(far.place, view, { edges, follow, operator })
+}
+
+function followed(expansion: Expansion, view: ObjectView, length: number): Awaitable<Step[]> {
+  return mapAwaitable(expansion.edges.at(view, length), (steps) => {
+    noteEdges(expansion, steps.length)
     return steps
   })
 }
 
-/** Those behind which the edges that are left can suffice. */
-async function stepsWithin(
-  reach: Reach,
-  expansion: Expansion,
-  view: ObjectView,
-  length: number,
-): Promise<readonly Step[]> {
-  const { operator, context, edge } = expansion
-  const edgesLeft = edge.max - length - 1
-  await advance(reach, expansion, view, edgesLeft)
-  const known = reach.stepsFrom(view, edgesLeft)
-  if (known !== undefined) {
-    operator.examined += known.length
-    context.expand(known.length)
-    return known
-  }
-  const steps = await followed(expansion, view, length)
-  if (context.isRemote) operator.examined += await reach.advance(steps.length)
-  return steps.filter(({ neighbour }) => reach.mayArrive(neighbour, edgesLeft))
-}
-
-/** What a trip costs, as a number of edges: that to the end, and that to the edges there. */
-const tripEdges = 2
-
-/** Before the edges of an object are followed: those of a hub may be more than it takes to know which of them lead to an end. */
-async function advance(
-  reach: Reach,
-  { context, counter, edge, operator }: Expansion,
-  view: ObjectView,
-  edgesLeft: number,
-): Promise<void> {
-  // Where to count them is a trip of its own, they are followed first; but to know that nothing leads to an end takes one.
-  if (context.isRemote) {
-    if (edgesLeft === edge.max - 1) operator.examined += await reach.advance(tripEdges)
-    return
-  }
-  let counted = 0
-  for (let max = countedAtOnce; !reach.isOver && !reach.isKnown(edgesLeft); max *= 2) {
-    const count = await counter(view, max)
-    operator.examined += await reach.advance(count - counted)
-    if (count < max || count > farSideEdgesMax) return
-    counted = count
-  }
+/** Throws LimitExceeded. */
+function noteEdges({ operator, context }: Expansion, count: number): void {
+  operator.examined += count
+  context.expand(count)
 }
 
 export function isBoundEnd({ isToBound, to }: Expansion, row: MatchRow, oid: Oid): boolean {

@@ -1,32 +1,18 @@
 /**
- * Bidirectional search. If a search starts at one vertex and must end at another one with few objects, the edges
- * between them are also followed back from that end, and kept in memory by the objects to which they lead. Steps of the
- * search that do not meet these edges are dropped. The far side may do as much work as the search has done so far, so
- * the total never costs much more than the cheaper side.
+ * The far side of a pattern: if a search starts at one vertex and must end at another one with few objects, the edges between them are also followed back
+ * from that end, and kept by the objects to which they lead. Steps of the forward search that do not meet these edges are dropped.
  */
-import { SteadyMap } from '../../budget/steady-map.ts'
-import { farSideEdgesMax } from '../../limits.ts'
-import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import { objectRows } from '../access/object-rows.ts'
 import type { BoundPattern } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { ExplainNode } from '../explain/explain-node.ts'
-import {
-  countedInSteps,
-  countsStep,
-  directionOf,
-  type EdgeCounter,
-  type EdgeEnds,
-  edgeCounter,
-  edgesAt,
-  isFoundFromFarEnd,
-  neighboursOf,
-  seenFrom,
-} from './edge-ends.ts'
-import { EqualShare } from './equal-share.ts'
+import { BackwardSearch, type ForwardEdges } from './backward-search.ts'
+import { type BreadthFirst, Reached } from './breadth-first.ts'
+import { type EdgeEnds, isFoundFromFarEnd, turned } from './edge-ends.ts'
+import type { FarSearch } from './expansion.ts'
+import type { Step } from './incident-edges.ts'
+import { countsStep, IncidentEdges } from './incident-edges.ts'
 import type { MatchFlow } from './match-operator.ts'
-import type { Step } from './neighbours.ts'
 import type { EdgePlace, PatternsPlan } from './patterns-plan.ts'
 import type { ChosenVertex, StartVertex } from './start-vertex.ts'
 import { vertexObjects } from './vertex-objects.ts'
@@ -38,25 +24,7 @@ interface FarEdge {
   readonly near: VertexPlan
 }
 
-type FoundEdges = SteadyMap<Oid, Step[]>
-
-/** What the near side finds at an object by itself. */
-export interface NearEdges {
-  follow(): Awaitable<Step[]>
-  /** Undefined where to count them takes a trip, as to follow them does. */
-  readonly counter: EdgeCounter | undefined
-}
-
-/** So many edges of an object are counted before the far side has its turn. */
-const countedAtOnce = 64
-/** So many are counted in the time in which one is followed to its object. */
-const countedPerEdge = 8
-/** So many edges are followed before the other side has a turn. */
-const edgesBefore = 256
-const objectsAtOnce = 256
-/** About what an edge takes. */
-const edgeBytes = 250
-const onlyEdge = { isFirst: true, mayBeLast: true, mustBeLast: true }
+const balance = { before: 256, countedAtOnce: 256, countedPerEdge: 8, countsStep }
 
 /** True where the edges of one pattern can be found from both of its ends at the same cost, and are the same. */
 function isFoundFromBothEnds({ ends }: FarEdge): boolean {
@@ -66,9 +34,7 @@ function isFoundFromBothEnds({ ends }: FarEdge): boolean {
 
 /** An edge pattern of a search whose far side is known, by its place. */
 export interface FarPlace extends EdgePlace {
-  readonly side: FarSide
-  /** Among the edges of the side. */
-  readonly number: number
+  readonly far: FarSearch
   readonly isRightward: boolean
 }
 
@@ -88,10 +54,11 @@ export function farSides(
     for (const isRightward of [true, false]) {
       const found = nearestOther(plan, pattern, at, isRightward, others)
       if (found === undefined) continue
-      const side = new FarSide(found.edges, found.last, found.chosen, flow)
-      for (const number of found.edges.keys()) {
-        const edgeNumber = isRightward ? at + number : at - 1 - number
-        places.push({ patternNumber, edgeNumber, side, number, isRightward })
+      const { edges, last, chosen } = found
+      const search = new FarSide(edges, last, chosen, flow)
+      for (const place of edges.keys()) {
+        const edgeNumber = isRightward ? at + place : at - 1 - place
+        places.push({ patternNumber, edgeNumber, far: { search, place, name: last.name }, isRightward })
       }
     }
   }
@@ -122,151 +89,79 @@ function nearestOther(
   }
 }
 
-/** Of one run. */
-export class FarSide {
-  /** Of the vertex from which it comes. */
-  readonly name: string | undefined
-  readonly edges: readonly FarEdge[]
-  private readonly flow: MatchFlow
-  /** By the number of the edge: its edges by the object at the near end; undefined as long as not all are known. */
-  private readonly known: (FoundEdges | undefined)[] = []
-  private readonly share: EqualShare
-  private edgesKept = 0
-  /** Of the edge pattern that is being followed. */
-  private bytes = 0
+/** Of one run. A place is the number of an edge pattern. */
+class FarSide extends BackwardSearch {
+  protected edges: IncidentEdges
+  private readonly patterns: readonly FarEdge[]
+  private readonly last: VertexPlan
+  private readonly chosen: ChosenVertex['chosen']
+  /** The vertex to which edges are followed back now. */
+  private near: VertexPlan
+  /** By the number of the edge pattern: the search of one level that has found its edges; undefined as long as not all are known. */
+  private readonly known: (BreadthFirst | undefined)[] = []
 
-  /** `edges`: from the near side to the far one, at least two; `last`: the far end of the last one. */
-  constructor(edges: readonly FarEdge[], last: VertexPlan, chosen: ChosenVertex['chosen'], flow: MatchFlow) {
-    this.edges = edges
-    this.name = last.name
-    this.flow = flow
-    this.share = new EqualShare(this.followed(last, chosen), edgesBefore, () => this.forget())
+  /** `patterns`: from the near side to the far one, at least two; `last`: the far end of the last one. */
+  constructor(patterns: readonly FarEdge[], last: VertexPlan, chosen: ChosenVertex['chosen'], flow: MatchFlow) {
+    super(flow, balance)
+    this.patterns = patterns
+    this.last = last
+    this.chosen = chosen
+    this.near = last
+    this.edges = this.edgesBack(patterns.length - 1)
   }
 
-  isKnown(number: number): boolean {
+  override isKnown(number: number): boolean {
     return this.known[number] !== undefined
   }
 
-  /** The edges at the object that can lead to the far end; undefined where these are not known yet. */
-  knownSteps(number: number, view: ObjectView): readonly Step[] | undefined {
-    const { edge } = (this.edges[number] as FarEdge).ends
+  override knownSteps(number: number, view: ObjectView): Step[] | undefined {
+    const { edge } = (this.patterns[number] as FarEdge).ends
     const known = this.known[number]
-    return known && seenFrom(view, known.get(view.oid) ?? [], edge)
+    return known && this.stepsFrom(known.visited.get(view.oid), view, edge)
   }
 
-  /** The same, where they are known; else `near` finds all that there are. `operator`: counts. */
-  async stepsOf(number: number, view: ObjectView, near: NearEdges, operator: ExplainNode): Promise<readonly Step[]> {
-    const known = this.knownSteps(number, view)
-    if (known !== undefined) return known
-    const counted = await this.advanceBefore(number, view, near.counter, operator)
-    const foundBefore = this.knownSteps(number, view)
-    if (foundBefore !== undefined) return foundBefore
-    const steps = await near.follow()
-    operator.examined += await this.share.advance(Math.max(0, steps.length - counted))
-    const foundMeanwhile = this.knownSteps(number, view)
-    if (foundMeanwhile !== undefined) return foundMeanwhile
+  override mayArrive(oid: Oid, number: number): boolean {
     const next = this.known[number + 1]
-    return next === undefined ? steps : steps.filter(({ neighbour }) => (next.get(neighbour)?.length ?? 0) > 0)
+    return next === undefined || next.visited.get(oid)?.hasPredecessor === true
   }
 
-  /**
-   * To count the edges of an object costs little beside following them, each to an object: so the far side has its turn before that, and may come to
-   * know them meanwhile. Returns how many it was told of.
-   */
-  private async advanceBefore(
-    number: number,
-    view: ObjectView,
-    counter: EdgeCounter | undefined,
-    operator: ExplainNode,
-  ): Promise<number> {
-    // The first edges are followed from here in any case.
-    if (counter === undefined || number === 0) return 0
-    let counted = 0
-    for (let max = countedAtOnce; !this.share.isOver && !this.isKnown(number); max *= countsStep) {
-      const count = await counter(view, max)
-      operator.examined += await this.share.advance(count - counted)
-      counted = count
-      if (count < max || count > farSideEdgesMax) break
-    }
-    return counted
+  protected override narrowed(number: number, view: ObjectView, steps: readonly Step[]): readonly Step[] {
+    return this.knownSteps(number, view) ?? super.narrowed(number, view, steps)
   }
 
-  /** When no more rows are taken. May be called again. */
-  close(): Promise<void> {
-    return this.share.close()
+  protected override async advanceBefore(number: number, view: ObjectView, forward: ForwardEdges): Promise<number> {
+    // The first edges are followed forward in any case.
+    return number === 0 ? 0 : super.advanceBefore(number, view, forward)
   }
 
-  /** Yields what each of its pieces has cost, as a number of edges. */
-  private async *followed(last: VertexPlan, chosen: ChosenVertex['chosen']): AsyncGenerator<number> {
-    const { evaluation, context } = this.flow
-    let objects: AsyncIterable<readonly ObjectView[]> = objectRows(
-      last.objects,
-      chosen,
-      evaluation,
-      context,
-      undefined,
-    ).rows
-    for (let number = this.edges.length - 1; number > 0; number--) {
-      const { ends, near } = this.edges[number] as FarEdge
-      const back = { edge: ends.edge, to: near, isRightward: !ends.isRightward }
-      const [neighbours, direction] = [neighboursOf(back, this.flow), directionOf(back)]
-      const counter = edgeCounter(back, this.flow)
-      const found: FoundEdges = new SteadyMap()
-      const reached: Oid[] = []
-      for await (const views of objects) {
-        for (const view of views) {
-          const count = yield* countedInSteps(counter, view, edgesBefore, countedPerEdge)
-          if (!this.mayKeep(count)) return
-          const steps = await edgesAt(neighbours, direction, view, onlyEdge)
-          for (const { edge, neighbour } of steps) {
-            const step: Step = { edge, neighbour: view.oid, place: undefined }
-            const others = found.get(neighbour)
-            if (others !== undefined) others.push(step)
-            else {
-              found.set(neighbour, [step])
-              reached.push(neighbour)
-            }
-          }
-          yield steps.length + 1
-          const pause = context.yieldIfDue()
-          if (pause !== undefined) await pause
-        }
+  protected override async *run(): AsyncGenerator<number> {
+    let frontier = this.ends()
+    for (let number = this.patterns.length - 1; number > 0; number--) {
+      const { search } = this
+      this.edges = this.edgesBack(number)
+      if (!(yield* search.expand(frontier))) {
+        this.forget()
+        return
       }
-      this.known[number] = found
-      this.bytes = 0
-      objects = this.qualifiedAt(near, found, reached)
+      this.known[number] = search
+      this.near = (this.patterns[number] as FarEdge).near
+      frontier = search.read(search.reached)
+      this.nextSearch()
     }
   }
 
-  /** The objects of the vertex among those that were come to; the others are taken out. */
-  private async *qualifiedAt(
-    vertex: VertexPlan,
-    found: FoundEdges,
-    reached: readonly Oid[],
-  ): AsyncGenerator<readonly ObjectView[]> {
-    for (let at = 0; at < reached.length; at += objectsAtOnce) {
-      const part = reached.slice(at, at + objectsAtOnce)
-      const left = await vertexObjects(vertex, part, this.flow)
-      const isLeft = new Set(left.map(({ oid }) => oid))
-      for (const oid of part) if (!isLeft.has(oid)) found.set(oid, [])
-      yield left
-    }
+  protected override objects(oids: readonly Oid[]): Promise<readonly ObjectView[]> {
+    return vertexObjects(this.near, oids, this.flow)
   }
 
-  /** Throws LimitExceeded and ServerBusy. */
-  private mayKeep(edges: number): boolean {
-    this.edgesKept += edges
-    const bytes = edges * edgeBytes
-    this.bytes += bytes
-    this.flow.context.hold(0, bytes)
-    if (this.edgesKept <= farSideEdgesMax) return true
-    this.forget()
-    return false
+  private edgesBack(number: number): IncidentEdges {
+    const { ends, near } = this.patterns[number] as FarEdge
+    return new IncidentEdges(turned(ends, near), this.flow)
   }
 
-  /** The edges of a pattern of which not all are known. */
-  private forget(): void {
-    this.flow.context.hold(0, -this.bytes)
-    this.bytes = 0
+  private async *ends(): AsyncGenerator<readonly Reached[]> {
+    const { evaluation, context } = this.flow
+    for await (const views of objectRows(this.last.objects, this.chosen, evaluation, context, undefined).rows)
+      yield views.map((view) => new Reached(view.oid, 0, view))
   }
 }

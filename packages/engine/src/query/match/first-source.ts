@@ -3,7 +3,7 @@ import { objectRows } from '../access/object-rows.ts'
 import { type ExplainNode, explainNode, rowOperatorPlan } from '../explain/explain-node.ts'
 import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
-import { type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
+import { type PredicatePlan, predicateTexts, qualifiedRows } from './predicates.ts'
 import type { SourceRows } from './source-rows.ts'
 
 const batchRows = 256
@@ -22,8 +22,7 @@ export function firstSource(
         { name, ...predicateTexts(predicates) },
         inputsOf(input.operator, from),
       )
-      const rows = withItems(input.rows, items, slot, predicates, operator, flow)
-      return { rows: flow.context.measured(rows, operator), operator }
+      return qualifiedRows(withItems(input.rows, items, slot, flow), predicates, operator, flow)
     },
   }
 }
@@ -70,19 +69,14 @@ async function* withItems(
   input: MatchBatches,
   items: AsyncIterable<readonly unknown[]>,
   slot: number,
-  predicates: readonly PredicatePlan[],
-  operator: ExplainNode,
-  flow: MatchFlow,
+  { context }: MatchFlow,
 ): AsyncGenerator<readonly MatchRow[]> {
   // There is one row so far, of which nothing is known.
   for await (const [empty] of input) {
     if (empty === undefined) continue
     for await (const batch of items) {
-      const rows = batch.map((item): MatchRow => ({ ...empty, slots: empty.slots.with(slot, item) }))
-      const kept = await qualified(predicates, rows, flow)
-      operator.returned += kept.length
-      if (kept.length > 0) yield kept
-      const pause = flow.context.yieldIfDue()
+      yield batch.map((item): MatchRow => ({ ...empty, slots: empty.slots.with(slot, item) }))
+      const pause = context.yieldIfDue()
       if (pause !== undefined) await pause
     }
   }

@@ -101,12 +101,6 @@ export class LinkedObjects {
     if (linkStorage !== undefined) this.context.reader.linkEntries(view, index)
   }
 
-  /** The same for those who refer to the object, where its inverse attribute tells. */
-  askOwners(view: ObjectView, { inverse }: ReferenceAttribute): void {
-    const partner = inverse === null ? undefined : view.format?.attribute(inverse)
-    if (partner !== undefined) this.askTargets(view, partner)
-  }
-
   private boundOf(view: ObjectView, format: AttributeFormat): BoundAttribute {
     let bound = this.links.get(format)
     if (bound === undefined) {
@@ -173,13 +167,9 @@ export class LinkedObjects {
     return this.counted(linkRange(view.oid, attribute.attribute.number, kind), max)
   }
 
-  /** How many refer to the object, counted up to `max`, which is told where only a scan would tell. */
+  /** How many refer to the object by an attribute without an inverse, counted up to `max`, which is told where only a scan would tell. */
   async countOwners(view: ObjectView, reference: ReferenceAttribute, max: number): Promise<number> {
-    const { declaringClass, inverse } = reference
-    if (inverse !== null) {
-      const partner = view.format?.attribute(inverse)
-      return partner === undefined ? 0 : this.countTargets(view, partner, max)
-    }
+    const { declaringClass } = reference
     const index = indexOn(reference)
     // All who could refer to it are read.
     if (index === undefined) return max

@@ -6,7 +6,7 @@ import type { ObjectView } from '../evaluate/object-view.ts'
 import { addCounts, type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
 import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.ts'
 import { type MatchBatches, type MatchRow, matchRowKind } from './match-row.ts'
-import { type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
+import { type PredicatePlan, predicateTexts, qualifiedRows } from './predicates.ts'
 import type { LookupPlan } from './source-rows.ts'
 
 /** Rows are handed on when there are so many. */
@@ -15,7 +15,6 @@ const batchRows = 256
 interface Lookup {
   readonly slot: number
   readonly plan: LookupPlan
-  readonly predicates: readonly PredicatePlan[]
   readonly withObject: WithObject
 }
 
@@ -33,15 +32,14 @@ export function lookupJoin(
 ): MatchOperator {
   return {
     run(input, flow) {
-      const lookup: Lookup = { slot, plan, predicates, withObject }
+      const lookup: Lookup = { slot, plan, withObject }
       const first = rowsOf(lookup, flow)
       const operator = rowOperatorPlan(
         'lookupJoin',
         { name: name ?? null, ...predicateTexts(predicates) },
         inputsOf(input.operator, first.operator),
       )
-      const rows = joined(lookup, input.rows, first.operator, operator, flow)
-      return { rows: flow.context.measured(rows, operator), operator }
+      return qualifiedRows(joined(lookup, input.rows, first.operator, flow), predicates, operator, flow)
     },
   }
 }
@@ -58,10 +56,8 @@ async function* joined(
   lookup: Lookup,
   input: MatchBatches,
   shown: ExplainNode,
-  operator: ExplainNode,
   flow: MatchFlow,
 ): AsyncGenerator<readonly MatchRow[]> {
-  const { predicates } = lookup
   let found: MatchRow[] = []
   for await (const batch of input) {
     for (const row of batch) {
@@ -71,17 +67,13 @@ async function* joined(
           if (next !== undefined) found.push(next)
         }
         if (found.length < batchRows) continue
-        const kept = await qualified(predicates, found, flow)
+        yield found
         found = []
-        operator.returned += kept.length
-        if (kept.length > 0) yield kept
       }
       if (flow.context.isTurnDue) await flow.context.turn()
     }
-    const kept = await qualified(predicates, found, flow)
+    if (found.length > 0) yield found
     found = []
-    operator.returned += kept.length
-    if (kept.length > 0) yield kept
     const pause = flow.context.yieldIfDue()
     if (pause !== undefined) await pause
   }

@@ -11,9 +11,12 @@ import type { MatchBatches } from './match-row.ts'
 export interface MatchOperator {
   /** `input`: what comes out of the operators before this one. Nothing is read before somebody takes rows. */
   run(input: MatchPipeline, flow: MatchFlow): MatchPipeline
-  /** The same for a row whose slots are written in place, where that can be done: as the first operator, and behind others. See `paths-in-place.ts`. */
-  first?(flow: MatchFlow): FirstVertex | undefined
-  next?(flow: MatchFlow): NextVertex | undefined
+  /**
+   * The same for a row whose slots are written in place, where that can be done: as the first operator, and behind others. `node`: of the operator, counts.
+   * See `paths-in-place.ts`.
+   */
+  first?(flow: MatchFlow, node: ExplainNode): FirstVertex | undefined
+  next?(flow: MatchFlow, node: ExplainNode): NextVertex | undefined
 }
 
 /** A vertex of a row in place. */

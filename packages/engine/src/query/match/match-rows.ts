@@ -18,10 +18,14 @@ export interface MatchRows {
 export async function matchRows(plan: PatternsPlan, flow: MatchFlow): Promise<MatchRows> {
   let pipeline: MatchPipeline = { rows: once(emptyRow(plan)), operator: undefined }
   const operators = await operatorsInOrder(plan, flow)
-  for (const operator of operators) pipeline = operator.run(pipeline, flow)
+  const nodes: ExplainNode[] = []
+  for (const one of operators) {
+    pipeline = one.run(pipeline, flow)
+    if (pipeline.operator !== undefined) nodes.push(pipeline.operator)
+  }
   const { rows, operator } = pipeline
   assert(operator !== undefined, 'a pattern has a vertex')
-  const inPlace = pathsInPlace(operators, plan.slots, flow)
+  const inPlace = pathsInPlace(operators, nodes, plan.slots, flow)
   return { rows: inPlace?.batches() ?? rows, push: inPlace?.push, operator }
 }
 

@@ -6,6 +6,7 @@ import { needsFetch } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { RowConsumer } from '../execute/pushed-rows.ts'
+import type { ExplainNode } from '../explain/explain-node.ts'
 import { turnDue } from '../functions/work.ts'
 import {
   type FirstVertex,
@@ -17,19 +18,21 @@ import {
 } from './match-operator.ts'
 import { type MatchRow, matchRowKind } from './match-row.ts'
 
-/** Undefined where an operator needs rows of its own, or rows are measured. `slots`: how many there are. */
+/** Undefined where an operator needs rows of its own. `nodes`: of the operators; `slots`: how many there are. */
 export function pathsInPlace(
   operators: readonly MatchOperator[],
+  nodes: readonly ExplainNode[],
   slots: number,
   flow: MatchFlow,
 ): PathsInPlace | undefined {
   const { context } = flow
-  if (context.isRemote || context.snapshot.visit === undefined || context.probe !== undefined) return undefined
+  if (context.isRemote || context.snapshot.visit === undefined) return undefined
   const [start, ...others] = operators
-  const first = start?.first?.(flow)
-  const next = others.map((operator) => operator.next?.(flow))
+  const [node, ...otherNodes] = nodes as [ExplainNode, ...ExplainNode[]]
+  const first = start?.first?.(flow, node)
+  const next = others.map((operator, i) => operator.next?.(flow, otherNodes[i] as ExplainNode))
   if (first === undefined || next.length === 0 || !next.every((one) => one !== undefined)) return undefined
-  return new PathsInPlace(first, next, slots, flow)
+  return new PathsInPlace(first, next, nodes, slots, flow)
 }
 
 /** A row is there; others are to have their turn; it takes something else to tell whether the row so far is one; or there are no more. */
@@ -42,6 +45,8 @@ const batchRows = 256
 export class PathsInPlace {
   private readonly first: FirstVertex
   private readonly next: readonly NextVertex[]
+  /** Count the rows, in the order of the vertices. */
+  private readonly nodes: readonly ExplainNode[]
   private readonly flow: MatchFlow
   private readonly slots: unknown[]
   private readonly row: MatchRow
@@ -49,7 +54,14 @@ export class PathsInPlace {
   private at = -1
   private looked = 0
 
-  constructor(first: FirstVertex, next: readonly NextVertex[], slots: number, flow: MatchFlow) {
+  constructor(
+    first: FirstVertex,
+    next: readonly NextVertex[],
+    nodes: readonly ExplainNode[],
+    slots: number,
+    flow: MatchFlow,
+  ) {
+    this.nodes = nodes
     this.first = first
     this.next = next
     this.flow = flow
@@ -115,8 +127,10 @@ export class PathsInPlace {
     return 'end'
   }
 
-  /** Goes on to the next vertex; true where there is none: all have their objects. */
+  /** The vertex before has its object: goes on to the next one; true where there is none: all have their objects. */
   private enter(at: number): boolean {
+    const node = this.nodes[at] as ExplainNode
+    node.returned++
     const vertex = this.next[at]
     if (vertex === undefined) return true
     this.at = at

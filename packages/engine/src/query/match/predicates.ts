@@ -2,9 +2,10 @@
 import { type Bound, conjunctsOf, partsOf } from '../bind/bound.ts'
 import type { Evaluate } from '../evaluate/evaluation-context.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
+import type { ExplainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
-import type { MatchFlow } from './match-operator.ts'
-import { type MatchRow, matchRowKind } from './match-row.ts'
+import type { MatchFlow, MatchPipeline } from './match-operator.ts'
+import { type MatchBatches, type MatchRow, matchRowKind } from './match-row.ts'
 
 export interface PredicatePlan {
   readonly bound: Bound
@@ -61,7 +62,23 @@ export function predicateTexts(predicates: readonly PredicatePlan[]): { readonly
   return predicates.length === 0 ? {} : { predicates: predicates.map(({ text }) => text) }
 }
 
-/** The rows for which all of the predicates are true. */
+/** What an operator gives: those of its rows for which all of the predicates are true. */
+export function qualifiedRows(
+  rows: MatchBatches,
+  predicates: readonly PredicatePlan[],
+  operator: ExplainNode,
+  flow: MatchFlow,
+): MatchPipeline {
+  async function* kept(): AsyncGenerator<readonly MatchRow[]> {
+    for await (const batch of rows) {
+      const some = await qualified(predicates, batch, flow)
+      operator.returned += some.length
+      if (some.length > 0) yield some
+    }
+  }
+  return { rows: flow.context.measured(kept(), operator), operator }
+}
+
 export async function qualified(
   predicates: readonly PredicatePlan[],
   rows: readonly MatchRow[],

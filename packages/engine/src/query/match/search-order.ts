@@ -232,12 +232,12 @@ function edgeOperator(
   const operator = isBreadthFirst(pattern, part.predicates) ? shortestPaths : expand
   if (operator === shortestPaths) progress.choosing.delete(place.patternNumber)
   const predicates = decidable(plan, progress)
-  const far = farPlaces.find(({ patternNumber, edgeNumber, ...other }) => {
+  const farPlace = farPlaces.find(({ patternNumber, edgeNumber, ...other }) => {
     const isThere = patternNumber === place.patternNumber && edgeNumber === place.edgeNumber
     return isThere && other.isRightward === isRightward
   })
   const ofEdge = { pattern, edge, from, to, toPosition, before, isToBound, isRightward, ends }
-  return operator({ ...place, ...ofEdge, far, patterns, predicates })
+  return operator({ ...place, ...ofEdge, far: farPlace?.far, patterns, predicates })
 }
 
 /** Those of the predicates that can be decided now and could not before. */

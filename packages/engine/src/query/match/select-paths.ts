@@ -9,7 +9,7 @@ import { selectionText } from './expansion.ts'
 import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.ts'
 import { type MatchBatches, type MatchRow, matchRowKind } from './match-row.ts'
 import { edgeKey, isAllowed, isDecidedAtEnd } from './path-modes.ts'
-import { type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
+import { type PredicatePlan, predicateTexts, qualifiedRows } from './predicates.ts'
 import type { VertexPlan } from './vertices.ts'
 
 export interface SelectionStep {
@@ -27,14 +27,7 @@ export function selectPaths(step: SelectionStep): MatchOperator {
       const paths = pattern.selection && selectionText(pattern.selection)
       const details = { paths, mode: pattern.mode, ...predicateTexts(predicates) }
       const operator = rowOperatorPlan('selectPaths', details, inputsOf(input.operator))
-      async function* selected(): AsyncGenerator<readonly MatchRow[]> {
-        for await (const rows of chosenRows(step, input.rows, flow)) {
-          const kept = await qualified(predicates, rows, flow)
-          operator.returned += kept.length
-          if (kept.length > 0) yield kept
-        }
-      }
-      return { rows: flow.context.measured(selected(), operator), operator }
+      return qualifiedRows(chosenRows(step, input.rows, flow), predicates, operator, flow)
     },
   }
 }

@@ -2,10 +2,12 @@
  * The shortest paths along one edge pattern, from a bound vertex to each reachable one, or to a given one. The search
  * is breadth first, so each object is visited at one length only.
  */
-
+import type { Oid } from '../../types/oid.ts'
 import type { BoundPattern } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import { BreadthFirst, type Reached } from './breadth-first.ts'
+import type { BackwardSearch } from './backward-search.ts'
+import { BidirectionalSearch, backward, isFromBothEnds, searchFrom } from './bidirectional.ts'
+import { Reached } from './breadth-first.ts'
 import { isSplit } from './edge-ends.ts'
 import {
   arrive,
@@ -14,17 +16,14 @@ import {
   type Expansion,
   expansionOf,
   mayBeEnd,
-  stepsOf,
+  type Taken,
 } from './expansion.ts'
 import type { MatchFlow, MatchOperator } from './match-operator.ts'
 import type { MatchBatches, MatchRow } from './match-row.ts'
-import { type PredicatePlan, qualified } from './predicates.ts'
-import { prefetchOf } from './prefetch-edges.ts'
-import type { Reach } from './reach.ts'
+import { boundDetails, isBounded, PathBounds } from './path-bounds.ts'
+import { type PredicatePlan, qualifiedRows } from './predicates.ts'
 import { isOfReached, ReachableObjects } from './reachable-objects.ts'
-import { boundDetails, isBounded, Reaches } from './reaches.ts'
-import { isFromBothEnds, ShortestBetween } from './shortest-between.ts'
-import { walksTo } from './walks-to.ts'
+import { walksThrough, walksTo } from './walks-to.ts'
 
 /**
  * Whether the shortest paths of the pattern can be found so: it is one edge pattern, of whose walk nothing is asked, and each beginning of a shortest path
@@ -50,119 +49,96 @@ export function shortestPaths(step: EdgeStep): MatchOperator {
     run(input, flow) {
       const details = isFromBothEnds(step) ? { isBidirectional: true } : boundDetails(step)
       const expansion = expansionOf(step, 'shortestPaths', input, flow, details)
-      const { operator } = expansion
-      return { rows: flow.context.measured(found(expansion, input.rows, flow), operator), operator }
+      return qualifiedRows(found(expansion, input.rows, flow), step.predicates, expansion.operator, flow)
     },
   }
 }
 
 async function* found(expansion: Expansion, input: MatchBatches, flow: MatchFlow): AsyncGenerator<readonly MatchRow[]> {
-  const { predicates, operator } = expansion
-  if (isOfReached(expansion)) {
-    yield* reached(expansion, input, flow)
-    return
-  }
-  const between = isFromBothEnds(expansion) ? new ShortestBetween(expansion, flow) : undefined
-  const reaches = between === undefined && isBounded(expansion) ? new Reaches(expansion, flow) : undefined
+  const isOnlyReached = isOfReached(expansion)
+  const back = isFromBothEnds(expansion) ? backward(expansion, flow) : undefined
+  const bounds = back === undefined && isBounded(expansion) ? new PathBounds(expansion, flow) : undefined
   try {
     for await (const batch of input) {
       for (const row of batch) {
-        for await (const rows of rowsFrom(expansion, row, between, await reaches?.of(row))) {
-          const kept = await qualified(predicates, rows, flow)
-          operator.returned += kept.length
-          if (kept.length > 0) yield kept
-        }
+        const paths = isOnlyReached
+          ? reachedRows(expansion, row)
+          : rowsFrom(expansion, row, back, await bounds?.of(row))
+        yield* paths
       }
     }
   } finally {
-    await reaches?.close()
+    await bounds?.close()
   }
 }
 
-async function* reached(
-  expansion: Expansion,
-  input: MatchBatches,
-  flow: MatchFlow,
-): AsyncGenerator<readonly MatchRow[]> {
-  const { predicates, operator, from } = expansion
-  for await (const batch of input) {
-    for (const row of batch) {
-      const search = new ReachableObjects(expansion)
-      try {
-        for await (const views of search.from(row.slots[from.slot] as ObjectView)) {
-          const rows = views.flatMap((view) => arriveWithoutEdges(expansion, row, view) ?? [])
-          const kept = await qualified(predicates, rows, flow)
-          operator.returned += kept.length
-          if (kept.length > 0) yield kept
-        }
-      } finally {
-        search.release()
-      }
-    }
+/** The rows of the objects that are reached, of whose paths nothing is asked. */
+async function* reachedRows(expansion: Expansion, row: MatchRow): AsyncGenerator<MatchRow[]> {
+  const search = new ReachableObjects(expansion)
+  try {
+    for await (const views of search.from(row.slots[expansion.from.slot] as ObjectView))
+      yield views.flatMap((view) => arriveWithoutEdges(expansion, row, view) ?? [])
+  } finally {
+    search.release()
   }
 }
-
-const rowsAtOnce = 256
 
 async function* rowsFrom(
   expansion: Expansion,
   row: MatchRow,
-  between: ShortestBetween | undefined,
-  reach: Reach | undefined,
+  back: Expansion | undefined,
+  bound: BackwardSearch | undefined,
 ): AsyncGenerator<MatchRow[]> {
-  const { edge, from, to, isToBound } = expansion
+  const { edge, from, to, isToBound, patternNumber } = expansion
   const start = row.slots[from.slot] as ObjectView
+  const end = row.slots[to.slot] as ObjectView | undefined
+  const paths: Paths = { expansion, row, been: new Set(row.visited[patternNumber]) }
   if (edge.min === 0) {
-    const rows = arrive(expansion, row, new Set(row.visited[expansion.patternNumber]), [], start)
+    const rows = arrive(expansion, row, paths.been, [], start)
     if (rows !== undefined) yield rows
     if (rows !== undefined && isToBound) return
   }
-  const end = row.slots[to.slot] as ObjectView | undefined
-  // The shortest way back to where it begins is one of the other search.
-  if (between === undefined || end === undefined || end.oid === start.oid) yield* rowsOfOneSide(expansion, row, reach)
-  else yield* rowsBetween(expansion, row, between, end)
+  // The shortest way back to where it begins has no other end.
+  if (back === undefined || end === undefined || end.oid === start.oid) yield* rowsFromStart(paths, start, bound)
+  else yield* rowsBetween(paths, new BidirectionalSearch(start, end, expansion, back), end)
 }
 
-async function* rowsBetween(
-  expansion: Expansion,
-  row: MatchRow,
-  between: ShortestBetween,
-  end: ObjectView,
-): AsyncGenerator<MatchRow[]> {
-  const { context, from, patternNumber } = expansion
-  const been = new Set(row.visited[patternNumber])
-  let rows: MatchRow[] = []
-  for await (const walk of between.walks(row.slots[from.slot] as ObjectView, end)) {
-    rows.push(...(arrive(expansion, row, been, walk, end) ?? []))
-    if (rows.length < rowsAtOnce) continue
-    yield rows
-    rows = []
-    const pause = context.yieldIfDue()
-    if (pause !== undefined) await pause
-  }
-  if (rows.length > 0) yield rows
+interface Paths {
+  readonly expansion: Expansion
+  readonly row: MatchRow
+  /** What the pattern has met before. */
+  readonly been: ReadonlySet<Oid>
 }
 
-async function* rowsOfOneSide(
-  expansion: Expansion,
-  row: MatchRow,
-  reach: Reach | undefined,
-): AsyncGenerator<MatchRow[]> {
-  const { edge, from, isToBound, context, pattern } = expansion
-  const start = row.slots[from.slot] as ObjectView
-  const search = new BreadthFirst(start, pattern.selection?.kind !== 'allShortest', context)
-  let hasReturned = edge.min === 0
+async function* rowsBetween(paths: Paths, search: BidirectionalSearch, end: ObjectView): AsyncGenerator<MatchRow[]> {
   try {
-    while (search.length < edge.max && search.level.length > 0) {
-      const follow = (view: ObjectView, length: number) => stepsOf(expansion, view, length, reach)
-      const { reached, returned } = await search.next(follow, reach === undefined ? prefetchOf(expansion) : undefined)
-      await search.read(reached)
+    const met = await search.meet()
+    yield* rowsTo(paths, [new Reached(end.oid, 0, end)], () => walksThrough(met, paths.expansion.edge))
+  } finally {
+    search.release()
+  }
+}
+
+async function* rowsFromStart(
+  paths: Paths,
+  start: ObjectView,
+  bound: BackwardSearch | undefined,
+): AsyncGenerator<MatchRow[]> {
+  const { edge, isToBound } = paths.expansion
+  const search = searchFrom(start, paths.expansion, bound)
+  try {
+    while (search.distance < edge.max && search.frontier.length > 0) {
+      await search.expandLevel()
+      await search.readLevel()
+      const { frontier, returned } = search
+      const ends = [...frontier]
       // The first return to where it began is a path of its own, beyond which nothing new is found.
-      const back = hasReturned ? undefined : returned
-      hasReturned ||= back !== undefined
-      const ends = back === undefined ? search.level : [...search.level, back]
+      if (edge.min > 0 && returned?.distance === search.distance) {
+        returned.view = start
+        ends.push(returned)
+      }
       let isFound = false
-      for await (const rows of pathsTo(expansion, row, ends)) {
+      for await (const rows of rowsTo(paths, ends, walksTo)) {
         isFound = true
         yield rows
       }
@@ -173,18 +149,24 @@ async function* rowsOfOneSide(
   }
 }
 
-/** The rows of the paths to each of them that may be an end. */
-async function* pathsTo(expansion: Expansion, row: MatchRow, ends: readonly Reached[]): AsyncGenerator<MatchRow[]> {
-  const { context, patternNumber } = expansion
-  const been = new Set(row.visited[patternNumber])
+const rowsAtOnce = 256
+
+/** The rows of the walks to each of the objects that may be an end. */
+async function* rowsTo(
+  { expansion, row, been }: Paths,
+  ends: readonly Reached[],
+  walksOf: (end: Reached) => Iterable<Taken[]>,
+): AsyncGenerator<MatchRow[]> {
+  const { context } = expansion
   let rows: MatchRow[] = []
   for (const [i, end] of ends.entries()) {
     const turn = i % rowsAtOnce === 0 ? context.yieldIfDue() : undefined
     if (turn !== undefined) await turn
+    const view = end.view as ObjectView
     // Before its walks are made: most objects on the way are of another class than the end.
-    if (!mayBeEnd(expansion, row, end.oid, end.view as ObjectView)) continue
-    for (const walk of walksTo(end)) {
-      const arrived = arrive(expansion, row, been, walk, end.view as ObjectView)
+    if (!mayBeEnd(expansion, row, end.oid, view)) continue
+    for (const walk of walksOf(end)) {
+      const arrived = arrive(expansion, row, been, walk, view)
       // No other path to it does then.
       if (arrived === undefined) break
       rows.push(...arrived)

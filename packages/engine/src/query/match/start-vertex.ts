@@ -9,7 +9,8 @@ import { objectRows } from '../access/object-rows.ts'
 import type { BoundEdge, BoundPattern } from '../bind/bind-match.ts'
 import { unknownValue } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import { type EdgeCounter, edgeCounter } from './edge-ends.ts'
+import type { EdgeEnds } from './edge-ends.ts'
+import { IncidentEdges } from './incident-edges.ts'
 import type { MatchFlow } from './match-operator.ts'
 import { type EdgePlace, endsOf, type PatternsPlan } from './patterns-plan.ts'
 import type { VertexPlan } from './vertices.ts'
@@ -164,7 +165,7 @@ async function fewestEdges(
 }
 
 interface EdgeSample {
-  readonly counter: EdgeCounter
+  readonly edges: IncidentEdges
   readonly views: readonly ObjectView[]
 }
 
@@ -177,31 +178,31 @@ async function sampleOf(
 ): Promise<EdgeSample | undefined> {
   const place = [...left].find((one) => endsOf(plan, one).includes(position))
   if (place === undefined) return undefined
-  const edge = (plan.patterns[place.patternNumber] as BoundPattern).edges[place.edgeNumber] as BoundEdge
-  const [leftEnd, rightEnd] = endsOf(plan, place)
-  const isRightward = leftEnd === position
-  const to = plan.vertices[isRightward ? rightEnd : leftEnd] as VertexPlan
   const { objects } = plan.vertices[position] as VertexPlan
   const views: ObjectView[] = []
   for await (const batch of objectRows(objects, chosen, flow.evaluation, flow.context, sampledObjects).rows) {
     views.push(...batch.slice(0, sampledObjects - views.length))
     if (views.length >= sampledObjects) break
   }
-  return { counter: edgeCounter({ edge, to, isRightward }, flow), views }
+  return { edges: new IncidentEdges(endsFrom(plan, place, position), flow), views }
+}
+
+/** An edge pattern as it is followed from the vertex at the position. */
+export function endsFrom(plan: PatternsPlan, place: EdgePlace, position: number): EdgeEnds {
+  const edge = (plan.patterns[place.patternNumber] as BoundPattern).edges[place.edgeNumber] as BoundEdge
+  const [left, right] = endsOf(plan, place)
+  const isRightward = left === position
+  return { edge, to: plan.vertices[isRightward ? right : left] as VertexPlan, isRightward }
 }
 
 /** As many as all objects would have, if they have as many as those of the sample; `max` where there are more. */
-async function edgesOf(
-  { counter, views }: EdgeSample,
-  objects: number,
-  max: number,
-  { context }: MatchFlow,
-): Promise<number> {
+async function edgesOf(sample: EdgeSample, objects: number, max: number, { context }: MatchFlow): Promise<number> {
+  const { views } = sample
   const scale = views.length < sampledObjects ? 1 : Math.max(1, objects / views.length)
   const countedMax = Math.ceil(max / scale)
   let edges = 0
   for (const view of views) {
-    edges += await counter(view, countedMax - edges)
+    edges += await sample.edges.count(view, countedMax - edges)
     if (edges >= countedMax) return max
     const pause = context.yieldIfDue()
     if (pause !== undefined) await pause

@@ -15,7 +15,7 @@ import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.t
 import type { MatchBatches, MatchRow } from './match-row.ts'
 import { type NarrowedEdge, planNarrowedEdges } from './narrowed-edges.ts'
 import { withVertex } from './path-modes.ts'
-import { conjunction, isOfSlot, type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
+import { conjunction, isOfSlot, type PredicatePlan, predicateTexts, qualifiedRows } from './predicates.ts'
 
 export interface VertexPlan {
   readonly slot: number
@@ -72,14 +72,18 @@ export function vertices(step: VertexStep): MatchOperator {
         { name: vertex.name ?? null, ...predicateTexts(predicates) },
         inputsOf(input.operator, first.operator),
       )
-      const rows = rowsWithVertex(step, input.rows, first, operator, flow)
-      return { rows: context.measured(rows, operator), operator }
+      return qualifiedRows(rowsWithVertex(step, input.rows, first, flow), predicates, operator, flow)
     },
-    first({ evaluation, context }) {
+    first({ evaluation, context }, node) {
       const { vertex, chosen, predicates } = step
       const asked = predicates.map(({ evaluate }) => evaluate)
-      const objects = (): AsyncIterable<readonly ObjectView[]> => {
-        return objectRows(vertex.objects, chosen, evaluation, context, undefined).rows
+      async function* objects(): AsyncGenerator<readonly ObjectView[]> {
+        const { rows, operator } = objectRows(vertex.objects, chosen, evaluation, context, undefined)
+        try {
+          yield* rows
+        } finally {
+          addCounts(node.inputs.at(-1) as ExplainNode, operator)
+        }
       }
       return { slot: vertex.slot, asked, objects }
     },
@@ -88,10 +92,9 @@ export function vertices(step: VertexStep): MatchOperator {
 
 /** The objects are looked up anew for each row. `first`: those for the first one. */
 async function* rowsWithVertex(
-  { vertex, position, patterns, chosen, predicates }: VertexStep,
+  { vertex, position, patterns, chosen }: VertexStep,
   input: MatchBatches,
   first: ReturnType<typeof objectRows>,
-  operator: ExplainNode,
   flow: MatchFlow,
 ): AsyncGenerator<readonly MatchRow[]> {
   let isFirst = true
@@ -99,12 +102,8 @@ async function* rowsWithVertex(
     for (const row of batch) {
       const source = isFirst ? first : objectRows(vertex.objects, chosen, flow.evaluation, flow.context, undefined)
       isFirst = false
-      for await (const views of source.rows) {
-        const found = views.flatMap((view) => withVertex(patterns, row, position, vertex.slot, view) ?? [])
-        const kept = await qualified(predicates, found, flow)
-        operator.returned += kept.length
-        if (kept.length > 0) yield kept
-      }
+      for await (const views of source.rows)
+        yield views.flatMap((view) => withVertex(patterns, row, position, vertex.slot, view) ?? [])
       if (source !== first) addCounts(first.operator, source.operator)
     }
   }

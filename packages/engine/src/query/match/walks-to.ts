@@ -1,24 +1,45 @@
-/** The walks by which a breadth-first search has reached an object. */
+/** The walks by which breadth-first searches have reached an object. */
+import type { BoundEdge } from '../bind/bind-match.ts'
 import type { Reached } from './breadth-first.ts'
 import type { Taken } from './expansion.ts'
+import { seenFrom } from './incident-edges.ts'
 
 /** The edges of a walk from one of its vertices on. */
-export interface RestOfWalk {
+interface RestOfWalk {
   readonly first: Taken
   readonly others: RestOfWalk | undefined
 }
 
-/** From the beginning, each by other edges; `rest`: from `end` on. */
+/** From where the search begins, each by other edges; `rest`: from `end` on. */
 export function* walksTo(end: Reached, rest?: RestOfWalk): Generator<Taken[]> {
-  if (end.length === 0) {
+  if (end.distance === 0) {
     const walk: Taken[] = []
     for (let at = rest; at !== undefined; at = at.others) walk.push(at.first)
     yield walk
     return
   }
   const neighbourClass = end.format?.cls.name ?? ''
-  for (const { before, edge } of end.by()) {
+  for (const { before, edge } of end.predecessors()) {
     const first: Taken = { edge, neighbour: end.oid, place: undefined, neighbourClass, edgeObject: undefined }
     yield* walksTo(before, { first, others: rest })
+  }
+}
+
+/** Those through objects that a search from each end has reached. */
+export function* walksThrough(met: readonly [Reached, Reached][], edge: BoundEdge): Generator<Taken[]> {
+  for (const [near, far] of met) for (const rest of restsFrom(far, edge)) yield* walksTo(near, rest)
+}
+
+/** Of the walks from an object to the far end, as they are seen from the near one. */
+function* restsFrom(reached: Reached, edge: BoundEdge): Generator<RestOfWalk | undefined> {
+  if (reached.distance === 0) yield undefined
+  for (const last of reached.predecessors()) {
+    const { before } = last
+    const found = { edge: last.edge, neighbour: before.oid, place: undefined }
+    const neighbourClass = before.format?.cls.name ?? ''
+    for (const seen of seenFrom(reached, [found], edge)) {
+      const first: Taken = { ...seen, neighbourClass, edgeObject: undefined }
+      for (const others of restsFrom(before, edge)) yield { first, others }
+    }
   }
 }

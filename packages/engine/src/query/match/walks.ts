@@ -6,7 +6,7 @@ import { rowOperatorPlan } from '../explain/explain-node.ts'
 import { inputsOf, type MatchOperator } from './match-operator.ts'
 import type { MatchRow } from './match-row.ts'
 import { isAllowed, isDecidedAtEnd } from './path-modes.ts'
-import { type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
+import { type PredicatePlan, predicateTexts, qualifiedRows } from './predicates.ts'
 import type { VertexPlan } from './vertices.ts'
 
 export interface WalksStep {
@@ -35,14 +35,9 @@ export function walks({ patterns, vertices, predicates }: WalksStep): MatchOpera
       }
       const operator = rowOperatorPlan('walks', details, inputsOf(input.operator))
       async function* whole(): AsyncGenerator<readonly MatchRow[]> {
-        for await (const batch of input.rows) {
-          const rows = batch.filter(isWhole).map((row) => withWalks(row, patterns))
-          const kept = await qualified(predicates, rows, flow)
-          operator.returned += kept.length
-          if (kept.length > 0) yield kept
-        }
+        for await (const batch of input.rows) yield batch.filter(isWhole).map((row) => withWalks(row, patterns))
       }
-      return { rows: flow.context.measured(whole(), operator), operator }
+      return qualifiedRows(whole(), predicates, operator, flow)
     },
   }
 }

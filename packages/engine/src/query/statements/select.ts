@@ -22,6 +22,7 @@ import { type Inputs, newEvaluationContext } from '../execute/new-evaluation-con
 import { objectRowKind, type RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { writeRows } from '../execute/write-rows.ts'
+import { LoopCounts } from '../explain/loop-counts.ts'
 import type { LookupStatement, MatchStatement, SelectStatement } from '../language/ast.ts'
 import { queryError } from '../language/query-error.ts'
 import { type JoinPlan, planJoin } from '../match/plan-join.ts'
@@ -306,11 +307,36 @@ async function begunChunksLater(
 }
 
 function begunChunks(plan: SelectPlan, begun: BegunSelect, context: StatementContext): Awaitable<Answer> {
-  const { evaluation, chosen, wanted } = begun
-  const find = context.isRemote ? rowsByTrips : rowsInPlace
-  const inPlace = plan.rows && find(plan.rows, chosen, evaluation, context, wanted)
+  if (context.probe !== undefined) return explainedChunks(plan, begun, context)
+  const inPlace = chunksInPlace(plan, begun, context, undefined)
   if (inPlace instanceof Promise) return inPlace.then((rows) => rows ?? pipelineChunks(plan, begun, context))
   return inPlace ?? pipelineChunks(plan, begun, context)
+}
+
+function chunksInPlace(
+  { rows }: SelectPlan,
+  { evaluation, chosen, wanted }: BegunSelect,
+  context: StatementContext,
+  explained: LoopCounts | undefined,
+): Awaitable<Answer | undefined> | undefined {
+  const find = context.isRemote ? rowsByTrips : rowsInPlace
+  return rows && find(rows, chosen, evaluation, context, wanted, explained)
+}
+
+/** The same, counted and measured: the plan is made of the operators, whether these run one after the other or in one loop. */
+async function* explainedChunks(
+  plan: SelectPlan,
+  begun: BegunSelect,
+  context: StatementContext,
+): AsyncGenerator<RowChunk> {
+  const { kind, pipeline } = await pipelineOf(plan, begun, context)
+  const isScan = begun.chosen.access === plan.objects.extent
+  const counts = new LoopCounts(pipeline.operator, { isScan, countsEntries: !context.isRemote, reader: context.reader })
+  async function* chunks(): AsyncGenerator<RowChunk> {
+    const inPlace = await chunksInPlace(plan, begun, context, counts)
+    yield* inPlace ?? writeRows(pipeline.rows, objectWriter(plan.clauses, kind, begun.evaluation, context), context)
+  }
+  yield* context.measured(chunks(), pipeline.operator)
 }
 
 async function pipelineChunks(plan: SelectPlan, begun: BegunSelect, context: StatementContext): Promise<Answer> {

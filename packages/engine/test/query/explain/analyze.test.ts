@@ -176,13 +176,75 @@ describe('what reads', () => {
     expect(nested).toMatchObject({ returned: 2, nested: [{ operator: 'return', returned: 1 }] })
   })
 
+  const counted: readonly (readonly [
+    text: string,
+    counts: readonly (readonly [operator: string, examined: number, returned: number])[],
+  ])[] = [
+    [
+      "FROM Client WHERE name <> 'd' AND age <> 41 RETURN age",
+      [
+        ['return', 3, 3],
+        ['filter', 4, 3],
+        ['extentScan', 4, 4],
+      ],
+    ],
+    [
+      'FROM Client WHERE age = 25 RETURN name',
+      [
+        ['return', 2, 2],
+        ['filter', 2, 2],
+        ['indexScan', 2, 2],
+      ],
+    ],
+    [
+      'FROM Client ORDER BY age TAKE 2 RETURN age',
+      [
+        ['return', 2, 2],
+        ['limit', 2, 2],
+        ['orderedIndexScan', 2, 2],
+      ],
+    ],
+    [
+      'FROM Client GROUP BY name, age RETURN age, COUNT() AS n',
+      [
+        ['return', 3, 3],
+        ['group', 4, 3],
+        ['extentScan', 4, 4],
+      ],
+    ],
+    [
+      "MATCH (c:Client)-[:orders]->(o:Order) WHERE o.no + 0 > 1 AND c.name = 'c' RETURN COUNT() AS n",
+      [
+        ['return', 1, 1],
+        ['group', 1, 1],
+        ['expand', 1, 1],
+        ['vertices', 1, 1],
+      ],
+    ],
+  ]
+
+  for (const [text, counts] of counted) {
+    queryTest(
+      `counts what the statement does, also where it has no rows between operators: ${text}`,
+      shop,
+      async (db) => {
+        const [plan] = await plansOf(db, text)
+        const found: unknown[] = []
+        for (let at = plan as Row | undefined; at !== undefined; at = (at.inputs as Row[] | undefined)?.[0]) {
+          if (found.length < counts.length) found.push([at.operator, at.examined, at.returned])
+        }
+        expect(found).toEqual(counts)
+      },
+    )
+  }
+
   queryTest('the time of an operator has that of those below it', shop, async (db) => {
     const [plan] = await plansOf(db, 'FROM Client ORDER BY name TAKE 2 RETURN name')
     const times: number[] = []
     for (let at = plan as Row | undefined; at !== undefined; at = (at.inputs as Row[] | undefined)?.[0]) {
       if (at.milliseconds !== undefined) times.push(at.milliseconds as number)
     }
-    expect(times.length).toBeGreaterThan(3)
+    expect(times.length).toBeGreaterThan(2)
     expect(times).toEqual([...times].sort((one, other) => other - one))
   })
 
@@ -201,11 +263,13 @@ describe('what reads', () => {
     const stable = String(reply?.text)
       .replaceAll(/time(=|: )\d+\.\d{3} ms/g, 'time$1#')
       .replace(/held=\d+/, 'held=#')
+      // Where each read is a trip, the filter runs on its own, and is measured.
+      .replace(/(Filter {2}\(examined=2 rows=2).*\)/, '$1)')
     expect(stable).toBe(
       [
         'Return  (examined=2 rows=2 objects=2 links=0 time=#)',
         '  Columns: name',
-        '  ->  Filter  (examined=2 rows=2 objects=2 links=0 time=#)',
+        '  ->  Filter  (examined=2 rows=2)',
         '        Predicate: age = 25',
         '        ->  Index scan on Client using clientAge  (estimated rows=2)  (examined=2 rows=2)',
         '              Conditions: age = 25',

@@ -1,0 +1,148 @@
+/**
+ * What bounds the walks of one run of an edge pattern: from the end that they have, or the few that they may have, edges are followed back as far as a
+ * walk may be long. So the distance of an object to an end is known, and the forward search takes no step to one from which the edges that are left to
+ * the walk do not suffice.
+ */
+import type { Oid } from '../../types/oid.ts'
+import { objectRows } from '../access/object-rows.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import { BackwardSearch, type ForwardEdges } from './backward-search.ts'
+import { type EdgeEnds, isFoundFromFarEnd, turned } from './edge-ends.ts'
+import type { EdgeStep } from './expansion.ts'
+import type { Step } from './incident-edges.ts'
+import { IncidentEdges } from './incident-edges.ts'
+import type { MatchFlow } from './match-operator.ts'
+import type { MatchRow } from './match-row.ts'
+import { existingObjects } from './vertex-objects.ts'
+
+/** Ends of rows of which so much is kept: rows that come later may have them again. */
+const endsKept = 16
+/** What a trip costs, as a number of edges: that to the end, and that to the edges there. */
+const tripEdges = 2
+
+const balance = { before: 0, countedAtOnce: 64, countedPerEdge: 1, countsStep: 2 }
+
+/** Whether walks can be bounded: there are several edges to them, which are found from the end that they have or may have. */
+export function isBounded(step: EdgeStep): boolean {
+  const { edge, isToBound, ends } = step
+  return edge.max > 1 && (isToBound || ends !== undefined) && isFoundFromFarEnd(step)
+}
+
+/** For EXPLAIN: the vertex that walks have to be able to reach. */
+export function boundDetails(step: EdgeStep): Readonly<Record<string, unknown>> {
+  return isBounded(step) ? { boundedFrom: step.to.name ?? null } : {}
+}
+
+export class PathBounds {
+  private readonly step: EdgeStep
+  private readonly flow: MatchFlow
+  private readonly ends: EdgeEnds
+  private readonly edges: IncidentEdges
+  private readonly ofEnds = new Map<Oid, ReverseDistances>()
+  private ofAll: ReverseDistances | undefined
+
+  constructor(step: EdgeStep, flow: MatchFlow) {
+    this.step = step
+    this.flow = flow
+    this.ends = turned(step, step.from)
+    this.edges = new IncidentEdges(this.ends, flow)
+  }
+
+  /** For the walks of the row. */
+  async of(row: MatchRow): Promise<ReverseDistances> {
+    const { isToBound, to, ends } = this.step
+    if (!isToBound && ends !== undefined) {
+      const { evaluation, context } = this.flow
+      this.ofAll ??= this.distancesTo(objectRows(to.objects, ends, evaluation, context, undefined).rows)
+      return this.ofAll
+    }
+    const end = row.slots[to.slot] as ObjectView
+    const known = this.ofEnds.get(end.oid)
+    if (known !== undefined) return known
+    for (const [oid, distances] of this.ofEnds) {
+      if (this.ofEnds.size < endsKept) break
+      this.ofEnds.delete(oid)
+      await distances.close()
+    }
+    const distances = this.distancesTo([[end]])
+    this.ofEnds.set(end.oid, distances)
+    return distances
+  }
+
+  /** When no more rows are taken. */
+  async close(): Promise<void> {
+    for (const distances of this.ofEnds.values()) await distances.close()
+    await this.ofAll?.close()
+  }
+
+  private distancesTo(ends: Ends): ReverseDistances {
+    return new ReverseDistances(ends, this.edges, this.ends, this.flow)
+  }
+}
+
+type Ends = AsyncIterable<readonly ObjectView[]> | Iterable<readonly ObjectView[]>
+
+/** A place is how many edges are left to a walk behind the one that is to be followed. */
+export class ReverseDistances extends BackwardSearch {
+  protected readonly edges: IncidentEdges
+  private readonly ends: Ends
+  private readonly edge: EdgeEnds['edge']
+  /** All objects that reach an end by so many edges are known, and all edges to those that do so by fewer. */
+  private known = -1
+
+  constructor(ends: Ends, edges: IncidentEdges, { edge }: EdgeEnds, flow: MatchFlow) {
+    super(flow, balance)
+    this.ends = ends
+    this.edges = edges
+    this.edge = edge
+  }
+
+  override isKnown(edgesLeft: number): boolean {
+    return this.known > edgesLeft
+  }
+
+  override knownSteps(edgesLeft: number, view: ObjectView): Step[] | undefined {
+    if (!this.isKnown(edgesLeft)) return undefined
+    const reached = this.search.visited.get(view.oid)
+    return this.stepsFrom(reached, view, this.edge, ({ distance }) => distance <= edgesLeft)
+  }
+
+  override mayArrive(oid: Oid, edgesLeft: number): boolean {
+    const distance = this.search.visited.get(oid)?.distance
+    return distance === undefined ? this.known < edgesLeft : distance <= edgesLeft
+  }
+
+  override async close(): Promise<void> {
+    await super.close()
+    this.forget()
+  }
+
+  protected override async advanceBefore(place: number, view: ObjectView, forward: ForwardEdges): Promise<number> {
+    // To know that nothing leads to an end takes a trip, too.
+    if (this.flow.context.isRemote && place === this.edge.max - 1) await this.advance(tripEdges, forward.operator)
+    return super.advanceBefore(place, view, forward)
+  }
+
+  protected override async *run(): AsyncGenerator<number> {
+    const { search, edge } = this
+    for await (const views of this.ends) {
+      for (const { oid } of views) search.begin(oid)
+      yield views.length
+    }
+    this.known = 0
+    while (search.distance < edge.max && search.reached.length > 0) {
+      if (!(yield* search.expand(search.read(search.reached)))) return
+      this.known = search.distance
+    }
+    if (search.reached.length === 0) this.known = Number.POSITIVE_INFINITY
+  }
+
+  protected override objects(oids: readonly Oid[]): Promise<readonly ObjectView[]> {
+    return existingObjects(oids, this.flow.context)
+  }
+
+  protected override forget(): void {
+    super.forget()
+    this.known = -1
+  }
+}
