@@ -21,9 +21,10 @@ export interface Predecessor {
 export class Reached {
   readonly oid: Oid
   readonly distance: number
+  /** From when it is read until it is expanded; after that, its class is enough. */
+  view: ObjectView | undefined
   /** Of an object that was read and exists. */
   format: ClassFormat | undefined
-  private object: ObjectView | undefined
   private before: Reached | undefined
   private edge: Edge | undefined
   /** Most objects have one predecessor, and no list of them. */
@@ -33,16 +34,7 @@ export class Reached {
     this.oid = oid
     this.distance = distance
     this.view = view
-  }
-
-  /** From when it is read until it is expanded; after that, its class is enough. */
-  get view(): ObjectView | undefined {
-    return this.object
-  }
-
-  set view(view: ObjectView | undefined) {
-    this.object = view
-    if (view !== undefined) this.format = view.format
+    this.format = view?.format
   }
 
   get hasPredecessor(): boolean {
@@ -166,6 +158,7 @@ export class BreadthFirst {
           return false
         }
         one.view = view
+        one.format = view.format
         next++
         return true
       })
