@@ -199,9 +199,10 @@ export class BreadthFirst {
     this.visited = new SteadyMap()
   }
 
-  private visit(from: Reached, { neighbour, edge }: Step): void {
+  private visit(from: Reached, step: Step): void {
     const { distance, visited } = this
     const { keeps } = this.visitor
+    const { neighbour } = step
     let to = visited.get(neighbour) ?? this.reach(neighbour)
     if (keeps !== 'all') {
       if (to.distance === 0) {
@@ -212,7 +213,7 @@ export class BreadthFirst {
     }
     if (to.hasPredecessor) this.charge(0, predecessorBytes)
     // Not the step, which may keep the object that it was found at.
-    to.add(from, edge)
+    to.add(from, step.edge)
   }
 
   private reach(oid: Oid, view?: ObjectView): Reached {
