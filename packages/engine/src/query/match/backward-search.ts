@@ -10,8 +10,7 @@ import type { BoundEdge } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import { BreadthFirst, type Reached, reachedBytes, type Visitor } from './breadth-first.ts'
-import type { Step } from './incident-edges.ts'
-import { type IncidentEdges, seenFrom } from './incident-edges.ts'
+import { type IncidentEdges, type Step, seenFrom } from './incident-edges.ts'
 import type { MatchFlow } from './match-operator.ts'
 
 /** What the forward search finds at an object by itself. */
@@ -49,7 +48,7 @@ export abstract class BackwardSearch {
   /** What the forward search has done, and what this one has. */
   private spent = 0
   private cost = 0
-  private hasEnded = false
+  private isOver = false
   private edgesKept = 0
   private bytes = 0
 
@@ -86,11 +85,6 @@ export abstract class BackwardSearch {
 
   protected newSearch(): BreadthFirst {
     return new BreadthFirst(this.visitor, this.flow.context)
-  }
-
-  /** Nothing else will be known. */
-  get isOver(): boolean {
-    return this.hasEnded
   }
 
   /**
@@ -130,18 +124,18 @@ export abstract class BackwardSearch {
   /** After so much work of the forward search, as a number of edges. Notes what it has followed itself. */
   protected async advance(spent: number, operator: ExplainNode): Promise<void> {
     this.spent += spent
-    if (this.hasEnded || this.spent < this.balance.before) return
+    if (this.isOver || this.spent < this.balance.before) return
     const before = this.cost
     try {
-      while (!this.hasEnded && this.cost < this.spent) {
+      while (!this.isOver && this.cost < this.spent) {
         const { done, value } = await this.work.next()
-        if (done === true) this.hasEnded = true
+        if (done === true) this.isOver = true
         else this.cost += value
       }
     } catch (error) {
       // The forward search goes on without what there is no memory for.
       if (!isMemoryRefused(error)) throw error
-      this.hasEnded = true
+      this.isOver = true
       this.forget()
     }
     operator.examined += this.cost - before
@@ -149,7 +143,7 @@ export abstract class BackwardSearch {
 
   /** When no more rows are taken. May be called again. */
   async close(): Promise<void> {
-    this.hasEnded = true
+    this.isOver = true
     await this.work.return(undefined)
   }
 

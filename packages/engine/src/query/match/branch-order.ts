@@ -1,12 +1,11 @@
 /** Chooses which of several edges at the first vertex of a search is followed first, by a sample of its objects. */
 import { objectRows } from '../access/object-rows.ts'
-import { unknownValue } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { EdgeEnds } from './edge-ends.ts'
 import { IncidentEdges } from './incident-edges.ts'
 import type { MatchFlow } from './match-operator.ts'
 import { type EdgePlace, endsOf, type PatternsPlan } from './patterns-plan.ts'
-import { type ChosenVertex, endsFrom } from './start-vertex.ts'
+import { type ChosenVertex, endsFrom, unlessUnknown } from './start-vertex.ts'
 import { vertexObjects } from './vertex-objects.ts'
 import type { VertexPlan } from './vertices.ts'
 
@@ -38,7 +37,7 @@ export async function edgeYields(
     return selection === undefined && edges.every(({ isVariable }) => !isVariable)
   })
   if (places.length < 2 || !isPlain) return unknown
-  try {
+  return unlessUnknown(unknown, async () => {
     const views = await sampleOf(plan, start, flow)
     const branches = places.map((place) => ({ place, ends: endsFrom(plan, place, start.position) }))
     let edges = 0
@@ -51,11 +50,7 @@ export async function edgeYields(
     const yields = new Map<EdgePlace, number>()
     for (const { place, ends } of branches) yields.set(place, await yieldOf(ends, views, flow))
     return yields
-  } catch (error) {
-    // While the statement is only explained.
-    if (error !== unknownValue) throw error
-    return unknown
-  }
+  })
 }
 
 async function sampleOf(

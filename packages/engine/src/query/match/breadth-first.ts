@@ -21,9 +21,10 @@ export interface Predecessor {
 export class Reached {
   readonly oid: Oid
   readonly distance: number
+  /** From when it is read until it is expanded; after that, its class is enough. */
+  view: ObjectView | undefined
   /** Of an object that was read and exists. */
   format: ClassFormat | undefined
-  private object: ObjectView | undefined
   private before: Reached | undefined
   private edge: Edge | undefined
   /** Most objects have one predecessor, and no list of them. */
@@ -33,16 +34,7 @@ export class Reached {
     this.oid = oid
     this.distance = distance
     this.view = view
-  }
-
-  /** From when it is read until it is expanded; after that, its class is enough. */
-  get view(): ObjectView | undefined {
-    return this.object
-  }
-
-  set view(view: ObjectView | undefined) {
-    this.object = view
-    if (view !== undefined) this.format = view.format
+    this.format = view?.format
   }
 
   get hasPredecessor(): boolean {
@@ -166,6 +158,7 @@ export class BreadthFirst {
           return false
         }
         one.view = view
+        one.format = view.format
         next++
         return true
       })
@@ -206,9 +199,10 @@ export class BreadthFirst {
     this.visited = new SteadyMap()
   }
 
-  private visit(from: Reached, { neighbour, edge }: Step): void {
+  private visit(from: Reached, step: Step): void {
     const { distance, visited } = this
     const { keeps } = this.visitor
+    const { neighbour } = step
     let to = visited.get(neighbour) ?? this.reach(neighbour)
     if (keeps !== 'all') {
       if (to.distance === 0) {
@@ -219,7 +213,7 @@ export class BreadthFirst {
     }
     if (to.hasPredecessor) this.charge(0, predecessorBytes)
     // Not the step, which may keep the object that it was found at.
-    to.add(from, edge)
+    to.add(from, step.edge)
   }
 
   private reach(oid: Oid, view?: ObjectView): Reached {

@@ -78,7 +78,6 @@ interface Frame {
 class Frames {
   private readonly all: Frame[] = []
   private readonly context: StatementContext
-  private held = 0
 
   constructor(context: StatementContext) {
     this.context = context
@@ -90,23 +89,17 @@ class Frames {
 
   /** Throws LimitExceeded and ServerBusy. */
   push(steps: readonly Step[]): void {
-    this.hold(steps.length)
     this.all.push({ steps, next: 0 })
+    this.context.hold(0, steps.length * stepBytes)
   }
 
   pop(): void {
     const frame = this.all.pop()
-    this.hold(-(frame?.steps.length ?? 0))
+    this.context.hold(0, -(frame?.steps.length ?? 0) * stepBytes)
   }
 
   release(): void {
-    this.all.length = 0
-    this.hold(-this.held)
-  }
-
-  private hold(steps: number): void {
-    this.held += steps
-    this.context.hold(0, steps * stepBytes)
+    while (this.all.length > 0) this.pop()
   }
 }
 

@@ -88,7 +88,10 @@ export async function startVertex(
     if (chosen.access !== objects.extent && chosen.estimated <= comparedObjectsMax) rivals.push(vertex)
   }
   assert(best !== undefined, 'a pattern without edges left has a vertex left')
-  const start = rivals.length < 2 || !rivals.includes(best) ? best : await cheapest(plan, rivals, left, flow, best)
+  const sorted = rivals.toSorted((one, other) => one.chosen.estimated - other.chosen.estimated)
+  const isCompared = rivals.length > 1 && rivals.includes(best)
+  const fewest = isCompared ? await unlessUnknown(undefined, () => fewestEdges(plan, sorted, left, flow)) : undefined
+  const start = fewest ?? best
   return { ...start, others: rivals.filter((rival) => rival !== start) }
 }
 
@@ -113,30 +116,19 @@ async function surelyFew(
   // The other end may have fewer.
   if (exact.length !== 1) return undefined
   const vertex = { position: exact[0] as number, chosen: await choices.of(exact[0] as number) }
-  try {
+  return unlessUnknown(undefined, async () => {
     const sample = await sampleOf(plan, vertex, left, flow)
     return sample === undefined || (await edgesOf(sample, 1, fewEdges, flow)) < fewEdges ? vertex : undefined
-  } catch (error) {
-    // While the statement is only explained.
-    if (error !== unknownValue) throw error
-    return undefined
-  }
+  })
 }
 
-async function cheapest(
-  plan: PatternsPlan,
-  rivals: readonly ChosenVertex[],
-  left: ReadonlySet<EdgePlace>,
-  flow: MatchFlow,
-  best: ChosenVertex,
-): Promise<ChosenVertex> {
-  const sorted = rivals.toSorted((one, other) => one.chosen.estimated - other.chosen.estimated)
+/** What is evaluated, or `otherwise` where that takes values that are not known while the statement is only explained. */
+export async function unlessUnknown<T>(otherwise: T, evaluate: () => Promise<T>): Promise<T> {
   try {
-    return (await fewestEdges(plan, sorted, left, flow)) ?? best
+    return await evaluate()
   } catch (error) {
-    // While the statement is only explained.
     if (error !== unknownValue) throw error
-    return best
+    return otherwise
   }
 }
 

@@ -64,3 +64,16 @@ describe('MATCH', () => {
     })
   }
 })
+
+describe('what MATCH reads together', () => {
+  it('is there when the first edges are followed, also where memory keeps little of it', async () => {
+    const counted: Counted = counting(await openStoreOfRun())
+    const filled = await openQueryDatabase([schema, ...indexes], { store: { ...counted.store, close: async () => {} } })
+    await fill(filled.db, 60)
+    await filled.close()
+    const { db, close } = await openQueryDatabase([], { store: counted.store, limits: { statementBytesMax: 2 ** 14 } })
+    const text = 'MATCH ANY SHORTEST (a:Port {n = 1})-[e:out|goal*1..4]->(b:Port) RETURN b.n, COUNT(e) AS c'
+    expect((await db.analyze(text)).linksRead).toBeLessThanOrEqual(18)
+    await close()
+  })
+})
