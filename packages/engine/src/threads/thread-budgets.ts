@@ -23,7 +23,8 @@ export class Budgets {
     const before = Atomics.load(flags, answerFlag)
     this.port.postMessage({ kind: 'take', budget, bytes, bytesMax } satisfies Taking)
     if (bytes < 0) return
-    Atomics.wait(flags, answerFlag, before)
+    // The notification of an earlier answer, which came before the thread waited for that, may come only now: it would wake the thread too early.
+    while (Atomics.load(flags, answerFlag) === before) Atomics.wait(flags, answerFlag, before)
     const error: SentError | undefined = receiveMessageOnPort(this.port)?.message
     if (error !== undefined) throw receivedError(error)
   }
