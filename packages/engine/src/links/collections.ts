@@ -108,7 +108,7 @@ export async function putMapEntries(
       await unit.checkReference(key as Oid, spec.key.referencedClass, place)
     }
     const entry = { key: entryKey, value: mapEntryValue(attribute, key, target) }
-    putMapEntry(unit, owner, entry, key, target, before)
+    putMapEntry(unit, owner, entry, before)
     known.set(text, entry.value)
   })
 }

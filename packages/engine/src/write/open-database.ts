@@ -8,7 +8,15 @@ import type { TemporarySpace } from '../spill/temporary-space.ts'
 import type { Store } from '../store/store.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
 import type { Restriction } from './change-guard.ts'
-import type { ChangeListener } from './change-set.ts'
+import type { ChangeListener, ChangeRecorder } from './change-set.ts'
+
+/** For a database in a statement thread: the main thread makes its commits, and does what follows them in the background. */
+export interface MainThread {
+  /** An attempt begins. `recorder`: of what its commit will change; undefined if there is no listener. */
+  begins(recorder: ChangeRecorder | undefined): void
+  /** Has entries purged that a change of the schema has left behind. */
+  purge(): void
+}
 
 export interface OpenDatabase {
   readonly store: Store
@@ -26,6 +34,8 @@ export interface OpenDatabase {
   readonly onChanges: ChangeListener | undefined
   /** Told that there was one, whatever it has changed. */
   readonly onCommitted: (() => void) | undefined
+  /** In a statement thread. */
+  readonly mainThread?: MainThread | undefined
   /** Of the caller of one request; without it everything is allowed. */
   readonly restriction?: Restriction | undefined
   /** Told what fails in the background, where no request could be. */

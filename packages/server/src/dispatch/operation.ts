@@ -11,6 +11,7 @@ import {
   type QueryWatch,
   type RequestId,
   type RowChunks,
+  type StatementSlice,
 } from '@ashlar/engine'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { BackupSchedule } from '../backups/backup-schedule.ts'
@@ -108,6 +109,8 @@ export interface OperationRequest {
   /** Parameters of the URL, as they are written there. */
   readonly query: Readonly<Record<string, unknown>>
   readonly body: unknown
+  /** The body as it was sent, if its operation may run in a thread. */
+  readonly bodyBytes?: Uint8Array | undefined
   /** By name in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** What the client prefers of what the operation can write. */
@@ -134,6 +137,8 @@ export interface FdRequest extends OperationRequest {
   readonly database: CallerDatabase
   /** What the caller follows of its changes. */
   following(): Following
+  /** Of a step of a transaction: see `QueryRequest`. */
+  readonly slice?: StatementSlice | undefined
   /** Of a change with an Idempotency-Key. */
   readonly requestId?: RequestId | undefined
 }
@@ -225,6 +230,8 @@ interface OperationEntry {
   readonly isBodyCheckedByEngine?: true
   /** What else it may answer with, by status. */
   readonly otherReplies?: Readonly<Record<number, { readonly description: string; readonly reply?: Schema }>>
+  /** Set for those that parse a large body themselves (`UnparsedBody`), as in a thread. */
+  readonly parsesLargeBody?: true
   /** Set for those that cannot be an operation of a transaction. */
   readonly isTransactional?: false
   /** Set for those whose work may be long: they are admitted, listed and stopped as statements; with their text, for people. */

@@ -4,6 +4,7 @@ import { ServerError } from '../errors/server-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
 import type { JsonLimits } from '../json/json-layout.ts'
 import { decodeText, parseJson } from '../json/parse-json.ts'
+import { UnparsedBody } from '../json/unparsed-body.ts'
 import type { Limits } from '../limits.ts'
 import type { Bodies } from './bodies-under-way.ts'
 import { BodyTooLong, collectBody } from './collect-body.ts'
@@ -85,6 +86,9 @@ function parsedText(body: Buffer, { queryCharactersMax }: Limits): { readonly qu
   throw new AshlarError('LimitExceeded', message)
 }
 
+/** Of a body whose operation may parse it in a thread. */
+const parsedHereBytesMax = 65_536
+
 const noRoute: Partial<Route> = {}
 
 function takeBody(
@@ -93,6 +97,14 @@ function takeBody(
   handle: Handle,
   request: HttpRequest,
 ): void {
+  if (request.route?.parsesLargeBody === true) {
+    request.bodyBytes = body
+    if (body.length > parsedHereBytesMax) {
+      request.body = new UnparsedBody(body, () => parse(body, request))
+      run(handle, request)
+      return
+    }
+  }
   let parsed: unknown
   try {
     parsed = parse(body, request)

@@ -41,6 +41,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
   readonly params: FdRequest['params']
   readonly query: FdRequest['query']
   readonly body: unknown
+  readonly bodyBytes: Buffer | undefined
   readonly headers: FdRequest['headers']
   readonly replyType: ReplyType
   readonly service: ServiceContext
@@ -65,6 +66,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
     this.params = request.params
     this.query = request.query
     this.body = request.body
+    this.bodyBytes = request.bodyBytes
     this.headers = request.headers
     this.replyType = replyType
     this.service = service
