@@ -15,7 +15,7 @@ import { type QueryData, queryOf, type ReplyOfForm } from './threads/query-in-th
 import { sentCommit } from './threads/sent-commit.ts'
 import { Budgets, ThreadMemory, ThreadReplies, ThreadSpace } from './threads/thread-budgets.ts'
 import { onlyInMainThread, ThreadSignal, ThreadSlice } from './threads/thread-slice.ts'
-import type { ChangeRecorder } from './write/change-set.ts'
+import type { ChangeSet } from './write/change-set.ts'
 
 /** Bytes of rows that are sent before the reader has consumed them: what the main thread holds is charged to the statement until then. */
 const bytesAheadMax = 2 ** 18
@@ -62,8 +62,6 @@ class StatementThread {
   private readonly opening: Promise<FederatedDatabase>
   private readonly commits = new Map<number, PendingCommit>()
   private commitsSent = 0
-  /** Of the attempt under way. */
-  private recorder: ChangeRecorder | undefined
   /** The present work has committed something: its reply is sent, even if it is cancelled now. */
   private hasCommitted = false
   private bytesAhead = 0
@@ -90,7 +88,6 @@ class StatementThread {
         case 'run':
           this.bytesAhead = 0
           this.hasCommitted = false
-          this.recorder = undefined
           void this.run(message)
           break
         case 'consumed':
@@ -131,9 +128,6 @@ class StatementThread {
     const temporary = new ThreadSpace(temporaryDirectory, budgets)
     const options = { alias, store, limits, dialect, memory: new ThreadMemory(budgets), temporary }
     const mainThread = {
-      begins: (recorder: ChangeRecorder | undefined): void => {
-        this.recorder = recorder
-      },
       purge: (): void => this.send({ kind: 'purge' }),
     }
     return FederatedDatabase.openInThread(
@@ -207,8 +201,7 @@ class StatementThread {
   }
 
   private commit(made: Commit): Promise<CommitOutcome> {
-    const changes = this.recorder?.changes
-    this.recorder = undefined
+    const changes = made.summary as ChangeSet | undefined
     return new Promise((resolve, reject) => {
       const id = ++this.commitsSent
       this.commits.set(id, {

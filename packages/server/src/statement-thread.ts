@@ -4,9 +4,9 @@ import { replyOfForm } from './dispatch/query-reply.ts'
 
 serveStatementThread(
   {
-    async transaction(data, context) {
-      const { runTransactionInThread } = await import('./operations/transaction-in-thread.ts')
-      return runTransactionInThread(data, context)
+    async operation(data, context) {
+      const { runOperationInThread } = await import('./operations/operation-in-thread.ts')
+      return runOperationInThread(data, context)
     },
   },
   replyOfForm,

@@ -96,6 +96,8 @@ export class Transaction {
   readonly signal: CancelSignal | undefined
   /** The epoch of the change log that the commit is written to; 0 for none. */
   logEpoch = 0
+  /** See `Commit.summary`. */
+  summarize: (() => object | undefined) | undefined = undefined
   private readonly allocations: AllocationLog
   private readonly size: CommitSize
   private writtenBytes = 0
@@ -408,11 +410,12 @@ export class Transaction {
 
   commit(append?: Append): Commit {
     const { packed } = this
+    const summary = this.summarize?.()
     if (packed !== undefined) {
       const preconditions = new PackedPreconditions(this.preconditions.all(), packed)
-      return { changes: new PackedChanges(packed), preconditions, append }
+      return { changes: new PackedChanges(packed), preconditions, append, summary }
     }
-    return { changes: this.changes.all(), preconditions: this.preconditions.all(), append }
+    return { changes: this.changes.all(), preconditions: this.preconditions.all(), append, summary }
   }
 
   private requireKey(precondition: KeyPrecondition, text: string | undefined): void {

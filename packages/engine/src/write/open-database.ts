@@ -8,12 +8,10 @@ import type { TemporarySpace } from '../spill/temporary-space.ts'
 import type { Store } from '../store/store.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
 import type { Restriction } from './change-guard.ts'
-import type { ChangeListener, ChangeRecorder } from './change-set.ts'
+import type { ChangeListener } from './change-set.ts'
 
-/** For a database in a statement thread: the main thread makes its commits, and does what follows them in the background. */
+/** For a database in a statement thread: the main thread makes its commits, whose summary is a `ChangeSet`, and does what follows them in the background. */
 export interface MainThread {
-  /** An attempt begins. `recorder`: of what its commit will change; undefined if there is no listener. */
-  begins(recorder: ChangeRecorder | undefined): void
   /** Has entries purged that a change of the schema has left behind. */
   purge(): void
 }

@@ -47,7 +47,7 @@ export function transactWithCatalog<T>(
   const attempt = (transaction: Transaction): Awaitable<T> => {
     const own = onChanges === undefined ? undefined : new ChangeRecorder()
     recorder = own
-    mainThread?.begins(own)
+    if (mainThread !== undefined) transaction.summarize = () => own?.changes
     const run = (catalog: Catalog): Awaitable<T> => {
       transaction.logEpoch = store.capabilities.canAppend ? (catalog.state.counters.changeLog ?? 0) : 0
       return body(transaction, catalog, own)

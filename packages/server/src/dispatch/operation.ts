@@ -19,6 +19,7 @@ import type { Problem } from '../errors/problem.ts'
 import type { ProblemType } from '../errors/server-errors.ts'
 import type { FederatedDatabases } from '../federated-databases.ts'
 import { BodyLines } from '../json/body-lines.ts'
+import { UnparsedBody } from '../json/unparsed-body.ts'
 import type { Limits } from '../limits.ts'
 import type { ReadMetric } from '../metrics/metric.ts'
 import type { Peers } from '../peers/peers.ts'
@@ -230,8 +231,6 @@ interface OperationEntry {
   readonly isBodyCheckedByEngine?: true
   /** What else it may answer with, by status. */
   readonly otherReplies?: Readonly<Record<number, { readonly description: string; readonly reply?: Schema }>>
-  /** Set for those that parse a large body themselves (`UnparsedBody`), as in a thread. */
-  readonly parsesLargeBody?: true
   /** Set for those that cannot be an operation of a transaction. */
   readonly isTransactional?: false
   /** Set for those whose work may be long: they are admitted, listed and stopped as statements; with their text, for people. */
@@ -285,7 +284,10 @@ export type StatementForm = NonNullable<OperationEntry['statement']>
 
 const ofArrays: StatementForm = {
   kind: 'transaction',
-  text: (body) => `${(body as readonly unknown[]).length} objects`,
+  text: (body) =>
+    body instanceof UnparsedBody
+      ? `objects in ${body.bytes.length} bytes`
+      : `${(body as readonly unknown[]).length} objects`,
 }
 
 const ofLines: StatementForm = { kind: 'transaction', text: () => 'lines of NDJSON' }
@@ -293,7 +295,7 @@ const ofLines: StatementForm = { kind: 'transaction', text: () => 'lines of NDJS
 /** How a request with that body is admitted, listed and stopped; undefined where its work is short. */
 export function statementOf({ statement, takesArray }: Operation, body: unknown): StatementForm | undefined {
   if (body instanceof BodyLines) return ofLines
-  return takesArray === true && Array.isArray(body) ? ofArrays : statement
+  return takesArray === true && (Array.isArray(body) || body instanceof UnparsedBody) ? ofArrays : statement
 }
 
 /** Text parameters of the path, by name. */

@@ -21,8 +21,8 @@ export interface Route {
   readonly bodyIsObject?: boolean
   /** Or an array of such. */
   readonly takesArray?: boolean
-  /** The operation parses a large body itself. */
-  readonly parsesLargeBody?: boolean
+  /** The body is an array of operations. */
+  readonly isOfParts?: boolean
   /** Or lines of such. */
   readonly takesLines?: boolean
   /** The operation is for authenticated callers. */

@@ -2,7 +2,8 @@
 import { AshlarError, noteRest } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
-import type { JsonLimits } from '../json/json-layout.ts'
+import { openBracket } from '../json/json-layout.ts'
+import { jsonLimitsOf } from '../json/json-limits.ts'
 import { decodeText, parseJson } from '../json/parse-json.ts'
 import { UnparsedBody } from '../json/unparsed-body.ts'
 import type { Limits } from '../limits.ts'
@@ -18,18 +19,10 @@ import { mayArriveSlowly } from './slow-bodies.ts'
 export type WithBody = (handle: Handle, bytesMax?: number) => Handle
 
 export function bodyReader(limits: Limits, { bodyOf, admissionOf }: Bodies): WithBody {
-  const boundsBy = (limit: 'bodyValuesMax' | 'objectValuesMax'): JsonLimits => {
-    return { depthMax: limits.jsonDepthMax, valuesMax: limits[limit], valuesLimit: limit }
-  }
-  const [ofAny, ofObject] = [boundsBy('bodyValuesMax'), boundsBy('objectValuesMax')]
-  const ofObjects: JsonLimits = { ...ofAny, ofObjects: ofObject }
   /** What the bytes stand for, now or later. May throw. */
   const parse = (body: Buffer, request: HttpRequest): unknown => {
     if (request.headers['content-type'] === 'text/plain') return parsedText(body, limits)
-    // Each value takes a byte: most bodies are too short for a look at what they are.
-    const { bodyIsObject, takesArray } = body.length > limits.objectValuesMax ? (request.route ?? noRoute) : noRoute
-    const bounds = bodyIsObject !== true ? ofAny : takesArray === true ? ofObjects : ofObject
-    return parseJson(body, bounds, undefined, admissionOf(request))
+    return parseJson(body, jsonLimitsOf(limits, request.route ?? noRoute, body), undefined, admissionOf(request))
   }
   return (handle, bytesMax = limits.bodyBytesMax) =>
     (request) => {
@@ -97,7 +90,8 @@ function takeBody(
   handle: Handle,
   request: HttpRequest,
 ): void {
-  if (request.route?.parsesLargeBody === true) {
+  const { isOfParts, takesArray } = request.route ?? noRoute
+  if (isOfParts === true || (takesArray === true && body[0] === openBracket)) {
     request.bodyBytes = body
     if (body.length > parsedHereBytesMax) {
       request.body = new UnparsedBody(body, () => parse(body, request))

@@ -23,6 +23,7 @@ import type {
   WholeFdRequest,
 } from '../dispatch/operation.ts'
 import { runOnce } from '../dispatch/run-once.ts'
+import { runOperation } from '../dispatch/run-operation.ts'
 import type { Problem } from '../errors/problem.ts'
 import { ClientDisconnected } from '../errors/request-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
@@ -184,7 +185,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
   }
 
   private carryOut(operation: FdOperation): OperationReply | Promise<OperationReply> {
-    return this.requestId === undefined ? operation.run(this.database, this) : runOnce(operation, this)
+    return this.requestId === undefined ? runOperation(operation, this) : runOnce(operation, this)
   }
 }
 

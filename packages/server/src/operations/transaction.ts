@@ -1,7 +1,8 @@
 /** The operation that carries out several others as one commit (contract 7). */
 
+import { onceOf } from '../dispatch/once-of.ts'
 import type { FdOperation, Operation } from '../dispatch/operation.ts'
-import { runTransaction } from '../dispatch/transaction/sliced-transaction.ts'
+import { runOperations } from '../dispatch/transaction/run-operations.ts'
 import { UnparsedBody } from '../json/unparsed-body.ts'
 import { Type } from '../wire/json-schema.ts'
 import { TransactionOperation, TransactionResult } from '../wire/wire-schemas.ts'
@@ -27,7 +28,6 @@ export function transactionOperation(others: readonly Operation[]): FdOperation 
     status: 200,
     body: Type.Array(TransactionOperation),
     isBodyCheckedByEngine: true,
-    parsesLargeBody: true,
     reply: Type.Array(TransactionResult),
     isTransactional: false,
     statement: { kind: 'transaction', text: operationsOf },
@@ -40,7 +40,8 @@ export function transactionOperation(others: readonly Operation[]): FdOperation 
       'MethodNotAllowed',
     ],
     async run(_database, request) {
-      return { body: await runTransaction(request) }
+      const once = onceOf(request, 200, (body: Buffer) => ({ body }))
+      return { body: await runOperations(request, once) }
     },
   }
 }

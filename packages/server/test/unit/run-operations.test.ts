@@ -58,7 +58,7 @@ it('others have their turn before each operation, and the transaction knows whet
     transact,
     signal,
   })
-  const reply = await runOperations(request, request.body, undefined, undefined)
+  const reply = await runOperations(request, undefined)
   expect(JSON.parse(reply.toString())).toHaveLength(3)
   expect(order).toEqual(['turn', 'operation', 'turn', 'operation', 'turn', 'operation'])
   expect(known).toBe(signal)
@@ -80,7 +80,7 @@ it('rows that are more than a reply may hold are not collected first', async () 
     },
   }
   const request = requestOf(database, [{ method: 'POST', uri: '/v1/query', body: { query: 'FROM X RETURN *' } }])
-  const running = runOperations(request, request.body, undefined, undefined)
+  const running = runOperations(request, undefined)
   await expect(running).rejects.toThrow(/LimitExceeded|changeReplyBytesMax/)
   expect([given, isEnded]).toEqual([10, true])
 })

@@ -145,6 +145,30 @@ describe('transactions in threads', () => {
     expect(await gadgets(app)).toBe(2_000)
   })
 
+  it('create arrays of objects there, once with an Idempotency-Key', async () => {
+    const { app, federatedDatabases } = await openInThreads()
+    const post = (body: unknown, headers: Record<string, string> = {}) =>
+      app.inject({
+        method: 'POST',
+        url: '/v1/object',
+        payload: JSON.stringify(body),
+        headers: { 'content-type': 'application/json', ...headers },
+      })
+    const many = Array.from({ length: 3_000 }, (_, n) => gadget(`p${n}`, { size: n }).body)
+    const made = await post(many)
+    expect([made.statusCode, made.json().length]).toEqual([201, 3_000])
+    expect(federatedDatabases[0]?.counts().statementThreads).toBe(1)
+    const small = await post([gadget('a').body, gadget('b', { size: 'x' }).body])
+    expect([small.statusCode, small.json().errors]).toMatchObject([400, [{ pointer: '/1/attributes/size' }]])
+    const wrong = await post([...many, { klass: 1 }])
+    expect([wrong.statusCode, wrong.json().errors]).toMatchObject([400, [{ pointer: '/3000' }]])
+    const key = { 'idempotency-key': 'many' }
+    const few = many.slice(0, 200)
+    const [first, second] = [await post(few, key), await post(few, key)]
+    expect([second.body, second.headers['idempotent-replayed']]).toEqual([first.body, 'true'])
+    expect(await gadgets(app)).toBe(3_200)
+  })
+
   it('are carried out once with an Idempotency-Key, of which the repetition gets the reply', async () => {
     const { app, federatedDatabases } = await openInThreads()
     const headers = { 'idempotency-key': 'once' }

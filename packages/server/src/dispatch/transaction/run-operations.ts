@@ -7,7 +7,6 @@ import {
   type Following,
   type Once,
   type RowChunk,
-  type StatementSlice,
 } from '@ashlar/engine'
 import { makeProblem, type Problem } from '../../errors/problem.ts'
 import { BodyValidationError, OperationFailure } from '../../errors/request-errors.ts'
@@ -24,21 +23,16 @@ import { substituteInBody, substituteInUri } from './substitute-ids.ts'
  * The reply: an array of `{"responseCode", "result"}`, as JSON text. Throws what the operations throw, LimitExceeded when they take
  * too long, and ClientDisconnected.
  */
-export async function runOperations(
-  request: WholeFdRequest,
-  body: unknown,
-  slice: StatementSlice | undefined,
-  once: Once<Buffer> | undefined,
-): Promise<Buffer> {
+export async function runOperations(request: WholeFdRequest, once: Once<Buffer> | undefined): Promise<Buffer> {
   const { limits } = request.service
-  const operations = readOperations(body, limits)
+  const operations = readOperations(request.body, limits)
   const isRehearsed = operations.some(({ isKept }) => !isKept)
   let rehearsal: BatchRun | undefined
   return request.database.transaction(
     async (step, isRehearsal, between) => {
       // The rehearsal of the same attempt: kept operations are answered by what is committed, the others by what they did there.
       const earlier = isRehearsal ? undefined : rehearsal
-      const run = new BatchRun(request, slice, limits.changeReplyBytesMax)
+      const run = new BatchRun(request, limits.changeReplyBytesMax)
       for (const operation of operations) {
         const pause = between()
         if (pause !== undefined) await pause
@@ -51,7 +45,7 @@ export async function runOperations(
     isRehearsed,
     once,
     undefined,
-    { signal: request.signal, watch: request.watch, memoryHolder: request.memoryHolder, slice },
+    request,
   )
 }
 
@@ -74,8 +68,8 @@ class BatchRun {
   private readonly replies = new Map<number, Reply>()
   private bytes = 0
 
-  constructor(request: WholeFdRequest, slice: StatementSlice | undefined, bytesMax: number) {
-    this.request = plainRequest(request, slice)
+  constructor(request: WholeFdRequest, bytesMax: number) {
+    this.request = plainRequest(request)
     this.bytesMax = bytesMax
   }
 
@@ -238,15 +232,12 @@ function hasFields(conditions: RequestedOperation['conditions']): boolean {
 }
 
 /** Spread, the getters of the request would all be asked. */
-function plainRequest(
-  request: WholeFdRequest,
-  slice: StatementSlice | undefined,
-): Omit<WholeFdRequest, 'params' | 'query' | 'body' | 'headers'> {
-  const { beforeChange, caller, client, database, fd, service, signal, watch, longRead, memoryHolder } = request
+function plainRequest(request: WholeFdRequest): Omit<WholeFdRequest, 'params' | 'query' | 'body' | 'headers'> {
+  const { beforeChange, caller, client, database, fd, service, signal, watch, longRead, memoryHolder, slice } = request
   const problemOf = (error: unknown): Problem => request.problemOf(error)
   const following = (): Following => request.following()
-  const its = { beforeChange, caller, client, database, fd, service, signal, watch, longRead, memoryHolder }
-  return { ...its, following, problemOf, replyType: 'json', slice }
+  const its = { beforeChange, caller, client, database, fd, service, signal, watch, longRead, memoryHolder, slice }
+  return { ...its, following, problemOf, replyType: 'json' }
 }
 
 function createdOid(operation: Operation, { body }: OperationReply): string {

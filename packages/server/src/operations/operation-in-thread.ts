@@ -1,12 +1,10 @@
-/** The transaction of a request in a statement thread, on the same path as on the event loop. */
+/** An operation of a request in a statement thread, on the same path as on the event loop. */
 import { type MemoryHolder, onlyInMainThread, type ThreadContext } from '@ashlar/engine'
-import type { ServiceContext, WholeFdRequest } from '../dispatch/operation.ts'
+import type { FdOperation, ServiceContext, WholeFdRequest } from '../dispatch/operation.ts'
 import { Router } from '../dispatch/router.ts'
-import { onceOf } from '../dispatch/run-once.ts'
-import { runOperations } from '../dispatch/transaction/run-operations.ts'
-import type { TransactionData, TransactionResult } from '../dispatch/transaction/sliced-transaction.ts'
-import type { Problem } from '../errors/problem.ts'
+import { type OperationData, type OperationResult, runChecked } from '../dispatch/run-operation.ts'
 import { sentFailure } from '../errors/sent-failure.ts'
+import { jsonLimitsOf } from '../json/json-limits.ts'
 import { parseJson } from '../json/parse-json.ts'
 import { everyone, makeCaller } from '../security/caller.ts'
 import { operations } from './table.ts'
@@ -16,16 +14,12 @@ const router = new Router(operations)
 /** The main thread charges the holder with what the thread takes. */
 const holder: MemoryHolder = { take: () => undefined, giveBack: () => undefined }
 
-export async function runTransactionInThread(
-  data: TransactionData,
-  context: ThreadContext,
-): Promise<TransactionResult> {
-  const { jsonDepthMax: depthMax, bodyValuesMax: valuesMax } = data.limits
-  const request = requestOf(data, context)
+export async function runOperationInThread(data: OperationData, context: ThreadContext): Promise<OperationResult> {
+  const operation = operations.find(({ method, path }) => method === data.method && path === data.path) as FdOperation
   try {
-    const body = await parseJson(data.body, { depthMax, valuesMax, valuesLimit: 'bodyValuesMax' })
-    const once = onceOf(request, 200, (reply: Buffer) => ({ body: reply }))
-    return { reply: await runOperations(request, body, context.slice, once) }
+    const body = await parseJson(data.body, jsonLimitsOf(data.limits, operation, data.body))
+    const reply = await runChecked(operation, requestOf(data, body, context))
+    return { reply: { ...reply, body: bytesOf(reply.body) } }
   } catch (error) {
     const failure = sentFailure(error)
     if (failure === undefined) throw error
@@ -34,18 +28,20 @@ export async function runTransactionInThread(
 }
 
 function requestOf(
-  { caller, client, limits, requestId, isAudited }: TransactionData,
-  { fd, database, signal, watch, beforeChange }: ThreadContext,
+  { params, query, replyType, caller, client, limits, requestId, isAudited }: OperationData,
+  body: unknown,
+  { fd, database, slice, signal, watch, beforeChange }: ThreadContext,
 ): WholeFdRequest {
   return {
     caller: caller === undefined ? everyone : makeCaller(caller),
     client,
-    params: {},
-    query: {},
+    params,
+    query,
     headers: {},
-    body: undefined,
-    replyType: 'json',
+    body,
+    replyType,
     service: serviceOf({ limits, router }),
+    slice,
     signal,
     beforeChange: isAudited ? beforeChange : undefined,
     watch: { ...watch, pauses: () => undefined, goesOn: () => undefined },
@@ -55,7 +51,7 @@ function requestOf(
     database,
     requestId: requestId && { ...requestId, fingerprint: Buffer.from(requestId.fingerprint) },
     following: refuse,
-    problemOf: refuse as () => Problem,
+    problemOf: refuse,
   }
 }
 
@@ -68,4 +64,8 @@ function serviceOf(known: Pick<ServiceContext, 'limits' | 'router'>): ServiceCon
 
 function refuse(): never {
   throw onlyInMainThread
+}
+
+function bytesOf(body: unknown): Uint8Array {
+  return body instanceof Uint8Array ? body : Buffer.from(JSON.stringify(body))
 }
