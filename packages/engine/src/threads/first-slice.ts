@@ -26,6 +26,11 @@ export class FirstSlice implements StatementSlice {
   }
 
   /** Throws `sliceOver`. */
+  abandonIfOver(): void {
+    if (!this.isSettled && this.first.isOver) throw sliceOver
+  }
+
+  /** Throws `sliceOver`. */
   yieldIfDue(): Promise<void> | undefined {
     if (this.later !== undefined) return this.later.yieldIfDue()
     if (this.first.isOver) throw sliceOver

@@ -29,6 +29,10 @@ export class ThreadSlice implements StatementSlice {
     this.limits = limits
   }
 
+  abandonIfOver(): void {
+    this.yieldIfDue()
+  }
+
   yieldIfDue(): undefined {
     if (performance.now() - this.reportedAtMs >= betweenReportsMs) this.report()
     return undefined

@@ -14,7 +14,6 @@ import { valueBytes } from '../evaluate/value-bytes.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { OutputRow } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { turnDue } from '../functions/work.ts'
 import type { RowChunk } from '../query-request.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
 import { writeValue } from '../values/value-json.ts'
@@ -195,8 +194,7 @@ export async function* writeRows<R>(
         context.endRow()
       } catch (error) {
         json.to.length = rowStart
-        if (error === turnDue) await context.turn()
-        else if (error === needsFetch) await fetchFor(rows.slice(written), write, context)
+        if (error === needsFetch) await fetchFor(rows.slice(written), write, context)
         else throw error
         continue
       }
@@ -284,7 +282,7 @@ async function fetchFor<R>(
     try {
       await write(scratch, row)
     } catch (error) {
-      if (error !== needsFetch && error !== turnDue) throw error
+      if (error !== needsFetch) throw error
     }
   }
   context.endRow()
