@@ -6,7 +6,7 @@ import { assert } from '../../errors.ts'
 import { writeRecordJson } from '../../objects/representation.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
 import { objectKeyBytes, oidOfObjectKey } from '../../records/object-key.ts'
-import { isLongRecord, shapeNumberOf } from '../../records/record-format.ts'
+import { shapeNumberOf } from '../../records/record-format.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
 import type { Awaitable, Bytes, KeyRange } from '../../store/store.ts'
@@ -16,7 +16,7 @@ import type { FollowedReference } from '../evaluate/followed-references.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
 import { newline, RowsAtHand } from '../execute/row-chunk.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { ChunkWriter, chunkBytesMin, writeObjectInTurns } from '../execute/write-rows.ts'
+import { ChunkWriter, chunkBytesMin, writeObject } from '../execute/write-rows.ts'
 import type { LoopCounts } from '../explain/loop-counts.ts'
 import { columnsWriter, type Projections, type WriteColumns } from '../operators/project.ts'
 import { countOf, type RowLimits } from '../operators/row-limits.ts'
@@ -255,7 +255,6 @@ export abstract class RowsInPlace {
     this.touched++
     const { json } = writer
     const rowStart = json.to.length
-    let later: Promise<void> | undefined
     try {
       const { plan, evaluation } = this
       const { filter, classes } = plan.objects
@@ -278,15 +277,14 @@ export abstract class RowsInPlace {
         return this.passed()
       }
       json.byte(newline)
-      if (plan.projections !== undefined) later = this.writeColumns?.(json, evaluation)
-      else if (isOwn || isLongRecord(record)) later = writeObjectInTurns(json, view, context, !isOwn)
+      if (plan.projections !== undefined) this.writeColumns?.(json, evaluation)
+      else if (isOwn) writeObject(json, view, context)
       else writeRecordJson(json, format, key, record)
     } catch (error) {
       json.to.length = rowStart
       if (error === needsFetch) return 'lacksLinks'
       throw error
     }
-    if (later !== undefined) return later.then(() => void this.written(rowStart))
     this.written(rowStart)
     if (this.areEnough) return undefined
     return this.isFull ? 'full' : this.look()
