@@ -30,6 +30,8 @@ export interface ThreadContext {
   readonly watch: QueryWatch
   /** See `ThreadWork.beforeChange`. */
   beforeChange(): void
+  /** See `ThreadWork.admitValues`. */
+  admitValues(values: number): Promise<void>
 }
 
 /** `data`: of `ThreadWork`. Returns plain data. Throws `onlyInMainThread` for work that a thread cannot do. */
@@ -66,6 +68,7 @@ class StatementThread {
   private hasCommitted = false
   private bytesAhead = 0
   private onConsumed: (() => void) | undefined
+  private admission: { resolve(): void; reject(error: unknown): void } | undefined
 
   constructor(
     port: MessagePort,
@@ -96,7 +99,12 @@ class StatementThread {
           break
         case 'cancel':
           this.onConsumed?.()
+          this.admission?.reject(this.signal.reason)
           this.signal.notify()
+          break
+        case 'admitted':
+          if (message.error === undefined) this.admission?.resolve()
+          else this.admission?.reject(receivedError(message.error))
           break
         case 'committed':
           this.committed(message)
@@ -160,13 +168,21 @@ class StatementThread {
         if (!isAnnounced) this.send({ kind: 'changing' })
         isAnnounced = true
       }
-      const context = { fd, database, slice, signal, watch, beforeChange }
+      const admitValues = (values: number): Promise<void> => this.admit(values)
+      const context = { fd, database, slice, signal, watch, beforeChange, admitValues }
       const result = await this.resultOf(operation, data, context)
       slice.report()
       this.send({ kind: 'done', rows: progress?.rows ?? 0, touched: progress?.touched ?? 0, result })
     } catch (error) {
       this.send(error === onlyInMainThread ? { kind: 'refused' } : { kind: 'failed', error: sentError(error) })
     }
+  }
+
+  private admit(values: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.admission = { resolve, reject }
+      this.send({ kind: 'admit', values })
+    })
   }
 
   private async resultOf(operation: string, data: object, context: ThreadContext): Promise<unknown> {

@@ -25,6 +25,8 @@ export interface ThreadWork {
   readonly onChanges?: ChangeListener | undefined
   /** Called before the work changes anything, if its operation announces that. What it throws ends the work. */
   readonly beforeChange?: (() => void) | undefined
+  /** Waits until there is room in this process for so many values of a body, which the thread is about to parse. Throws ServerBusy. */
+  readonly admitValues?: ((values: number) => Promise<void>) | undefined
   /** `workedMs`: how long the thread took. */
   readonly onEnded?: ((workedMs: number) => void) | undefined
 }
@@ -33,7 +35,7 @@ export interface ThreadWork {
 export interface SlicedWork<T> {
   /** Without a slice, to its end. */
   run(slice: StatementSlice | undefined): Awaitable<T>
-  readonly inThread: Pick<ThreadWork, 'operation' | 'beforeChange'> & { data(): object }
+  readonly inThread: Pick<ThreadWork, 'operation' | 'beforeChange' | 'admitValues'> & { data(): object }
   /** Of what the operation of the thread has returned. May throw. */
   received(result: unknown): T
   /** It is known to take longer than a slice. */

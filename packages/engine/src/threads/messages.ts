@@ -47,6 +47,8 @@ export type ToThread =
   | { readonly kind: 'cancel' }
   /** `failed`: the position of the precondition that did not hold. */
   | { readonly kind: 'committed'; readonly id: number; readonly failed?: number; readonly error?: SentError }
+  /** The answer to `admit`. */
+  | { readonly kind: 'admitted'; readonly error?: SentError }
   | { readonly kind: 'close' }
 
 export type FromThread =
@@ -65,6 +67,8 @@ export type FromThread =
       readonly commit: SentCommit
       readonly changes: ChangeSet | undefined
     }
+  /** See `ThreadWork.admitValues`. */
+  | { readonly kind: 'admit'; readonly values: number }
   /** See `ThreadWork.beforeChange`. */
   | { readonly kind: 'changing' }
   /** Entries are to be purged that a change of the schema has left behind. */

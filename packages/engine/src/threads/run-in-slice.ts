@@ -36,11 +36,20 @@ export async function runWorkInSlice<T>(
       noteSliceUsedUp()
     }
   }
-  const { operation, beforeChange } = inThread
+  const { operation, beforeChange, admitValues } = inThread
   const { signal, watch, memoryHolder } = client
   const { onChanges } = resources.database
   const data = inThread.data()
-  const reply = await threads.run({ operation, data, signal, watch, memoryHolder, onChanges, beforeChange })
+  const reply = await threads.run({
+    operation,
+    data,
+    signal,
+    watch,
+    memoryHolder,
+    onChanges,
+    beforeChange,
+    admitValues,
+  })
   return reply === undefined ? run(undefined) : received(reply.result)
 }
 

@@ -15,7 +15,14 @@ import type { StatementRunner, ThreadReply, ThreadWork } from '../query/query-re
 import type { OpenDatabase } from '../write/open-database.ts'
 import { LongTexts } from './long-texts.ts'
 import { MainBudgets } from './main-budgets.ts'
-import { type FromThread, type PolicyData, sentError, type ThreadStart, type ToThread } from './messages.ts'
+import {
+  type FromThread,
+  type PolicyData,
+  type SentError,
+  sentError,
+  type ThreadStart,
+  type ToThread,
+} from './messages.ts'
 import { positionOf, receivedCommit } from './sent-commit.ts'
 import { cancelFlag, newSharedCells, type SharedCells } from './shared-cells.ts'
 import { ThreadRun } from './thread-run.ts'
@@ -232,6 +239,7 @@ class StatementThread {
     if (message.kind === 'opened') this.isOpen = true
     else if (message.kind === 'commit') void this.commit(message)
     else if (message.kind === 'purge') this.database.purge()
+    else if (message.kind === 'admit') void this.admit(message.values)
     else if (this.run?.receive(message, this.budgets.refusal) === true) {
       this.count(message)
       this.release()
@@ -244,6 +252,18 @@ class StatementThread {
     clearTimeout(this.cancelTimer)
     this.budgets.giveBackAll()
     this.events.onFree()
+  }
+
+  private async admit(values: number): Promise<void> {
+    const { run } = this
+    let error: SentError | undefined
+    try {
+      await run?.work.admitValues?.(values)
+    } catch (refusal) {
+      error = sentError(refusal)
+    }
+    // Its client may have left meanwhile.
+    if (this.run === run) this.send({ kind: 'admitted', ...(error && { error }) })
   }
 
   private count(message: FromThread): void {

@@ -48,7 +48,11 @@ export function runOperation(
   const isLong = body instanceof UnparsedBody || (Array.isArray(body) && body.length > partsOfSliceMax)
   const data = (): OperationData => dataOf(operation, request, bodyBytes)
   const run = (slice: StatementSlice | undefined) => runInSlice(operation, request, slice)
-  return database.inSlice({ run, inThread: { operation: 'operation', beforeChange, data }, received, isLong }, request)
+  const admitValues = body instanceof UnparsedBody ? body.admitValues : undefined
+  return database.inSlice(
+    { run, inThread: { operation: 'operation', beforeChange, admitValues, data }, received, isLong },
+    request,
+  )
 }
 
 async function runInSlice(

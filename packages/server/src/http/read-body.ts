@@ -37,8 +37,8 @@ export function bodyReader(limits: Limits, { bodyOf, admissionOf }: Bodies): Wit
         // What is checked of a body is checked for every route: one that none asked for is not looked at.
         if (request.method === 'DELETE' || request.route === undefined || body.length === 0) return run(handle, request)
         const noted = noteBody(request, body)
-        if (noted === undefined) takeBody(parse, body, handle, request)
-        else void noted.then(() => takeBody(parse, body, handle, request))
+        if (noted === undefined) takeBody(parse, admissionOf, body, handle, request)
+        else void noted.then(() => takeBody(parse, admissionOf, body, handle, request))
       })
       return undefined
     }
@@ -86,6 +86,7 @@ const noRoute: Partial<Route> = {}
 
 function takeBody(
   parse: (body: Buffer, request: HttpRequest) => unknown,
+  admissionOf: Bodies['admissionOf'],
   body: Buffer,
   handle: Handle,
   request: HttpRequest,
@@ -94,7 +95,7 @@ function takeBody(
   if (isOfParts === true || (takesArray === true && body[0] === openBracket)) {
     request.bodyBytes = body
     if (body.length > parsedHereBytesMax) {
-      request.body = new UnparsedBody(body, () => parse(body, request))
+      request.body = new UnparsedBody(body, () => parse(body, request), admissionOf(request))
       run(handle, request)
       return
     }

@@ -17,7 +17,8 @@ const holder: MemoryHolder = { take: () => undefined, giveBack: () => undefined 
 export async function runOperationInThread(data: OperationData, context: ThreadContext): Promise<OperationResult> {
   const operation = operations.find(({ method, path }) => method === data.method && path === data.path) as FdOperation
   try {
-    const body = await parseJson(data.body, jsonLimitsOf(data.limits, operation, data.body))
+    const bounds = jsonLimitsOf(data.limits, operation, data.body)
+    const body = await parseJson(data.body, bounds, undefined, (values) => context.admitValues(values))
     const reply = await runChecked(operation, requestOf(data, body, context))
     return { reply: { ...reply, body: bytesOf(reply.body) } }
   } catch (error) {

@@ -145,6 +145,28 @@ describe('transactions in threads', () => {
     expect(await gadgets(app)).toBe(2_000)
   })
 
+  it('wait for room for the values of their bodies, as bodies that are parsed here', async () => {
+    const limits = { bodiesValuesMax: 20_000, bodyTurnMsMax: 100 }
+    const { app } = await openInThreads({ limits })
+    await send(
+      app,
+      Array.from({ length: 500 }, (_, n) => gadget(`p${n}`)),
+    )
+    const many = Array.from({ length: 2_000 }, (_, n) => gadget(`q${n}`))
+    const endless = query('FROM Shop.Gadget AS a, Shop.Gadget AS b, Shop.Gadget AS c, Shop.Gadget AS d RETURN COUNT()')
+    const first = send(app, [endless, ...many])
+    const listed = async (): Promise<{ id: string }[]> =>
+      (await app.inject({ method: 'GET', url: '/v1/statement' })).json()
+    await expect.poll(async () => (await listed()).length).toBe(1)
+    const [statement] = await listed()
+    // The first body is admitted once its thread has counted its values.
+    await expect
+      .poll(async () => (await send(app, many)).json, { timeout: 30_000 })
+      .toMatchObject({ type: 'ServerBusy', message: expect.stringContaining('bodiesValuesMax') })
+    await app.inject({ method: 'DELETE', url: `/v1/statement/${statement?.id}` })
+    expect((await first).json).toMatchObject({ type: 'StatementStopped' })
+  })
+
   it('create arrays of objects there, once with an Idempotency-Key', async () => {
     const { app, federatedDatabases } = await openInThreads()
     const post = (body: unknown, headers: Record<string, string> = {}) =>
