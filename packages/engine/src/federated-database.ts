@@ -248,9 +248,8 @@ export class FederatedDatabase extends CallerOperations {
     const builds = new IndexBuilds(database, writer, heartbeat)
     const ddl = new DdlExecutor(database, writer, builds, heartbeat)
     const counts = newQueryCounts()
-    const purge = (): void => writer.purgeInBackground()
     const threadOptions = { alias, dialect, importDirectory, program: options.threadProgram ?? threadProgram }
-    const threads = thread === undefined ? threadsFor(threadOptions, { ...database, counts, purge }) : undefined
+    const threads = thread === undefined ? threadsFor(threadOptions, { ...database, counts, writer }) : undefined
     const resources = {
       database,
       ddl,

@@ -3,6 +3,7 @@
  * or a result; its commits are data, which the main thread commits with its own. Threads share nothing but the store.
  */
 import { Worker } from 'node:worker_threads'
+import type { CatalogWriter } from '../ddl/catalog-writer.ts'
 import { AshlarError, assert } from '../errors.ts'
 import {
   statementThreadCancelMs,
@@ -37,8 +38,7 @@ type ThreadDatabase = Pick<
   'store' | 'limits' | 'memory' | 'temporary' | 'receipts' | 'onCommitted' | 'onFault'
 > & {
   readonly counts: QueryCounts
-  /** See `MainThread`. */
-  purge(): void
+  readonly writer: Pick<CatalogWriter, 'purgeInBackground'>
 }
 
 export class StatementThreads implements StatementRunner {
@@ -238,7 +238,7 @@ class StatementThread {
   private receive(message: FromThread): void {
     if (message.kind === 'opened') this.isOpen = true
     else if (message.kind === 'commit') void this.commit(message)
-    else if (message.kind === 'purge') this.database.purge()
+    else if (message.kind === 'purge') this.database.writer.purgeInBackground()
     else if (message.kind === 'admit') void this.admit(message.values)
     else if (this.run?.receive(message, this.budgets.refusal) === true) {
       this.count(message)
