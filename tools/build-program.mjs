@@ -88,7 +88,7 @@ export async function buildProgram(root, folder = join(root, 'packages/server/di
     inline(
       root,
       join(made, 'statement-thread.cjs'),
-      'packages/engine/src/statement-thread.ts',
+      'packages/server/src/statement-thread.ts',
       [ofEngine],
       withGlobals,
     ),
@@ -167,7 +167,7 @@ const ofEngine = {
       contents: readFileSync(path, 'utf8').replaceAll('__filename', "resolveOfEngine('lmdb')"),
     }))
     onResolve({ filter: /^msgpackr$/ }, ({ path }) => ({ path, namespace: 'unused' }))
-    onLoad({ filter: /[\\/]engine[\\/]src[\\/]threads[\\/]program\.ts$/ }, () => ({
+    onLoad({ filter: /[\\/](engine[\\/]src[\\/]threads[\\/]program|server[\\/]src[\\/]thread-program)\.ts$/ }, () => ({
       contents: "export const threadProgram = new URL('statement-thread.cjs', ownUrl)",
     }))
     onLoad({ filter: /[\\/]engine[\\/]src[\\/].*\.ts$/ }, ({ path }) => ({

@@ -64,6 +64,7 @@ const engineLayers: Layers = {
   threads: 12,
   'federated-database.ts': 15,
   // The program of a worker thread, which opens the federated database once more.
+  'thread-program.ts': 15.5,
   'statement-thread.ts': 16,
   'index.ts': 16,
 }
@@ -74,6 +75,7 @@ const serverLayers: Layers = {
   'heap.ts': 0,
   'node-internals.ts': 0,
   'dialect.ts': 0,
+  'thread-program.ts': 0,
   errors: 0,
   backups: 0.5,
   webhooks: 0.5,
@@ -94,6 +96,8 @@ const serverLayers: Layers = {
   dispatch: 5,
   operations: 6,
   openapi: 7,
+  // The program of a worker thread, which runs operations.
+  'statement-thread.ts': 7,
   http: 8,
   'start-server.ts': 9,
   workers: 10,

@@ -4,11 +4,12 @@ import { DatabaseOperations, type OperationScope, type TransactionBody } from '.
 import { type Export, type ExportRequest, exportObjects } from './export/export-objects.ts'
 import { effectOfQuery, effectsOfQuery } from './query/effects-of-text.ts'
 import type { QueryRequest } from './query/query-request.ts'
-import type { QueryResources } from './query/query-resources.ts'
+import type { QueryResources, SlicedWork } from './query/query-resources.ts'
 import type { Effect } from './query/statements/statement-kind.ts'
 import type { Once } from './receipts/receipt.ts'
 import type { Awaitable } from './store/store.ts'
 import { withSnapshot } from './store/with-snapshot.ts'
+import { runWorkInSlice } from './threads/run-in-slice.ts'
 import type { TransactionClient } from './transaction/between-steps.ts'
 import { transact } from './transaction/transact.ts'
 import type { Transaction } from './transaction/transaction.ts'
@@ -59,6 +60,15 @@ export class CallerOperations extends DatabaseOperations {
   ): Promise<T> {
     const asked = once === undefined ? undefined : { once, oid: oid === undefined ? undefined : parseOid(oid) }
     return runTransaction(body, isRehearsed, this.resources, asked, client)
+  }
+
+  /**
+   * Work on the event loop for one slice; if it takes longer, from the beginning in a thread. Throws what the work throws, and the reason of the
+   * client's signal.
+   */
+  async inSlice<T>(work: SlicedWork<T>, client: TransactionClient): Promise<T> {
+    const { threads } = this.resources
+    return threads === undefined ? work.run(undefined) : runWorkInSlice(work, client, threads, this.resources)
   }
 
   /**

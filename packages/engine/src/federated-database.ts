@@ -40,6 +40,7 @@ import { userValue } from './query/values/user.ts'
 import { type RebuildOptions, type RebuildSource, rebuild } from './rebuild/rebuild.ts'
 import { Receipts } from './receipts/receipt.ts'
 import { ReceiptRemoval } from './receipts/receipt-removal.ts'
+import type { ReplyBudget } from './receipts/reply-budget.ts'
 import { ContainerRegistry } from './records/container-registry.ts'
 import { objectKey } from './records/object-key.ts'
 import type { Catalog } from './schema/catalog.ts'
@@ -60,6 +61,7 @@ import { watchSnapshotAges } from './store/snapshot-ages.ts'
 import type { Awaitable, Bytes, Snapshot, SnapshotOptions, Store } from './store/store.ts'
 import { tracedStore } from './store/traced-store.ts'
 import { withSnapshot } from './store/with-snapshot.ts'
+import { threadProgram } from './threads/program.ts'
 import { runInSlice } from './threads/run-in-slice.ts'
 import { StatementThreads } from './threads/statement-threads.ts'
 import { openStoreSession, type StoreSession } from './transaction/store-session.ts'
@@ -70,7 +72,7 @@ import type { VerifyOptions, VerifyReport } from './verify/verify.ts'
 import type { WorkSpans } from './work-spans.ts'
 import { type ChangeOptions, changeObjects } from './write/change-objects.ts'
 import type { ChangeListener } from './write/change-set.ts'
-import type { OpenDatabase } from './write/open-database.ts'
+import type { MainThread, OpenDatabase } from './write/open-database.ts'
 import type { UnitOfWork } from './write/unit-of-work.ts'
 
 export interface OpenOptions {
@@ -101,6 +103,14 @@ export interface OpenOptions {
   readonly spans?: WorkSpans | undefined
   /** Called after each commit of this process that has changed objects, links or classes; what it throws is a fault of the background. */
   readonly onChanges?: ChangeListener
+  /** The program of statement threads, which calls `serveStatementThread`; that of the engine if it is left out. */
+  readonly threadProgram?: URL
+}
+
+/** Of a database that is opened in a statement thread. */
+interface ThreadParts {
+  readonly mainThread: MainThread
+  readonly replies: ReplyBudget
 }
 
 export interface Statistics {
@@ -209,14 +219,14 @@ export class FederatedDatabase extends CallerOperations {
     options: OpenOptions,
     session: StoreSession,
     format: FederatedDatabase['format'],
-    hasThreads: boolean,
+    thread?: ThreadParts,
   ) {
     const { alias, store, onFault = rethrow, memory = new MemoryPool(), temporary = new TemporarySpace() } = options
     const { dialect = dialectDefault, importDir: importDirectory } = options
     const limits = { ...defaultEngineLimits, ...options.limits }
     const catalogs = new CatalogCache(formatCheck(options))
     const containers = new ContainerRegistry(store, session.number)
-    const receipts = new Receipts(limits)
+    const receipts = new Receipts(limits, thread?.replies)
     const onChanges = listenerOf(options)
     const onCommitted = (): void => this.waiters.wake()
     const database = {
@@ -231,13 +241,15 @@ export class FederatedDatabase extends CallerOperations {
       onChanges,
       onCommitted,
       onFault,
+      mainThread: thread?.mainThread,
     }
     const writer = new CatalogWriter(database)
     const heartbeat = new Heartbeat(store, session.number, limits.heartbeatIntervalMs)
     const builds = new IndexBuilds(database, writer, heartbeat)
     const ddl = new DdlExecutor(database, writer, builds, heartbeat)
     const counts = newQueryCounts()
-    const threads = hasThreads ? threadsFor(alias, dialect, importDirectory, database, counts) : undefined
+    const threadOptions = { alias, dialect, importDirectory, program: options.threadProgram ?? threadProgram }
+    const threads = thread === undefined ? threadsFor(threadOptions, { ...database, counts, writer }) : undefined
     const resources = {
       database,
       ddl,
@@ -285,7 +297,7 @@ export class FederatedDatabase extends CallerOperations {
     await migrateStore(options.store, format, () => session.nextCommitId())
     const store = tracedStore(guardFormat(options.store, format.version), options.spans)
     await initializeCatalog(store, session)
-    const fd = new FederatedDatabase({ ...options, store }, session, { found, present: format.version }, true)
+    const fd = new FederatedDatabase({ ...options, store }, session, { found, present: format.version })
     await fd.switchChangeLog(options.changeLog)
     await fd.recovery.start()
     for (const work of fd.background) work.start()
@@ -296,7 +308,7 @@ export class FederatedDatabase extends CallerOperations {
    * The same federated database in a worker thread, while the main thread has it open. The store passes commits on to the main thread, which does all that is
    * done in the background.
    */
-  static async openInThread(options: OpenOptions): Promise<FederatedDatabase> {
+  static async openInThread(options: OpenOptions, thread: ThreadParts): Promise<FederatedDatabase> {
     const format = storageFormat
     const session = await openStoreSession(options.store, () => claimFormat(options.store, format))
     const store = guardFormat(options.store, format.version)
@@ -304,7 +316,7 @@ export class FederatedDatabase extends CallerOperations {
       { ...options, store },
       session,
       { found: format.version, present: format.version },
-      false,
+      thread,
     )
   }
 
@@ -472,14 +484,10 @@ export class FederatedDatabase extends CallerOperations {
 
 /** None for a store that only this thread can read. */
 function threadsFor(
-  alias: string,
-  dialect: Dialect,
-  importDirectory: string | undefined,
-  database: OpenDatabase,
-  counts: QueryCounts,
+  ...[options, database]: ConstructorParameters<typeof StatementThreads>
 ): StatementThreads | undefined {
   if (database.store.threadAddress === undefined || database.limits.statementThreadsMax === 0) return undefined
-  return new StatementThreads({ alias, dialect, importDirectory }, { ...database, counts })
+  return new StatementThreads(options, database)
 }
 
 /** A commit that is made stays made, whatever the listener throws. */

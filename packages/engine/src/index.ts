@@ -65,6 +65,7 @@ export type {
   QueryWatch,
   RowChunk,
   RowChunks,
+  StatementSlice,
 } from './query/query-request.ts'
 export type { Effect } from './query/statements/statement-kind.ts'
 export type { User } from './query/values/user.ts'
@@ -98,10 +99,13 @@ export {
   type TimeSlice,
 } from './store/time-slice.ts'
 export { type Placed, UnorderedSet } from './store/unordered-set.ts'
+export { serveStatementThread, type ThreadContext } from './thread-program.ts'
+export { receivedError, type SentError, sentError } from './threads/messages.ts'
+export { onlyInMainThread } from './threads/thread-slice.ts'
 export { isHiddenFraction, withHiddenFraction } from './types/hidden-fraction.ts'
 export type { Oid } from './types/oid.ts'
 export { valueChecker } from './types/value-checker.ts'
 export { checkStore, type StoreCheck } from './verify/check-store.ts'
 export type { VerifyReport } from './verify/verify.ts'
 export type { EndSpan, SpanName, WorkSpans } from './work-spans.ts'
-export type { ChangeListener, ChangeSet, LinkChange, ObjectChange, SchemaChange } from './write/change-set.ts'
+export type { ChangeListener, ChangeSet } from './write/change-set.ts'

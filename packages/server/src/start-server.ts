@@ -30,6 +30,7 @@ import { RoleWarnings } from './security/role-warnings.ts'
 import { type Grant, isRole, type OwnRoles, readGrant } from './security/roles.ts'
 import { Security } from './security/security.ts'
 import { hasSecurityClasses, SecurityDatabase } from './security/security-database.ts'
+import { threadProgram } from './thread-program.ts'
 import { CertificateFiles, readTlsFiles, type TlsMaterial } from './tls/certificate-files.ts'
 import { requestTraces } from './tracing/request-traces.ts'
 import { version } from './version.ts'
@@ -314,6 +315,7 @@ async function openAll(
         dialect,
         changeLog,
         spans,
+        threadProgram,
         ...toldBy(logger, alias),
         ...(importDir === undefined ? {} : { importDir }),
       }

@@ -4,7 +4,6 @@ import { WorkClock } from '../budget/work-clock.ts'
 import { unreachable } from '../errors.ts'
 import { needsFetch } from '../query/evaluate/evaluation-context.ts'
 import { type ScriptContext, StatementContext } from '../query/execute/statement-context.ts'
-import { turnDue } from '../query/functions/work.ts'
 import { dialectDefault } from '../query/language/dialect.ts'
 import { newQueryCounts } from '../query/query-counts.ts'
 import type { UserValue } from '../query/values/user.ts'
@@ -25,7 +24,14 @@ const nothingElse: Snapshot = {
 }
 
 /** Whoever needs longer asks in another way. */
-const noTurns: TimeSlice = { isOver: false, yieldIfDue: () => undefined }
+/** A rule that takes long is left to those who can yield. */
+const noTurns: TimeSlice = {
+  isOver: false,
+  abandonIfOver() {
+    throw needsFetch
+  },
+  yieldIfDue: () => undefined,
+}
 
 export class RecordRules {
   private readonly catalog: Catalog
@@ -67,9 +73,7 @@ export class RecordRules {
       try {
         if (evaluated(rule, context.reader.view(undefined, key, record))) return true
       } catch (error) {
-        if (error !== needsFetch && error !== turnDue && !isMemoryRefused(error)) throw error
-        // Rows add up to what is done before others have their turn: a scan may ask for many in one piece.
-        context.work.goOn()
+        if (error !== needsFetch && !isMemoryRefused(error)) throw error
         return undefined
       } finally {
         context.endRow()

@@ -19,7 +19,7 @@ export function ruleInUse(rule: CompiledRule, context: StatementContext): RuleIn
   return { rule, context, evaluation: newEvaluationContext(rule.slots, rule.constants, noInputs, context) }
 }
 
-/** Throws `needsFetch` and `turnDue`. */
+/** Throws `needsFetch`. */
 export function evaluated({ rule, evaluation }: RuleInUse, view: ObjectView): boolean {
   evaluation.slots[rule.slot] = view
   try {

@@ -7,7 +7,6 @@ import { needsFetch } from '../query/evaluate/evaluation-context.ts'
 import type { ObjectView } from '../query/evaluate/object-view.ts'
 import { evaluateRows } from '../query/execute/evaluate-rows.ts'
 import { type ScriptContext, StatementContext } from '../query/execute/statement-context.ts'
-import { turnDue } from '../query/functions/work.ts'
 import { dialectDefault } from '../query/language/dialect.ts'
 import { ticksNow } from '../query/prepare-text.ts'
 import { newQueryCounts } from '../query/query-counts.ts'
@@ -201,7 +200,7 @@ export class Visibility {
       try {
         if (evaluated(used, view)) return true
       } catch (error) {
-        if (error !== needsFetch && error !== turnDue) throw error
+        if (error !== needsFetch) throw error
         return undefined
       } finally {
         used.context.endRow()

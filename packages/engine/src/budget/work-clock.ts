@@ -55,6 +55,10 @@ class ClockedSlice implements TimeSlice {
     return this.slice.isOver
   }
 
+  abandonIfOver(): void {
+    this.slice.abandonIfOver?.()
+  }
+
   yieldIfDue(): Promise<void> | undefined {
     const pause = this.slice.yieldIfDue()
     if (pause === undefined) return undefined

@@ -4,7 +4,6 @@
  */
 import type { MemoryHolder, MemoryPool } from '../budget/memory-pool.ts'
 import { RequestMemory } from '../budget/request-memory.ts'
-import { SteadyList } from '../budget/steady-list.ts'
 import { AshlarError, assert } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
 import { RequestSpace } from '../spill/request-space.ts'
@@ -38,7 +37,7 @@ export class HeldLines {
   private readonly memory: RequestMemory
   private readonly limits: EngineLimits
   private readonly space: RequestSpace | undefined
-  private readonly numbers = new SteadyList<number>()
+  private readonly numbers: number[] = []
   private readonly parts: Part[] = []
   private open: BulkCommand[] = []
   private openBytes = 0
@@ -57,7 +56,7 @@ export class HeldLines {
 
   /** The number of a line that is at that position. */
   numberAt(position: number): number {
-    return this.numbers.at(position)
+    return this.numbers[position] as number
   }
 
   /** `bytes`: of the line. Where there is a promise, it is to be waited for before more is added. Throws LimitExceeded and ServerBusy. */

@@ -18,8 +18,23 @@ import type { ClassDefinition, IndexDefinition } from '../schema/class-definitio
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes } from '../store/store.ts'
 import { type Oid, oidFromBytes } from '../types/oid.ts'
-import type { ClassNumber } from '../types/type-spec.ts'
-import type { LinkChange } from '../write/change-set.ts'
+import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
+
+/**
+ * An element of a collection that is stored as links. Links of a deleted object are not reported: they go with it. `added` may put an element again,
+ * and `removed` may take one away that is gone already.
+ */
+export interface LinkChange {
+  readonly kind: 'added' | 'removed'
+  readonly owner: Oid
+  readonly attribute: AttributeNumber
+  /** Undefined for a key that is removed from a map. */
+  readonly target: Oid | undefined
+  /** Where the element of a list stands, in the order of its bytes. */
+  readonly position: Bytes | undefined
+  /** Of a map, as the codec of its keys keeps it. */
+  readonly key: unknown
+}
 
 /** Of the catalog: what was written of a class or an index, which is no longer there where it was removed. */
 export interface CatalogChange {

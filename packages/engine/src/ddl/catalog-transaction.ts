@@ -248,7 +248,7 @@ export class CatalogTransaction {
     const before = this.catalog
     this.restriction?.checkSchema(before, state)
     this.version = await changeCatalog(this.transaction, before, state, this.session)
-    this.recorder?.catalog(before.state, state, this.version)
+    this.recorder?.catalog(before.state, state)
     this.state = state
     this.built = undefined
     // The steps that follow read by what the caller knows of it.

@@ -45,7 +45,7 @@ export class CatalogWriter {
         if (!isTakenBack) restriction?.checkSchema(catalog, state)
         transaction.requireRevision(catalogVersionKey, catalog.version)
         const version = await changeCatalog(transaction, catalog, state, session)
-        recorder?.catalog(catalog.state, state, version)
+        recorder?.catalog(catalog.state, state)
         await catalogs.announce(buildCatalog(state, version))
       }
       return result
@@ -59,7 +59,11 @@ export class CatalogWriter {
       this.main.purgeInBackground()
       return
     }
-    const { store, onFault } = this.database
+    const { store, onFault, mainThread } = this.database
+    if (mainThread !== undefined) {
+      mainThread.purge()
+      return
+    }
     const purge = async (): Promise<void> => {
       await purgeDroppedIndexes(store)
       await purgeDroppedAttributeLinks(store)

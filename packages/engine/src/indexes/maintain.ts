@@ -1,6 +1,4 @@
 /** Keeps the index entries of changed objects in step with their values, in the same commit. */
-import { SteadyList } from '../budget/steady-list.ts'
-import { SteadyMap } from '../budget/steady-map.ts'
 import { AshlarError, type ErrorDetail } from '../errors.ts'
 import { violationsToldMax } from '../limits.ts'
 import type { ClassFormat } from '../records/class-format.ts'
@@ -68,8 +66,8 @@ export async function maintainIndexes(
   changes: Iterable<IndexedChange>,
   discretion?: Discretion,
 ): Promise<void> {
-  const removals = new SteadyList<EntryChange>()
-  const additions = new SteadyList<EntryChange>()
+  const removals: EntryChange[] = []
+  const additions: EntryChange[] = []
   const slice = openTimeSlice()
   let seen = 0
   for (const change of changes) {
@@ -81,13 +79,13 @@ export async function maintainIndexes(
   }
   // All removals first: a unique key may move from one changed object to another.
   let position = 0
-  for (const removal of removals.all()) {
+  for (const removal of removals) {
     if (removal.entry.isUniqueKey && removal.format.index.state === 'building') {
       await removeWhileBuilding(transaction, removal)
     } else transaction.delete(removal.entry.key)
     if (isLook(position++)) await slice.yieldIfDue()
   }
-  const added = additions.all()
+  const added = additions
   position = 0
   for (const { change, entry } of transaction.isRetry
     ? await withoutTakenKeys(transaction, added, slice, discretion)
@@ -134,8 +132,8 @@ function isLook(position: number): boolean {
 function collect(
   change: IndexedChange,
   format: IndexKeyFormat,
-  removals: SteadyList<EntryChange>,
-  additions: SteadyList<EntryChange>,
+  removals: EntryChange[],
+  additions: EntryChange[],
 ): void {
   const { old, entry } = entriesOf(change, format)
   if (old !== undefined) removals.push({ change, format, entry: old })
@@ -190,7 +188,7 @@ async function withoutTakenKeys(
   discretion: Discretion | undefined,
 ): Promise<Iterable<EntryChange>> {
   const leftOut = new Set<EntryChange>()
-  const holders = new SteadyMap<string, Bytes>()
+  const holders = new Map<string, Bytes>()
   const violations = new Violations()
   for (const part of partsOf(additions, ({ entry }) => entry.isUniqueKey)) {
     const { values } = await transaction.read(part.map(({ entry }) => entry.key))

@@ -1,5 +1,4 @@
 /** Changes of to-many attributes that are kept as link entries: override, add and remove (contract 4.3, 4.4). */
-import { SteadyMap, SteadySet } from '../budget/steady-map.ts'
 import { AshlarError, assert } from '../errors.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { linkKind, linkRange, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
@@ -86,10 +85,10 @@ export async function putMapEntries(
       : await entriesAt(unit, entryKeys)
   // What a key holds decides about which references are checked.
   await inSlices(present, ({ key, value }) => unit.transaction.requireRevision(key, value))
-  const known = new SteadyMap<string, Bytes>()
+  const known = new Map<string, Bytes>()
   await inSlices(present, ({ key, value }) => known.set(keyText(key), value))
   if (isOverride) {
-    const wanted = new SteadySet<string>()
+    const wanted = new Set<string>()
     await inSlices(entryKeys, (key) => wanted.add(keyText(key)))
     await inSlices(present, (entry) => {
       if (!wanted.has(keyText(entry.key))) removeMapEntry(unit, owner, entry)
@@ -108,7 +107,7 @@ export async function putMapEntries(
       await unit.checkReference(key as Oid, spec.key.referencedClass, place)
     }
     const entry = { key: entryKey, value: mapEntryValue(attribute, key, target) }
-    putMapEntry(unit, owner, entry, key, target, before)
+    putMapEntry(unit, owner, entry, before)
     known.set(text, entry.value)
   })
 }
@@ -121,7 +120,7 @@ async function keysFor<T>(elements: readonly T[], keyOf: (element: T) => Buffer)
 
 /** Those that there are, each once; required to be so at the commit, as the others are required not to be there. */
 async function entriesAt(unit: UnitOfWork, keys: readonly Bytes[]): Promise<readonly Entry[]> {
-  const asked = new SteadySet<string>()
+  const asked = new Set<string>()
   const distinct: Bytes[] = []
   await inSlices(keys, (key) => {
     const text = keyText(key)
@@ -161,7 +160,7 @@ async function presentEntries({ unit, state, attribute }: Collection, kind: numb
 async function append(
   { unit, state, attribute, owner, place }: Collection,
   elements: readonly Oid[],
-  known: Pick<SteadySet<Oid>, 'has'>,
+  known: Pick<Set<Oid>, 'has'>,
 ): Promise<void> {
   if (elements.length === 0) return
   const { referencedClass } = referenceSpecOf(attribute)
@@ -181,19 +180,13 @@ async function remove(collection: Collection, elements: readonly Oid[]): Promise
     const keys = await keysFor(elements, (target) => targetKey(state.oid, attribute.attribute.number, target))
     return inSlices(await entriesAt(unit, keys), (entry) => removeStoredEntry(unit, owner, entry))
   }
-  const removed = await setOf(elements)
+  const removed = new Set(elements)
   await inSlices(await presentEntries(collection, linkKind.position), (entry) => {
     if (removed.has(oidFromBytes(entry.value, 0))) removeStoredEntry(unit, owner, entry)
   })
 }
 
-const noTargets = new SteadySet<Oid>()
-
-async function setOf(targets: readonly Oid[]): Promise<SteadySet<Oid>> {
-  const set = new SteadySet<Oid>()
-  await inSlices(targets, (target) => set.add(target))
-  return set
-}
+const noTargets = new Set<Oid>()
 
 /** What a set has already is left alone. */
 async function addUnpaired(collection: Collection, elements: readonly Oid[]): Promise<void> {
@@ -209,8 +202,8 @@ async function addUnpaired(collection: Collection, elements: readonly Oid[]): Pr
 async function overrideUnpaired(collection: Collection, elements: readonly Oid[]): Promise<void> {
   const { unit, state, attribute, owner } = collection
   if (attribute.linkStorage === 'set') {
-    const wanted = await setOf(elements)
-    const held = new SteadySet<Oid>()
+    const wanted = new Set(elements)
+    const held = new Set<Oid>()
     await inSlices(await presentEntries(collection, linkKind.target), (entry) => {
       const target = targetOfKey(entry.key)
       if (wanted.has(target)) held.add(target)
@@ -229,7 +222,7 @@ async function overrideUnpaired(collection: Collection, elements: readonly Oid[]
   if (state.stored !== undefined) await readListEnds(unit, [owner])
   const kept = commonPrefix(present, elements)
   await inSlices(present.slice(kept), (entry) => removeStoredEntry(unit, owner, entry))
-  const known = new SteadySet<Oid>()
+  const known = new Set<Oid>()
   await inSlices(present, ({ value }) => known.add(oidFromBytes(value, 0)))
   return append(collection, elements.slice(kept), known)
 }
@@ -239,7 +232,7 @@ async function overridePaired(collection: Collection, elements: readonly Oid[]):
   const wanted = [...new Set(elements)]
   if (attribute.linkStorage === 'set') {
     const present = (await presentEntries(collection, linkKind.target)).map(({ key }) => targetOfKey(key))
-    const wantedSet = await setOf(wanted)
+    const wantedSet = new Set(wanted)
     await removeFromMany(
       unit,
       owner,
@@ -253,7 +246,7 @@ async function overridePaired(collection: Collection, elements: readonly Oid[]):
   const kept = commonPrefix(present, wanted)
   const following = new Map(present.slice(kept).map(({ key, value }) => [oidFromBytes(value, 0), positionOfKey(key)]))
   const rest = wanted.slice(kept)
-  const restSet = await setOf(rest)
+  const restSet = new Set(rest)
   await removeFromMany(
     unit,
     owner,

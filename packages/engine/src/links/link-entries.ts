@@ -1,11 +1,10 @@
 /** Entries of collections that are kept as links: written and recorded, and the positions of new elements of lists. */
 import type { AttributeFormat } from '../records/class-format.ts'
-import { linkKind, linkRange, positionKey, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
+import { linkKind, linkRange, positionKey, positionOfKey, targetKey } from '../records/link-keys.ts'
 import type { Bytes, Entry } from '../store/store.ts'
 import { inParts } from '../store/time-slice.ts'
-import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
+import { type Oid, oidBytes } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
-import { keyOfMapEntry, mapKeyCodec } from './map-entries.ts'
 
 /** For the change log: the element is removed, and its object is not. */
 const nothing = Buffer.alloc(0)
@@ -22,7 +21,7 @@ export function addEntry(unit: UnitOfWork, owner: RelationshipEnd, target: Oid, 
   const { number } = owner.attribute.attribute
   if (position === undefined) unit.transaction.put(targetKey(oid, number, target), Buffer.alloc(0))
   else unit.transaction.put(positionKey(oid, number, position), oidBytes(target))
-  unit.recorder?.link({ kind: 'added', owner: oid, attribute: number, target, position, key: undefined })
+  unit.recorder?.link(oid)
 }
 
 export function removeEntry(unit: UnitOfWork, owner: RelationshipEnd, target: Oid, position?: Bytes): void {
@@ -30,50 +29,25 @@ export function removeEntry(unit: UnitOfWork, owner: RelationshipEnd, target: Oi
   const { number } = owner.attribute.attribute
   if (position === undefined) unit.transaction.delete(targetKey(oid, number, target), nothing)
   else unit.transaction.delete(positionKey(oid, number, position), oidBytes(target))
-  unit.recorder?.link({ kind: 'removed', owner: oid, attribute: number, target, position, key: undefined })
+  unit.recorder?.link(oid)
 }
 
 /** An element of a list or set, as its entry was read. */
-export function removeStoredEntry(unit: UnitOfWork, { oid, attribute }: RelationshipEnd, { key, value }: Entry): void {
+export function removeStoredEntry(unit: UnitOfWork, { oid }: RelationshipEnd, { key, value }: Entry): void {
   unit.transaction.delete(key, value)
-  if (unit.recorder === undefined) return
-  const isList = attribute.linkStorage === 'list'
-  unit.recorder.link({
-    kind: 'removed',
-    owner: oid,
-    attribute: attribute.attribute.number,
-    target: isList ? oidFromBytes(value, 0) : targetOfKey(key),
-    position: isList ? positionOfKey(key) : undefined,
-    key: undefined,
-  })
+  unit.recorder?.link(oid)
 }
 
 /** Of a map; `entry`: its key and value as they are stored. `before`: the value that it has instead of. */
-export function putMapEntry(
-  unit: UnitOfWork,
-  owner: RelationshipEnd,
-  entry: Entry,
-  key: unknown,
-  target: Oid,
-  before: Bytes | undefined,
-): void {
+export function putMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entry: Entry, before: Bytes | undefined): void {
   unit.transaction.put(entry.key, entry.value, before)
-  const { number } = owner.attribute.attribute
-  unit.recorder?.link({ kind: 'added', owner: owner.oid, attribute: number, target, position: undefined, key })
+  unit.recorder?.link(owner.oid)
 }
 
 /** Of a map; `entry`: as it was read. */
 export function removeMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entry: Entry): void {
   unit.transaction.delete(entry.key, entry.value)
-  if (unit.recorder === undefined) return
-  unit.recorder.link({
-    kind: 'removed',
-    owner: owner.oid,
-    attribute: owner.attribute.attribute.number,
-    target: undefined,
-    position: undefined,
-    key: keyOfMapEntry(mapKeyCodec(owner.attribute), entry),
-  })
+  unit.recorder?.link(owner.oid)
 }
 
 /** Lists whose ends are read in one trip. */

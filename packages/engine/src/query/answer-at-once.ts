@@ -117,7 +117,7 @@ class LookupSource implements EvaluationSource {
   }
 
   get work(): Work {
-    this.ownWork ??= new Work()
+    this.ownWork ??= new Work(takesLong)
     return this.ownWork
   }
 
@@ -129,6 +129,11 @@ class LookupSource implements EvaluationSource {
   release(): void {
     this.ownScript?.memory.release()
   }
+}
+
+/** A lookup that takes long is left to those who can yield. */
+function takesLong(): never {
+  throw needsFetch
 }
 
 class LookupProgress implements QueryProgress {

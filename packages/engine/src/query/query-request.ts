@@ -33,10 +33,10 @@ export interface QueryRequest {
 
 /** The slice of a statement that may be abandoned and run elsewhere. */
 export interface StatementSlice extends TimeSlice {
-  /** Statements that change objects are to be settled, too: what follows their commit is in the main thread. */
-  readonly isReadOnly: boolean
   /** The statement must be run to its end by the main thread, and on its event loop. Throws in any other thread. */
   settle(watch: SliceWatch | undefined): void
+  /** The statement must not be abandoned once it has begun, as after the first of several commits. Throws `sliceOver` if it could be. */
+  commit(): void
 }
 
 /** Thrown by a slice to abandon a statement that has sent and written nothing. It is no error of the statement. */

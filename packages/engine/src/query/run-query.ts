@@ -131,8 +131,7 @@ async function replyLater(answered: Promise<RowChunks>, memory: RequestMemory): 
 
 function answer(prepared: PreparedText, request: QueryRequest, resources: QueryResources): Awaitable<RowChunks> {
   const { statements, texts, state } = prepared
-  if (request.slice !== undefined && !canRunAnywhere(statements, request, request.slice))
-    request.slice.settle(request.watch)
+  if (request.slice !== undefined) choosePlace(statements, request, request.slice)
   if (request.explain !== undefined || isAnalyzedChange(statements)) {
     return explained(prepared, request, resources).then((rows) => chunksOf(rows, texts.memory))
   }
@@ -148,18 +147,11 @@ function answer(prepared: PreparedText, request: QueryRequest, resources: QueryR
   return change(prepared, request, resources, receipt)
 }
 
-/**
- * Whether the statements may be abandoned and run again, in another thread. Changes of the schema go on in the background of the main thread, and of
- * several commits the first would be made twice.
- */
-function canRunAnywhere(
-  statements: readonly Statement[],
-  { explain }: QueryRequest,
-  { isReadOnly }: StatementSlice,
-): boolean {
+/** Changes of the schema go on in the background of the main thread; a text of several commits must not be abandoned after the first of them. */
+function choosePlace(statements: readonly Statement[], { explain, watch }: QueryRequest, slice: StatementSlice): void {
   const effect = explain?.isAnalyzed === false ? 'read' : classify(statements)
-  if (effect !== 'write') return effect === 'read'
-  return !isReadOnly && !statements.some(isStepwise)
+  if (effect === 'define') slice.settle(watch)
+  else if (effect === 'write' && explain === undefined && statements.some(isStepwise)) slice.commit()
 }
 
 /** What fails because a value was taken out of the text, and what is told of a piece of it, is as if none had been. */

@@ -19,6 +19,8 @@ export interface Once<T> {
   readonly request: RequestId
   /** The reply to be kept, from what the request has done; asked in each attempt, before the commit. */
   replyOf(result: T): Awaitable<Bytes>
+  /** Plain data, from which the program of a thread makes `replyOf`; without it, the main thread runs the request. */
+  readonly form?: object | undefined
 }
 
 export interface ReceiptLimits {
@@ -32,9 +34,9 @@ export class Receipts {
   readonly limits: ReceiptLimits
   readonly budget: ReplyBudget
 
-  constructor(limits: ReceiptLimits) {
+  constructor(limits: ReceiptLimits, budget = new ReplyBudget(limits.receiptRepliesBytesMax, limits.receiptMs)) {
     this.limits = limits
-    this.budget = new ReplyBudget(limits.receiptRepliesBytesMax, limits.receiptMs)
+    this.budget = budget
   }
 
   of<T>(once: Once<T>): Receipt<T> {

@@ -1,5 +1,4 @@
 /** Every reference within a value that is kept in a record: alone, in collections and in embedded objects. */
-import { SteadySet } from '../budget/steady-map.ts'
 import type { MapPair } from '../types/map.ts'
 import type { Oid } from '../types/oid.ts'
 import { noOid } from '../types/oid.ts'
@@ -102,11 +101,11 @@ export function* newReferences(
     yield* newPairs(spec, before as readonly MapPair[], after as readonly MapPair[])
     return
   }
-  const known = new Map<ClassNumber, SteadySet<Oid>>()
+  const known = new Map<ClassNumber, Set<Oid>>()
   for (const { target, referencedClass } of referencesIn(spec, before, formats)) {
     let targets = known.get(referencedClass)
     if (targets === undefined) {
-      targets = new SteadySet()
+      targets = new Set()
       known.set(referencedClass, targets)
     }
     targets.add(target)

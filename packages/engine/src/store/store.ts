@@ -98,6 +98,8 @@ export interface Commit {
   readonly append?: Append | undefined
   /** The changes ascend, behind all that is stored, as where a store is copied: says how they are best written, and nothing depends on it. */
   readonly isAppended?: boolean
+  /** Plain data about what it changes, for a store that passes commits on to another thread; no driver reads it. */
+  readonly summary?: object | undefined
 }
 
 /** `failed`: the first precondition found that did not hold. It is the very object of the commit, unless it is that a key of packed rows is absent. */

@@ -7,14 +7,12 @@ import { openSliceOfWork, openTimeSlice, type SliceWatch, type TimeSlice } from 
 const collectedBytesMax = 2 ** 20
 
 export class FirstSlice implements StatementSlice {
-  readonly isReadOnly: boolean
   private readonly first: TimeSlice
   private readonly isSynchronous: boolean
   private collectedBytes = 0
   private later: TimeSlice | undefined
 
-  constructor({ capabilities }: Store, sliceMs: number, isReadOnly: boolean) {
-    this.isReadOnly = isReadOnly
+  constructor({ capabilities }: Store, sliceMs: number) {
     this.isSynchronous = capabilities.hasSynchronousReads
     this.first = this.isSynchronous ? openTimeSlice(undefined, sliceMs) : openSliceOfWork(undefined, sliceMs)
   }
@@ -28,6 +26,11 @@ export class FirstSlice implements StatementSlice {
   }
 
   /** Throws `sliceOver`. */
+  abandonIfOver(): void {
+    if (!this.isSettled && this.first.isOver) throw sliceOver
+  }
+
+  /** Throws `sliceOver`. */
   yieldIfDue(): Promise<void> | undefined {
     if (this.later !== undefined) return this.later.yieldIfDue()
     if (this.first.isOver) throw sliceOver
@@ -38,6 +41,10 @@ export class FirstSlice implements StatementSlice {
   collect(bytes: number): void {
     this.collectedBytes += bytes
     if (this.collectedBytes > collectedBytesMax) throw sliceOver
+  }
+
+  commit(): void {
+    if (!this.isSettled) throw sliceOver
   }
 
   settle(watch: SliceWatch | undefined): void {

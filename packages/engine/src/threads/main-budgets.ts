@@ -5,6 +5,8 @@ import type { OpenDatabase } from '../write/open-database.ts'
 import { type SentError, sentError, type Taking } from './messages.ts'
 import { answerFlag, type SharedCells } from './shared-cells.ts'
 
+type BudgetsOfProcess = Pick<OpenDatabase, 'memory' | 'temporary' | 'receipts'>
+
 export class MainBudgets {
   /** For the thread. */
   readonly port: MessagePort
@@ -14,10 +16,10 @@ export class MainBudgets {
   refusal: Error | undefined
   private readonly own: MessagePort
   private readonly cells: SharedCells
-  private readonly database: Pick<OpenDatabase, 'memory' | 'temporary'>
+  private readonly database: BudgetsOfProcess
   private readonly taken = { memory: 0, disk: 0 }
 
-  constructor(cells: SharedCells, database: Pick<OpenDatabase, 'memory' | 'temporary'>) {
+  constructor(cells: SharedCells, database: BudgetsOfProcess) {
     const { port1, port2 } = new MessageChannel()
     this.own = port1
     this.port = port2
@@ -40,6 +42,10 @@ export class MainBudgets {
   }
 
   private receive({ budget, bytes, bytesMax }: Taking): void {
+    if (budget === 'replies') {
+      this.answer(this.database.receipts.budget.take(bytes, bytesMax) ? undefined : sentError(notKept))
+      return
+    }
     if (bytes < 0) {
       // What was given back with the end of a statement is not given back twice.
       this.giveBack(budget, Math.min(-bytes, this.taken[budget]))
@@ -54,15 +60,21 @@ export class MainBudgets {
       this.refusal = error as Error
       sent = sentError(error)
     }
+    this.answer(sent)
+  }
+
+  private answer(sent: SentError | undefined): void {
     this.own.postMessage(sent)
     Atomics.add(this.cells.flags, answerFlag, 1)
     Atomics.notify(this.cells.flags, answerFlag)
   }
 
-  private giveBack(budget: Taking['budget'], bytes: number): void {
+  private giveBack(budget: 'memory' | 'disk', bytes: number): void {
     if (bytes === 0) return
     if (budget === 'memory') this.database.memory.giveBack(bytes, this.holder)
     else this.database.temporary.giveBack(bytes)
     this.taken[budget] -= bytes
   }
 }
+
+const notKept = new Error('The replies of requests with an Idempotency-Key take too much.')

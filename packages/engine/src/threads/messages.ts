@@ -2,7 +2,10 @@
 import { AshlarError } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Dialect } from '../query/language/dialect.ts'
-import type { QueryRequest, RowChunk } from '../query/query-request.ts'
+import type { RowChunk } from '../query/query-request.ts'
+import { AlreadyDone } from '../receipts/receipt.ts'
+import type { Bytes } from '../store/store.ts'
+import type { ChangeSet } from '../write/change-set.ts'
 import type { SentCommit } from './sent-commit.ts'
 import type { SharedCells } from './shared-cells.ts'
 
@@ -20,24 +23,23 @@ export interface ThreadStart {
 /** A policy of a caller, see `AccessPolicy`: plain data, which nothing here looks at. */
 export type PolicyData = object
 
-/** The part of a `QueryRequest` that is data. */
-export type ThreadRequest = Pick<QueryRequest, 'text' | 'parameters' | 'dialect' | 'user' | 'explain'>
-
 /** What is taken from a budget of the process, or given back where `bytes` is negative. */
 export interface Taking {
   readonly kind: 'take'
-  readonly budget: 'memory' | 'disk'
+  readonly budget: 'memory' | 'disk' | 'replies'
   readonly bytes: number
+  /** Of `replies`: bytes that are paid for already. */
   readonly bytesMax: number
 }
 
 export type ToThread =
   | {
       readonly kind: 'run'
-      readonly request: ThreadRequest
+      readonly operation: string
+      readonly data: object
       readonly policy: PolicyData | undefined
-      /** The main thread has to know what a change was, or answers for it. */
-      readonly isReadOnly: boolean
+      /** The main thread has a listener for what its commits change. */
+      readonly isObserved: boolean
     }
   /** The reader has consumed so many bytes of rows. */
   | { readonly kind: 'consumed'; readonly bytes: number }
@@ -45,19 +47,32 @@ export type ToThread =
   | { readonly kind: 'cancel' }
   /** `failed`: the position of the precondition that did not hold. */
   | { readonly kind: 'committed'; readonly id: number; readonly failed?: number; readonly error?: SentError }
+  /** The answer to `admit`. */
+  | { readonly kind: 'admitted'; readonly error?: SentError }
   | { readonly kind: 'close' }
 
 export type FromThread =
   /** The store is open: from now on the thread runs statements. */
   | { readonly kind: 'opened' }
   | { readonly kind: 'chunk'; readonly chunk: RowChunk }
-  | { readonly kind: 'done'; readonly rows: number; readonly touched: number }
+  | { readonly kind: 'done'; readonly rows: number; readonly touched: number; readonly result: unknown }
   | { readonly kind: 'failed'; readonly error: SentError }
   /** Only the main thread runs such statements. */
   | { readonly kind: 'refused' }
   /** The snapshot was ended because it was held for too long. */
   | { readonly kind: 'ended'; readonly error: SentError }
-  | { readonly kind: 'commit'; readonly id: number; readonly commit: SentCommit }
+  | {
+      readonly kind: 'commit'
+      readonly id: number
+      readonly commit: SentCommit
+      readonly changes: ChangeSet | undefined
+    }
+  /** See `ThreadWork.admitValues`. */
+  | { readonly kind: 'admit'; readonly values: number }
+  /** See `ThreadWork.beforeChange`. */
+  | { readonly kind: 'changing' }
+  /** Entries are to be purged that a change of the schema has left behind. */
+  | { readonly kind: 'purge' }
   | Taking
 
 /** An error as data: `postMessage` keeps neither the class nor the fields of one. */
@@ -65,17 +80,21 @@ export type SentError = Pick<AshlarError, 'message' | 'errors' | 'extensions' | 
   /** Undefined for an error that is none of the catalogue. */
   readonly type: AshlarError['type'] | undefined
   readonly stack: string | undefined
+  /** Of `AlreadyDone`. */
+  readonly reply?: Bytes
 }
 
 export function sentError(error: unknown): SentError {
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
-  if (!(error instanceof AshlarError))
-    return { type: undefined, message, stack, errors: [], extensions: {}, isFatal: false }
+  const plain = { type: undefined, message, stack, errors: [], extensions: {}, isFatal: false }
+  if (error instanceof AlreadyDone) return { ...plain, reply: error.reply }
+  if (!(error instanceof AshlarError)) return plain
   const { type, errors, extensions, isFatal } = error
   return { type, message, stack, errors, extensions, isFatal }
 }
 
-export function receivedError({ type, message, stack, errors, extensions, isFatal }: SentError): Error {
+export function receivedError({ type, message, stack, errors, extensions, isFatal, reply }: SentError): Error {
+  if (reply !== undefined) return new AlreadyDone(reply)
   if (type !== undefined) return new AshlarError(type, message, errors, extensions, isFatal)
   const error = new Error(message)
   if (stack !== undefined) error.stack = stack

@@ -1,35 +1,74 @@
-/** Runs a text of statements on the event loop for one slice; if it has not ended then, from the beginning in a thread. */
+/** Does the work of a request on the event loop for one slice; if it has not ended then, from the beginning in a thread. */
 import { RowsAtHand } from '../query/execute/row-chunk.ts'
 import { type QueryReply, type QueryRequest, type RowChunk, sliceOver } from '../query/query-request.ts'
-import type { QueryResources, StatementRunner } from '../query/query-resources.ts'
+import type { QueryResources, SlicedWork, StatementRunner, ThreadReply, ThreadWork } from '../query/query-resources.ts'
 import { endingWith } from '../query/run-query.ts'
 import type { Awaitable } from '../store/store.ts'
 import { noteSliceUsedUp } from '../store/time-slice.ts'
 import type { WorkSpans } from '../work-spans.ts'
 import { FirstSlice } from './first-slice.ts'
+import { areManyValues } from './many-values.ts'
+import type { QueryData } from './query-in-thread.ts'
+
+type Resources = Pick<QueryResources, 'database' | 'spans' | 'plans'>
 
 /** So many statements of a federated database run with longer slices, by this factor. */
 const coldStatements = 100
 const coldFactor = 5
 
+function firstSlice({ database: { limits, store }, plans }: Resources): FirstSlice {
+  // Code that V8 has not compiled yet takes several times as long, and would in a new thread, too.
+  const isCold = plans.made + plans.reused < coldStatements
+  return new FirstSlice(store, limits.statementSliceMs * (isCold ? coldFactor : 1))
+}
+
+export async function runWorkInSlice<T>(
+  { run, inThread, received, isLong }: SlicedWork<T>,
+  client: Pick<ThreadWork, 'signal' | 'watch' | 'memoryHolder'>,
+  threads: StatementRunner,
+  resources: Resources,
+): Promise<T> {
+  if (!isLong) {
+    try {
+      return await run(firstSlice(resources))
+    } catch (error) {
+      if (error !== sliceOver) throw error
+      noteSliceUsedUp()
+    }
+  }
+  const { operation, beforeChange, admitValues } = inThread
+  const { signal, watch, memoryHolder } = client
+  const { onChanges } = resources.database
+  const data = inThread.data()
+  const reply = await threads.run({
+    operation,
+    data,
+    signal,
+    watch,
+    memoryHolder,
+    onChanges,
+    beforeChange,
+    admitValues,
+  })
+  return reply === undefined ? run(undefined) : received(reply.result)
+}
+
 /** `run`: with the request on the event loop. Throws what it throws. */
 export function runInSlice(
   request: QueryRequest,
   threads: StatementRunner,
-  { database, spans, plans }: Pick<QueryResources, 'database' | 'spans' | 'plans'>,
+  resources: Resources,
   run: (request: QueryRequest) => Awaitable<QueryReply>,
 ): Awaitable<QueryReply> {
-  const isReadOnly = request.once !== undefined || database.onChanges !== undefined
-  if (threads.longTexts.has(request.text)) return inThread(request, threads, spans, isReadOnly, run)
-  // Code that V8 has not compiled yet takes several times as long, and would in a new thread, too.
-  const isCold = plans.made + plans.reused < coldStatements
-  const sliceMs = database.limits.statementSliceMs * (isCold ? coldFactor : 1)
-  const slice = new FirstSlice(database.store, sliceMs, isReadOnly)
+  const { longTexts } = threads
+  const { text } = request
+  if (longTexts.has(text)) return inThread(request, threads, resources, run)
+  const slice = firstSlice(resources)
   const abandoned = (error: unknown): Promise<QueryReply> => {
     if (error !== sliceOver) throw error
     noteSliceUsedUp()
-    threads.longTexts.add(request.text)
-    return inThread(request, threads, spans, isReadOnly, run)
+    longTexts.add(text)
+    return inThread(request, threads, resources, run)
   }
   try {
     const reply = run({ ...request, slice })
@@ -44,18 +83,32 @@ export function runInSlice(
 async function inThread(
   request: QueryRequest,
   threads: StatementRunner,
-  spans: WorkSpans | undefined,
-  isReadOnly: boolean,
+  { spans, database }: { readonly spans?: WorkSpans | undefined } & Pick<QueryResources, 'database'>,
   run: (request: QueryRequest) => Awaitable<QueryReply>,
 ): Promise<QueryReply> {
+  const { once, parameters, text, dialect, user, explain, signal, watch, memoryHolder } = request
+  if ((once !== undefined && once.form === undefined) || areManyValues(parameters)) return run(request)
+  const data: QueryData = {
+    text,
+    parameters,
+    dialect,
+    user,
+    explain,
+    once: once && { request: once.request, form: once.form },
+  }
+  const { onChanges, limits } = database
+  const onEnded = (workedMs: number): void => {
+    if (workedMs < limits.statementSliceMs) threads.longTexts.delete(text)
+  }
   const end = spans?.begin('execute')
   let isEnded = false
   const endOnce = (error?: unknown): void => {
     if (!isEnded) end?.(error)
     isEnded = true
   }
+  let reply: ThreadReply | undefined
   try {
-    const reply = await threads.run(request, isReadOnly)
+    reply = await threads.run({ operation: 'query', data, signal, watch, memoryHolder, onChanges, onEnded })
     if (reply !== undefined) return { chunks: await endingWith(reply.chunks, endOnce) }
     endOnce()
   } catch (error) {

@@ -1,9 +1,10 @@
 /**
- * Worker threads in which statements run that take longer than a slice of the event loop. A thread opens the same store, computes, and sends rows as
- * encoded chunks; its commits are data, which the main thread commits with its own. Threads share nothing but the store.
+ * Worker threads for work that takes longer than a slice of the event loop. A thread opens the same store, computes, and sends rows as encoded chunks,
+ * or a result; its commits are data, which the main thread commits with its own. Threads share nothing but the store.
  */
 import { Worker } from 'node:worker_threads'
-import { AshlarError } from '../errors.ts'
+import type { CatalogWriter } from '../ddl/catalog-writer.ts'
+import { AshlarError, assert } from '../errors.ts'
 import {
   statementThreadCancelMs,
   statementThreadHeapMb,
@@ -11,28 +12,33 @@ import {
   statementThreadYoungMb,
 } from '../limits.ts'
 import type { QueryCounts } from '../query/query-counts.ts'
-import type { QueryReply, QueryRequest } from '../query/query-request.ts'
-import type { StatementRunner } from '../query/query-resources.ts'
+import type { StatementRunner, ThreadReply, ThreadWork } from '../query/query-resources.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import { LongTexts } from './long-texts.ts'
 import { MainBudgets } from './main-budgets.ts'
 import {
   type FromThread,
   type PolicyData,
+  type SentError,
   sentError,
-  type ThreadRequest,
   type ThreadStart,
   type ToThread,
 } from './messages.ts'
-import { threadProgram } from './program.ts'
 import { positionOf, receivedCommit } from './sent-commit.ts'
 import { cancelFlag, newSharedCells, type SharedCells } from './shared-cells.ts'
 import { ThreadRun } from './thread-run.ts'
 
-export type ThreadOptions = Omit<ThreadStart, 'address' | 'cells' | 'limits' | 'temporaryDirectory'>
+export interface ThreadOptions extends Omit<ThreadStart, 'address' | 'cells' | 'limits' | 'temporaryDirectory'> {
+  /** See `thread-program.ts`. */
+  readonly program: URL
+}
 
-type ThreadDatabase = Pick<OpenDatabase, 'store' | 'limits' | 'memory' | 'temporary' | 'onCommitted' | 'onFault'> & {
+type ThreadDatabase = Pick<
+  OpenDatabase,
+  'store' | 'limits' | 'memory' | 'temporary' | 'receipts' | 'onCommitted' | 'onFault'
+> & {
   readonly counts: QueryCounts
+  readonly writer: Pick<CatalogWriter, 'purgeInBackground'>
 }
 
 export class StatementThreads implements StatementRunner {
@@ -58,31 +64,27 @@ export class StatementThreads implements StatementRunner {
   /** For one caller: as that may see the database. */
   as(policy: PolicyData): StatementRunner {
     const { longTexts } = this
-    return { longTexts, run: (request, isReadOnly) => this.run(request, isReadOnly, policy) }
+    return { longTexts, run: (work) => this.run(work, policy) }
   }
 
-  async run(request: QueryRequest, isReadOnly: boolean, policy?: PolicyData): Promise<QueryReply | undefined> {
-    await request.watch?.mayGoOn?.()
-    if (performance.now() < this.startsAgainAtMs || areMany(request.parameters)) return undefined
+  async run(work: ThreadWork, policy?: PolicyData): Promise<ThreadReply | undefined> {
+    await work.watch?.mayGoOn?.()
+    if (performance.now() < this.startsAgainAtMs) return undefined
     const thread = this.free()
     if (thread === undefined) return undefined
-    const { text, parameters, dialect, user, explain } = request
-    const asked: ThreadRequest = { text, parameters, dialect, user, explain }
+    const { operation, data, onChanges } = work
     thread.reset()
-    const run = new ThreadRun(request, thread.cells, () => thread.cancel())
-    void run.ended.then(() => {
-      if (run.workedMs < this.database.limits.statementSliceMs) this.longTexts.delete(text)
-    })
+    const run = new ThreadRun(work, thread.cells, () => thread.cancel())
     thread.begin(run)
     try {
-      thread.send({ kind: 'run', request: asked, policy, isReadOnly })
+      thread.send({ kind: 'run', operation, data, policy, isObserved: onChanges !== undefined })
     } catch {
-      // A parameter that cannot be copied, such as a number with a hidden fraction.
+      // A value that cannot be copied, such as a number with a hidden fraction.
+      run.close()
       thread.release()
       return undefined
     }
-    const chunks = await run.begun((bytes) => thread.send({ kind: 'consumed', bytes }))
-    return chunks && { chunks }
+    return run.begun((bytes) => thread.send({ kind: 'consumed', bytes }))
   }
 
   /** Ends the threads; statements that are running fail. */
@@ -127,22 +129,6 @@ export class StatementThreads implements StatementRunner {
   }
 }
 
-/** To copy more values to a thread would hold the event loop: about 1 µs each. */
-const copiedValuesMax = 20_000
-
-function areMany(parameters: QueryRequest['parameters']): boolean {
-  const open: unknown[] = [parameters]
-  for (let count = 0; open.length > 0; count++) {
-    if (count + open.length > copiedValuesMax) return true
-    const value = open.pop()
-    if (typeof value !== 'object' || value === null) continue
-    const inner: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
-    if (inner.length > copiedValuesMax) return true
-    for (const one of inner) open.push(one)
-  }
-  return false
-}
-
 interface ThreadEvents {
   /** It could not open the store, or its program could not be run. */
   onFailedStart(): void
@@ -170,14 +156,15 @@ class StatementThread {
     this.events = events
     this.budgets = new MainBudgets(this.cells, database)
     const { limits, temporary } = database
+    const { program, ...ofDatabase } = options
     const start: ThreadStart = {
-      ...options,
+      ...ofDatabase,
       address,
       limits,
       temporaryDirectory: temporary.directory,
       cells: this.cells,
     }
-    this.worker = new Worker(threadProgram, {
+    this.worker = new Worker(program, {
       workerData: { ...start, budgetPort: this.budgets.port },
       transferList: [this.budgets.port],
       // What the process preloads, such as a tracing SDK, is of no use in a thread.
@@ -251,6 +238,8 @@ class StatementThread {
   private receive(message: FromThread): void {
     if (message.kind === 'opened') this.isOpen = true
     else if (message.kind === 'commit') void this.commit(message)
+    else if (message.kind === 'purge') this.database.writer.purgeInBackground()
+    else if (message.kind === 'admit') void this.admit(message.values)
     else if (this.run?.receive(message, this.budgets.refusal) === true) {
       this.count(message)
       this.release()
@@ -265,16 +254,33 @@ class StatementThread {
     this.events.onFree()
   }
 
+  private async admit(values: number): Promise<void> {
+    const { run } = this
+    let error: SentError | undefined
+    try {
+      await run?.work.admitValues?.(values)
+    } catch (refusal) {
+      error = sentError(refusal)
+    }
+    // Its client may have left meanwhile.
+    if (this.run === run) this.send({ kind: 'admitted', ...(error && { error }) })
+  }
+
   private count(message: FromThread): void {
     if (message.kind !== 'done') return
     this.database.counts.rows += message.rows
     this.database.counts.touched += message.touched
   }
 
-  private async commit({ id, commit }: FromThread & { kind: 'commit' }): Promise<void> {
+  private async commit({ id, commit, changes }: FromThread & { kind: 'commit' }): Promise<void> {
+    // As long as the thread opens the store, a commit is that of its session.
+    const run = this.isOpen ? this.run : undefined
     try {
+      assert(run !== undefined || !this.isOpen, 'a thread commits nothing but what its work has changed')
+      if (commit.changes > 0) run?.willCommit()
       const outcome = await this.database.store.commit(receivedCommit(commit))
       if (outcome.isCommitted) {
+        if (changes !== undefined) run?.work.onChanges?.(changes)
         this.database.onCommitted?.()
         this.send({ kind: 'committed', id })
       } else {

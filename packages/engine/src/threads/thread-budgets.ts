@@ -1,6 +1,8 @@
 /** Budgets of memory and disk in a statement thread: the main thread keeps the accounts of the process. */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { MemoryPool } from '../budget/memory-pool.ts'
+import { smallReplyBytes } from '../limits.ts'
+import { ReplyBudget } from '../receipts/reply-budget.ts'
 import { TemporarySpace } from '../spill/temporary-space.ts'
 import { receivedError, type SentError, type Taking } from './messages.ts'
 import { answerFlag, type SharedCells } from './shared-cells.ts'
@@ -68,5 +70,24 @@ export class ThreadSpace extends TemporarySpace {
 
   override giveBack(bytes: number): void {
     this.budgets.take('disk', -bytes, 0)
+  }
+}
+
+export class ThreadReplies extends ReplyBudget {
+  private readonly budgets: Budgets
+
+  constructor(budgets: Budgets) {
+    super(0, 0)
+    this.budgets = budgets
+  }
+
+  override take(bytes: number, takenBytes: number): boolean {
+    if (bytes <= smallReplyBytes) return true
+    try {
+      this.budgets.take('replies', bytes, takenBytes)
+      return true
+    } catch {
+      return false
+    }
   }
 }

@@ -1,21 +1,27 @@
-/** One statement that runs in a thread, as the main thread sees it. */
+/** The work of one request that a thread does, as the main thread sees it. */
 import type { MemoryHolder } from '../budget/memory-pool.ts'
+import { AshlarError } from '../errors.ts'
 import { RowsAtHand } from '../query/execute/row-chunk.ts'
-import type { QueryProgress, QueryRequest, RowChunk, RowChunks } from '../query/query-request.ts'
-import { type FromThread, receivedError } from './messages.ts'
+import type { QueryProgress, QueryWatch, RowChunk } from '../query/query-request.ts'
+import type { ThreadReply, ThreadWork } from '../query/query-resources.ts'
+import { type FromThread, receivedError, type SentError } from './messages.ts'
 import { cancelFlag, progressCells, type SharedCells } from './shared-cells.ts'
+import { cancelledMessage } from './thread-slice.ts'
 
 export class ThreadRun {
   readonly holder: MemoryHolder | undefined
-  private readonly request: QueryRequest
+  readonly work: ThreadWork
   private readonly cells: SharedCells
   private readonly cancelThread: () => void
   private readonly chunks: RowChunk[] = []
+  private result: unknown
   private isDone = false
   private isRefused = false
   private failure: unknown
   private hasFailed = false
   private isCancelled = false
+  /** The thread has handed over a commit, of which the outcome counts, even if the client leaves. */
+  private hasCommitted = false
   private wake: (() => void) | undefined
   private end!: () => void
   /** Resolves with the last message of the thread. */
@@ -23,58 +29,67 @@ export class ThreadRun {
     this.end = resolve
   })
   private readonly onAbort = (): void => {
-    this.fail(this.request.signal?.reason)
+    if (!this.hasCommitted) this.fail(this.work.signal?.reason)
     this.cancel()
   }
 
-  constructor(request: QueryRequest, cells: SharedCells, cancelThread: () => void) {
-    this.request = request
-    this.holder = request.memoryHolder
+  constructor(work: ThreadWork, cells: SharedCells, cancelThread: () => void) {
+    this.work = work
+    this.holder = work.memoryHolder
     this.cells = cells
     this.cancelThread = cancelThread
-    const { signal, watch } = request
+    const { signal, watch } = work
     if (signal?.aborted === true) this.onAbort()
     else signal?.addEventListener('abort', this.onAbort)
     watch?.onBegun?.(new CellProgress(cells.progress))
   }
 
-  /** How long the thread has worked for it, in milliseconds. */
-  get workedMs(): number {
-    return this.cells.progress[progressCells.workedMs] as number
-  }
-
   /** `refusal`: of memory or disk, which the thread may have failed with. True for the last message. */
-  receive(message: Exclude<FromThread, { kind: 'commit' }>, refusal: Error | undefined): boolean {
+  receive(message: FromThread, refusal: Error | undefined): boolean {
     if (message.kind === 'chunk') {
       const { bytes, starts } = message.chunk
       this.chunks.push({ bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), starts })
-    } else if (message.kind === 'done') this.isDone = true
-    else if (message.kind === 'failed')
-      this.fail(refusal?.message === message.error.message ? refusal : receivedError(message.error))
+    } else if (message.kind === 'done') {
+      this.isDone = true
+      this.result = message.result
+    } else if (message.kind === 'failed')
+      this.fail(refusal?.message === message.error.message ? refusal : this.receivedFailure(message.error))
+    else if (message.kind === 'changing') this.announceChange()
     else if (message.kind === 'ended') this.onEnded(receivedError(message.error))
     else if (message.kind === 'refused') this.isRefused = true
     this.wake?.()
     const isLast = message.kind === 'done' || message.kind === 'failed' || message.kind === 'refused'
-    if (!isLast) return false
-    this.request.signal?.removeEventListener('abort', this.onAbort)
-    this.end()
-    return true
+    if (isLast) this.close()
+    return isLast
   }
 
-  /** Resolves with the first rows, or with all of them; with undefined if only the main thread runs such statements. */
-  async begun(onConsumed: (bytes: number) => void): Promise<RowChunks | undefined> {
+  /** Resolves with the first rows, or with all of them; with undefined if only the main thread can do the work. */
+  async begun(onConsumed: (bytes: number) => void): Promise<ThreadReply | undefined> {
     await this.arrival()
     if (this.isRefused) return undefined
     if (this.hasFailed) throw this.failure
-    if (this.isDone) return new RowsAtHand(this.chunks)
-    return { [Symbol.asyncIterator]: () => this.rows(onConsumed) }
+    if (this.isDone) return { chunks: new RowsAtHand(this.chunks), result: this.result }
+    return { chunks: { [Symbol.asyncIterator]: () => this.rows(onConsumed) }, result: undefined }
   }
 
-  /** The thread has ended. Without an error it had not opened the store: the main thread runs the statement. */
+  /** A commit is about to be made for it. Throws the failure that came first. */
+  willCommit(): void {
+    if (this.hasFailed) throw this.failure
+    this.hasCommitted = true
+  }
+
+  /** No further message comes from the thread. */
+  close(): void {
+    this.work.signal?.removeEventListener('abort', this.onAbort)
+    this.work.onEnded?.(this.cells.progress[progressCells.workedMs] as number)
+    this.end()
+  }
+
+  /** The thread has ended. Without an error it had not opened the store: the main thread does the work. */
   exited(error: Error | undefined): void {
     if (error === undefined) this.isRefused = true
-    else this.fail(error)
-    this.end()
+    else this.fail(this.hasCommitted ? new AshlarError('OutcomeUnknown', `${error.message} ${mayBeCommitted}`) : error)
+    this.close()
     this.wake?.()
   }
 
@@ -106,11 +121,12 @@ export class ThreadRun {
   }
 
   private async arrival(): Promise<void> {
-    if (this.chunks.length > 0 || this.isDone || this.hasFailed || this.isRefused) return
-    await new Promise<void>((resolve) => {
-      this.wake = resolve
-    })
-    this.wake = undefined
+    while (this.chunks.length === 0 && !this.isDone && !this.hasFailed && !this.isRefused) {
+      await new Promise<void>((resolve) => {
+        this.wake = resolve
+      })
+      this.wake = undefined
+    }
   }
 
   private cancel(): void {
@@ -121,9 +137,30 @@ export class ThreadRun {
   }
 
   private onEnded(error: Error): void {
-    this.request.watch?.onEnded?.(error as Parameters<NonNullable<NonNullable<QueryRequest['watch']>['onEnded']>>[0])
+    this.work.watch?.onEnded?.(error as Parameters<NonNullable<QueryWatch['onEnded']>>[0])
+  }
+
+  private announceChange(): void {
+    try {
+      this.work.beforeChange?.()
+    } catch (error) {
+      this.fail(error)
+      this.cancel()
+    }
+  }
+
+  /** What the thread says of a cancelled statement, such as how many commits stay, with the reason that only the main thread knows. */
+  private receivedFailure(sent: SentError): unknown {
+    if (!this.isCancelled || !sent.message.startsWith(cancelledMessage)) return receivedError(sent)
+    const reason: unknown = this.work.signal?.reason
+    if (!(reason instanceof AshlarError)) return reason
+    const { type, message, errors, extensions } = reason
+    const stays = sent.message.slice(cancelledMessage.length)
+    return new AshlarError(type, `${message}${stays}`, errors, { ...extensions, ...sent.extensions })
   }
 }
+
+const mayBeCommitted = 'It had handed over a commit, which was made or may have been.'
 
 class CellProgress implements QueryProgress {
   private readonly cells: SharedCells['progress']

@@ -1,5 +1,6 @@
 /** What a statement in a thread does instead of yielding: it has the thread to itself. */
 import type { CancelSignal } from '../cancel-signal.ts'
+import { AshlarError } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { QueryProgress, StatementSlice } from '../query/query-request.ts'
 import type { Store } from '../store/store.ts'
@@ -7,24 +8,29 @@ import { cancelFlag, progressCells, type SharedCells } from './shared-cells.ts'
 
 const betweenReportsMs = 20
 
+/** Replaced by the reason for it, which only the main thread knows. */
+export const cancelledMessage = 'The statement was cancelled.'
+
 /** Thrown by statements that only the main thread runs. */
 export const onlyInMainThread = new Error('The main thread runs such statements.')
 
 /** Reports the progress of a statement, and ends snapshots that are held for too long: no timer fires while a statement runs. */
 export class ThreadSlice implements StatementSlice {
   readonly isOver = false
-  readonly isReadOnly: boolean
   progress: QueryProgress | undefined
   private reportedAtMs = performance.now()
   private readonly cells: SharedCells
   private readonly store: Store
   private readonly limits: EngineLimits
 
-  constructor(cells: SharedCells, store: Store, limits: EngineLimits, isReadOnly: boolean) {
-    this.isReadOnly = isReadOnly
+  constructor(cells: SharedCells, store: Store, limits: EngineLimits) {
     this.cells = cells
     this.store = store
     this.limits = limits
+  }
+
+  abandonIfOver(): void {
+    this.yieldIfDue()
   }
 
   yieldIfDue(): undefined {
@@ -35,6 +41,8 @@ export class ThreadSlice implements StatementSlice {
   settle(): never {
     throw onlyInMainThread
   }
+
+  commit(): void {}
 
   report(): void {
     this.reportedAtMs = performance.now()
@@ -48,7 +56,7 @@ export class ThreadSlice implements StatementSlice {
 
 /** Aborted by the main thread through shared memory, so that a statement notices it without an event loop. */
 export class ThreadSignal implements CancelSignal {
-  readonly reason = new Error('The statement was cancelled.')
+  readonly reason = new AshlarError('StatementStopped', cancelledMessage)
   private readonly cells: SharedCells
   private readonly listeners = new Set<() => void>()
 

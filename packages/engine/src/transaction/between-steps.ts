@@ -3,7 +3,7 @@ import type { MemoryHolder } from '../budget/memory-pool.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
-import { openTimeSlice, type SliceWatch } from '../store/time-slice.ts'
+import { openTimeSlice, type SliceWatch, type TimeSlice } from '../store/time-slice.ts'
 
 /**
  * To be called between operations: lets others have their turn where it is time. Throws LimitExceeded when the time of the
@@ -18,12 +18,14 @@ export interface TransactionClient {
   readonly watch?: SliceWatch | undefined
   /** Who holds what the transaction takes in memory. */
   readonly memoryHolder?: MemoryHolder | undefined
+  /** Where it runs; without one, on the event loop to its end, which it yields after each slice. */
+  readonly slice?: TimeSlice | undefined
 }
 
 /** `msMax`: for all attempts together, without the turns of others (`transactionMsMax`). */
-export function betweenSteps(msMax: number, { signal, watch }: TransactionClient): BetweenSteps {
+export function betweenSteps(msMax: number, { signal, watch, slice: given }: TransactionClient): BetweenSteps {
   const clock = new WorkClock(msMax)
-  const slice = clock.stoppedBetween(openTimeSlice(watch))
+  const slice = clock.stoppedBetween(given ?? openTimeSlice(watch))
   return () => {
     signal?.throwIfAborted()
     if (!clock.isOver) return slice.yieldIfDue()

@@ -1,7 +1,5 @@
 /** One transaction: reads of one snapshot through its own writes, and the commit that they add up to. */
 import type { RequestMemory } from '../budget/request-memory.ts'
-import { SteadyList } from '../budget/steady-list.ts'
-import { SteadyMap, SteadySet } from '../budget/steady-map.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { type ChangeFrom, logValues, logValuesOfFew } from '../change-log/log-entry.ts'
@@ -96,20 +94,22 @@ export class Transaction {
   readonly signal: CancelSignal | undefined
   /** The epoch of the change log that the commit is written to; 0 for none. */
   logEpoch = 0
+  /** See `Commit.summary`. */
+  summarize: (() => object | undefined) | undefined = undefined
   private readonly allocations: AllocationLog
   private readonly size: CommitSize
   private writtenBytes = 0
   /** The last of each key, in the order of the first. */
-  private readonly changes = new SteadyList<ChangeFrom>()
+  private readonly changes: ChangeFrom[] = []
   /** By key: where in `changes`. The last ones are entered when a key is looked for. */
-  private readonly written = new SteadyMap<string, number>()
+  private readonly written = new Map<string, number>()
   /** How many of `changes` are entered. */
   private noted = 0
   /** Made when something is read after a write: most transactions read before they write. */
   private sorted: SortedWrites | undefined
-  private readonly preconditions = new SteadyList<Precondition>()
+  private readonly preconditions: Precondition[] = []
   /** The keys, and for ranges the bounds, of `preconditions`; undefined while these are few. */
-  private required: Record<Precondition['kind'], SteadySet<string>> | undefined
+  private required: Record<Precondition['kind'], Set<string>> | undefined
   /** Of the ranges that are required. */
   private rangeLockKeys: Set<string> | undefined
   /** All that is written, as long as nothing else is written or read. */
@@ -382,7 +382,7 @@ export class Transaction {
     const required = this.allRequired()
     const { changes } = other
     if (Math.min(changes.length, preconditions.length) > searchedKeysMax) {
-      return changes.length === 0 ? undefined : keyText(changes.at(0).key)
+      return changes.length === 0 ? undefined : keyText((changes[0] as ChangeFrom).key)
     }
     if (changes.length <= preconditions.length) {
       for (const { key } of changes) {
@@ -408,11 +408,12 @@ export class Transaction {
 
   commit(append?: Append): Commit {
     const { packed } = this
+    const summary = this.summarize?.()
     if (packed !== undefined) {
-      const preconditions = new PackedPreconditions(this.preconditions.all(), packed)
-      return { changes: new PackedChanges(packed), preconditions, append }
+      const preconditions = new PackedPreconditions(this.preconditions, packed)
+      return { changes: new PackedChanges(packed), preconditions, append, summary }
     }
-    return { changes: this.changes.all(), preconditions: this.preconditions.all(), append }
+    return { changes: this.changes, preconditions: this.preconditions, append, summary }
   }
 
   private requireKey(precondition: KeyPrecondition, text: string | undefined): void {
@@ -431,7 +432,7 @@ export class Transaction {
 
   private isRequired(kind: KeyPrecondition['kind'], key: Bytes, text: string | undefined): boolean {
     if (!this.areFewRequired()) return this.allRequired()[kind].has(text ?? keyText(key))
-    for (const one of this.preconditions.all())
+    for (const one of this.preconditions)
       if (one.kind === kind && isSame((one as KeyPrecondition).key, key)) return true
     return false
   }
@@ -441,15 +442,15 @@ export class Transaction {
   }
 
   /** From now on those that are added are entered, but for what `putNew` requires. */
-  private allRequired(): Record<Precondition['kind'], SteadySet<string>> {
+  private allRequired(): Record<Precondition['kind'], Set<string>> {
     if (this.required !== undefined) return this.required
     const all = {
-      revision: new SteadySet<string>(),
-      absent: new SteadySet<string>(),
-      present: new SteadySet<string>(),
-      range: new SteadySet<string>(),
+      revision: new Set<string>(),
+      absent: new Set<string>(),
+      present: new Set<string>(),
+      range: new Set<string>(),
     }
-    for (const precondition of this.preconditions.all()) all[precondition.kind].add(textOf(precondition))
+    for (const precondition of this.preconditions) all[precondition.kind].add(textOf(precondition))
     this.required = all
     return all
   }
@@ -468,7 +469,7 @@ export class Transaction {
   private positionOfKey(key: Bytes, text: string | undefined): number | undefined {
     if (text !== undefined) return this.positionOf(text)
     const { changes } = this
-    for (let at = 0; at < changes.length; at++) if (isSame(changes.at(at).key, key)) return at
+    for (let at = 0; at < changes.length; at++) if (isSame((changes[at] as ChangeFrom).key, key)) return at
     return undefined
   }
 
@@ -486,7 +487,7 @@ export class Transaction {
   private noteChanges(): void {
     this.unpack()
     while (this.noted < this.changes.length) {
-      this.written.set(keyText(this.changes.at(this.noted).key), this.noted)
+      this.written.set(keyText((this.changes[this.noted] as ChangeFrom).key), this.noted)
       this.noted++
     }
   }
@@ -494,7 +495,7 @@ export class Transaction {
   /** What the commit appends to the change log. In turns with others where that is much. */
   append(): Awaitable<Append | undefined> {
     if (this.logEpoch === 0) return undefined
-    const changes = this.packed === undefined ? this.changes.all() : new PackedChanges(this.packed.filter(areObjects))
+    const changes = this.packed === undefined ? this.changes : new PackedChanges(this.packed.filter(areObjects))
     const now = Date.now()
     const values = logValuesOfFew(changes, now) ?? inTurnsIfLong(logValues(changes, now))
     return values instanceof Promise ? values.then((all) => this.appending(all)) : this.appending(values)
@@ -519,9 +520,9 @@ export class Transaction {
       if (text !== undefined) this.written.set(text, this.noted++)
       this.push(change)
     } else {
-      const earlier = this.changes.at(at)
+      const earlier = this.changes[at] as ChangeFrom
       const next = isToldByFirst(change) ? { ...change, before: earlier.before } : change
-      this.changes.set(at, next)
+      this.changes[at] = next
       this.sorted?.noteReplaced(at, next)
       this.count(next)
     }

@@ -1,5 +1,4 @@
 /** Turns the changed objects of an operation into writes of its transaction: records and index entries. */
-import { SteadyList } from '../budget/steady-list.ts'
 import { AshlarError } from '../errors.ts'
 import { hasEntriesToCheck, maintainIndexes, maintainIndexesOf, putNewEntries } from '../indexes/maintain.ts'
 import { checkPendingTypes } from '../records/check-pending-types.ts'
@@ -47,7 +46,7 @@ function write(unit: UnitOfWork, state: ObjectState, commitId: Bytes, slice?: Ti
 async function flushAll(unit: UnitOfWork): Promise<void> {
   const { transaction, objects, guard } = unit
   const slice = openTimeSlice()
-  const indexed = new SteadyList<ObjectState>()
+  const indexed: ObjectState[] = []
   let [seen, written] = [0, 0]
   for (const state of objects.all()) {
     const { key, format, stored, isDeleted } = state
@@ -59,8 +58,8 @@ async function flushAll(unit: UnitOfWork): Promise<void> {
     if (pause !== undefined) await pause
   }
   let violation: AshlarError | undefined
-  if (guard !== undefined) violation = await violationIn(unit, guard, indexed.all())
-  else if (indexed.length > 0) await maintainIndexes(transaction, indexed.all())
+  if (guard !== undefined) violation = await violationIn(unit, guard, indexed)
+  else if (indexed.length > 0) await maintainIndexes(transaction, indexed)
   const commitId = unit.session.nextCommitId()
   for (const state of objects.all()) {
     if (state.isDeleted || isChanged(state)) {

@@ -10,6 +10,12 @@ import type { StoreSession } from '../transaction/store-session.ts'
 import type { Restriction } from './change-guard.ts'
 import type { ChangeListener } from './change-set.ts'
 
+/** For a database in a statement thread: the main thread makes its commits, whose summary is a `ChangeSet`, and does what follows them in the background. */
+export interface MainThread {
+  /** Has entries purged that a change of the schema has left behind. */
+  purge(): void
+}
+
 export interface OpenDatabase {
   readonly store: Store
   /** This opening of the store. */
@@ -26,6 +32,8 @@ export interface OpenDatabase {
   readonly onChanges: ChangeListener | undefined
   /** Told that there was one, whatever it has changed. */
   readonly onCommitted: (() => void) | undefined
+  /** In a statement thread. */
+  readonly mainThread?: MainThread | undefined
   /** Of the caller of one request; without it everything is allowed. */
   readonly restriction?: Restriction | undefined
   /** Told what fails in the background, where no request could be. */

@@ -31,7 +31,7 @@ export function transactWithCatalog<T>(
   body: Body<T>,
   options: CatalogTransactOptions<T>,
 ): Promise<T> {
-  const { store, limits, catalogs, onChanges, onCommitted: wake } = database
+  const { store, limits, catalogs, onChanges, onCommitted: wake, mainThread } = database
   const {
     mayAssumeLatestCatalog = false,
     receipt,
@@ -47,6 +47,7 @@ export function transactWithCatalog<T>(
   const attempt = (transaction: Transaction): Awaitable<T> => {
     const own = onChanges === undefined ? undefined : new ChangeRecorder()
     recorder = own
+    if (mainThread !== undefined) transaction.summarize = () => own?.changes
     const run = (catalog: Catalog): Awaitable<T> => {
       transaction.logEpoch = store.capabilities.canAppend ? (catalog.state.counters.changeLog ?? 0) : 0
       return body(transaction, catalog, own)
@@ -58,7 +59,8 @@ export function transactWithCatalog<T>(
     return run(catalog)
   }
   const onCommitted = (): void => {
-    if (onChanges !== undefined && recorder?.isEmpty === false) onChanges(recorder)
+    const changes = recorder?.changes
+    if (changes !== undefined) onChanges?.(changes)
     wake?.()
   }
   // Written out: on the way of each small change, a spread costs more than most of what else is done for it.

@@ -1,5 +1,4 @@
 /** One step of a change: the objects it has read and changed, what its commit requires, and what is allocated for it. */
-import { SteadySet } from '../budget/steady-map.ts'
 import { type AshlarError, assert } from '../errors.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import type { Containers } from '../records/container-registry.ts'
@@ -29,7 +28,7 @@ export class UnitOfWork {
   private readonly containers: Containers
   private readonly restriction: Restriction | undefined
   /** Objects that are required to exist: what the operation deletes is not written before its end. */
-  private required: SteadySet<Oid> | undefined
+  private required: Set<Oid> | undefined
   readonly session: StoreSession
   /** The last position of each list that `links/link-entries.ts` has read: once, since every position given is greater. */
   listEnds: Map<string, Bytes | undefined> | undefined
@@ -125,7 +124,7 @@ export class UnitOfWork {
     const state = this.objects.known(oid)
     if (state !== undefined && state.stored === undefined) return
     this.transaction.requirePresent(state?.key ?? objectKey(oid))
-    this.required ??= new SteadySet()
+    this.required ??= new Set()
     this.required.add(oid)
   }
 

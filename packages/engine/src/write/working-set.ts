@@ -1,7 +1,5 @@
 /** The objects that one operation reads and changes, until they are written together. */
 
-import { SteadyList } from '../budget/steady-list.ts'
-import { SteadyMap } from '../budget/steady-map.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { objectKey } from '../records/object-key.ts'
 import { PartSizes } from '../records/part-sizes.ts'
@@ -79,9 +77,9 @@ function markChanged(state: ObjectState, index: number): void {
 export class WorkingSet {
   readonly transaction: Transaction
   readonly formats: RecordFormats
-  private readonly states = new SteadyList<ObjectState>()
+  private readonly states: ObjectState[] = []
   /** Made for more than a few. */
-  private byOid: SteadyMap<Oid, ObjectState> | undefined
+  private byOid: Map<Oid, ObjectState> | undefined
   private sizes: PartSizes | undefined
 
   constructor(transaction: Transaction, catalog: Catalog) {
@@ -90,7 +88,7 @@ export class WorkingSet {
   }
 
   all(): Iterable<ObjectState> {
-    return this.states.all()
+    return this.states
   }
 
   /** Where there is but one, whether it still exists or not. */
@@ -188,7 +186,7 @@ export class WorkingSet {
     this.states.push(state)
     if (this.byOid !== undefined) this.byOid.set(state.oid, state)
     else if (this.states.length > fewObjects) {
-      this.byOid = new SteadyMap()
+      this.byOid = new Map()
       for (const one of this.states) this.byOid.set(one.oid, one)
     }
   }
@@ -196,7 +194,7 @@ export class WorkingSet {
   /** Whether it still exists or not. */
   private find(oid: Oid): ObjectState | undefined {
     if (this.byOid !== undefined) return this.byOid.get(oid)
-    for (const state of this.states.all()) if (state.oid === oid) return state
+    for (const state of this.states) if (state.oid === oid) return state
     return undefined
   }
 

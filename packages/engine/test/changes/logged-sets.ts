@@ -1,14 +1,37 @@
 /** The change sets that a store has logged, read as any consumer reads them. */
 import { CatalogCache } from '../../src/catalog/catalog-cache.ts'
-import { ChangeDecoder, type RecordChange } from '../../src/changes/decode-change.ts'
+import { ChangeDecoder, type LinkChange, type RecordChange } from '../../src/changes/decode-change.ts'
 import type { LogPosition } from '../../src/changes/log-position.ts'
 import { logParts } from '../../src/changes/read-log.ts'
 import { epochOf } from '../../src/changes/switch-change-log.ts'
+import type { AttributeFormat, ClassFormat } from '../../src/records/class-format.ts'
 import { ContainerRegistry } from '../../src/records/container-registry.ts'
 import { decodeRecord } from '../../src/records/record-format.ts'
 import type { Bytes, Store } from '../../src/store/store.ts'
 import { withSnapshot } from '../../src/store/with-snapshot.ts'
-import type { AttributeValue, LinkChange, ObjectChange } from '../../src/write/change-set.ts'
+import type { Oid } from '../../src/types/oid.ts'
+
+export interface AttributeValue {
+  readonly attribute: AttributeFormat
+  readonly value: unknown
+}
+
+export interface ChangedAttribute {
+  readonly attribute: AttributeFormat
+  readonly before: unknown
+  readonly after: unknown
+}
+
+interface OfObject {
+  readonly oid: Oid
+  readonly format: ClassFormat
+}
+
+export type ObjectChange =
+  | (OfObject & { readonly kind: 'created'; readonly values: readonly AttributeValue[] })
+  /** None of its own attributes where only links of it have changed. */
+  | (OfObject & { readonly kind: 'changed'; readonly attributes: readonly ChangedAttribute[] })
+  | (OfObject & { readonly kind: 'deleted'; readonly values: readonly AttributeValue[] })
 
 export interface LoggedSet {
   readonly position: LogPosition

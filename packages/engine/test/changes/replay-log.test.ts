@@ -17,10 +17,9 @@ async function follows(store: Store, use: (fd: FederatedDatabase) => Promise<voi
     async (fd) => {
       await use(fd)
       const replica = new Replica()
-      for (const { objects, links } of await loggedSets(store)) replica.apply({ objects, links, schema: undefined })
+      for (const set of await loggedSets(store)) replica.apply(set)
       await expectSameObjects(fd, replica.model)
     },
-    undefined,
     'on',
   )
 }

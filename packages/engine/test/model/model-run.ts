@@ -6,7 +6,6 @@ import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import type { EngineLimits } from '../../src/limits.ts'
 import type { Store } from '../../src/store/store.ts'
-import type { ChangeListener } from '../../src/write/change-set.ts'
 import { modelIndexes, modelSchema } from './model-schema.ts'
 import { type Operation, operation, withOids } from './operations.ts'
 import { ModelError, ReferenceModel } from './reference-model.ts'
@@ -14,14 +13,12 @@ import { ModelError, ReferenceModel } from './reference-model.ts'
 export async function openFd(
   store: Store,
   limits: Partial<EngineLimits> = {},
-  onChanges?: ChangeListener,
   changeLog?: ChangeLogSetting,
 ): Promise<FederatedDatabase> {
   const fd = await FederatedDatabase.open({
     alias: 'model',
     store,
     limits: { indexBuildBatchObjects: 3, ...limits },
-    ...(onChanges === undefined ? {} : { onChanges }),
     changeLog,
   })
   await fd.defineClasses(modelSchema, 'createOrExtend')
@@ -32,10 +29,9 @@ export async function openFd(
 export async function withModelFd(
   store: Store,
   use: (fd: FederatedDatabase) => Promise<void>,
-  onChanges?: ChangeListener,
   changeLog?: ChangeLogSetting,
 ): Promise<void> {
-  const fd = await openFd(store, {}, onChanges, changeLog)
+  const fd = await openFd(store, {}, changeLog)
   try {
     await use(fd)
   } finally {

@@ -1,7 +1,9 @@
-/** A reference model that follows a federated database by its change sets alone. */
+/** A reference model that follows a federated database by its change log alone. */
+
+import type { LinkChange } from '../../src/changes/decode-change.ts'
 import type { AttributeFormat, ClassFormat } from '../../src/records/class-format.ts'
 import type { AttributeNumber } from '../../src/types/type-spec.ts'
-import type { ChangeSet, LinkChange, ObjectChange } from '../../src/write/change-set.ts'
+import type { LoggedSet, ObjectChange } from '../changes/logged-sets.ts'
 import type { ModelClass } from './model-schema.ts'
 import { ReferenceModel } from './reference-model.ts'
 
@@ -11,7 +13,7 @@ export class Replica {
   /** By owner and attribute: targets by position, by themselves, or by key. */
   private readonly links = new Map<string, Map<string, string>>()
 
-  apply({ objects, links }: ChangeSet): void {
+  apply({ objects, links }: Pick<LoggedSet, 'objects' | 'links'>): void {
     for (const change of objects) this.applyObject(change)
     for (const change of links) this.applyLink(change)
   }

@@ -1,11 +1,18 @@
 /** Statements in worker threads, on each store that more than one thread can read: with slices of 0 ms, each of them begins again in a thread. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, it } from 'vitest'
 import { readAccessPolicy } from '../../src/access/access-policy.ts'
+import { keySpace } from '../../src/bytes/key-space.ts'
+import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase, type OpenOptions } from '../../src/federated-database.ts'
 import type { EngineLimits } from '../../src/limits.ts'
 import type { QueryReply, QueryRequest } from '../../src/query/query-request.ts'
 import { compactStore } from '../../src/storage/compact-store.ts'
 import { openStore } from '../../src/storage/open-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { ChangeSet } from '../../src/write/change-set.ts'
 import { classOf } from '../engine/open-fd.ts'
 import { rowTexts } from '../row-texts.ts'
 import { freshAddress } from '../store/postgres-stores.ts'
@@ -17,10 +24,40 @@ async function open(
   address: string,
   limits: Partial<EngineLimits> = { statementSliceMs: 0 },
   more: Partial<OpenOptions> = {},
+  before?: BeforeCommit,
 ): Promise<FederatedDatabase> {
-  const fd = await FederatedDatabase.open({ alias: 'test', store: await openStore(address), limits, ...more })
+  const store = await openStore(address)
+  const observed = before === undefined ? store : { ...store, commit: observing(store, before) }
+  const fd = await FederatedDatabase.open({ alias: 'test', store: observed, limits, ...more })
   opened.push(fd)
   return fd
+}
+
+/** Done once, before the next commit that changes an object. */
+interface BeforeCommit {
+  next: (() => Promise<void>) | undefined
+}
+
+function observing({ commit }: Store, before: BeforeCommit): Store['commit'] {
+  return async (made) => {
+    const { next } = before
+    if (next !== undefined && [...made.changes].some(({ key }) => key[0] === keySpace.object)) {
+      before.next = undefined
+      await next()
+    }
+    return commit(made)
+  }
+}
+
+const workers = new Set<Worker>()
+
+process.on('worker', (worker) => {
+  workers.add(worker)
+  worker.once('exit', () => workers.delete(worker))
+})
+
+async function killThreads(): Promise<void> {
+  await Promise.all([...workers].map((worker) => worker.terminate()))
 }
 
 async function rows(
@@ -35,8 +72,9 @@ async function withPeople(
   address: string,
   limits?: Partial<EngineLimits>,
   more?: Partial<OpenOptions>,
+  before?: BeforeCommit,
 ): Promise<FederatedDatabase> {
-  const fd = await open(address, limits, more)
+  const fd = await open(address, limits, more, before)
   await fd.defineClasses([classOf('Person', { name: 'string', age: 'integer' })], 'create')
   const people = Array.from({ length: 3_000 }, (_, n) => ({ name: `p${n % 100}`, age: n }))
   await rows(fd, 'FOR EACH p IN $people => (CREATE Person {name: $p.name, age: $p.age})', { parameters: { people } })
@@ -177,15 +215,82 @@ describe.each([
     await expect(rows(caller, 'DELETE Person')).rejects.toMatchObject({ type: 'Forbidden' })
   })
 
-  it('are left to the main thread where they change the schema, or where what they change is listened to', async () => {
-    const changes: number[] = []
-    const fd = await withPeople(await freshStore(), undefined, {
-      onChanges: ({ objects }) => void changes.push(objects.length),
-    })
+  it('are left to the main thread where they change the schema', async () => {
+    const fd = await withPeople(await freshStore())
     await rows(fd, 'UPDATE SCHEMA {CREATE CLASS Dog {name: String}}; CREATE Dog {name: "Rex"}')
-    await rows(fd, 'UPDATE Person WHERE age = 7 SET age TO 8')
-    expect(changes.slice(-2)).toEqual([1, 1])
     expect(await rows(fd, 'FROM Dog RETURN name')).toEqual(['{"name":"Rex"}'])
+  })
+
+  it('report what they have changed to the listener of the main thread, once for each commit', async () => {
+    const changes: ChangeSet[] = []
+    const fd = await withPeople(await freshStore(), undefined, { onChanges: (set) => void changes.push(set) })
+    changes.length = 0
+    await rows(fd, 'UPDATE Person WHERE age = 7 SET age TO 8')
+    expect(fd.counts().statementThreads).toBe(1)
+    expect(changes).toMatchObject([{ objects: 1, oids: [expect.any(String)], classes: ['Person'], hasSchema: false }])
+    await outcome(fd, 'UPDATE Person WHERE age = 9 SET age TO 10; CREATE Person {name: 5}')
+    expect(changes).toHaveLength(1)
+  })
+
+  it('run again where their commit conflicts with one of the main thread', async () => {
+    const before: BeforeCommit = { next: undefined }
+    const fd = await withPeople(await freshStore(), undefined, {}, before)
+    const [row] = await rows(fd, 'CREATE Person {name: "counter", age: 0}')
+    const oid = JSON.parse(row as string).__identifier__
+    before.next = async () => {
+      await fd.updateObject(oid, { age: 100 })
+    }
+    await rows(fd, 'UPDATE Person WHERE name = "counter" SET age TO age + 1')
+    expect(JSON.parse((await fd.readObject(oid)).toString()).age).toBe(101)
+  })
+
+  it('leave an unknown outcome where their thread ends between a commit and its answer', async () => {
+    const before: BeforeCommit = { next: undefined }
+    const changes: ChangeSet[] = []
+    const fd = await withPeople(await freshStore(), undefined, { onChanges: (set) => void changes.push(set) }, before)
+    changes.length = 0
+    const text = 'UPDATE Person WHERE age = 7 SET name TO "killed"'
+    before.next = killThreads
+    await expect(rows(fd, text)).rejects.toMatchObject({ type: 'OutcomeUnknown' })
+    // The commit was handed over, and so it is made and reported.
+    await expect.poll(() => changes.length).toBe(1)
+    expect(await rows(fd, 'FROM Person WHERE name = "killed" RETURN age')).toEqual(['{"age":7}'])
+    expect(fd.counts().heldBytes).toBe(0)
+    expect(fd.counts().oldestSnapshotMs).toBe(0)
+  })
+
+  it('commit nothing once their client has left, and reply once they have committed', async () => {
+    const before: BeforeCommit = { next: undefined }
+    const fd = await withPeople(await freshStore(), undefined, {}, before)
+    const late = new AbortController()
+    before.next = async () => late.abort(new Error('the client is gone'))
+    const changed = 'UPDATE Person WHERE age = 7 SET name TO "late" RETURN COUNT()'
+    expect(await rows(fd, changed, { signal: late.signal })).toEqual(['{"COUNT()":1}'])
+    const early = new AbortController()
+    const abort = (): void => early.abort(new Error('the client is gone'))
+    const refused = rows(fd, 'UPDATE Person SET name TO "early"', { signal: early.signal, watch: { onBegun: abort } })
+    await expect(refused).rejects.toThrow('the client is gone')
+    expect(await rows(fd, 'FROM Person WHERE name = "early" OR name = "late" RETURN age')).toEqual(['{"age":7}'])
+  })
+
+  it('with COMMIT EVERY say what stays when they are stopped', async () => {
+    const importDir = await temporaryDirectory()
+    await writeFile(join(importDir, 'ages.csv'), `age\n${Array.from({ length: 10 }, (_, n) => n).join('\n')}\n`)
+    const stop = new AbortController()
+    const stopped = new AshlarError('StatementStopped', 'The statement was stopped.')
+    let commits = 0
+    const onChanges = (): void => {
+      if (++commits === 2) stop.abort(stopped)
+    }
+    const fd = await open(await freshStore(), { statementSliceMs: 0 }, { importDir, onChanges })
+    await fd.defineClasses([classOf('Person', { age: 'integer' })], 'create')
+    commits = 0
+    const text = "FOR EACH r IN IMPORT CSV 'ages.csv' USE HEADER COMMIT EVERY 2 => (CREATE Person {age: $r.age})"
+    const error = await rows(fd, text, { signal: stop.signal }).catch((thrown: unknown) => thrown)
+    expect(fd.counts().statementThreads).toBe(1)
+    expect(error).toMatchObject({ type: 'StatementStopped', extensions: { commits: 2, rowsCommitted: 4 } })
+    expect((error as Error).message).toMatch(/^The statement was stopped\. What was committed before stays: 2 commits/)
+    expect(await rows(fd, 'FROM Person RETURN COUNT()')).toEqual(['{"COUNT()":4}'])
   })
 
   it('keep numbers that cannot be copied', async () => {

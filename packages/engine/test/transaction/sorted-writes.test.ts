@@ -1,6 +1,5 @@
 /** Own writes are found in key order as they are last, whatever was sorted before they took the place of others. */
 import { expect, it } from 'vitest'
-import { SteadyList } from '../../src/budget/steady-list.ts'
 import type { Change } from '../../src/store/store.ts'
 import { SortedWrites } from '../../src/transaction/sorted-writes.ts'
 import { bytes, put, remove, text } from '../store/bytes.ts'
@@ -10,12 +9,12 @@ function putsOf(sorted: SortedWrites): string {
 }
 
 it('changes that take the place of sorted ones, and of others, count', () => {
-  const changes = new SteadyList<Change>()
+  const changes: Change[] = []
   const sorted = new SortedWrites(changes)
   for (const key of ['c', 'a', 'b']) changes.push(put(key, 'first'))
   expect(sorted.sortSome(2)).toBe(false)
   const replace = (position: number, change: Change): void => {
-    changes.set(position, change)
+    changes[position] = change
     sorted.noteReplaced(position, change)
   }
   replace(0, put('c', 'second'))

@@ -105,33 +105,3 @@ export function countingSnapshot(snapshot: Snapshot, counts: ReadCounts): Snapsh
     release: () => snapshot.release(),
   }
 }
-
-/** Entries of the largest `Map` or `Set` that grows while `act` runs, and elements of the longest array that is sorted at once. */
-export async function largestDuring(
-  act: () => Promise<unknown>,
-): Promise<{ readonly held: number; readonly sorted: number }> {
-  const largest = { held: 0, sorted: 0 }
-  const { set } = Map.prototype
-  const { add } = Set.prototype
-  const { sort } = Array.prototype
-  Array.prototype.sort = function (this: unknown[], ...given) {
-    largest.sorted = Math.max(largest.sorted, this.length)
-    return sort.apply(this, given)
-  }
-  Map.prototype.set = function (this: Map<unknown, unknown>, ...given) {
-    largest.held = Math.max(largest.held, this.size)
-    return set.apply(this, given)
-  }
-  Set.prototype.add = function (this: Set<unknown>, ...given) {
-    largest.held = Math.max(largest.held, this.size)
-    return add.apply(this, given)
-  }
-  try {
-    await act()
-  } finally {
-    Object.assign(Array.prototype, { sort })
-    Object.assign(Map.prototype, { set })
-    Object.assign(Set.prototype, { add })
-  }
-  return largest
-}

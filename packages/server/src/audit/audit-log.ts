@@ -60,25 +60,11 @@ export class RequestAudit {
   }
 
   /** A commit of the request. */
-  readonly changed = ({ objects, links, schema }: ChangeSet): void => {
-    const seen = new Set<string>()
-    for (const { oid, format } of objects) {
-      seen.add(oid)
-      if (this.classes.size < auditedClassesMax) this.classes.add(format.cls.name)
-      if (this.oids.size < auditedOidsMax) this.oids.add(oid)
-    }
-    for (const { owner } of links) {
-      if (seen.has(owner)) continue
-      seen.add(owner)
-      if (this.oids.size < auditedOidsMax) this.oids.add(owner)
-    }
-    this.objects += seen.size
-    if (schema === undefined) return
-    this.hasSchema = true
-    const before = new Set<unknown>(schema.before.classes)
-    for (const one of schema.after.classes) {
-      if (!before.has(one) && this.classes.size < auditedClassesMax) this.classes.add(one.name)
-    }
+  readonly changed = ({ objects, oids, classes, hasSchema }: ChangeSet): void => {
+    this.objects += objects
+    this.hasSchema ||= hasSchema
+    for (const oid of oids) if (this.oids.size < auditedOidsMax) this.oids.add(oid)
+    for (const name of classes) if (this.classes.size < auditedClassesMax) this.classes.add(name)
   }
 
   /** What the path of a request names that has changed nothing: it may not, or could not. */

@@ -5,6 +5,7 @@ import { quoteNames } from '../errors/quote-names.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
+import { UnparsedBody } from '../json/unparsed-body.ts'
 import { type Caller, everyone } from '../security/caller.ts'
 import type { Need } from '../security/roles.ts'
 import { authorize, requireAnything } from './authorize.ts'
@@ -109,12 +110,12 @@ function checkParameters({ queryParameters = {} }: Operation, query: OperationRe
 }
 
 /** At once, but for an array. Throws BodyValidationError. */
-function checkBody(
+export function checkBody(
   { body: schema, isBodyCheckedByEngine, takesArray }: Operation,
-  { body }: OperationRequest,
+  { body }: Pick<OperationRequest, 'body'>,
 ): Promise<void> | undefined {
-  // Of lines each is read by itself.
-  if (schema === undefined || body instanceof BodyLines) return undefined
+  // Of lines each is read by itself; what is not parsed yet is checked then.
+  if (schema === undefined || body instanceof BodyLines || body instanceof UnparsedBody) return undefined
   if (takesArray === true && Array.isArray(body)) return validateEach(schema, body)
   // The engine takes a missing body for a value.
   if (isBodyCheckedByEngine !== true) validateBody(schema, body)

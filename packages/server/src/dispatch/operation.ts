@@ -11,6 +11,7 @@ import {
   type QueryWatch,
   type RequestId,
   type RowChunks,
+  type StatementSlice,
 } from '@ashlar/engine'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { BackupSchedule } from '../backups/backup-schedule.ts'
@@ -18,6 +19,7 @@ import type { Problem } from '../errors/problem.ts'
 import type { ProblemType } from '../errors/server-errors.ts'
 import type { FederatedDatabases } from '../federated-databases.ts'
 import { BodyLines } from '../json/body-lines.ts'
+import { UnparsedBody } from '../json/unparsed-body.ts'
 import type { Limits } from '../limits.ts'
 import type { ReadMetric } from '../metrics/metric.ts'
 import type { Peers } from '../peers/peers.ts'
@@ -108,6 +110,8 @@ export interface OperationRequest {
   /** Parameters of the URL, as they are written there. */
   readonly query: Readonly<Record<string, unknown>>
   readonly body: unknown
+  /** The body as it was sent, if its operation may run in a thread. */
+  readonly bodyBytes?: Uint8Array | undefined
   /** By name in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** What the client prefers of what the operation can write. */
@@ -134,6 +138,8 @@ export interface FdRequest extends OperationRequest {
   readonly database: CallerDatabase
   /** What the caller follows of its changes. */
   following(): Following
+  /** Of a step of a transaction: see `QueryRequest`. */
+  readonly slice?: StatementSlice | undefined
   /** Of a change with an Idempotency-Key. */
   readonly requestId?: RequestId | undefined
 }
@@ -278,7 +284,10 @@ export type StatementForm = NonNullable<OperationEntry['statement']>
 
 const ofArrays: StatementForm = {
   kind: 'transaction',
-  text: (body) => `${(body as readonly unknown[]).length} objects`,
+  text: (body) =>
+    body instanceof UnparsedBody
+      ? `objects in ${body.bytes.length} bytes`
+      : `${(body as readonly unknown[]).length} objects`,
 }
 
 const ofLines: StatementForm = { kind: 'transaction', text: () => 'lines of NDJSON' }
@@ -286,7 +295,7 @@ const ofLines: StatementForm = { kind: 'transaction', text: () => 'lines of NDJS
 /** How a request with that body is admitted, listed and stopped; undefined where its work is short. */
 export function statementOf({ statement, takesArray }: Operation, body: unknown): StatementForm | undefined {
   if (body instanceof BodyLines) return ofLines
-  return takesArray === true && Array.isArray(body) ? ofArrays : statement
+  return takesArray === true && (Array.isArray(body) || body instanceof UnparsedBody) ? ofArrays : statement
 }
 
 /** Text parameters of the path, by name. */

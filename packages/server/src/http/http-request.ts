@@ -21,6 +21,8 @@ export interface Route {
   readonly bodyIsObject?: boolean
   /** Or an array of such. */
   readonly takesArray?: boolean
+  /** The body is an array of operations. */
+  readonly isOfParts?: boolean
   /** Or lines of such. */
   readonly takesLines?: boolean
   /** The operation is for authenticated callers. */
@@ -55,6 +57,8 @@ export class HttpRequest {
   readonly log: Logger
   /** Parsed; undefined where there is none, or it has not arrived. */
   body: unknown = undefined
+  /** As it was sent. */
+  bodyBytes: Buffer | undefined = undefined
   /** A reply has begun, or is complete. */
   isAnswered = false
   /** With authentication: who sends the request. */

@@ -2,8 +2,10 @@
 import { AshlarError, noteRest } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
-import type { JsonLimits } from '../json/json-layout.ts'
+import { openBracket } from '../json/json-layout.ts'
+import { jsonLimitsOf } from '../json/json-limits.ts'
 import { decodeText, parseJson } from '../json/parse-json.ts'
+import { UnparsedBody } from '../json/unparsed-body.ts'
 import type { Limits } from '../limits.ts'
 import type { Bodies } from './bodies-under-way.ts'
 import { BodyTooLong, collectBody } from './collect-body.ts'
@@ -17,18 +19,10 @@ import { mayArriveSlowly } from './slow-bodies.ts'
 export type WithBody = (handle: Handle, bytesMax?: number) => Handle
 
 export function bodyReader(limits: Limits, { bodyOf, admissionOf }: Bodies): WithBody {
-  const boundsBy = (limit: 'bodyValuesMax' | 'objectValuesMax'): JsonLimits => {
-    return { depthMax: limits.jsonDepthMax, valuesMax: limits[limit], valuesLimit: limit }
-  }
-  const [ofAny, ofObject] = [boundsBy('bodyValuesMax'), boundsBy('objectValuesMax')]
-  const ofObjects: JsonLimits = { ...ofAny, ofObjects: ofObject }
   /** What the bytes stand for, now or later. May throw. */
   const parse = (body: Buffer, request: HttpRequest): unknown => {
     if (request.headers['content-type'] === 'text/plain') return parsedText(body, limits)
-    // Each value takes a byte: most bodies are too short for a look at what they are.
-    const { bodyIsObject, takesArray } = body.length > limits.objectValuesMax ? (request.route ?? noRoute) : noRoute
-    const bounds = bodyIsObject !== true ? ofAny : takesArray === true ? ofObjects : ofObject
-    return parseJson(body, bounds, undefined, admissionOf(request))
+    return parseJson(body, jsonLimitsOf(limits, request.route ?? noRoute, body), undefined, admissionOf(request))
   }
   return (handle, bytesMax = limits.bodyBytesMax) =>
     (request) => {
@@ -43,8 +37,8 @@ export function bodyReader(limits: Limits, { bodyOf, admissionOf }: Bodies): Wit
         // What is checked of a body is checked for every route: one that none asked for is not looked at.
         if (request.method === 'DELETE' || request.route === undefined || body.length === 0) return run(handle, request)
         const noted = noteBody(request, body)
-        if (noted === undefined) takeBody(parse, body, handle, request)
-        else void noted.then(() => takeBody(parse, body, handle, request))
+        if (noted === undefined) takeBody(parse, admissionOf, body, handle, request)
+        else void noted.then(() => takeBody(parse, admissionOf, body, handle, request))
       })
       return undefined
     }
@@ -85,14 +79,27 @@ function parsedText(body: Buffer, { queryCharactersMax }: Limits): { readonly qu
   throw new AshlarError('LimitExceeded', message)
 }
 
+/** Of a body whose operation may parse it in a thread. */
+const parsedHereBytesMax = 65_536
+
 const noRoute: Partial<Route> = {}
 
 function takeBody(
   parse: (body: Buffer, request: HttpRequest) => unknown,
+  admissionOf: Bodies['admissionOf'],
   body: Buffer,
   handle: Handle,
   request: HttpRequest,
 ): void {
+  const { isOfParts, takesArray } = request.route ?? noRoute
+  if (isOfParts === true || (takesArray === true && body[0] === openBracket)) {
+    request.bodyBytes = body
+    if (body.length > parsedHereBytesMax) {
+      request.body = new UnparsedBody(body, () => parse(body, request), admissionOf(request))
+      run(handle, request)
+      return
+    }
+  }
   let parsed: unknown
   try {
     parsed = parse(body, request)

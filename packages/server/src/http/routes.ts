@@ -33,6 +33,7 @@ export function registerOperations(
       acceptsPlainText: operation.acceptsPlainText === true,
       bodyIsObject: operation.bodyIsObject === true,
       takesArray: operation.takesArray === true,
+      isOfParts: operation.statement?.kind === 'transaction',
       takesLines: operation.takesLines === true,
       needsCaller: operation.needs !== 'nothing',
       counts,

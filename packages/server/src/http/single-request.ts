@@ -23,6 +23,7 @@ import type {
   WholeFdRequest,
 } from '../dispatch/operation.ts'
 import { runOnce } from '../dispatch/run-once.ts'
+import { runOperation } from '../dispatch/run-operation.ts'
 import type { Problem } from '../errors/problem.ts'
 import { ClientDisconnected } from '../errors/request-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
@@ -41,6 +42,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
   readonly params: FdRequest['params']
   readonly query: FdRequest['query']
   readonly body: unknown
+  readonly bodyBytes: Buffer | undefined
   readonly headers: FdRequest['headers']
   readonly replyType: ReplyType
   readonly service: ServiceContext
@@ -65,6 +67,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
     this.params = request.params
     this.query = request.query
     this.body = request.body
+    this.bodyBytes = request.bodyBytes
     this.headers = request.headers
     this.replyType = replyType
     this.service = service
@@ -182,7 +185,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
   }
 
   private carryOut(operation: FdOperation): OperationReply | Promise<OperationReply> {
-    return this.requestId === undefined ? operation.run(this.database, this) : runOnce(operation, this)
+    return this.requestId === undefined ? runOperation(operation, this) : runOnce(operation, this)
   }
 }
 

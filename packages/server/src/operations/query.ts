@@ -8,12 +8,10 @@ import {
   mapAwaitable,
   type QueryReply,
   type QueryRequest,
-  type RowChunk,
 } from '@ashlar/engine'
 import { dialectNamed, dialectWords } from '../dialect.ts'
 import type { FdOperation, OperationReply, OperationRequest } from '../dispatch/operation.ts'
-import { wholeReply } from '../dispatch/row-framing.ts'
-import { onceOf } from '../dispatch/run-once.ts'
+import { onceOfQuery } from '../dispatch/query-reply.ts'
 import { quote } from '../errors/quote-names.ts'
 import { slowQueryPlansMax } from '../limits.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
@@ -106,7 +104,7 @@ export const queryOperations: readonly FdOperation[] = [
       'TooManyFollowers',
     ],
     run(database, request) {
-      const { body, caller, fd, requestId, signal, watch, memoryHolder } = request
+      const { body, caller, fd, signal, watch, memoryHolder, slice } = request
       const { query: text, language, parameters } = body as QueryFields
       checkLanguage(language)
       const dialect = dialectOf(request)
@@ -117,7 +115,7 @@ export const queryOperations: readonly FdOperation[] = [
         }
         return followQuery({ text, parameters, dialect, user: caller.userOn(fd.alias) }, request)
       }
-      const once = requestId && onceOf(request, 200, replyOf(request))
+      const once = onceOfQuery(request)
       const asked: QueryRequest = {
         text,
         parameters,
@@ -129,16 +127,13 @@ export const queryOperations: readonly FdOperation[] = [
         signal,
         watch,
         memoryHolder,
+        slice,
       }
       if (explain === undefined) watch?.explainedBy?.(() => plansOf(database, asked))
       return mapAwaitable(database.query(asked), repliedRows)
     },
   },
 ]
-
-function replyOf({ replyType }: OperationRequest): (rows: readonly RowChunk[]) => OperationReply {
-  return (rows) => ({ body: wholeReply(rows, replyType), type: replyType })
-}
 
 /** Of the first statements, as the caller may see them. */
 async function plansOf(database: Database, asked: QueryRequest): Promise<string[]> {

@@ -1,5 +1,6 @@
 /** The operations of the schema (contract 5). */
 import type { Database } from '@ashlar/engine'
+import { onceOf } from '../dispatch/once-of.ts'
 import {
   booleanParam,
   type FdOperation,
@@ -7,7 +8,6 @@ import {
   type OperationRequest,
   param,
 } from '../dispatch/operation.ts'
-import { onceOf } from '../dispatch/run-once.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import {
   ClassAlteration,

@@ -1,13 +1,15 @@
 /** The operation that carries out several others as one commit (contract 7). */
 
-import type { FdOperation, Operation, OperationReply } from '../dispatch/operation.ts'
-import { onceOf } from '../dispatch/run-once.ts'
+import { onceOf } from '../dispatch/once-of.ts'
+import type { FdOperation, Operation } from '../dispatch/operation.ts'
 import { runOperations } from '../dispatch/transaction/run-operations.ts'
+import { UnparsedBody } from '../json/unparsed-body.ts'
 import { Type } from '../wire/json-schema.ts'
 import { TransactionOperation, TransactionResult } from '../wire/wire-schemas.ts'
 
 /** For people: the body is not checked yet. */
 function operationsOf(body: unknown): string {
+  if (body instanceof UnparsedBody) return `operations in ${body.bytes.length} bytes`
   return Array.isArray(body) ? `${body.length} operations` : ''
 }
 
@@ -38,8 +40,8 @@ export function transactionOperation(others: readonly Operation[]): FdOperation 
       'MethodNotAllowed',
     ],
     async run(_database, request) {
-      const toReply = (body: Buffer): OperationReply => ({ body })
-      return toReply(await runOperations(request, onceOf(request, 200, toReply)))
+      const once = onceOf(request, 200, (body: Buffer) => ({ body }))
+      return { body: await runOperations(request, once) }
     },
   }
 }

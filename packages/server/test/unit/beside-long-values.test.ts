@@ -55,10 +55,9 @@ async function beside(long: Sent): Promise<Beside> {
 const count = 50_000
 /** Elements between two looks at the clock, at the most, and looks of a slice with the one that begins the next. */
 const slicesOf = (elements: number): number => elements / 1_024 / 6
-const [text, foreign] = ['z'.repeat(2 ** 21), '"ж€'.repeat(2 ** 19)]
-const query = (text: string): Sent => ({ method: 'POST', url: '/v1/query', payload: { query: text } })
+const foreign = '"ж€'.repeat(2 ** 19)
 
-it('others are answered between the slices of long values that are sent, read, returned and sorted by', async () => {
+it('others are answered between the slices of long values that are sent and read', async () => {
   const numbers = { attributeName: 'numbers', logicalType: 'list', elementSpecification: { logicalType: 'integer' } }
   const texts = { attributeName: 'text', logicalType: 'string' }
   const classes = [{ className: 'Long', isReferenceable: true, attributes: [numbers, texts] }]
@@ -68,16 +67,11 @@ it('others are answered between the slices of long values that are sent, read, r
   }
   const list = Array.from({ length: count }, (_, i) => i)
   const { uri } = JSON.parse((await send(create({ numbers: list, text: 'a' }))).body) as { uri: string }
-  for (const held of [text, foreign]) await send(create({ text: held }))
   for (const [long, slices] of [
     [create({ numbers: list }), 2 * slicesOf(count)],
     [{ method: 'PUT', url: uri, payload: { attributes: { numbers: list.toReversed() } } }, 2 * slicesOf(count)],
     [{ method: 'GET', url: uri }, slicesOf(count)],
-    [query("FROM Long WHERE text = 'a' RETURN *"), slicesOf(count)],
-    [query("FROM Long WHERE text = 'a' RETURN numbers"), slicesOf(count) / 2],
     [create({ text: foreign }), foreign.length / 65_536 / 6],
-    [query('FROM Long ORDER BY text DESC TAKE 1 RETURN $$ID'), 5],
-    [query('FROM Long RETURN text'), 5],
   ] as const) {
     const name = JSON.stringify(long).slice(0, 120)
     const { statusCode, answers, most } = await beside(long)

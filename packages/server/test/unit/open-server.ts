@@ -10,6 +10,7 @@ import { type Browsers, buildServer, type TlsOptions } from '../../src/http/serv
 import { defaultServerLimits, type Limits } from '../../src/limits.ts'
 import type { Authenticator } from '../../src/security/authenticator.ts'
 import type { Security } from '../../src/security/security.ts'
+import { threadProgram } from '../../src/thread-program.ts'
 
 export interface ServerSetting {
   readonly aliases?: readonly string[]
@@ -49,7 +50,7 @@ export async function openServer(setting: ServerSetting = {}): Promise<OpenServe
   for (const alias of setting.aliases ?? ['default']) {
     const store = await openStore(setting.store ?? 'memory:')
     federatedDatabases.push(
-      await FederatedDatabase.open({ alias, store, limits: setting.limits ?? {}, changeLog: 'auto' }),
+      await FederatedDatabase.open({ alias, store, limits: setting.limits ?? {}, changeLog: 'auto', threadProgram }),
     )
   }
   const server = await buildServer({

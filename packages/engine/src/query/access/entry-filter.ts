@@ -4,7 +4,6 @@ import type { IndexKeyFormat } from '../../indexes/index-key.ts'
 import type { Bytes } from '../../store/store.ts'
 import { type Bound, conjunctsOf } from '../bind/bound.ts'
 import { type Evaluate, type EvaluationContext, evaluationApart } from '../evaluate/evaluation-context.ts'
-import { Work } from '../functions/work.ts'
 import { decideAtOnce } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
 import { attributesReadBy, EntryReader, type PartRead, partsRead } from './entry-view.ts'
@@ -99,23 +98,20 @@ export class EntryFilter {
   /** For the entries of one run, whose rows may be under way meanwhile: what these keep is none of the entries'. */
   forRun(evaluation: EvaluationContext): MayQualify {
     const { parts, conjuncts, slot } = this
-    const work = new Work()
-    const own = evaluationApart(evaluation, evaluation.reader, work)
+    const own = evaluationApart(evaluation)
     const reader = new EntryReader(parts)
     return (key) => {
       const view = reader.read(key)
       if (view === undefined) return true
       own.slots[slot] = view
       const isPossible = conjuncts.every((conjunct) => isNotFalse(conjunct, own))
-      work.endRow()
-      work.goOn()
       evaluation.memory.endRow()
       return isPossible
     }
   }
 }
 
-/** True also where it takes long or fails: whether the row gets that far, the whole predicate tells. */
+/** True also where it fails: whether the row gets that far, the whole predicate tells. */
 function isNotFalse(conjunct: Evaluate, evaluation: EvaluationContext): boolean {
   try {
     return decideAtOnce((own) => conjunct(own) === true, evaluation) !== false

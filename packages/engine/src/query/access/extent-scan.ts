@@ -11,7 +11,6 @@ import type { PushRows } from '../execute/pushed-rows.ts'
 import type { OutputRow } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
-import { Work } from '../functions/work.ts'
 import { decideAtOnce, qualified } from '../operators/filter.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { ObjectAccess } from './access-path.ts'
@@ -59,9 +58,7 @@ export class ExtentScan implements ObjectAccess {
   async *objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
     const { filter, evaluation, context, source } = scan
     const { ofRecord, slot } = filter
-    // Several scans may be under way while a row further on is interrupted: what that one keeps is none of theirs.
-    const { reader } = evaluation
-    const ofRecords = evaluationApart(evaluation, reader, new Work())
+    const ofRecords = evaluationApart(evaluation)
     let undecided = new Set<ObjectView>()
     const use = (key: Uint8Array, record: Uint8Array): ObjectView | undefined => {
       source.examined++
@@ -69,7 +66,6 @@ export class ExtentScan implements ObjectAccess {
       if (ofRecord === undefined) return borrowed.copy()
       ofRecords.slots[slot] = borrowed
       const isKept = decideAtOnce(ofRecord, ofRecords)
-      ofRecords.work.endRow()
       evaluation.memory.endRow()
       if (isKept === false) return undefined
       const view = borrowed.copy()
@@ -78,7 +74,6 @@ export class ExtentScan implements ObjectAccess {
     }
     for await (const batch of context.scanAll(await this.extents(context), use, { isOrdered: wanted !== undefined })) {
       context.check()
-      ofRecords.work.goOn()
       let views = batch.filter((view) => view !== undefined)
       if (ofRecord !== undefined && undecided.size > 0) {
         const decided = new Set(await qualified([...undecided], ofRecord, slot, evaluation, context))

@@ -22,7 +22,6 @@ import type { Oid } from '../../types/oid.ts'
 import type { AttributeNumber } from '../../types/type-spec.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { evaluateConstant, evaluateConstants } from '../execute/evaluate-rows.ts'
-import { sortInTurns } from '../execute/sort-in-turns.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
@@ -335,7 +334,7 @@ export class IndexScan implements OidAccess {
       const range = keyConditionRange(format, { equal, lower, upper })
       if (Buffer.compare(range.from, range.to) < 0) sound.push(range)
     })
-    const sorted = await sortInTurns(sound, byBeginning, () => context.script.slice.yieldIfDue())
+    const sorted = context.sorted(sound, byBeginning)
     const ranges: KeyConditionRange[] = []
     await eachInTurns(sorted, context, (range) => {
       // Long texts that are cut to the same key give the same range.

@@ -1,5 +1,4 @@
 /** Reads the objects of an access path, and filters them by class and by the whole predicate. */
-import { SteadySet } from '../../budget/steady-map.ts'
 import type { ClassSet } from '../../schema/class-set.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
 import type { Oid } from '../../types/oid.ts'
@@ -30,7 +29,7 @@ export async function* fetchObjects(
   mayRepeat: boolean,
 ): AsyncGenerator<ObjectView[]> {
   const { context } = scan
-  const seen = mayRepeat ? new SteadySet<Oid>() : undefined
+  const seen = mayRepeat ? new Set<Oid>() : undefined
   for await (const batch of batches) {
     const oids = seen === undefined ? batch : batch.filter((oid) => !seen.has(oid))
     if (seen !== undefined) {

@@ -6,7 +6,7 @@ import { assert } from '../../errors.ts'
 import { writeRecordJson } from '../../objects/representation.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
 import { objectKeyBytes, oidOfObjectKey } from '../../records/object-key.ts'
-import { isLongRecord, shapeNumberOf } from '../../records/record-format.ts'
+import { shapeNumberOf } from '../../records/record-format.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
 import type { Awaitable, Bytes, KeyRange } from '../../store/store.ts'
@@ -16,9 +16,8 @@ import type { FollowedReference } from '../evaluate/followed-references.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
 import { newline, RowsAtHand } from '../execute/row-chunk.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { ChunkWriter, chunkBytesMin, writeObjectInTurns } from '../execute/write-rows.ts'
+import { ChunkWriter, chunkBytesMin, writeObject } from '../execute/write-rows.ts'
 import type { LoopCounts } from '../explain/loop-counts.ts'
-import { turnDue } from '../functions/work.ts'
 import { columnsWriter, type Projections, type WriteColumns } from '../operators/project.ts'
 import { countOf, type RowLimits } from '../operators/row-limits.ts'
 import type { RowChunk, RowChunks } from '../query-request.ts'
@@ -134,7 +133,7 @@ function begunWithin(
  * Why no more rows are written: there are none; a chunk is full; others are to have their turn; within a row, which is then begun again,
  * they are, or links have to be waited for; or the row is written when the promise resolves.
  */
-export type Pause = 'end' | 'full' | 'due' | 'interrupted' | 'lacksLinks' | Promise<void>
+export type Pause = 'end' | 'full' | 'due' | 'lacksLinks' | Promise<void>
 
 /** Rows that are written before the next look at the clock, less one; all its bits are ones. */
 const rowsBetweenLooks = 15
@@ -156,8 +155,6 @@ export abstract class RowsInPlace {
   private format: ClassFormat | undefined
   /** Of the same, those for which the predicate is true. */
   private qualified = 0
-  /** The row at hand was interrupted before. */
-  private isRepeated = false
   private readonly explained: LoopCounts | undefined
 
   /** `explained`: counts, where the statement is explained. */
@@ -196,7 +193,6 @@ export abstract class RowsInPlace {
     for (let pause = first; ; pause = this.write()) {
       if (pause instanceof Promise) await pause
       if (pause === 'lacksLinks') await context.reader.fetchMissing()
-      else if (pause === 'interrupted') await this.turnWithinRow()
       // The first rows do not wait for others.
       else if (this.hasRows && this.mayBeSent && (pause === 'end' || !isSent || this.isFull)) {
         yield this.take()
@@ -208,13 +204,6 @@ export abstract class RowsInPlace {
     }
     if (this.hasRows) yield this.take()
     this.writer.end()
-  }
-
-  /** What values that are the same for all rows took to be made is let go of once; from then on the row keeps what it has. */
-  private async turnWithinRow(): Promise<void> {
-    if (!this.isRepeated) this.context.endRow()
-    this.isRepeated = true
-    await this.context.turn()
   }
 
   /** How many rows are wanted yet, those that are skipped included. */
@@ -266,7 +255,6 @@ export abstract class RowsInPlace {
     this.touched++
     const { json } = writer
     const rowStart = json.to.length
-    let later: Promise<void> | undefined
     try {
       const { plan, evaluation } = this
       const { filter, classes } = plan.objects
@@ -289,16 +277,14 @@ export abstract class RowsInPlace {
         return this.passed()
       }
       json.byte(newline)
-      if (plan.projections !== undefined) later = this.writeColumns?.(json, evaluation)
-      else if (isOwn || isLongRecord(record)) later = writeObjectInTurns(json, view, context, !isOwn)
+      if (plan.projections !== undefined) this.writeColumns?.(json, evaluation)
+      else if (isOwn) writeObject(json, view, context)
       else writeRecordJson(json, format, key, record)
     } catch (error) {
       json.to.length = rowStart
-      if (error === turnDue) return 'interrupted'
       if (error === needsFetch) return 'lacksLinks'
       throw error
     }
-    if (later !== undefined) return later.then(() => void this.written(rowStart))
     this.written(rowStart)
     if (this.areEnough) return undefined
     return this.isFull ? 'full' : this.look()
@@ -316,7 +302,7 @@ export abstract class RowsInPlace {
       if (filter.ofRecord !== undefined && filter.ofRecord(evaluation) !== true) return undefined
       if (filter.rest !== undefined && filter.rest(evaluation) !== true) return undefined
     } catch (error) {
-      if (error !== needsFetch && error !== turnDue) throw error
+      if (error !== needsFetch) throw error
       return undefined
     } finally {
       context.endRow()
@@ -333,7 +319,7 @@ export abstract class RowsInPlace {
       if (plan.projections === undefined) askForLinks(view, evaluation)
       else for (const { evaluate } of plan.projections) evaluate(evaluation)
     } catch (error) {
-      if (error !== needsFetch && error !== turnDue) throw error
+      if (error !== needsFetch) throw error
     } finally {
       context.endRow()
     }
@@ -352,7 +338,6 @@ export abstract class RowsInPlace {
   }
 
   private endRow(): void {
-    this.isRepeated = false
     this.context.endRow()
   }
 
@@ -363,7 +348,7 @@ export abstract class RowsInPlace {
 
 /** The row is to be begun again. */
 export function isBrokenOff(pause: Pause | undefined): boolean {
-  return pause === 'interrupted' || pause === 'lacksLinks'
+  return pause === 'lacksLinks'
 }
 
 /** The objects of OIDs, one after the other. */

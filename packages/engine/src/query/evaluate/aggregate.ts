@@ -1,27 +1,21 @@
 /** COUNT, SUM, AVG, MIN, MAX and COLLECT: over rows one by one, or over the elements of one collection. */
-import { SteadyMap } from '../../budget/steady-map.ts'
+import { TextMap } from '../../budget/text-map.ts'
 import type { AggregateName } from '../bind/bound.ts'
-import type { Pieces } from '../functions/work.ts'
 import { totalOf } from '../values/arithmetic.ts'
 import { compareFor } from '../values/compare.ts'
 import type { Compare, Total } from '../values/scalars/scalar-kind.ts'
 import type { ValueType } from '../values/value-type.ts'
-import { copied, leastFrom, nthLeast } from './nth-least.ts'
 import { groupKey, keyWriter, type WriteKey } from './value-key.ts'
-
-/** Values as they are in memory, or the pieces of work that come to them. */
-type Saved = readonly unknown[] | Pieces
 
 export interface Accumulator {
   /** Nulls do not count. False on overflow. */
   add(value: unknown): boolean
-  result(): unknown
-  /** Instead of `result`, where that takes long. `fraction`: of PERCENTILE. */
-  select?(fraction: unknown): Pieces
+  /** `fraction`: of PERCENTILE. */
+  result(fraction?: unknown): unknown
   /** What it has come to, for another one to go on from. */
-  save(): Saved
+  save(): readonly unknown[]
   /** To an accumulator that was given nothing yet. */
-  restore(saved: readonly unknown[]): Pieces | undefined
+  restore(saved: readonly unknown[]): void
   /** What it holds in memory beyond a fixed size, in elements. */
   readonly held: number
 }
@@ -76,11 +70,11 @@ class Count implements Accumulator {
     return this.count
   }
 
-  save(): Saved {
+  save(): readonly unknown[] {
     return [this.count]
   }
 
-  restore([count]: readonly unknown[]): undefined {
+  restore([count]: readonly unknown[]): void {
     this.count = count as number
   }
 }
@@ -106,11 +100,11 @@ class Sum implements Accumulator {
     return this.sum
   }
 
-  save(): Saved {
+  save(): readonly unknown[] {
     return [this.sum]
   }
 
-  restore([sum]: readonly unknown[]): undefined {
+  restore([sum]: readonly unknown[]): void {
     this.sum = sum
   }
 }
@@ -136,11 +130,11 @@ class Average implements Accumulator {
     return this.count === 0 ? null : this.average(this.sum / this.count)
   }
 
-  save(): Saved {
+  save(): readonly unknown[] {
     return [this.sum, this.count]
   }
 
-  restore([sum, count]: readonly unknown[]): undefined {
+  restore([sum, count]: readonly unknown[]): void {
     this.sum = sum as number
     this.count = count as number
   }
@@ -167,11 +161,11 @@ class Extreme implements Accumulator {
     return this.extreme
   }
 
-  save(): Saved {
+  save(): readonly unknown[] {
     return [this.extreme]
   }
 
-  restore([extreme]: readonly unknown[]): undefined {
+  restore([extreme]: readonly unknown[]): void {
     this.extreme = extreme
   }
 }
@@ -192,11 +186,11 @@ class Collect implements Accumulator {
     return this.values
   }
 
-  save(): Saved {
+  save(): readonly unknown[] {
     return [this.values]
   }
 
-  restore([values]: readonly unknown[]): undefined {
+  restore([values]: readonly unknown[]): void {
     this.values = values as unknown[]
   }
 }
@@ -205,8 +199,7 @@ class Collect implements Accumulator {
 class Distinct implements Accumulator {
   private readonly values: Accumulator
   private readonly writers: readonly WriteKey[]
-  private readonly seen = new SteadyMap<string, true>()
-  private seenCount = 0
+  private readonly seen = new TextMap<true>()
 
   constructor(values: Accumulator, write: WriteKey) {
     this.values = values
@@ -214,44 +207,28 @@ class Distinct implements Accumulator {
   }
 
   get held(): number {
-    return this.seenCount + this.values.held
+    return this.seen.size + this.values.held
   }
 
   add(value: unknown): boolean {
     const key = groupKey(this.writers, [value])
     if (this.seen.has(key)) return true
     this.seen.set(key, true)
-    this.seenCount++
     return this.values.add(value)
   }
 
-  result(): unknown {
-    return this.values.result()
+  result(fraction?: unknown): unknown {
+    return this.values.result(fraction)
   }
 
-  *save(): Generator<number, readonly unknown[], undefined> {
-    const keys: string[] = []
-    for (const key of this.seen.keys()) if (keys.push(key) % keysOfPiece === 0) yield keysOfPiece * stepsOfKey
-    const saved = this.values.save()
-    return [keys, Array.isArray(saved) ? saved : yield* piecesOf(saved as Pieces)]
+  save(): readonly unknown[] {
+    return [[...this.seen.keys()], this.values.save()]
   }
 
-  *restore([keys, values]: readonly unknown[]): Generator<number, undefined, undefined> {
-    for (const key of keys as readonly string[]) {
-      this.seen.set(key, true)
-      if (++this.seenCount % keysOfPiece === 0) yield keysOfPiece * stepsOfKey
-    }
-    const restored = this.values.restore(values as readonly unknown[])
-    if (restored !== undefined) yield* piecesOf(restored)
+  restore([keys, values]: readonly unknown[]): void {
+    for (const key of keys as readonly string[]) this.seen.set(key, true)
+    this.values.restore(values as readonly unknown[])
   }
-}
-
-/** Keys of a set that are gone through at a time, and the steps that each takes. */
-const keysOfPiece = 1_024
-const stepsOfKey = 30
-
-function piecesOf(pieces: Pieces): Iterable<number> & Generator<number, unknown, undefined> {
-  return pieces as Generator<number, unknown, undefined>
 }
 
 /** Of a sample; in one pass (Welford), whatever the size of the numbers. */
@@ -274,11 +251,11 @@ class StandardDeviation implements Accumulator {
     return this.count < 2 ? null : Math.sqrt(this.squares / (this.count - 1))
   }
 
-  save(): Saved {
+  save(): readonly unknown[] {
     return [this.count, this.mean, this.squares]
   }
 
-  restore([count, mean, squares]: readonly unknown[]): undefined {
+  restore([count, mean, squares]: readonly unknown[]): void {
     this.count = count as number
     this.mean = mean as number
     this.squares = squares as number
@@ -290,7 +267,7 @@ class Percentile implements Accumulator {
   private values: number[] = []
   private readonly fraction: number | undefined
 
-  /** Undefined where `select` is told. */
+  /** Undefined: that of `result`. */
   constructor(fraction: number | undefined) {
     this.fraction = fraction
   }
@@ -304,29 +281,25 @@ class Percentile implements Accumulator {
     return true
   }
 
-  result(): unknown {
-    return null
-  }
-
-  save(): Saved {
+  save(): readonly unknown[] {
     return [this.values]
   }
 
-  restore([values]: readonly unknown[]): undefined {
+  restore([values]: readonly unknown[]): void {
     this.values = values as number[]
   }
 
-  *select(given: unknown): Pieces {
+  result(given?: unknown): unknown {
     const fraction = this.fraction ?? given
-    const { values } = this
-    if (values.length === 0 || typeof fraction !== 'number') return null
-    const place = fraction * (values.length - 1)
+    const { length } = this.values
+    if (length === 0 || typeof fraction !== 'number') return null
+    // NaN last.
+    const numbers = Float64Array.from(this.values).sort()
+    if (Number.isNaN(numbers[length - 1])) return Number.NaN
+    const place = fraction * (length - 1)
     const below = Math.floor(place)
-    const numbers = yield* copied(values)
-    if (numbers === undefined) return Number.NaN
-    const low = yield* nthLeast(numbers, below)
+    const low = numbers[below] as number
     if (place === below) return low
-    const high = yield* leastFrom(numbers, below + 1)
-    return low + (high - low) * (place - below)
+    return low + ((numbers[below + 1] as number) - low) * (place - below)
   }
 }

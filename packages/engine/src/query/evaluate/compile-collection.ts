@@ -1,17 +1,16 @@
 /** What is done with lists, sets, maps and sequences (docs/query-language.md, Operators). */
 import type { MapPair } from '../../types/map.ts'
 import type { Bound } from '../bind/bound.ts'
-import { LongWork } from '../functions/work.ts'
 import { queryError } from '../language/query-error.ts'
 import { isNullOf } from '../values/compare.ts'
 import { isLong } from '../values/type-rules.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
 import { accumulatorsOf } from './aggregate.ts'
 import { compileLinkCount, compileLinkEnd, endWith } from './compile-links.ts'
+import { compileLoop, valueSteps } from './compile-loop.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
-import { compileLoop, inParts, valueSteps } from './in-parts.ts'
 import { elementBytes, valueBytes } from './value-bytes.ts'
 
 type CollectionNode = Extract<
@@ -93,26 +92,17 @@ function compileFold(bound: Extract<Bound, { kind: 'fold' }>, compiler: Expressi
   if (bound.countsNulls) return (evaluation) => elements(collection(evaluation) ?? []).length
   const isHeld = bound.isDistinct || name === 'COLLECT' || name === 'MEDIAN' || name === 'PERCENTILE'
   const fraction = bound.fraction && compiler.compile(bound.fraction)
-  const loop = compileLoop(
-    compiler,
-    () => undefined,
-    () => ({
-      start: (evaluation) => ({ elements: elements(collection(evaluation) ?? []), state: accumulator() }),
-      step(evaluation, accumulator, element) {
-        if (isNullOf(elementType, element)) return false
-        if (isHeld) charged(element, evaluation)
-        else if (isLong(elementType)) evaluation.work.spend(valueSteps(element))
-        if (!accumulator.add(element))
-          throw queryError(evaluation.text, bound, 'the sum is beyond what an integer holds')
-        return false
-      },
-      end(evaluation, accumulator) {
-        const pieces = accumulator.select?.(fraction?.(evaluation))
-        return pieces === undefined ? accumulator.result() : new LongWork(pieces)
-      },
-    }),
-  )
-  return name === 'MEDIAN' || name === 'PERCENTILE' ? inParts(compiler, loop) : loop
+  return compileLoop({
+    start: (evaluation) => ({ elements: elements(collection(evaluation) ?? []), state: accumulator() }),
+    step(evaluation, accumulator, element) {
+      if (isNullOf(elementType, element)) return false
+      if (isHeld) charged(element, evaluation)
+      else if (isLong(elementType)) evaluation.work.spend(valueSteps(element))
+      if (!accumulator.add(element)) throw queryError(evaluation.text, bound, 'the sum is beyond what an integer holds')
+      return false
+    },
+    end: (evaluation, accumulator) => accumulator.result(fraction?.(evaluation)),
+  })
 }
 
 function elementTypeOf(type: ValueType): ValueType {
@@ -148,24 +138,21 @@ function compileCollecting(
   const held = compiler.compile(collection)
   const fill = slotFiller(collection.type, slot)
   const elements = slotElements(collection.type)
-  return compileLoop(
-    compiler,
-    () => compiler.compile(body),
-    (evaluate) => ({
-      start(evaluation) {
-        const all = held(evaluation)
-        if (all === null || all === undefined) return null
-        const values: unknown[] = []
-        return { elements: elements(evaluation, all), state: values }
-      },
-      step(evaluation, values, element) {
-        fill(evaluation, element)
-        take(evaluate(evaluation) ?? null, evaluation, values, element)
-        return false
-      },
-      end: (_evaluation, values) => values,
-    }),
-  )
+  const evaluate = compiler.compile(body)
+  return compileLoop({
+    start(evaluation) {
+      const all = held(evaluation)
+      if (all === null || all === undefined) return null
+      const values: unknown[] = []
+      return { elements: elements(evaluation, all), state: values }
+    },
+    step(evaluation, values, element) {
+      fill(evaluation, element)
+      take(evaluate(evaluation) ?? null, evaluation, values, element)
+      return false
+    },
+    end: (_evaluation, values) => values,
+  })
 }
 
 /** From 0, negative from the end, null outside. */

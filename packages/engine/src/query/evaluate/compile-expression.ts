@@ -7,7 +7,7 @@ import type { Bound, BoundAttribute } from '../bind/bound.ts'
 import { isConstant, partsOf } from '../bind/bound.ts'
 import type { TextRoom } from '../functions/function-definition.ts'
 import { canSearchAtOnce, searchBytes, searchInPieces } from '../functions/long-texts.ts'
-import { LongWork, longWorkOf, type Work } from '../functions/work.ts'
+import { LongWork, type Work } from '../functions/work.ts'
 import type { Span } from '../language/ast.ts'
 import { placed, queryError } from '../language/query-error.ts'
 import { isNothing, isNullOf } from '../values/compare.ts'
@@ -17,13 +17,13 @@ import { aTypeName, isMany, isText, type ValueType } from '../values/value-type.
 import { compileCollection } from './compile-collection.ts'
 import { compileComparedCount } from './compile-links.ts'
 import { compileLogical, partSteps, partsSpentMin } from './compile-logical.ts'
+import { textSteps, valueSteps } from './compile-loop.ts'
 import { compileComparison, compileMatches, compileQuantifier } from './compile-predicate.ts'
 import { compileShape, evaluateAll } from './compile-shape.ts'
 import { compileOwner } from './compile-target.ts'
 import { compileUnion } from './compile-union.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
-import { inParts, type Places, textSteps, valueSteps } from './in-parts.ts'
 import { NewObject } from './new-object.ts'
 import type { ObjectView } from './object-view.ts'
 import { valueInMemory } from './rows-on-disk.ts'
@@ -34,8 +34,6 @@ export class Compiler implements ExpressionCompiler {
   readonly formats: RecordFormats
   /** So many places were given out. */
   constants = 0
-  /** Given out by `inParts` and `compileLoop`. */
-  places = 0
   private readonly placesOf = new Map<Bound, number>()
   /** While parts of a whole are compiled that holds nothing given. */
   private isWithoutGiven = false
@@ -122,7 +120,7 @@ function compileNode(bound: Exclude<Bound, { kind: 'given' }>, compiler: Compile
       return ({ slots }) => slots[slot] ?? null
     }
     case 'attribute':
-      return compileAttribute(bound.slot, bound.attribute, bound.type, compiler)
+      return compileAttribute(bound.slot, bound.attribute, bound.type)
     case 'follow':
       return compileFollow(bound, compiler)
     case 'field': {
@@ -138,9 +136,9 @@ function compileNode(bound: Exclude<Bound, { kind: 'given' }>, compiler: Compile
     case 'logical':
       return compileLogical(bound, compiler)
     case 'compare':
-      return compileComparison(bound, ...comparedSides(bound, compiler), compiler)
+      return compileComparison(bound, ...comparedSides(bound, compiler))
     case 'matches':
-      return inParts(compiler, compileMatches(bound, compiler.compile(bound.text), compiler.compile(bound.pattern)))
+      return compileMatches(bound, compiler.compile(bound.text), compiler.compile(bound.pattern))
     case 'once':
       return compileOnce(bound, compiler)
     case 'quantifier':
@@ -213,14 +211,14 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
     case 'inner':
       return compileInner(bound, compiler)
     case 'arithmetic':
-      return compileCalculation(bound, [compiler.compile(bound.left), compiler.compile(bound.right)], compiler)
+      return compileCalculation(bound, [compiler.compile(bound.left), compiler.compile(bound.right)])
     case 'unary':
-      return compileCalculation(bound, [compiler.compile(bound.operand)], compiler)
+      return compileCalculation(bound, [compiler.compile(bound.operand)])
     case 'call':
       return compileCall(bound, compiler)
     case 'contains': {
       const [text, part] = [compiler.compile(bound.text), compiler.compile(bound.part)]
-      return inParts(compiler, (evaluation) => {
+      return (evaluation) => {
         const [whole, wanted] = [text(evaluation), part(evaluation)] as [string | null, string | null]
         if (whole === null || wanted === null) return null
         if (canSearchAtOnce(whole, wanted)) {
@@ -228,11 +226,11 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
           return whole.includes(wanted)
         }
         evaluation.memory.chargeRow(searchBytes(wanted))
-        return new LongWork(searchInPieces(whole, wanted))
-      })
+        return evaluation.work.run(searchInPieces(whole, wanted))
+      }
     }
     case 'concat':
-      return inParts(compiler, compileConcat(bound, compiler.compileAll(bound.operands)))
+      return compileConcat(bound, compiler.compileAll(bound.operands))
     case 'case':
       return compileCase(bound, compiler)
     case 'coalesce':
@@ -248,7 +246,7 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
     case 'convert': {
       const operand = compiler.compile(bound.operand)
       const { convert } = bound
-      if (isText(bound.type) || isText(bound.operand.type)) return inParts(compiler, converted(operand, convert))
+      if (isText(bound.type) || isText(bound.operand.type)) return converted(operand, convert)
       return (evaluation) => {
         const value = operand(evaluation)
         return value === null || value === undefined ? null : convert(value)
@@ -293,10 +291,10 @@ function compileCase(bound: Extract<Bound, { kind: 'case' }>, compiler: Compiler
     return otherwise?.(evaluation) ?? null
   }
   if (branches.length < partsSpentMin) return evaluate
-  return inParts(compiler, (evaluation) => {
+  return (evaluation) => {
     evaluation.work.spend(branches.length * partSteps)
     return evaluate(evaluation)
-  })
+  }
 }
 
 function compileInner({ index, operands }: Extract<Bound, { kind: 'inner' }>, compiler: Compiler): Evaluate {
@@ -328,35 +326,35 @@ function compileReferenceTest(
       return (evaluation) => isNullOf(type, operand(evaluation))
     }
     case 'isValid':
-      return inParts(compiler, (evaluation) => {
+      return (evaluation) => {
         const oid = operand(evaluation)
         return !isNothing(oid) && evaluation.reader.object(oid as Oid).format !== undefined
-      })
+      }
     case 'instanceOf': {
       const { number } = bound.cls
-      return inParts(compiler, (evaluation) => {
+      return (evaluation) => {
         const oid = operand(evaluation)
         if (isNothing(oid)) return null
         return evaluation.reader.object(oid as Oid).format?.cls.isOrInherits(number) === true ? oid : null
-      })
+      }
     }
   }
 }
 
 /** Of the object in a slot. */
-function compileAttribute(slot: number, attribute: BoundAttribute, type: ValueType, places: Places): Evaluate {
+function compileAttribute(slot: number, attribute: BoundAttribute, type: ValueType): Evaluate {
   const { index, linkStorage } = attribute
   if (linkStorage !== undefined) {
-    return inParts(places, ({ slots, reader }) => {
+    return ({ slots, reader }) => {
       const view = slots[slot] as ObjectView | undefined
-      return view?.format === undefined ? null : reader.linksInParts(view, attribute)
-    })
+      return view?.format === undefined ? null : reader.links(view, attribute)
+    }
   }
   if (isLong(type)) {
-    return inParts(places, ({ slots, work }) => {
+    return ({ slots, work }) => {
       const view = slots[slot] as ObjectView | undefined
       return view === undefined ? null : longValue(view, index, work, false)
-    })
+    }
   }
   return ({ slots }) => {
     const view = slots[slot] as ObjectView | undefined
@@ -372,17 +370,17 @@ function compileFollow(bound: Extract<Bound, { kind: 'follow' }>, compiler: Expr
   const ofRecord = isLong(type)
     ? (view: ObjectView, { work }: EvaluationContext): unknown => longValue(view, index, work, true)
     : (view: ObjectView): unknown => view.knownValue(index)
-  return inParts(compiler, (evaluation) => {
+  return (evaluation) => {
     const view = owner(evaluation)
     if (view === undefined) return null
-    return linkStorage === undefined ? ofRecord(view, evaluation) : evaluation.reader.linksInParts(view, attribute)
-  })
+    return linkStorage === undefined ? ofRecord(view, evaluation) : evaluation.reader.links(view, attribute)
+  }
 }
 
 /** A value of a record that may take long to read: the work to read it in pieces then. `isFollowed`: of an object that others may refer to as well. */
 function longValue(view: ObjectView, index: number, work: Work, isFollowed: boolean): unknown {
   const pieces = view.longValue(index)
-  if (pieces !== undefined) return longWorkOf(pieces)
+  if (pieces !== undefined) return work.run(pieces)
   const value = isFollowed ? view.knownValue(index) : view.value(index)
   work.spend(valueSteps(value))
   return value
@@ -390,11 +388,11 @@ function longValue(view: ObjectView, index: number, work: Work, isFollowed: bool
 
 type Calculated = Extract<Bound, { kind: 'arithmetic' | 'unary' | 'call' }>
 
-function compileCalculation(bound: Calculated, operands: readonly Evaluate[], places: Places): Evaluate {
+function compileCalculation(bound: Calculated, operands: readonly Evaluate[]): Evaluate {
   const [first, second] = operands
   const work = bound.calculate as (...values: unknown[]) => unknown
   const isOfTexts = 'operands' in bound ? bound.operands.some(({ type }) => isText(type)) : isText(bound.type)
-  if (isOfTexts) return inParts(places, compileTextCalculation(bound, operands, work))
+  if (isOfTexts) return compileTextCalculation(bound, operands, work)
   const overflow = (evaluation: EvaluationContext): Error =>
     queryError(evaluation.text, bound, `the result is beyond what ${aTypeName(bound.type)} holds`)
   if (first !== undefined && second === undefined) {
@@ -438,11 +436,9 @@ function compileTextCalculation(
     }
     if (bound.kind === 'arithmetic') checkLength(characters, bound, evaluation)
     evaluation.memory.chargeRow(textBytes(characters))
-    const result = takesRoom ? calculate(roomFor(bound, evaluation), ...values) : calculate(...values)
-    if (result instanceof LongWork) {
-      return result.followedBy((value) => checked(value, characters, bound, evaluation))
-    }
     evaluation.work.spend(textSteps(characters))
+    const made = takesRoom ? calculate(roomFor(bound, evaluation), ...values) : calculate(...values)
+    const result = made instanceof LongWork ? evaluation.work.run(made.pieces) : made
     return checked(result, characters, bound, evaluation)
   }
 }
@@ -506,7 +502,7 @@ function compileCall(bound: Extract<Bound, { kind: 'call' }>, compiler: Compiler
       return value === null || value === undefined ? null : read(value)
     }
   })
-  return compileCalculation(bound, operands, compiler)
+  return compileCalculation(bound, operands)
 }
 
 const ticksOfUnit = {

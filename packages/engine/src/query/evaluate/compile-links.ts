@@ -3,7 +3,6 @@ import { type Bound, isConstant } from '../bind/bound.ts'
 import { compileOwner } from './compile-target.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
-import { inParts } from './in-parts.ts'
 import type { LinkEnd } from './object-view.ts'
 
 /**
@@ -19,10 +18,10 @@ export function compileLinkCount(
   const { attribute } = bound
   if (attribute.linkStorage === undefined) return undefined
   const owner = compileOwner(bound, compiler)
-  return inParts(compiler, (evaluation) => {
+  return (evaluation) => {
     const view = owner(evaluation)
     return view?.format === undefined ? null : evaluation.reader.linkCount(view, attribute, max?.(evaluation))
-  })
+  }
 }
 
 /** Beyond, all are counted: a list that is compared is often returned with its number. */

@@ -3,7 +3,6 @@ import { type Bound, isConstant } from '../bind/bound.ts'
 import { booleanType } from '../values/value-type.ts'
 import type { Evaluate } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
-import { inParts } from './in-parts.ts'
 
 type Comparison = Extract<Bound, { kind: 'compare' }>
 
@@ -44,10 +43,10 @@ function compileJunction(operator: 'and' | 'or', operands: readonly Bound[], com
     return isUnknown ? null : !decisive
   }
   if (parts.length < partsSpentMin) return evaluate
-  return inParts(compiler, (evaluation) => {
+  return (evaluation) => {
     evaluation.work.spend(parts.length * partSteps)
     return evaluate(evaluation)
-  })
+  }
 }
 
 /** Fewer are compared one after the other. */

@@ -4,13 +4,12 @@ import { matchedCharactersMax } from '../../limits.ts'
 import type { Bound } from '../bind/bound.ts'
 import { LikePattern } from '../functions/like-pattern.ts'
 import { compileRegularExpression, type RegularExpression } from '../functions/regular-expression.ts'
-import { LongWork } from '../functions/work.ts'
 import { placed, queryError } from '../language/query-error.ts'
 import { isLong } from '../values/type-rules.ts'
+import { compileLoop, textSteps, valueSteps } from './compile-loop.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
-import { compileLoop, inParts, type Places, textSteps, valueSteps } from './in-parts.ts'
 import { compileKnownElements } from './known-elements.ts'
 import { canBeSet, membership } from './list-membership.ts'
 import { MatchResults } from './match-results.ts'
@@ -21,10 +20,9 @@ export function compileComparison(
   { operator, equals, compare, left: { type: one }, right: { type: other } }: Node<'compare'>,
   left: Evaluate,
   right: Evaluate,
-  places: Places,
 ): Evaluate {
   const test = testOf(operator, equals, compare)
-  if (isLong(one) && isLong(other)) return inParts(places, compileLongComparison(left, right, test))
+  if (isLong(one) && isLong(other)) return compileLongComparison(left, right, test)
   return (evaluation) => {
     const one = left(evaluation)
     if (one === null || one === undefined) return null
@@ -117,15 +115,10 @@ function compileLike(bound: Node<'matches'>, text: Evaluate, pattern: Evaluate):
     if (whole === null || whole === undefined) return null
     const known = results.of(source as string, whole as string)
     if (known !== undefined) return known
-    const pieces = like.test(whole as string)
-    const first = pieces.next()
-    if (first.done === true) {
-      evaluation.work.spend(textSteps((whole as string).length))
-      results.add(whole as string, first.value as boolean)
-      return first.value
-    }
-    evaluation.work.spend(first.value)
-    return new LongWork(pieces)
+    evaluation.work.spend(textSteps((whole as string).length))
+    const isMatch = evaluation.work.run(like.test(whole as string)) as boolean
+    results.add(whole as string, isMatch)
+    return isMatch
   }
 }
 
@@ -172,45 +165,42 @@ export function compileQuantifier(bound: Node<'quantifier'>, compiler: Expressio
   const { mode } = bound
   const knownElements = compileKnownElements(bound, compiler)
   const asSet = canBeSet(bound) ? membership(bound, compiler) : undefined
-  return compileLoop<Tally, ElementTest>(
-    compiler,
-    () => compileElementTest(bound, compiler),
-    (testElement) => ({
-      start(evaluation) {
-        const known = knownElements?.(evaluation)
-        if (known !== undefined) return { elements: known, state: newTally() }
-        const held = collection(evaluation)
-        if (held === null || held === undefined) return null
-        const asked = asSet?.has(evaluation, testElement.wanted?.(evaluation))
-        const wanted = count === undefined ? undefined : count(evaluation)
-        if (count !== undefined && (wanted === null || wanted === undefined)) return null
-        const all = asked !== undefined ? none : (elements?.(evaluation, held) ?? plainElements(held))
-        return {
-          elements: all,
-          state: {
-            found: 0,
-            unknown: asked === null ? 1 : 0,
-            wanted: Number(wanted),
-            decided: asked ?? undefined,
-          },
-        }
-      },
-      step(evaluation, tally, element) {
-        const result = testElement.test(evaluation, element)
-        if (result === null || result === undefined) tally.unknown++
-        else if (result === true) {
-          tally.found++
-          if (mode === 'any') tally.decided = true
-        } else if (mode === 'all') tally.decided = false
-        return tally.decided !== undefined
-      },
-      end(_evaluation, { found, unknown, wanted, decided }) {
-        if (decided !== undefined) return decided
-        if (mode === 'atLeast') return found >= wanted ? true : found + unknown >= wanted ? null : false
-        return unknown > 0 ? null : mode === 'all'
-      },
-    }),
-  )
+  const testElement = compileElementTest(bound, compiler)
+  return compileLoop<Tally>({
+    start(evaluation) {
+      const known = knownElements?.(evaluation)
+      if (known !== undefined) return { elements: known, state: newTally() }
+      const held = collection(evaluation)
+      if (held === null || held === undefined) return null
+      const asked = asSet?.has(evaluation, testElement.wanted?.(evaluation))
+      const wanted = count === undefined ? undefined : count(evaluation)
+      if (count !== undefined && (wanted === null || wanted === undefined)) return null
+      const all = asked !== undefined ? none : (elements?.(evaluation, held) ?? plainElements(held))
+      return {
+        elements: all,
+        state: {
+          found: 0,
+          unknown: asked === null ? 1 : 0,
+          wanted: Number(wanted),
+          decided: asked ?? undefined,
+        },
+      }
+    },
+    step(evaluation, tally, element) {
+      const result = testElement.test(evaluation, element)
+      if (result === null || result === undefined) tally.unknown++
+      else if (result === true) {
+        tally.found++
+        if (mode === 'any') tally.decided = true
+      } else if (mode === 'all') tally.decided = false
+      return tally.decided !== undefined
+    },
+    end(_evaluation, { found, unknown, wanted, decided }) {
+      if (decided !== undefined) return decided
+      if (mode === 'atLeast') return found >= wanted ? true : found + unknown >= wanted ? null : false
+      return unknown > 0 ? null : mode === 'all'
+    },
+  })
 }
 
 const none: readonly unknown[] = []

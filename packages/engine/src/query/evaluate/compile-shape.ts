@@ -1,17 +1,15 @@
 /** Shapes: what is shown of an object or of the elements of a collection, as records (docs/query-language.md, Shapes). */
-import { sortInPieces } from '../../store/sort-in-pieces.ts'
 import type { MapPair } from '../../types/map.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { Bound } from '../bind/bound.ts'
-import { LongWork, type Pieces } from '../functions/work.ts'
 import { queryError } from '../language/query-error.ts'
 import { isNothing } from '../values/compare.ts'
 import { isMany, isReference } from '../values/value-type.ts'
+import { compileLoop } from './compile-loop.ts'
 import { compileTarget } from './compile-target.ts'
 import { slotElements } from './element-slot.ts'
 import { type Evaluate, type EvaluationContext, needsFetch } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
-import { compileLoop, inParts, type Loop } from './in-parts.ts'
 import type { ObjectView } from './object-view.ts'
 import { planOrder, sortKey } from './sort-key.ts'
 import { elementBytes, valueBytes } from './value-bytes.ts'
@@ -88,7 +86,7 @@ function compileOneShape(bound: Shape, compiler: ExpressionCompiler): Evaluate {
     return (evaluation) => ((evaluation.slots[slot] as ObjectView | undefined)?.format ? shown(evaluation) : null)
   }
   if (isReference(object.type)) {
-    const target = inParts(compiler, compileTarget(object, compiler))
+    const target = compileTarget(object, compiler)
     const shown = compileShown(bound, compiler)
     return (evaluation) => {
       const view = target(evaluation) as ObjectView | undefined
@@ -123,29 +121,26 @@ function compileListShape(bound: Shape, compiler: ExpressionCompiler): Evaluate 
   const elements = slotElements(object.type)
   const fill = compileFill(bound)
   const limits = compileLimits(bound, compiler)
-  return compileLoop(
-    compiler,
-    () => ({ isShown: compileWhere(bound, compiler), shown: compileShown(bound, compiler) }),
-    ({ isShown, shown }): Loop<Shown> => ({
-      start(evaluation) {
-        const all = held(evaluation)
-        if (all === null || all === undefined) return null
-        return { elements: elements(evaluation, all), state: { values: [], ...limits(evaluation), isMissing: false } }
-      },
-      step: (evaluation, state, element) =>
-        collecting(state, () => {
-          if (state.toTake === 0) return true
-          if (!fill(evaluation, element) || !isShown(evaluation)) return false
-          if (state.toSkip > 0) state.toSkip--
-          else {
-            state.values.push(shown(evaluation))
-            state.toTake--
-          }
-          return state.toTake === 0
-        }),
-      end: endOfShown,
-    }),
-  )
+  const { isShown, shown } = { isShown: compileWhere(bound, compiler), shown: compileShown(bound, compiler) }
+  return compileLoop<Shown>({
+    start(evaluation) {
+      const all = held(evaluation)
+      if (all === null || all === undefined) return null
+      return { elements: elements(evaluation, all), state: { values: [], ...limits(evaluation), isMissing: false } }
+    },
+    step: (evaluation, state, element) =>
+      collecting(state, () => {
+        if (state.toTake === 0) return true
+        if (!fill(evaluation, element) || !isShown(evaluation)) return false
+        if (state.toSkip > 0) state.toSkip--
+        else {
+          state.values.push(shown(evaluation))
+          state.toTake--
+        }
+        return state.toTake === 0
+      }),
+    end: endOfShown,
+  })
 }
 
 /** Goes on with the next element where something has to be waited for. */
@@ -166,40 +161,37 @@ interface Candidate {
 }
 
 const candidateBytes = 150
-/** About what sorting a piece takes. */
-const pieceSteps = 50_000
+/** Of a comparison of two keys. */
+const comparisonSteps = 16
 
 /** WHERE and the keys of all elements first; then only those that are taken are shown. */
 function compileOrderedShape(bound: Shape, compiler: ExpressionCompiler): Evaluate {
   const { slot } = bound
   const candidates = compileCandidates(bound, compiler)
-  const ordered = inParts(compiler, (evaluation) => {
+  const ordered: Evaluate = (evaluation) => {
     const all = candidates(evaluation) as readonly Candidate[] | null
-    return all === null ? null : new LongWork(sorting(all))
-  })
+    return all && [...all].sort((one, other) => compared(one, other, evaluation))
+  }
   const limits = compileLimits(bound, compiler)
-  return compileLoop(
-    compiler,
-    () => compileShown(bound, compiler),
-    (shown): Loop<Shown> => ({
-      start(evaluation) {
-        const all = ordered(evaluation) as readonly Candidate[] | null
-        if (all === null) return null
-        const { toSkip, toTake } = limits(evaluation)
-        return {
-          elements: all.slice(toSkip, toSkip + toTake),
-          state: { values: [], toSkip: 0, toTake, isMissing: false },
-        }
-      },
-      step: (evaluation, state, element) =>
-        collecting(state, () => {
-          evaluation.slots[slot] = (element as Candidate).held
-          state.values.push(shown(evaluation))
-          return false
-        }),
-      end: endOfShown,
-    }),
-  )
+  const shown = compileShown(bound, compiler)
+  return compileLoop<Shown>({
+    start(evaluation) {
+      const all = ordered(evaluation) as readonly Candidate[] | null
+      if (all === null) return null
+      const { toSkip, toTake } = limits(evaluation)
+      return {
+        elements: all.slice(toSkip, toSkip + toTake),
+        state: { values: [], toSkip: 0, toTake, isMissing: false },
+      }
+    },
+    step: (evaluation, state, element) =>
+      collecting(state, () => {
+        evaluation.slots[slot] = (element as Candidate).held
+        state.values.push(shown(evaluation))
+        return false
+      }),
+    end: endOfShown,
+  })
 }
 
 function compileCandidates(bound: Shape, compiler: ExpressionCompiler): Evaluate {
@@ -207,70 +199,56 @@ function compileCandidates(bound: Shape, compiler: ExpressionCompiler): Evaluate
   const held = compiler.compile(object)
   const elements = slotElements(object.type)
   const fill = compileFill(bound)
-  return compileLoop(
-    compiler,
-    () => ({ isShown: compileWhere(bound, compiler), order: planOrder(bound.orderBy, compiler) }),
-    ({ isShown, order }): Loop<Shown> => ({
-      start(evaluation) {
-        const all = held(evaluation)
-        if (all === null || all === undefined) return null
-        return { elements: elements(evaluation, all), state: { values: [], toSkip: 0, toTake: 0, isMissing: false } }
-      },
-      step: (evaluation, state, element) =>
-        collecting(state, () => {
-          if (!fill(evaluation, element) || !isShown(evaluation)) return false
-          const key = sortKey(order, evaluation)
-          const candidate: Candidate = { key, held: evaluation.slots[slot] }
-          evaluation.memory.chargeRow(candidateBytes + key.length + heldBytes(candidate.held))
-          state.values.push(candidate)
-          return false
-        }),
-      end: endOfShown,
-    }),
-  )
+  const { isShown, order } = { isShown: compileWhere(bound, compiler), order: planOrder(bound.orderBy, compiler) }
+  return compileLoop<Shown>({
+    start(evaluation) {
+      const all = held(evaluation)
+      if (all === null || all === undefined) return null
+      return { elements: elements(evaluation, all), state: { values: [], toSkip: 0, toTake: 0, isMissing: false } }
+    },
+    step: (evaluation, state, element) =>
+      collecting(state, () => {
+        if (!fill(evaluation, element) || !isShown(evaluation)) return false
+        const key = sortKey(order, evaluation)
+        const candidate: Candidate = { key, held: evaluation.slots[slot] }
+        evaluation.memory.chargeRow(candidateBytes + key.length + heldBytes(candidate.held))
+        state.values.push(candidate)
+        return false
+      }),
+    end: endOfShown,
+  })
+}
+
+function compared(one: Candidate, other: Candidate, { work }: EvaluationContext): number {
+  work.spend(comparisonSteps)
+  return Buffer.compare(one.key, other.key)
 }
 
 function heldBytes(held: unknown): number {
   return typeof held === 'object' && held !== null && 'record' in held ? (held as ObjectView).record.length : 0
 }
 
-function* sorting(all: readonly Candidate[]): Pieces & Generator<number, readonly Candidate[]> {
-  const pieces = sortInPieces(
-    all,
-    (one, other) => Buffer.compare(one.key, other.key),
-    ({ key }) => key.length,
-  )
-  for (;;) {
-    const piece = pieces.next()
-    if (piece.done === true) return piece.value
-    yield pieceSteps
-  }
-}
-
 function compileMapShape(bound: Shape, compiler: ExpressionCompiler): Evaluate {
   const held = compiler.compile(bound.object)
   const fill = compileFill(bound)
   const isObject = isOfObjects(bound.object)
-  return compileLoop(
-    compiler,
-    () => compileShown(bound, compiler),
-    (shown): Loop<Shown> => ({
-      start(evaluation) {
-        const pairs = held(evaluation) as readonly MapPair[] | null
-        if (pairs === null) return null
-        if (isObject) evaluation.reader.prefetch(pairs.map(({ value }) => value))
-        return { elements: pairs, state: { values: [], toSkip: 0, toTake: 0, isMissing: false } }
-      },
-      step: (evaluation, state, element) =>
-        collecting(state, () => {
-          const { key, value } = element as MapPair
-          evaluation.memory.chargeRow(elementBytes + valueBytes(key))
-          state.values.push({ key, value: fill(evaluation, value) ? shown(evaluation) : null })
-          return false
-        }),
-      end: endOfShown,
-    }),
-  )
+  const shown = compileShown(bound, compiler)
+  return compileLoop<Shown>({
+    start(evaluation) {
+      const pairs = held(evaluation) as readonly MapPair[] | null
+      if (pairs === null) return null
+      if (isObject) evaluation.reader.prefetch(pairs.map(({ value }) => value))
+      return { elements: pairs, state: { values: [], toSkip: 0, toTake: 0, isMissing: false } }
+    },
+    step: (evaluation, state, element) =>
+      collecting(state, () => {
+        const { key, value } = element as MapPair
+        evaluation.memory.chargeRow(elementBytes + valueBytes(key))
+        state.values.push({ key, value: fill(evaluation, value) ? shown(evaluation) : null })
+        return false
+      }),
+    end: endOfShown,
+  })
 }
 
 function compileWhere({ where }: Shape, compiler: ExpressionCompiler): (evaluation: EvaluationContext) => boolean {

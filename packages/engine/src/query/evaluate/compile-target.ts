@@ -5,7 +5,6 @@ import type { Bound, BoundAttribute } from '../bind/bound.ts'
 import { isNothing } from '../values/compare.ts'
 import type { EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
-import { inParts } from './in-parts.ts'
 import type { ObjectView } from './object-view.ts'
 
 /** Undefined for null; an object without a format where the reference dangles. */
@@ -34,7 +33,7 @@ export function compileOwner(bound: AttributeOf, compiler: ExpressionCompiler): 
     return ({ slots }) => slots[slot] as ObjectView | undefined
   }
   const { cls } = bound.attribute
-  const target = inParts(compiler, compileTarget(bound.object, compiler)) as EvaluateTarget
+  const target = compileTarget(bound.object, compiler) as EvaluateTarget
   return (evaluation) => {
     const view = target(evaluation)
     return view?.format?.cls.isOrInherits(cls.number) === true ? view : undefined

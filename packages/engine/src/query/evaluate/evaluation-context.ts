@@ -43,9 +43,22 @@ export interface InnerReader {
 export type Evaluate = (evaluation: EvaluationContext) => unknown
 
 /** The same values with slots of their own, for rows that are looked at while others are. */
-export function evaluationApart(evaluation: EvaluationContext, reader: ObjectReader, work: Work): EvaluationContext {
-  const { slots, constants, variables, nested, aggregates, windows, now, user, text, memory, textCharactersMax } =
-    evaluation
+export function evaluationApart(evaluation: EvaluationContext): EvaluationContext {
+  const {
+    slots,
+    reader,
+    constants,
+    variables,
+    nested,
+    aggregates,
+    windows,
+    now,
+    user,
+    text,
+    memory,
+    textCharactersMax,
+    work,
+  } = evaluation
   return {
     slots: [...slots],
     reader,

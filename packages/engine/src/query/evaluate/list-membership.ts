@@ -1,30 +1,22 @@
 /** `v IN` a long list that is the same for all rows: whether a value is among its elements, without going through them. */
 import { isLongText, textDigest } from '../../bytes/text-digest.ts'
 import { type Bound, isConstant } from '../bind/bound.ts'
-import { LongWork, type Pieces } from '../functions/work.ts'
 import { isMany, isReference, isScalar, type ValueType } from '../values/value-type.ts'
 import { elementsIn } from './element-slot.ts'
 import type { EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
-import { inParts } from './in-parts.ts'
 import { elementBytes } from './value-bytes.ts'
 
 type Quantifier = Extract<Bound, { kind: 'quantifier' }>
 
 const membersMin = 8
-/** Members that are added without a turn for others. */
-const membersAtOnce = 4_096
+/** Of a member that is added. */
+const memberSteps = 16
 
 interface Members {
   /** Undefined where equal elements need not be identical. */
   readonly set: ReadonlySet<unknown> | undefined
   readonly hasNull: boolean
-}
-
-interface BegunMembers {
-  members: Members | undefined
-  /** Until they are there. Other rows go on with it. */
-  making: LongWork | undefined
 }
 
 const noMembers: Members = { set: undefined, hasNull: false }
@@ -50,22 +42,22 @@ export function membership(
 ): { has(evaluation: EvaluationContext, value: unknown): boolean | null | undefined } {
   const evaluate = compiler.compile(collection)
   const elements = elementsIn(collection.type)
-  const known = new WeakMap<object, BegunMembers>()
-  const membersOf = inParts(compiler, (evaluation) => {
+  const known = new WeakMap<object, Members>()
+  const membersOf = (evaluation: EvaluationContext): Members => {
     const held = evaluate(evaluation) as object
-    let begun = known.get(held)
-    if (begun === undefined) {
-      begun = beginMembers(elements(held), evaluation)
-      known.set(held, begun)
+    let members = known.get(held)
+    if (members === undefined) {
+      members = membersAmong(elements(held), evaluation)
+      known.set(held, members)
     }
-    return begun.making ?? begun.members
-  })
+    return members
+  }
   return {
     // Undefined where the elements have to be gone through.
     has(evaluation, value) {
       const wanted = identity(value)
       if (wanted === undefined) return undefined
-      const { set, hasNull } = membersOf(evaluation) as Members
+      const { set, hasNull } = membersOf(evaluation)
       if (set === undefined) return undefined
       if (set.has(wanted)) return true
       return hasNull ? null : false
@@ -100,31 +92,19 @@ function textIdentity(text: string): string {
   return text.startsWith(digestMark) ? `${digestMark}${text}` : text
 }
 
-function beginMembers(all: readonly unknown[], { memory }: EvaluationContext): BegunMembers {
-  if (all.length < membersMin) return { members: noMembers, making: undefined }
+function membersAmong(all: readonly unknown[], { memory, work }: EvaluationContext): Members {
+  if (all.length < membersMin) return noMembers
   memory.chargeStatement(all.length * elementBytes)
-  const begun: BegunMembers = { members: undefined, making: undefined }
-  begun.making = new LongWork(membersInPieces(all), (members) => {
-    begun.members = members as Members
-    begun.making = undefined
-    return members
-  })
-  return begun
-}
-
-function* membersInPieces(all: readonly unknown[]): Pieces {
   const set = new Set<unknown>()
   let hasNull = false
-  for (const [i, element] of all.entries()) {
+  for (const element of all) {
+    work.spend(memberSteps)
     if (element === null) hasNull = true
     else {
       const member = identity(element)
       if (member === undefined) return noMembers
       set.add(member)
     }
-    if (i % membersAtOnce === membersAtOnce - 1) yield membersAtOnce * memberSteps
   }
-  return { set, hasNull } satisfies Members
+  return { set, hasNull }
 }
-
-const memberSteps = 16

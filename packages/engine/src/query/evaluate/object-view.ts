@@ -7,7 +7,6 @@ import type { Pieces } from '../../types/logical-type.ts'
 import { type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { ShapeNumber } from '../../types/type-spec.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
-import type { LongWork } from '../functions/work.ts'
 import { isNothing } from '../values/compare.ts'
 
 export class ObjectView {
@@ -117,7 +116,6 @@ export interface ObjectReader {
   /** Elements of a list or set, or pairs of a map, that are kept as link entries. */
   links(view: ObjectView, attribute: BoundAttribute): readonly unknown[]
   /** The same; of very many the work to make them, for an expression `inParts`. */
-  linksInParts(view: ObjectView, attribute: BoundAttribute): readonly unknown[] | LongWork
   /** Of a list or set, no more of them than are wanted: the others are not read. */
   endLinks(view: ObjectView, attribute: BoundAttribute, end: LinkEnd): readonly unknown[]
   /** How many there are, or at least `max` where there are as many: none is held. */

@@ -1,27 +1,20 @@
 /** The order of rows as bytes: those of ORDER BY are compared as index keys are. */
 
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
-import { KeyWriter } from '../../bytes/key-writer.ts'
 
 import type { BoundOrderItem } from '../bind/bound.ts'
-import { LongWork, type Pieces } from '../functions/work.ts'
-import { isText } from '../values/value-type.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
-import { inParts } from './in-parts.ts'
 import { valueBytes } from './value-bytes.ts'
 import { beginKey, keyWriter, type WriteKey } from './value-key.ts'
 
 /** For fewer, a view of words costs more than it spares. */
 const turnedOneByOneMax = 256
 const wordBytes = 4
-/** The key of a longer text is made in pieces. */
-const longCharacters = 262_144
-/** Steps of about 10 ns for a piece of such a key. */
-const pieceSteps = 16_384
+/** A step of about 10 ns writes so many bytes of a key, as a power of two. */
+const bytesStepsShift = 4
 
 export interface OrderPlan {
-  /** The value; the key of a long text (`LongKey`). */
   readonly evaluate: Evaluate
   readonly write: WriteKey
   readonly isDescending: boolean
@@ -31,9 +24,8 @@ export interface OrderPlan {
 
 export function planOrder(orderBy: readonly BoundOrderItem[], compiler: ExpressionCompiler): OrderPlan[] {
   return orderBy.map(({ expression, type, isDescending }) => {
-    const evaluate = compiler.compile(expression)
     return {
-      evaluate: isText(type) ? inParts(compiler, longTextsAsKeys(evaluate, isDescending)) : evaluate,
+      evaluate: compiler.compile(expression),
       write: keyWriter(type),
       isDescending,
       isAttribute: expression.kind === 'attribute',
@@ -41,41 +33,9 @@ export function planOrder(orderBy: readonly BoundOrderItem[], compiler: Expressi
   })
 }
 
-/** What a long text is in a key: made in pieces, unlike other values, of which it is made when all of them are there. */
-class LongKey {
-  readonly bytes: Buffer
-
-  constructor(bytes: Buffer) {
-    this.bytes = bytes
-  }
-}
-
-function longTextsAsKeys(evaluate: Evaluate, isDescending: boolean): Evaluate {
-  return (evaluation) => {
-    const value = evaluate(evaluation)
-    if (typeof value !== 'string' || value.length <= longCharacters) return value
-    evaluation.memory.chargeRow(valueBytes(value))
-    return new LongWork(longTextKey(value, isDescending))
-  }
-}
-
-function* longTextKey(text: string, isDescending: boolean): Pieces & Generator<number, LongKey> {
-  const writer = new KeyWriter()
-  const { to } = writer
-  const pieces = writer.textInPieces(text)
-  for (let turned = 0; ; ) {
-    const piece = pieces.next()
-    if (isDescending) turnBytes(to.bytes, turned, to.length)
-    turned = to.length
-    if (piece.done === true) return new LongKey(to.taken())
-    yield pieceSteps
-  }
-}
-
 /** Nulls last where it ascends, first where it descends: a descending part has all its bytes turned. */
 export function sortKey(orderBy: readonly OrderPlan[], evaluation: EvaluationContext): Buffer {
-  const key = writeSortKey(orderBy, evaluation)
-  return Buffer.isBuffer(key) ? key : key.taken()
+  return writeSortKey(orderBy, evaluation).taken()
 }
 
 /** Undefined unless it is less than `bound`. */
@@ -88,7 +48,6 @@ export function sortKeyBelow(
   const first = refused !== undefined && orderBy[0]?.isAttribute === true ? orderBy[0].evaluate(evaluation) : undefined
   if (refused?.has(first) === true) return undefined
   const key = writeSortKey(orderBy, evaluation)
-  if (Buffer.isBuffer(key)) return bound === undefined || Buffer.compare(key, bound) < 0 ? key : undefined
   if (bound === undefined || isBefore(key, bound)) return key.taken()
   refused?.add(first)
   return undefined
@@ -134,27 +93,21 @@ function isBefore({ bytes, length }: ByteWriter, bound: Buffer): boolean {
   return bytes.compare(bound, count, bound.length, count, length) < 0
 }
 
-/** In a writer until the next key is begun, or, of one long text, in bytes of its own. */
-function writeSortKey(orderBy: readonly OrderPlan[], evaluation: EvaluationContext): ByteWriter | Buffer {
+/** In a writer until the next key is begun. */
+function writeSortKey(orderBy: readonly OrderPlan[], evaluation: EvaluationContext): ByteWriter {
   const values: unknown[] = []
   // All of them first: what an expression evaluates may write keys too, or may have to wait.
   for (let i = 0; i < orderBy.length; i++) values.push(orderBy[i]?.evaluate(evaluation))
-  const [first] = values
-  if (first instanceof LongKey && values.length === 1) return first.bytes
   for (let i = 0; i < values.length; i++) {
-    const value = values[i]
-    if (!(value instanceof LongKey)) evaluation.memory.chargeRow(valueBytes(value))
+    const bytes = valueBytes(values[i])
+    evaluation.memory.chargeRow(bytes)
+    evaluation.work.spend(bytes >> bytesStepsShift)
   }
   const writer = beginKey()
   for (let i = 0; i < values.length; i++) {
     const { write, isDescending } = orderBy[i] as OrderPlan
     const start = writer.to.length
-    const value = values[i]
-    if (value instanceof LongKey) {
-      writer.to.writeBytes(value.bytes)
-      continue
-    }
-    write(value, writer)
+    write(values[i], writer)
     if (isDescending) turnBytes(writer.to.bytes, start, writer.to.length)
   }
   return writer.to

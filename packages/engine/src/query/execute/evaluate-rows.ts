@@ -2,7 +2,6 @@
 import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { type Evaluate, type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
-import { turnDue } from '../functions/work.ts'
 import type { StatementContext } from './statement-context.ts'
 
 /**
@@ -60,9 +59,8 @@ export function evaluateConstant(
     context.endRow()
     return value ?? null
   } catch (error) {
-    if (error !== turnDue && error !== needsFetch) throw error
+    if (error !== needsFetch) throw error
   }
-  // It goes on from what it has kept.
   const values = evaluateRows(context, [undefined], () => evaluate(evaluation))
   return mapAwaitable(values, ([value]) => value ?? null)
 }
@@ -125,7 +123,6 @@ function attempt<R, T>(batch: Batch<R, T>, positions: readonly number[] | undefi
     try {
       results[position] = evaluate(rows[position] as R)
     } catch (error) {
-      if (error === turnDue) return i
       if (error !== needsFetch) throw error
       waiting.push(position)
     }

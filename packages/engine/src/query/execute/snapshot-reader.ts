@@ -23,14 +23,13 @@ import type {
   ReadAnswer,
   Snapshot,
 } from '../../store/store.ts'
-import { atOnce as piecesAtOnce } from '../../store/time-slice.ts'
 import type { Pieces } from '../../types/logical-type.ts'
 import type { MapPair } from '../../types/map.ts'
 import { type Oid, oidFromBytes, oidLength, writeOidBytes } from '../../types/oid.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
 import { needsFetch } from '../evaluate/evaluation-context.ts'
 import { type LinkEnd, type ObjectReader, ObjectView } from '../evaluate/object-view.ts'
-import { type LongWork, longWorkOf, type Work } from '../functions/work.ts'
+import type { Work } from '../functions/work.ts'
 import { isNothing } from '../values/compare.ts'
 import { sharedTargets } from './shared-targets.ts'
 import { TargetObjects } from './target-objects.ts'
@@ -287,14 +286,6 @@ export class SnapshotReader implements ObjectReader {
     return this.elements(view.format?.attributes[index] as AttributeFormat, this.linkEntries(view, index))
   }
 
-  linksInParts(view: ObjectView, { index }: BoundAttribute): readonly unknown[] | LongWork {
-    const attribute = view.format?.attributes[index] as AttributeFormat
-    const entries = this.linkEntries(view, index)
-    if (entries.length <= entriesAtOnce) return this.elements(attribute, entries)
-    this.memory.chargeRow(entries.length * linkBytes)
-    return longWorkOf(elementsInPieces(attribute, entries))
-  }
-
   endLinks(view: ObjectView, { index }: BoundAttribute, { isLast, max }: LinkEnd): readonly unknown[] {
     const attribute = view.format?.attributes[index] as AttributeFormat
     if (max === 0) return []
@@ -363,7 +354,7 @@ export class SnapshotReader implements ObjectReader {
 
   private elements(attribute: AttributeFormat, entries: readonly Entry[]): readonly unknown[] {
     this.memory.chargeRow(entries.length * linkBytes)
-    return piecesAtOnce(elementsInPieces(attribute, entries))
+    return this.work.run(elementsInPieces(attribute, entries))
   }
 
   /** Fetches all that was asked for in vain since the last time. */

@@ -35,6 +35,8 @@ const keptRowsPart = 8
 const exactMax = 4_096
 /** What it tells may be wrong by such a factor. */
 const estimateShare = 2
+/** Of two rows that are sorted. */
+const comparisonSteps = 16
 /** Rows that an operator takes before it looks at its memory again. */
 const rowsAtOnce = 256
 
@@ -81,7 +83,7 @@ export class StatementContext {
   readonly formats: RecordFormats
   /** Each read is a trip of its own. */
   readonly isRemote: boolean
-  readonly work = new Work()
+  readonly work = new Work(() => this.checkWithinRow())
   /** Where the statement is explained. */
   readonly probe: StatementProbe | undefined
   /** Entries that were counted to choose access paths. */
@@ -238,10 +240,23 @@ export class StatementContext {
   /** To be asked between batches. Throws LimitExceeded, or the reason for which the client went away. */
   check(): void {
     this.endRow()
-    this.work.goOn()
     this.ownReader?.trim()
     for (const values of this.innerValues) values.trim()
     checkRunning(this.script)
+  }
+
+  /** Whoever evaluates a row cannot yield: it may only end the statement, or abandon it. */
+  private checkWithinRow(): void {
+    checkRunning(this.script)
+    this.script.slice.abandonIfOver?.()
+  }
+
+  /** Equal elements stay in their order. Throws what `check` does. */
+  sorted<T>(all: readonly T[], compare: (one: T, other: T) => number): T[] {
+    return [...all].sort((one, other) => {
+      this.work.spend(comparisonSteps)
+      return compare(one, other)
+    })
   }
 
   /** Checks, and lets others have their turn where it is time. */
@@ -252,7 +267,6 @@ export class StatementContext {
 
   /** Between rows whose results are held, or no longer needed. */
   endRow(): void {
-    this.work.endRow()
     this.script.memory.endRow()
   }
 
@@ -262,7 +276,6 @@ export class StatementContext {
 
   /** Within a batch, what it has read stays: lets others have their turn where it is time. Throws what `check` does. */
   async turn(): Promise<void> {
-    this.work.goOn()
     checkRunning(this.script)
     await this.script.slice.yieldIfDue()
   }

@@ -31,11 +31,6 @@ const tags = {
 
 /** Up to here a loop over the characters of a text beats a call into the runtime. */
 const shortCharacters = 24
-/** Values that are written or read before others have their turn: a millisecond's worth. */
-const valuesOfPiece = 10_000
-/** And characters. */
-const charactersOfPiece = 2 ** 20
-
 /** What values share is told by its number, and stays in memory: a few formats and shapes, whatever the number of values. */
 export class ValueCodec {
   private readonly formats = new Numbered<ClassFormat>()
@@ -44,7 +39,6 @@ export class ValueCodec {
   private readonly made = new Numbered<Made>()
   private readonly madeNumbers = new Map<readonly BoundAssignment[], number>()
   /** Since others had their turn. */
-  private worked = 0
 
   write(value: unknown, to: ByteWriter): void {
     switch (typeof value) {
@@ -117,49 +111,6 @@ export class ValueCodec {
       default:
         return unreachable(`no value begins with ${tag}`)
     }
-  }
-
-  /** The same with turns for others within long lists. */
-  *writeInPieces(value: unknown, to: ByteWriter): Generator<number, unknown, undefined> {
-    if (!Array.isArray(value)) {
-      this.write(value, to)
-      if (this.isPieceDone(typeof value === 'string' ? value.length : 0)) yield valuesOfPiece
-      return undefined
-    }
-    to.writeByte(tags.array)
-    to.writeUint32(value.length)
-    for (let i = 0; i < value.length; i++) {
-      const element: unknown = value[i]
-      if (typeof element === 'object' && element !== null) yield* this.writeInPieces(element, to)
-      else this.write(element, to)
-      if (this.isPieceDone(typeof element === 'string' ? element.length : 0)) yield valuesOfPiece
-    }
-    return undefined
-  }
-
-  *readInPieces(from: Position): Generator<number, unknown, undefined> {
-    if (from.bytes[from.at] !== tags.array) {
-      const start = from.at
-      const value = this.read(from)
-      if (this.isPieceDone(from.at - start)) yield valuesOfPiece
-      return value
-    }
-    from.at++
-    const values: unknown[] = []
-    for (let left = readCount(from); left > 0; left--) {
-      const start = from.at
-      const isList = from.bytes[start] === tags.array
-      values.push(isList ? yield* this.readInPieces(from) : this.read(from))
-      if (this.isPieceDone(isList ? 0 : from.at - start)) yield valuesOfPiece
-    }
-    return values
-  }
-
-  private isPieceDone(characters: number): boolean {
-    this.worked += 1 + characters * (valuesOfPiece / charactersOfPiece)
-    if (this.worked < valuesOfPiece) return false
-    this.worked = 0
-    return true
   }
 
   private writeObject(value: object, to: ByteWriter): void {

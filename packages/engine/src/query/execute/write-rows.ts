@@ -1,40 +1,36 @@
 /** Rows as JSON text, in chunks: the first one soon, later ones large enough to be worth sending. */
 
 import { JsonWriter } from '../../bytes/json-writer.ts'
-import { shownLinks } from '../../objects/read.ts'
-import { type LinkEntries, writeObjectJson, writeObjectJsonInPieces } from '../../objects/representation.ts'
-import type { ClassFormat } from '../../records/class-format.ts'
+import { type LinkEntries, writeObjectJson } from '../../objects/representation.ts'
 import { isLongRecord } from '../../records/record-format.ts'
 import type { Entry } from '../../store/store.ts'
 import type { MapPair } from '../../types/map.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
 import { type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import { valueBytes } from '../evaluate/value-bytes.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { OutputRow } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { turnDue } from '../functions/work.ts'
 import type { RowChunk } from '../query-request.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
 import { writeValue } from '../values/value-json.ts'
-import { isScalar, typeOfSpec, type ValueType } from '../values/value-type.ts'
+import { isScalar, type ValueType } from '../values/value-type.ts'
 import { newline, rowBy } from './row-chunk.ts'
 
 export const chunkBytesMin = 32_768
 const noLinks: LinkEntries = new Map()
-const linksAtOnce = 1_000
 
-/** Later where a value of the row is large: others have their turn while it is written. */
-export type WriteRow<R> = (json: JsonWriter, row: OutputRow<R>) => void | Promise<void>
+export type WriteRow<R> = (json: JsonWriter, row: OutputRow<R>) => void
 
 /** The object as a read by OID shows it; throws `needsFetch` where its links have to be waited for. */
-function writeObject(json: JsonWriter, view: ObjectView, { reader }: Pick<EvaluationContext, 'reader'>): void {
+export function writeObject(json: JsonWriter, view: ObjectView, { reader }: Pick<EvaluationContext, 'reader'>): void {
   const { format, oid, record } = view
   if (format === undefined) {
     json.ascii('null')
     return
   }
+  // Room for most of it at once: a buffer that doubles would be copied over and over.
+  if (isLongRecord(record)) json.to.makeRoom(record.length)
   const { linkAttributes } = format
   if (linkAttributes.length === 0) {
     writeObjectJson(json, format, oid, record, noLinks)
@@ -43,44 +39,6 @@ function writeObject(json: JsonWriter, view: ObjectView, { reader }: Pick<Evalua
   const links = new Map<number, readonly Entry[]>()
   for (const { index } of linkAttributes) links.set(index, reader.linkEntries(view, index))
   writeObjectJson(json, format, oid, record, links)
-}
-
-/**
- * The same; of a long record, or of very many links, with turns for others in between. `isBorrowed`: the record is, or its key. Throws
- * `needsFetch` at once.
- */
-export function writeObjectInTurns(
-  json: JsonWriter,
-  view: ObjectView,
-  context: Pick<StatementContext, 'reader' | 'turn'>,
-  isBorrowed = false,
-): Promise<void> | undefined {
-  const { format, record } = view
-  let links = 0
-  for (const { index } of format?.linkAttributes ?? []) links += context.reader.linkEntries(view, index).length
-  if (format === undefined || (!isLongRecord(record) && links <= linksAtOnce)) {
-    writeObject(json, view, context)
-    return undefined
-  }
-  return writeLongObject(json, isBorrowed ? view.copy() : view, format, context)
-}
-
-async function writeLongObject(
-  json: JsonWriter,
-  view: ObjectView,
-  format: ClassFormat,
-  context: Pick<StatementContext, 'reader' | 'turn'>,
-): Promise<void> {
-  const { oid, record } = view
-  const entries = format.linkAttributes.map((attribute) => context.reader.linkEntries(view, attribute.index))
-  const links = new Map<number, readonly Entry[] | Buffer>()
-  for (const [i, attribute] of format.linkAttributes.entries()) {
-    links.set(attribute.index, await shownLinks(attribute, entries[i] as readonly Entry[]))
-  }
-  // Room for most of it at once: a buffer that doubles would be copied over and over.
-  json.to.makeRoom(record.length)
-  const pieces = writeObjectJsonInPieces(json, format, oid, record, links)
-  while (pieces.next().done !== true) await context.turn()
 }
 
 /** A value; OBJECT(ref) and `{*}` as the objects they name, also within collections, maps and records. */
@@ -120,7 +78,7 @@ function writeResult(json: JsonWriter, type: ValueType, value: unknown, context:
 const namingTypes = new WeakMap<ValueType, boolean>()
 
 /** Values are written with what objects hold that they name, or with what is shown of one of their parts. */
-export function namesObjects(type: ValueType): boolean {
+function namesObjects(type: ValueType): boolean {
   if (type.kind === 'object') return true
   if (type.kind !== 'collection' && type.kind !== 'map' && type.kind !== 'record') return false
   let names = namingTypes.get(type)
@@ -188,15 +146,13 @@ export async function* writeRows<R>(
       const rowStart = json.to.length
       json.byte(newline)
       try {
-        const later = write(json, rows[written] as OutputRow<R>)
-        if (later !== undefined) await later
+        write(json, rows[written] as OutputRow<R>)
         writer.starts.push(rowStart + 1)
         written++
         context.endRow()
       } catch (error) {
         json.to.length = rowStart
-        if (error === turnDue) await context.turn()
-        else if (error === needsFetch) await fetchFor(rows.slice(written), write, context)
+        if (error === needsFetch) await fetchFor(rows.slice(written), write, context)
         else throw error
         continue
       }
@@ -282,9 +238,9 @@ async function fetchFor<R>(
     scratch.to.reset()
     context.endRow()
     try {
-      await write(scratch, row)
+      write(scratch, row)
     } catch (error) {
-      if (error !== needsFetch && error !== turnDue) throw error
+      if (error !== needsFetch) throw error
     }
   }
   context.endRow()
@@ -293,134 +249,11 @@ async function fetchFor<R>(
 
 /** One value as a row; what it refers to is fetched first. */
 export async function rowOf(type: ValueType, value: unknown, context: StatementContext): Promise<RowChunk> {
-  if (!isLarge(value)) {
-    const rows = evaluateRows(context, [value], () => rowBy((json) => writeResult(json, type, value, context)))
-    return (rows instanceof Promise ? await rows : rows)[0] as RowChunk
-  }
-  const row = { row: undefined, aggregates: [] }
-  const write = (json: JsonWriter): Promise<void> => writeLarge(json, type, value, context)
-  async function* one(): AsyncGenerator<readonly OutputRow<undefined>[]> {
-    yield [row]
-  }
-  const chunks: RowChunk[] = []
-  for await (const chunk of writeRows(one(), write, context)) chunks.push(chunk)
-  return chunks[0] as RowChunk
+  const rows = evaluateRows(context, [value], () => rowBy((json) => writeResult(json, type, value, context)))
+  return (rows instanceof Promise ? await rows : rows)[0] as RowChunk
 }
 
 /** One value that refers to nothing that would have to be read. */
 export function valueRow(type: ValueType, value: unknown, context: StatementContext): RowChunk {
   return rowBy((json) => writeValue(json, type, value, context.catalog))
-}
-
-const largeBytes = 131_072
-
-export function isLarge(value: unknown): boolean {
-  return (typeof value === 'string' || typeof value === 'object') && valueBytes(value) > largeBytes
-}
-
-/** As `writeResult` does, with turns for others in between. */
-export async function writeLarge(
-  json: JsonWriter,
-  type: ValueType,
-  value: unknown,
-  context: StatementContext,
-): Promise<void> {
-  await context.turn()
-  switch (type.kind) {
-    case 'string':
-      return writeLargeText(json, value as string, context)
-    case 'collection':
-      json.ascii('[')
-      await writeElements(json, value as readonly unknown[], context, (element) => {
-        return writeElement(json, type.element, element, context)
-      })
-      json.ascii(']')
-      return
-    case 'map':
-      json.ascii('{')
-      await writeElements(json, value as readonly MapPair[], context, ({ key, value: held }) => {
-        json.string(String(key))
-        json.ascii(':')
-        return writeElement(json, type.element, held, context)
-      })
-      json.ascii('}')
-      return
-    case 'embedded':
-      return writeLargeEmbedded(json, type, value as readonly unknown[], context)
-    case 'record':
-      return writeLargeRecord(json, type, value as readonly unknown[], context)
-    default:
-      writeResult(json, type, value, context)
-  }
-}
-
-async function writeLargeText(json: JsonWriter, text: string, context: StatementContext): Promise<void> {
-  const pieces = json.stringInPieces(text)
-  while (pieces.next().done !== true) await context.turn()
-}
-
-async function writeElements<T>(
-  json: JsonWriter,
-  elements: readonly T[],
-  context: StatementContext,
-  write: (element: T) => Promise<void> | undefined,
-): Promise<void> {
-  let looked = json.to.length
-  for (const [i, element] of elements.entries()) {
-    if (i > 0) json.ascii(',')
-    const later = write(element)
-    if (later !== undefined) await later
-    if (json.to.length - looked < largeBytes) continue
-    looked = json.to.length
-    await context.turn()
-  }
-}
-
-function writeElement(
-  json: JsonWriter,
-  type: ValueType,
-  element: unknown,
-  context: StatementContext,
-): Promise<void> | undefined {
-  if (isLarge(element)) return writeLarge(json, type, element, context)
-  writeResult(json, type, element, context)
-  return undefined
-}
-
-async function writeLargeEmbedded(
-  json: JsonWriter,
-  { cls }: Extract<ValueType, { kind: 'embedded' }>,
-  values: readonly unknown[],
-  context: StatementContext,
-): Promise<void> {
-  json.ascii('{')
-  for (const [i, { outputName, spec }] of cls.attributes.entries()) {
-    if (i > 0) json.ascii(',')
-    json.string(outputName)
-    json.ascii(':')
-    const later = writeElement(json, typeOfSpec(spec, context.catalog), values[i], context)
-    if (later !== undefined) await later
-  }
-  json.ascii('}')
-}
-
-async function writeLargeRecord(
-  json: JsonWriter,
-  { fields }: Extract<ValueType, { kind: 'record' }>,
-  values: readonly unknown[],
-  context: StatementContext,
-): Promise<void> {
-  json.ascii('{')
-  const start = json.to.length
-  for (const [i, field] of fields.entries()) {
-    const held = values[i] ?? null
-    if (json.to.length > start) json.ascii(',')
-    if (field.isSpread === true) writeSpread(json, field.type, held, context)
-    else {
-      json.string(field.name)
-      json.ascii(':')
-      await writeLarge(json, field.type, held, context)
-    }
-  }
-  json.ascii('}')
 }

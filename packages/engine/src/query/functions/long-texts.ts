@@ -1,107 +1,21 @@
-/** Functions of texts that are too long to be worked through at once: a piece at a time, with the same results as at once. */
+/** Characters of texts, and searches in long ones, in time linear in the text. */
 import type { Pieces } from './work.ts'
 
-/** Up to so many characters a text is worked through at once: less than a millisecond. */
+/** So many characters are worked through before the steps are counted: less than a millisecond. */
 export const textAtOnce = 65_536
 /** Steps of about 10 ns for a piece of so many characters, of which each takes a few nanoseconds. */
 const pieceSteps = textAtOnce / 2
 
-/** Where a piece ends that begins at `from`: not within a surrogate pair. */
-function pieceEnd(text: string, from: number): number {
-  const end = from + textAtOnce
-  return end < text.length && isPair(text, end - 1) ? end + 1 : Math.min(end, text.length)
-}
-
-export function* upperInPieces(text: string): Pieces {
-  const pieces: string[] = []
-  for (let at = 0; at < text.length; ) {
-    const end = pieceEnd(text, at)
-    pieces.push(text.slice(at, end).toUpperCase())
-    at = end
-    yield pieceSteps
-  }
-  return pieces.join('')
-}
-
-const ignorable = /\p{Case_Ignorable}/u
-const cased = /\p{Cased}/u
-
-/**
- * Of all letters only Σ depends on what is beside it: it becomes ς at the end of a word, that is behind a letter and not before one, characters
- * that are ignored left out (Unicode, Final_Sigma). So each piece is given a letter, or none, in place of what is around it.
- */
-export function* lowerInPieces(text: string): Pieces {
-  const pieces: string[] = []
-  let isAfterLetter = false
-  let next: { readonly at: number; readonly isLetter: boolean } = { at: 0, isLetter: false }
-  for (let at = 0; at < text.length; ) {
-    const end = pieceEnd(text, at)
-    if (next.at <= end) next = yield* deciding(text, end)
-    const [before, after] = [isAfterLetter ? 'a' : ' ', next.isLetter ? 'a' : ' ']
-    const piece = text.slice(at, end)
-    pieces.push(`${before}${piece}${after}`.toLowerCase().slice(1, -1))
-    isAfterLetter = endsInLetter(piece, isAfterLetter)
-    at = end
-    yield pieceSteps
-  }
-  return pieces.join('')
-}
-
-/** The first character from `from` on that is not ignored, and whether it is a letter. */
-function* deciding(text: string, from: number): Generator<number, { readonly at: number; readonly isLetter: boolean }> {
-  let looked = 0
-  for (let at = from; at < text.length; ) {
-    const character = String.fromCodePoint(text.codePointAt(at) as number)
-    if (!ignorable.test(character)) return { at: at + 1, isLetter: cased.test(character) }
-    at += character.length
-    if (++looked % textAtOnce === 0) yield looked
-  }
-  return { at: text.length + 1, isLetter: false }
-}
-
-function endsInLetter(piece: string, isAfterLetter: boolean): boolean {
-  for (let at = piece.length - 1; at >= 0; at--) {
-    if (at > 0 && isPair(piece, at - 1)) at--
-    const character = String.fromCodePoint(piece.codePointAt(at) as number)
-    if (!ignorable.test(character)) return cased.test(character)
-  }
-  return isAfterLetter
-}
-
 /** Code points. */
-export function* countInPieces(text: string): Pieces {
-  let count = 0
-  for (let at = 0; at < text.length; ) {
-    const end = pieceEnd(text, at)
-    count += characterCount(text, at, end)
-    at = end
-    yield pieceSteps
-  }
-  return count
-}
-
-/** Of the characters from `from` to before `end`. */
-export function characterCount(text: string, from: number, end: number): number {
-  let count = end - from
-  for (let at = from; at < end; at++) if (isPair(text, at)) count--
+export function characterCount(text: string): number {
+  let count = text.length
+  for (let at = 0; at < text.length; at++) if (isPair(text, at)) count--
   return count
 }
 
 /** The index behind so many characters from `from` on, where a character begins. */
-export function* indexInPieces(text: string, characters: number, from: number): Generator<number, number> {
-  let at = from
-  let left = characters
-  while (left > 0 && at < text.length) {
-    const atOnce = Math.min(left, textAtOnce)
-    at = indexBehind(text, atOnce, at)
-    left -= atOnce
-    yield pieceSteps
-  }
-  return at
-}
-
-/** The same at once. */
 export function indexBehind(text: string, characters: number, from: number): number {
+  if (characters === Number.POSITIVE_INFINITY) return text.length
   let at = from
   for (let left = characters; left > 0 && at < text.length; left--) at += isPair(text, at) ? 2 : 1
   return at

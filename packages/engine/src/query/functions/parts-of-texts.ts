@@ -1,24 +1,22 @@
 /** TRIM, REPLACE and SPLIT: of texts of any length, a piece at a time. */
 import type { TextRoom } from './function-definition.ts'
-import { eachOccurrence, textAtOnce } from './long-texts.ts'
+import { eachOccurrence } from './long-texts.ts'
 import type { Pieces } from './work.ts'
 
 /** Without the characters at both ends; blanks and ends of lines where none are given. */
-export function* trimInPieces(text: string, characters: string | undefined): Pieces {
+export function trim(text: string, characters: string | undefined): string {
   const isTrimmed = characters === undefined ? isBlank : membership(characters)
   let from = 0
-  for (let looked = 0; from < text.length; looked++) {
+  while (from < text.length) {
     const codePoint = text.codePointAt(from) as number
     if (!isTrimmed(codePoint)) break
     from += unitsOf(codePoint)
-    if (looked % textAtOnce === textAtOnce - 1) yield textAtOnce
   }
   let to = text.length
-  for (let looked = 0; to > from; looked++) {
+  while (to > from) {
     const codePoint = codePointBefore(text, to, from)
     if (!isTrimmed(codePoint)) break
     to -= unitsOf(codePoint)
-    if (looked % textAtOnce === textAtOnce - 1) yield textAtOnce
   }
   return unshared(text, text.slice(from, to))
 }

@@ -3,17 +3,9 @@
 import { integerType, type ScalarType, stringType } from '../values/value-type.ts'
 import type { Whole } from '../values/whole-number.ts'
 import type { FunctionDefinition, TextRoom } from './function-definition.ts'
-import {
-  characterCount,
-  countInPieces,
-  indexBehind,
-  indexInPieces,
-  lowerInPieces,
-  textAtOnce,
-  upperInPieces,
-} from './long-texts.ts'
-import { replaceInPieces, splitInPieces, trimInPieces, unshared } from './parts-of-texts.ts'
-import { LongWork, type Pieces } from './work.ts'
+import { characterCount, indexBehind } from './long-texts.ts'
+import { replaceInPieces, splitInPieces, trim, unshared } from './parts-of-texts.ts'
+import { LongWork } from './work.ts'
 
 const substring: FunctionDefinition = {
   operands: ['text', 'integer', 'integer'],
@@ -23,34 +15,23 @@ const substring: FunctionDefinition = {
     const first = Math.max(0, Number(start))
     const end = length === undefined ? Number.POSITIVE_INFINITY : Number(start) + Math.max(0, Number(length))
     const characters = Math.max(first, end) - first
-    if (text.length > textAtOnce) return new LongWork(longSubstring(text, first, characters))
     const from = indexBehind(text, first, 0)
     return unshared(text, text.slice(from, indexBehind(text, characters, from)))
   },
 }
 
-function* longSubstring(text: string, first: number, characters: number): Pieces {
-  const from = yield* indexInPieces(text, first, 0)
-  const isToEnd = characters === Number.POSITIVE_INFINITY
-  return unshared(text, text.slice(from, isToEnd ? text.length : yield* indexInPieces(text, characters, from)))
-}
-
 export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
   SUBSTRING: substring,
   SUBSTR: substring,
-  UPPER: textFunction(stringType, (text) => text.toUpperCase(), upperInPieces),
-  LOWER: textFunction(stringType, (text) => text.toLowerCase(), lowerInPieces),
+  UPPER: textFunction(stringType, (text) => text.toUpperCase()),
+  LOWER: textFunction(stringType, (text) => text.toLowerCase()),
   STARTS_WITH: ofTwoTexts((text, beginning) => text.startsWith(beginning)),
   ENDS_WITH: ofTwoTexts((text, end) => text.endsWith(end)),
   TRIM: {
     operands: ['text', 'text'],
     optional: 1,
     result: stringType,
-    calculate: (text: string, characters?: string) => {
-      return text.length > textAtOnce
-        ? new LongWork(trimInPieces(text, characters))
-        : finished(trimInPieces(text, characters))
-    },
+    calculate: trim,
   },
   REPLACE: {
     operands: ['text', 'text', 'text'],
@@ -68,30 +49,13 @@ export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
       return separator === '' ? [text] : new LongWork(splitInPieces(text, separator, room))
     },
   },
-  LENGTH: textFunction(integerType, (text) => characterCount(text, 0, text.length), countInPieces),
+  LENGTH: textFunction(integerType, characterCount),
 }
 
 function ofTwoTexts(calculate: (text: string, part: string) => boolean): FunctionDefinition {
   return { operands: ['text', 'text'], result: { kind: 'boolean' }, calculate }
 }
 
-/** Of short texts. */
-function finished(pieces: Pieces): unknown {
-  for (;;) {
-    const piece = pieces.next()
-    if (piece.done === true) return piece.value
-  }
-}
-
-/** Of one text; `inPieces` comes to the same. */
-function textFunction(
-  result: ScalarType,
-  atOnce: (text: string) => unknown,
-  inPieces: (text: string) => Pieces,
-): FunctionDefinition {
-  return {
-    operands: ['text'],
-    result,
-    calculate: (text: string) => (text.length > textAtOnce ? new LongWork(inPieces(text)) : atOnce(text)),
-  }
+function textFunction(result: ScalarType, calculate: (text: string) => unknown): FunctionDefinition {
+  return { operands: ['text'], result, calculate }
 }

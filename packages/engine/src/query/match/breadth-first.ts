@@ -2,7 +2,6 @@
  * Breadth-first search, which all searches for paths share: from level to level, the edges at the objects of the frontier lead to the next ones. A
  * visitor says how edges are found, which of them are kept as predecessors, and what a search that shares its time may cost.
  */
-import { SteadyMap } from '../../budget/steady-map.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
 import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
@@ -92,7 +91,7 @@ const objectsAtOnce = 256
 export class BreadthFirst {
   /** Of the objects of the frontier from where the search begins. */
   distance = 0
-  visited = new SteadyMap<Oid, Reached>()
+  visited = new Map<Oid, Reached>()
   /** What the last level has reached, in order. */
   reached: Reached[] = []
   /** The shortest ways back to where the search begins, once one is found. */
@@ -196,7 +195,7 @@ export class BreadthFirst {
     this.rows = 0
     this.bytes = 0
     this.frontierBytes = 0
-    this.visited = new SteadyMap()
+    this.visited = new Map()
   }
 
   private visit(from: Reached, step: Step): void {

@@ -2,7 +2,7 @@
  * Hash join: the rows of a source are kept in memory by the values that are compared; without such values, each row is
  * joined with all of them. What memory does not hold is joined on disk.
  */
-import { SteadyMap } from '../../budget/steady-map.ts'
+import { TextMap } from '../../budget/text-map.ts'
 import { elementBytes, textBytes } from '../evaluate/value-bytes.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -48,7 +48,7 @@ export function hashJoin(
 }
 
 interface Table {
-  readonly inMemory: SteadyMap<string, unknown[]>
+  readonly inMemory: TextMap<unknown[]>
   /** Instead of it. */
   readonly onDisk: SortedRows<Item> | undefined
 }
@@ -156,7 +156,7 @@ async function tableOf(
 }
 
 class HashTable {
-  items = new SteadyMap<string, unknown[]>()
+  items = new TextMap<unknown[]>()
   private readonly context: StatementContext
   private rows = 0
   private bytes = 0
@@ -184,7 +184,7 @@ class HashTable {
     const { items, context } = this
     // Its memory is that of the rows on their way.
     context.hold(-this.rows, -this.bytes)
-    this.items = new SteadyMap()
+    this.items = new TextMap()
     for (const key of items.keys()) {
       for (const item of items.get(key) ?? []) {
         await addItem(onDisk, key, item)

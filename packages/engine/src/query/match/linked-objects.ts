@@ -1,6 +1,5 @@
 /** The objects that references of an object lead to, and those that refer to it by an attribute. */
 
-import { SteadyMap } from '../../budget/steady-map.ts'
 import { indexKeyFormat } from '../../indexes/index-key.ts'
 import { readIndexOids } from '../../indexes/lookup.ts'
 import type { AttributeFormat } from '../../records/class-format.ts'
@@ -9,6 +8,7 @@ import { containerExtent } from '../../records/object-key.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { IndexDefinition } from '../../schema/class-definition.ts'
 import { withSubclasses } from '../../schema/class-set.ts'
+import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable, KeyRange } from '../../store/store.ts'
 import type { MapPair } from '../../types/map.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
@@ -20,7 +20,6 @@ import type { ReferenceAttribute } from '../bind/reference-attributes.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { LongWork } from '../functions/work.ts'
 import { typeOfSpec } from '../values/value-type.ts'
 
 /** An index by which it is found who refers to an object. */
@@ -46,9 +45,6 @@ function targetsIn(held: unknown, { logicalType }: TypeSpec): readonly Oid[] {
   return each.includes(noOid) ? each.filter((oid) => oid !== noOid) : each
 }
 
-/** Targets that are looked at before the next look at the clock. */
-const targetsBetweenLooks = 1_024
-
 /** About what an OID takes in a list. */
 const oidBytes = 64
 
@@ -58,7 +54,7 @@ export class LinkedObjects {
   readonly ways = new Set<string>()
   private readonly context: StatementContext
   private readonly links = new Map<AttributeFormat, BoundAttribute>()
-  private readonly scanned = new Map<AttributeNumber, SteadyMap<Oid, Oid[]>>()
+  private readonly scanned = new Map<AttributeNumber, Map<Oid, Oid[]>>()
 
   constructor(context: StatementContext) {
     this.context = context
@@ -70,30 +66,8 @@ export class LinkedObjects {
     if (attribute.linkStorage === undefined) return targetsIn(view.value(attribute.index), spec)
     const { reader } = this.context
     const links = this.boundOf(view, attribute)
-    const read = evaluateRows(this.context, [view], (row) => reader.linksInParts(row, links))
-    const targets = ([held]: readonly unknown[]): Awaitable<readonly Oid[]> =>
-      held instanceof LongWork ? this.targetsInTurns(held, spec) : targetsIn(held, spec)
-    return read instanceof Promise ? read.then(targets) : targets(read)
-  }
-
-  /** Of very many, with turns for others in between. */
-  private async targetsInTurns(work: LongWork, spec: TypeSpec): Promise<readonly Oid[]> {
-    const { context } = this
-    let end = work.next(context.work)
-    for (; end === undefined; end = work.next(context.work)) if (context.isTurnDue) await context.turn()
-    const elements = end.value as readonly unknown[]
-    const isMap = spec.logicalType === 'map'
-    const known = new SteadyMap<Oid, true>()
-    const each: Oid[] = []
-    for (let i = 0; i < elements.length; i++) {
-      const oid = (isMap ? (elements[i] as MapPair).value : elements[i]) as Oid
-      if (oid !== noOid && !known.has(oid)) {
-        known.set(oid, true)
-        each.push(oid)
-      }
-      if (i % targetsBetweenLooks === 0 && context.isTurnDue) await context.turn()
-    }
-    return each
+    const read = evaluateRows(this.context, [view], (row) => reader.links(row, links))
+    return mapAwaitable(read, ([held]) => targetsIn(held, spec))
   }
 
   /** Asks for the list of references by which edges are found, where the object has one; throws `needsFetch` until it is read. */
@@ -178,11 +152,11 @@ export class LinkedObjects {
   }
 
   /** Once a statement: everybody who refers to anybody by the attribute. */
-  private async scan({ attribute, declaringClass }: ReferenceAttribute): Promise<SteadyMap<Oid, Oid[]>> {
+  private async scan({ attribute, declaringClass }: ReferenceAttribute): Promise<Map<Oid, Oid[]>> {
     const known = this.scanned.get(attribute.number)
     if (known !== undefined) return known
     const { context } = this
-    const owners = new SteadyMap<Oid, Oid[]>()
+    const owners = new Map<Oid, Oid[]>()
     const use = (key: Uint8Array, record: Uint8Array): ObjectView => context.reader.view(undefined, key, record).copy()
     const containers = await context.containersOf(withSubclasses(declaringClass).numbers)
     const extents = containers.map(({ database, container }) => containerExtent(database, container))

@@ -16,7 +16,6 @@ import type { LookupPlan } from './source-rows.ts'
 export function planningOfRun(planning: Planning): Planning {
   const compiler = new Compiler(planning.formats)
   compiler.constants = planning.compiler.constants
-  compiler.places = planning.compiler.places
   return { ...planning, compiler }
 }
 

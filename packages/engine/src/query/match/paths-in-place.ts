@@ -7,7 +7,6 @@ import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { RowConsumer } from '../execute/pushed-rows.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
-import { turnDue } from '../functions/work.ts'
 import {
   type FirstVertex,
   type InPlaceVertex,
@@ -140,10 +139,10 @@ export class PathsInPlace {
 
   private get isTurnDue(): boolean {
     const { context } = this.flow
-    return context.isTurnDue || context.work.isDue
+    return context.isTurnDue
   }
 
-  /** Undefined where that takes long, or something else has to be read. */
+  /** Undefined where something else has to be read. */
   private isAllowed({ asked }: InPlaceVertex): boolean | undefined {
     if (asked.length === 0) return true
     const { evaluation, context } = this.flow
@@ -152,7 +151,7 @@ export class PathsInPlace {
       for (let i = 0; i < asked.length; i++) if (asked[i]?.(evaluation) !== true) return false
       return true
     } catch (error) {
-      if (error !== turnDue && error !== needsFetch) throw error
+      if (error !== needsFetch) throw error
       return undefined
     } finally {
       context.endRow()

@@ -8,7 +8,6 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import { queryError } from '../language/query-error.ts'
 import { isNullOf } from '../values/compare.ts'
 import type { ValueType } from '../values/value-type.ts'
-import { inTurns } from './pieces-in-turns.ts'
 
 export interface AggregatePlan {
   readonly function: AggregateName
@@ -78,8 +77,7 @@ export async function selectedResults(
   for (const [i, accumulator] of accumulators.entries()) {
     const { fraction } = aggregates[i] as AggregatePlan
     const given = fraction && (await evaluateConstant(fraction, evaluation, context))
-    const pieces = accumulator.select?.(given)
-    results.push(pieces === undefined ? accumulator.result() : await inTurns(pieces, context))
+    results.push(accumulator.result(given))
   }
   return results
 }

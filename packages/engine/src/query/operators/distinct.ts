@@ -2,7 +2,7 @@
  * DISTINCT: of rows with equal columns the first, as they come. The keys of those that were seen are kept in memory; once there is no room for
  * more, rows of other keys are sorted by them on disk, and follow at the end.
  */
-import { SteadyMap } from '../../budget/steady-map.ts'
+import { TextMap } from '../../budget/text-map.ts'
 import { textBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { groupKey, keyWriter } from '../evaluate/value-key.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
@@ -101,7 +101,7 @@ async function* firstOfEach<R>(
 /** The keys of rows that were handed on: once there is no room for more, it stays as it is. */
 class Seen {
   private readonly context: StatementContext
-  private readonly keys = new SteadyMap<string, true>()
+  private readonly keys = new TextMap<true>()
   private bytes = 0
   private rows = 0
   private wasFull = false

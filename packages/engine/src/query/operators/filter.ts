@@ -5,12 +5,10 @@ import { type Bound, conjunctsOf } from '../bind/bound.ts'
 import { isOfRecord } from '../bind/of-record.ts'
 import { partSteps, partsSpentMin } from '../evaluate/compile-logical.ts'
 import { type Evaluate, type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
-import { inParts } from '../evaluate/in-parts.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
-import { turnDue } from '../functions/work.ts'
 import type { Planning } from './planning.ts'
 
 export interface FilterPlan {
@@ -44,10 +42,10 @@ function conjunctionOf(conjuncts: readonly Bound[], { compiler }: Planning): Eva
   if (evaluates.length === 1) return (evaluation) => first(evaluation) === true
   const areTrue: Evaluate = (evaluation) => evaluates.every((evaluate) => evaluate(evaluation) === true)
   if (evaluates.length < partsSpentMin) return areTrue
-  return inParts(compiler, (evaluation) => {
+  return (evaluation) => {
     evaluation.work.spend(evaluates.length * partSteps)
     return areTrue(evaluation)
-  })
+  }
 }
 
 /** Undefined without a predicate. */
@@ -71,12 +69,12 @@ export function qualified(
   return mapAwaitable(results, (isKept) => views.filter((_view, i) => isKept[i]))
 }
 
-/** Undefined where that takes so long that others are to have their turn, or something else is to be read: neither is possible while bytes are borrowed. */
+/** Undefined where something else is to be read, which is not possible while bytes are borrowed. */
 export function decideAtOnce(predicate: Evaluate, evaluation: EvaluationContext): boolean | undefined {
   try {
     return predicate(evaluation) === true
   } catch (error) {
-    if (error !== turnDue && error !== needsFetch) throw error
+    if (error !== needsFetch) throw error
     return undefined
   }
 }

@@ -1,5 +1,5 @@
 /** GROUP BY, and aggregates over all rows: one row a group, kept until all are seen: in memory, or, beyond what it may hold, on disk. */
-import { SteadyMap } from '../../budget/steady-map.ts'
+import { TextMap } from '../../budget/text-map.ts'
 import { inSlices } from '../../store/time-slice.ts'
 import { type Bound, type BoundClauses, partsOf } from '../bind/bound.ts'
 import { accumulatorsOf } from '../evaluate/aggregate.ts'
@@ -10,7 +10,6 @@ import { evaluateRows, evaluateWhile } from '../execute/evaluate-rows.ts'
 import type { RowConsumer } from '../execute/pushed-rows.ts'
 import { enterOutput, type OutputRow } from '../execute/row.ts'
 import { type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
-import { turnDue } from '../functions/work.ts'
 import {
   type AggregatePlan,
   accumulate,
@@ -119,7 +118,7 @@ class Groups<R> implements RowConsumer<R> {
   private readonly flow: GroupFlow<R>
   private readonly writers: readonly WriteKey[]
   private groups: Group<R>[] = []
-  private byKey = new SteadyMap<string, Group<R>>()
+  private byKey = new TextMap<Group<R>>()
   private byValues: GroupsByValues<Group<R>>
   /** Of the row at hand. */
   private readonly values: unknown[]
@@ -155,7 +154,7 @@ class Groups<R> implements RowConsumer<R> {
       for (let i = 0; i < keys.length; i++) values[i] = keys[i]?.evaluate(evaluation)
       for (let i = 0; i < aggregates.length; i++) operands[i] = aggregates[i]?.operand?.(evaluation)
     } catch (error) {
-      if (error !== turnDue && error !== needsFetch) throw error
+      if (error !== needsFetch) throw error
       return false
     }
     const known = this.byValues.find(values)
@@ -284,7 +283,7 @@ class Groups<R> implements RowConsumer<R> {
     const { groups, bytes, flow } = this
     await writeGroups(groups, onDisk, flow.context)
     this.groups = []
-    this.byKey = new SteadyMap()
+    this.byKey = new TextMap()
     this.byValues = new GroupsByValues(this.hold)
     flow.context.hold(-groups.length, -bytes)
     this.bytes = 0

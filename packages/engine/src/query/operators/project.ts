@@ -10,15 +10,7 @@ import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { evaluateWhile } from '../execute/evaluate-rows.ts'
 import { enterOutput as bindOutputRow, type OutputRow, type RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import {
-  isLarge,
-  namesObjects,
-  resultWriter,
-  type WriteResult,
-  type WriteRow,
-  writeLarge,
-  writeObjectInTurns,
-} from '../execute/write-rows.ts'
+import { resultWriter, type WriteResult, type WriteRow, writeObject } from '../execute/write-rows.ts'
 import { rowOperatorPlan } from '../explain/explain-node.ts'
 import { type Dialect, rowClassName } from '../language/dialect.ts'
 import type { ValueType } from '../values/value-type.ts'
@@ -76,7 +68,7 @@ export function returned<R>(
 }
 
 /** Later where a value is large: others have their turn while it is written. */
-export type WriteColumns = (json: JsonWriter, evaluation: EvaluationContext) => Promise<void> | undefined
+export type WriteColumns = (json: JsonWriter, evaluation: EvaluationContext) => void
 
 /** The same for all rows and statements of a plan. */
 interface ColumnTexts {
@@ -123,31 +115,17 @@ export function columnsWriter(projections: readonly ProjectionPlan[], context: S
   // `MATCH ()-->() RETURN *`: nothing has a name.
   if (projections.length === 0) {
     const empty = `${startOfRow(context.script.dialect)}}`
-    return (json) => {
-      json.ascii(empty)
-      return undefined
-    }
-  }
-  // What names objects may have to wait for them, and then the row is begun again.
-  const mayPause = projections.length > columnsAtOnce && !projections.some(({ type }) => namesObjects(type))
-  const writeFrom = (json: JsonWriter, values: readonly unknown[], from: number): Promise<void> | undefined => {
-    for (let i = from; i < projections.length; i++) {
-      if (mayPause && i > from && i % columnsAtOnce === 0 && context.isTurnDue) {
-        return context.turn().then(() => writeFrom(json, values, i))
-      }
-      const { type, write } = projections[i] as ProjectionPlan
-      const value = values[i]
-      json.prepared(names[i] as PreparedText)
-      if (isLarge(value)) return writeLarge(json, type, value, context).then(() => writeFrom(json, values, i + 1))
-      write(json, value, context)
-    }
-    json.ascii('}')
-    return undefined
+    return (json) => json.ascii(empty)
   }
   return (json, evaluation) => {
-    if (stored?.write(json, evaluation) === true) return undefined
-    // All of them before the first is written, which may take a while.
-    return writeFrom(json, evaluateAll(evaluates, evaluation), 0)
+    if (stored?.write(json, evaluation) === true) return
+    // All of them before the first is written, which may have to wait.
+    const values = evaluateAll(evaluates, evaluation)
+    for (let i = 0; i < projections.length; i++) {
+      json.prepared(names[i] as PreparedText)
+      projections[i]?.write(json, values[i], context)
+    }
+    json.ascii('}')
   }
 }
 
@@ -161,7 +139,7 @@ export function projectionWriter<R>(
   const write = columnsWriter(projections, context)
   return (json, row) => {
     bindOutputRow(row, kind, evaluation)
-    return write(json, evaluation)
+    write(json, evaluation)
   }
 }
 
@@ -175,9 +153,8 @@ export function objectWriter(
   if (projections !== undefined && isWithAll) return objectAndColumns(projections, kind, evaluation, context)
   if (projections !== undefined) return projectionWriter(projections, kind, evaluation, context)
   return (json, { row }) => {
-    if (row !== undefined) return writeObjectInTurns(json, row, context)
-    json.ascii('null')
-    return undefined
+    if (row === undefined) json.ascii('null')
+    else writeObject(json, row, context)
   }
 }
 
@@ -188,34 +165,23 @@ function objectAndColumns(
   evaluation: EvaluationContext,
   context: StatementContext,
 ): WriteRow<ObjectView> {
-  const writeFrom = (json: JsonWriter, values: readonly unknown[], from: number): Promise<void> | undefined => {
-    for (let i = from; i < projections.length; i++) {
-      const { type, write, name } = projections[i] as ProjectionPlan
-      const value = values[i]
-      json.byte(comma)
-      json.string(name)
-      json.byte(colon)
-      if (isLarge(value)) return writeLarge(json, type, value, context).then(() => writeFrom(json, values, i + 1))
-      write(json, value, context)
-    }
-    json.ascii('}')
-    return undefined
-  }
   const evaluates = projections.map(({ evaluate }) => evaluate)
   return (json, output) => {
     bindOutputRow(output, kind, evaluation)
-    // All of them before anything is written, which may take a while.
+    // All of them before anything is written, which may have to wait.
     const values = evaluateAll(evaluates, evaluation)
-    if (output.row?.format === undefined) {
-      json.ascii('{"__class__":null')
-      return writeFrom(json, values, 0)
-    }
-    const writeColumns = (): Promise<void> | undefined => {
+    if (output.row?.format === undefined) json.ascii('{"__class__":null')
+    else {
+      writeObject(json, output.row, context)
       json.reopen()
-      return writeFrom(json, values, 0)
     }
-    const later = writeObjectInTurns(json, output.row, context)
-    return later === undefined ? writeColumns() : later.then(writeColumns)
+    for (const [i, { write, name }] of projections.entries()) {
+      json.byte(comma)
+      json.string(name)
+      json.byte(colon)
+      write(json, values[i], context)
+    }
+    json.ascii('}')
   }
 }
 

@@ -5,7 +5,6 @@ import { evaluateWhile } from '../execute/evaluate-rows.ts'
 import type { PushRows, RowConsumer } from '../execute/pushed-rows.ts'
 import { enterOutput, type OutputRow } from '../execute/row.ts'
 import { type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
-import { turnDue } from '../functions/work.ts'
 import { rowsWanted } from './row-limits.ts'
 import { type Flow, noAggregates, type PlanOperator, pipeline } from './row-operator.ts'
 import { type KeyedRow, SortedRows } from './sorted-rows.ts'
@@ -81,7 +80,7 @@ class Sorter<R> implements RowConsumer<R> {
     try {
       key = sortKeyBelow(orderBy, evaluation, sorted.worst, this.refused)
     } catch (error) {
-      if (error !== turnDue && error !== needsFetch) throw error
+      if (error !== needsFetch) throw error
       return false
     }
     if (key !== undefined) sorted.push(sorted.keyed(key, { row: kind.kept(row), aggregates: noAggregates }))

@@ -7,11 +7,9 @@ import type { SortedRuns } from '../../spill/sorted-runs.ts'
 import { inSlices } from '../../store/time-slice.ts'
 import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import type { OutputRow, RowKind } from '../execute/row.ts'
-import { sortInTurns } from '../execute/sort-in-turns.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { ValueCodec } from '../execute/value-codec.ts'
 import { addSpilled, type ExplainNode } from '../explain/explain-node.ts'
-import { inTurns } from './pieces-in-turns.ts'
 
 export interface KeyedRow<R> {
   /** What was charged for key and row. */
@@ -154,7 +152,6 @@ export class SortedRows<R> {
     const value = row.row === undefined ? undefined : this.kind.toValue(row.row)
     if (arena === undefined || isLong(value) || isLong(row.aggregates) || isLong(row.windows)) return false
     const to = arena.begin(key, length, order)
-    to.writeByte(0)
     codec.write(value, to)
     arena.endValue()
     codec.write(row.aggregates, to)
@@ -211,7 +208,7 @@ export class SortedRows<R> {
 
   /** The same of others, which are charged elsewhere and have numbers of their own. */
   async spillRun(rows: readonly KeyedRow<R>[]): Promise<void> {
-    await this.write(await sortInTurns(rows, byKey, () => this.context.yieldIfDue(), keyBytes))
+    await this.write(this.context.sorted(rows, byKey))
     this.added += rows.length
   }
 
@@ -280,11 +277,7 @@ export class SortedRows<R> {
       const isFirst = !last.isSame(record.bytes, keyStart, keyEnd)
       const key = isFirst && this.withKeys ? copied(record.bytes, keyStart, keyEnd) : undefined
       const from = { bytes: record.bytes, at: keyEnd }
-      const isLong = record.bytes[from.at++] === 1
-      const values = (isLong ? await inTurns(this.codec.readInPieces(from), this.context) : undefined) as
-        | readonly unknown[]
-        | undefined
-      rows.push({ isFirst, key, order, row: values === undefined ? this.readRow(from) : this.rowOf(values) })
+      rows.push({ isFirst, key, order, row: this.readRow(from) })
       bytes += end - keyStart
       const wait = merged.advance()
       if (wait !== undefined) await wait
@@ -304,7 +297,7 @@ export class SortedRows<R> {
   /** Sorts what is held; what is not among the first that are wanted is let go of. */
   private async trim(): Promise<void> {
     const { context, wanted } = this
-    const sorted = await sortInTurns(this.kept, byKey, () => context.yieldIfDue(), keyBytes)
+    const sorted = context.sorted(this.kept, byKey)
     this.kept = wanted === undefined || sorted.length <= wanted ? sorted : sorted.slice(0, wanted)
     if (wanted !== undefined && this.kept.length === wanted) this.bound = this.kept.at(-1)?.key
     if (this.kept.length < sorted.length) {
@@ -358,11 +351,6 @@ export class SortedRows<R> {
   private writeRow(row: OutputRow<R>, to: ByteWriter): Promise<unknown> | undefined {
     const { codec } = this
     const value = row.row === undefined ? undefined : this.kind.toValue(row.row)
-    if (isLong(value) || isLong(row.aggregates) || isLong(row.windows)) {
-      to.writeByte(1)
-      return inTurns(codec.writeInPieces([value, row.aggregates, row.windows], to), this.context)
-    }
-    to.writeByte(0)
     codec.write(value, to)
     codec.write(row.aggregates, to)
     codec.write(row.windows, to)
@@ -426,10 +414,6 @@ function leftOf(bytes: number, value: string | readonly unknown[]): number {
     if (typeof element === 'string' || Array.isArray(element)) left = leftOf(left, element)
   }
   return left
-}
-
-function keyBytes({ key }: KeyedRow<unknown>): number {
-  return key.length
 }
 
 function byKey(one: KeyedRow<unknown>, other: KeyedRow<unknown>): number {

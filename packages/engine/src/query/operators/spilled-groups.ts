@@ -7,7 +7,6 @@ import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import type { OutputRow } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
-import type { Pieces } from '../functions/work.ts'
 import {
   type AggregatePlan,
   accumulate,
@@ -17,7 +16,6 @@ import {
   newGroup,
   selectedResults,
 } from './aggregation.ts'
-import { inTurns } from './pieces-in-turns.ts'
 import type { Flow } from './row-operator.ts'
 import { SortedRows } from './sorted-rows.ts'
 
@@ -33,18 +31,12 @@ export async function writeGroups<R>(
   await to.spill()
   const states = []
   for (const { key, order, row, accumulators } of groups) {
-    const aggregates: unknown[] = []
-    for (const accumulator of accumulators) aggregates.push(await savedBy(accumulator, context))
+    const aggregates = accumulators.map((accumulator) => accumulator.save())
     states.push({ key: Buffer.from(key, 'latin1'), order, bytes: 0, row: { row, aggregates, windows: isState } })
     const pause = context.yieldIfDue()
     if (pause !== undefined) await pause
   }
   await to.spillRun(states)
-}
-
-function savedBy(accumulator: Accumulator, context: StatementContext): unknown {
-  const saved = accumulator.save()
-  return Array.isArray(saved) ? saved : inTurns(saved as Pieces, context)
 }
 
 /** All groups of the rows, in the order of their first rows. */
@@ -88,7 +80,7 @@ export async function* groupsOnDisk<R>(
         }
         const { accumulators } = group
         if (output.windows === undefined) accumulate(accumulators, aggregates, output.aggregates, evaluation, hold)
-        else await restore(accumulators, output.aggregates, hold, context)
+        else restore(accumulators, output.aggregates, hold)
         if (context.isTurnDue) await context.turn()
       }
     }
@@ -101,16 +93,14 @@ export async function* groupsOnDisk<R>(
   }
 }
 
-async function restore(
+function restore(
   accumulators: readonly Accumulator[],
   states: readonly unknown[],
   hold: (bytes: number) => void,
-  context: StatementContext,
-): Promise<void> {
+): void {
   for (const [i, accumulator] of accumulators.entries()) {
     const saved = states[i] as readonly unknown[]
-    const pieces = accumulator.restore(saved)
-    if (pieces !== undefined) await inTurns(pieces, context)
+    accumulator.restore(saved)
     hold(accumulator.held * elementBytes + valueBytes(saved))
   }
 }

@@ -10,7 +10,6 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import { queryError } from '../language/query-error.ts'
 import { isNullOf } from '../values/compare.ts'
 import type { ValueType } from '../values/value-type.ts'
-import { inTurns } from './pieces-in-turns.ts'
 
 export interface FunctionPlan {
   readonly function: WindowName
@@ -201,7 +200,7 @@ async function accumulated(work: Work, accumulator: Accumulator, { from, to }: S
     context.hold(0, accumulate(accumulator, plan, value, evaluation), 'windows')
     if (row % rowsBetweenLooks === 0 && context.isTurnDue) await context.turn()
   }
-  const result = await totalOf(accumulator, fraction, context)
+  const result = totalOf(accumulator, fraction)
   if (Array.isArray(result)) context.hold(0, elementBytes * (result.length + 1), 'windows')
   return result
 }
@@ -216,11 +215,8 @@ function accumulate(accumulator: Accumulator, plan: FunctionPlan, value: unknown
   return (accumulator.held - held) * (elementBytes + valueBytes(value))
 }
 
-/** A promise where it takes turns. */
-function totalOf(accumulator: Accumulator, fraction: unknown, context: StatementContext): unknown {
-  const pieces = accumulator.select?.(fraction)
-  if (pieces !== undefined) return inTurns(pieces, context)
-  const result = accumulator.result()
+function totalOf(accumulator: Accumulator, fraction: unknown): unknown {
+  const result = accumulator.result(fraction)
   // The same list goes on growing.
   return Array.isArray(result) ? [...result] : result
 }
@@ -278,7 +274,7 @@ export class PartitionTotals {
     const totals = this.functions.map((plan, place) => {
       const accumulator = this.accumulators[place]
       if (accumulator === undefined) return plan.function === 'LAST_VALUE' ? this.values[2 * place] : undefined
-      const total = totalOf(accumulator, this.given[place]?.fraction, this.context)
+      const total = totalOf(accumulator, this.given[place]?.fraction)
       isLater ||= total instanceof Promise
       return total
     })

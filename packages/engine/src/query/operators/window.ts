@@ -10,7 +10,6 @@ import { elementBytes, textBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { groupKey, keyWriter } from '../evaluate/value-key.ts'
 import { evaluateConstant, evaluateWhile } from '../execute/evaluate-rows.ts'
 import { enterOutput, type OutputRow } from '../execute/row.ts'
-import { sortInTurns } from '../execute/sort-in-turns.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
 import { queryError } from '../language/query-error.ts'
@@ -198,7 +197,7 @@ async function resultsInMemory<R>(
   }
   await inSlices(rows, take, context.script.slice)
   for (const [i, plan] of plans.entries()) {
-    const sorted = await sortInTurns(rowsOfPlans[i] as WindowRow[], inOrder, () => context.yieldIfDue(), orderBytes)
+    const sorted = context.sorted(rowsOfPlans[i] as WindowRow[], inOrder)
     const given = await givenOf(plan, flow)
     for (const [place, one] of plan.functions.entries()) {
       await windowResults(one, place, sorted, given[place] as Given, results, evaluation, context)
@@ -224,10 +223,6 @@ function bytesOf({ key, order, values }: MadeRow): number {
   let bytes = textBytes(key.length) + order.length
   for (const value of values) bytes += elementBytes + valueBytes(value)
   return bytes
-}
-
-function orderBytes({ key, order }: WindowRow): number {
-  return key.length + order.length
 }
 
 function inOrder(one: WindowRow, other: WindowRow): number {

@@ -99,10 +99,8 @@ export async function rowsWithOids(
     pipeline.rows,
     (json, output) => {
       json.ascii(`{"oid":"${output.row?.oid}","row":`)
-      const later = write(json, output)
-      if (later !== undefined) return later.then(() => json.ascii('}'))
+      write(json, output)
       json.ascii('}')
-      return undefined
     },
     context,
   )

@@ -17,13 +17,6 @@ function written(value: unknown, codec: ValueCodec): Buffer {
   return to.copy()
 }
 
-function inPieces<T>(pieces: Generator<number, T, undefined>): { readonly value: T; readonly count: number } {
-  for (let count = 1; ; count++) {
-    const piece = pieces.next()
-    if (piece.done === true) return { value: piece.value, count }
-  }
-}
-
 const scalar = fc.oneof(
   fc.constantFrom(null, undefined, true, false, 0, -0, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY),
   fc.constantFrom(
@@ -65,22 +58,9 @@ describe('values on their way over disk', () => {
         const from = { bytes: to.copy(), at: 0 }
         expect(values.map(() => codec.read(from))).toStrictEqual(values)
         expect(from.at).toBe(from.bytes.length)
-        const pieces = new ByteWriter(16)
-        inPieces(codec.writeInPieces(values, pieces))
-        expect(inPieces(codec.readInPieces({ bytes: pieces.copy(), at: 0 })).value).toStrictEqual(values)
       }),
       runs(300),
     )
-  })
-
-  it('that are long give others their turn', () => {
-    const codec = new ValueCodec()
-    const long = [Array.from({ length: 50_000 }, (_, i) => i), ['x'.repeat(3 * 2 ** 20)]]
-    const to = new ByteWriter(16)
-    const writing = inPieces(codec.writeInPieces(long, to))
-    const reading = inPieces(codec.readInPieces({ bytes: to.copy(), at: 0 }))
-    expect(reading.value).toEqual(long)
-    expect(Math.min(writing.count, reading.count)).toBeGreaterThan(6)
   })
 
   it('are also objects, there or not, and such as are not made yet', () => {

@@ -1,7 +1,7 @@
 /** STARTS_WITH, ENDS_WITH, TRIM, REPLACE, SPLIT and CONCAT, also of long texts; DATE_TRUNC, EPOCH and NOW. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { replaceInPieces, splitInPieces, trimInPieces } from '../../../src/query/functions/parts-of-texts.ts'
+import { replaceInPieces, splitInPieces, trim } from '../../../src/query/functions/parts-of-texts.ts'
 import type { Pieces } from '../../../src/query/functions/work.ts'
 import { runs } from '../../bytes/property-runs.ts'
 import { queryTest } from '../query-database.ts'
@@ -27,7 +27,7 @@ describe('in pieces', () => {
         const long = some.repeat(times) + of
         expect(whole(replaceInPieces(long, of, other, room))).toBe(long.replaceAll(of, () => other))
         expect(whole(splitInPieces(long, of, room))).toEqual(long.split(of))
-        expect(whole(trimInPieces(`  ${long}\n\t`, undefined))).toBe(long.trim())
+        expect(trim(`  ${long}\n\t`, undefined)).toBe(long.trim())
       }),
       runs(300),
     )
@@ -38,7 +38,7 @@ describe('in pieces', () => {
     const hostile = `${'a'.repeat(100_000)}b`
     expect(whole(replaceInPieces(long, hostile, 'x', room))).toBe(long)
     expect((whole(splitInPieces(long, 'a'.repeat(1_000), room)) as string[]).length).toBe(2_001)
-    expect(whole(trimInPieces(long, 'a'))).toBe('')
+    expect(trim(long, 'a')).toBe('')
   })
 })
 

@@ -1,8 +1,5 @@
 /** STDDEV, MEDIAN and PERCENTILE over rows, groups and collections. */
-import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
-import { leastFrom, nthLeast } from '../../../src/query/evaluate/nth-least.ts'
-import { runs } from '../../bytes/property-runs.ts'
+import { expect } from 'vitest'
 import { queryTest } from '../query-database.ts'
 
 queryTest(
@@ -35,25 +32,3 @@ queryTest(
     expect(await db.rows('FROM T WHERE n > 100 RETURN MEDIAN(n) AS m')).toEqual([{ m: null }])
   },
 )
-
-describe('the n-th least', () => {
-  it('is at its place, with those above it behind it', () => {
-    const numbers = fc.array(fc.oneof(fc.integer({ min: 0, max: 5 }), fc.double({ noNaN: true })), { minLength: 1 })
-    fc.assert(
-      fc.property(numbers, fc.nat(), (values, at) => {
-        const n = at % values.length
-        const sorted = Float64Array.from(values).sort()
-        const found = Float64Array.from(values)
-        const end = (pieces: Generator<number, number>): number => {
-          for (;;) {
-            const piece = pieces.next()
-            if (piece.done === true) return piece.value
-          }
-        }
-        expect(end(nthLeast(found, n)) + 0).toBe((sorted[n] as number) + 0)
-        if (n + 1 < values.length) expect(end(leastFrom(found, n + 1)) + 0).toBe((sorted[n + 1] as number) + 0)
-      }),
-      runs(500),
-    )
-  })
-})

@@ -45,7 +45,7 @@ export async function runOperations(request: WholeFdRequest, once: Once<Buffer> 
     isRehearsed,
     once,
     undefined,
-    { signal: request.signal, watch: request.watch, memoryHolder: request.memoryHolder },
+    request,
   )
 }
 
@@ -233,10 +233,10 @@ function hasFields(conditions: RequestedOperation['conditions']): boolean {
 
 /** Spread, the getters of the request would all be asked. */
 function plainRequest(request: WholeFdRequest): Omit<WholeFdRequest, 'params' | 'query' | 'body' | 'headers'> {
-  const { beforeChange, caller, client, database, fd, service, signal, watch, longRead, memoryHolder } = request
+  const { beforeChange, caller, client, database, fd, service, signal, watch, longRead, memoryHolder, slice } = request
   const problemOf = (error: unknown): Problem => request.problemOf(error)
   const following = (): Following => request.following()
-  const its = { beforeChange, caller, client, database, fd, service, signal, watch, longRead, memoryHolder }
+  const its = { beforeChange, caller, client, database, fd, service, signal, watch, longRead, memoryHolder, slice }
   return { ...its, following, problemOf, replyType: 'json' }
 }
 

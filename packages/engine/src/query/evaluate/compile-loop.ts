@@ -1,0 +1,37 @@
+/** Expressions that go through the elements of a collection, and what expressions spend. */
+
+import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
+import { elementBytes, valueBytes } from './value-bytes.ts'
+
+/** Of a text that is worked on or looked at. */
+export function textSteps(characters: number): number {
+  return characters >> 2
+}
+const elementSteps = 16
+
+/** Of a value that is read, compared or passed on. */
+export function valueSteps(value: unknown): number {
+  if (typeof value === 'string') return textSteps(value.length)
+  return typeof value === 'object' && value !== null ? valueBytes(value) / elementBytes : 0
+}
+
+export interface Loop<S> {
+  /** The elements, and the result so far; null = the loop gives null. */
+  start(evaluation: EvaluationContext): { readonly elements: readonly unknown[]; readonly state: S } | null
+  /** True = no further element changes the result. */
+  step(evaluation: EvaluationContext, state: S, element: unknown): boolean
+  end(evaluation: EvaluationContext, state: S): unknown
+}
+
+export function compileLoop<S>({ start, step, end }: Loop<S>): Evaluate {
+  return (evaluation) => {
+    const started = start(evaluation)
+    if (started === null) return null
+    const { elements, state } = started
+    for (let at = 0; at < elements.length; at++) {
+      evaluation.work.spend(elementSteps)
+      if (step(evaluation, state, elements[at])) break
+    }
+    return end(evaluation, state)
+  }
+}

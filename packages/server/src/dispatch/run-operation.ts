@@ -1,0 +1,130 @@
+/** An operation on a federated database: at once, or, where it may take long, on the event loop for one slice and then in a thread. */
+import type { RequestId, StatementSlice } from '@ashlar/engine'
+import { receivedFailure, type SentFailure } from '../errors/sent-failure.ts'
+import { BodyLines } from '../json/body-lines.ts'
+import { UnparsedBody } from '../json/unparsed-body.ts'
+import type { Limits } from '../limits.ts'
+import { type CallerFacts, everyone } from '../security/caller.ts'
+import { checkBody } from './dispatch.ts'
+import { onceOf } from './once-of.ts'
+import {
+  booleanParam,
+  type Client,
+  type FdOperation,
+  type OperationReply,
+  statementOf,
+  type WholeFdRequest,
+} from './operation.ts'
+
+/** More operations, or objects, begin in a thread: those of a slice are fewer. */
+const partsOfSliceMax = 1_000
+
+/** A request as plain data. */
+export interface OperationData extends Pick<WholeFdRequest, 'params' | 'query' | 'replyType'> {
+  readonly method: string
+  readonly path: string
+  /** JSON in UTF-8. */
+  readonly body: Uint8Array
+  /** Undefined for everyone. */
+  readonly caller: CallerFacts | undefined
+  readonly client: Client
+  readonly limits: Limits
+  readonly requestId: RequestId | undefined
+  /** There is an audit log. */
+  readonly isAudited: boolean
+}
+
+/** The body of the reply is bytes. */
+export type OperationResult = { readonly reply: OperationReply } | { readonly failure: SentFailure }
+
+/** Throws what the operation throws, and AlreadyDone. */
+export function runOperation(
+  operation: FdOperation,
+  request: WholeFdRequest,
+): OperationReply | Promise<OperationReply> {
+  const { body, bodyBytes, beforeChange, database } = request
+  const isOfParts = statementOf(operation, body)?.kind === 'transaction' && !(body instanceof BodyLines)
+  if (!isOfParts || bodyBytes === undefined) return runHere(operation, request)
+  const isLong = body instanceof UnparsedBody || (Array.isArray(body) && body.length > partsOfSliceMax)
+  const data = (): OperationData => dataOf(operation, request, bodyBytes)
+  const run = (slice: StatementSlice | undefined) => runInSlice(operation, request, slice)
+  const admitValues = body instanceof UnparsedBody ? body.admitValues : undefined
+  return database.inSlice(
+    { run, inThread: { operation: 'operation', beforeChange, admitValues, data }, received, isLong },
+    request,
+  )
+}
+
+async function runInSlice(
+  operation: FdOperation,
+  request: WholeFdRequest,
+  slice: StatementSlice | undefined,
+): Promise<OperationReply> {
+  const { body } = request
+  if (!(body instanceof UnparsedBody)) return runHere(operation, Object.assign(Object.create(request), { slice }))
+  return runChecked(operation, Object.assign(Object.create(request), { slice, body: await body.parse() }))
+}
+
+/** With a body that was not checked before. */
+export async function runChecked(operation: FdOperation, request: WholeFdRequest): Promise<OperationReply> {
+  await checkBody(operation, request)
+  return runHere(operation, request)
+}
+
+/** With a key, where the operation does not see to it itself, it runs as a transaction of one step, into whose commit the reply goes. */
+function runHere(operation: FdOperation, request: WholeFdRequest): OperationReply | Promise<OperationReply> {
+  const isDryRun = operation.queryParameters?.dryRun !== undefined && booleanParam(request, 'dryRun')
+  const once = onceOf(request, operation.status, (reply: OperationReply) => reply)
+  if (isDryRun || once === undefined || operation.keepsReply === true) return operation.run(request.database, request)
+  const { oid } = request.params
+  // Others have no work that is worth watching for whether the client is still there.
+  const client = statementOf(operation, request.body) === undefined ? undefined : request
+  return request.database.transaction(async (step) => operation.run(step(1), request), false, once, oid, client)
+}
+
+function dataOf(
+  { method, path }: FdOperation,
+  { params, query, replyType, caller, client, service, requestId, beforeChange }: WholeFdRequest,
+  body: Uint8Array,
+): OperationData {
+  const { limits } = service
+  const facts = caller === everyone ? undefined : factsOf(caller)
+  const isAudited = beforeChange !== undefined
+  return {
+    method,
+    path,
+    params: { ...params },
+    query: { ...query },
+    replyType,
+    body,
+    caller: facts,
+    client,
+    limits,
+    requestId,
+    isAudited,
+  }
+}
+
+/** With its own roles alone. */
+function factsOf({
+  kind,
+  name,
+  identity,
+  grants,
+  bounds,
+  ownRoles,
+  claims,
+  credential,
+  expiresAtMs,
+}: CallerFacts): CallerFacts {
+  const used = new Set([...grants, ...(bounds ?? [])].map(({ role }) => role))
+  const own = new Map([...(ownRoles ?? [])].filter(([role]) => used.has(role)))
+  return { kind, name, identity, grants, bounds, ownRoles: own, claims, credential, expiresAtMs }
+}
+
+function received(result: unknown): OperationReply {
+  const sent = result as OperationResult
+  if ('failure' in sent) throw receivedFailure(sent.failure)
+  const { buffer, byteOffset, length } = sent.reply.body as Uint8Array
+  return { ...sent.reply, body: Buffer.from(buffer, byteOffset, length) }
+}

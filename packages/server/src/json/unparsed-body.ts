@@ -1,0 +1,14 @@
+/** A JSON body whose operation decides which thread parses it. */
+export class UnparsedBody {
+  readonly bytes: Uint8Array
+  /** On the event loop, which it yields. Throws as `parseJson`. */
+  readonly parse: () => unknown
+  /** Waits for room for its values, in the main thread; undefined if they are not counted. */
+  readonly admitValues: ((values: number) => Promise<void>) | undefined
+
+  constructor(bytes: Uint8Array, parse: () => unknown, admitValues: ((values: number) => Promise<void>) | undefined) {
+    this.bytes = bytes
+    this.parse = parse
+    this.admitValues = admitValues
+  }
+}

@@ -1,0 +1,72 @@
+/** An operation of a request in a statement thread, on the same path as on the event loop. */
+import { type MemoryHolder, onlyInMainThread, type ThreadContext } from '@ashlar/engine'
+import type { FdOperation, ServiceContext, WholeFdRequest } from '../dispatch/operation.ts'
+import { Router } from '../dispatch/router.ts'
+import { type OperationData, type OperationResult, runChecked } from '../dispatch/run-operation.ts'
+import { sentFailure } from '../errors/sent-failure.ts'
+import { jsonLimitsOf } from '../json/json-limits.ts'
+import { parseJson } from '../json/parse-json.ts'
+import { everyone, makeCaller } from '../security/caller.ts'
+import { operations } from './table.ts'
+
+const router = new Router(operations)
+
+/** The main thread charges the holder with what the thread takes. */
+const holder: MemoryHolder = { take: () => undefined, giveBack: () => undefined }
+
+export async function runOperationInThread(data: OperationData, context: ThreadContext): Promise<OperationResult> {
+  const operation = operations.find(({ method, path }) => method === data.method && path === data.path) as FdOperation
+  try {
+    const bounds = jsonLimitsOf(data.limits, operation, data.body)
+    const body = await parseJson(data.body, bounds, undefined, (values) => context.admitValues(values))
+    const reply = await runChecked(operation, requestOf(data, body, context))
+    return { reply: { ...reply, body: bytesOf(reply.body) } }
+  } catch (error) {
+    const failure = sentFailure(error)
+    if (failure === undefined) throw error
+    return { failure }
+  }
+}
+
+function requestOf(
+  { params, query, replyType, caller, client, limits, requestId, isAudited }: OperationData,
+  body: unknown,
+  { fd, database, slice, signal, watch, beforeChange }: ThreadContext,
+): WholeFdRequest {
+  return {
+    caller: caller === undefined ? everyone : makeCaller(caller),
+    client,
+    params,
+    query,
+    headers: {},
+    body,
+    replyType,
+    service: serviceOf({ limits, router }),
+    slice,
+    signal,
+    beforeChange: isAudited ? beforeChange : undefined,
+    watch: { ...watch, pauses: () => undefined, goesOn: () => undefined },
+    longRead: watch,
+    memoryHolder: holder,
+    fd,
+    database,
+    requestId: requestId && { ...requestId, fingerprint: Buffer.from(requestId.fingerprint) },
+    following: refuse,
+    problemOf: refuse,
+  }
+}
+
+/** What else operations ask of the service is in the main thread. */
+function serviceOf(known: Pick<ServiceContext, 'limits' | 'router'>): ServiceContext {
+  return new Proxy(known, {
+    get: (_known, name) => (name in known ? known[name as keyof typeof known] : refuse()),
+  }) as ServiceContext
+}
+
+function refuse(): never {
+  throw onlyInMainThread
+}
+
+function bytesOf(body: unknown): Uint8Array {
+  return body instanceof Uint8Array ? body : Buffer.from(JSON.stringify(body))
+}

@@ -1,0 +1,13 @@
+/** The program of a statement thread of the server: what it runs beside queries is loaded with the first of it. */
+import { serveStatementThread } from '@ashlar/engine'
+import { replyOfForm } from './dispatch/query-reply.ts'
+
+serveStatementThread(
+  {
+    async operation(data, context) {
+      const { runOperationInThread } = await import('./operations/operation-in-thread.ts')
+      return runOperationInThread(data, context)
+    },
+  },
+  replyOfForm,
+)

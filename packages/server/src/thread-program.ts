@@ -1,0 +1,8 @@
+/** Where the program of a statement thread is: a file of its own, which the bundled program has beside its others. */
+const isCompiled = import.meta.url.endsWith('.js')
+
+/** A worker thread cannot run TypeScript: from the sources, as in tests, it is the compiled program. */
+export const threadProgram = new URL(
+  isCompiled ? './statement-thread.js' : '../dist/statement-thread.js',
+  import.meta.url,
+)
