@@ -100,7 +100,18 @@ const thresholds = {
   'packages/server/src/{*.ts,!(cli|workers)/**}': { lines: 92, branches: 83.9 },
 }
 
+/** Statement threads run the program that this run has built from the sources (`tools/children-for-tests.ts`), not the one that was compiled last. */
+const threadProgramOfRun = {
+  name: 'thread-program-of-run',
+  load: (id: string) => (/\/src\/(threads\/program|thread-program)\.ts$/.test(id) ? threadProgramSource : undefined),
+}
+const threadProgramSource = `
+  import { pathToFileURL } from 'node:url'
+  export const threadProgram = pathToFileURL(process.env.ASHLAR_TEST_THREAD_PROGRAM)
+`
+
 export default defineConfig({
+  plugins: [threadProgramOfRun],
   test: {
     // Many tests wait for other processes, for a database, or for what is written to reach the disk: other files have the cores meanwhile.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),

@@ -38,13 +38,17 @@ export async function setup(project: TestProject): Promise<void> {
   await Promise.all([buildChildren(join(runsOfChildren, run)), buildProgram(root, join(runsOfServer, run))])
   project.provide('children', join(runsOfChildren, run))
   project.provide('server', join(runsOfServer, run, 'ashlar.cjs'))
+  process.env.ASHLAR_TEST_THREAD_PROGRAM = threadProgram
 }
 
-/** The program of a statement thread is the compiled one, as for the tests themselves. */
-const compiledThreads: Plugin = {
-  name: 'compiled-threads',
+/** The server's program of a statement thread, which also runs what the engine's does. */
+const threadProgram = join(runsOfServer, run, 'statement-thread.cjs')
+
+/** The program of a statement thread is that of this run, as for the tests themselves. */
+const threadsOfRun: Plugin = {
+  name: 'threads-of-run',
   setup({ onLoad }) {
-    const program = pathToFileURL(join(packages, 'engine/dist/statement-thread.js')).href
+    const program = pathToFileURL(threadProgram).href
     const contents = `export const threadProgram = new URL(${JSON.stringify(program)})`
     onLoad({ filter: /[\\/]threads[\\/]program\.ts$/ }, () => ({ contents }))
   },
@@ -65,7 +69,7 @@ async function buildChildren(outdir: string): Promise<void> {
     platform: 'node',
     target: 'node20',
     packages: 'external',
-    plugins: [compiledThreads],
+    plugins: [threadsOfRun],
     logLevel: 'error',
   })
 }
