@@ -13,12 +13,17 @@ import { askForFollowed, type Following } from '../evaluate/followed-references.
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { LoopCounts } from '../explain/loop-counts.ts'
+import { rowsSkipped } from '../operators/row-limits.ts'
 import type { RowChunks } from '../query-request.ts'
 import type { EntryRange } from './access-path.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
 import { entriesAtOnce } from './object-scan.ts'
 import { restOf } from './oid-source.ts'
 import { begun, isBrokenOff, type Pause, RowsInPlace, type RowsPlan, rowKey } from './rows-in-place.ts'
+import { areRowsInOrder } from './source-plan.ts'
+
+/** Objects that are skipped by their number, and read with the others; of more, the entries alone are read, by the operators. */
+const skippedMax = 256
 
 /** The first page is there when it resolves. */
 export function rowsByTrips(
@@ -40,8 +45,11 @@ export function rowsByTrips(
   if (found?.entryRange === undefined || plan.hasOtherObjects || context.entriesCounted > 0) return undefined
   const range = found.entryRange(evaluation, context)
   if (range === undefined) return undefined
-  return mapAwaitable(range, (one) => {
-    if (one === 'several') return undefined
+  const skipped = areRowsInOrder(objects, access) ? rowsSkipped(limits, evaluation, context) : undefined
+  return mapAwaitable(skipped, (count = 0) => (count > skippedMax ? undefined : mapAwaitable(range, rowsOf)))
+
+  function rowsOf(one: EntryRange | 'several'): Awaitable<RowChunks | undefined> {
+    if (one === 'several' || found === undefined) return undefined
     const isExact = access === objects.exact
     const rows = new NamedRows(
       one,
@@ -54,7 +62,7 @@ export function rowsByTrips(
       explained,
     )
     return rows.readFirst(isExact || wanted !== undefined).then(() => begun(rows, limits, evaluation, context))
-  })
+  }
 }
 
 async function allRows(

@@ -48,8 +48,8 @@ interface SortedRowsOptions {
 
 /** Rows that have no key but their numbers. */
 const noKey = Buffer.alloc(0)
-/** Short, and `undefined` as the row: of rows of which only their key and their results are kept. */
-const noWholeRow = Buffer.from([0, 0])
+/** `undefined` as the codec writes it, in place of the row: of rows of which only their key and their results are kept. */
+const noWholeRow = Buffer.from([0])
 
 export class SortedRows<R> {
   private readonly kind: RowKind<R>
@@ -194,7 +194,6 @@ export class SortedRows<R> {
 
   private writeArena(arena: RecordArena, writer: RunWriter): Promise<void> {
     const { ofEqualKeys, context } = this
-    // Their first byte tells that they are short.
     const others = ofEqualKeys === 'firstWhole' ? { others: noWholeRow } : ofEqualKeys
     return arena.write(writer, others, () => context.yieldIfDue())
   }

@@ -88,7 +88,8 @@ describe('the first rows', () => {
   flightsTest('behind many that are skipped: entries are passed, without their objects', async (db) => {
     const touched = await touchedBy(db, 'FROM Flight ORDER BY rowId SKIP 3000 TAKE 5 RETURN *')
     expect([touched.objects, touched.rows]).toEqual([5, 5])
-    expect(touched.entries).toBeLessThanOrEqual(3_005)
+    // Entries are read 256 at a time.
+    expect(touched.entries).toBeLessThanOrEqual(3_005 + 256)
     expect(await db.rows('FROM Flight ORDER BY rowId SKIP 3000 TAKE 2 RETURN rowId')).toEqual([
       { rowId: 3_001 },
       { rowId: 3_002 },
