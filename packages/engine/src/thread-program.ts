@@ -9,12 +9,13 @@ import { FederatedDatabase } from './federated-database.ts'
 import { statementThreadPriority } from './limits.ts'
 import type { QueryProgress, QueryWatch, RowChunk, RowChunks, StatementSlice } from './query/query-request.ts'
 import { openStoreInThread } from './storage/open-store.ts'
+import { onlyInMainThread } from './store/only-in-main-thread.ts'
 import type { Commit, CommitOutcome, Precondition } from './store/store.ts'
 import { type FromThread, receivedError, sentError, type ThreadStart, type ToThread } from './threads/messages.ts'
 import { type QueryData, queryOf, type ReplyOfForm } from './threads/query-in-thread.ts'
 import { sentCommit } from './threads/sent-commit.ts'
 import { Budgets, ThreadMemory, ThreadReplies, ThreadSpace } from './threads/thread-budgets.ts'
-import { onlyInMainThread, ThreadSignal, ThreadSlice } from './threads/thread-slice.ts'
+import { ThreadSignal, ThreadSlice } from './threads/thread-slice.ts'
 import type { ChangeSet } from './write/change-set.ts'
 
 /** Bytes of rows that are sent before the reader has consumed them: what the main thread holds is charged to the statement until then. */
@@ -222,12 +223,13 @@ class StatementThread {
       const id = ++this.commitsSent
       this.commits.set(id, {
         preconditions: [...made.preconditions],
-        hasChanges: made.changes.length > 0,
+        hasChanges: made.changes.length > 0 && made.isReservation !== true,
         resolve,
         reject,
       })
       const commit = sentCommit(made)
-      this.send({ kind: 'commit', id, commit, changes }, [commit.items.buffer as ArrayBuffer])
+      const isReservation = made.isReservation === true
+      this.send({ kind: 'commit', id, commit, changes, isReservation }, [commit.items.buffer as ArrayBuffer])
     })
   }
 

@@ -55,8 +55,8 @@ class ClockedSlice implements TimeSlice {
     return this.slice.isOver
   }
 
-  abandonIfOver(): void {
-    this.slice.abandonIfOver?.()
+  abandonIfOver(isLong = false): void {
+    this.slice.abandonIfOver?.(isLong)
   }
 
   yieldIfDue(): Promise<void> | undefined {

@@ -186,6 +186,7 @@ export class ContainerRegistry {
   ): Promise<{ database: number; container: number; page: number } | undefined> {
     const key = containerKey(row.database, row.container)
     const outcome = await this.store.commit({
+      isReservation: true,
       changes: [{ kind: 'put', key, value: encodeRow(row.classNumber, row.nextPage + 1, row.stripe) }],
       preconditions: [{ kind: 'revision', key, prefix: row.stored }],
     })
@@ -210,6 +211,7 @@ export class ContainerRegistry {
         ? { kind: 'absent', key: nextContainerKey }
         : { kind: 'revision', key: nextContainerKey, prefix: next }
     const outcome = await this.store.commit({
+      isReservation: true,
       changes: [
         { kind: 'put', key: nextContainerKey, value: following },
         { kind: 'put', key: containerKey(database, container), value: encodeRow(classNumber, 2, stripe) },

@@ -100,6 +100,8 @@ export interface Commit {
   readonly isAppended?: boolean
   /** Plain data about what it changes, for a store that passes commits on to another thread; no driver reads it. */
   readonly summary?: object | undefined
+  /** It reserves something for later commits, such as OIDs: the work that it is for has changed nothing yet. */
+  readonly isReservation?: boolean
 }
 
 /** `failed`: the first precondition found that did not hold. It is the very object of the commit, unless it is that a key of packed rows is absent. */

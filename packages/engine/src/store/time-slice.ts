@@ -29,8 +29,8 @@ const turnsOfAnArrival = 3
 
 export interface TimeSlice {
   readonly isOver: boolean
-  /** For work that cannot yield. Throws if the work is to be abandoned, and done elsewhere. */
-  abandonIfOver?(): void
+  /** For work that cannot yield. Throws if the work is to be abandoned, and done elsewhere. `isLong`: what comes next may take longer than a slice. */
+  abandonIfOver?(isLong?: boolean): void
   /** Undefined while the slice lasts, else a promise that resolves when the work has its next turn. */
   yieldIfDue(): Promise<void> | undefined
 }

@@ -26,8 +26,8 @@ export class FirstSlice implements StatementSlice {
   }
 
   /** Throws `sliceOver`. */
-  abandonIfOver(): void {
-    if (!this.isSettled && this.first.isOver) throw sliceOver
+  abandonIfOver(isLong = false): void {
+    if (!this.isSettled && (isLong || this.first.isOver)) throw sliceOver
   }
 
   /** Throws `sliceOver`. */

@@ -66,6 +66,8 @@ export type FromThread =
       readonly id: number
       readonly commit: SentCommit
       readonly changes: ChangeSet | undefined
+      /** See `Commit.isReservation`. */
+      readonly isReservation: boolean
     }
   /** See `ThreadWork.admitValues`. */
   | { readonly kind: 'admit'; readonly values: number }

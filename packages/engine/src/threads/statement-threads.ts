@@ -272,18 +272,20 @@ class StatementThread {
     this.database.counts.touched += message.touched
   }
 
-  private async commit({ id, commit, changes }: FromThread & { kind: 'commit' }): Promise<void> {
+  private async commit({ id, commit, changes, isReservation }: FromThread & { kind: 'commit' }): Promise<void> {
     // As long as the thread opens the store, a commit is that of its session.
     const run = this.isOpen ? this.run : undefined
     try {
       assert(run !== undefined || !this.isOpen, 'a thread commits nothing but what its work has changed')
-      if (commit.changes > 0) run?.willCommit()
+      const isOfWork = commit.changes > 0 && !isReservation
+      if (isOfWork) run?.willCommit()
       const outcome = await this.database.store.commit(receivedCommit(commit))
       if (outcome.isCommitted) {
         if (changes !== undefined) run?.work.onChanges?.(changes)
         this.database.onCommitted?.()
         this.send({ kind: 'committed', id })
       } else {
+        if (isOfWork) run?.didNotCommit()
         this.send({ kind: 'committed', id, failed: positionOf(outcome.failed) })
       }
     } catch (error) {

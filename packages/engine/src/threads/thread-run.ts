@@ -20,8 +20,8 @@ export class ThreadRun {
   private failure: unknown
   private hasFailed = false
   private isCancelled = false
-  /** The thread has handed over a commit, of which the outcome counts, even if the client leaves. */
-  private hasCommitted = false
+  /** Commits that the thread has handed over, but for those that failed: their outcome counts, even if the client leaves. */
+  private commits = 0
   private wake: (() => void) | undefined
   private end!: () => void
   /** Resolves with the last message of the thread. */
@@ -29,7 +29,7 @@ export class ThreadRun {
     this.end = resolve
   })
   private readonly onAbort = (): void => {
-    if (!this.hasCommitted) this.fail(this.work.signal?.reason)
+    if (this.commits === 0) this.fail(this.work.signal?.reason)
     this.cancel()
   }
 
@@ -75,7 +75,12 @@ export class ThreadRun {
   /** A commit is about to be made for it. Throws the failure that came first. */
   willCommit(): void {
     if (this.hasFailed) throw this.failure
-    this.hasCommitted = true
+    this.commits++
+  }
+
+  /** A precondition of the commit failed. */
+  didNotCommit(): void {
+    this.commits--
   }
 
   /** No further message comes from the thread. */
@@ -88,7 +93,7 @@ export class ThreadRun {
   /** The thread has ended. Without an error it had not opened the store: the main thread does the work. */
   exited(error: Error | undefined): void {
     if (error === undefined) this.isRefused = true
-    else this.fail(this.hasCommitted ? new AshlarError('OutcomeUnknown', `${error.message} ${mayBeCommitted}`) : error)
+    else this.fail(this.commits > 0 ? new AshlarError('OutcomeUnknown', `${error.message} ${mayBeCommitted}`) : error)
     this.close()
     this.wake?.()
   }

@@ -3,6 +3,7 @@ import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { QueryProgress, StatementSlice } from '../query/query-request.ts'
+import { onlyInMainThread } from '../store/only-in-main-thread.ts'
 import type { Store } from '../store/store.ts'
 import { cancelFlag, progressCells, type SharedCells } from './shared-cells.ts'
 
@@ -10,9 +11,6 @@ const betweenReportsMs = 20
 
 /** Replaced by the reason for it, which only the main thread knows. */
 export const cancelledMessage = 'The statement was cancelled.'
-
-/** Thrown by statements that only the main thread runs. */
-export const onlyInMainThread = new Error('The main thread runs such statements.')
 
 /** Reports the progress of a statement, and ends snapshots that are held for too long: no timer fires while a statement runs. */
 export class ThreadSlice implements StatementSlice {

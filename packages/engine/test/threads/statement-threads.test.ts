@@ -337,3 +337,14 @@ it('statements run on the event loop where no thread can open the store', async 
   expect(await rows(fd, 'FROM Person RETURN name')).toEqual(['{"name":"a"}'])
   expect(fd.counts().statementThreads).toBe(0)
 })
+
+it('a long text is searched for a regular expression in a thread, whatever is left of the slice', async () => {
+  const fd = await open(`lmdb:${await temporaryDirectory()}`, { statementSliceMs: 60_000 })
+  const search = (length: number): Promise<string[]> => {
+    return rows(fd, "SHOW $text =~ 'a+b$'", { parameters: { text: 'a'.repeat(length) } })
+  }
+  expect(await search(500)).toHaveLength(1)
+  expect(fd.counts().statementThreads).toBe(0)
+  expect(await search(2_000)).toHaveLength(1)
+  expect(fd.counts().statementThreads).toBe(1)
+})

@@ -307,3 +307,10 @@ describe('transactions in threads', () => {
     expect(await gadgets(app)).toBe(500)
   })
 })
+
+it('what a thread cannot answer, such as the statistics of the store, is answered by the main thread', async () => {
+  const { app } = await openInThreads()
+  const sent = await send(app, [{ method: 'GET', uri: '/v1/fd' }, gadget('a')])
+  expect(sent.status).toBe(200)
+  expect(await gadgets(app)).toBe(1)
+})

@@ -143,6 +143,7 @@ function compileRegular(bound: Node<'matches'>, text: Evaluate, pattern: Evaluat
     const { length } = whole as string
     if (length > matchedCharactersMax) throw tooLongToMatch(length, evaluation, bound)
     evaluation.work.spend(length * matchSteps)
+    if (length > searchedAtOnceMax) evaluation.work.beginLong()
     const isMatch = expression.isIn(whole as string) !== bound.isNegated
     results.add(whole as string, isMatch)
     return isMatch
@@ -150,6 +151,8 @@ function compileRegular(bound: Node<'matches'>, text: Evaluate, pattern: Evaluat
 }
 
 const matchSteps = 4
+/** A longer text may take longer than a slice: a pattern of a thousand states takes some 20 µs a character, and cannot be interrupted. */
+const searchedAtOnceMax = 1_000
 
 function tooLongToMatch(characters: number, evaluation: EvaluationContext, bound: Node<'matches'>): unknown {
   const message = `A regular expression looks at texts of at most ${matchedCharactersMax} characters (matchedCharactersMax), not ${characters}.`

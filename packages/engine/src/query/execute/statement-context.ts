@@ -83,7 +83,7 @@ export class StatementContext {
   readonly formats: RecordFormats
   /** Each read is a trip of its own. */
   readonly isRemote: boolean
-  readonly work = new Work(() => this.checkWithinRow())
+  readonly work = new Work((isLong) => this.checkWithinRow(isLong))
   /** Where the statement is explained. */
   readonly probe: StatementProbe | undefined
   /** Entries that were counted to choose access paths. */
@@ -246,9 +246,9 @@ export class StatementContext {
   }
 
   /** Whoever evaluates a row cannot yield: it may only end the statement, or abandon it. */
-  private checkWithinRow(): void {
+  private checkWithinRow(isLong: boolean): void {
     checkRunning(this.script)
-    this.script.slice.abandonIfOver?.()
+    this.script.slice.abandonIfOver?.(isLong)
   }
 
   /** Equal elements stay in their order. Throws what `check` does. */

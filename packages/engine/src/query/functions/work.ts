@@ -6,12 +6,17 @@ const stepsBetweenChecks = 100_000
 const pieceSteps = 100_000
 
 export class Work {
-  private readonly check: () => void
+  private readonly check: (isLong: boolean) => void
   private left = stepsBetweenChecks
 
-  /** `check`: throws if the statement is to end, or to be abandoned. */
-  constructor(check: () => void) {
+  /** `check`: throws if the statement is to end, or to be abandoned; `isLong`: what comes next may take longer than a slice. */
+  constructor(check: (isLong: boolean) => void) {
     this.check = check
+  }
+
+  /** Before work that counts no steps and may take long, as in a library. Throws what `check` does. */
+  beginLong(): void {
+    this.check(true)
   }
 
   /** Throws what `check` throws. */
@@ -19,7 +24,7 @@ export class Work {
     this.left -= steps
     if (this.left >= 0) return
     this.left = stepsBetweenChecks
-    this.check()
+    this.check(false)
   }
 
   /** The result of work that yields the steps of each of its pieces. */

@@ -3,6 +3,7 @@ import { openSync } from 'node:fs'
 import { join } from 'node:path'
 import { open } from 'lmdb'
 import { newCommitCounts } from '../commit-counts.ts'
+import { onlyInMainThread } from '../only-in-main-thread.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import type { Store } from '../store.ts'
 import { EntryChecks } from './entry-checks.ts'
@@ -34,7 +35,7 @@ export function openLmdbThreadStore(address: string, commit: Store['commit']): S
     commit,
     counts: newCommitCounts(),
     async stats() {
-      throw new Error('Statistics are read by the main thread.')
+      throw onlyInMainThread
     },
     ...snapshots.ofStore,
     async close() {
