@@ -65,7 +65,10 @@ rule(
     ]) {
       const rows = (await roomy.ask(query)).json
       expect(rows).toHaveLength(count)
-      expect((await tight.ask(query)).json).toEqual(rows)
+      // Without ORDER BY, rows come in the order of OIDs, which the two servers need not have given alike.
+      const shown = query.includes('ORDER BY') ? rows : inAnyOrder(rows)
+      const found = (await tight.ask(query)).json
+      expect(query.includes('ORDER BY') ? found : inAnyOrder(found)).toEqual(shown)
       const [plan] = (await tight.ask(`EXPLAIN ANALYZE ${query}`)).json
       expect(JSON.stringify(plan)).toContain('spilledBytes')
       const [inMemory] = (await roomy.ask(`EXPLAIN ANALYZE ${query}`)).json
@@ -76,6 +79,10 @@ rule(
     expect(readdirSync(roomy.temporary)).toEqual([])
   },
 )
+
+function inAnyOrder(rows: readonly unknown[]): string[] {
+  return rows.map((row) => JSON.stringify(row)).sort()
+}
 
 rule(['1.5.22', '1.5.2'], 'within limits that are named, where there is a place for it', async () => {
   const sorting = 'FROM Item ORDER BY text RETURN code, text'
