@@ -8,11 +8,9 @@ import { contextScope } from './bind/scope.ts'
 import { effectOf } from './classify.ts'
 import { Compiler } from './evaluate/compile-expression.ts'
 import type { Evaluate } from './evaluate/evaluation-context.ts'
-import { dialectDefault } from './language/dialect.ts'
 import { parsePredicate } from './parse/parse.ts'
-import { createBinder } from './plan-cache.ts'
+import { createPredicateBinder } from './plan-cache.ts'
 import { typeOfStatement } from './statements/statement-kinds.ts'
-import { noTextFormats } from './values/text-format.ts'
 
 export interface CompiledPredicate {
   /** True where the predicate holds for the object in `slot`. */
@@ -41,16 +39,7 @@ export function compilePredicate(
   { tokensMax, mustBeOfRecord, message }: PredicateLimits,
 ): CompiledPredicate {
   const expression = parsePredicate(text, tokensMax)
-  const binder = createBinder({
-    text,
-    dialect: dialectDefault,
-    catalog: formats.catalog,
-    formats,
-    variables: new Map(),
-    walkEdgesMax: 0,
-    textFormats: noTextFormats,
-    typeOfStatement,
-  })
+  const binder = createPredicateBinder(text, formats, typeOfStatement)
   const slot = binder.newSlot()
   const where = bindWhere(expression, contextScope(slot, { kind: 'reference', cls }, undefined), binder)
   const hasStatements = binder.nested.length + binder.inner.length > 0 || effectOf(expression) !== 'read'

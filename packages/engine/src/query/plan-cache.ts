@@ -19,11 +19,11 @@ import {
 import { Compiler } from './evaluate/compile-expression.ts'
 import type { Evaluate } from './evaluate/evaluation-context.ts'
 import type { Expression, Statement } from './language/ast.ts'
-import type { Dialect } from './language/dialect.ts'
+import { type Dialect, dialectDefault } from './language/dialect.ts'
 import { liftLiterals, parseLifted } from './parse/lift-literals.ts'
 import { parse, statementsOf } from './parse/parse.ts'
 import { givenScalar, type TypedValue, typeSignature } from './values/parameter-value.ts'
-import type { TextFormats } from './values/text-format.ts'
+import { noTextFormats, type TextFormats } from './values/text-format.ts'
 import type { ValueType } from './values/value-type.ts'
 
 export interface PlanningContext {
@@ -346,6 +346,24 @@ interface UncorrelatedBinding {
 /** Whether the statement takes nothing from the rows around it in another place either. */
 function isAlsoFor({ outer: { isExists, lookedUp } }: UncorrelatedBinding, around: Outer): boolean {
   return isExists === around.isExists && ![...lookedUp].some((name) => isNameAround(name, around))
+}
+
+/** For a predicate over objects, which knows no variables. */
+export function createPredicateBinder(
+  text: string,
+  formats: RecordFormats,
+  typeOfStatement: PlanningContext['typeOfStatement'],
+): Binder {
+  return createBinder({
+    text,
+    dialect: dialectDefault,
+    catalog: formats.catalog,
+    formats,
+    variables: new Map(),
+    walkEdgesMax: 0,
+    textFormats: noTextFormats,
+    typeOfStatement,
+  })
 }
 
 export function createBinder(

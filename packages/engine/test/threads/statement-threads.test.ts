@@ -348,3 +348,37 @@ it('a long text is searched for a regular expression in a thread, whatever is le
   expect(await search(2_000)).toHaveLength(1)
   expect(fd.counts().statementThreads).toBe(1)
 })
+
+it('a statement that has only reserved OIDs and is stopped fails with the reason, since it has changed nothing', async () => {
+  const store = await openStore(`lmdb:${await temporaryDirectory()}`)
+  let reserved = (): void => undefined
+  const reservation = new Promise<void>((resolve) => {
+    reserved = resolve
+  })
+  const commit: Store['commit'] = async (made) => {
+    const outcome = await store.commit(made)
+    if (isRunning && [...made.changes].some(({ key }) => key[0] === keySpace.container)) reserved()
+    return outcome
+  }
+  let isRunning = false
+  const fd = await FederatedDatabase.open({
+    alias: 'test',
+    store: { ...store, commit },
+    limits: { statementSliceMs: 0 },
+  })
+  opened.push(fd)
+  await fd.defineClasses([classOf('Fresh', { name: 'string' })], 'create')
+  isRunning = true
+  const controller = new AbortController()
+  // The search cannot be interrupted, and takes longer than it takes to end its thread.
+  const slow = "SHOW $text =~ '((a|b)*a(a|b){400}|(a|b)*b(a|b){390})[^ab].$'"
+  const stopped = rows(fd, `CREATE Fresh {name: 'a'}; ${slow}`, {
+    parameters: { text: 'ab'.repeat(200_000) },
+    signal: controller.signal,
+  })
+  const failed = expect(stopped).rejects.toThrow('asked to stop')
+  await reservation
+  controller.abort(new Error('asked to stop'))
+  await failed
+  expect(await rows(fd, 'FROM Fresh RETURN COUNT() AS n')).toEqual(['{"n":0}'])
+})

@@ -7,12 +7,10 @@ import type { SchemaClass } from '../../schema/catalog.ts'
 import { bindWhere } from '../bind/bind-select.ts'
 import { type Bound, conjunctsOf, partsOf } from '../bind/bound.ts'
 import { contextScope } from '../bind/scope.ts'
-import { dialectDefault } from '../language/dialect.ts'
 import { queryError } from '../language/query-error.ts'
 import type { Planning } from '../operators/planning.ts'
 import { parsePredicate } from '../parse/parse.ts'
-import { createBinder } from '../plan-cache.ts'
-import { noTextFormats } from '../values/text-format.ts'
+import { createPredicateBinder } from '../plan-cache.ts'
 import { isScalar } from '../values/value-type.ts'
 import { accessesFor } from './access-kinds.ts'
 import type { OidAccess } from './access-path.ts'
@@ -43,17 +41,8 @@ export function accessesOfShown(
 
 /** Undefined where it does not bind to what the reader knows. */
 function boundPredicate(text: string, cls: SchemaClass, slot: number, { formats }: Planning): Bound | undefined {
-  const binder = createBinder({
-    text,
-    dialect: dialectDefault,
-    catalog: formats.catalog,
-    formats,
-    variables: new Map(),
-    walkEdgesMax: 0,
-    textFormats: noTextFormats,
-    typeOfStatement(statement) {
-      throw queryError(text, statement, 'a predicate over objects has no statement within')
-    },
+  const binder = createPredicateBinder(text, formats, (statement) => {
+    throw queryError(text, statement, 'a predicate over objects has no statement within')
   })
   // Elements that it goes through are in others.
   while (binder.slots <= slot) binder.newSlot()
