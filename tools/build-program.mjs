@@ -32,9 +32,10 @@ const installed = [
 
 /** What modules expect of Node, in CommonJS: code that is compiled in advance has no other form. The server's package does not name what the engine depends on. */
 const banner = `
+// By its description, which is there before the engine is compiled.
 const ownUrl = require('node:url').pathToFileURL(__filename).href
 const resolveUrl = (name) => require('node:url').pathToFileURL(require.resolve(name)).href
-const urlOfEngine = () => resolveUrl('@ashlar/engine')
+const urlOfEngine = () => resolveUrl('@ashlar/engine/package.json')
 const resolveOfEngine = (name) => require('node:module').createRequire(urlOfEngine()).resolve(name)`
 
 /** @type {import('esbuild').BuildOptions} */
