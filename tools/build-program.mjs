@@ -30,9 +30,11 @@ const installed = [
   'bun:ffi',
 ]
 
-/** What modules expect of Node, in CommonJS: code that is compiled in advance has no other form. The server's package does not name what the engine depends on. */
+/**
+ * What modules expect of Node, in CommonJS: code that is compiled in advance has no other form. The server's package does not name what the engine depends on; the
+ * engine is found by its package.json, which is there before it is compiled.
+ */
 const banner = `
-// By its description, which is there before the engine is compiled.
 const ownUrl = require('node:url').pathToFileURL(__filename).href
 const resolveUrl = (name) => require('node:url').pathToFileURL(require.resolve(name)).href
 const urlOfEngine = () => resolveUrl('@ashlar/engine/package.json')

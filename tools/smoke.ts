@@ -1,5 +1,5 @@
 /**
- * `npm run smoke`: what the built program does first and most, on other versions of Node than the tests run on. `npm run smoke -- <node> …` takes
+ * `npm run smoke`: what the built program does first and most, on other versions of Node than the tests run on; and whether `npm start` works alone on a clone. `npm run smoke -- <node> …` takes
  * programs of Node by their paths. The last line counts as that of the tests does.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
@@ -171,13 +171,36 @@ async function smoke(node: string): Promise<void> {
   }
 }
 
+/** To install what the clone depends on takes most of it. */
+const freshStartMsMax = 300_000
+
+/** `npm start` as the first and only command on a fresh clone. */
+async function startOnClone(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'ashlar-clone-'))
+  const clone = join(folder, 'clone')
+  await execute('git', ['clone', '--quiet', '--shared', join(import.meta.dirname, '..'), clone])
+  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(ASHLAR|npm)_/.test(name)))
+  // A group of its own: npm does not pass on a signal to what it has started.
+  const npm = spawn('npm', ['start', '--', '--port', '0'], { cwd: clone, env: inherited, detached: true })
+  try {
+    const late = once(AbortSignal.timeout(freshStartMsMax), 'abort').then(() =>
+      Promise.reject(new Error('it takes too long')),
+    )
+    const url = await Promise.race([listening(npm), late])
+    expectSame((await fetch(`${url}/health/ready`)).status, 200)
+  } finally {
+    process.kill(-(npm.pid as number), 'SIGKILL')
+    await once(npm, 'close')
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
 const counts = { passed: 0, failed: 0 }
 
-async function tell(name: string, find: () => Promise<string>): Promise<void> {
+async function tell(name: string, run: () => Promise<void>): Promise<void> {
   const began = performance.now()
   try {
-    const node = await find()
-    await smoke(node)
+    await run()
     counts.passed++
     console.log(`ok     ${name}  ${((performance.now() - began) / 1_000).toFixed(1)} s`)
   } catch (error) {
@@ -192,6 +215,7 @@ const versions: readonly [string, () => Promise<string>][] =
   given.length > 0
     ? given.map((path) => [path, async () => path])
     : otherReleases.map((release) => [`Node ${release.version}`, () => nodeProgram(release)])
-await Promise.all(versions.map(([name, find]) => tell(name, find)))
+await Promise.all(versions.map(([name, find]) => tell(name, async () => smoke(await find()))))
+if (given.length === 0) await tell('npm start on a fresh clone', startOnClone)
 console.log(`${counts.passed} passed, ${counts.failed} failed`)
 process.exit(counts.failed > 0 ? 1 : 0)
