@@ -180,8 +180,10 @@ async function startOnClone(): Promise<void> {
   const clone = join(folder, 'clone')
   await execute('git', ['clone', '--quiet', '--shared', join(import.meta.dirname, '..'), clone])
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(ASHLAR|npm)_/.test(name)))
+  // What goes on in the background after the start would outlast it.
+  const env = { ...inherited, ASHLAR_COMPILE_LMDB: '0' }
   // A group of its own: npm does not pass on a signal to what it has started.
-  const npm = spawn('npm', ['start', '--', '--port', '0'], { cwd: clone, env: inherited, detached: true })
+  const npm = spawn('npm', ['start', '--', '--port', '0'], { cwd: clone, env, detached: true })
   try {
     const late = once(AbortSignal.timeout(freshStartMsMax), 'abort').then(() =>
       Promise.reject(new Error('it takes too long')),
