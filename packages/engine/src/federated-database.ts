@@ -64,6 +64,7 @@ import { withSnapshot } from './store/with-snapshot.ts'
 import { threadProgram } from './threads/program.ts'
 import { runInSlice } from './threads/run-in-slice.ts'
 import { StatementThreads } from './threads/statement-threads.ts'
+import { type Isolation, isolationDefault } from './transaction/isolation.ts'
 import { openStoreSession, type StoreSession } from './transaction/store-session.ts'
 import type { Oid } from './types/oid.ts'
 import { verifyContent } from './verify/check-store.ts'
@@ -82,6 +83,8 @@ export interface OpenOptions {
   readonly limits?: Partial<EngineLimits>
   /** Of queries that ask for none; `ashlar` where it is left out. */
   readonly dialect?: Dialect
+  /** Of texts and transactions that ask for none; `serializable` if it is left out. */
+  readonly isolation?: Isolation | undefined
   /** What the statements of all federated databases of a process hold together; without one, those of this one. */
   readonly memory?: MemoryPool
   /** Where they sort, group and join beyond that; without one, in the operating system's directory of temporary files. */
@@ -222,7 +225,7 @@ export class FederatedDatabase extends CallerOperations {
     thread?: ThreadParts,
   ) {
     const { alias, store, onFault = rethrow, memory = new MemoryPool(), temporary = new TemporarySpace() } = options
-    const { dialect = dialectDefault, importDir: importDirectory } = options
+    const { dialect = dialectDefault, isolation = isolationDefault, importDir: importDirectory } = options
     const limits = { ...defaultEngineLimits, ...options.limits }
     const catalogs = new CatalogCache(formatCheck(options))
     const containers = new ContainerRegistry(store, session.number)
@@ -233,6 +236,7 @@ export class FederatedDatabase extends CallerOperations {
       store,
       session,
       limits,
+      isolation,
       catalogs,
       containers,
       receipts,
@@ -248,7 +252,13 @@ export class FederatedDatabase extends CallerOperations {
     const builds = new IndexBuilds(database, writer, heartbeat)
     const ddl = new DdlExecutor(database, writer, builds, heartbeat)
     const counts = newQueryCounts()
-    const threadOptions = { alias, dialect, importDirectory, program: options.threadProgram ?? threadProgram }
+    const threadOptions = {
+      alias,
+      dialect,
+      isolation,
+      importDirectory,
+      program: options.threadProgram ?? threadProgram,
+    }
     const threads = thread === undefined ? threadsFor(threadOptions, { ...database, counts, writer }) : undefined
     const resources = {
       database,

@@ -128,6 +128,7 @@ class StatementThread {
       budgetPort,
       cells,
       dialect,
+      isolation,
       importDirectory: importDir,
       limits,
       temporaryDirectory,
@@ -135,7 +136,7 @@ class StatementThread {
     const store = await openStoreInThread(address, (made) => this.commit(made))
     const budgets = new Budgets(budgetPort, cells)
     const temporary = new ThreadSpace(temporaryDirectory, budgets)
-    const options = { alias, store, limits, dialect, memory: new ThreadMemory(budgets), temporary }
+    const options = { alias, store, limits, dialect, isolation, memory: new ThreadMemory(budgets), temporary }
     const mainThread = {
       purge: (): void => this.send({ kind: 'purge' }),
     }

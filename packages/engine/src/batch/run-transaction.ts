@@ -26,9 +26,10 @@ export async function runTransaction<T>(
   asked: OnceAsked<T> | undefined,
   client: TransactionClient,
 ): Promise<T> {
-  const { signal, memoryHolder } = client
+  const { signal, memoryHolder, isolation } = client
   const { database, writer } = resources
   const { limits } = database
+  const isSerializable = (isolation ?? database.isolation) === 'serializable'
   const between = betweenSteps(limits.transactionMsMax, client)
   const memory = new RequestMemory(database.memory, limits, memoryHolder)
   const attempt = async (open: OpenCatalogTransaction, transaction: Transaction): Promise<T> => {
@@ -51,7 +52,7 @@ export async function runTransaction<T>(
   }
   try {
     const once = asked === undefined ? {} : onceOptions(asked, database.receipts)
-    return await runInCatalogTransaction(database, writer, attempt, { signal, memory, ...once })
+    return await runInCatalogTransaction(database, writer, attempt, { signal, memory, isSerializable, ...once })
   } finally {
     memory.release()
   }

@@ -44,8 +44,8 @@ export class StepScope implements OperationScope {
   readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>): Awaitable<T> {
     const { transaction, catalog } = this.schema
     const { restriction } = this.database
-    if (restriction === undefined) return read(transaction.overlay(), catalog)
-    const shown = restriction.shown(transaction.overlay(), catalog, { signal: this.signal, memory: this.memory })
+    if (restriction === undefined) return read(transaction.observed(), catalog)
+    const shown = restriction.shown(transaction.observed(), catalog, { signal: this.signal, memory: this.memory })
     return this.letGoAfter(() => read(shown, restriction.catalogOf(catalog)))
   }
 

@@ -5,7 +5,7 @@ import { linkKind, linkRange, positionOfKey, targetKey, targetOfKey } from '../r
 import { revisionPrefixOf } from '../records/record-format.ts'
 import type { Bytes, Entry } from '../store/store.ts'
 import { inSlices } from '../store/time-slice.ts'
-import { keyText } from '../transaction/transaction.ts'
+import { keyText } from '../transaction/key-text.ts'
 import type { MapPair } from '../types/map.ts'
 import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'

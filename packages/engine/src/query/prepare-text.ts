@@ -122,7 +122,7 @@ function preparedText(
   { statements, lifted }: ParsedText,
   request: QueryRequest,
   {
-    database: { limits, store, restriction, temporary },
+    database: { limits, store, restriction, temporary, isolation },
     counts: totals,
     dialect,
     user = userValue(request.user ?? null),
@@ -142,6 +142,7 @@ function preparedText(
       capabilities: restriction?.capabilities ?? store.capabilities,
       signal: request.signal,
       indexUri: request.indexUri,
+      isolation: request.isolation ?? isolation,
       slice: clock.stoppedBetween(slice),
       clock,
       memory,

@@ -4,6 +4,7 @@ import type { CancelSignal } from '../cancel-signal.ts'
 import type { AshlarError } from '../errors.ts'
 import type { Once } from '../receipts/receipt.ts'
 import type { SliceWatch, TimeSlice } from '../store/time-slice.ts'
+import type { Isolation } from '../transaction/isolation.ts'
 import type { Dialect } from './language/dialect.ts'
 import type { User } from './values/user.ts'
 
@@ -16,6 +17,8 @@ export interface QueryRequest {
   readonly dialect?: Dialect | undefined
   /** `$$USER`, where the database has none of its own (`FederatedDatabase.as`); null where nobody is known. */
   readonly user?: User | null | undefined
+  /** Of a text that changes something; that of the federated database if it is left out. */
+  readonly isolation?: Isolation | undefined
   /** Instead of rows, the plans of all statements; nothing is changed. */
   readonly explain?: ExplainRequest | undefined
   /** What the row of an index that is created has as its `uri`; without it, none. */

@@ -538,8 +538,9 @@ async function inTransaction<T>(
     await hooks.after?.(transaction, result)
     return { result, state: own }
   }
-  const { signal, memory } = texts
-  return runInCatalogTransaction(resources.database, resources.writer, attempt, { signal, memory })
+  const { signal, memory, isolation } = texts
+  const options = { signal, memory, isSerializable: isolation === 'serializable' }
+  return runInCatalogTransaction(resources.database, resources.writer, attempt, options)
 }
 
 /** Throws LimitExceeded, and so before anything is committed. */

@@ -250,7 +250,7 @@ export class ScriptExecutor implements StatementExecutor, PlanningContext {
       return new StatementContext(this.script, this.snapshot, this.catalog, [], probe)
     const { restriction, containers } = this.resources.database
     const { transaction, catalog } = this.ownTransaction
-    const overlay = transaction.overlay()
+    const overlay = transaction.observed()
     const snapshot = restriction?.shown(overlay, catalog, this.script) ?? overlay
     return new StatementContext(this.script, snapshot, this.catalog, containers.cached(), probe)
   }

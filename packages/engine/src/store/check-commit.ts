@@ -64,8 +64,8 @@ function checkedChangeBytes(change: Change, limits: Limits): number {
 }
 
 function checkPrecondition(precondition: Precondition, limits: Limits): void {
-  if (precondition.kind !== 'range') checkKey(precondition.key, limits)
-  else checkKey(precondition.rangeLockKey, limits)
+  if (precondition.kind === 'range') checkKey(precondition.rangeLockKey, limits)
+  else if (precondition.kind !== 'unchanged') checkKey(precondition.key, limits)
 }
 
 function checkKey({ length }: Bytes, limits: Limits): void {

@@ -1,5 +1,6 @@
 /** Evaluates the preconditions of a commit: one implementation for every driver that checks in this process. */
-import type { Bytes, KeyRange, Precondition } from './store.ts'
+import { RangeContent } from './range-content.ts'
+import type { Bytes, KeyRange, Precondition, UnchangedRange } from './store.ts'
 
 /** The store as it stands just before a commit is applied. */
 export interface CurrentState {
@@ -7,6 +8,8 @@ export interface CurrentState {
   get(key: Bytes): Bytes | undefined
   /** The first keys of a range in order, at most `limit`. */
   keys(range: KeyRange, limit: number): Iterable<Bytes>
+  /** Passes the entries of a range, borrowed, in order, to `use` until it returns false. Returns the last key that it passed then; undefined at the end of the range. */
+  visit(range: KeyRange, use: (key: Bytes, value: Bytes) => boolean): Bytes | undefined
 }
 
 /** The first precondition that does not hold, as it was walked to; undefined when all hold. */
@@ -30,6 +33,8 @@ export function holds(precondition: Precondition, state: CurrentState): boolean 
     }
     case 'range':
       return rangeHolds(precondition.range, precondition.keys, state)
+    case 'unchanged':
+      return new UnchangedCheck(precondition, state).isDone(Number.POSITIVE_INFINITY) === true
   }
 }
 
@@ -53,4 +58,37 @@ function rangeHolds(range: KeyRange, expected: readonly Bytes[], state: CurrentS
     position += 1
   }
   return position === expected.length
+}
+
+const afterKey = Buffer.of(0)
+
+/** Compares a range with what was read of it; a long one in steps. */
+export class UnchangedCheck {
+  private readonly required: UnchangedRange
+  private readonly state: CurrentState
+  private readonly found: RangeContent
+  private rest: KeyRange
+
+  constructor(required: UnchangedRange, state: CurrentState) {
+    this.required = required
+    this.state = state
+    this.found = new RangeContent(required.valueBytes)
+    this.rest = required.range
+  }
+
+  /** Reads up to `entriesMax` further entries. Returns whether the range is unchanged; undefined as long as it has more entries. */
+  isDone(entriesMax: number): boolean | undefined {
+    const { required, found } = this
+    const end = Math.min(found.count + entriesMax, required.count + 1)
+    const last = this.state.visit(this.rest, (key, value) => {
+      found.add(key, value)
+      return found.count < end
+    })
+    if (found.count > required.count) return false
+    if (last !== undefined) {
+      this.rest = { ...required.range, from: Buffer.concat([last, afterKey]) }
+      return undefined
+    }
+    return found.count === required.count && Buffer.compare(found.bytes(), required.content) === 0
+  }
 }

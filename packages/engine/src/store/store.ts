@@ -77,6 +77,21 @@ export type Precondition =
    * a store without range locks locks the range lock key.
    */
   | { readonly kind: 'range'; readonly range: KeyRange; readonly keys: readonly Bytes[]; readonly rangeLockKey: Bytes }
+  | UnchangedRange
+
+/**
+ * The range holds the same entries as when it was read. Other commits need no range lock key for it: a driver that applies commits concurrently keeps
+ * those that change the range from being applied at the same time.
+ */
+export interface UnchangedRange {
+  readonly kind: 'unchanged'
+  readonly range: KeyRange
+  readonly count: number
+  /** How many of the first bytes of each value count, beside its length; 0 if only the keys do. */
+  readonly valueBytes: number
+  /** What `RangeContent` made of the entries. */
+  readonly content: Bytes
+}
 
 /**
  * Values of a log, under `prefix` and the commit's number. The store numbers the commits that append when it applies them: of two commits that change a

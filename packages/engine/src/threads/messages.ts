@@ -5,6 +5,7 @@ import type { Dialect } from '../query/language/dialect.ts'
 import type { RowChunk } from '../query/query-request.ts'
 import { AlreadyDone } from '../receipts/receipt.ts'
 import type { Bytes } from '../store/store.ts'
+import type { Isolation } from '../transaction/isolation.ts'
 import type { ChangeSet } from '../write/change-set.ts'
 import type { SentCommit } from './sent-commit.ts'
 import type { SharedCells } from './shared-cells.ts'
@@ -15,6 +16,7 @@ export interface ThreadStart {
   readonly address: string
   readonly limits: EngineLimits
   readonly dialect: Dialect
+  readonly isolation: Isolation
   readonly importDirectory: string | undefined
   readonly temporaryDirectory: string
   readonly cells: SharedCells

@@ -2,7 +2,8 @@
 import type { QueryRequest, RowChunk } from '../query/query-request.ts'
 import type { Once } from '../receipts/receipt.ts'
 
-export interface QueryData extends Pick<QueryRequest, 'text' | 'parameters' | 'dialect' | 'user' | 'explain'> {
+export interface QueryData
+  extends Pick<QueryRequest, 'text' | 'parameters' | 'dialect' | 'isolation' | 'user' | 'explain'> {
   readonly once: Pick<Once<readonly RowChunk[]>, 'request' | 'form'> | undefined
 }
 

@@ -86,12 +86,13 @@ async function inThread(
   { spans, database }: { readonly spans?: WorkSpans | undefined } & Pick<QueryResources, 'database'>,
   run: (request: QueryRequest) => Awaitable<QueryReply>,
 ): Promise<QueryReply> {
-  const { once, parameters, text, dialect, user, explain, signal, watch, memoryHolder } = request
+  const { once, parameters, text, dialect, isolation, user, explain, signal, watch, memoryHolder } = request
   if ((once !== undefined && once.form === undefined) || areManyValues(parameters)) return run(request)
   const data: QueryData = {
     text,
     parameters,
     dialect,
+    isolation,
     user,
     explain,
     once: once && { request: once.request, form: once.form },

@@ -12,7 +12,7 @@ export interface SentCommit {
   readonly append: Append | undefined
 }
 
-const kinds = { put: 0, delete: 1, absent: 2, present: 3, revision: 4, range: 5 } as const
+const kinds = { put: 0, delete: 1, absent: 2, present: 3, revision: 4, range: 5, unchanged: 6 } as const
 const headBytes = 5
 const noBound = 0xffff_ffff
 
@@ -43,6 +43,12 @@ function writePrecondition(writer: Writer, precondition: Precondition): void {
     const { range, keys, rangeLockKey } = precondition
     writer.kind(kinds.range, keys.length + 3)
     for (const one of [range.from, range.to, rangeLockKey, ...keys]) writer.bytes(one)
+    return
+  }
+  if (precondition.kind === 'unchanged') {
+    const { range, content, count, valueBytes } = precondition
+    writer.kind(kinds.unchanged, 4)
+    for (const one of [range.from, range.to, content, Buffer.from(`${count} ${valueBytes}`)]) writer.bytes(one)
     return
   }
   writer.kind(kinds[precondition.kind], precondition.kind === 'revision' ? 2 : 1)
@@ -114,7 +120,9 @@ function preconditionOf(kind: number, strings: readonly (Bytes | undefined)[]): 
       return { kind: 'revision', key: first as Bytes, prefix: second as Bytes }
     default: {
       const range = { ...(first && { from: first }), ...(second && { to: second }) }
-      return { kind: 'range', range, rangeLockKey: third as Bytes, keys }
+      if (kind === kinds.range) return { kind: 'range', range, rangeLockKey: third as Bytes, keys }
+      const [count, valueBytes] = String(keys[0]).split(' ').map(Number) as [number, number]
+      return { kind: 'unchanged', range, content: third as Bytes, count, valueBytes }
     }
   }
 }

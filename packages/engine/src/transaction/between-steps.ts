@@ -4,6 +4,7 @@ import { WorkClock } from '../budget/work-clock.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
 import { openTimeSlice, type SliceWatch, type TimeSlice } from '../store/time-slice.ts'
+import type { Isolation } from './isolation.ts'
 
 /**
  * To be called between operations: lets others have their turn where it is time. Throws LimitExceeded when the time of the
@@ -16,6 +17,8 @@ export interface TransactionClient {
   /** Aborted when the client goes away: the transaction then ends. */
   readonly signal?: CancelSignal | undefined
   readonly watch?: SliceWatch | undefined
+  /** That of the federated database if it is left out. */
+  readonly isolation?: Isolation | undefined
   /** Who holds what the transaction takes in memory. */
   readonly memoryHolder?: MemoryHolder | undefined
   /** Where it runs; without one, on the event loop to its end, which it yields after each slice. */

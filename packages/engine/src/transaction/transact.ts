@@ -7,6 +7,7 @@ import { SnapshotLost } from '../store/snapshot-lost.ts'
 import type { Awaitable, Bytes, SnapshotOptions, Store } from '../store/store.ts'
 import { FailedReads, preconditionsHold } from '../store/with-snapshot.ts'
 import { AllocationLog } from './allocation-log.ts'
+import { ReadSet } from './read-set.ts'
 import { type CommitSize, OwnWriteConflict, Transaction } from './transaction.ts'
 import { Turns } from './turns.ts'
 
@@ -23,6 +24,8 @@ export interface TransactOptions {
   readonly memory?: RequestMemory | undefined
   /** Whether that lets go of all once the transaction has ended, however it ends. */
   readonly releasesMemory?: boolean | undefined
+  /** Whether the commit requires what was read through `Transaction.observed` to be unchanged. */
+  readonly isSerializable?: boolean | undefined
   /** Called as soon as the commit is acknowledged; not where there was nothing to commit. */
   readonly onCommitted?: (() => void) | undefined
 }
@@ -37,8 +40,9 @@ export async function transact<T>(
   store: Store,
   attemptsMax: number,
   body: (transaction: Transaction) => Awaitable<T>,
-  { prefetchKeys, mayShare = false, signal, size, memory, releasesMemory = false, onCommitted }: TransactOptions = {},
+  options: TransactOptions = {},
 ): Promise<T> {
+  const { prefetchKeys, mayShare = false, signal, size, memory, releasesMemory = false, onCommitted } = options
   const allocations = new AllocationLog()
   const heldBefore = memory?.requestBytes ?? 0
   const turns = new Turns(store, signal)
@@ -54,7 +58,15 @@ export async function transact<T>(
       const snapshot = opened instanceof Promise ? await opened : opened
       // What the attempt before has made is gone.
       if (runs++ > 0 || !releasesMemory) memory?.releaseAllBut(heldBefore)
-      const transaction = new Transaction(snapshot, attempt > 1, allocations, size, memory, signal)
+      const transaction = new Transaction(
+        snapshot,
+        attempt > 1,
+        allocations,
+        size,
+        memory,
+        signal,
+        options.isSerializable === true ? new ReadSet(memory) : undefined,
+      )
       let result: T
       try {
         const made = body(transaction)
@@ -69,14 +81,13 @@ export async function transact<T>(
           if (error instanceof SnapshotLost) attempt--
           continue
         }
-        if (error instanceof AshlarError && !(await preconditionsHold(store, transaction.commit().preconditions)))
-          continue
+        if (error instanceof AshlarError && !(await preconditionsHold(store, transaction.requirements))) continue
         throw thrown
       } finally {
         snapshot.release()
       }
       if (!transaction.hasChanges) {
-        if (await preconditionsHold(store, transaction.commit().preconditions)) return result
+        if (await preconditionsHold(store, transaction.requirements)) return result
         continue
       }
       const held = turns.heldBack(transaction)

@@ -14,6 +14,7 @@ import {
   packedLengthBytes,
 } from '../store/packed-rows.ts'
 import { readWholeRange } from '../store/read-range.ts'
+import type { Sequence } from '../store/sequence.ts'
 import type {
   Append,
   Awaitable,
@@ -29,7 +30,9 @@ import type {
 } from '../store/store.ts'
 import { inParts, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
 import type { AllocationLog } from './allocation-log.ts'
+import { keyText } from './key-text.ts'
 import { OverlaySnapshot } from './overlay-snapshot.ts'
+import { ReadSet } from './read-set.ts'
 import { SortedWrites } from './sorted-writes.ts'
 
 /** Thrown where a transaction's own writes already contradict what it requires; a retry finds the cause. */
@@ -107,9 +110,11 @@ export class Transaction {
   private noted = 0
   /** Made when something is read after a write: most transactions read before they write. */
   private sorted: SortedWrites | undefined
-  private readonly preconditions: Precondition[] = []
+  private readonly preconditions: OwnPrecondition[] = []
+  private readonly reads: ReadSet | undefined
+  private recording: Snapshot | undefined
   /** The keys, and for ranges the bounds, of `preconditions`; undefined while these are few. */
-  private required: Record<Precondition['kind'], Set<string>> | undefined
+  private required: Record<OwnPrecondition['kind'], Set<string>> | undefined
   /** Of the ranges that are required. */
   private rangeLockKeys: Set<string> | undefined
   /** All that is written, as long as nothing else is written or read. */
@@ -122,7 +127,9 @@ export class Transaction {
     size: CommitSize = defaultEngineLimits,
     memory?: RequestMemory,
     signal?: CancelSignal,
+    reads?: ReadSet,
   ) {
+    this.reads = reads
     this.size = size
     this.snapshot = snapshot
     this.memory = memory
@@ -147,7 +154,8 @@ export class Transaction {
    * allocates is taken over by this one, step by step.
    */
   rehearsal(): Transaction {
-    return new Transaction(this.snapshot, true, this.allocations, this.size, this.memory, this.signal)
+    const { snapshot, allocations, size, memory, signal, reads } = this
+    return new Transaction(snapshot, true, allocations, size, memory, signal, reads)
   }
 
   /** What the step under way has allocated is taken over by what is allocated next: it was of no use. */
@@ -185,6 +193,17 @@ export class Transaction {
   overlay(): OverlaySnapshot {
     this.unpack()
     return new OverlaySnapshot(this.snapshot, this.sortedWrites().all())
+  }
+
+  /**
+   * The same for statements and steps that read for the client: of a serializable transaction, the commit requires all that is read through it to be
+   * unchanged (contract 7.1).
+   */
+  observed(): OverlaySnapshot {
+    if (this.reads === undefined) return this.overlay()
+    this.recording ??= this.reads.through(this.snapshot)
+    this.unpack()
+    return new OverlaySnapshot(this.recording, this.sortedWrites().all())
   }
 
   /** Does before the next read what that would do in one piece: there may be hundreds of thousands of writes. Others have turns in between. */
@@ -266,7 +285,7 @@ export class Transaction {
     for (const change of new PackedChanges(packed)) {
       this.changes.push(change)
     }
-    for (const absent of new PackedPreconditions([], packed)) this.preconditions.push(absent)
+    for (const absent of new PackedPreconditions([], packed)) this.preconditions.push(absent as OwnPrecondition)
   }
 
   /** Requires that nobody else has written the key. Throws OwnWriteConflict when this transaction has. */
@@ -371,7 +390,7 @@ export class Transaction {
       if (first !== undefined && new PackedChanges(packed).length > searchedKeysMax)
         return keyText(packedAt(first.keys, 0))
     }
-    return this.keyWrittenBy(other) ?? this.rangeLockRequiredBy(other)
+    return this.keyWrittenBy(other) ?? this.rangeLockRequiredBy(other) ?? this.reads?.keyChangedBy(other.changes)
   }
 
   /** Searches the smaller of the two sets. */
@@ -406,14 +425,23 @@ export class Transaction {
     return undefined
   }
 
+  /** What the transaction requires, but for what it has read. */
+  get requirements(): Sequence<Precondition> {
+    const { packed, preconditions } = this
+    return packed === undefined ? preconditions : new PackedPreconditions(preconditions, packed)
+  }
+
   commit(append?: Append): Commit {
-    const { packed } = this
+    const { packed, reads } = this
     const summary = this.summarize?.()
+    const isRequired = (text: string, key: Bytes): boolean => this.isRequired('revision', key, text)
+    const preconditions =
+      reads === undefined ? this.preconditions : [...this.preconditions, ...reads.preconditions(isRequired)]
     if (packed !== undefined) {
-      const preconditions = new PackedPreconditions(this.preconditions, packed)
-      return { changes: new PackedChanges(packed), preconditions, append, summary }
+      const all = new PackedPreconditions(preconditions, packed)
+      return { changes: new PackedChanges(packed), preconditions: all, append, summary }
     }
-    return { changes: this.changes, preconditions: this.preconditions, append, summary }
+    return { changes: this.changes, preconditions, append, summary }
   }
 
   private requireKey(precondition: KeyPrecondition, text: string | undefined): void {
@@ -423,7 +451,7 @@ export class Transaction {
   }
 
   /** `text`: of its key or its bounds. */
-  private addPrecondition(text: string, precondition: Precondition): void {
+  private addPrecondition(text: string, precondition: OwnPrecondition): void {
     const known = this.allRequired()[precondition.kind]
     if (known.has(text)) return
     known.add(text)
@@ -442,7 +470,7 @@ export class Transaction {
   }
 
   /** From now on those that are added are entered, but for what `putNew` requires. */
-  private allRequired(): Record<Precondition['kind'], Set<string>> {
+  private allRequired(): Record<OwnPrecondition['kind'], Set<string>> {
     if (this.required !== undefined) return this.required
     const all = {
       revision: new Set<string>(),
@@ -455,7 +483,7 @@ export class Transaction {
     return all
   }
 
-  private pushPrecondition(precondition: Precondition): void {
+  private pushPrecondition(precondition: OwnPrecondition): void {
     this.memory?.chargeChange(preconditionBytes)
     this.preconditions.push(precondition)
   }
@@ -575,10 +603,13 @@ function tooLarge(most: string, limit: string, isOfLoad: boolean): AshlarError {
   )
 }
 
-type KeyPrecondition = Exclude<Precondition, { readonly kind: 'range' }>
+type KeyPrecondition = Exclude<Precondition, { readonly kind: 'range' | 'unchanged' }>
+
+/** Those that the transaction states itself: what it has read is apart. */
+type OwnPrecondition = Exclude<Precondition, { readonly kind: 'unchanged' }>
 
 /** Of its key, or its bounds. */
-function textOf(precondition: Precondition): string {
+function textOf(precondition: OwnPrecondition): string {
   if (precondition.kind !== 'range') return keyText(precondition.key)
   const { range, rangeLockKey } = precondition
   return `${keyText(range.from ?? rangeLockKey)} ${keyText(range.to ?? rangeLockKey)}`
@@ -590,9 +621,4 @@ function isSame(one: Bytes, other: Bytes): boolean {
   if (other.length !== length) return false
   for (let i = length - 1; i >= 0; i--) if (one[i] !== other[i]) return false
   return true
-}
-
-export function keyText(key: Bytes): string {
-  const buffer = Buffer.isBuffer(key) ? key : Buffer.from(key.buffer, key.byteOffset, key.length)
-  return buffer.toString('latin1')
 }

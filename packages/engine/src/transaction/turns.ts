@@ -1,9 +1,10 @@
 /** The turns that one transaction takes among those that want the same keys; see `contention-queue.ts`. */
 import { type CancelSignal, delay } from '../cancel-signal.ts'
 import { attemptPauseMsMax, heldBackMsMax, queueMsMax } from '../limits.ts'
-import type { Precondition, Store } from '../store/store.ts'
+import type { Bytes, Precondition, Store } from '../store/store.ts'
 import { type ContentionQueue, contentionQueueOf, type QueueTicket, type Reservation } from './contention-queue.ts'
-import { keyText, type Transaction } from './transaction.ts'
+import { keyText } from './key-text.ts'
+import type { Transaction } from './transaction.ts'
 
 /** Failures after which a transaction tries again at once, before it queues, reserves, or waits a little for other processes. */
 const failuresAtOnce = 2
@@ -31,7 +32,7 @@ export class Turns {
 
   /** A commit of the transaction failed. */
   fail(attempt: Transaction, precondition: Precondition): void {
-    this.noteConflict(attempt, keyText(precondition.kind === 'range' ? precondition.rangeLockKey : precondition.key))
+    this.noteConflict(attempt, keyText(keyOf(precondition)))
   }
 
   /**
@@ -93,6 +94,14 @@ export class Turns {
     this.failed = attempt
     this.conflict = key
   }
+}
+
+const noKey = Buffer.alloc(0)
+
+/** By which those that fail on the same precondition queue. */
+function keyOf(precondition: Precondition): Bytes {
+  if (precondition.kind === 'range') return precondition.rangeLockKey
+  return precondition.kind === 'unchanged' ? (precondition.range.from ?? noKey) : precondition.key
 }
 
 function pause(ms: number): Promise<void> {

@@ -6,6 +6,7 @@ import type { Receipts } from '../receipts/receipt.ts'
 import type { Containers } from '../records/container-registry.ts'
 import type { TemporarySpace } from '../spill/temporary-space.ts'
 import type { Store } from '../store/store.ts'
+import type { Isolation } from '../transaction/isolation.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
 import type { Restriction } from './change-guard.ts'
 import type { ChangeListener } from './change-set.ts'
@@ -21,6 +22,8 @@ export interface OpenDatabase {
   /** This opening of the store. */
   readonly session: StoreSession
   readonly limits: EngineLimits
+  /** Of texts and transactions that ask for none. */
+  readonly isolation: Isolation
   readonly catalogs: Catalogs
   readonly containers: Containers
   readonly receipts: Receipts

@@ -40,6 +40,7 @@ export function transactWithCatalog<T>(
     signal,
     memory,
     releasesMemory,
+    isSerializable,
     size = limits,
   } = options
   const isPlain = receipt === undefined && (!mayAssumeLatestCatalog || store.capabilities.hasSynchronousReads)
@@ -71,6 +72,7 @@ export function transactWithCatalog<T>(
     signal,
     memory,
     releasesMemory,
+    isSerializable,
     size,
     onCommitted,
   })

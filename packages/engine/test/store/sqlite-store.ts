@@ -177,6 +177,10 @@ class Connection implements EntrySource {
   private readonly state: CurrentState = {
     get: (key) => this.get(key),
     keys: (range, limit) => this.keys(range, limit),
+    visit: (range, use) => {
+      for (const { key, value } of this.entries(range, false)) if (!use(key, value)) return key
+      return undefined
+    },
   }
 
   private *keys(range: { from?: Bytes; to?: Bytes }, limit: number): Generator<Bytes> {

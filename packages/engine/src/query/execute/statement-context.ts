@@ -23,6 +23,7 @@ import type { StatementProbe } from '../explain/statement-probe.ts'
 import { Work } from '../functions/work.ts'
 import type { Dialect } from '../language/dialect.ts'
 import type { QueryCounts } from '../query-counts.ts'
+import type { Isolation } from '../../transaction/isolation.ts'
 import type { UserValue } from '../values/user.ts'
 import type { InnerValues } from './inner-values.ts'
 import { SnapshotReader } from './snapshot-reader.ts'
@@ -51,6 +52,8 @@ export interface ScriptContext {
   readonly limits: EngineLimits
   readonly capabilities: StoreCapabilities
   readonly signal: CancelSignal | undefined
+  /** Of its transaction, if it has one. */
+  readonly isolation?: Isolation
   /** Of `QueryRequest`. */
   readonly indexUri?: ((name: string) => string) | undefined
   /** One for all statements, however short each is. */

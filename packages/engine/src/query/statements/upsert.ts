@@ -130,7 +130,7 @@ async function findByKey(
 ): Promise<ObjectState | undefined> {
   const format = indexKeyFormat(index, objects.formats.byNumber(cls.number))
   // For a restricted caller, a holder of the key that it does not see is not there.
-  const snapshot = guard === undefined ? transaction.overlay() : context.snapshot
+  const snapshot = guard === undefined ? transaction.observed() : context.snapshot
   for await (const oids of readIndexOids(snapshot, keyConditionRange(format, { equal }), false)) {
     for (const oid of oids) {
       const state = await objects.load(oid)

@@ -4,7 +4,7 @@
  */
 import { checkInSlices, type Limits } from '../check-commit.ts'
 import type { CurrentState } from '../check-preconditions.ts'
-import { failedPrecondition, holds } from '../check-preconditions.ts'
+import { failedPrecondition, holds, UnchangedCheck } from '../check-preconditions.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
 import { detachBytes } from '../detach-bytes.ts'
 import {
@@ -15,7 +15,15 @@ import {
   packedLengthBytes,
 } from '../packed-rows.ts'
 import type { Awaitable, Bytes, Change, Commit, CommitOutcome, KeyRange, Precondition } from '../store.ts'
-import { atOnce, inSlices, inTurns, openTimeSlice, stepsBetweenLooks, type TimeSlice } from '../time-slice.ts'
+import {
+  atOnce,
+  bytesBetweenLooks,
+  inSlices,
+  inTurns,
+  openTimeSlice,
+  stepsBetweenLooks,
+  type TimeSlice,
+} from '../time-slice.ts'
 import { Appender } from './appender.ts'
 import { BorrowedKey } from './borrowed-key.ts'
 import { borrowedValue, visitEntries } from './checked-entries.ts'
@@ -38,7 +46,10 @@ type Applied = CommitOutcome | DamagedEntry
 export function isLarge({ changes, preconditions, append }: Commit): boolean {
   let operations = changes.length + preconditions.length
   if (operations > operationsAtOnce) return true
-  for (const precondition of preconditions) if (precondition.kind === 'range') operations += precondition.keys.length
+  for (const precondition of preconditions) {
+    if (precondition.kind === 'range') operations += precondition.keys.length
+    else if (precondition.kind === 'unchanged') operations += precondition.count
+  }
   if (operations > operationsAtOnce) return true
   let bytes = 0
   for (const { length } of append?.values ?? []) bytes += length
@@ -97,6 +108,14 @@ export async function applyInSlices(
       return false
     }
     const checkAll = (whole: Precondition): Awaitable<unknown> => {
+      if (whole.kind === 'unchanged' && whole.count > keysAtOnce) {
+        const steps = stepsOf(new UnchangedCheck(whole, state))
+        const look = (isUnchanged: boolean | undefined): number => {
+          if (isUnchanged === false) failed = whole
+          return bytesBetweenLooks
+        }
+        return inSlices(steps, look, slice).then(() => failed === undefined)
+      }
       if (whole.kind !== 'range' || whole.keys.length <= keysAtOnce) return check(whole, whole)
       return inSlices(partsOf(whole), (part) => check(part, whole), slice).then(() => failed === undefined)
     }
@@ -183,6 +202,15 @@ function readingBetween(environment: Environment): TimeSlice {
   }
 }
 
+/** The steps of a check, to the one that decides. */
+function* stepsOf(check: UnchangedCheck): Generator<boolean | undefined> {
+  for (;;) {
+    const isUnchanged = check.isDone(keysAtOnce)
+    yield isUnchanged
+    if (isUnchanged !== undefined) return
+  }
+}
+
 /** Keys that are required in one piece. */
 const keysAtOnce = 500
 
@@ -265,12 +293,21 @@ export class WriteTransactionState implements CurrentState {
   }
 
   keys(range: KeyRange, limit: number): Iterable<Bytes> {
+    const keys: Bytes[] = []
+    this.visitUpTo(range, limit, (key) => keys.push(Buffer.from(key)) > 0)
+    return keys
+  }
+
+  visit(range: KeyRange, use: (key: Bytes, value: Bytes) => boolean): Bytes | undefined {
+    return this.visitUpTo(range, Number.POSITIVE_INFINITY, (key, value) => {
+      this.bytes += value.length
+      return use(key, value)
+    })
+  }
+
+  private visitUpTo(range: KeyRange, limit: number, use: (key: Bytes, value: Bytes) => boolean): Bytes | undefined {
     this.appender.meetRange(range)
     const bounds = lmdbRange(range, false, limit)
-    const keys: Bytes[] = []
-    if (bounds !== undefined) {
-      visitEntries(this.environment, bounds, namelessChecks, undefined, (key) => keys.push(Buffer.from(key)))
-    }
-    return keys
+    return bounds && visitEntries(this.environment, bounds, namelessChecks, undefined, use)
   }
 }

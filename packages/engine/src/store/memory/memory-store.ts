@@ -115,5 +115,9 @@ function stateOf(tree: Tree): CurrentState {
         yield entry.key
       }
     },
+    visit(range, use) {
+      for (const { key, value } of treeEntries(tree, range, false)) if (!use(key, value)) return key
+      return undefined
+    },
   }
 }

@@ -6,7 +6,7 @@ import { unreachable } from '../../errors.ts'
 import type { KeyPlacement } from '../key-placement.ts'
 import { letGoOf, letGoOfValues, packedKeys } from '../packed-rows.ts'
 import { sortInPieces } from '../sort-in-pieces.ts'
-import type { Bytes, CommitOutcome, Precondition } from '../store.ts'
+import type { Bytes, CommitOutcome, Precondition, UnchangedRange } from '../store.ts'
 import {
   begunArray,
   bufferOf,
@@ -37,12 +37,14 @@ interface Located<T extends Precondition = Precondition> {
   readonly precondition: T
   readonly position: number
   readonly owner: number
-  readonly lock: KeyLock
+  readonly lock: KeyLock | undefined
 }
 
 // A call holds its locks until it is done, and is given up as a whole.
 const commitsMax = 64
 const bytesMax = 524_288
+/** Unchanged ranges of a commit that is grouped with others: each of them is compared with every key that the others write. */
+const groupedRangesMax = 32
 
 /**
  * How the rows of a commit are locked and changed: on one node all together; where the table is distributed, one after the other, or
@@ -96,8 +98,9 @@ export class CommitCall {
     }
     const ranges: RequiredKey[] = []
     for (const one of member.expected) {
-      const isImplied = newAreAbsent && one.precondition.kind === 'absent' && isNew(one.lock)
-      if (newAreAbsent && one.precondition.kind === 'range') ranges.push(one)
+      const { precondition, lock } = one
+      const isImplied = newAreAbsent && precondition.kind === 'absent' && lock !== undefined && isNew(lock)
+      if (newAreAbsent && isOfRange(precondition)) ranges.push(one)
       else if (!isImplied) call.located.push({ ...one, position: call.located.length + 1, owner: 1 })
       if (++steps % pieceSteps === 0) yield
     }
@@ -118,7 +121,7 @@ export class CommitCall {
         precondition,
         position: this.located.length + 1,
         owner,
-        lock: this.locks.get(lock.name) ?? lock,
+        lock: lock && (this.locks.get(lock.name) ?? lock),
       })
     }
     return true
@@ -197,6 +200,7 @@ export class CommitCall {
   ): number {
     const packed = this.members[0]?.packed
     let steps = this.isExclusive ? procedureFlags.exclusive : 0
+    if (this.members.some(({ unchanged }) => unchanged.length > 0)) steps |= procedureFlags.unchangedRanges
     if (this.newAreAbsent) steps |= procedureFlags.newAreAbsent
     if (packed?.blind.length) steps |= procedureFlags.blindPut
     if (packed?.hasUnnumbered) steps |= procedureFlags.append
@@ -240,7 +244,8 @@ export class CommitCall {
     return unreachable('a precondition that does not hold is one of those that were sent')
   }
 
-  private hasRoomFor({ locks, version, isExclusive, bytes }: CommitLocks): boolean {
+  private hasRoomFor(member: CommitLocks): boolean {
+    const { locks, version, isExclusive, bytes } = member
     const first = this.members[0]
     if (isExclusive || first?.isExclusive === true || !isSameVersion(version, first?.version)) return false
     if (this.members.length >= commitsMax || this.bytes + bytes > bytesMax) return false
@@ -248,7 +253,15 @@ export class CommitCall {
       const other = this.locks.get(name)
       if (other !== undefined && !(isShared(lock) && isShared(other))) return false
     }
-    return true
+    return !this.disturbsRanges(member)
+  }
+
+  /** All commits of a call are checked before any of them is made: so none may change what another has read. */
+  private disturbsRanges({ locks, unchanged }: CommitLocks): boolean {
+    if (unchanged.length > groupedRangesMax || unchanged.some((range) => changesSome(this.locks, range))) return true
+    return this.members.some((other) => {
+      return other.unchanged.length > groupedRangesMax || other.unchanged.some((range) => changesSome(locks, range))
+    })
   }
 
   private merge(lock: KeyLock, owner: number): void {
@@ -261,6 +274,15 @@ export class CommitCall {
     other.wants |= lock.wants
     other.prefixBytes = Math.max(other.prefixBytes, lock.prefixBytes)
   }
+}
+
+/** Whether a key that is written lies in the range. */
+function changesSome(locks: ReadonlyMap<string, KeyLock>, { range: { from, to } }: UnchangedRange): boolean {
+  for (const lock of locks.values()) {
+    if (isShared(lock)) continue
+    if ((from === undefined || Buffer.compare(lock.key, from) >= 0) && isWithin(lock.key, to)) return true
+  }
+  return false
 }
 
 function isSameVersion(one: CommitLocks['version'], other: CommitLocks['version']): boolean {
@@ -399,10 +421,10 @@ function* copied(from: Buffer, to: Buffer, at: number): Generator<undefined, num
 type KeyPreconditions = Pick<CommitParameters, 'kinds' | 'subjects' | 'prefixes' | 'positions' | 'expecters'>
 
 function* keyPreconditions(all: readonly Located[]): Generator<undefined, KeyPreconditions, undefined> {
-  const ofKeys = all.filter(({ precondition }) => precondition.kind !== 'range')
+  const ofKeys = all.filter(({ precondition }) => !isOfRange(precondition))
   return {
     kinds: int2Array(ofKeys.map(kindOf)),
-    subjects: yield* int4ArrayInPieces(ofKeys, ({ lock }) => lock.place),
+    subjects: yield* int4ArrayInPieces(ofKeys, ({ lock }) => lock?.place ?? 0),
     prefixes: yield* byteaArrayInPieces(ofKeys, ({ precondition }) => {
       return precondition.kind === 'revision' ? precondition.prefix : null
     }),
@@ -412,14 +434,16 @@ function* keyPreconditions(all: readonly Located[]): Generator<undefined, KeyPre
 }
 
 function kindOf({ precondition: { kind } }: Located): number {
-  return kind === 'range' ? unreachable('a range is no precondition of a key') : preconditionKind[kind]
+  return kind === 'range' || kind === 'unchanged'
+    ? unreachable('a range is no precondition of a key')
+    : preconditionKind[kind]
 }
 
 type RangePreconditions = Pick<CommitParameters, Extract<keyof CommitParameters, `range_${string}`>>
 
 function rangePreconditions(all: readonly Located[], keys: KeyPlacement): RangePreconditions {
   const segments = all.flatMap(({ precondition, ...place }) => {
-    return precondition.kind === 'range' ? rangeParts(precondition, keys).map((part) => ({ ...part, ...place })) : []
+    return isOfRange(precondition) ? rangeParts(precondition, keys).map((part) => ({ ...part, ...place })) : []
   })
   return {
     range_positions: int4Array(segments.map(({ position }) => position)),
@@ -432,10 +456,22 @@ function rangePreconditions(all: readonly Located[], keys: KeyPlacement): RangeP
   }
 }
 
+function isOfRange(precondition: Precondition): precondition is RangePrecondition | UnchangedRange {
+  return precondition.kind === 'range' || precondition.kind === 'unchanged'
+}
+
 /** What is required in no segment makes the last one fail. */
-function rangeParts({ range, keys }: RangePrecondition, { segmentsOf }: KeyPlacement) {
-  const segments = segmentsOf(range)
+function rangeParts(precondition: RangePrecondition | UnchangedRange, { segmentsOf }: KeyPlacement) {
+  const segments = segmentsOf(precondition.range)
   const nowhere = { firstPlacement: 0, lastPlacement: -1, from: Buffer.alloc(0), to: undefined }
+  if (precondition.kind === 'unchanged') {
+    const { valueBytes, content } = precondition
+    return segments.map((segment, i) => {
+      const isLast = i === segments.length - 1
+      return { segment, holds: `#${valueBytes}:${isLast ? hexOf(content) : ''}${isLast ? '' : '+'}` }
+    })
+  }
+  const { keys } = precondition
   if (segments.length === 0) return keys.length === 0 ? [] : [{ segment: nowhere, holds: 'none' }]
   let at = 0
   return segments.map((segment, i) => {

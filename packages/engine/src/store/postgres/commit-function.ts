@@ -10,7 +10,7 @@ export const fencedSqlState = 'ASH01'
  * The parameters, what is locked and in which order, and what is noted stay as they are within a version of the tables, so that servers which know
  * different versions use whichever is there, at the same time.
  */
-export const commitFunctionVersion = 6
+export const commitFunctionVersion = 7
 
 /** From this version on, the function appends. */
 export const appendingFunctionVersion = 3
@@ -22,6 +22,9 @@ export const lastGivenNumber = `CASE WHEN is_called THEN last_value + ${numbersO
 
 /** From this version on it knows `procedureFlags.newAreAbsent`. */
 export const newAreAbsentVersion = 4
+
+/** From this version on it knows `procedureFlags.unchangedRanges`. */
+export const unchangedRangesVersion = 7
 
 /** In the body; the first version has no such line. */
 export const commitFunctionMark = '-- version '

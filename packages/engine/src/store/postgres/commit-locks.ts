@@ -2,7 +2,7 @@
 import type { KeyPlacement } from '../key-placement.ts'
 import { PackedChanges, PackedPreconditions, type PackedRows, packedAt, packedPuts } from '../packed-rows.ts'
 import { hasSome } from '../sequence.ts'
-import type { Bytes, Change, Commit, Precondition } from '../store.ts'
+import type { Bytes, Change, Commit, Precondition, UnchangedRange } from '../store.ts'
 import { lockFlags } from './commit-parameters.ts'
 import { unnumberedPuts, withUnnumbered } from './unnumbered.ts'
 
@@ -24,10 +24,10 @@ export interface KeyLock {
   place: number
 }
 
-/** Of a range, the lock is that of its range lock key. */
+/** Of a range, the lock is that of its range lock key; a range that is to be unchanged has none. */
 export interface RequiredKey {
   readonly precondition: Precondition
-  readonly lock: KeyLock
+  readonly lock: KeyLock | undefined
 }
 
 /** Packed rows of one placement. */
@@ -53,6 +53,8 @@ export interface CommitLocks {
   readonly expected: readonly RequiredKey[]
   /** What is required of the `versionKey`, where that is not changed; it is looked at for a whole group at once. */
   readonly version: Extract<Precondition, { kind: 'revision' }> | undefined
+  /** Ranges that are to be unchanged; they are part of `expected`. */
+  readonly unchanged: readonly UnchangedRange[]
   /** It changes the `versionKey`, or has it as the range lock key of a range. */
   readonly isExclusive: boolean
   /** Of keys and values. */
@@ -77,6 +79,7 @@ export function* commitLocks(
   let steps = 0
   const locks = new Map<string, KeyLock>()
   const expected: RequiredKey[] = []
+  const unchanged: UnchangedRange[] = []
   let version: CommitLocks['version']
   for (const change of changes) {
     addChange(locks, change, keys)
@@ -86,7 +89,10 @@ export function* commitLocks(
   for (const precondition of preconditions) {
     const isOfVersion = precondition.kind === 'revision' && !isExclusive && isSame(precondition.key, versionKey)
     if (isOfVersion && version === undefined) version = precondition
-    else expected.push({ precondition, lock: addPrecondition(locks, precondition, keys) })
+    else if (precondition.kind === 'unchanged') {
+      unchanged.push(precondition)
+      expected.push({ precondition, lock: undefined })
+    } else expected.push({ precondition, lock: addPrecondition(locks, precondition, keys) })
     if (++steps % pieceSteps === 0) yield
   }
   let bytes = 0
@@ -94,12 +100,12 @@ export function* commitLocks(
     bytes += key.length + (value?.length ?? 0)
     if (++steps % pieceSteps === 0) yield
   }
-  return { packed, locks, expected, version, isExclusive, bytes }
+  return { packed, locks, expected, version, unchanged, isExclusive, bytes }
 }
 
 function packedWrites({ changes, preconditions, append }: Commit, keys: KeyPlacement): PackedWrites | undefined {
   if (!(changes instanceof PackedChanges) || !(preconditions instanceof PackedPreconditions)) return undefined
-  if (hasSome(preconditions.others, ({ kind }) => kind === 'range' || kind === 'absent')) return undefined
+  if (hasSome(preconditions.others, ({ kind }) => kind !== 'revision' && kind !== 'present')) return undefined
   const all = changes.all.map((rows) => ({ rows, placement: keys.placementOf(packedAt(rows.keys, 0)) }))
   const hasUnnumbered = append !== undefined && append.values.length > 0
   if (hasUnnumbered) all.push({ rows: packedPuts(unnumberedPuts(append)), placement: keys.appendPlacement })
@@ -169,7 +175,11 @@ function addChange(locks: Map<string, KeyLock>, change: Change, keys: KeyPlaceme
   lock.value = isPut ? change.value : null
 }
 
-function addPrecondition(locks: Map<string, KeyLock>, precondition: Precondition, keys: KeyPlacement): KeyLock {
+function addPrecondition(
+  locks: Map<string, KeyLock>,
+  precondition: Exclude<Precondition, UnchangedRange>,
+  keys: KeyPlacement,
+): KeyLock {
   if (precondition.kind === 'range') {
     const rangeLockKey = lockOf(locks, precondition.rangeLockKey, keys)
     rangeLockKey.wants |= lockFlags.rangeLock

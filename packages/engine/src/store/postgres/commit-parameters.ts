@@ -33,7 +33,10 @@ export const parameterTypes = {
   prefixes: 'bytea[]',
   positions: 'int4[]',
   expecters: 'int4[]',
-  /** Preconditions of ranges: first and last placement, bounds, and the keys that are there, in hexadecimal digits. */
+  /**
+   * Preconditions of ranges: first and last placement, bounds, and the keys that are there, in hexadecimal digits. Of ranges that are required to be unchanged, instead
+   * of keys: `#`, the bytes of values that count, `:`, the content in hexadecimal digits (null for all parts but the last one).
+   */
   range_positions: 'int4[]',
   range_owners: 'int4[]',
   range_first: 'int4[]',
@@ -92,6 +95,8 @@ export const procedureFlags = {
    * of new and unconditional rows, are left out.
    */
   newAreAbsent: 16_384,
+  /** Ranges are required to be unchanged: all other calls are kept out, since they do not tell which ranges they change. */
+  unchangedRanges: 32_768,
 } as const
 
 export const preconditionKind = { absent: 0, present: 1, revision: 2 } as const

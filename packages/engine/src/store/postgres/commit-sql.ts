@@ -5,6 +5,7 @@
 import { unreachable } from '../../errors.ts'
 import { appendedKeyBytes, appendNumberBytes, appendPrefixBytes } from '../append.ts'
 import { lockFlags, parameterNames, parameterTypes, preconditionKind, procedureFlags } from './commit-parameters.ts'
+import { plainContentBytes } from '../range-content.ts'
 import { nameOfTable, onTableOf, type Tables, tableOf } from './tables.ts'
 
 const { put, absent, revision, rangeLock, mayBeMade, continues } = lockFlags
@@ -39,6 +40,13 @@ const insertSome = `
 function heldIn(table: string, placement: string): string {
   return `SELECT coalesce(string_agg(encode(key, 'hex'), ',' ORDER BY key), '') INTO held FROM ${table}
           WHERE ${placement} AND key >= r.a AND (r.b IS NULL OR key < r.b) AND NOT key = ANY (own)`
+}
+
+/** As `RangeContent` makes it, before it is hashed. */
+function contentIn(table: string, placement: string): string {
+  return `SELECT content || coalesce(string_agg(int2send(length(key)::int2) || key
+            || CASE WHEN value_bytes = 0 THEN ''::bytea ELSE int4send(length(value)) || substr(value, 1, value_bytes) END, ''::bytea ORDER BY key), '')
+          INTO content FROM ${table} WHERE ${placement} AND key >= r.a AND (r.b IS NULL OR key < r.b) AND NOT key = ANY (own)`
 }
 
 /** All keys by one statement. */
@@ -106,6 +114,8 @@ DECLARE
   losers int4[] := '{}';
   held text;
   held_after text;
+  content bytea := '';
+  value_bytes int4;
   first_number int8;
 BEGIN
   --- Of one large commit, the owner of its rows is not sent with each of them.
@@ -120,6 +130,8 @@ BEGIN
     IF p_steps & ${steps.recover} <> 0 THEN
       PERFORM recover_prepared_transactions();
     END IF;
+  ELSIF p_steps & ${steps.unchangedRanges} <> 0 THEN
+    LOCK TABLE {schema}.catalog_lock IN SHARE ROW EXCLUSIVE MODE;
   ELSE
     LOCK TABLE {schema}.catalog_lock IN ROW EXCLUSIVE MODE;
   END IF;
@@ -243,7 +255,23 @@ BEGIN
         AS u(i, c, f, l, a, b, h)
     LOOP
       CONTINUE WHEN r.c = ANY (losers) AND lost[array_position(losers, r.c)] < r.i;
-      IF r.f = r.l THEN
+      IF left(r.h, 1) = '#' THEN
+        --- It is to be unchanged. Of several parts, the last one has what all of them together contained.
+        value_bytes := substr(split_part(r.h, ':', 1), 2)::int4;
+        IF r.f = r.l THEN
+          ON r.f: ${contentIn('{kv}', 'placement = r.f')} :END
+        ELSE
+          IF ROOT:
+          IF r.f = 0 THEN
+            ${contentIn('{root}', 'placement = 0')};
+          END IF; :END ROOT
+          ${contentIn('{schema}.kv', '(placement, key) >= (r.f, r.a) AND placement >= r.f AND placement <= r.l')};
+        END IF;
+        CONTINUE WHEN right(r.h, 1) = '+';
+        held := encode(CASE WHEN length(content) > ${plainContentBytes} THEN sha256(content) ELSE content END, 'hex');
+        r.h := split_part(r.h, ':', 2);
+        content := '';
+      ELSIF r.f = r.l THEN
         ON r.f: ${heldIn('{kv}', 'placement = r.f')} :END
       ELSE
         ${heldIn('{schema}.kv', '(placement, key) >= (r.f, r.a) AND placement >= r.f AND placement <= r.l')};

@@ -1,0 +1,218 @@
+/** What the statements and steps of a transaction have read, so that its commit can require all of it to be unchanged (contract 7.1). */
+import type { RequestMemory } from '../budget/request-memory.ts'
+import { keySpace } from '../bytes/key-space.ts'
+import { RangeContent } from '../store/range-content.ts'
+import type {
+  Awaitable,
+  Bytes,
+  Change,
+  Entry,
+  KeyRange,
+  Precondition,
+  RangeRead,
+  ReadAnswer,
+  ScanOptions,
+  Snapshot,
+  UnchangedRange,
+} from '../store/store.ts'
+import { keyText } from './key-text.ts'
+
+/** A record begins with its shape and its revision (records/record-format.ts): a change of the object shows in them. */
+const recordHeadBytes = 12
+
+/** As many as any value has. */
+const wholeValue = 0x3fff_ffff
+
+/** About what a key or a range takes in memory, beside its bytes. */
+const readBytes = 150
+
+/** Comparisons of written keys with ranges, beyond which a search is not worth its time. */
+const comparisonsMax = 100_000
+
+const afterKey = Buffer.of(0)
+
+export class ReadSet {
+  private readonly memory: RequestMemory | undefined
+  /** The first bytes of the value; undefined where there was none. */
+  private readonly keys = new Map<string, Bytes | undefined>()
+  private readonly ranges = new Map<string, UnchangedRange>()
+
+  /** `memory`: of the request, charged with what is kept. */
+  constructor(memory: RequestMemory | undefined) {
+    this.memory = memory
+  }
+
+  /** The snapshot as one that records what is read through it. Releasing it does nothing. */
+  through(snapshot: Snapshot): Snapshot {
+    return new RecordingSnapshot(snapshot, this)
+  }
+
+  noteKey(key: Bytes, value: Bytes | undefined): void {
+    const text = keyText(key)
+    if (this.keys.has(text)) return
+    const space = key[0]
+    if (value !== undefined && space !== keySpace.object && space !== keySpace.index) {
+      // Values of maps have no revision, and no fixed length: one that begins as the one that was read may be another.
+      const seen = new SeenRange({ from: key, to: Buffer.concat([key, afterKey]) }, {})
+      seen.add(key, value)
+      this.noteRange(seen.whole())
+      return
+    }
+    const head = value && Buffer.from(space === keySpace.object ? value.subarray(0, recordHeadBytes) : value)
+    this.memory?.chargeChange(readBytes + key.length)
+    this.keys.set(text, head)
+  }
+
+  noteRange(range: UnchangedRange): void {
+    const { from, to } = range.range
+    const text = `${range.valueBytes} ${from ? keyText(from) : ''} ${to ? keyText(to) : ''}`
+    if (this.ranges.has(text)) return
+    this.memory?.chargeChange(readBytes + text.length + range.content.length)
+    this.ranges.set(text, range)
+  }
+
+  /** `isRequired`: whether the transaction requires the key to have its revision anyway. */
+  *preconditions(isRequired: (text: string, key: Bytes) => boolean): Generator<Precondition> {
+    for (const [text, prefix] of this.keys) {
+      const key = Buffer.from(text, 'latin1')
+      if (prefix === undefined) yield { kind: 'absent', key }
+      else if (!isRequired(text, key)) yield { kind: 'revision', key, prefix }
+    }
+    yield* this.ranges.values()
+  }
+
+  /** A key that one of the changes writes and that was read; of very many, any key counts as read. */
+  keyChangedBy(changes: readonly Change[]): string | undefined {
+    const { keys, ranges } = this
+    const [first] = changes
+    if (first === undefined || (keys.size === 0 && ranges.size === 0)) return undefined
+    if (changes.length * (1 + ranges.size) > comparisonsMax) return keyText(first.key)
+    for (const { key } of changes) {
+      const text = keyText(key)
+      if (keys.has(text)) return text
+      for (const { range } of ranges.values()) if (isWithin(key, range)) return text
+    }
+    return undefined
+  }
+}
+
+function isWithin(key: Bytes, { from, to }: KeyRange): boolean {
+  if (from !== undefined && Buffer.compare(key, from) < 0) return false
+  return to === undefined || Buffer.compare(key, to) < 0
+}
+
+class RecordingSnapshot implements Snapshot {
+  private readonly below: Snapshot
+  private readonly reads: ReadSet
+
+  constructor(below: Snapshot, reads: ReadSet) {
+    this.below = below
+    this.reads = reads
+  }
+
+  view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined> {
+    let isThere = false
+    const used = this.below.view(key, (value) => {
+      isThere = true
+      this.reads.noteKey(key, value)
+      return use(value)
+    })
+    if (used instanceof Promise) {
+      return used.then((result) => {
+        if (!isThere) this.reads.noteKey(key, undefined)
+        return result
+      })
+    }
+    if (!isThere) this.reads.noteKey(key, undefined)
+    return used
+  }
+
+  read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): Awaitable<ReadAnswer> {
+    const answer = this.below.read(keys, ranges)
+    return answer instanceof Promise
+      ? answer.then((found) => this.noted(keys, ranges, found))
+      : this.noted(keys, ranges, answer)
+  }
+
+  private noted(keys: readonly Bytes[], ranges: readonly RangeRead[], answer: ReadAnswer): ReadAnswer {
+    for (const [i, key] of keys.entries()) this.reads.noteKey(key, answer.values[i])
+    for (const [i, range] of ranges.entries()) {
+      const seen = new SeenRange(range, { reverse: range.reverse === true })
+      const entries = answer.ranges[i] ?? []
+      for (const { key, value } of entries) seen.add(key, value)
+      this.reads.noteRange(entries.length === range.limit ? seen.upToLast() : seen.whole())
+    }
+    return answer
+  }
+
+  async *scan<T>(
+    range: KeyRange,
+    use: (key: Bytes, value: Bytes) => T,
+    options: ScanOptions = {},
+  ): AsyncGenerator<T[]> {
+    const seen = new SeenRange(range, options)
+    let isWhole = false
+    try {
+      yield* this.below.scan(
+        range,
+        (key, value) => {
+          seen.add(key, value)
+          return use(key, value)
+        },
+        options,
+      )
+      isWhole = seen.count !== options.limit
+    } finally {
+      this.reads.noteRange(isWhole ? seen.whole() : seen.upToLast())
+    }
+  }
+
+  release(): void {}
+}
+
+/** The part of a range that was read. */
+class SeenRange {
+  count = 0
+  private readonly range: KeyRange
+  private readonly isReverse: boolean
+  private readonly valueBytes: number
+  private readonly content: RangeContent
+  /** Of a range that is read from its end. */
+  private readonly entries: Entry[] = []
+  private last: Buffer | undefined
+
+  constructor({ from, to }: KeyRange, { reverse = false, keysOnly = false }: ScanOptions) {
+    this.range = { ...(from && { from: Buffer.from(from) }), ...(to && { to: Buffer.from(to) }) }
+    this.isReverse = reverse
+    const isOfObjects = from?.[0] === keySpace.object
+    this.valueBytes = keysOnly ? 0 : isOfObjects ? recordHeadBytes : wholeValue
+    this.content = new RangeContent(this.valueBytes)
+  }
+
+  add(key: Bytes, value: Bytes): void {
+    this.count++
+    if (this.isReverse) this.entries.push({ key: Buffer.from(key), value: Buffer.from(value) })
+    else {
+      this.content.add(key, value)
+      // A copy of each key would cost more than all else.
+      if (this.last === undefined || this.last.length !== key.length) this.last = Buffer.from(key)
+      else this.last.set(key)
+    }
+  }
+
+  whole(): UnchangedRange {
+    for (const { key, value } of this.entries.reverse()) this.content.add(key, value)
+    const { range, count, valueBytes } = this
+    return { kind: 'unchanged', range, count, valueBytes, content: this.content.bytes() }
+  }
+
+  /** The part up to the last entry that was passed on; nothing, if there was none. */
+  upToLast(): UnchangedRange {
+    const last = this.isReverse ? this.entries.at(-1)?.key : this.last
+    const unchanged = this.whole()
+    const { range } = this
+    if (last === undefined) return { ...unchanged, range: { ...range, to: range.from ?? Buffer.alloc(0) } }
+    const read = this.isReverse ? { ...range, from: last } : { ...range, to: Buffer.concat([last, afterKey]) }
+    return { ...unchanged, range: read }
+  }
+}
