@@ -15,6 +15,7 @@ import type {
   LoadOptions,
   MatchOptions,
   QueryOptions,
+  TransactionOptions,
 } from './options.ts'
 import { readBytes, readRows } from './rows.ts'
 import { SecurityClient } from './security-client.ts'
@@ -234,9 +235,9 @@ export class AshlarClient {
   /** Runs all operations in one commit, or none of them. */
   async runTransaction(
     operations: readonly TransactionOperation[],
-    options: CallOptions = {},
+    { isolation, ...options }: TransactionOptions = {},
   ): Promise<readonly TransactionResult[]> {
-    const sending = { ...options, body: operations }
+    const sending = { ...options, parameters: { isolation }, body: operations }
     return this.transport.revive(await this.request<readonly TransactionResult[]>('POST', '/v1/transaction', sending))
   }
 
@@ -430,12 +431,13 @@ export class AshlarClient {
 function queryRequest(
   text: string,
   parameters: QueryParameters | undefined,
-  { dialect, signal, timeoutMs }: QueryOptions,
+  { dialect, isolation, signal, timeoutMs }: QueryOptions,
 ): Sending {
   const body: QueryBody = {
     query: text,
     ...(parameters === undefined ? {} : { parameters }),
     ...(dialect === undefined ? {} : { dialect }),
+    ...(isolation === undefined ? {} : { isolation }),
   }
   return { body, signal, timeoutMs }
 }

@@ -1,5 +1,5 @@
 /** Options of a client and of its methods. */
-import type { BulkCreation, BulkOperation, Dialect } from './wire.ts'
+import type { BulkCreation, BulkOperation, Dialect, IsolationLevel } from './wire.ts'
 
 /** Options of every method. */
 export interface CallOptions {
@@ -110,9 +110,15 @@ export interface AlterationOptions extends CallOptions {
   readonly allowLoss?: boolean
 }
 
-export interface QueryOptions extends CallOptions {
+export interface QueryOptions extends TransactionOptions {
   /** Default: the dialect of the federated database. */
   readonly dialect?: Dialect
+}
+
+/** Of what is one transaction. */
+export interface TransactionOptions extends CallOptions {
+  /** Default: the isolation level of the federated database, which is `serializable` unless it is configured. */
+  readonly isolation?: IsolationLevel
 }
 
 export interface ExplainOptions extends QueryOptions {

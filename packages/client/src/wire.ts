@@ -255,6 +255,8 @@ export interface FederatedDatabaseRecord {
   }
   /** Of queries that ask for none. */
   readonly dialect: Dialect
+  /** Of transactions and queries that ask for none. */
+  readonly isolation: IsolationLevel
   readonly limits: Readonly<Record<string, number>>
   readonly counts: Readonly<Record<string, number>>
   readonly readers: {
@@ -305,6 +307,12 @@ export interface IndexRequest {
   readonly isUnique: boolean
   readonly keyAttributes: readonly KeyAttribute[]
 }
+
+/**
+ * serializable: what the transaction has read is unchanged when it commits, or it is executed again. snapshot: only
+ * what it changes is.
+ */
+export type IsolationLevel = 'serializable' | 'snapshot'
 
 export interface KeyAttribute {
   readonly attributeName: string
@@ -380,6 +388,8 @@ export interface QueryBody {
    */
   readonly dialect?: string
   readonly parameters?: QueryParameters
+  /** Of a query that changes something; that of the federated database if it is left out. */
+  readonly isolation?: IsolationLevel
 }
 
 /** Values of `$name` in the statements, by name. */

@@ -348,6 +348,11 @@ export class FederatedDatabase extends CallerOperations {
     })
   }
 
+  /** Of texts and transactions that ask for none. */
+  get isolation(): Isolation {
+    return this.database.isolation
+  }
+
   /** A query whose result is followed; to be begun and, at last, ended. It is of the whole federated database: no policy is asked. */
   liveQuery(request: QueryRequest): LiveQuery {
     return new LiveQuery(request, this.resources, this.changes)

@@ -102,6 +102,7 @@ export {
 export { type Placed, UnorderedSet } from './store/unordered-set.ts'
 export { serveStatementThread, type ThreadContext } from './thread-program.ts'
 export { receivedError, type SentError, sentError } from './threads/messages.ts'
+export { type Isolation, isolationDefault, isolations } from './transaction/isolation.ts'
 export { isHiddenFraction, withHiddenFraction } from './types/hidden-fraction.ts'
 export type { Oid } from './types/oid.ts'
 export { valueChecker } from './types/value-checker.ts'

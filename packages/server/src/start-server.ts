@@ -306,13 +306,14 @@ async function openAll(
   const temporary = new TemporarySpace(temporaryDir)
   await temporary.removeLeftovers()
   try {
-    for (const { alias, store, dialect = 'ashlar', changeLog = 'auto' } of configured) {
+    for (const { alias, store, dialect = 'ashlar', isolation, changeLog = 'auto' } of configured) {
       const options = {
         alias,
         limits,
         memory,
         temporary,
         dialect,
+        isolation,
         changeLog,
         spans,
         threadProgram,

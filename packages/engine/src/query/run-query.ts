@@ -182,6 +182,11 @@ export async function runQueryWithin(
 ): Promise<QueryReply> {
   const { memory } = scope.transaction
   assert(memory !== undefined, 'a transaction of several steps has a budget')
+  if (request.isolation !== undefined) {
+    const message =
+      'A query within a transaction has its isolation: ask for another with POST /v1/transaction?isolation=…'
+    throw new AshlarError('MalformedRequest', message)
+  }
   const [kept, held] = [memory.requestBytes, memory.statementBytes]
   const { statements, texts, state } = await prepare(request, resources, memory, false)
   const stepwise = request.explain === undefined ? statements.find(isStepwise) : undefined

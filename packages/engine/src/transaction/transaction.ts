@@ -32,7 +32,7 @@ import { inParts, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
 import type { AllocationLog } from './allocation-log.ts'
 import { keyText } from './key-text.ts'
 import { OverlaySnapshot } from './overlay-snapshot.ts'
-import { ReadSet } from './read-set.ts'
+import type { ReadSet } from './read-set.ts'
 import { SortedWrites } from './sorted-writes.ts'
 
 /** Thrown where a transaction's own writes already contradict what it requires; a retry finds the cause. */

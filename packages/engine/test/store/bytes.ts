@@ -1,4 +1,5 @@
 /** Short ways to write keys, values, commits and reads in the tests of stores. */
+import { RangeContent } from '../../src/store/range-content.ts'
 import type {
   Bytes,
   Change,
@@ -40,6 +41,20 @@ export function revision(key: string, prefix: string): Precondition {
 
 export function holds(from: string, to: string, keys: readonly string[], rangeLockKey: string): Precondition {
   return { kind: 'range', range: range(from, to), keys: keys.map(bytes), rangeLockKey: bytes(rangeLockKey) }
+}
+
+/** `entries`: `key=value`, of which so many bytes of each value count. */
+export function unchanged(from: string, to: string, entries: readonly string[], valueBytes = 1_000): Precondition {
+  return unchangedIn(range(from, to), entries, valueBytes)
+}
+
+export function unchangedIn(of: KeyRange, entries: readonly string[], valueBytes: number): Precondition {
+  const content = new RangeContent(valueBytes)
+  for (const entry of entries) {
+    const at = entry.indexOf('=')
+    content.add(bytes(entry.slice(0, at)), bytes(entry.slice(at + 1)))
+  }
+  return { kind: 'unchanged', range: of, valueBytes, count: entries.length, content: content.bytes() }
 }
 
 export function range(from?: string, to?: string): KeyRange {

@@ -1,5 +1,5 @@
 /** What the configuration of a server says, whole or from one source. */
-import type { ChangeLogSetting, Dialect } from '@ashlar/engine'
+import type { ChangeLogSetting, Dialect, Isolation } from '@ashlar/engine'
 import type { BackupSettings } from '../backups/backup-settings.ts'
 import type { Limits } from '../limits.ts'
 import type { CertificateName } from '../tls/certificate-name.ts'
@@ -13,6 +13,8 @@ export interface FederatedDatabaseConfig {
   readonly bootFile?: string | undefined
   /** Of queries that ask for none. */
   readonly dialect?: Dialect
+  /** Of transactions and queries that ask for none. */
+  readonly isolation?: Isolation
   /** Whether its commits are logged, for who follows them: on where the store can (`auto`), without it. */
   readonly changeLog?: ChangeLogSetting
 }
@@ -128,6 +130,8 @@ export interface ConfigSource extends Partial<Omit<Config, 'federatedDatabases'>
   readonly federatedDatabases?: readonly (Omit<FederatedDatabaseConfig, 'store'> & { readonly store?: string })[]
   /** By alias; they come before what another source says of the federated database. */
   readonly dialects?: Readonly<Record<string, Dialect>>
+  /** The same. */
+  readonly isolations?: Readonly<Record<string, Isolation>>
   /** The same. */
   readonly changeLogs?: Readonly<Record<string, ChangeLogSetting>>
 }

@@ -1,7 +1,6 @@
 /** The configuration of a server from its sources: options before environment before file before defaults (contract 8.1.1). */
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { ChangeLogSetting, Dialect } from '@ashlar/engine'
 import { addressOfDirectory, storeDirectory } from '@ashlar/engine/store-address'
 import { isLoopback } from '../browsers/host-names.ts'
 import { type Config, ConfigError, type ConfigSource, type FederatedDatabaseConfig } from './config.ts'
@@ -10,33 +9,30 @@ import { defaults, logLevels } from './settings.ts'
 const workersMax = 256
 const aliasForm = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
+/** Settings of federated databases, and how messages name them. */
+const namesByAlias = { dialects: 'A dialect', changeLogs: 'changeLog', isolations: 'An isolation level' } as const
+
+type ByAlias = keyof typeof namesByAlias
+
 type Merged = Omit<Config, 'federatedDatabases' | 'securityStore' | 'temporaryDir'> &
-  Pick<ConfigSource, 'config' | 'dialects' | 'changeLogs' | 'securityStore' | 'temporaryDir'> &
+  Pick<ConfigSource, 'config' | ByAlias | 'securityStore' | 'temporaryDir'> &
   Pick<Required<ConfigSource>, 'federatedDatabases'>
 
 /** The first source that says something wins. Throws ConfigError. */
 export function mergeConfig(sources: readonly ConfigSource[]): Config {
   const merged: Merged = Object.assign({}, defaults, ...[...sources].reverse())
   const { data, federatedDatabases: given, importDir } = merged
-  const dialects: Readonly<Record<string, Dialect>> = Object.assign({}, ...sources.map((one) => one.dialects).reverse())
-  const changeLogs: Readonly<Record<string, ChangeLogSetting>> = Object.assign(
-    {},
-    ...sources.map((one) => one.changeLogs).reverse(),
-  )
-  const federatedDatabases = given.map((fd) => {
-    const dialect = Object.hasOwn(dialects, fd.alias) ? dialects[fd.alias] : fd.dialect
-    const changeLog = Object.hasOwn(changeLogs, fd.alias) ? changeLogs[fd.alias] : fd.changeLog
-    const store = fd.store ?? addressOfDirectory(join(data, fd.alias))
-    return {
-      ...fd,
-      store,
-      ...(dialect === undefined ? {} : { dialect }),
-      ...(changeLog === undefined ? {} : { changeLog }),
-    }
-  })
-  checkConfigured('A dialect', dialects, given)
-  checkConfigured('changeLog', changeLogs, given)
-  const { config: _file, dialects: _dialects, changeLogs: _changeLogs, ...settings } = merged
+  const dialects = ofAliases(sources, 'dialects', given)
+  const changeLogs = ofAliases(sources, 'changeLogs', given)
+  const isolations = ofAliases(sources, 'isolations', given)
+  const federatedDatabases = given.map((fd) => ({
+    ...fd,
+    store: fd.store ?? addressOfDirectory(join(data, fd.alias)),
+    ...only('dialect', dialects, fd.alias),
+    ...only('changeLog', changeLogs, fd.alias),
+    ...only('isolation', isolations, fd.alias),
+  }))
+  const { config: _file, dialects: _dialects, changeLogs: _changeLogs, isolations: _isolations, ...settings } = merged
   const absolute = importDir === undefined ? undefined : resolve(importDir)
   const securityStore = merged.securityStore ?? addressOfDirectory(join(data, '.security'))
   const temporaryDir = resolve(merged.temporaryDir ?? join(data, '.temporary'))
@@ -45,15 +41,24 @@ export function mergeConfig(sources: readonly ConfigSource[]): Config {
   return config
 }
 
-function checkConfigured(
-  what: string,
-  byAlias: Readonly<Record<string, unknown>>,
+/** Settings of federated databases that sources have by alias. Throws ConfigError for an alias that is not configured. */
+function ofAliases<F extends ByAlias>(
+  sources: readonly ConfigSource[],
+  field: F,
   configured: Merged['federatedDatabases'],
-): void {
-  for (const alias of Object.keys(byAlias)) {
+): NonNullable<ConfigSource[F]> {
+  const all: NonNullable<ConfigSource[F]> = Object.assign({}, ...sources.map((one) => one[field]).reverse())
+  for (const alias of Object.keys(all)) {
     if (configured.some((fd) => fd.alias === alias)) continue
-    throw new ConfigError(`${what} is given for the federated database ${alias}, which is not configured.`)
+    throw new ConfigError(
+      `${namesByAlias[field]} is given for the federated database ${alias}, which is not configured.`,
+    )
   }
+  return all
+}
+
+function only<K extends string, T>(name: K, all: Readonly<Record<string, T>>, alias: string): { [key in K]?: T } {
+  return (Object.hasOwn(all, alias) ? { [name]: all[alias] } : {}) as { [key in K]?: T }
 }
 
 function check(config: Config): void {

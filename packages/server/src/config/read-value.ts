@@ -1,6 +1,6 @@
 /** Reads the values of single settings, from options, environment and file alike. */
 import { isIP } from 'node:net'
-import type { ChangeLogSetting, Dialect } from '@ashlar/engine'
+import { type ChangeLogSetting, type Dialect, type Isolation, isolations } from '@ashlar/engine'
 import { defaultEngineLimits } from '@ashlar/engine/limits'
 import { durationMs } from '../backups/duration.ts'
 import { hostNameOf } from '../browsers/host-names.ts'
@@ -112,21 +112,39 @@ export function readFdOption(text: string): { alias: string; store?: string } {
   return { alias: text.slice(0, separator), store }
 }
 
-/** `ALIAS=DIALECT`s, by alias. */
-export function readDialects(texts: readonly string[], name: string): Record<string, Dialect> {
+/** Values `ALIAS=VALUE`, by alias; `examples`: of values. Throws ConfigError. */
+function readByAlias<T>(
+  texts: readonly string[],
+  name: string,
+  examples: string,
+  read: (value: unknown, name: string) => T,
+): Record<string, T> {
   return Object.fromEntries(
     texts.map((text) => {
       const separator = text.indexOf('=')
-      if (separator > 0) return [text.slice(0, separator), readDialect(text.slice(separator + 1), name)]
-      throw new ConfigError(`${name} is ALIAS=objectivity, not '${text}'.`)
+      if (separator > 0) return [text.slice(0, separator), read(text.slice(separator + 1), name)]
+      throw new ConfigError(`${name} is ${examples}, not '${text}'.`)
     }),
   )
 }
 
-const fdFields = ['alias', 'store', 'dialect', 'changeLog']
+export function readDialects(texts: readonly string[], name: string): Record<string, Dialect> {
+  return readByAlias(texts, name, 'ALIAS=objectivity', readDialect)
+}
+
+export function readIsolations(texts: readonly string[], name: string): Record<string, Isolation> {
+  return readByAlias(texts, name, 'ALIAS=serializable or ALIAS=snapshot', readIsolation)
+}
+
+export function readChangeLogs(texts: readonly string[], name: string): Record<string, ChangeLogSetting> {
+  return readByAlias(texts, name, 'ALIAS=on, ALIAS=off or ALIAS=auto', readChangeLog)
+}
+
+const fdFields = ['alias', 'store', 'dialect', 'isolation', 'changeLog']
 
 export function readFds(value: unknown, name: string): NonNullable<ConfigSource['federatedDatabases']> {
-  if (!Array.isArray(value)) throw new ConfigError(`${name} is an array of {"alias","store","dialect","changeLog"}.`)
+  if (!Array.isArray(value))
+    throw new ConfigError(`${name} is an array of {"alias","store","dialect","isolation","changeLog"}.`)
   return value.map((entry: unknown) => {
     const fd = objectOf(entry, `An entry of ${name}`)
     for (const field of Object.keys(fd)) {
@@ -138,6 +156,9 @@ export function readFds(value: unknown, name: string): NonNullable<ConfigSource[
       alias,
       ...(fd.store === undefined ? {} : { store: readText(fd.store, `store of ${alias} in ${name}`) }),
       ...(fd.dialect === undefined ? {} : { dialect: readDialect(fd.dialect, `dialect of ${alias} in ${name}`) }),
+      ...(fd.isolation === undefined
+        ? {}
+        : { isolation: readIsolation(fd.isolation, `isolation of ${alias} in ${name}`) }),
       ...(fd.changeLog === undefined
         ? {}
         : { changeLog: readChangeLog(fd.changeLog, `changeLog of ${alias} in ${name}`) }),
@@ -168,15 +189,10 @@ export function objectOf(value: unknown, what: string): Readonly<Record<string, 
   throw new ConfigError(`${what} is a JSON object.`)
 }
 
-/** `alias=on`. Throws ConfigError. */
-export function readChangeLogs(texts: readonly string[], name: string): Readonly<Record<string, ChangeLogSetting>> {
-  return Object.fromEntries(
-    texts.map((text) => {
-      const separator = text.indexOf('=')
-      if (separator > 0) return [text.slice(0, separator), readChangeLog(text.slice(separator + 1), name)]
-      throw new ConfigError(`${name} is ALIAS=on, ALIAS=off or ALIAS=auto, not '${text}'.`)
-    }),
-  )
+function readIsolation(value: unknown, name: string): Isolation {
+  const isolation = isolations.find((one) => one === value)
+  if (isolation !== undefined) return isolation
+  throw new ConfigError(`${name} is ${isolations.join(' or ')}, not ${JSON.stringify(value)}.`)
 }
 
 function readChangeLog(value: unknown, name: string): ChangeLogSetting {

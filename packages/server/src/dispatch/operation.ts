@@ -7,6 +7,8 @@ import {
   type Database,
   type FederatedDatabase,
   type Following,
+  type Isolation,
+  isolations,
   type MemoryHolder,
   type QueryWatch,
   type RequestId,
@@ -309,6 +311,12 @@ export function booleanParam({ query }: OperationRequest, name: string): boolean
   if (value === undefined || value === 'false' || value === '"false"') return false
   if (value === 'true' || value === '"true"') return true
   throw new AshlarError('MalformedValue', `The parameter ${name} must be given once, as true or false.`)
+}
+
+export function isolationParam({ query: { isolation } }: OperationRequest): Isolation | undefined {
+  const level = isolations.find((one) => one === isolation)
+  if (isolation === undefined || level !== undefined) return level
+  throw new AshlarError('MalformedValue', `The parameter isolation must be given once, as ${isolations.join(' or ')}.`)
 }
 
 /** `Prefer: respond-async` (RFC 7240). */

@@ -5,17 +5,18 @@ import {
   type Database,
   type Dialect,
   type ExplainRequest,
+  type Isolation,
   mapAwaitable,
   type QueryReply,
   type QueryRequest,
 } from '@ashlar/engine'
 import { dialectNamed, dialectWords } from '../dialect.ts'
-import type { FdOperation, OperationReply, OperationRequest } from '../dispatch/operation.ts'
+import { type FdOperation, isolationParam, type OperationReply, type OperationRequest } from '../dispatch/operation.ts'
 import { onceOfQuery } from '../dispatch/query-reply.ts'
 import { quote } from '../errors/quote-names.ts'
 import { slowQueryPlansMax } from '../limits.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
-import { QueryBody } from '../wire/wire-schemas.ts'
+import { IsolationLevel, QueryBody } from '../wire/wire-schemas.ts'
 import { indexUri } from './indexes.ts'
 import { followQuery } from './live-query.ts'
 
@@ -62,6 +63,7 @@ export const queryOperations: readonly FdOperation[] = [
         description: 'For a body of text: ashlar or objectivity, as the field dialect of a JSON body.',
         schema: Type.String(),
       },
+      isolation: { description: 'For a body of text: as the field isolation of a JSON body.', schema: IsolationLevel },
     },
     status: 200,
     body: QueryBody,
@@ -108,6 +110,7 @@ export const queryOperations: readonly FdOperation[] = [
       const { query: text, language, parameters } = body as QueryFields
       checkLanguage(language)
       const dialect = dialectOf(request)
+      const isolation = isolationOf(request)
       const explain = explainOf(request)
       if (request.replyType === 'events') {
         if (explain !== undefined) {
@@ -120,6 +123,7 @@ export const queryOperations: readonly FdOperation[] = [
         text,
         parameters,
         dialect,
+        isolation,
         user: caller.userOn(fd.alias),
         explain,
         indexUri,
@@ -214,4 +218,12 @@ function dialectOf({ body, query }: OperationRequest): Dialect | undefined {
     ? `There is no dialect ${quote(String(given))}: it is ${dialectWords}.`
     : 'The dialect in the URL is another than that in the body.'
   throw new AshlarError('MalformedRequest', message, inBody === undefined ? [] : [{ place: ['dialect'], message }])
+}
+
+/** The same. */
+function isolationOf(request: OperationRequest): Isolation | undefined {
+  const inBody = (request.body as QueryFields).isolation
+  const inUrl = isolationParam(request)
+  if (inBody === undefined || inUrl === undefined || inBody === inUrl) return inBody ?? inUrl
+  throw new AshlarError('MalformedRequest', 'The isolation in the URL is another than that in the body.')
 }

@@ -78,7 +78,7 @@ export const fdOperations: readonly FdOperation[] = [
       const counts = { ...(await fd.statistics()) }
       const unresolvedTransactions = await fd.store.unresolvedTransactions?.()
       const told = unresolvedTransactions === undefined ? {} : { unresolvedTransactions }
-      const { alias, dialect } = fd
+      const { alias, dialect, isolation } = fd
       const own = readersOf([fd], service.statements.brokenOff)
       const readers = readersTogether([...own, ...(await service.peers.gather({ about: 'readers' }))], alias)
       const body: Static<typeof FederatedDatabaseRecord> = {
@@ -86,6 +86,7 @@ export const fdOperations: readonly FdOperation[] = [
         alias,
         store: { kind, isDurable },
         dialect,
+        isolation,
         limits: { ...service.limits },
         counts,
         readers,

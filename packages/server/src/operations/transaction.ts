@@ -5,7 +5,7 @@ import type { FdOperation, Operation } from '../dispatch/operation.ts'
 import { runOperations } from '../dispatch/transaction/run-operations.ts'
 import { UnparsedBody } from '../json/unparsed-body.ts'
 import { Type } from '../wire/json-schema.ts'
-import { TransactionOperation, TransactionResult } from '../wire/wire-schemas.ts'
+import { IsolationLevel, TransactionOperation, TransactionResult } from '../wire/wire-schemas.ts'
 
 /** For people: the body is not checked yet. */
 function operationsOf(body: unknown): string {
@@ -25,6 +25,9 @@ export function transactionOperation(others: readonly Operation[]): FdOperation 
     description:
       'The transaction is atomic, and each operation sees the changes of those before it. An error has the status and type of the operation that failed.',
     tag: 'Transactions',
+    queryParameters: {
+      isolation: { description: 'That of the federated database if it is left out.', schema: IsolationLevel },
+    },
     status: 200,
     body: Type.Array(TransactionOperation),
     isBodyCheckedByEngine: true,

@@ -317,6 +317,11 @@ export const Dialect = Type.Union([Type.Literal('ashlar'), Type.Literal('objecti
     'How queries are understood and answered. `objectivity`, as by the original: MATCH without a mode is WALK, and rows of projections begin with `"__class__": "_Projection"`.',
 })
 
+export const IsolationLevel = Type.Union([Type.Literal('serializable'), Type.Literal('snapshot')], {
+  description:
+    'serializable: what the transaction has read is unchanged when it commits, or it is executed again. snapshot: only what it changes is.',
+})
+
 export const QueryParameters = Type.Record(Type.Unknown(), {
   description: 'Values of `$name` in the statements, by name.',
 })
@@ -335,6 +340,12 @@ export const QueryBody = Type.Object(
       }),
     ),
     parameters: Type.Optional(QueryParameters),
+    isolation: Type.Optional(
+      Type.Described(
+        IsolationLevel,
+        'Of a query that changes something; that of the federated database if it is left out.',
+      ),
+    ),
   },
   { additionalProperties: false },
 )
@@ -431,6 +442,7 @@ export const FederatedDatabaseRecord = Type.Object({
   alias: Type.String(),
   store: Type.Object({ kind: Type.String(), isDurable: Type.Boolean() }),
   dialect: Type.Described(Dialect, 'Of queries that ask for none.'),
+  isolation: Type.Described(IsolationLevel, 'Of transactions and queries that ask for none.'),
   limits: Type.Record(Type.Number()),
   counts: Type.Record(Type.Number()),
   readers: Type.Object({

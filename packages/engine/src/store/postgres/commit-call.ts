@@ -465,7 +465,9 @@ function rangeParts(precondition: RangePrecondition | UnchangedRange, { segments
   const segments = segmentsOf(precondition.range)
   const nowhere = { firstPlacement: 0, lastPlacement: -1, from: Buffer.alloc(0), to: undefined }
   if (precondition.kind === 'unchanged') {
-    const { valueBytes, content } = precondition
+    const { valueBytes, content, count } = precondition
+    if (segments.length === 0)
+      return count === 0 ? [] : [{ segment: nowhere, holds: `#${valueBytes}:${hexOf(content)}` }]
     return segments.map((segment, i) => {
       const isLast = i === segments.length - 1
       return { segment, holds: `#${valueBytes}:${isLast ? hexOf(content) : ''}${isLast ? '' : '+'}` }

@@ -4,8 +4,8 @@
  */
 import { unreachable } from '../../errors.ts'
 import { appendedKeyBytes, appendNumberBytes, appendPrefixBytes } from '../append.ts'
-import { lockFlags, parameterNames, parameterTypes, preconditionKind, procedureFlags } from './commit-parameters.ts'
 import { plainContentBytes } from '../range-content.ts'
+import { lockFlags, parameterNames, parameterTypes, preconditionKind, procedureFlags } from './commit-parameters.ts'
 import { nameOfTable, onTableOf, type Tables, tableOf } from './tables.ts'
 
 const { put, absent, revision, rangeLock, mayBeMade, continues } = lockFlags

@@ -1,7 +1,20 @@
 /** Commits: all or nothing, under preconditions of each kind, which describe the store before the commit. */
 import { describe, expect, it } from 'vitest'
 import type { Precondition } from '../../../src/store/store.ts'
-import { absent, bytes, commitChanges, commitOf, entriesIn, holds, present, put, remove, revision } from '../bytes.ts'
+import {
+  absent,
+  bytes,
+  commitChanges,
+  commitOf,
+  entriesIn,
+  holds,
+  present,
+  put,
+  remove,
+  revision,
+  unchanged,
+  unchangedIn,
+} from '../bytes.ts'
 import type { Driver } from '../conformance.ts'
 import { useStore } from './use-store.ts'
 
@@ -22,6 +35,12 @@ const holding: [name: string, precondition: Precondition][] = [
     { kind: 'range', range: {}, keys: ['a', 'b', 'c', 'empty'].map(bytes), rangeLockKey: bytes('a') },
   ],
   ['an empty range with nothing', holds('c', 'a', [], 'a')],
+  ['an unchanged range', unchanged('a', 'd', ['a=1-first', 'b=2', 'c=3'])],
+  ['an unchanged range of which only the keys count', unchanged('a', 'd', ['a=', 'b=', 'c='], 0)],
+  ['an unchanged range of which the first bytes of values count', unchanged('a', 'b', ['a=1-other'], 2)],
+  ['an unchanged range without entries', unchanged('d', 'e', [])],
+  ['an unchanged range without bounds', unchangedIn({}, storedEntries, 1_000)],
+  ['an unchanged range whose bounds cross', unchanged('c', 'a', [])],
 ]
 
 const failing: [name: string, precondition: Precondition][] = [
@@ -38,6 +57,12 @@ const failing: [name: string, precondition: Precondition][] = [
   ['a range in the wrong order', holds('a', 'd', ['b', 'a', 'c'], 'a')],
   ['a range with something instead of nothing', holds('b', 'c', [], 'a')],
   ['an empty range with something', holds('c', 'a', ['b'], 'a')],
+  ['an unchanged range with an entry too many', unchanged('a', 'd', ['a=1-first', 'b=2'])],
+  ['an unchanged range with an entry too few', unchanged('a', 'd', ['a=1-first', 'b=2', 'c=3', 'ca=4'])],
+  ['an unchanged range with another key', unchanged('a', 'd', ['a=1-first', 'bb=2', 'c=3'])],
+  ['an unchanged range with another value', unchanged('a', 'd', ['a=1-first', 'b=1', 'c=3'])],
+  ['an unchanged range with a longer value', unchanged('b', 'c', ['b=23'], 1)],
+  ['an unchanged range with something instead of nothing', unchanged('b', 'c', [])],
 ]
 
 /** What two preconditions of one key say together, and which of them fails. */

@@ -12,6 +12,7 @@ import {
   put,
   remove,
   revision,
+  unchanged,
   valueAt,
   valueIn,
   withSnapshot,
@@ -100,6 +101,22 @@ export function concurrencyRules(driver: Driver): void {
           const made = [`new${nth}=n`, `old${nth}=v2`, `blind${nth}=b`]
           expect(left).toEqual(failed === undefined ? made : [`old${nth}=v`, `gone${nth}=g`])
         }
+      }))
+
+    it('makes one at most of several commits that each change a range which the others require to be unchanged', () =>
+      useStore(driver, async (store) => {
+        const rounds = 30
+        for (let round = 0; round < rounds; round++) {
+          const name = (nth: number): string => `${round}:${nth}:`
+          const commits = [0, 1, 2, 3].map((nth) => {
+            const others = [0, 1, 2, 3].filter((other) => other !== nth)
+            const required = others.map((other) => unchanged(name(other), `${name(other)}~`, []))
+            return commitOf([put(`${name(nth)}key`, 'v')], required)
+          })
+          const outcomes = await Promise.all(commits.map((commit) => store.commit(commit)))
+          expect(outcomes.filter(({ isCommitted }) => isCommitted)).toHaveLength(1)
+        }
+        expect(await entriesIn(store)).toHaveLength(rounds)
       }))
 
     it('shows a commit to every snapshot asked for after its answer', () =>

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { catalogVersionKey } from '../../../src/bytes/key-space.ts'
 import type { Change, Commit, KeyRange, Precondition, Snapshot, Store } from '../../../src/store/store.ts'
 import { runs } from '../../bytes/property-runs.ts'
-import { bytes, entriesOf, pinnedSnapshot, text } from '../bytes.ts'
+import { bytes, entriesOf, pinnedSnapshot, text, unchangedIn } from '../bytes.ts'
 import type { Driver } from '../conformance.ts'
 import { useStore } from './use-store.ts'
 
@@ -29,6 +29,13 @@ const precondition = fc.oneof(
   fc.record({ kind: fc.constant('revision' as const), key: expectedKey, prefix: valueText }),
   // Whether `holds` is what the model holds or something random is decided when the commit is made.
   fc.record({ kind: fc.constant('range' as const), range: rangeText, isTrue: fc.boolean(), keys: fc.array(keyText) }),
+  fc.record({
+    kind: fc.constant('unchanged' as const),
+    range: rangeText,
+    isTrue: fc.boolean(),
+    valueBytes: fc.constantFrom(0, 1, 1_000),
+    entries: fc.array(fc.tuple(keyText, valueText), { maxLength: 3 }),
+  }),
 )
 const commit = fc.record({
   changes: fc.uniqueArray(change, { maxLength: 6, selector: ({ key }) => key }),
@@ -127,6 +134,11 @@ function commitFrom(source: CommitText, model: Model): Commit {
 
 function preconditionFrom(source: PreconditionText, model: Model): Precondition {
   if (source.kind === 'revision') return { kind: 'revision', key: bytes(source.key), prefix: bytes(source.prefix) }
+  if (source.kind === 'unchanged') {
+    const entries = source.isTrue ? within(model, source.range) : source.entries
+    const texts = entries.map(([key, value]) => `${key}=${value}`)
+    return unchangedIn(rangeFrom(source.range), texts, source.valueBytes)
+  }
   if (source.kind !== 'range') return { kind: source.kind, key: bytes(source.key) }
   const keys = source.isTrue ? within(model, source.range).map(([key]) => key) : source.keys
   return { kind: 'range', range: rangeFrom(source.range), keys: keys.map(bytes), rangeLockKey: bytes('guard') }
@@ -136,6 +148,12 @@ function modelHolds(model: Model, source: PreconditionText, sent: Precondition):
   if (source.kind === 'range') {
     const keys = within(model, source.range).map(([key]) => key)
     return sent.kind === 'range' && JSON.stringify(keys) === JSON.stringify(sent.keys.map(text))
+  }
+  if (source.kind === 'unchanged') {
+    const { valueBytes } = source
+    const seen = (entries: Model): string =>
+      JSON.stringify(entries.map(([key, value]) => [key, valueBytes > 0 && [value.length, value.slice(0, valueBytes)]]))
+    return seen(source.isTrue ? within(model, source.range) : source.entries) === seen(within(model, source.range))
   }
   const value = model.find(([key]) => key === source.key)?.[1]
   if (source.kind === 'revision') return value?.startsWith(source.prefix) ?? false

@@ -115,7 +115,8 @@ class Expected {
   constructor({ preconditions, changes }: Commit) {
     for (const precondition of preconditions) {
       if (precondition.kind === 'range') this.ranges.push(precondition)
-      else this.byKey.set(textOf(precondition.key), [...(this.byKey.get(textOf(precondition.key)) ?? []), precondition])
+      else if (precondition.kind !== 'unchanged')
+        this.byKey.set(textOf(precondition.key), [...(this.byKey.get(textOf(precondition.key)) ?? []), precondition])
     }
     for (const { kind, key } of changes) {
       if (kind === 'delete') this.deleted.add(textOf(key))

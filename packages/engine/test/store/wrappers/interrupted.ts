@@ -32,6 +32,6 @@ export function interrupted(store: Store, { beforeCommit, beforeSnapshot }: Inte
 
 function isOfCatalog({ preconditions }: Commit): boolean {
   return [...preconditions].some((precondition) => {
-    return precondition.kind !== 'range' && Buffer.compare(precondition.key, catalogVersionKey) === 0
+    return 'key' in precondition && Buffer.compare(precondition.key, catalogVersionKey) === 0
   })
 }

@@ -30,6 +30,7 @@ export async function showFd(
     ['store', `${fd.store.kind}${fd.store.isDurable ? '' : ', not durable'}`],
     ['place', fd.bootfile],
     ['dialect', fd.dialect],
+    ['isolation', fd.isolation],
     ...Object.entries(fd.counts).map(([name, count]) => [name, numberText(count)]),
     ['oldest snapshot', `${numberText(fd.readers.oldestSnapshotMs)} ms`],
     ['replies broken off', numberText(fd.readers.repliesBrokenOff)],

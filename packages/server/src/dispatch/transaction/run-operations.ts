@@ -14,7 +14,7 @@ import { ServerError } from '../../errors/server-errors.ts'
 import { hasMoreValuesThan } from '../../json/count-values.ts'
 import { tooManyValues } from '../../json/json-layout.ts'
 import { dispatch, type Execution } from '../dispatch.ts'
-import type { Operation, OperationReply, WholeFdRequest } from '../operation.ts'
+import { isolationParam, type Operation, type OperationReply, type WholeFdRequest } from '../operation.ts'
 import { wholeReply } from '../row-framing.ts'
 import { type RequestedOperation, readOperations } from './read-operations.ts'
 import { substituteInBody, substituteInUri } from './substitute-ids.ts'
@@ -24,7 +24,8 @@ import { substituteInBody, substituteInUri } from './substitute-ids.ts'
  * too long, and ClientDisconnected.
  */
 export async function runOperations(request: WholeFdRequest, once: Once<Buffer> | undefined): Promise<Buffer> {
-  const { limits } = request.service
+  const { service, signal, watch, memoryHolder, slice } = request
+  const { limits } = service
   const operations = readOperations(request.body, limits)
   const isRehearsed = operations.some(({ isKept }) => !isKept)
   let rehearsal: BatchRun | undefined
@@ -45,7 +46,7 @@ export async function runOperations(request: WholeFdRequest, once: Once<Buffer> 
     isRehearsed,
     once,
     undefined,
-    request,
+    { signal, watch, memoryHolder, slice, isolation: isolationParam(request) },
   )
 }
 
