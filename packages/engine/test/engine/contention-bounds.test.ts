@@ -72,7 +72,8 @@ interface Scene {
 async function withReservation(tell: (nth: number) => Told, use: (scene: Scene) => Promise<void>): Promise<void> {
   const long = await openLong()
   const fd = await FederatedDatabase.open({ alias: 'fd', store: long.store })
-  await fd.defineClasses([classOf('Vehicle', { k: 'integer', m: 'integer', n: 'integer' })], 'create')
+  const vehicle = classOf('Vehicle', { k: 'integer', m: 'integer', n: 'integer' })
+  await fd.defineClasses([vehicle, classOf('Note', {})], 'create')
   const oids: string[] = []
   for (let nth = 0; nth < objects; nth++) oids.push(await fd.createObject('Vehicle', { k: nth }))
   long.tell = tell
@@ -172,7 +173,7 @@ it('a client that goes while its text is held back is waited for no longer', asy
 
 it('a commit of very many changes that has nothing to do with a reservation is not held back', async () => {
   await withReservation(untilReserved, async ({ fd }) => {
-    const creations = Array.from({ length: 10_001 }, () => ({ class: 'Vehicle', attributes: {} }))
+    const creations = Array.from({ length: 10_001 }, () => ({ class: 'Note', attributes: {} }))
     const change = watched(fd.createObjects(creations))
     await turnsUntil(() => change.outcome !== undefined)
     expect(change.outcome).toBe('done')

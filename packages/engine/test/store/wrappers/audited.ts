@@ -25,6 +25,7 @@ import type {
   RangeRead,
   Snapshot,
   Store,
+  UnchangedRange,
 } from '../../../src/store/store.ts'
 
 export interface AuditedStore extends Store {
@@ -108,6 +109,7 @@ function noting(snapshot: Snapshot, reads: Reads): Snapshot {
 class Expected {
   private readonly byKey = new Map<string, Precondition[]>()
   private readonly ranges: Extract<Precondition, { kind: 'range' }>[] = []
+  private readonly unchanged: UnchangedRange[] = []
   private readonly deleted = new Set<string>()
   /** Keys of the records of objects whose link entries change. */
   private readonly linking = new Set<string>()
@@ -115,8 +117,8 @@ class Expected {
   constructor({ preconditions, changes }: Commit) {
     for (const precondition of preconditions) {
       if (precondition.kind === 'range') this.ranges.push(precondition)
-      else if (precondition.kind !== 'unchanged')
-        this.byKey.set(textOf(precondition.key), [...(this.byKey.get(textOf(precondition.key)) ?? []), precondition])
+      else if (precondition.kind === 'unchanged') this.unchanged.push(precondition)
+      else this.byKey.set(textOf(precondition.key), [...(this.byKey.get(textOf(precondition.key)) ?? []), precondition])
     }
     for (const { kind, key } of changes) {
       if (kind === 'delete') this.deleted.add(textOf(key))
@@ -137,7 +139,7 @@ class Expected {
   }
 
   absence(key: Bytes): boolean {
-    return this.has(key, 'absent') || this.ranges.some(({ range }) => isWithin(key, range))
+    return this.has(key, 'absent') || [...this.ranges, ...this.unchanged].some(({ range }) => isWithin(key, range))
   }
 
   presence(key: Bytes): boolean {
@@ -145,6 +147,7 @@ class Expected {
   }
 
   value(key: Bytes, value: Bytes): boolean {
+    if (this.unchanged.some(({ range, valueBytes }) => valueBytes > 0 && isWithin(key, range))) return true
     return (this.byKey.get(textOf(key)) ?? []).some((precondition) => {
       return (
         precondition.kind === 'revision' && isSame(precondition.prefix, value.subarray(0, precondition.prefix.length))
@@ -153,7 +156,7 @@ class Expected {
   }
 
   range({ from, to }: KeyRange): boolean {
-    return this.ranges.some(({ range }) => {
+    return [...this.ranges, ...this.unchanged].some(({ range }) => {
       return (
         isWithin(from ?? Buffer.alloc(0), range) &&
         range.to !== undefined &&
@@ -176,11 +179,13 @@ function uncoveredReads({ values, ranges }: Reads, expected: Expected, isRetry: 
       if (!expected.absence(key)) found.push(`the absence of ${nameOf(key)}`)
     } else if (!isValueExpected(key, value, expected, isRetry)) found.push(`the value of ${nameOf(key)}`)
   }
-  for (const { range, entries } of ranges) {
+  for (const read of ranges) {
+    const { entries } = read
+    const range = partRead(read)
     const { from = Buffer.alloc(0) } = range
     if (isTakenForGranted(from) || isListEnd(range)) continue
     if (from[0] === keySpace.container) {
-      if (!expected.isOf(nextContainerKey)) found.push('which containers there are')
+      if (!expected.isOf(nextContainerKey) && !expected.range(range)) found.push('which containers there are')
       continue
     }
     if (!expected.range(range)) {
@@ -193,6 +198,13 @@ function uncoveredReads({ values, ranges }: Reads, expected: Expected, isRetry: 
     }
   }
   return found
+}
+
+/** Behind the last entry of a limited read, nothing is known. */
+function partRead({ range, entries }: ReadRange): RangeRead {
+  const last = entries.at(-1)?.key
+  if (last === undefined || entries.length !== range.limit) return range
+  return range.reverse === true ? { ...range, from: last } : { ...range, to: Buffer.concat([last, Buffer.of(0)]) }
 }
 
 function isValueExpected(key: Bytes, value: Bytes, expected: Expected, isRetry: boolean): boolean {
