@@ -28,7 +28,7 @@ describe('a message names what there is instead', () => {
       "The body may not have the field 'parameter'. Did you mean parameters?",
     )
     expect(await message('/v1/query', { query: 'SHOW 1', limit: 1, offset: 2 })).toBe(
-      "The body may not have the fields 'limit', 'offset'; its fields are query, language, dialect and parameters.",
+      "The body may not have the fields 'limit', 'offset'; its fields are query, language, dialect, parameters and isolation.",
     )
     expect(await message('/v1/index', { name: 'i', indexedClass: 'Fleet.Vehicle', unique: true })).toBe(
       "An index request may not have the field 'unique'; its fields are name, indexedClass, isUnique, keyAttributes and keyedAttributes.",

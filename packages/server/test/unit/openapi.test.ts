@@ -87,6 +87,7 @@ describe('the OpenAPI document', () => {
       'explain',
       'format',
       'dialect',
+      'isolation',
     ])
     expect(Object.keys(query?.requestBody?.content ?? {})).toEqual(['application/json', 'text/plain'])
     expect(Object.keys(query?.responses[200]?.content ?? {})).toEqual([

@@ -26,6 +26,7 @@ function requestOf(
     fd: { alias: 'x' },
     database: { transaction: transact ?? once },
     headers: {},
+    query: {},
     body,
     service: {
       limits: { ...defaultServerLimits, ...defaultEngineLimits, changeReplyBytesMax: 1_000 },
