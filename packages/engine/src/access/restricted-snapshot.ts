@@ -22,6 +22,7 @@ const readMethods = {
   entryCount: 'leftOut',
   sharedRead: 'passedOn',
   sharedObjects: 'leftOut',
+  lastCommit: 'leftOut',
   bytesLeftOut: 'passedOn',
   view: 'screened',
   read: 'screened',

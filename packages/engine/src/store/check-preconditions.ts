@@ -8,6 +8,8 @@ export interface CurrentState {
   get(key: Bytes): Bytes | undefined
   /** The first keys of a range in order, at most `limit`. */
   keys(range: KeyRange, limit: number): Iterable<Bytes>
+  /** Nothing was committed since that was read which is required to be unchanged. */
+  readonly isUnchanged?: boolean
   /** Passes the entries of a range, borrowed, in order, to `use` until it returns false. Returns the last key that it passed then; undefined at the end of the range. */
   visit(range: KeyRange, use: (key: Bytes, value: Bytes) => boolean): Bytes | undefined
 }
@@ -34,7 +36,9 @@ export function holds(precondition: Precondition, state: CurrentState): boolean 
     case 'range':
       return rangeHolds(precondition.range, precondition.keys, state)
     case 'unchanged':
-      return new UnchangedCheck(precondition, state).isDone(Number.POSITIVE_INFINITY) === true
+      return (
+        state.isUnchanged === true || new UnchangedCheck(precondition, state).isDone(Number.POSITIVE_INFINITY) === true
+      )
   }
 }
 

@@ -3,11 +3,12 @@ import { createHash, type Hash } from 'node:crypto'
 import type { Bytes } from './store.ts'
 
 /** Contents of up to so many bytes are not hashed. */
-export const plainContentBytes = 64
+export const plainContentBytes = 1_024
 
 const keyLengthBytes = 2
 const valueLengthBytes = 4
 const bufferBytes = 16_384
+const firstBufferBytes = 128
 
 /**
  * Collects entries in the order of their keys. Of each, the content has the length of its key (2 bytes), the key, and unless only keys count, the length of
@@ -17,7 +18,7 @@ const bufferBytes = 16_384
 export class RangeContent {
   count = 0
   private readonly valueBytes: number
-  private buffer = Buffer.allocUnsafe(2 * plainContentBytes)
+  private buffer = Buffer.allocUnsafe(firstBufferBytes)
   private length = 0
   private hash: Hash | undefined
 
@@ -52,10 +53,12 @@ export class RangeContent {
   private reserve(bytes: number): void {
     if (this.length + bytes <= this.buffer.length) return
     if (this.buffer.length < bufferBytes) {
-      const larger = Buffer.allocUnsafe(bufferBytes)
+      const larger = Buffer.allocUnsafe(
+        Math.min(bufferBytes, Math.max(2 * (this.length + bytes), 4 * this.buffer.length)),
+      )
       this.buffer.copy(larger, 0, 0, this.length)
       this.buffer = larger
-      if (this.length + bytes <= bufferBytes) return
+      if (this.length + bytes <= this.buffer.length) return
     }
     this.hash ??= createHash('sha256')
     this.hash.update(this.buffer.subarray(0, this.length))

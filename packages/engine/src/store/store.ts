@@ -109,6 +109,8 @@ export interface Commit {
   /** No key twice: a driver changes them in any order. */
   readonly changes: Sequence<Change>
   readonly preconditions: Sequence<Precondition>
+  /** What is required to be unchanged was read from a snapshot that shows this commit: as long as there is no later one, it is unchanged. */
+  readonly lastCommit?: number | undefined
   /** Written with the changes, under keys that only the commit itself can tell. */
   readonly append?: Append | undefined
   /** The changes ascend, behind all that is stored, as where a store is copied: says how they are best written, and nothing depends on it. */

@@ -9,6 +9,7 @@ export interface SentCommit {
   readonly changesAt: number
   readonly changes: number
   readonly preconditions: number
+  readonly lastCommit: number | undefined
   readonly append: Append | undefined
 }
 
@@ -16,7 +17,7 @@ const kinds = { put: 0, delete: 1, absent: 2, present: 3, revision: 4, range: 5,
 const headBytes = 5
 const noBound = 0xffff_ffff
 
-export function sentCommit({ changes, preconditions, append }: Commit): SentCommit {
+export function sentCommit({ changes, preconditions, lastCommit, append }: Commit): SentCommit {
   const writer = new Writer()
   for (const precondition of preconditions) writePrecondition(writer, precondition)
   const changesAt = writer.length
@@ -34,6 +35,7 @@ export function sentCommit({ changes, preconditions, append }: Commit): SentComm
     changesAt,
     changes: changes.length,
     preconditions: preconditions.length,
+    lastCommit,
     append: values,
   }
 }
@@ -57,11 +59,12 @@ function writePrecondition(writer: Writer, precondition: Precondition): void {
 }
 
 /** Nothing is decoded before the store asks for it. */
-export function receivedCommit({ items, changesAt, changes, preconditions, append }: SentCommit): Commit {
+export function receivedCommit({ items, changesAt, changes, preconditions, lastCommit, append }: SentCommit): Commit {
   const buffer = Buffer.from(items.buffer, items.byteOffset, items.length)
   return {
     changes: new Items(buffer, changesAt, changes, changeOf),
     preconditions: new Items(buffer, 0, preconditions, numberedPrecondition),
+    lastCommit,
     append,
   }
 }

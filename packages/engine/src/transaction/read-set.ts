@@ -60,7 +60,7 @@ export class ReadSet {
       this.noteRange(seen.whole())
       return
     }
-    const head = value && Buffer.from(space === keySpace.object ? value.subarray(0, recordHeadBytes) : value)
+    const head = value && copyOf(value, space === keySpace.object ? recordHeadBytes : value.length)
     this.memory?.chargeChange(readBytes + key.length)
     this.keys.set(text, head)
   }
@@ -75,11 +75,10 @@ export class ReadSet {
   }
 
   /** `isRequired`: whether the transaction requires the key to have its revision anyway. */
-  *preconditions(isRequired: (text: string, key: Bytes) => boolean): Generator<Precondition> {
+  *preconditions(isRequired: (text: string) => boolean): Generator<Precondition> {
     for (const [text, prefix] of this.keys) {
-      const key = Buffer.from(text, 'latin1')
-      if (prefix === undefined) yield { kind: 'absent', key }
-      else if (!isRequired(text, key)) yield { kind: 'revision', key, prefix }
+      if (prefix === undefined) yield { kind: 'absent', key: Buffer.from(text, 'latin1') }
+      else if (!isRequired(text)) yield { kind: 'revision', key: Buffer.from(text, 'latin1'), prefix }
     }
     yield* this.ranges.values()
   }
@@ -97,6 +96,12 @@ export class ReadSet {
     }
     return undefined
   }
+}
+
+function copyOf(bytes: Bytes, length: number): Buffer {
+  const copy = Buffer.allocUnsafe(length)
+  for (let at = 0; at < length; at++) copy[at] = bytes[at] as number
+  return copy
 }
 
 /** Bounds as texts; no `to` is beyond all keys. */

@@ -113,6 +113,8 @@ export class Transaction {
   private readonly preconditions: OwnPrecondition[] = []
   private readonly reads: ReadSet | undefined
   private recording: Snapshot | undefined
+  /** Of the snapshot, as long as it was open. */
+  private lastCommit: number | undefined
   /** The keys, and for ranges the bounds, of `preconditions`; undefined while these are few. */
   private required: Record<OwnPrecondition['kind'], Set<string>> | undefined
   /** Of the ranges that are required. */
@@ -201,7 +203,10 @@ export class Transaction {
    */
   observed(): OverlaySnapshot {
     if (this.reads === undefined) return this.overlay()
-    this.recording ??= this.reads.through(this.snapshot)
+    if (this.recording === undefined) {
+      this.recording = this.reads.through(this.snapshot)
+      this.lastCommit = this.snapshot.lastCommit
+    }
     this.unpack()
     return new OverlaySnapshot(this.recording, this.sortedWrites().all())
   }
@@ -432,16 +437,16 @@ export class Transaction {
   }
 
   commit(append?: Append): Commit {
-    const { packed, reads } = this
+    const { packed, reads, lastCommit } = this
     const summary = this.summarize?.()
-    const isRequired = (text: string, key: Bytes): boolean => this.isRequired('revision', key, text)
+    const isRequired = (text: string): boolean => this.allRequired().revision.has(text)
     const preconditions =
       reads === undefined ? this.preconditions : [...this.preconditions, ...reads.preconditions(isRequired)]
     if (packed !== undefined) {
       const all = new PackedPreconditions(preconditions, packed)
-      return { changes: new PackedChanges(packed), preconditions: all, append, summary }
+      return { changes: new PackedChanges(packed), preconditions: all, lastCommit, append, summary }
     }
-    return { changes: this.changes, preconditions, append, summary }
+    return { changes: this.changes, preconditions, lastCommit, append, summary }
   }
 
   private requireKey(precondition: KeyPrecondition, text: string | undefined): void {

@@ -63,11 +63,11 @@ export function isLarge({ changes, preconditions, append }: Commit): boolean {
  */
 export function applyCommit(
   environment: Environment,
-  { preconditions, changes, append, isAppended }: Commit,
+  { preconditions, changes, append, isAppended, lastCommit }: Commit,
   state: WriteTransactionState,
 ): Applied | typeof tooLarge {
   try {
-    state.beginCommit(bytesAtOnce)
+    state.beginCommit(bytesAtOnce, lastCommit)
     const failed = failedPrecondition(preconditions, state)
     if (failed !== undefined) return { isCommitted: false, failed }
   } catch (error) {
@@ -97,8 +97,8 @@ export async function applyInSlices(
 ): Promise<Applied> {
   const slice = readingBetween(environment)
   await checkInSlices(commit, limits, slice)
-  const { preconditions, changes, append, isAppended } = commit
-  state.beginCommit(Number.POSITIVE_INFINITY)
+  const { preconditions, changes, append, isAppended, lastCommit } = commit
+  state.beginCommit(Number.POSITIVE_INFINITY, lastCommit)
   let failed: Precondition | undefined
   try {
     const check = (part: Precondition, whole: Precondition): number | false => {
@@ -108,7 +108,7 @@ export async function applyInSlices(
       return false
     }
     const checkAll = (whole: Precondition): Awaitable<unknown> => {
-      if (whole.kind === 'unchanged' && whole.count > keysAtOnce) {
+      if (whole.kind === 'unchanged' && whole.count > keysAtOnce && !state.isUnchanged) {
         const steps = stepsOf(new UnchangedCheck(whole, state))
         const look = (isUnchanged: boolean | undefined): number => {
           if (isUnchanged === false) failed = whole
@@ -242,6 +242,9 @@ export class WriteTransactionState implements CurrentState {
   bytes = 0
   readonly appender: Appender
   private readonly environment: Environment
+  private readonly transaction: number
+  private hasWritten = false
+  private lastCommit: number | undefined
   private bytesMax = Number.POSITIVE_INFINITY
   private keptKey: Bytes | undefined
   private kept: Bytes | undefined
@@ -249,13 +252,19 @@ export class WriteTransactionState implements CurrentState {
   /** `transaction`: its number. */
   constructor(environment: Environment, transaction: number, kept: KeptTail) {
     this.environment = environment
+    this.transaction = transaction
     this.appender = new Appender(environment, transaction, kept)
   }
 
-  /** From here on, `get` throws `tooLarge` after `bytesMax`. */
-  beginCommit(bytesMax: number): void {
+  /** From here on, `get` throws `tooLarge` after `bytesMax`. `lastCommit`: of the commit. */
+  beginCommit(bytesMax: number, lastCommit: number | undefined): void {
     this.bytes = 0
     this.bytesMax = bytesMax
+    this.lastCommit = lastCommit
+  }
+
+  get isUnchanged(): boolean {
+    return this.lastCommit === this.transaction - 1 && !this.hasWritten
   }
 
   get(key: Bytes): Bytes | undefined {
@@ -280,6 +289,7 @@ export class WriteTransactionState implements CurrentState {
 
   /** To be called before a key is written, by whichever commit of the group. */
   noteWritten(key: Bytes): void {
+    this.hasWritten = true
     this.appender.meet(key)
     const { keptKey } = this
     if (keptKey !== undefined && key.length === keptKey.length && Buffer.compare(key, keptKey) === 0) {

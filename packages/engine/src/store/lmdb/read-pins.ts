@@ -1,6 +1,7 @@
 /** The read transactions that snapshots hold; those of one turn of the event loop share one. */
 import { type SharedTurn, sharedTurn } from '../reads-of-turn.ts'
 import { EntryCursor } from './entry-cursor.ts'
+import { lastTransaction } from './last-transaction.ts'
 import type { LeafReader } from './leaf-reader.ts'
 import { resetTxn } from './lmdb-internals.ts'
 import type { Environment, ReadTransaction } from './lmdb-js.ts'
@@ -11,6 +12,8 @@ export interface Pin {
   readonly transaction: ReadTransaction
   /** As `performance.now` tells it; of a shared one, that of the first. */
   readonly begunAtMs: number
+  /** The number of a commit that it shows: of the last one before it began, or an earlier one. */
+  readonly lastCommit: number
   cursor: EntryCursor | undefined
   /** For ranges of many entries; null where these cannot be read from the file. */
   leaves?: LeafReader | null | undefined
@@ -46,13 +49,13 @@ export function beginRead(environment: Environment): Pin {
 
 function beginReadOf(environment: Environment, reads: EnvironmentReads): Pin {
   endSharedReadOf(reads)
-  environment.shownCommit?.ensure()
+  const lastCommit = environment.shownCommit?.ensure() ?? lastTransaction(environment)
   const shared = reads.transaction
   if (shared !== undefined && isFree(shared)) resetTxn(shared.address)
   else environment.resetReadTxn()
   const transaction = usedTransaction(environment)
   reads.transaction = transaction
-  return { transaction, begunAtMs: performance.now(), cursor: undefined }
+  return { transaction, begunAtMs: performance.now(), lastCommit, cursor: undefined }
 }
 
 function usedTransaction(environment: Environment): ReadTransaction {
@@ -68,6 +71,7 @@ interface SharedRead {
   readonly turn: SharedTurn
   readonly transaction: ReadTransaction
   readonly begunAtMs: number
+  readonly lastCommit: number
   /** Of a pin that has ended, for the next one. */
   cursor: EntryCursor | undefined
   isOver: boolean
@@ -80,15 +84,15 @@ export function beginSharedRead(environment: Environment): Pin {
   const reads = readsOf(environment)
   let read = reads.ofTurn
   if (read?.turn !== turn) {
-    const { transaction, begunAtMs } = beginReadOf(environment, reads)
-    read = { turn, transaction, begunAtMs, cursor: undefined, isOver: false }
+    const { transaction, begunAtMs, lastCommit } = beginReadOf(environment, reads)
+    read = { turn, transaction, begunAtMs, lastCommit, cursor: undefined, isOver: false }
     reads.ofTurn = read
     setImmediate(endIfStill, reads, read)
   }
-  const { transaction, begunAtMs, cursor } = read
+  const { transaction, begunAtMs, lastCommit, cursor } = read
   transaction.use()
   read.cursor = undefined
-  return { transaction, begunAtMs, cursor, sharedRead: read }
+  return { transaction, begunAtMs, lastCommit, cursor, sharedRead: read }
 }
 
 /** To be called when nobody reads through the pin any more. */

@@ -58,6 +58,10 @@ export class LmdbSnapshot implements Snapshot {
     return this.pin?.sharedRead
   }
 
+  get lastCommit(): number | undefined {
+    return this.pin?.lastCommit
+  }
+
   get sharedObjects(): object | undefined {
     return this.pin?.sharedRead
   }
