@@ -75,7 +75,7 @@ export function readIndexEntries(
   return snapshot.scan(range, use, { reverse: isReverse, batch })
 }
 
-/** Exact below `max`, and `max` where there are as many or more. */
+/** Exact below `max`, and `max` where there are as many or more; for the choice between ways to read. */
 export function countLimited(snapshot: Snapshot, range: KeyRange, max: number): Promise<number> {
-  return countRange(snapshot, range, { max: Math.max(1, max) })
+  return countRange(snapshot, range, { max: Math.max(1, max), isEstimate: true })
 }

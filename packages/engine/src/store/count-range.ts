@@ -5,7 +5,7 @@ import { openTimeSlice } from './time-slice.ts'
 /** Entries that are counted before the next look at the clock: less than a millisecond's worth, where the store counts them itself. */
 const countedAtOnce = 4_096
 
-export interface CountOptions extends Pick<ScanOptions, 'slice'> {
+export interface CountOptions extends Pick<ScanOptions, 'slice' | 'isEstimate'> {
   /** No more are counted than that. */
   readonly max?: number
   /** Is told how many more there are, now and then; it may throw, and so end it. */
@@ -14,10 +14,10 @@ export interface CountOptions extends Pick<ScanOptions, 'slice'> {
 
 /** How many there are, up to `max`. */
 export async function countRange(snapshot: Snapshot, range: KeyRange, options: CountOptions = {}): Promise<number> {
-  const { max = Number.POSITIVE_INFINITY, passed, slice = openTimeSlice() } = options
+  const { max = Number.POSITIVE_INFINITY, passed, isEstimate = false, slice = openTimeSlice() } = options
   let count = 0
   if (snapshot.count === undefined) {
-    const keys = { keysOnly: true, batch: countedAtOnce, limit: max, slice }
+    const keys = { keysOnly: true, isEstimate, batch: countedAtOnce, limit: max, slice }
     for await (const batch of snapshot.scan(range, () => undefined, keys)) {
       count += batch.length
       passed?.(batch.length)

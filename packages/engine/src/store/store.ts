@@ -36,6 +36,8 @@ export interface ScanOptions {
   readonly limit?: number
   /** The value handed to `use` is then empty. */
   readonly keysOnly?: boolean
+  /** The entries decide only how something else is read: a transaction does not rely on them. */
+  readonly isEstimate?: boolean
   /** How many results one batch holds at most; the driver's choice when absent. Fewer where values are large: see `scanBatchBytes`. */
   readonly batch?: number
   /** The time slice of the work that the scan is part of: where it is over, others have their turn between batches. One of its own when absent. */

@@ -67,8 +67,9 @@ export class ReadSet {
 
   noteRange(range: UnchangedRange): void {
     const { from, to } = range.range
-    const text = `${range.valueBytes} ${from ? keyText(from) : ''} ${to ? keyText(to) : ''}`
-    if (this.ranges.has(text)) return
+    const text = `${from ? keyText(from) : ''} ${to ? keyText(to) : ''}`
+    const known = this.ranges.get(text)
+    if (known !== undefined && known.valueBytes >= range.valueBytes) return
     this.memory?.chargeChange(readBytes + text.length + range.content.length)
     this.ranges.set(text, range)
     this.intervals = undefined
@@ -182,10 +183,14 @@ class RecordingSnapshot implements Snapshot {
     return answer
   }
 
-  async *scan<T>(
+  scan<T>(range: KeyRange, use: (key: Bytes, value: Bytes) => T, options: ScanOptions = {}): AsyncIterable<T[]> {
+    return options.isEstimate === true ? this.below.scan(range, use, options) : this.scanNoted(range, use, options)
+  }
+
+  private async *scanNoted<T>(
     range: KeyRange,
     use: (key: Bytes, value: Bytes) => T,
-    options: ScanOptions = {},
+    options: ScanOptions,
   ): AsyncGenerator<T[]> {
     const seen = new SeenRange(range, options)
     let isWhole = false
