@@ -6,25 +6,16 @@ import type { Tables } from './tables.ts'
 export const fencedSqlState = 'ASH01'
 
 /**
- * Of its body, to be increased with every change of that: a store on one node whose function has a lower version gets this one when it is opened.
+ * Of its body, to be increased with every change of that: a store whose function has a lower version gets this one when it is opened.
  * The parameters, what is locked and in which order, and what is noted stay as they are within a version of the tables, so that servers which know
  * different versions use whichever is there, at the same time.
  */
 export const commitFunctionVersion = 7
 
-/** From this version on, the function appends. */
-export const appendingFunctionVersion = 3
-
 /** By so much each call takes the sequence of numbers further: a call has no more commits. */
 export const numbersOfCall = 128
 /** Of the row of the sequence: none so far is 0. */
 export const lastGivenNumber = `CASE WHEN is_called THEN last_value + ${numbersOfCall - 1} ELSE 0 END::text`
-
-/** From this version on it knows `procedureFlags.newAreAbsent`. */
-export const newAreAbsentVersion = 4
-
-/** From this version on it knows `procedureFlags.unchangedRanges`. */
-export const unchangedRangesVersion = 7
 
 /** In the body; the first version has no such line. */
 export const commitFunctionMark = '-- version '

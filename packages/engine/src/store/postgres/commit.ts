@@ -16,7 +16,7 @@ import { type Tables, tableOf } from './tables.ts'
 
 export interface CommitStrategy {
   readonly rows: RowsOfCommit
-  /** The function knows `procedureFlags.newAreAbsent`. */
+  /** Packed rows are sent as they are: not on Citus. */
   readonly hasBulkCommits: boolean
   readonly tables: Tables
   /** Absent where no commit has two phases. */

@@ -7,12 +7,10 @@ import { PlaceRefused } from '../place-refused.ts'
 import { checkSessions } from './check-sessions.ts'
 import type { RowsOfCommit } from './commit-call.ts'
 import {
-  appendingFunctionVersion,
   commitFunction,
   commitFunctionMark,
   commitFunctionVersion,
   lastGivenNumber,
-  newAreAbsentVersion,
   numbersOf,
   numbersOfCall,
 } from './commit-function.ts'
@@ -25,12 +23,12 @@ export interface Prepared {
   /** The table is split over several nodes, each of which shows points in time of its own. */
   readonly isDistributed: boolean
   readonly rowsOfCommit: RowsOfCommit
-  /** The commit function knows `procedureFlags.newAreAbsent`. */
+  /** Packed rows are sent as they are. */
   readonly hasBulkCommits: boolean
   /** By Citus, which commits in two phases, and lets this user bring to an end what a failure left between them. */
   readonly canRecover: boolean
   readonly tables: Tables
-  /** The function that commits appends, and this user may have it do so. */
+  /** The function that commits appends, and this user may have it do so: not on Citus. */
   readonly canAppend: boolean
 }
 
@@ -62,18 +60,14 @@ export async function prepare(
   const prepared = await preparedAs(connections, keys, isDistributed, isRecovering)
   const { tables } = prepared
   await removeOldProofs(connections, tables)
+  await renewCommitFunction(connections, tables)
   if (isDistributed) return prepared
-  const version = await renewCommitFunction(connections, tables, warn)
-  const hasBulkCommits = version >= newAreAbsentVersion
-  return { ...prepared, hasBulkCommits, canAppend: await canAppend(connections, tables) }
+  return { ...prepared, hasBulkCommits: true, canAppend: await canAppend(connections, tables) }
 }
 
 /** Numbers go on behind those that are stored, as where the table was brought here without its sequence. */
 async function canAppend(connections: Connections, tables: Tables): Promise<boolean> {
   const { schema, keys } = tables
-  const { rows } = await connections.upkeep(readFunctionVersion(tables))
-  const [found] = rows as { version: number }[]
-  if (found === undefined || found.version < appendingFunctionVersion) return false
   if (!(await isTrue(connections, `has_sequence_privilege($1, 'USAGE')`, numbersOf(tables)))) return false
   const last = await connections.upkeep(
     `SELECT key FROM ${schema}.kv WHERE placement = ${keys.appendPlacement} AND length(key) = ${appendedKeyBytes} ORDER BY key DESC LIMIT 1`,
@@ -96,31 +90,25 @@ function readFunctionVersion({ schema }: Tables): string {
   return `SELECT ${version} AS version FROM pg_proc WHERE oid = to_regproc('${schema}.commit')`
 }
 
-/** Others may be calling it, and go on with the one that they have called; one of a later version stays. Returns the version that there is then, or a later one. */
-async function renewCommitFunction(
-  connections: Connections,
-  tables: Tables,
-  warn: (message: string) => void,
-): Promise<number> {
-  const name = `${tables.schema}.commit`
+/** Others may be calling it, and go on with the one that they have called; one of a later version stays. Throws an `Error` for the operator. */
+async function renewCommitFunction(connections: Connections, tables: Tables): Promise<void> {
   const readVersion = readFunctionVersion(tables)
-  const versionIn = ({ rows }: { rows: unknown[] }): number =>
-    (rows[0] as { version: number } | undefined)?.version ?? commitFunctionVersion
-  const found = versionIn(await connections.upkeep(readVersion))
-  if (found >= commitFunctionVersion) return found
+  const isOld = ({ rows }: { rows: unknown[] }): boolean => {
+    const found = rows[0] as { version: number } | undefined
+    return found !== undefined && found.version < commitFunctionVersion
+  }
+  if (!isOld(await connections.upkeep(readVersion))) return
   try {
     await connections.upkeepTransaction(async (run) => {
       await run(definitionLock)
       // Somebody else may have been first, perhaps with a later one.
-      if (versionIn(await run(readVersion)) < commitFunctionVersion) await run(commitFunction(tables))
+      if (isOld(await run(readVersion))) await run(commitFunction(tables))
     })
-    return commitFunctionVersion
   } catch (error) {
     if (codeOf(error) !== insufficientPrivilege) throw error
-    warn(
-      `The function ${name} is of an earlier version of Ashlar, and this user may not replace it. It works, but what is created in bulk takes longer; its owner replaces it by opening the store.`,
+    throw new Error(
+      `its function ${tables.schema}.commit is of an earlier version of Ashlar, and this user may not replace it; its owner does by opening the store`,
     )
-    return found
   }
 }
 
