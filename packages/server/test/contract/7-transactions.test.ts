@@ -70,46 +70,117 @@ describe('a transaction', () => {
     expect((await run()).json).toEqual([])
   })
 
-  rule('7.1.14', 'loses no update, and has two ways to rule out write skew', async () => {
-    await fd.define(classOf('Doctor', { name: 'string', onCall: 'integer' }), classOf('Ward', { version: 'integer' }))
-    const create = async (name: string, attributes: object): Promise<string> =>
-      (await server.post(fd.at('/v1/object'), { class: name, attributes })).json.__identifier__
-    const doctors = [await create('Doctor', { name: 'a' }), await create('Doctor', { name: 'b' })].map(
-      (oid) => `/v1/object/${oid}`,
-    )
-    await create('Ward', { version: 0 })
-    const query = async (text: string): Promise<Reply['json']> => {
-      const reply = await server.post(fd.at('/v1/query'), { query: text })
-      expect(reply.status).toBe(200)
-      return reply.json
-    }
-    const ask = 'FROM Doctor WHERE onCall = 1 RETURN COUNT()'
-    const count = async (): Promise<number> => (await query(`${ask} AS n`))[0].n
+  const query = async (text: string, more: object = {}): Promise<Reply> =>
+    server.post(fd.at('/v1/query'), { query: text, ...more })
+  const rowsOf = async (text: string): Promise<Reply['json']> => {
+    const reply = await query(text)
+    expect(reply.status, reply.text).toBe(200)
+    return reply.json
+  }
+
+  /** What two requests decide from what both have read: as many as it says may act. */
+  const decisions: readonly (readonly [what: string, condition: string, action: (own: number) => string])[] = [
+    ['an index', '(FROM Order WHERE number > 0 RETURN COUNT()) > 1', (own) => `DELETE Order WHERE number = ${own}`],
+    ['a scan', "(FROM Order WHERE note = 'x' RETURN COUNT()) > 1", (own) => `DELETE Order WHERE number = ${own}`],
+    [
+      'links',
+      "(FROM Client WHERE name = 'Ann' RETURN COUNT(orders)) > 1",
+      (own) => `UPDATE Order WHERE number = ${own} SET client TO NULL`,
+    ],
+    [
+      'a pattern',
+      "(MATCH (c: Client {name: 'Ann'})-[orders]->(o: Order) RETURN COUNT()) > 1",
+      (own) => `UPDATE Order WHERE number = ${own} SET client TO NULL`,
+    ],
+    [
+      'a path',
+      "(FROM Order WHERE client.name = 'Ann' RETURN COUNT()) > 1",
+      (own) => `UPDATE Order WHERE number = ${own} SET client TO NULL`,
+    ],
+  ]
+
+  rule('7.1.14', 'is serializable: what it decides by is so when it commits', async () => {
     const rounds = 5
-    for (let round = 0; round < rounds; round++) {
-      await query('UPDATE Doctor SET onCall TO 1')
-      const leave = (name: string): Promise<unknown> =>
-        query(
-          `UPDATE Ward SET version TO version + 1; IF (${ask}) > 1 THEN (UPDATE Doctor WHERE name = '${name}' SET onCall TO 0); SHOW 1`,
-        )
-      await Promise.all(['a', 'b'].map(leave))
-      expect(await count()).toBe(1)
+    for (const [what, condition, action] of decisions) {
+      for (let round = 0; round < rounds; round++) {
+        await rowsOf("DELETE Order; DELETE Client; CREATE Client {name: 'Ann'}")
+        for (const number of [1, 2]) {
+          await rowsOf(
+            `LET c = LOOKUP Client WHERE name = 'Ann'; CREATE Order {number: ${number}, note: 'x', client: $c}`,
+          )
+        }
+        const decide = (own: number): Promise<Reply['json']> => rowsOf(`IF ${condition} THEN (${action(own)}); SHOW 1`)
+        await Promise.all([decide(1), decide(2)])
+        expect(await rowsOf("FROM Order WHERE client.name = 'Ann' RETURN COUNT() AS n"), what).toEqual([{ n: 1 }])
+      }
     }
-    expect(await query('FROM Ward RETURN version')).toEqual([{ version: 2 * rounds }])
     for (let round = 0; round < rounds; round++) {
-      await query('UPDATE Doctor SET onCall TO 1')
-      const tags = await Promise.all(doctors.map(async (uri) => (await server.get(fd.at(uri))).headers.etag))
-      const replies = await Promise.all(
-        [0, 1].map((own) =>
-          run(
-            { method: 'GET', uri: doctors[1 - own], ifMatch: String(tags[1 - own]) },
-            { method: 'PUT', uri: doctors[own], body: { attributes: { onCall: 0 } } },
-          ),
-        ),
+      const booked = `FROM Order WHERE number = ${100 + round} RETURN COUNT()`
+      const note = `FROM Client WHERE name = 'round ${round}' RETURN COUNT()`
+      await Promise.all(
+        [1, 2, 3].map(() => rowsOf(`IF (${booked}) = 0 THEN (CREATE Order {number: ${100 + round}}); SHOW 1`)),
       )
-      expect(replies.every(({ status }) => status === 200 || status === 412)).toBe(true)
-      expect(await count()).toBeGreaterThanOrEqual(1)
+      await Promise.all(
+        [1, 2, 3].map(() => rowsOf(`IF (${note}) = 0 THEN (CREATE Client {name: 'round ${round}'}); SHOW 1`)),
+      )
+      expect(await rowsOf(`${booked} AS n`)).toEqual([{ n: 1 }])
+      expect(await rowsOf(`${note} AS n`)).toEqual([{ n: 1 }])
     }
+    const uris = (await run(order(201, { note: 'on' }), order(202, { note: 'on' }))).json.map(
+      ({ result }: { result: { uri: string } }) => result.uri,
+    )
+    for (let round = 0; round < rounds; round++) {
+      await rowsOf("UPDATE Order WHERE number > 200 SET note TO 'on'")
+      const swap = (own: number): Promise<Reply> =>
+        run(
+          { method: 'GET', uri: uris[1 - own] },
+          { method: 'PUT', uri: uris[own], body: { attributes: { note: `off ${round}` } } },
+        )
+      const replies = await Promise.all([swap(0), swap(1)])
+      const seen = replies.map(({ json }) => json[0].result.note)
+      // One of them came first, and the other has seen it.
+      expect(seen.filter((note: string) => note === 'on')).toHaveLength(1)
+    }
+  })
+
+  rule('7.1.15', 'has the isolation level that is asked for', async () => {
+    const change = "CREATE Client {name: 'Bea'}"
+    for (const isolation of ['snapshot', 'serializable']) {
+      expect((await query(change, { isolation })).status).toBe(200)
+      const path = `${fd.at('/v1/transaction')}&isolation=${isolation}`
+      expect((await server.post(path, [client('Ann')])).status).toBe(200)
+      const text = { raw: change, headers: { 'content-type': 'text/plain' } }
+      expect((await server.send('POST', `${fd.at('/v1/query')}&isolation=${isolation}`, text)).status).toBe(200)
+    }
+    expectProblem(await query(change, { isolation: 'none' }), 400, 'MalformedRequest')
+    expectProblem(await server.post(`${fd.at('/v1/transaction')}&isolation=none`, []), 400, 'MalformedValue')
+    const both = { query: change, isolation: 'snapshot' }
+    expectProblem(await server.post(`${fd.at('/v1/query')}&isolation=serializable`, both), 400, 'MalformedRequest')
+    expectProblem(await run({ method: 'POST', uri: '/v1/query', body: both }), 400, 'MalformedRequest')
+    expect(await rowsOf('FROM Client RETURN COUNT() AS n')).toEqual([{ n: 6 }])
+  })
+
+  rule('7.1.16', 'that only reads is of one snapshot, which shows what was acknowledged', async () => {
+    await run(client('Ann'), client('Bea'))
+    let isWriting = true
+    const write = async (): Promise<void> => {
+      for (let round = 0; round < 20; round++) {
+        await rowsOf(`UPDATE Client SET name TO 'round ${round}'`)
+        expect(await rowsOf('FROM Client RETURN DISTINCT name')).toEqual([{ name: `round ${round}` }])
+      }
+      isWriting = false
+    }
+    const read = async (): Promise<void> => {
+      while (isWriting) {
+        const [first, second] = (
+          await run(
+            ...[1, 2].map(() => ({ method: 'POST', uri: '/v1/query', body: { query: 'FROM Client RETURN name' } })),
+          )
+        ).json
+        expect(second).toEqual(first)
+      }
+    }
+    await Promise.all([write(), read()])
   })
 
   rule('7.1.12', 'has operations with conditions', async () => {

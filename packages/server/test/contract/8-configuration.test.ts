@@ -40,6 +40,22 @@ rule('8.1.1', 'options before environment before file, setting by setting', asyn
   }
 })
 
+rule('8.1.35', 'a federated database has an isolation level', async () => {
+  const config = fileOf('isolation.json', {
+    federatedDatabases: [{ alias: 'a', isolation: 'snapshot' }, { alias: 'b' }],
+  })
+  const server = await startServer({
+    isBare: true,
+    words: ['--config', config, '--isolation', 'b=snapshot', '--port', '0'],
+  })
+  for (const alias of ['a', 'b']) {
+    expect((await server.get(`/v1/fd?fdAlias=${alias}`)).json).toMatchObject({ isolation: 'snapshot' })
+  }
+  await server.remove()
+  const other = await startServer({ isBare: true, words: ['--isolation', 'a=none', '--port', '0'] }).catch(String)
+  expect(other).toContain('serializable or snapshot')
+})
+
 rule('8.1.2', 'unknown settings are refused with near names', async () => {
   const unknown = fileOf('unknown.json', { prot: 8185 })
   const limit = fileOf('limit.json', { limits: { bodyBytes: 1 } })
