@@ -198,8 +198,6 @@ const requestScope = (resources: QueryResources): OperationScope => new RequestS
 export class FederatedDatabase extends CallerOperations {
   readonly alias: string
   readonly store: Store
-  readonly limits: EngineLimits
-  readonly dialect: Dialect
   /** The format of the store: when it was opened (undefined if it was created then), and now. */
   readonly format: { readonly found: number | undefined; readonly present: number }
   private readonly database: OpenDatabase
@@ -252,13 +250,8 @@ export class FederatedDatabase extends CallerOperations {
     const builds = new IndexBuilds(database, writer, heartbeat)
     const ddl = new DdlExecutor(database, writer, builds, heartbeat)
     const counts = newQueryCounts()
-    const threadOptions = {
-      alias,
-      dialect,
-      isolation,
-      importDirectory,
-      program: options.threadProgram ?? threadProgram,
-    }
+    const { threadProgram: program = threadProgram } = options
+    const threadOptions = { alias, dialect, isolation, importDirectory, program }
     const threads = thread === undefined ? threadsFor(threadOptions, { ...database, counts, writer }) : undefined
     const resources = {
       database,
@@ -275,8 +268,6 @@ export class FederatedDatabase extends CallerOperations {
     this.alias = alias
     this.format = format
     this.store = store
-    this.limits = limits
-    this.dialect = dialect
     this.database = database
     this.threads = threads
     this.callers = new Callers(resources)
@@ -346,6 +337,15 @@ export class FederatedDatabase extends CallerOperations {
       resources,
       scope: requestScope(resources),
     })
+  }
+
+  get limits(): EngineLimits {
+    return this.database.limits
+  }
+
+  /** Of queries that ask for none. */
+  get dialect(): Dialect {
+    return this.resources.dialect
   }
 
   /** Of texts and transactions that ask for none. */

@@ -184,7 +184,7 @@ export async function runQueryWithin(
   assert(memory !== undefined, 'a transaction of several steps has a budget')
   if (request.isolation !== undefined) {
     const message =
-      'A query within a transaction has its isolation: ask for another with POST /v1/transaction?isolation=…'
+      'A query within a transaction has the isolation of the transaction, in whose request another can be asked for.'
     throw new AshlarError('MalformedRequest', message)
   }
   const [kept, held] = [memory.requestBytes, memory.statementBytes]

@@ -1,3 +1,4 @@
+/** Keys as strings, for maps and sets. */
 import type { Bytes } from '../store/store.ts'
 
 /** A key as a string, one character for each byte, in the same order. */

@@ -7,8 +7,9 @@ import { SnapshotLost } from '../store/snapshot-lost.ts'
 import type { Awaitable, Bytes, SnapshotOptions, Store } from '../store/store.ts'
 import { FailedReads, preconditionsHold } from '../store/with-snapshot.ts'
 import { AllocationLog } from './allocation-log.ts'
+import type { CommitSize } from './commit-size.ts'
 import { ReadSet } from './read-set.ts'
-import { type CommitSize, OwnWriteConflict, Transaction } from './transaction.ts'
+import { OwnWriteConflict, Transaction } from './transaction.ts'
 import { Turns } from './turns.ts'
 
 export interface TransactOptions {
@@ -42,7 +43,7 @@ export async function transact<T>(
   body: (transaction: Transaction) => Awaitable<T>,
   options: TransactOptions = {},
 ): Promise<T> {
-  const { prefetchKeys, mayShare = false, signal, size, memory, releasesMemory = false, onCommitted } = options
+  const { prefetchKeys, mayShare = false, signal, size, memory, releasesMemory, onCommitted } = options
   const allocations = new AllocationLog()
   const heldBefore = memory?.requestBytes ?? 0
   const turns = new Turns(store, signal)
@@ -56,17 +57,9 @@ export async function transact<T>(
       // A retry reads more than the first attempt.
       const opened = store.snapshot(attempt > 1 ? undefined : snapshotOptions(prefetchKeys, mayShare))
       const snapshot = opened instanceof Promise ? await opened : opened
-      // What the attempt before has made is gone.
-      if (runs++ > 0 || !releasesMemory) memory?.releaseAllBut(heldBefore)
-      const transaction = new Transaction(
-        snapshot,
-        attempt > 1,
-        allocations,
-        size,
-        memory,
-        signal,
-        options.isSerializable === true ? new ReadSet(memory) : undefined,
-      )
+      if (runs++ > 0 || releasesMemory !== true) memory?.releaseAllBut(heldBefore)
+      const reads = options.isSerializable === true ? new ReadSet(memory) : undefined
+      const transaction = new Transaction(snapshot, attempt > 1, allocations, size, memory, signal, reads)
       let result: T
       try {
         const made = body(transaction)
@@ -74,7 +67,7 @@ export async function transact<T>(
       } catch (thrown) {
         snapshot.release()
         const error = errorWithin(thrown)
-        // A retry reads what this attempt only required, and so can tell the client the cause.
+        // A retry finds the cause.
         if (error instanceof OwnWriteConflict && !transaction.isRetry) continue
         if (await failures.canRetryAfter(store, error)) {
           // That the snapshot was lost tells nothing of other transactions.
@@ -93,7 +86,7 @@ export async function transact<T>(
       const held = turns.heldBack(transaction)
       if (held !== undefined) {
         await held
-        // It was not tried. That ends: the time for which one is held back does.
+        // It was not tried. The time for which one is held back is limited.
         attempt--
         continue
       }
@@ -107,7 +100,7 @@ export async function transact<T>(
     }
   } finally {
     turns.leave()
-    if (releasesMemory) memory?.release()
+    if (releasesMemory === true) memory?.release()
   }
   throw new AshlarError(
     'TransactionContention',

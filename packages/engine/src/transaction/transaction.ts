@@ -4,8 +4,8 @@ import { keySpace } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { type ChangeFrom, logValues, logValuesOfFew } from '../change-log/log-entry.ts'
 import { epochPrefix } from '../change-log/log-keys.ts'
-import { AshlarError, assert } from '../errors.ts'
-import { defaultEngineLimits, type EngineLimits } from '../limits.ts'
+import { assert } from '../errors.ts'
+import { defaultEngineLimits } from '../limits.ts'
 import {
   PackedChanges,
   PackedPreconditions,
@@ -30,6 +30,7 @@ import type {
 } from '../store/store.ts'
 import { inParts, inTurnsIfLong, openTimeSlice } from '../store/time-slice.ts'
 import type { AllocationLog } from './allocation-log.ts'
+import { type CommitSize, checkSize } from './commit-size.ts'
 import { keyText } from './key-text.ts'
 import { OverlaySnapshot } from './overlay-snapshot.ts'
 import type { ReadSet } from './read-set.ts'
@@ -43,18 +44,6 @@ export class OwnWriteConflict extends Error {
     super('a transaction contradicts its own writes')
     this.key = key
   }
-}
-
-/** What a transaction may write: others wait while it is committed. */
-export interface CommitSize extends Pick<EngineLimits, 'commitEntriesMax' | 'commitBytesMax'> {
-  /** They are the bounds of a bulk load that is one commit. */
-  readonly isOfLoad?: boolean
-}
-
-/** Of changes of the schema, which are bounded by the limits of classes and cannot be divided. */
-export const anySize: CommitSize = {
-  commitEntriesMax: Number.POSITIVE_INFINITY,
-  commitBytesMax: Number.POSITIVE_INFINITY,
 }
 
 /** Own writes that are sorted before the next look at the clock. */
@@ -583,29 +572,6 @@ function isToldByFirst({ key, kind, before }: ChangeFrom): boolean {
   const [space] = key
   if (space === keySpace.link) return kind === 'put' || before !== undefined
   return space === keySpace.object || space === keySpace.catalog
-}
-
-/** Throws LimitExceeded. */
-function checkSize(
-  entries: number,
-  bytes: number,
-  { commitEntriesMax, commitBytesMax, isOfLoad = false }: CommitSize,
-): void {
-  if (entries > commitEntriesMax)
-    throw tooLarge(`${commitEntriesMax} entries`, isOfLoad ? 'atomicLoadEntriesMax' : 'commitEntriesMax', isOfLoad)
-  if (bytes > commitBytesMax)
-    throw tooLarge(`${commitBytesMax} bytes`, isOfLoad ? 'atomicLoadBytesMax' : 'commitBytesMax', isOfLoad)
-}
-
-function tooLarge(most: string, limit: string, isOfLoad: boolean): AshlarError {
-  const whoever = isOfLoad ? 'A load with atomic=true' : 'One change'
-  const advice = isOfLoad
-    ? 'Load the lines without atomic, by upsertOn so that they can be sent again, or in several loads.'
-    : 'Divide it: a statement by conditions in its WHERE, each part a request of its own; the rows of a file by IMPORT … COMMIT EVERY.'
-  return new AshlarError(
-    'LimitExceeded',
-    `${whoever} writes ${most} at most (${limit}), objects, index entries and links together, since others wait while it is written. ${advice}`,
-  )
 }
 
 type KeyPrecondition = Exclude<Precondition, { readonly kind: 'range' | 'unchanged' }>
