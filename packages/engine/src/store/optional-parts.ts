@@ -96,8 +96,8 @@ export interface SharedMoment {
   readonly sharedRead?: object | undefined
   /** Those that have the same show the same objects, too: whatever hides or changes some, before they are seen, has none. */
   readonly sharedObjects?: object | undefined
-  /** The number of a commit that it shows, where the store numbers its commits: see `Commit.lastCommit`. */
-  readonly lastCommit?: number | undefined
+  /** The name of a commit that it shows, if the store names its commits: see `Commit.lastCommit`. */
+  readonly lastCommit?: string | undefined
 }
 
 /** Of the snapshots that the engine restricts to one caller; no driver has it. */

@@ -112,7 +112,7 @@ export interface Commit {
   readonly changes: Sequence<Change>
   readonly preconditions: Sequence<Precondition>
   /** What is required to be unchanged was read from a snapshot that shows this commit: as long as there is no later one, it is unchanged. */
-  readonly lastCommit?: number | undefined
+  readonly lastCommit?: string | undefined
   /** Written with the changes, under keys that only the commit itself can tell. */
   readonly append?: Append | undefined
   /** The changes ascend, behind all that is stored, as where a store is copied: says how they are best written, and nothing depends on it. */

@@ -9,7 +9,7 @@ export interface SentCommit {
   readonly changesAt: number
   readonly changes: number
   readonly preconditions: number
-  readonly lastCommit: number | undefined
+  readonly lastCommit: string | undefined
   readonly append: Append | undefined
 }
 

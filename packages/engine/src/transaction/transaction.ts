@@ -103,7 +103,7 @@ export class Transaction {
   private readonly reads: ReadSet | undefined
   private recording: Snapshot | undefined
   /** Of the snapshot, as long as it was open. */
-  private lastCommit: number | undefined
+  private lastCommit: string | undefined
   /** The keys, and for ranges the bounds, of `preconditions`; undefined while these are few. */
   private required: Record<OwnPrecondition['kind'], Set<string>> | undefined
   /** Of the ranges that are required. */

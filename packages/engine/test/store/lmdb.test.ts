@@ -6,11 +6,32 @@ import { openGroupCommit } from '../../src/store/lmdb/group-commit.ts'
 import type { Environment } from '../../src/store/lmdb/lmdb-js.ts'
 import { openEnvironment } from '../../src/store/lmdb/open-environment.ts'
 import type { Bytes, Precondition } from '../../src/store/store.ts'
-import { absent, bytes, commitOf, entriesIn, present, put, remove } from './bytes.ts'
+import { absent, bytes, commitOf, entriesIn, present, put, remove, unchanged, withSnapshot } from './bytes.ts'
 import { storeConformance } from './conformance.ts'
 import { temporaryDirectory, temporaryLmdb } from './temporary-stores.ts'
 
 storeConformance('lmdb', temporaryLmdb)
+
+it('lmdb: a range that is to be unchanged is read again only if something was committed since, to the same file', async () => {
+  const store = await temporaryLmdb.open()
+  const name = (): Promise<string | undefined> => withSnapshot(store, async ({ lastCommit }) => lastCommit)
+  await store.commit(commitOf([put('a', '1')]))
+  // Not what it contains: a range that is read again is found to be another.
+  const other = unchanged('a', 'b', [])
+  const commit = (key: string, lastCommit: string | undefined) => ({
+    ...commitOf([put(key, '1')], [other]),
+    lastCommit,
+  })
+  const first = await name()
+  expect(await store.commit(commit('x', first))).toEqual({ isCommitted: true })
+  expect(await store.commit(commit('y', first))).toEqual({ isCommitted: false, failed: other })
+  const second = await name()
+  expect(await store.commit(commit('y', second?.replace(/^\S+/, '1:1')))).toEqual({ isCommitted: false, failed: other })
+  expect(await store.commit(commit('y', undefined))).toEqual({ isCommitted: false, failed: other })
+  const group = await Promise.all(['y', 'z'].map((key) => store.commit(commit(key, second))))
+  expect(group).toEqual([{ isCommitted: true }, { isCommitted: false, failed: other }])
+  await store.close()
+})
 
 describe('lmdb: a group of commits', () => {
   it('leaves nothing of a commit that breaks in the middle, and the others go through', async () => {

@@ -31,6 +31,7 @@ import { EntryChecks } from './entry-checks.ts'
 import { borrowedPartWithChecksum, borrowedWithChecksum } from './entry-checksum.ts'
 import { fillingOrderInPieces, orderedMin, type PutRow, putInFillingOrder } from './filling-order.ts'
 import type { KeptTail } from './kept-tail.ts'
+import { nameOfCommit } from './last-transaction.ts'
 import { pauseWriting } from './lmdb-internals.ts'
 import type { Environment } from './lmdb-js.ts'
 import { lmdbRange } from './lmdb-range.ts'
@@ -244,7 +245,7 @@ export class WriteTransactionState implements CurrentState {
   private readonly environment: Environment
   private readonly transaction: number
   private hasWritten = false
-  private lastCommit: number | undefined
+  private lastCommit: string | undefined
   private bytesMax = Number.POSITIVE_INFINITY
   private keptKey: Bytes | undefined
   private kept: Bytes | undefined
@@ -257,14 +258,15 @@ export class WriteTransactionState implements CurrentState {
   }
 
   /** From here on, `get` throws `tooLarge` after `bytesMax`. `lastCommit`: of the commit. */
-  beginCommit(bytesMax: number, lastCommit: number | undefined): void {
+  beginCommit(bytesMax: number, lastCommit: string | undefined): void {
     this.bytes = 0
     this.bytesMax = bytesMax
     this.lastCommit = lastCommit
   }
 
   get isUnchanged(): boolean {
-    return this.lastCommit === this.transaction - 1 && !this.hasWritten
+    if (this.hasWritten || this.lastCommit === undefined) return false
+    return this.lastCommit === nameOfCommit(this.environment, this.transaction - 1)
   }
 
   get(key: Bytes): Bytes | undefined {

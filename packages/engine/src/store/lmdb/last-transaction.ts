@@ -18,6 +18,11 @@ export function lastTransaction({ dataFile, env }: Environment): number {
   return Math.max(numberAt(metaTransactionAt), numberAt(pageBytes + metaTransactionAt))
 }
 
+/** Of a commit among those of all data files: a compaction puts another file in the place of this one, with numbers of its own. */
+export function nameOfCommit({ dataFile }: Environment, transaction: number): string | undefined {
+  return dataFile && `${dataFile.identity} ${transaction}`
+}
+
 function numberAt(at: number): number {
   return pages.readUInt32LE(at) + pages.readUInt32LE(at + numberBytes / 2) * wordValues
 }

@@ -19,6 +19,8 @@ export interface ReadTransaction {
 /** The data file of an environment, open for reading beside LMDB. */
 export interface DataFileBeside {
   readonly descriptor: number
+  /** See `identityOfFile`. */
+  readonly identity: string
   readonly pageBytes: number
   /** Made by the first who reads many entries. */
   verifiedPages: VerifiedPages | undefined
@@ -49,7 +51,7 @@ export interface Environment {
   /** Undefined where it is not open. */
   dataFile?: DataFileBeside | undefined
   /** Undefined where nobody else can write to it. */
-  shownCommit?: { ensure(): void } | undefined
+  shownCommit?: { ensure(): number } | undefined
   readonly db: { stat(): { entryCount: number } }
   /** Inside `childTransaction`: the number that the commit will have. */
   getWriteTxnId(): number

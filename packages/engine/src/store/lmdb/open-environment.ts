@@ -20,6 +20,7 @@ import { endSharedRead } from './read-pins.ts'
 import { holdDataFile, settleReplacement } from './replaced-file.ts'
 import { ShownCommit } from './shown-commit.ts'
 import type { LaidOut } from './storage-layout.ts'
+import { identityOfFile } from './thread-address.ts'
 import { killIfWriting } from './write-under-way.ts'
 import { WriterNote } from './writer-note.ts'
 
@@ -205,7 +206,12 @@ function openBeside(
   held: LockFile | undefined,
 ): Beside {
   const { pageSize: pageBytes } = environment.getStats()
-  environment.dataFile = held && { descriptor: held.descriptor, pageBytes, verifiedPages: undefined }
+  environment.dataFile = held && {
+    descriptor: held.descriptor,
+    identity: identityOfFile(held.descriptor),
+    pageBytes,
+    verifiedPages: undefined,
+  }
   const files = new OpenedFiles(directory, gate)
   note?.noteFiles(directory)
   // A handle that only reads shows what was there when it was opened.

@@ -17,6 +17,7 @@ import { readTail, storedTail } from './appended-tail.ts'
 import { borrowedValue, countEntries, visitEntries } from './checked-entries.ts'
 import type { EntryChecks } from './entry-checks.ts'
 import { estimateEntries } from './estimate-entries.ts'
+import { nameOfCommit } from './last-transaction.ts'
 import { endLeaves, putBackLeaves, takeLeaves } from './leaves-of-pin.ts'
 import type { Environment } from './lmdb-js.ts'
 import { type LmdbRange, lmdbRange, rangeAfter } from './lmdb-range.ts'
@@ -58,8 +59,8 @@ export class LmdbSnapshot implements Snapshot {
     return this.pin?.sharedRead
   }
 
-  get lastCommit(): number | undefined {
-    return this.pin?.lastCommit
+  get lastCommit(): string | undefined {
+    return this.pin && nameOfCommit(this.environment, this.pin.lastCommit)
   }
 
   get sharedObjects(): object | undefined {

@@ -23,10 +23,12 @@ export function openLmdbThreadStore(address: string, commit: Store['commit']): S
   const { directory, file } = readThreadAddress(address)
   // Left to the end of the thread: to close a file ends the POSIX locks that the process has on it.
   const descriptor = openSync(join(directory, 'data.mdb'), 'r')
-  if (file !== '' && identityOfFile(descriptor) !== file) throw new Error('The data file was replaced meanwhile.')
+  const identity = identityOfFile(descriptor)
+  if (file !== '' && identity !== file) throw new Error('The data file was replaced meanwhile.')
   const root = open(directory, environmentSettings) as unknown as RootDatabase
   const { environment, layout } = openEntriesToRead(root)
-  environment.dataFile = { descriptor, pageBytes: environment.getStats().pageSize, verifiedPages: undefined }
+  const { pageSize: pageBytes } = environment.getStats()
+  environment.dataFile = { descriptor, identity, pageBytes, verifiedPages: undefined }
   const checks = new EntryChecks(layout)
   const snapshots = trackOpenSnapshots<LmdbSnapshot>()
   return {
