@@ -138,24 +138,18 @@ export const slotMax = 65_535
 export const readSkewRetriesMax = 5
 
 /*
- * How long a transaction may take that meets others: it waits `queueMsMax` at most in queues, loses `heldBackMsMax` and one attempt at most
- * to being held back, and is tried `transactionAttemptsMax` times at most, with `attemptPauseMsMax` before an attempt. The turns of
- * others add up only to these bounds: whoever has used them up goes ahead without a turn.
+ * How long a transaction may take that conflicts with others: it waits `queueMsMax` at most in queues and for locks, and is tried
+ * `transactionAttemptsMax` times at most, with `attemptPauseMsMax` before an attempt.
  */
 /** For how long others of the process queue behind a transaction whose commit failed on the same key. */
 export const queueTurnMsMax = 1_000
-/** For how long a transaction that has failed again and again holds back others of the process that would change what it has read. */
-export const reservationMsMax = 5_000
-/** Attempts after which such a transaction no longer holds back others: it is other processes that disturb it. */
-export const reservationAttemptsMax = 10
-/**
- * What being held back may cost a transaction in all, its waits and the attempts that were in vain taken together; it is tried then whatever
- * others have reserved.
- */
-export const heldBackMsMax = 10_000
-/** How long a transaction whose commits failed queues for its turns in all; it is tried then without having one. */
+/** For how long a transaction that has failed again and again may keep all other commits waiting while it is tried once more. */
+export const commitLockMsMax = 5_000
+/** How often one transaction may do that. */
+export const commitLocksMax = 5
+/** How long a transaction whose commits failed waits in queues and for locks in all; it is tried then without either. */
 export const queueMsMax = 30_000
-/** How long a transaction that has failed with its reservation pauses before another attempt, at random: it is other processes that disturb it. */
+/** How long a transaction that takes too long to lock out others pauses before another attempt, at random. */
 export const attemptPauseMsMax = 32
 
 /** The JavaScript heap of a statement thread, in MiB: what the limits of statements count fits in. */

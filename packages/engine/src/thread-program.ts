@@ -10,7 +10,7 @@ import { statementThreadPriority } from './limits.ts'
 import type { QueryProgress, QueryWatch, RowChunk, RowChunks, StatementSlice } from './query/query-request.ts'
 import { openStoreInThread } from './storage/open-store.ts'
 import { onlyInMainThread } from './store/only-in-main-thread.ts'
-import type { Commit, CommitOutcome, Precondition } from './store/store.ts'
+import type { Commit, CommitLock, CommitOutcome, Precondition } from './store/store.ts'
 import { type FromThread, receivedError, sentError, type ThreadStart, type ToThread } from './threads/messages.ts'
 import { type QueryData, queryOf, type ReplyOfForm } from './threads/query-in-thread.ts'
 import { sentCommit } from './threads/sent-commit.ts'
@@ -56,6 +56,12 @@ export function serveStatementThread(
   new StatementThread(port, start, operations, replyOf).serve()
 }
 
+/** To what the thread has asked of the main thread. */
+interface Answer {
+  resolve(): void
+  reject(error: unknown): void
+}
+
 class StatementThread {
   private readonly port: MessagePort
   private readonly start: ThreadStart & { readonly budgetPort: MessagePort }
@@ -69,7 +75,8 @@ class StatementThread {
   private hasCommitted = false
   private bytesAhead = 0
   private onConsumed: (() => void) | undefined
-  private admission: { resolve(): void; reject(error: unknown): void } | undefined
+  private admission: Answer | undefined
+  private locking: Answer | undefined
 
   constructor(
     port: MessagePort,
@@ -103,6 +110,10 @@ class StatementThread {
           this.admission?.reject(this.signal.reason)
           this.signal.notify()
           break
+        case 'locked':
+          if (message.error === undefined) this.locking?.resolve()
+          else this.locking?.reject(receivedError(message.error))
+          break
         case 'admitted':
           if (message.error === undefined) this.admission?.resolve()
           else this.admission?.reject(receivedError(message.error))
@@ -133,7 +144,8 @@ class StatementThread {
       limits,
       temporaryDirectory,
     } = this.start
-    const store = await openStoreInThread(address, (made) => this.commit(made))
+    const reading = await openStoreInThread(address, (made) => this.commit(made))
+    const store = { ...reading, lockCommits: () => this.lockCommits() }
     const budgets = new Budgets(budgetPort, cells)
     const temporary = new ThreadSpace(temporaryDirectory, budgets)
     const options = { alias, store, limits, dialect, isolation, memory: new ThreadMemory(budgets), temporary }
@@ -218,6 +230,13 @@ class StatementThread {
     }
   }
 
+  private lockCommits(): Promise<CommitLock> {
+    return new Promise((resolve, reject) => {
+      this.locking = { resolve: () => resolve({ release: () => this.send({ kind: 'unlock' }) }), reject }
+      this.send({ kind: 'lock' })
+    })
+  }
+
   private commit(made: Commit): Promise<CommitOutcome> {
     const changes = made.summary as ChangeSet | undefined
     return new Promise((resolve, reject) => {
@@ -230,7 +249,8 @@ class StatementThread {
       })
       const commit = sentCommit(made)
       const isReservation = made.isReservation === true
-      this.send({ kind: 'commit', id, commit, changes, isReservation }, [commit.items.buffer as ArrayBuffer])
+      const isLocked = made.lock !== undefined
+      this.send({ kind: 'commit', id, commit, changes, isReservation, isLocked }, [commit.items.buffer as ArrayBuffer])
     })
   }
 

@@ -17,6 +17,7 @@ const parts = {
   capabilities: 'changed',
   threadAddress: 'leftOut',
   snapshot: 'changed',
+  lockCommits: 'leftOut',
   commit: 'refused',
   counts: 'leftOut',
   stats: 'refused',

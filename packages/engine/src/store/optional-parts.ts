@@ -121,6 +121,22 @@ export interface ConcurrentAppends {
   settledNumbers?(): Promise<SettledNumbers>
 }
 
+/** Keeps all other commits waiting, of every process. */
+export interface CommitLock {
+  /** Does nothing once it has ended. */
+  release(): void
+}
+
+/** For stores in which a transaction that has failed again and again can keep others out. */
+export interface CommitLocking {
+  /**
+   * Resolves when no commit is in progress and others wait: a snapshot that is opened then stays up to date. The lock ends with the commit that names it
+   * (`Commit.lock`), with `release`, with a reservation by the process (`Commit.isReservation`), for which its holder may be waiting, and after `commitLockMsMax`; a commit that
+   * names a lock that has ended is made like any other. Throws StoreUnavailable.
+   */
+  lockCommits?(): Promise<CommitLock>
+}
+
 /** Figures for operators, and what they can request. */
 export interface OperatorParts {
   /** Of this process; it goes on counting. */

@@ -6,6 +6,8 @@ import type { AshlarError } from '../errors.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, RangeRead } from './entries.ts'
 import type {
   CallerView,
+  CommitLock,
+  CommitLocking,
   ConcurrentAppends,
   LocalReads,
   OperatorParts,
@@ -17,6 +19,7 @@ import type { Sequence } from './sequence.ts'
 
 export type { Awaitable, Bytes, Entry, KeyRange, RangeRead } from './entries.ts'
 export type {
+  CommitLock,
   CountedEntries,
   NamingEntries,
   SettledNumbers,
@@ -113,6 +116,8 @@ export interface Commit {
   readonly preconditions: Sequence<Precondition>
   /** What is required to be unchanged was read from a snapshot that shows this commit: as long as there is no later one, it is unchanged. */
   readonly lastCommit?: string | undefined
+  /** Held by the work that commits: the commit is made while others wait, and ends the lock. */
+  readonly lock?: CommitLock | undefined
   /** Written with the changes, under keys that only the commit itself can tell. */
   readonly append?: Append | undefined
   /** The changes ascend, behind all that is stored, as where a store is copied: says how they are best written, and nothing depends on it. */
@@ -199,7 +204,7 @@ export interface StoreOptions {
 }
 
 /** An object of functions that do not ask for `this`: whoever wraps one spreads it, and so passes on what the driver can do. */
-export interface Store extends ThreadReads, ConcurrentAppends, OperatorParts {
+export interface Store extends ThreadReads, ConcurrentAppends, CommitLocking, OperatorParts {
   readonly capabilities: StoreCapabilities
   snapshot(options?: SnapshotOptions): Awaitable<Snapshot>
   /**

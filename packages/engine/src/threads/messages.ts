@@ -49,6 +49,8 @@ export type ToThread =
   | { readonly kind: 'cancel' }
   /** `failed`: the position of the precondition that did not hold. */
   | { readonly kind: 'committed'; readonly id: number; readonly failed?: number; readonly error?: SentError }
+  /** The answer to `lock`. */
+  | { readonly kind: 'locked'; readonly error?: SentError }
   /** The answer to `admit`. */
   | { readonly kind: 'admitted'; readonly error?: SentError }
   | { readonly kind: 'close' }
@@ -70,7 +72,11 @@ export type FromThread =
       readonly changes: ChangeSet | undefined
       /** See `Commit.isReservation`. */
       readonly isReservation: boolean
+      /** It is made under the lock that the thread holds. */
+      readonly isLocked: boolean
     }
+  /** See `CommitLocking`. */
+  | { readonly kind: 'lock' | 'unlock' }
   /** See `ThreadWork.admitValues`. */
   | { readonly kind: 'admit'; readonly values: number }
   /** See `ThreadWork.beforeChange`. */

@@ -13,6 +13,7 @@ import {
 } from '../limits.ts'
 import type { QueryCounts } from '../query/query-counts.ts'
 import type { StatementRunner, ThreadReply, ThreadWork } from '../query/query-resources.ts'
+import type { CommitLock } from '../store/store.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import { LongTexts } from './long-texts.ts'
 import { MainBudgets } from './main-budgets.ts'
@@ -149,6 +150,8 @@ class StatementThread {
   private isOpen = false
   private idleTimer: NodeJS.Timeout | undefined
   private cancelTimer: NodeJS.Timeout | undefined
+  /** Held by the run. */
+  private lock: CommitLock | undefined
 
   constructor(address: string, options: ThreadOptions, database: ThreadDatabase, events: ThreadEvents) {
     this.address = address
@@ -186,6 +189,7 @@ class StatementThread {
       this.worker.once('exit', () => {
         clearTimeout(this.idleTimer)
         clearTimeout(this.cancelTimer)
+        this.unlock()
         if (this.run !== undefined) this.run.exited(this.isOpen ? exitError(failure) : undefined)
         else if (this.isOpen && failure !== undefined) this.database.onFault(failure)
         if (!this.isOpen) this.events.onFailedStart()
@@ -238,6 +242,8 @@ class StatementThread {
   private receive(message: FromThread): void {
     if (message.kind === 'opened') this.isOpen = true
     else if (message.kind === 'commit') void this.commit(message)
+    else if (message.kind === 'lock') void this.acquireLock()
+    else if (message.kind === 'unlock') this.unlock()
     else if (message.kind === 'purge') this.database.writer.purgeInBackground()
     else if (message.kind === 'admit') void this.admit(message.values)
     else if (this.run?.receive(message, this.budgets.refusal) === true) {
@@ -248,6 +254,7 @@ class StatementThread {
 
   /** It can run the next statement. */
   release(): void {
+    this.unlock()
     this.run = undefined
     clearTimeout(this.cancelTimer)
     this.budgets.giveBackAll()
@@ -272,14 +279,38 @@ class StatementThread {
     this.database.counts.touched += message.touched
   }
 
-  private async commit({ id, commit, changes, isReservation }: FromThread & { kind: 'commit' }): Promise<void> {
+  private async acquireLock(): Promise<void> {
+    const { run } = this
+    try {
+      const lock = await this.database.store.lockCommits?.()
+      if (this.run === run) this.lock = lock
+      else lock?.release()
+      this.send({ kind: 'locked' })
+    } catch (error) {
+      this.send({ kind: 'locked', error: sentError(error) })
+    }
+  }
+
+  private unlock(): void {
+    this.lock?.release()
+    this.lock = undefined
+  }
+
+  private async commit({
+    id,
+    commit,
+    changes,
+    isReservation,
+    isLocked,
+  }: FromThread & { kind: 'commit' }): Promise<void> {
     // As long as the thread opens the store, a commit is that of its session.
     const run = this.isOpen ? this.run : undefined
     try {
       assert(run !== undefined || !this.isOpen, 'a thread commits nothing but what its work has changed')
       const isOfWork = commit.changes > 0 && !isReservation
       if (isOfWork) run?.willCommit()
-      const outcome = await this.database.store.commit(receivedCommit(commit))
+      const lock = isLocked ? this.lock : undefined
+      const outcome = await this.database.store.commit({ ...receivedCommit(commit), isReservation, lock })
       if (outcome.isCommitted) {
         if (changes !== undefined) run?.work.onChanges?.(changes)
         this.database.onCommitted?.()

@@ -5,7 +5,6 @@ import { RangeContent } from '../store/range-content.ts'
 import type {
   Awaitable,
   Bytes,
-  Change,
   Entry,
   KeyRange,
   Precondition,
@@ -26,9 +25,6 @@ const wholeValue = 0x3fff_ffff
 /** About what a key or a range takes in memory, beside its bytes. */
 const readBytes = 150
 
-/** Written keys, beyond which a search among them is not worth its time. */
-const searchedKeysMax = 100_000
-
 const afterKey = Buffer.of(0)
 
 export class ReadSet {
@@ -36,8 +32,6 @@ export class ReadSet {
   /** The first bytes of the value; undefined where there was none. */
   private readonly keys = new Map<string, Bytes | undefined>()
   private readonly ranges = new Map<string, UnchangedRange>()
-  /** Their bounds, in order; undefined if there are others since. */
-  private intervals: readonly Interval[] | undefined
 
   /** `memory`: of the request, charged with what is kept. */
   constructor(memory: RequestMemory | undefined) {
@@ -72,7 +66,6 @@ export class ReadSet {
     if (known !== undefined && known.valueBytes >= range.valueBytes) return
     this.memory?.chargeChange(readBytes + text.length + range.content.length)
     this.ranges.set(text, range)
-    this.intervals = undefined
   }
 
   /** `isRequired`: whether the transaction requires the key to have its revision anyway. */
@@ -83,60 +76,12 @@ export class ReadSet {
     }
     yield* this.ranges.values()
   }
-
-  /** A key that one of the changes writes and that was read; of very many, any key counts as read. */
-  keyChangedBy(changes: readonly Change[]): string | undefined {
-    const { keys, ranges } = this
-    const [first] = changes
-    if (first === undefined || (keys.size === 0 && ranges.size === 0)) return undefined
-    if (changes.length > searchedKeysMax) return keyText(first.key)
-    this.intervals ??= united(ranges.values())
-    for (const { key } of changes) {
-      const text = keyText(key)
-      if (keys.has(text) || isInSome(this.intervals, text)) return text
-    }
-    return undefined
-  }
 }
 
 function copyOf(bytes: Bytes, length: number): Buffer {
   const copy = Buffer.allocUnsafe(length)
   for (let at = 0; at < length; at++) copy[at] = bytes[at] as number
   return copy
-}
-
-/** Bounds as texts; no `to` is beyond all keys. */
-interface Interval {
-  readonly from: string
-  to: string | undefined
-}
-
-/** Disjoint intervals that together are the ranges. */
-function united(ranges: Iterable<UnchangedRange>): readonly Interval[] {
-  const bounds = Array.from(ranges, ({ range: { from, to } }) => ({
-    from: from === undefined ? '' : keyText(from),
-    to: to && keyText(to),
-  }))
-  bounds.sort((one, other) => (one.from < other.from ? -1 : 1))
-  const all: Interval[] = []
-  for (const { from, to } of bounds) {
-    const last = all.at(-1)
-    if (last === undefined || (last.to !== undefined && last.to < from)) all.push({ from, to })
-    else if (last.to !== undefined && (to === undefined || to > last.to)) last.to = to
-  }
-  return all
-}
-
-function isInSome(intervals: readonly Interval[], key: string): boolean {
-  let low = 0
-  let high = intervals.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((intervals[middle] as Interval).from <= key) low = middle + 1
-    else high = middle
-  }
-  const before = intervals[low - 1]
-  return before !== undefined && (before.to === undefined || key < before.to)
 }
 
 class RecordingSnapshot implements Snapshot {

@@ -83,20 +83,14 @@ export async function transact<T>(
         if (await preconditionsHold(store, transaction.requirements)) return result
         continue
       }
-      const held = turns.heldBack(transaction)
-      if (held !== undefined) {
-        await held
-        // It was not tried. The time for which one is held back is limited.
-        attempt--
-        continue
-      }
       const append = transaction.append()
-      const outcome = await store.commit(transaction.commit(append instanceof Promise ? await append : append))
+      const commit = transaction.commit(append instanceof Promise ? await append : append, turns.lock)
+      const outcome = await store.commit(commit)
       if (outcome.isCommitted) {
         onCommitted?.()
         return result
       }
-      turns.fail(transaction, outcome.failed)
+      turns.fail(outcome.failed)
     }
   } finally {
     turns.leave()

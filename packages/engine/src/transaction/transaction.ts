@@ -6,13 +6,7 @@ import { type ChangeFrom, logValues, logValuesOfFew } from '../change-log/log-en
 import { epochPrefix } from '../change-log/log-keys.ts'
 import { assert } from '../errors.ts'
 import { defaultEngineLimits } from '../limits.ts'
-import {
-  PackedChanges,
-  PackedPreconditions,
-  type PackedRows,
-  packedAt,
-  packedLengthBytes,
-} from '../store/packed-rows.ts'
+import { PackedChanges, PackedPreconditions, type PackedRows, packedLengthBytes } from '../store/packed-rows.ts'
 import { readWholeRange } from '../store/read-range.ts'
 import type { Sequence } from '../store/sequence.ts'
 import type {
@@ -21,6 +15,7 @@ import type {
   Bytes,
   Change,
   Commit,
+  CommitLock,
   Entry,
   KeyRange,
   Precondition,
@@ -64,9 +59,6 @@ function areObjects({ keys }: PackedRows): boolean {
   return keys[packedLengthBytes] === keySpace.object
 }
 
-/** Keys that are looked up in one go. */
-const searchedKeysMax = 10_000
-
 /** Changes that are not entered in the map of keys yet; to enter so many takes a millisecond. */
 const unnotedMax = 4_096
 
@@ -106,8 +98,6 @@ export class Transaction {
   private lastCommit: string | undefined
   /** The keys, and for ranges the bounds, of `preconditions`; undefined while these are few. */
   private required: Record<OwnPrecondition['kind'], Set<string>> | undefined
-  /** Of the ranges that are required. */
-  private rangeLockKeys: Set<string> | undefined
   /** All that is written, as long as nothing else is written or read. */
   private packed: readonly PackedRows[] | undefined
 
@@ -331,8 +321,6 @@ export class Transaction {
   private requireRange(range: KeyRange, keys: readonly Bytes[], rangeLockKey: Bytes): void {
     const precondition = { kind: 'range', range, keys, rangeLockKey } as const
     this.addPrecondition(textOf(precondition), precondition)
-    this.rangeLockKeys ??= new Set()
-    this.rangeLockKeys.add(keyText(rangeLockKey))
   }
 
   /**
@@ -374,58 +362,13 @@ export class Transaction {
     yield Array.from(own.putsIn(range), ({ key, value }) => use(key, value))
   }
 
-  /**
-   * A key that the commit of another transaction changes, and this one requires; undefined where there is none. Of two very large ones,
-   * and where one has very many packed rows, the other is taken to change one, without a search: it then waits where it perhaps need not.
-   */
-  keyDisturbedBy(other: Transaction): string | undefined {
-    for (const { packed = [] } of [other, this]) {
-      const [first] = packed
-      if (first !== undefined && new PackedChanges(packed).length > searchedKeysMax)
-        return keyText(packedAt(first.keys, 0))
-    }
-    return this.keyWrittenBy(other) ?? this.rangeLockRequiredBy(other) ?? this.reads?.keyChangedBy(other.changes)
-  }
-
-  /** Searches the smaller of the two sets. */
-  private keyWrittenBy(other: Transaction): string | undefined {
-    this.unpack()
-    other.unpack()
-    const { preconditions } = this
-    const required = this.allRequired()
-    const { changes } = other
-    if (Math.min(changes.length, preconditions.length) > searchedKeysMax) {
-      return changes.length === 0 ? undefined : keyText((changes[0] as ChangeFrom).key)
-    }
-    if (changes.length <= preconditions.length) {
-      for (const { key } of changes) {
-        const text = keyText(key)
-        const isRequired = required.revision.has(text) || required.absent.has(text) || required.present.has(text)
-        if (isRequired || this.positionOf(text) !== undefined) return text
-      }
-      return undefined
-    }
-    for (const precondition of preconditions) {
-      const text = precondition.kind === 'range' ? undefined : keyText(precondition.key)
-      if (text !== undefined && other.positionOf(text) !== undefined) return text
-    }
-    return undefined
-  }
-
-  /** Whoever adds or removes keys of a range requires its range lock key present. */
-  private rangeLockRequiredBy(other: Transaction): string | undefined {
-    for (const rangeLockKey of this.rangeLockKeys ?? [])
-      if (other.allRequired().present.has(rangeLockKey)) return rangeLockKey
-    return undefined
-  }
-
   /** What the transaction requires, but for what it has read. */
   get requirements(): Sequence<Precondition> {
     const { packed, preconditions } = this
     return packed === undefined ? preconditions : new PackedPreconditions(preconditions, packed)
   }
 
-  commit(append?: Append): Commit {
+  commit(append?: Append, lock?: CommitLock): Commit {
     const { packed, reads, lastCommit } = this
     const summary = this.summarize?.()
     const isRequired = (text: string): boolean => this.allRequired().revision.has(text)
@@ -433,9 +376,9 @@ export class Transaction {
       reads === undefined ? this.preconditions : [...this.preconditions, ...reads.preconditions(isRequired)]
     if (packed !== undefined) {
       const all = new PackedPreconditions(preconditions, packed)
-      return { changes: new PackedChanges(packed), preconditions: all, lastCommit, append, summary }
+      return { changes: new PackedChanges(packed), preconditions: all, lastCommit, lock, append, summary }
     }
-    return { changes: this.changes, preconditions, lastCommit, append, summary }
+    return { changes: this.changes, preconditions, lastCommit, lock, append, summary }
   }
 
   private requireKey(precondition: KeyPrecondition, text: string | undefined): void {

@@ -1,98 +1,104 @@
-/** The turns that one transaction takes among those that want the same keys; see `contention-queue.ts`. */
+/** How one transaction gets ahead of those that conflict with it: by a queue, and at last by keeping their commits waiting. */
 import { type CancelSignal, delay } from '../cancel-signal.ts'
-import { attemptPauseMsMax, heldBackMsMax, queueMsMax } from '../limits.ts'
-import type { Bytes, Precondition, Store } from '../store/store.ts'
-import { type ContentionQueue, contentionQueueOf, type QueueTicket, type Reservation } from './contention-queue.ts'
+import { attemptPauseMsMax, commitLockMsMax, commitLocksMax, queueMsMax } from '../limits.ts'
+import type { Bytes, CommitLock, Precondition, Store } from '../store/store.ts'
+import { type ContentionQueue, contentionQueueOf, type QueueTicket } from './contention-queue.ts'
 import { keyText } from './key-text.ts'
-import type { Transaction } from './transaction.ts'
 
-/** Failures after which a transaction tries again at once, before it queues, reserves, or waits a little for other processes. */
+/** Failures after which a transaction tries again at once, before it queues. */
 const failuresAtOnce = 2
 
 export class Turns {
+  private readonly store: Store
   private readonly queue: ContentionQueue
   private readonly signal: CancelSignal | undefined
   private failures = 0
   private conflict: string | undefined
-  private failed: Transaction | undefined
   private ticket: QueueTicket | undefined
-  private reservation: Reservation | undefined
-  private failuresSinceReserved = 0
-  /** What is left of the time that it waits for others; it goes ahead then. */
+  private held: CommitLock | undefined
+  private locks = 0
+  /** What is left of the time that it waits for others. */
   private queueMsLeft = queueMsMax
-  private heldBackMsLeft = heldBackMsMax
-  /** When the attempt under way began. */
+  /** When the last attempt began, and how long it took. */
   private attemptAt = 0
+  private attemptMs = 0
 
   /** `signal`: of a client that may go. */
   constructor(store: Store, signal: CancelSignal | undefined) {
+    this.store = store
     this.queue = contentionQueueOf(store)
     this.signal = signal
   }
 
+  /** Held during the present attempt, if its commit is to keep others waiting. */
+  get lock(): CommitLock | undefined {
+    return this.held
+  }
+
   /** A commit of the transaction failed. */
-  fail(attempt: Transaction, precondition: Precondition): void {
-    this.noteConflict(attempt, keyText(keyOf(precondition)))
+  fail(precondition: Precondition): void {
+    this.failures++
+    this.attemptMs = performance.now() - this.attemptAt
+    this.conflict = keyText(keyOf(precondition))
   }
 
-  /**
-   * Where the commit would change what another transaction has reserved, resolves when that has ended: this one is then tried again from the
-   * start, since what it has read has probably changed. Undefined where nothing stands against it, or where being held back has cost this
-   * one `heldBackMsMax`, waits and the attempts made in vain taken together. Rejects with the signal's reason.
-   */
-  heldBack(attempt: Transaction): Promise<void> | undefined {
-    if (this.reservation?.isHeld === true || this.heldBackMsLeft <= 0) return undefined
-    const held = this.queue.heldBack(attempt)
-    if (held === undefined) return undefined
-    this.noteConflict(attempt, held.key)
-    return this.waitHeldBack(held.until, performance.now() - this.attemptAt)
-  }
-
-  /** Before an attempt: undefined where it is begun at once, as all are that follow no conflict. Rejects with the signal's reason. */
+  /** Before an attempt: undefined if it begins at once, as all do that follow no conflict. Rejects with the signal's reason. */
   take(): Promise<void> | undefined {
-    this.attemptAt = performance.now()
-    const { conflict, failed } = this
-    if (conflict === undefined || failed === undefined) return undefined
+    const { conflict } = this
+    if (conflict === undefined) {
+      this.attemptAt = performance.now()
+      return undefined
+    }
     this.conflict = undefined
-    return this.takeAfter(conflict, failed).then(() => {
+    this.unlock()
+    return this.takeAfter(conflict).then(() => {
       this.attemptAt = performance.now()
     })
   }
 
-  /** After the first conflicts at once, then in the queue for the key, then with a reservation. */
-  private async takeAfter(conflict: string, failed: Transaction): Promise<void> {
+  /** After the first conflicts at once, then in the queue for the key, then with a lock. */
+  private async takeAfter(conflict: string): Promise<void> {
     if (this.ticket === undefined) {
       if (this.failures <= failuresAtOnce && !this.queue.isBusy(conflict)) return
       this.ticket = this.queue.enter(conflict)
-      return this.waitInQueue(this.ticket)
+      return this.wait(this.ticket.turn)
     }
-    if (this.reservation === undefined) {
-      this.reservation = this.queue.reserve(failed)
-      return this.waitInQueue(this.reservation)
-    }
-    this.reservation.renew(failed)
-    this.failuresSinceReserved++
-    const waits = this.failuresSinceReserved - failuresAtOnce
-    if (waits > 0) await pause(Math.random() * Math.min(2 ** waits, attemptPauseMsMax))
+    const canLock = this.locks < commitLocksMax && this.attemptMs < commitLockMsMax
+    if (canLock && this.store.lockCommits !== undefined) await this.acquire(this.store.lockCommits())
+    else await delay(Math.random() * attemptPauseMsMax, this.signal)
   }
 
   leave(): void {
-    this.reservation?.leave()
+    this.unlock()
     this.ticket?.leave()
   }
 
-  private async waitInQueue({ turn }: QueueTicket): Promise<void> {
-    this.queueMsLeft -= await waitedMs(turn, this.queueMsLeft, this.signal)
+  private async acquire(locking: Promise<CommitLock>): Promise<void> {
+    this.locks++
+    let isWanted = true
+    const acquiring = locking.then((lock) => {
+      if (isWanted) this.held = lock
+      else lock.release()
+    })
+    // It may fail after nobody waits for it any more.
+    acquiring.catch(() => undefined)
+    try {
+      await this.wait(acquiring)
+    } finally {
+      isWanted = false
+    }
   }
 
-  private async waitHeldBack(until: Promise<void>, attemptMs: number): Promise<void> {
-    this.heldBackMsLeft -= attemptMs + (await waitedMs(until, this.heldBackMsLeft, this.signal))
+  private unlock(): void {
+    this.held?.release()
+    this.held = undefined
   }
 
-  private noteConflict(attempt: Transaction, key: string): void {
-    this.failures++
-    this.failed = attempt
-    this.conflict = key
+  /** For as long as it may. Rejects with the signal's reason. */
+  private async wait(until: Promise<void>): Promise<void> {
+    const startedAt = performance.now()
+    await delay(this.queueMsLeft, this.signal, until)
+    this.queueMsLeft -= performance.now() - startedAt
   }
 }
 
@@ -102,15 +108,4 @@ const noKey = Buffer.alloc(0)
 function keyOf(precondition: Precondition): Bytes {
   if (precondition.kind === 'range') return precondition.rangeLockKey
   return precondition.kind === 'unchanged' ? (precondition.range.from ?? noKey) : precondition.key
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
-}
-
-/** Waits until then, or for so long at most, and tells how long it was. Throws the signal's reason. */
-async function waitedMs(until: Promise<void>, msMax: number, signal: CancelSignal | undefined): Promise<number> {
-  const startedAt = performance.now()
-  await delay(msMax, signal, until)
-  return performance.now() - startedAt
 }

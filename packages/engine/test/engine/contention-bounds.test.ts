@@ -1,21 +1,15 @@
-/** Whoever is held back by a long transaction is held back for a bounded time only, and not at all where the two have nothing in common. */
+/** A long transaction that keeps the commits of others waiting does so for a bounded time, and a bounded number of times. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
-import {
-  attemptPauseMsMax,
-  heldBackMsMax,
-  queueTurnMsMax,
-  reservationAttemptsMax,
-  reservationMsMax,
-} from '../../src/limits.ts'
+import { attemptPauseMsMax, commitLockMsMax, commitLocksMax, queueTurnMsMax } from '../../src/limits.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Commit, CommitOutcome, Store } from '../../src/store/store.ts'
 import { classOf, read } from './open-fd.ts'
 
 const objects = 20
-/** After so many failures a statement has reserved what it expects. */
-const failuresBeforeReserved = 4
+/** After so many failures a statement keeps others waiting. */
+const failuresBeforeLocked = 4
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
@@ -30,6 +24,7 @@ type Told = 'fails' | 'waits'
 interface Long {
   readonly store: Store
   attempts: number
+  locks: number
   tell: (nth: number) => Told
   letGo(): void
 }
@@ -47,8 +42,15 @@ async function openLong(): Promise<Long> {
     return memory.commit(commit)
   }
   const isLong = ({ changes }: Commit): boolean => changes.length === objects
-  const store: Store = { ...memory, commit: async (one) => (isLong(one) ? commitLong(one) : memory.commit(one)) }
-  const long: Long = { store, attempts: 0, tell: () => 'waits', letGo }
+  const store: Store = {
+    ...memory,
+    commit: async (one) => (isLong(one) ? commitLong(one) : memory.commit(one)),
+    lockCommits() {
+      long.locks++
+      return memory.lockCommits?.() ?? Promise.reject(new Error('a store in memory has locks'))
+    },
+  }
+  const long: Long = { store, attempts: 0, locks: 0, tell: () => 'waits', letGo }
   return long
 }
 
@@ -65,22 +67,21 @@ interface Scene {
   readonly fd: FederatedDatabase
   readonly oids: readonly string[]
   readonly long: Long
-  /** The statement that has reserved all objects. */
+  /** The statement that keeps others waiting. */
   readonly statement: Promise<void>
 }
 
-async function withReservation(tell: (nth: number) => Told, use: (scene: Scene) => Promise<void>): Promise<void> {
+async function withLock(tell: (nth: number) => Told, use: (scene: Scene) => Promise<void>): Promise<void> {
   const long = await openLong()
   const fd = await FederatedDatabase.open({ alias: 'fd', store: long.store })
-  const vehicle = classOf('Vehicle', { k: 'integer', m: 'integer', n: 'integer' })
-  await fd.defineClasses([vehicle, classOf('Note', {})], 'create')
+  await fd.defineClasses([classOf('Vehicle', { k: 'integer', m: 'integer', n: 'integer' })], 'create')
   const oids: string[] = []
   for (let nth = 0; nth < objects; nth++) oids.push(await fd.createObject('Vehicle', { k: nth }))
   long.tell = tell
   const statement = run(fd, 'UPDATE Vehicle SET m TO m + 1')
   statement.catch(() => undefined)
-  await turnsUntil(() => long.attempts > failuresBeforeReserved)
-  expect(long.attempts).toBeGreaterThan(failuresBeforeReserved)
+  await turnsUntil(() => long.attempts > failuresBeforeLocked)
+  expect(long.attempts).toBeGreaterThan(failuresBeforeLocked)
   try {
     await use({ fd, oids, long, statement })
   } finally {
@@ -115,75 +116,72 @@ function watched(work: Promise<unknown>): { outcome: string | undefined } {
   return watch
 }
 
-const untilReserved = (nth: number): Told => (nth < failuresBeforeReserved ? 'fails' : 'waits')
+const untilLocked = (nth: number): Told => (nth < failuresBeforeLocked ? 'fails' : 'waits')
 
-it('a change that is held back goes on when the reservation has lapsed, though its holder has not ended', async () => {
-  await withReservation(untilReserved, async ({ fd, oids, long }) => {
+it('a change that waits for a lock goes on when that has lapsed, though its holder has not ended', async () => {
+  await withLock(untilLocked, async ({ fd, oids, long }) => {
     const change = watched(fd.updateObject(oids[0] as string, { n: 7 }))
     for (let turns = 0; turns < 50; turns++) await nextTurn()
     expect(change.outcome).toBeUndefined()
-    await vi.advanceTimersByTimeAsync(reservationMsMax)
+    await vi.advanceTimersByTimeAsync(commitLockMsMax)
     await turnsUntil(() => change.outcome !== undefined)
     expect(change.outcome).toBe('done')
-    expect(long.attempts).toBe(failuresBeforeReserved + 1)
+    expect(long.attempts).toBe(failuresBeforeLocked + 1)
   })
 })
 
-it('a change that is held back by one reservation after the other goes ahead in the end', async () => {
-  await withReservation(untilReserved, async ({ fd, oids }) => {
-    const others: Promise<void>[] = []
-    for (let nth = 0; nth < 4; nth++) others.push(run(fd, 'UPDATE Vehicle SET m TO m + 1'))
+it('a change that waits for a lock goes on when its holder commits', async () => {
+  await withLock(untilLocked, async ({ fd, oids, long, statement }) => {
     const change = watched(fd.updateObject(oids[0] as string, { n: 7 }))
-    await vi.advanceTimersByTimeAsync(heldBackMsMax + queueTurnMsMax)
+    long.letGo()
+    await statement
     await turnsUntil(() => change.outcome !== undefined)
     expect(change.outcome).toBe('done')
-    for (const other of others) other.catch(() => undefined)
+    expect(await read(fd, oids[0] as string)).toMatchObject({ m: 1, n: 7 })
   })
 })
 
-it('a statement that fails for others again and again no longer holds back those of its own process', async () => {
-  let change: { outcome: string | undefined } | undefined
-  await withReservation(
-    () => (change?.outcome === undefined ? 'fails' : 'waits'),
-    async ({ fd, oids, long, statement }) => {
-      change = watched(fd.updateObject(oids[0] as string, { n: 7 }))
-      const ended = watched(statement)
-      await vi.advanceTimersByTimeAsync(queueTurnMsMax)
-      while (change.outcome === undefined && ended.outcome === undefined) {
-        await vi.advanceTimersByTimeAsync(attemptPauseMsMax)
-        await nextTurn()
-      }
-      expect(change.outcome).toBe('done')
-      expect(long.attempts).toBeLessThanOrEqual(failuresBeforeReserved + reservationAttemptsMax + 1)
-    },
-  )
+it('a statement that fails again and again keeps others waiting a few times at most, and fails in the end', async () => {
+  const long = await openLong()
+  long.tell = () => 'fails'
+  const fd = await FederatedDatabase.open({ alias: 'fd', store: long.store })
+  await fd.defineClasses([classOf('Vehicle', { m: 'integer' })], 'create')
+  await fd.createObjects(Array.from({ length: objects }, () => ({ class: 'Vehicle', attributes: {} })))
+  long.attempts = 0
+  const statement = watched(run(fd, 'UPDATE Vehicle SET m TO m + 1'))
+  while (statement.outcome === undefined) {
+    await vi.advanceTimersByTimeAsync(attemptPauseMsMax)
+    await nextTurn()
+  }
+  expect(statement.outcome).toContain('conflicted with other changes')
+  expect(long.locks).toBe(commitLocksMax)
+  await fd.close()
 })
 
-it('a client that goes while its text is held back is waited for no longer', async () => {
-  await withReservation(untilReserved, async ({ fd }) => {
+it('a client that goes while its text waits to lock out others is waited for no longer, and the lock is free', async () => {
+  await withLock(untilLocked, async ({ fd, oids, long, statement }) => {
     const client = new AbortController()
+    const { lockCommits } = long.store
+    const locked = lockCommits?.().then((lock) => lock.release())
     const text = watched(run(fd, 'UPDATE Vehicle WHERE k = 3 SET n TO 1', client.signal))
     for (let turns = 0; turns < 50; turns++) await nextTurn()
     expect(text.outcome).toBeUndefined()
     client.abort(new Error('the client has gone'))
-    await turnsUntil(() => text.outcome !== undefined)
-    expect(text.outcome).toBe('the client has gone')
+    long.letGo()
+    await statement
+    await locked
+    expect(
+      await run(fd, `UPDATE Vehicle WHERE k = 4 SET n TO 9`).then(() => read(fd, oids[4] as string)),
+    ).toMatchObject({
+      n: 9,
+    })
   })
 })
 
-it('a commit of very many changes that has nothing to do with a reservation is not held back', async () => {
-  await withReservation(untilReserved, async ({ fd }) => {
-    const creations = Array.from({ length: 10_001 }, () => ({ class: 'Note', attributes: {} }))
-    const change = watched(fd.createObjects(creations))
-    await turnsUntil(() => change.outcome !== undefined)
-    expect(change.outcome).toBe('done')
-  })
-})
-
-it('who waits for an object behind a long transaction waits for the length of a turn at most', async () => {
-  await withReservation(untilReserved, async ({ fd, oids }) => {
+it('who waits for an object behind a long transaction waits for the length of a lock at most', async () => {
+  await withLock(untilLocked, async ({ fd, oids }) => {
     const change = watched(fd.updateObject(oids[0] as string, { n: 7 }))
-    await vi.advanceTimersByTimeAsync(reservationMsMax)
+    await vi.advanceTimersByTimeAsync(commitLockMsMax)
     await turnsUntil(() => change.outcome !== undefined)
     const another = watched(fd.updateObject(oids[0] as string, { n: 8 }))
     await vi.advanceTimersByTimeAsync(queueTurnMsMax)

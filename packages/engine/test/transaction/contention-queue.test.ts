@@ -2,11 +2,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { queueTurnMsMax, reservationMsMax } from '../../src/limits.ts'
-import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
-import { AllocationLog } from '../../src/transaction/allocation-log.ts'
+import { queueTurnMsMax } from '../../src/limits.ts'
 import { ContentionQueue, type QueueTicket } from '../../src/transaction/contention-queue.ts'
-import { Transaction } from '../../src/transaction/transaction.ts'
 import { runs } from '../bytes/property-runs.ts'
 
 beforeEach(() => {
@@ -18,7 +15,7 @@ afterEach(() => {
 
 interface Visit {
   readonly atMs: number
-  /** What it queues for: a key, or the reservation. */
+  /** The key for which it queues. */
   readonly line: string
   /** How long it needs its turn; undefined: it never leaves, as where its process hangs. */
   readonly needsMs: number | undefined
@@ -26,13 +23,13 @@ interface Visit {
   readonly goesAfterMs: number | undefined
 }
 
-const reserved = 'reserved'
+const names = ['a', 'b', 'c']
 const ms = (max: number): fc.Arbitrary<number> => fc.oneof(fc.constant(0), fc.integer({ min: 1, max }))
 const visits = fc.array(
   fc.record({
     atMs: ms(4_000),
-    line: fc.constantFrom('a', 'b', reserved),
-    needsMs: fc.option(ms(2 * reservationMsMax), { nil: undefined }),
+    line: fc.constantFrom(...names),
+    needsMs: fc.option(ms(2 * queueTurnMsMax), { nil: undefined }),
     goesAfterMs: fc.option(ms(3_000), { nil: undefined }),
   }),
   { maxLength: 25 },
@@ -50,15 +47,10 @@ class Scene {
   readonly guests: Guest[] = []
   /** By line, in the order in which turns began. */
   readonly served = new Map<string, Guest[]>()
-  private readonly attempt: Transaction
-
-  constructor(attempt: Transaction) {
-    this.attempt = attempt
-  }
 
   arrive(visit: Visit): void {
     const { line } = visit
-    const ticket = line === reserved ? this.queue.reserve(this.attempt) : this.queue.enter(line)
+    const ticket = this.queue.enter(line)
     const guest: Guest = { visit, ticket, hasHadTurn: false, hasLeft: false }
     this.guests.push(guest)
     const leave = (): void => {
@@ -99,15 +91,14 @@ async function untilQuiet(look: () => void): Promise<void> {
 }
 
 it('turns come in order of arrival, one at a time, never later than those before may take, and end', async () => {
-  const snapshot = await (await openMemoryStore()).snapshot()
   const property = fc.asyncProperty(visits, async (given) => {
-    const scene = new Scene(new Transaction(snapshot, true, new AllocationLog()))
+    const scene = new Scene()
     for (const visit of given) setTimeout(() => scene.arrive(visit), visit.atMs)
     await untilQuiet(() => {
-      for (const line of ['a', 'b', reserved]) scene.check(line)
+      for (const line of names) scene.check(line)
     })
     expect(scene.guests).toHaveLength(given.length)
-    for (const line of ['a', 'b', reserved]) {
+    for (const line of names) {
       expect(scene.served.get(line) ?? []).toEqual(scene.inLine(line))
       expect(scene.queue.isBusy(line)).toBe(false)
     }
@@ -116,11 +107,9 @@ it('turns come in order of arrival, one at a time, never later than those before
 })
 
 it('each waits for those before it alone, and for each of them no longer than a turn may be', async () => {
-  const snapshot = await (await openMemoryStore()).snapshot()
-  const lines = fc.record({ line: fc.constantFrom('a', reserved), needs: fc.array(ms(12_000), { maxLength: 12 }) })
-  const property = fc.asyncProperty(lines, async ({ line, needs }) => {
-    const scene = new Scene(new Transaction(snapshot, true, new AllocationLog()))
-    const turnMsMax = line === reserved ? reservationMsMax : queueTurnMsMax
+  const property = fc.asyncProperty(fc.array(ms(12_000), { maxLength: 12 }), async (needs) => {
+    const line = 'a'
+    const scene = new Scene()
     const startedAt = performance.now()
     const begunAt: number[] = []
     for (const needsMs of needs) {
@@ -129,7 +118,7 @@ it('each waits for those before it alone, and for each of them no longer than a 
     }
     await untilQuiet(() => scene.check(line))
     const expected = needs.map((_, i) => {
-      return needs.slice(0, i).reduce((sum, needsMs) => sum + Math.min(needsMs, turnMsMax), 0)
+      return needs.slice(0, i).reduce((sum, needsMs) => sum + Math.min(needsMs, queueTurnMsMax), 0)
     })
     expect(begunAt).toEqual(expected)
   })

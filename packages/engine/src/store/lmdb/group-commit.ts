@@ -5,14 +5,16 @@ import { checkedCommitBytes } from '../check-commit.ts'
 import { type CommitCounts, countGroup, newCommitCounts } from '../commit-counts.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
 import { readAnew } from '../reads-of-turn.ts'
-import type { Awaitable, Commit, CommitOutcome } from '../store.ts'
+import type { Awaitable, Commit, CommitLock, CommitOutcome } from '../store.ts'
 import { applyCommit, applyInSlices, bytesAtOnce, isLarge, tooLarge, WriteTransactionState } from './apply-commit.ts'
 import { DeadReaders } from './dead-readers.ts'
 import type { EntryChecks } from './entry-checks.ts'
 import { lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
 import type { Gate } from './gate.ts'
+import { HeldLock } from './held-lock.ts'
 import { KeptTail } from './kept-tail.ts'
 import { lastTransaction } from './last-transaction.ts'
+import { pauseWriting } from './lmdb-internals.ts'
 import type { Environment } from './lmdb-js.ts'
 import { type OpenedFiles, ReplacementUnderWay } from './opened-files.ts'
 import { type StorageFailure, StoreRewound, storageFailure } from './storage-failure.ts'
@@ -35,12 +37,16 @@ interface Waiting {
   readonly bytes: number
   /** It is applied in slices. */
   isLarge: boolean
+  /** It is a lock, and its commit comes from the holder. */
+  readonly lock?: HeldLock
   resolve(outcome: CommitOutcome): void
   reject(error: Error): void
 }
 
 export interface GroupCommit {
   commit(commit: Commit): Promise<CommitOutcome>
+  /** See `CommitLocking`. */
+  lockCommits(): Promise<CommitLock>
   readonly counts: CommitCounts
   /** While a commit is applied in slices: resolves when that is over. */
   sliced(): Promise<void> | undefined
@@ -89,6 +95,7 @@ interface Queue {
   again: { commits: number; atOnce: number }
 }
 
+const nothing: Commit = { changes: [], preconditions: [] }
 const nothingAgain = { commits: 0, atOnce: 0 }
 
 export function openGroupCommit(target: GroupTarget): GroupCommit {
@@ -110,6 +117,7 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
   }
   let flushing: Promise<void> | undefined
   let isClosed = false
+  let held: HeldLock | undefined
   const follow = followingReplacements(target)
 
   async function flush(): Promise<void> {
@@ -132,18 +140,40 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
 
   const refusal = (): Error | undefined => queue.fatalFailure ?? stuckRefusal()
 
+  function enqueue(waiting: Waiting): void {
+    assert(!isClosed, 'a commit reaches the store before it is closed')
+    const refused = refusal()
+    if (refused !== undefined) throw refused
+    queue.waiting.push(waiting)
+    flushing ??= flush()
+  }
+
   return {
-    commit: (commit) =>
+    commit(commit) {
+      const { lock } = commit
+      if (lock instanceof HeldLock && lock.isHeld) return lock.commit(commit)
+      // Its holder waits for it.
+      if (commit.isReservation === true) held?.release()
       // What is thrown in it rejects it.
-      new Promise((resolve, reject) => {
-        assert(!isClosed, 'a commit reaches the store before it is closed')
-        const refused = refusal()
-        if (refused !== undefined) throw refused
+      return new Promise((resolve, reject) => {
         const large = isLarge(commit)
         // A large one is checked in slices too, once it is its turn.
         const bytes = large ? 0 : checkedCommitBytes(commit, limits)
-        queue.waiting.push({ commit, bytes, isLarge: large, resolve, reject })
-        flushing ??= flush()
+        enqueue({ commit, bytes, isLarge: large, resolve, reject })
+      })
+    },
+    lockCommits: () =>
+      new Promise((resolve, refuse) => {
+        const lock: HeldLock = new HeldLock(() => {
+          held = lock
+          resolve(lock)
+        })
+        const reject = (error: Error): void => {
+          refuse(error)
+          lock.reject(error)
+        }
+        const answer = (outcome: CommitOutcome): void => lock.resolve(outcome)
+        enqueue({ commit: nothing, bytes: 0, isLarge: false, lock, resolve: answer, reject })
       }),
     counts: queue.counts,
     sliced: () => queue.sliced,
@@ -289,17 +319,17 @@ async function flushGroup(target: GroupTarget, queue: Queue): Promise<boolean> {
 /** Adds to the group what it takes of those that wait, and applies what holds; runs inside a write transaction. */
 function applyGroup(environment: Environment, queue: Queue, attempt: Attempt): Awaitable<void> {
   const state = new WriteTransactionState(environment, successorOf(environment), queue.keptTail)
-  const large = applySmall(environment, queue, attempt, state)
-  return large === undefined ? state.end() : applyLarge(environment, queue, large, attempt, state)
+  const alone = applySmall(environment, queue, attempt, state)
+  return alone === undefined ? state.end() : applyAlone(environment, queue, alone, attempt, state)
 }
 
-/** Returns the commit that is to be applied in slices instead, where that is the first. */
+/** Returns the first, if it is to be applied alone instead. */
 function applySmall(
   environment: Environment,
   queue: Queue,
   attempt: Attempt,
   state: WriteTransactionState,
-): Commit | undefined {
+): Waiting | undefined {
   const { group, outcomes } = attempt
   const { waiting, again } = queue
   const commitsMax = again.commits === 0 ? groupCommitsMax : Math.min(again.commits, again.atOnce)
@@ -307,14 +337,15 @@ function applySmall(
   let bytes = 0
   let work = 0
   for (const next of waiting) {
-    const isFull = next.isLarge || group.length >= commitsMax || bytes + next.bytes > bytesAtOnce
+    const isAlone = next.isLarge || next.lock !== undefined
+    const isFull = isAlone || group.length >= commitsMax || bytes + next.bytes > bytesAtOnce
     if (isFull && group.length > 0) break
     if (work >= workBetweenLooks) {
       if (performance.now() > end) break
       work = 0
     }
     group.push(next)
-    if (next.isLarge) return next.commit
+    if (isAlone) return next
     bytes += next.bytes
     const outcome = applyCommit(environment, next.commit, state)
     const { changes, preconditions } = next.commit
@@ -324,7 +355,7 @@ function applySmall(
       continue
     }
     next.isLarge = true
-    if (group.length === 1) return next.commit
+    if (group.length === 1) return next
     // It is the next group, alone.
     group.pop()
     break
@@ -332,11 +363,10 @@ function applySmall(
   return undefined
 }
 
-/** Alone. */
-async function applyLarge(
+async function applyAlone(
   environment: Environment,
   queue: Queue,
-  commit: Commit,
+  { commit, lock }: Waiting,
   attempt: Attempt,
   state: WriteTransactionState,
 ): Promise<void> {
@@ -347,7 +377,16 @@ async function applyLarge(
       resolve()
     }
   })
-  attempt.outcomes.push(await applyInSlices(environment, commit, limits, state))
+  let own: Commit | undefined = commit
+  if (lock !== undefined) {
+    const holding = lock.hold().then((made) => {
+      own = made
+    })
+    await pauseWriting(environment, holding)
+  }
+  attempt.outcomes.push(
+    own === undefined ? { isCommitted: true } : await applyInSlices(environment, own, limits, state),
+  )
   state.end()
 }
 

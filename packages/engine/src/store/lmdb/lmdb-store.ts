@@ -78,6 +78,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     },
     threadAddress: () => threadAddress(location, opened.environment),
     commit: group.commit,
+    lockCommits: group.lockCommits,
     counts: group.counts,
     stats: async () => statsWhileOpen(opened.environment, closing),
     ...snapshots.ofStore,
@@ -136,6 +137,9 @@ function openGroup(
 function readOnly(location: string): GroupCommit {
   return {
     async commit() {
+      throw new Error(`The LMDB store in ${location} is open for reading only.`)
+    },
+    async lockCommits() {
       throw new Error(`The LMDB store in ${location} is open for reading only.`)
     },
     counts: newCommitCounts(),

@@ -1,7 +1,6 @@
 /** The read transactions that snapshots hold; those of one turn of the event loop share one. */
 import { type SharedTurn, sharedTurn } from '../reads-of-turn.ts'
 import { EntryCursor } from './entry-cursor.ts'
-import { lastTransaction } from './last-transaction.ts'
 import type { LeafReader } from './leaf-reader.ts'
 import { resetTxn } from './lmdb-internals.ts'
 import type { Environment, ReadTransaction } from './lmdb-js.ts'
@@ -12,8 +11,8 @@ export interface Pin {
   readonly transaction: ReadTransaction
   /** As `performance.now` tells it; of a shared one, that of the first. */
   readonly begunAtMs: number
-  /** The number of a commit that it shows: of the last one before it began, or an earlier one. */
-  readonly lastCommit: number
+  /** The number of a commit that it shows: of the last one before it began, or an earlier one. Undefined if that is not known: the file may have a commit that is not shown yet. */
+  readonly lastCommit: number | undefined
   cursor: EntryCursor | undefined
   /** For ranges of many entries; null where these cannot be read from the file. */
   leaves?: LeafReader | null | undefined
@@ -49,7 +48,7 @@ export function beginRead(environment: Environment): Pin {
 
 function beginReadOf(environment: Environment, reads: EnvironmentReads): Pin {
   endSharedReadOf(reads)
-  const lastCommit = environment.shownCommit?.ensure() ?? lastTransaction(environment)
+  const lastCommit = environment.shownCommit?.ensure()
   const shared = reads.transaction
   if (shared !== undefined && isFree(shared)) resetTxn(shared.address)
   else environment.resetReadTxn()
@@ -71,7 +70,7 @@ interface SharedRead {
   readonly turn: SharedTurn
   readonly transaction: ReadTransaction
   readonly begunAtMs: number
-  readonly lastCommit: number
+  readonly lastCommit: number | undefined
   /** Of a pin that has ended, for the next one. */
   cursor: EntryCursor | undefined
   isOver: boolean

@@ -34,12 +34,13 @@ export class ShownCommit {
 
   /**
    * To be called before a read transaction begins, which then shows every commit that a process has completed, or left behind when it ended. Throws StoreUnavailable
-   * where that is not possible at present. Costs one read of the file while nobody commits. Returns the number of the last commit, which the transaction shows.
+   * where that is not possible at present. Costs one read of the file while nobody commits. Returns the number of a commit that the
+   * transaction shows: mostly of the last one, but not while that is being completed.
    */
   ensure(): number {
     const written = lastTransaction(this.parts.environment)
     if (written !== this.shown) this.compare(written)
-    return written
+    return this.shown
   }
 
   private compare(written: number): void {

@@ -60,7 +60,8 @@ export class LmdbSnapshot implements Snapshot {
   }
 
   get lastCommit(): string | undefined {
-    return this.pin && nameOfCommit(this.environment, this.pin.lastCommit)
+    const number = this.pin?.lastCommit
+    return number === undefined ? undefined : nameOfCommit(this.environment, number)
   }
 
   get sharedObjects(): object | undefined {

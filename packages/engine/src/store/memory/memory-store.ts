@@ -1,5 +1,6 @@
 /** The store in memory: the same semantics as the durable ones, for tests and experiments. */
 import { assert } from '../../errors.ts'
+import { commitLockMsMax } from '../../limits.ts'
 import { appendedNumber, appendedPuts, appendedRange } from '../append.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { type CurrentState, failedPrecondition } from '../check-preconditions.ts'
@@ -7,7 +8,7 @@ import { countGroup, newCommitCounts } from '../commit-counts.ts'
 import { type EntrySource, type LocalSnapshot, openLocalSnapshot } from '../local-snapshot.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import { type PersistentTree, treeEntries, treeGet, treeWith, treeWithout } from '../persistent-tree.ts'
-import type { Bytes, Commit, CommitOutcome, Store, StoreCapabilities } from '../store.ts'
+import type { Bytes, Commit, CommitLock, CommitOutcome, Store, StoreCapabilities } from '../store.ts'
 import { type BorrowTracker, trackBorrows } from './borrowed-bytes.ts'
 
 type Tree = PersistentTree | undefined
@@ -33,6 +34,7 @@ export async function openMemoryStore(): Promise<Store> {
   const counts = newCommitCounts()
   let lastCommit: Promise<unknown> = Promise.resolve()
   let isClosed = false
+  let lock: MemoryLock | undefined
 
   function apply(commit: Commit): CommitOutcome {
     const failed = failedPrecondition(commit.preconditions, stateOf(current))
@@ -63,14 +65,25 @@ export async function openMemoryStore(): Promise<Store> {
     async commit(commit) {
       assert(!isClosed, 'a commit reaches the store before it is closed')
       checkedCommitBytes(commit, capabilities)
+      if (lock?.isHeld === true && commit.lock !== lock && commit.isReservation === true) lock.release()
+      const isOfHolder = lock?.isHeld === true && commit.lock === lock
       // Applied a moment later, as on a disk: between the call and the answer others may commit.
-      const outcome = lastCommit.then(() => {
+      const outcome = (isOfHolder ? Promise.resolve() : lastCommit).then(() => {
         const applied = apply(commit)
         countGroup(counts, [applied])
         return applied
       })
-      lastCommit = outcome
+      if (isOfHolder) void outcome.then(() => commit.lock?.release())
+      else lastCommit = outcome
       return outcome
+    },
+    async lockCommits() {
+      const before = lastCommit
+      const made = new MemoryLock()
+      lastCommit = before.then(() => made.ended)
+      await before
+      lock = made.hold()
+      return made
     },
     counts,
     async stats() {
@@ -82,6 +95,27 @@ export async function openMemoryStore(): Promise<Store> {
       await lastCommit
       snapshots.releaseAll()
     },
+  }
+}
+
+class MemoryLock implements CommitLock {
+  isHeld = false
+  private timer: NodeJS.Timeout | undefined
+  private end!: () => void
+  readonly ended = new Promise<void>((resolve) => {
+    this.end = resolve
+  })
+
+  hold(): this {
+    this.isHeld = true
+    this.timer = setTimeout(() => this.release(), commitLockMsMax)
+    return this
+  }
+
+  release(): void {
+    this.isHeld = false
+    clearTimeout(this.timer)
+    this.end()
   }
 }
 

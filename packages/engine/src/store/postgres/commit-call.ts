@@ -127,6 +127,11 @@ export class CommitCall {
     return true
   }
 
+  /** What is sent of it is not kept. */
+  get isLarge(): boolean {
+    return this.members[0]?.packed !== undefined
+  }
+
   get size(): number {
     return this.members.length
   }

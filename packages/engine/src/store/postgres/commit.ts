@@ -69,6 +69,40 @@ export async function commitTogether(
   }
 }
 
+/**
+ * One call within the transaction of a lock on all commits, which it ends. Undefined if the connection was lost and nothing was committed. Throws
+ * OutcomeUnknown; StoreUnavailable for a large call, whose rows are not kept for another attempt.
+ */
+export async function commitUnderLock(
+  connections: Connections,
+  connection: CommitConnection,
+  call: CommitCall,
+  { rows, tables, prepared }: CommitStrategy,
+): Promise<CommitOutcome[] | undefined> {
+  const proof = rows === 'together' ? 0 : call.proofPlacement
+  const { client, slot, warnings } = connection
+  connection.number++
+  try {
+    const parameters = await parametersOf(call, rows)
+    const failed = await send(
+      connections,
+      connection,
+      { ...parameters, proof, slot, number: connection.number },
+      undefined,
+    )
+    await client.query('COMMIT')
+    if (prepared !== undefined && connection.warnings > warnings) throw new Error(warned)
+    client.release()
+    return call.outcomes(failed)
+  } catch (error) {
+    client.release(true)
+    const failed = await resolveUnknownOutcome(connections, { connection, proof, tables, prepared, error })
+    if (failed !== undefined) return call.outcomes(failed)
+    if (call.isLarge) throw toStoreError(connections.address.location, error)
+    return undefined
+  }
+}
+
 async function parametersOf(call: CommitCall, rows: RowsOfCommit): Promise<CommitParameters> {
   try {
     return await inTurnsIfLong(call.toParameters(rows))

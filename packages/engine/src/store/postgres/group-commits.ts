@@ -2,8 +2,9 @@
 import { countGroup, newCommitCounts } from '../commit-counts.ts'
 import type { Commit, CommitOutcome } from '../store.ts'
 import { inTurnsIfLong } from '../time-slice.ts'
-import { type CommitStrategy, commitTogether, FailedTogether } from './commit.ts'
+import { type CommitStrategy, commitTogether, commitUnderLock, FailedTogether } from './commit.ts'
 import { CommitCall } from './commit-call.ts'
+import { PostgresLock } from './commit-lock.ts'
 import { type CommitLocks, commitLocks } from './commit-locks.ts'
 import type { Connections } from './connections.ts'
 import { allInUse } from './failures.ts'
@@ -35,6 +36,8 @@ export class GroupCommits {
   readonly counts = newCommitCounts()
   private readonly connections: Connections
   private readonly strategy: CommitStrategy
+  /** The last that was acquired. */
+  private lock: PostgresLock | undefined
   private waiting: Waiting[] = []
   private underWay = 0
   private gathering: NodeJS.Immediate | undefined
@@ -47,8 +50,33 @@ export class GroupCommits {
 
   /** Throws StoreUnavailable, OutcomeUnknown. */
   async commit(commit: Commit): Promise<CommitOutcome> {
-    const prepared = inTurnsIfLong(prepare(commit, this.strategy))
-    return this.sent(prepared instanceof Promise ? await prepared : prepared)
+    // Its holder waits for it.
+    if (commit.isReservation === true) this.lock?.release()
+    const preparing = inTurnsIfLong(prepare(commit, this.strategy))
+    const prepared = preparing instanceof Promise ? await preparing : preparing
+    const made = commit.lock instanceof PostgresLock ? await this.underLock(commit.lock, prepared) : undefined
+    return made ?? this.sent(prepared)
+  }
+
+  /** See `CommitLocking`. */
+  async lockCommits(): Promise<PostgresLock> {
+    const lock = await PostgresLock.acquire(this.connections)
+    this.lock = lock
+    return lock
+  }
+
+  /** Undefined if the commit is to be made like any other. */
+  private async underLock(lock: PostgresLock, commit: CommitLocks | CommitCall): Promise<CommitOutcome | undefined> {
+    const { connections, strategy } = this
+    // A change of the schema keeps out readers of the lock's table as well.
+    if (commit.isExclusive) lock.release()
+    const connection = lock.take()
+    if (connection === undefined) return undefined
+    const call = commit instanceof CommitCall ? commit : new CommitCall(strategy.tables.keys)
+    if (!(commit instanceof CommitCall)) call.add(commit)
+    const outcomes = await commitUnderLock(connections, connection, call, strategy)
+    if (outcomes !== undefined) countGroup(this.counts, outcomes)
+    return outcomes?.[0]
   }
 
   private sent(commit: CommitLocks | CommitCall): Promise<CommitOutcome> {

@@ -119,6 +119,45 @@ export function concurrencyRules(driver: Driver): void {
         expect(await entriesIn(store)).toHaveLength(rounds)
       }))
 
+    it('keeps other commits waiting while one holds a lock, until that commits or lets go of it', () =>
+      useStore(driver, async (store) => {
+        const { lockCommits } = store
+        if (lockCommits === undefined) return
+        await commitChanges(store, put('a', '1'))
+        for (const isCommitting of [true, false, true]) {
+          const lock = await lockCommits()
+          let isOver = false
+          const waiting = commitChanges(store, put('b', isCommitting ? '2' : '1')).then(() => {
+            isOver = true
+          })
+          const before = await valueIn(store, 'b')
+          for (let turns = 0; turns < 50; turns++) await new Promise((resolve) => setImmediate(resolve))
+          expect([isOver, await valueIn(store, 'b')]).toEqual([false, before])
+          if (isCommitting) {
+            const refused = await store.commit({ ...commitOf([put('a', '3')], [unchanged('a', 'c', [])]), lock })
+            expect(refused.isCommitted).toBe(false)
+            await waiting
+            const another = await lockCommits()
+            const entries = await withSnapshot(store, (snapshot) => entriesOf(snapshot))
+            const [value] = entries.filter((entry) => entry.startsWith('b='))
+            const commit = commitOf([put('a', `after ${value}`)], [unchanged('a', 'z', entries)])
+            expect(await store.commit({ ...commit, lock: another })).toEqual({ isCommitted: true })
+            // It has ended: what names it is a commit like any other.
+            expect(await store.commit({ ...commitOf([put('c', '1')]), lock: another })).toEqual({ isCommitted: true })
+            another.release()
+          } else lock.release()
+          await waiting
+          lock.release()
+        }
+      }))
+
+    it('ends a lock for a reservation, for which its holder may be waiting', () =>
+      useStore(driver, async (store) => {
+        const lock = await store.lockCommits?.()
+        expect(await store.commit({ ...commitOf([put('a', '1')]), isReservation: true })).toEqual({ isCommitted: true })
+        expect(await store.commit({ ...commitOf([put('b', '1')]), lock })).toEqual({ isCommitted: true })
+      }))
+
     it('shows a commit to every snapshot asked for after its answer', () =>
       useStore(driver, async (store) => {
         const writers = Array.from({ length: 16 }, async (_, writer) => {

@@ -1,0 +1,60 @@
+/** A lock on commits while it is held: a write transaction of LMDB, which stays open until the holder commits. */
+import { commitLockMsMax } from '../../limits.ts'
+import type { Commit, CommitLock, CommitOutcome } from '../store.ts'
+
+export class HeldLock implements CommitLock {
+  private readonly grant: (lock: HeldLock) => void
+  private state: 'waiting' | 'held' | 'over' = 'waiting'
+  private timer: NodeJS.Timeout | undefined
+  private end!: (commit: Commit | undefined) => void
+  private readonly ended = new Promise<Commit | undefined>((resolve) => {
+    this.end = resolve
+  })
+  private answer: { resolve(outcome: CommitOutcome): void; reject(error: Error): void } | undefined
+
+  /** `grant`: called once the lock is held. */
+  constructor(grant: (lock: HeldLock) => void) {
+    this.grant = grant
+  }
+
+  get isHeld(): boolean {
+    return this.state === 'held'
+  }
+
+  /** To be called within the write transaction. Resolves with the commit of the holder; with undefined if it does not commit, or not in time. */
+  hold(): Promise<Commit | undefined> {
+    if (this.state === 'waiting') {
+      this.state = 'held'
+      this.timer = setTimeout(() => this.release(), commitLockMsMax)
+      this.grant(this)
+    }
+    return this.ended
+  }
+
+  /** The last of the holder, while it holds the lock. */
+  commit(commit: Commit): Promise<CommitOutcome> {
+    return new Promise((resolve, reject) => {
+      this.answer = { resolve, reject }
+      this.finish(commit)
+    })
+  }
+
+  release(): void {
+    if (this.state !== 'over') this.finish(undefined)
+  }
+
+  /** What has become of the commit. */
+  resolve(outcome: CommitOutcome): void {
+    this.answer?.resolve(outcome)
+  }
+
+  reject(error: Error): void {
+    this.answer?.reject(error)
+  }
+
+  private finish(commit: Commit | undefined): void {
+    this.state = 'over'
+    clearTimeout(this.timer)
+    this.end(commit)
+  }
+}
