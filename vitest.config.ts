@@ -84,7 +84,7 @@ const sharing = [
   'packages/server/test/executable/readme.test.ts',
   'packages/client/test/*.test.ts',
   'bench/test/{figures,reply-reader}.test.ts',
-  'tools/test/{check-*,lock-file,set-up-state}.test.ts',
+  'tools/test/{check-*,consistency-*,lock-file,set-up-state}.test.ts',
 ]
 
 /**
