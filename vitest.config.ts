@@ -68,7 +68,7 @@ const slow = [
   'packages/engine/test/changes/log-processes.test.ts',
   'packages/engine/test/query/{access/skip-scan,access/touched-rows,match/bounded-walks,match/far-side,operators/beyond-memory}.test.ts',
   'packages/engine/test/work/steady-growth.test.ts',
-  'packages/engine/test/store/{distributed,lmdb-compaction,lmdb-processes,node-down,one-node,postgres-failures,processes}.test.ts',
+  'packages/engine/test/store/{consistency,distributed,lmdb-compaction,lmdb-processes,node-down,one-node,postgres-failures,processes}.test.ts',
 ]
 
 /**
@@ -84,7 +84,7 @@ const sharing = [
   'packages/server/test/executable/readme.test.ts',
   'packages/client/test/*.test.ts',
   'bench/test/{figures,reply-reader}.test.ts',
-  'tools/test/{check-*,lock-file,set-up-state}.test.ts',
+  'tools/test/{check-*,consistency-*,lock-file,set-up-state}.test.ts',
 ]
 
 /**
