@@ -143,11 +143,10 @@ it('a change that waits for a lock goes on when its holder commits', async () =>
 
 it('a statement that fails again and again keeps others waiting a few times at most, and fails in the end', async () => {
   const long = await openLong()
-  long.tell = () => 'fails'
   const fd = await FederatedDatabase.open({ alias: 'fd', store: long.store })
   await fd.defineClasses([classOf('Vehicle', { m: 'integer' })], 'create')
-  await fd.createObjects(Array.from({ length: objects }, () => ({ class: 'Vehicle', attributes: {} })))
-  long.attempts = 0
+  for (let nth = 0; nth < objects; nth++) await fd.createObject('Vehicle', {})
+  long.tell = () => 'fails'
   const statement = watched(run(fd, 'UPDATE Vehicle SET m TO m + 1'))
   while (statement.outcome === undefined) {
     await vi.advanceTimersByTimeAsync(attemptPauseMsMax)
