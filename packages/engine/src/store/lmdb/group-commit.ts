@@ -105,33 +105,11 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
     const refusal = stuckRefusal()
     if (refusal !== undefined) refuseWaiting(queue, refusal)
   })
-  const queue: Queue = {
-    waiting: [],
-    fatalFailure: undefined,
-    sliced: undefined,
-    again: nothingAgain,
-    deadReaders: new DeadReaders(),
-    stuck,
-    counts: newCommitCounts(),
-    keptTail: new KeptTail(),
-  }
+  const queue = newQueue(stuck)
   let flushing: Promise<void> | undefined
   let isClosed = false
   let held: HeldLock | undefined
   const follow = followingReplacements(target)
-
-  async function flush(): Promise<void> {
-    while (queue.waiting.length > 0) {
-      try {
-        const refusal = (await enter(target)) ?? (await follow(await flushInGate(target, queue)))
-        if (refusal !== undefined) refuseWaiting(queue, refusal)
-      } catch (cause) {
-        // Such as the way out of the gate. Whoever waits is answered, and whoever comes next is not left to wait for this.
-        refuseWaiting(queue, new Error(`The storage of ${location} failed: ${String(cause)}`, { cause }))
-      }
-    }
-    flushing = undefined
-  }
 
   function stuckRefusal(): Error | undefined {
     const problem = stuck.problem()
@@ -145,7 +123,9 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
     const refused = refusal()
     if (refused !== undefined) throw refused
     queue.waiting.push(waiting)
-    flushing ??= flush()
+    flushing ??= flushAll(target, queue, follow, () => {
+      flushing = undefined
+    })
   }
 
   return {
@@ -155,25 +135,15 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
       // Its holder waits for it.
       if (commit.isReservation === true) held?.release()
       // What is thrown in it rejects it.
-      return new Promise((resolve, reject) => {
-        const large = isLarge(commit)
-        // A large one is checked in slices too, once it is its turn.
-        const bytes = large ? 0 : checkedCommitBytes(commit, limits)
-        enqueue({ commit, bytes, isLarge: large, resolve, reject })
-      })
+      return new Promise((resolve, reject) => enqueue(waitingCommit(commit, resolve, reject)))
     },
     lockCommits: () =>
       new Promise((resolve, refuse) => {
-        const lock: HeldLock = new HeldLock(() => {
+        const grant = (lock: HeldLock): void => {
           held = lock
           resolve(lock)
-        })
-        const reject = (error: Error): void => {
-          refuse(error)
-          lock.reject(error)
         }
-        const answer = (outcome: CommitOutcome): void => lock.resolve(outcome)
-        enqueue({ commit: nothing, bytes: 0, isLarge: false, lock, resolve: answer, reject })
+        enqueue(waitingLock(grant, refuse))
       }),
     counts: queue.counts,
     sliced: () => queue.sliced,
@@ -190,6 +160,54 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
       stuck.close()
     },
   }
+}
+
+function newQueue(stuck: StuckWrites): Queue {
+  return {
+    waiting: [],
+    fatalFailure: undefined,
+    sliced: undefined,
+    again: nothingAgain,
+    deadReaders: new DeadReaders(),
+    stuck,
+    counts: newCommitCounts(),
+    keptTail: new KeptTail(),
+  }
+}
+
+function waitingCommit(commit: Commit, resolve: Waiting['resolve'], reject: Waiting['reject']): Waiting {
+  const large = isLarge(commit)
+  // A large one is checked in slices too, once it is the next.
+  return { commit, bytes: large ? 0 : checkedCommitBytes(commit, limits), isLarge: large, resolve, reject }
+}
+
+async function flushAll(
+  target: GroupTarget,
+  queue: Queue,
+  follow: ReturnType<typeof followingReplacements>,
+  onDone: () => void,
+): Promise<void> {
+  while (queue.waiting.length > 0) {
+    try {
+      const refusal = (await enter(target)) ?? (await follow(await flushInGate(target, queue)))
+      if (refusal !== undefined) refuseWaiting(queue, refusal)
+    } catch (cause) {
+      // Such as the way out of the gate. Whoever waits is answered, and whoever comes next is not left to wait for this.
+      refuseWaiting(queue, new Error(`The storage of ${target.location} failed: ${String(cause)}`, { cause }))
+    }
+  }
+  // At once: whoever comes next begins again.
+  onDone()
+}
+
+/** A lock waits like a commit, which its holder names later. */
+function waitingLock(grant: (lock: HeldLock) => void, refuse: (error: Error) => void): Waiting {
+  const lock = new HeldLock(grant)
+  const reject = (error: Error): void => {
+    refuse(error)
+    lock.reject(error)
+  }
+  return { commit: nothing, bytes: 0, isLarge: false, lock, resolve: (outcome) => lock.resolve(outcome), reject }
 }
 
 /** Answers with what to call after each group: the error for those that wait, where a compaction has held up the group and nothing helps. */

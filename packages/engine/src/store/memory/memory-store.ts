@@ -4,7 +4,7 @@ import { commitLockMsMax } from '../../limits.ts'
 import { appendedNumber, appendedPuts, appendedRange } from '../append.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { type CurrentState, failedPrecondition } from '../check-preconditions.ts'
-import { countGroup, newCommitCounts } from '../commit-counts.ts'
+import { type CommitCounts, countGroup, newCommitCounts } from '../commit-counts.ts'
 import { type EntrySource, type LocalSnapshot, openLocalSnapshot } from '../local-snapshot.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import { type PersistentTree, treeEntries, treeGet, treeWith, treeWithout } from '../persistent-tree.ts'
@@ -65,14 +65,10 @@ export async function openMemoryStore(): Promise<Store> {
     async commit(commit) {
       assert(!isClosed, 'a commit reaches the store before it is closed')
       checkedCommitBytes(commit, capabilities)
-      if (lock?.isHeld === true && commit.lock !== lock && commit.isReservation === true) lock.release()
       const isOfHolder = lock?.isHeld === true && commit.lock === lock
+      if (commit.isReservation === true) lock?.release()
       // Applied a moment later, as on a disk: between the call and the answer others may commit.
-      const outcome = (isOfHolder ? Promise.resolve() : lastCommit).then(() => {
-        const applied = apply(commit)
-        countGroup(counts, [applied])
-        return applied
-      })
+      const outcome = (isOfHolder ? Promise.resolve() : lastCommit).then(() => counted(counts, apply(commit)))
       if (isOfHolder) void outcome.then(() => commit.lock?.release())
       else lastCommit = outcome
       return outcome
@@ -96,6 +92,11 @@ export async function openMemoryStore(): Promise<Store> {
       snapshots.releaseAll()
     },
   }
+}
+
+function counted(counts: CommitCounts, outcome: CommitOutcome): CommitOutcome {
+  countGroup(counts, [outcome])
+  return outcome
 }
 
 class MemoryLock implements CommitLock {

@@ -101,10 +101,7 @@ function storeOn(
       checkedCommitBytes(commit, { keyBytesMax, valueBytesMax })
       return tracked(commits.commit(commit))
     },
-    async lockCommits() {
-      assert(closing === undefined, 'commits are locked before the store is closed')
-      return tracked(commits.lockCommits())
-    },
+    lockCommits: () => tracked(commits.lockCommits()),
     counts: commits.counts,
     async stats() {
       assert(closing === undefined, 'statistics are asked for before the store is closed')
