@@ -316,7 +316,11 @@ class StatementThread {
         this.database.onCommitted?.()
         this.send({ kind: 'committed', id })
       } else {
-        if (isOfWork) run?.didNotCommit()
+        if (isOfWork) {
+          run?.didNotCommit()
+          // The thread tries again.
+          if (this.database.store.counts !== undefined) this.database.store.counts.retries++
+        }
         this.send({ kind: 'committed', id, failed: positionOf(outcome.failed) })
       }
     } catch (error) {

@@ -244,6 +244,22 @@ describe.each([
     expect(JSON.parse((await fd.readObject(oid)).toString()).age).toBe(101)
   })
 
+  it('end beside others in the main thread who go on changing what they read', async () => {
+    const fd = await withPeople(await freshStore())
+    const oids = (await rows(fd, "FROM Person WHERE name = 'p7' RETURN *")).map((row) => JSON.parse(row).__identifier__)
+    let isDone = false
+    let writes = 0
+    const write = async (): Promise<void> => {
+      while (!isDone) await fd.updateObject(oids[writes++ % oids.length], { age: writes })
+    }
+    const writing = Promise.all([write(), write(), write()])
+    await rows(fd, "LET all = (FROM Person RETURN SUM(age)); UPDATE Person WHERE name = 'p8' SET age TO 1")
+    isDone = true
+    await writing
+    expect(await rows(fd, "FROM Person WHERE name = 'p8' AND age = 1 RETURN COUNT()")).toEqual(['{"COUNT()":30}'])
+    expect((await fd.verify()).problems).toEqual([])
+  })
+
   it('leave an unknown outcome where their thread ends between a commit and its answer', async () => {
     const before: BeforeCommit = { next: undefined }
     const changes: ChangeSet[] = []
