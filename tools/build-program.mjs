@@ -26,7 +26,6 @@ const installed = [
   'fs-native-extensions',
   'pg-native',
   '@scalar/*',
-  'cli-progress',
   'bun:ffi',
 ]
 

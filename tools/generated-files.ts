@@ -95,7 +95,7 @@ function settingsTable(): string[][] {
 }
 
 function metricsTable(): string[][] {
-  const rows = [...processMetrics, ...storeMetrics].map(({ name, type, labels = [], together, help }) => {
+  const rows = [...processMetrics, ...storeMetrics].map(({ name, type, labels = [], together = 'sum', help }) => {
     return [`\`${name}\``, type, labels.map((label) => `\`${label}\``).join(', '), together, help]
   })
   return [['Metric', 'Type', 'Labels', 'Of several processes', 'Meaning'], ...rows]

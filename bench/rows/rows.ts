@@ -1,6 +1,5 @@
 /** The operations that are measured, one a row: how many clients ask, and what for. */
-import type { Contender } from '../contenders/contender.ts'
-import { readIds } from '../contenders/contender.ts'
+import { type Contender, readIds } from '../contenders/contender.ts'
 import type { BenchRequest } from '../load/load.ts'
 import { anyYear, license, type Vehicle, vehicle } from '../vehicles.ts'
 

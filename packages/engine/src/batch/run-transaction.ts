@@ -1,8 +1,7 @@
 /** Several operations as one commit (contract 7). */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
-import type { TransactionBody, TransactionStep } from '../database-operations.ts'
-import { DatabaseOperations } from '../database-operations.ts'
+import { DatabaseOperations, type TransactionBody, type TransactionStep } from '../database-operations.ts'
 import { type OpenCatalogTransaction, runInCatalogTransaction } from '../ddl/catalog-transaction.ts'
 import { Numbering } from '../ddl/numbering.ts'
 import type { QueryResources } from '../query/query-resources.ts'

@@ -1,7 +1,6 @@
 /** Every reference within a value that is kept in a record: alone, in collections and in embedded objects. */
 import type { MapPair } from '../types/map.ts'
-import type { Oid } from '../types/oid.ts'
-import { noOid } from '../types/oid.ts'
+import { noOid, type Oid } from '../types/oid.ts'
 import type { ClassNumber, MapSpec, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import type { FormatSource } from './class-format.ts'
 

@@ -10,8 +10,14 @@ import { guid } from './guid.ts'
 import { integer } from './integer.ts'
 import { interval } from './interval.ts'
 import { listOf } from './list.ts'
-import type { Codec, CodecContext, DefineContext, DescribeContext, LogicalType } from './logical-type.ts'
-import { formatForMessage } from './logical-type.ts'
+import {
+  type Codec,
+  type CodecContext,
+  type DefineContext,
+  type DescribeContext,
+  formatForMessage,
+  type LogicalType,
+} from './logical-type.ts'
 import { map } from './map.ts'
 import { object } from './object.ts'
 import { real } from './real.ts'

@@ -1,7 +1,6 @@
 /** Requests that change a class in several ways at once, and what the rules say becomes of it: told without the engine's ways. */
 import fc from 'fast-check'
-import type { Oid } from '../../src/types/oid.ts'
-import { compareOids } from '../../src/types/oid.ts'
+import { compareOids, type Oid } from '../../src/types/oid.ts'
 
 export const none = '0-0-0-0'
 

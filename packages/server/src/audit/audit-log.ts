@@ -4,8 +4,7 @@ import type { ChangeSet } from '@ashlar/engine'
 import type { AuditFailure } from '../config/config.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { auditedClassesMax, auditedOidsMax, auditedRefusalsMax, auditedRefusalsPerSecond } from '../limits.ts'
-import type { Caller } from '../security/caller.ts'
-import { credentialText } from '../security/credential.ts'
+import { type Caller, credentialText } from '../security/caller.ts'
 import type { AuditFile } from './audit-file.ts'
 
 export interface AuditEntry {

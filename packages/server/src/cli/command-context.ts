@@ -5,8 +5,8 @@ import { CommandError } from './command-error.ts'
 import type { Connection } from './connection.ts'
 import { parseExactly } from './exact-json.ts'
 import { exitCodes } from './exit-codes.ts'
+import { unreadable } from './file-errors.ts'
 import type { CommandRun } from './run-command.ts'
-import { unreadable } from './unreadable.ts'
 
 /** Requests under way end by its signal. */
 export interface CommandContext extends CommandRun {

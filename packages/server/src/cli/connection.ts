@@ -4,9 +4,9 @@ import { AshlarClient, type ClientOptions } from '@ashlar/client'
 import { clientVariables } from '../config/config-environment.ts'
 import { splitValues } from '../config/read-value.ts'
 import { usageError } from './command-error.ts'
+import { unreadable } from './file-errors.ts'
 import { httpFetch } from './http-fetch.ts'
 import { type Profile, profileFile, readProfile } from './profile.ts'
-import { unreadable } from './unreadable.ts'
 
 /** As `addConnectionOptions` declares them. */
 export interface ConnectionOptions {

@@ -1,11 +1,11 @@
 /** The configuration file that `ashlar init` writes: what was chosen, and every other setting in comments. */
 import { createInterface } from 'node:readline/promises'
 import { configFromJson } from '../config/config-file.ts'
-import { defaultText, nowhere, type Setting, settings } from '../config/settings.ts'
+import { defaultText, type Setting, settings } from '../config/settings.ts'
 import { CommandError, usageError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
+import { unwritable } from './file-errors.ts'
 import { tellResult } from './tell-result.ts'
-import { unwritable } from './unwritable.ts'
 import { writeWhole } from './write-whole.ts'
 
 export interface InitOptions {
@@ -76,7 +76,7 @@ function checkText(text: string, file: string): void {
 }
 
 function fileText(chosen: Chosen): string {
-  const others = settings.filter((setting) => setting.readInFile !== nowhere && !Object.hasOwn(chosen, setting.field))
+  const others = settings.filter((setting) => setting.isNotInFile !== true && !Object.hasOwn(chosen, setting.field))
   const fields = Object.entries(chosen).map(([field, value]) => {
     return `${commentOf(settings.find((setting) => setting.field === field))}  "${field}": ${JSON.stringify(value)}`
   })

@@ -5,10 +5,10 @@ import type { Writable } from 'node:stream'
 import type { WriteStream as Terminal } from 'node:tty'
 import { styleText } from 'node:util'
 import { stringifyExactly } from './exact-json.ts'
-import { partialName, removeAbandoned } from './partial-files.ts'
+import { unwritable } from './file-errors.ts'
 import { hidesProgress } from './progress.ts'
 import { sizeOf, TableLayout, type TableOptions } from './table.ts'
-import { unwritable } from './unwritable.ts'
+import { partialName, removeAbandoned } from './write-whole.ts'
 
 export interface OutputOptions {
   readonly json?: boolean

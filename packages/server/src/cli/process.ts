@@ -1,7 +1,7 @@
 /** What every way to serve has: the line at the start, signals that stop, and how a failure is told. */
 
 import type { Config } from '../config/config.ts'
-import type { StoreSummary } from '../peers/messages.ts'
+import type { StoreSummary } from '../peers/peers.ts'
 import { version } from '../version.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { clientVariables } from '../config/config-environment.ts'
 import { didYouMean } from '../config/read-value.ts'
 import { usageError } from './command-error.ts'
-import { unreadable } from './unreadable.ts'
+import { unreadable } from './file-errors.ts'
 
 export interface Profile {
   readonly url?: string

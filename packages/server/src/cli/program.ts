@@ -2,22 +2,28 @@
 import { Command } from 'commander'
 import { version } from '../version.ts'
 import { addBackupCommand, addRestoreCommand } from './backup.ts'
-import { addBenchCommand } from './bench.ts'
-import { addChangesCommand, addWebhookCommand } from './change-commands.ts'
+import {
+  addBenchCommand,
+  addChangesCommand,
+  addDataCommands,
+  addIndexCommand,
+  addObjectCommands,
+  addQueryCommand,
+  addSchemaCommand,
+  addServerCommands,
+  addShellCommand,
+  addToolCommand,
+  addWebhookCommand,
+} from './command-declarations.ts'
 import { addCompactCommand } from './compact.ts'
 import { addCompletionCommand } from './completion.ts'
 import { addCopyCommand } from './copy.ts'
-import { addDataCommands } from './data-commands.ts'
 import { addDemoCommand } from './demo.ts'
 import { exitCodes } from './exit-codes.ts'
 import { addInitCommand } from './init.ts'
-import { addObjectCommands, addQueryCommand } from './object-commands.ts'
 import { failureLine } from './process.ts'
-import { addSchemaCommand } from './schema.ts'
 import { addRoleCommand, addTokenCommand, addUserCommand } from './security-commands.ts'
 import { addServeCommand } from './serve.ts'
-import { addIndexCommand, addServerCommands, addToolCommand } from './server-commands.ts'
-import { addShellCommand } from './shell.ts'
 import { addVerifyCommand } from './verify.ts'
 
 interface Declared {

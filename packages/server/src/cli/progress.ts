@@ -1,30 +1,34 @@
-/** How far long work is: a bar with rate and time left on a terminal, a line now and then elsewhere; on standard error. */
-import type { SingleBar } from 'cli-progress'
+/** Shows the progress of long work on standard error: a bar with rate and time left on a terminal, a line every few seconds elsewhere. */
+import type { ResultOptions } from './tell-result.ts'
+
+type ProgressStream = Pick<NodeJS.WriteStream, 'isTTY' | 'write'> & { readonly columns?: number }
 
 export interface ProgressOptions {
-  /** What is counted, as `objects`. */
+  /** What is counted, such as `objects`. */
   readonly unit: string
   readonly isQuiet: boolean
-  /** Where it is told; that of the process unless a test has another. */
-  readonly stream?: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>
-  /** Milliseconds; the clock unless a test has another. */
+  /** Standard error by default. */
+  readonly stream?: ProgressStream
+  /** Milliseconds, from the clock of the process by default. */
   readonly now?: () => number
 }
 
-/** Whether progress is not told: where a program reads JSON, all that it looks for on standard error is what has failed. */
+/** Returns true if progress is not shown: a program that reads JSON expects only errors on standard error. */
 export function hidesProgress(isQuiet: boolean, isJson: boolean): boolean {
   return isQuiet || (isJson && !process.stderr.isTTY)
 }
 
-/** Between lines where there is no terminal. */
+/** Interval of lines, without a terminal. */
 const lineMs = 5_000
+/** Interval at which the bar is drawn. */
+const barMs = 100
 
 export class Progress {
   private readonly options: ProgressOptions
-  private readonly stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>
+  private readonly stream: ProgressStream
   private readonly now: () => number
   private readonly started: number
-  private bar: Promise<SingleBar> | undefined
+  private hasBar = false
   private shownAt: number
   private shown = 0
   private done = 0
@@ -38,42 +42,36 @@ export class Progress {
     this.shownAt = this.started
   }
 
-  /** `total`: undefined where it is not known. */
+  /** `total`: undefined if unknown. */
   update(done: number, total?: number): void {
     this.done = done
     this.total = total
     if (this.options.isQuiet) return
-    if (this.stream.isTTY) void this.showBar()
-    else if (this.now() - this.shownAt >= lineMs) this.tellLine()
+    const sinceMs = this.now() - this.shownAt
+    if (!this.stream.isTTY && sinceMs >= lineMs) this.writeLine()
+    else if (this.stream.isTTY && (!this.hasBar || sinceMs >= barMs)) this.drawBar()
   }
 
-  /** The bar is left as it is. Of work that took longer than from one line to the next, the last line tells all that was done. */
+  /** Leaves the bar on the screen. If the work took longer than the interval of lines, the last line has the final count. */
   stop(): void {
+    if (this.hasBar) {
+      this.drawBar()
+      this.stream.write('\n')
+      this.hasBar = false
+    }
     const isLong = !this.options.isQuiet && !this.stream.isTTY && this.now() - this.started >= lineMs
-    if (isLong && this.done > this.shown) this.tellLine()
-    void this.bar?.then((bar) => bar.stop())
+    if (isLong && this.done > this.shown) this.writeLine()
   }
 
-  private async showBar(): Promise<void> {
-    this.bar ??= this.startBar()
-    const bar = await this.bar
-    bar.update(this.done, { text: this.text() })
+  private drawBar(): void {
+    this.hasBar = true
+    this.shownAt = this.now()
+    const text = barText({ done: this.done, total: this.total, unit: this.options.unit, rate: this.rate() })
+    // A bar that wraps could not be overwritten.
+    this.stream.write(`\r${text.slice(0, (this.stream.columns || 80) - 1)}\x1b[K`)
   }
 
-  private text(): string {
-    return barText({ done: this.done, total: this.total, unit: this.options.unit, rate: this.rate() })
-  }
-
-  private async startBar(): Promise<SingleBar> {
-    const { SingleBar } = await import('cli-progress')
-    const format = (_options: unknown, _values: unknown, { text }: { readonly text: string }): string => text
-    const bar = new SingleBar({ format, stream: this.stream as NodeJS.WriteStream, hideCursor: true })
-    // What there is of it is in the text: it has no length of its own where the total is not known.
-    bar.start(Number.MAX_SAFE_INTEGER, 0, { text: this.text() })
-    return bar
-  }
-
-  private tellLine(): void {
+  private writeLine(): void {
     this.shownAt = this.now()
     this.shown = this.done
     const rate = this.rate()
@@ -85,7 +83,7 @@ export class Progress {
     this.stream.write(`${this.done.toLocaleString('en')}${of} ${this.options.unit}, ${rateText(rate)}/s${left}\n`)
   }
 
-  /** A second. */
+  /** Per second. */
   private rate(): number {
     const seconds = (this.now() - this.started) / 1_000
     return seconds === 0 ? 0 : this.done / seconds
@@ -96,14 +94,13 @@ export interface BarState {
   readonly done: number
   readonly total: number | undefined
   readonly unit: string
-  /** A second. */
+  /** Per second. */
   readonly rate: number
 }
 
-/** Cells of the bar. */
 const barCells = 40
 
-/** The line of a terminal; without a bar where the total is not known. */
+/** Returns the line for a terminal, without a bar if the total is unknown. */
 export function barText({ done, total, unit, rate }: BarState): string {
   const [count, speed] = [done.toLocaleString('en'), `${rateText(rate)}/s`]
   if (total === undefined) return `${count} ${unit} · ${speed}`
@@ -123,4 +120,57 @@ function durationText(seconds: number): string {
 
 function rateText(rate: number): string {
   return Math.round(rate).toLocaleString('en')
+}
+
+/** What is counted in a step. */
+const units: Readonly<Record<string, string>> = {
+  writing: 'entries written',
+  verifying: 'bytes verified',
+  checking: 'bytes checked',
+  restoring: 'entries restored',
+  comparing: 'entries compared',
+  replaying: 'commits replayed',
+  indexing: 'objects indexed',
+  copying: 'entries copied',
+  reading: 'objects read',
+  creating: 'objects created',
+  filling: 'objects filled',
+  looking: 'entries checked',
+}
+
+export class StepProgress {
+  private readonly options: Omit<ProgressOptions, 'unit'>
+  private step: string | undefined
+  private shown: Progress | undefined
+
+  constructor(options: Omit<ProgressOptions, 'unit'>) {
+    this.options = options
+  }
+
+  readonly update = (step: string, done: number, total?: number): void => {
+    if (step !== this.step) {
+      this.stop()
+      this.step = step
+      this.shown = new Progress({ ...this.options, unit: units[step] ?? step })
+    }
+    this.shown?.update(done, total)
+  }
+
+  stop(): void {
+    this.shown?.stop()
+    this.shown = undefined
+  }
+}
+
+/** Shows how far `work` is, until it has ended or failed. */
+export async function withProgress<T>(
+  { json, quiet }: ResultOptions,
+  work: (onProgress: StepProgress['update']) => Promise<T>,
+): Promise<T> {
+  const progress = new StepProgress({ isQuiet: hidesProgress(quiet === true, json === true) })
+  try {
+    return await work(progress.update)
+  } finally {
+    progress.stop()
+  }
 }

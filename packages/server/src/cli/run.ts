@@ -3,9 +3,9 @@ import { CommanderError } from 'commander'
 import { didYouMean } from '../config/read-value.ts'
 import { usageError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
+import { unwritable } from './file-errors.ts'
 import { failureLine, isJsonAsked, tellFailure } from './process.ts'
 import { programOf } from './program.ts'
-import { unwritable } from './unwritable.ts'
 
 /** `words`: the arguments after the program's name. A mistake is told in one line on standard error, and by the exit code. */
 export async function run(given: readonly string[]): Promise<void> {

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { addJsonOption } from './client-command.ts'
 import { CommandError } from './command-error.ts'
 import { inChild } from './in-child.ts'
-import { withProgress } from './step-progress.ts'
+import { withProgress } from './progress.ts'
 import { refuseAddresses } from './store-failure.ts'
 import { type ResultOptions, tellResult } from './tell-result.ts'
 

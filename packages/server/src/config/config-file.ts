@@ -3,13 +3,11 @@ import { readFileSync } from 'node:fs'
 import { parse as parseLossless } from 'lossless-json'
 import { ConfigError, type ConfigSource, type NotedSource } from './config.ts'
 import { configFromXml } from './config-xml.ts'
-import { didYouMean, objectOf } from './read-value.ts'
-import { nowhere, renamedNote, settings } from './settings.ts'
-import { withoutComments } from './strip-comments.ts'
-import { unreadableFile } from './unreadable-file.ts'
+import { didYouMean, objectOf, unreadableFile } from './read-value.ts'
+import { mayBeNull, renamedNote, settings } from './settings.ts'
 
 const byKey = new Map(
-  settings.filter(({ readInFile }) => readInFile !== nowhere).map((setting) => [setting.field as string, setting]),
+  settings.filter(({ isNotInFile }) => isNotInFile !== true).map((setting) => [setting.field as string, setting]),
 )
 
 /** Throws ConfigError. */
@@ -55,8 +53,14 @@ export function configFromJson(text: string, file: string): ConfigSource {
       const note = renamedNote(name) ?? `there is no setting ${name}.${didYouMean(name, [...byKey.keys()])}`
       throw new ConfigError(`${file}: ${note}`)
     }
-    const read = (setting.readInFile ?? setting.read)(value, `${name} in ${file}`)
-    if (read !== undefined) source[name] = read
+    if (value === null && mayBeNull(setting)) continue
+    source[name] = (setting.readInFile ?? setting.read)(value, `${name} in ${file}`)
   }
   return source
+}
+
+const commentOrText = /"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g
+
+export function withoutComments(text: string): string {
+  return text.replaceAll(commentOrText, (found) => (found.startsWith('"') ? found : found.replaceAll(/[^\n]/g, ' ')))
 }

@@ -1,8 +1,8 @@
-/** What the configuration of a server says, whole or from one source. */
+/** The configuration of a server, complete or from one source. */
 import type { ChangeLogSetting, Dialect, Isolation } from '@ashlar/engine'
 import type { BackupSettings } from '../backups/backup-settings.ts'
 import type { Limits } from '../limits.ts'
-import type { CertificateName } from '../tls/certificate-name.ts'
+import type { CertificateName } from '../tls/certificate-files.ts'
 import type { WebhookSettings } from '../webhooks/webhook-settings.ts'
 
 export interface FederatedDatabaseConfig {

@@ -1,12 +1,12 @@
 /** Reads the values of single settings, from options, environment and file alike. */
 import { isIP } from 'node:net'
+import { resolve } from 'node:path'
 import { type ChangeLogSetting, type Dialect, type Isolation, isolations } from '@ashlar/engine'
 import { defaultEngineLimits } from '@ashlar/engine/limits'
-import { durationMs } from '../backups/duration.ts'
+import { type BackupSettings, durationMs } from '../backups/backup-settings.ts'
 import { hostNameOf } from '../browsers/host-names.ts'
-import { dialectNamed, dialectWords } from '../dialect.ts'
 import { defaultServerLimits, type Limits, limitsOffAtZero, renamedLimits } from '../limits.ts'
-import { type AuditFailure, ConfigError, type ConfigSource, type ProxyHeader } from './config.ts'
+import { ConfigError, type ConfigSource } from './config.ts'
 
 /** `name`: the setting as whoever wrote it knows it. Throws ConfigError. */
 export function readPort(value: unknown, name: string): number {
@@ -32,11 +32,6 @@ export function readText(value: unknown, name: string): string {
   throw new ConfigError(`${name} is a text, not ${JSON.stringify(value)}.`)
 }
 
-export function readAuditFailure(value: unknown, name: string): AuditFailure {
-  if (value === 'refuse' || value === 'continue') return value
-  throw new ConfigError(`${name} is refuse or continue, not ${JSON.stringify(value)}.`)
-}
-
 /** Addresses, networks, and names of networks. */
 export function readProxies(value: unknown, name: string): string[] {
   return readTexts(value, name).map((text) => {
@@ -51,11 +46,6 @@ export function readProxies(value: unknown, name: string): string[] {
       `${name}: '${text}' is not the address of a proxy, a network such as 10.0.0.0/8, or loopback, linklocal or uniquelocal.`,
     )
   })
-}
-
-export function readProxyHeader(value: unknown, name: string): ProxyHeader {
-  if (value === 'x-forwarded-for' || value === 'forwarded' || value === 'proxy-protocol') return value
-  throw new ConfigError(`${name} is x-forwarded-for, forwarded or proxy-protocol, not ${JSON.stringify(value)}.`)
 }
 
 /** Names under which the server is asked; `*` for any. */
@@ -98,6 +88,25 @@ export function readDuration(value: unknown, name: string): number {
   throw new ConfigError(`${name} is a time such as 7d, 12h, 30m or 90s, not ${JSON.stringify(value)}.`)
 }
 
+const backupFields = ['directory', 'every', 'incrementalEvery', 'keep'] as const
+
+/** Throws ConfigError. */
+export function readBackups(value: unknown, name: string): BackupSettings {
+  const given = objectOf(value, name)
+  refuseOtherFields(given, backupFields, name)
+  const { directory, every, incrementalEvery, keep } = given
+  const time = (field: string, text: unknown): number | undefined =>
+    text === undefined ? undefined : readDuration(text, `${field} of ${name}`)
+  if (every === undefined && (incrementalEvery ?? keep) !== undefined)
+    throw new ConfigError(`${name} needs every, the time between full backups, for incrementalEvery and keep.`)
+  return {
+    directory: resolve(readText(directory, `directory of ${name}`)),
+    everyMs: time('every', every),
+    incrementalEveryMs: time('incrementalEvery', incrementalEvery),
+    keepMs: time('keep', keep),
+  }
+}
+
 /** Values of an environment variable, which are separated by commas; none of an empty one. */
 export function splitValues(value: string): string[] {
   return value.trim() === '' ? [] : value.split(',').map((part) => part.trim())
@@ -112,32 +121,38 @@ export function readFdOption(text: string): { alias: string; store?: string } {
   return { alias: text.slice(0, separator), store }
 }
 
-/** Values `ALIAS=VALUE`, by alias; `examples`: of values. Throws ConfigError. */
-function readByAlias<T>(
-  texts: readonly string[],
-  name: string,
-  examples: string,
-  read: (value: unknown, name: string) => T,
-): Record<string, T> {
-  return Object.fromEntries(
-    texts.map((text) => {
-      const separator = text.indexOf('=')
-      if (separator > 0) return [text.slice(0, separator), read(text.slice(separator + 1), name)]
-      throw new ConfigError(`${name} is ${examples}, not '${text}'.`)
-    }),
-  )
+/** Reads `ALIAS=VALUE` texts. */
+export function byAlias<T>(read: (value: unknown, name: string) => T) {
+  return (value: unknown, name: string): Readonly<Record<string, T>> => {
+    const pairs = readTexts(value, name).map((text) => {
+      const [, alias, word] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+      if (alias === undefined) throw new ConfigError(`${name} is ALIAS=VALUE, not '${text}'.`)
+      return [alias, read(word, name)] as const
+    })
+    return Object.fromEntries(pairs)
+  }
 }
 
-export function readDialects(texts: readonly string[], name: string): Record<string, Dialect> {
-  return readByAlias(texts, name, 'ALIAS=objectivity', readDialect)
+/** Reads one of some words. */
+export function oneOf<Word extends string>(...words: readonly Word[]) {
+  return (value: unknown, name: string): Word => {
+    const word = words.find((one) => one === value)
+    if (word !== undefined) return word
+    throw new ConfigError(`${name} is ${listOr(words)}, not ${JSON.stringify(value)}.`)
+  }
 }
 
-export function readIsolations(texts: readonly string[], name: string): Record<string, Isolation> {
-  return readByAlias(texts, name, 'ALIAS=serializable or ALIAS=snapshot', readIsolation)
+function listOr(words: readonly string[]): string {
+  return [words.slice(0, -1).join(', '), ...words.slice(-1)].filter((part) => part !== '').join(' or ')
 }
 
-export function readChangeLogs(texts: readonly string[], name: string): Record<string, ChangeLogSetting> {
-  return readByAlias(texts, name, 'ALIAS=on, ALIAS=off or ALIAS=auto', readChangeLog)
+export const readChangeLog = oneOf<ChangeLogSetting>('on', 'off', 'auto')
+export const readIsolation = oneOf<Isolation>(...isolations)
+
+/** Throws ConfigError for a field that is not among `known`. */
+export function refuseOtherFields(given: object, known: readonly string[], what: string): void {
+  const unknown = Object.keys(given).find((field) => !known.includes(field))
+  if (unknown !== undefined) throw new ConfigError(`${what} has no field ${unknown}.${didYouMean(unknown, known)}`)
 }
 
 const fdFields = ['alias', 'store', 'dialect', 'isolation', 'changeLog']
@@ -147,21 +162,16 @@ export function readFds(value: unknown, name: string): NonNullable<ConfigSource[
     throw new ConfigError(`${name} is an array of {"alias","store","dialect","isolation","changeLog"}.`)
   return value.map((entry: unknown) => {
     const fd = objectOf(entry, `An entry of ${name}`)
-    for (const field of Object.keys(fd)) {
-      if (fdFields.includes(field)) continue
-      throw new ConfigError(`${name}: a federated database has no ${field}.${didYouMean(field, fdFields)}`)
-    }
+    refuseOtherFields(fd, fdFields, `${name}: a federated database`)
     const alias = readText(fd.alias, `alias of ${name}`)
     return {
       alias,
-      ...(fd.store === undefined ? {} : { store: readText(fd.store, `store of ${alias} in ${name}`) }),
-      ...(fd.dialect === undefined ? {} : { dialect: readDialect(fd.dialect, `dialect of ${alias} in ${name}`) }),
-      ...(fd.isolation === undefined
-        ? {}
-        : { isolation: readIsolation(fd.isolation, `isolation of ${alias} in ${name}`) }),
-      ...(fd.changeLog === undefined
-        ? {}
-        : { changeLog: readChangeLog(fd.changeLog, `changeLog of ${alias} in ${name}`) }),
+      ...(fd.store !== undefined && { store: readText(fd.store, `store of ${alias} in ${name}`) }),
+      ...(fd.dialect !== undefined && { dialect: readDialect(fd.dialect, `dialect of ${alias} in ${name}`) }),
+      ...(fd.isolation !== undefined && {
+        isolation: readIsolation(fd.isolation, `isolation of ${alias} in ${name}`),
+      }),
+      ...(fd.changeLog !== undefined && { changeLog: readChangeLog(fd.changeLog, `changeLog of ${alias} in ${name}`) }),
     }
   })
 }
@@ -189,18 +199,7 @@ export function objectOf(value: unknown, what: string): Readonly<Record<string, 
   throw new ConfigError(`${what} is a JSON object.`)
 }
 
-function readIsolation(value: unknown, name: string): Isolation {
-  const isolation = isolations.find((one) => one === value)
-  if (isolation !== undefined) return isolation
-  throw new ConfigError(`${name} is ${isolations.join(' or ')}, not ${JSON.stringify(value)}.`)
-}
-
-function readChangeLog(value: unknown, name: string): ChangeLogSetting {
-  if (value === 'on' || value === 'off' || value === 'auto') return value
-  throw new ConfigError(`${name} is on, off or auto, not ${JSON.stringify(value)}.`)
-}
-
-function readDialect(value: unknown, name: string): Dialect {
+export function readDialect(value: unknown, name: string): Dialect {
   const dialect = dialectNamed(value)
   if (dialect !== undefined) return dialect
   throw new ConfigError(`${name} is ${dialectWords}, not ${JSON.stringify(value)}.`)
@@ -235,3 +234,24 @@ function isSlip(one: string, other: string): boolean {
   const isSwapped = wrong.length === 2 && one[first] === other[second] && one[second] === other[first]
   return isSwapped || wrong.length <= (one.length < 5 ? 1 : 2)
 }
+
+/** Goes on from "… cannot be read: "; no full stop. */
+export function unreadableFile(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file; check its name'
+  if (code === 'EISDIR') return 'it is a directory; name a file'
+  if (code === 'ELOOP') return 'it is a symbolic link that leads to itself; put the file in its place'
+  if (code === 'EACCES' || code === 'EPERM')
+    return 'the user who runs Ashlar may not read it; give that user the right to'
+  return message
+}
+
+const dialects: readonly Dialect[] = ['ashlar', 'objectivity']
+
+/** In any case; undefined for what is none. */
+export function dialectNamed(word: unknown): Dialect | undefined {
+  return typeof word === 'string' ? dialects.find((dialect) => dialect === word.toLowerCase()) : undefined
+}
+
+/** For messages. */
+export const dialectWords = dialects.join(' or ')

@@ -1,4 +1,5 @@
 /** The setting `webhooks` of the configuration file: where changes are delivered by themselves. */
+
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { webhookChangesMax } from '../limits.ts'
@@ -6,8 +7,16 @@ import { readSecret } from '../webhooks/signature.ts'
 import { hostOf, isAllowedHost } from '../webhooks/targets.ts'
 import type { WebhookConfig, WebhookSettings } from '../webhooks/webhook-settings.ts'
 import { ConfigError } from './config.ts'
-import { didYouMean, objectOf, readBoolean, readDuration, readText, readTexts } from './read-value.ts'
-import { unreadableFile } from './unreadable-file.ts'
+import {
+  objectOf,
+  oneOf,
+  readBoolean,
+  readDuration,
+  readText,
+  readTexts,
+  refuseOtherFields,
+  unreadableFile,
+} from './read-value.ts'
 
 const fields = ['allowedHosts', 'allowPrivateAddresses', 'hooks'] as const
 const hookFields = [
@@ -31,7 +40,7 @@ const namePattern = /^[A-Za-z0-9_.-]{1,64}$/
 /** Throws ConfigError. */
 export function readWebhooks(value: unknown, name: string): WebhookSettings {
   const given = objectOf(value, name)
-  refuseOthers(given, fields, name)
+  refuseOtherFields(given, fields, name)
   const allowedHosts = readTexts(given.allowedHosts, `allowedHosts of ${name}`).map((host) => host.toLowerCase())
   const allowPrivateAddresses =
     given.allowPrivateAddresses === undefined
@@ -49,7 +58,7 @@ export function readWebhooks(value: unknown, name: string): WebhookSettings {
 
 function readHook(value: unknown, place: string, allowedHosts: readonly string[]): WebhookConfig {
   const given = objectOf(value, place)
-  refuseOthers(given, hookFields, place)
+  refuseOtherFields(given, hookFields, place)
   const name = readText(given.name, `name of ${place}`)
   if (!namePattern.test(name)) {
     throw new ConfigError(`name of ${place} has 1 to 64 letters, digits, '.', '_' and '-', not '${name}'.`)
@@ -68,17 +77,10 @@ function readHook(value: unknown, place: string, allowedHosts: readonly string[]
     secret: readSecretOf(given, name),
     className,
     where,
-    include: oneOf(given.include, ['values', 'keys'] as const, of('include')),
-    since: oneOf(given.since, ['now', 'first'] as const, of('since')),
+    include: oneOf('values', 'keys')(given.include ?? 'values', of('include')),
+    since: oneOf('now', 'first')(given.since ?? 'now', of('since')),
     changesMax: readCount(given.changesMax, of('changesMax')),
     retryForMs: given.retryFor === undefined ? dayMs : readDuration(given.retryFor, of('retryFor')),
-  }
-}
-
-function refuseOthers(given: Readonly<Record<string, unknown>>, known: readonly string[], place: string): void {
-  for (const field of Object.keys(given)) {
-    if (known.includes(field)) continue
-    throw new ConfigError(`${place} has no field ${field}.${didYouMean(field, known)}`)
   }
 }
 
@@ -123,13 +125,6 @@ function file(path: string, name: string): readonly [string, string] {
     const why = unreadableFile(error)
     throw new ConfigError(`The file ${path}, the secret of webhook ${name}, cannot be read: ${why}.`)
   }
-}
-
-function oneOf<T extends string>(value: unknown, known: readonly [T, ...T[]], what: string): T {
-  if (value === undefined) return known[0]
-  const found = known.find((one) => one === value)
-  if (found !== undefined) return found
-  throw new ConfigError(`${what} is ${known.join(' or ')}, not ${JSON.stringify(value)}.`)
 }
 
 function readCount(value: unknown, what: string): number {

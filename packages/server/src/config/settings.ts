@@ -1,22 +1,22 @@
 /** The settings of a server, each described once: options, environment, file, defaults, help and docs/configuration.md follow. */
+
 import type { ConfigSource } from './config.ts'
-import { readBackups } from './read-backups.ts'
-import { readCertificates, readClientCertificates } from './read-certificates.ts'
-import { readJwt } from './read-jwt.ts'
+import { readCertificates, readJwt } from './read-identity.ts'
 import {
-  readAuditFailure,
+  byAlias,
+  oneOf,
+  readBackups,
   readBoolean,
-  readChangeLogs,
-  readDialects,
+  readChangeLog,
+  readDialect,
   readFdOption,
   readFds,
   readHostNames,
-  readIsolations,
+  readIsolation,
   readLimits,
   readOrigins,
   readPort,
   readProxies,
-  readProxyHeader,
   readText,
   readTexts,
   readWorkers,
@@ -39,8 +39,10 @@ interface SettingOf<K extends keyof ConfigSource> {
   /** The default in words, where it is none or not told as it is given. */
   readonly otherwise?: string
   readonly read: Read<NonNullable<ConfigSource[K]>>
-  /** How the file has it, where that is not as the environment has it; undefined is what the file leaves to the others. */
-  readonly readInFile?: Read<ConfigSource[K] | undefined>
+  /** Replaces `read` for the file. */
+  readonly readInFile?: Read<NonNullable<ConfigSource[K]>>
+  /** The file has no setting of this name. */
+  readonly isNotInFile?: true
   /** What the documents say of the file. */
   readonly inFile?: string
 }
@@ -50,14 +52,6 @@ export type Setting = { [K in keyof ConfigSource]-?: SettingOf<K> }[keyof Config
 export const variablePrefix = 'ASHLAR_'
 
 export const logLevels: readonly string[] = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']
-
-const orNull =
-  <T>(read: Read<T>): Read<T | undefined> =>
-  (value, name) =>
-    value === null ? undefined : read(value, name)
-
-/** The file has no such setting of this name. */
-export const nowhere = (): undefined => undefined
 
 export const settings: readonly Setting[] = [
   {
@@ -97,8 +91,8 @@ export const settings: readonly Setting[] = [
     isRepeatable: true,
     help: 'query dialect of a federated database: ashlar, or objectivity for that of the original',
     otherwise: 'ashlar',
-    read: (value, name) => readDialects(readTexts(value, name), name),
-    readInFile: nowhere,
+    read: byAlias(readDialect),
+    isNotInFile: true,
     inFile: 'federatedDatabases: [{dialect}]',
   },
   {
@@ -107,8 +101,8 @@ export const settings: readonly Setting[] = [
     isRepeatable: true,
     help: 'isolation of transactions and of queries that change something: serializable, or snapshot',
     otherwise: 'serializable',
-    read: (value, name) => readIsolations(readTexts(value, name), name),
-    readInFile: nowhere,
+    read: byAlias(readIsolation),
+    isNotInFile: true,
     inFile: 'federatedDatabases: [{isolation}]',
   },
   {
@@ -117,8 +111,8 @@ export const settings: readonly Setting[] = [
     isRepeatable: true,
     help: 'change log (change data capture) of a federated database, for GET /v1/changes; auto = on if its store supports it',
     otherwise: 'auto',
-    read: (value, name) => readChangeLogs(readTexts(value, name), name),
-    readInFile: nowhere,
+    read: byAlias(readChangeLog),
+    isNotInFile: true,
     inFile: 'federatedDatabases: [{changeLog}]',
   },
   {
@@ -139,18 +133,15 @@ export const settings: readonly Setting[] = [
     field: 'config',
     option: '--config <file>',
     help: 'a configuration file: JSON, or the XML of the original server',
-    otherwise: 'none',
     read: readText,
-    readInFile: nowhere,
+    isNotInFile: true,
     inFile: '',
   },
   {
     field: 'importDir',
     option: '--import-dir <dir>',
     help: 'directory from which IMPORT CSV may read files',
-    otherwise: 'none',
     read: readText,
-    readInFile: orNull(readText),
   },
   {
     field: 'temporaryDir',
@@ -158,22 +149,17 @@ export const settings: readonly Setting[] = [
     help: 'directory of temporary files, for statements that sort, group or join more than memory may hold',
     otherwise: '.temporary in the data directory',
     read: readText,
-    readInFile: orNull(readText),
   },
   {
     field: 'backups',
     help: 'backup directory, and schedule of automatic backups: directory, every, incrementalEvery, keep',
-    otherwise: 'none',
     read: readBackups,
-    readInFile: orNull(readBackups),
     inFile: 'backups: {directory, every, …}',
   },
   {
     field: 'webhooks',
     help: 'webhooks that changes are posted to: allowedHosts, allowPrivateAddresses, hooks',
-    otherwise: 'none',
     read: readWebhooks,
-    readInFile: orNull(readWebhooks),
     inFile: 'webhooks: {allowedHosts, hooks, …}',
   },
   {
@@ -196,7 +182,6 @@ export const settings: readonly Setting[] = [
     help: 'store of users, tokens and roles; servers that share them name the same store',
     otherwise: '.security in the data directory',
     read: readText,
-    readInFile: orNull(readText),
   },
   {
     field: 'insecure',
@@ -212,7 +197,6 @@ export const settings: readonly Setting[] = [
     help: 'a host name under which browsers may address this server; * = any',
     otherwise: 'its addresses; any, if it listens beyond loopback',
     read: readHostNames,
-    readInFile: orNull(readHostNames),
     inFile: 'hosts: […]',
   },
   {
@@ -221,18 +205,14 @@ export const settings: readonly Setting[] = [
     isRepeatable: true,
     help: 'a proxy that is trusted to name the addresses of clients: an address, a network (10.0.0.0/8), loopback, linklocal or uniquelocal; with --proxy-header',
     default: [],
-    otherwise: 'none',
     read: readProxies,
-    readInFile: orNull(readProxies),
     inFile: 'trustedProxies: […]',
   },
   {
     field: 'proxyHeader',
     option: '--proxy-header <name>',
     help: 'how trusted proxies name the client: x-forwarded-for, forwarded (RFC 7239) or proxy-protocol (of TCP, versions 1 and 2)',
-    otherwise: 'none',
-    read: readProxyHeader,
-    readInFile: orNull(readProxyHeader),
+    read: oneOf('x-forwarded-for', 'forwarded', 'proxy-protocol'),
   },
   {
     field: 'cors',
@@ -240,9 +220,7 @@ export const settings: readonly Setting[] = [
     isRepeatable: true,
     help: 'an origin whose web pages may use this server (CORS)',
     default: [],
-    otherwise: 'none',
     read: readOrigins,
-    readInFile: orNull(readOrigins),
     inFile: 'cors: […]',
   },
   {
@@ -251,15 +229,12 @@ export const settings: readonly Setting[] = [
     help: 'serve HTTPS with this certificate, a PEM file with its full chain; reloaded when it changes',
     otherwise: 'none: HTTP',
     read: readText,
-    readInFile: orNull(readText),
   },
   {
     field: 'tlsKey',
     option: '--tls-key <file>',
     help: 'private key of the certificate, a PEM file without a passphrase',
-    otherwise: 'none',
     read: readText,
-    readInFile: orNull(readText),
   },
   {
     field: 'tlsClientCa',
@@ -267,14 +242,13 @@ export const settings: readonly Setting[] = [
     help: 'certificate authorities for client certificates (mutual TLS), a PEM file; reloaded when it changes',
     otherwise: 'none: no client certificates are requested',
     read: readText,
-    readInFile: orNull(readText),
   },
   {
     field: 'tlsClientCerts',
     option: '--tls-client-certs <request|require>',
     help: 'whether a client certificate of these authorities is optional (request) or required (require)',
     default: 'request',
-    read: readClientCertificates,
+    read: oneOf('request', 'require'),
   },
   {
     field: 'certificates',
@@ -287,25 +261,21 @@ export const settings: readonly Setting[] = [
   {
     field: 'jwt',
     help: 'JWTs to accept: issuer, audience, jwks, and how claims map to names and roles',
-    otherwise: 'none',
     read: readJwt,
-    readInFile: orNull(readJwt),
     inFile: 'jwt: {issuer, audience, jwks, …}',
   },
   {
     field: 'auditLog',
     option: '--audit-log <file>',
     help: 'audit log: a file of JSON lines that records who changed what, and what was refused',
-    otherwise: 'none',
     read: readText,
-    readInFile: orNull(readText),
   },
   {
     field: 'auditOnFailure',
     option: '--audit-on-failure <refuse|continue>',
     help: 'while the audit log cannot be written: refuse changes, or continue and count them',
     default: 'refuse',
-    read: readAuditFailure,
+    read: oneOf('refuse', 'continue'),
   },
   {
     field: 'logLevel',
@@ -350,8 +320,13 @@ export function variableOf(option: string): string {
 }
 
 /** What is said of the default. */
-export function defaultText({ default: value, otherwise }: Setting): string {
-  return otherwise ?? [value].flat().join(', ')
+export function defaultText({ default: value = [], otherwise }: Setting): string {
+  return otherwise ?? ([value].flat().join(', ') || 'none')
+}
+
+/** Whether null in the file stands for no value. */
+export function mayBeNull({ default: value, isRepeatable, readInFile }: Setting): boolean {
+  return readInFile === undefined && (value === undefined || isRepeatable === true)
 }
 
 export const defaults: ConfigSource = Object.fromEntries(

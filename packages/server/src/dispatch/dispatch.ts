@@ -1,7 +1,6 @@
 /** The one way to an operation, alone or in a transaction: parameters, body, federated database, authorisation, run. */
 import { type AccessPolicy, endWithKnown, type FederatedDatabase, mapAwaitable } from '@ashlar/engine'
-import { missingBody } from '../errors/problem.ts'
-import { quoteNames } from '../errors/quote-names.ts'
+import { missingBody, quoteNames } from '../errors/problem.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
@@ -38,8 +37,7 @@ export function dispatch(
   const policy = caller === everyone ? undefined : authorizeAhead(operation, caller, (one) => execution.resolve(one))
   if (typeof needs === 'string' && isChange(operation, needs)) request.beforeChange?.()
   checkParameters(operation, request.query)
-  const checked = checkBody(operation, request)
-  if (checked !== undefined) return checked.then(() => dispatchChecked(operation, request, execution, policy))
+  checkBody(operation, request)
   return dispatchChecked(operation, request, execution, policy)
 }
 
@@ -109,16 +107,15 @@ function checkParameters({ queryParameters = {} }: Operation, query: OperationRe
   )
 }
 
-/** At once, but for an array. Throws BodyValidationError. */
+/** Throws BodyValidationError. */
 export function checkBody(
   { body: schema, isBodyCheckedByEngine, takesArray }: Operation,
   { body }: Pick<OperationRequest, 'body'>,
-): Promise<void> | undefined {
+): void {
   // Of lines each is read by itself; what is not parsed yet is checked then.
-  if (schema === undefined || body instanceof BodyLines || body instanceof UnparsedBody) return undefined
-  if (takesArray === true && Array.isArray(body)) return validateEach(schema, body)
-  // The engine takes a missing body for a value.
-  if (isBodyCheckedByEngine !== true) validateBody(schema, body)
+  if (schema === undefined || body instanceof BodyLines || body instanceof UnparsedBody) return
+  if (takesArray === true && Array.isArray(body)) validateEach(schema, body)
+  // The engine would treat a missing body as a value.
+  else if (isBodyCheckedByEngine !== true) validateBody(schema, body)
   else if (body === undefined) throw new BodyValidationError(missingBody())
-  return undefined
 }

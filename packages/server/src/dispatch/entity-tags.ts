@@ -1,6 +1,6 @@
 /** If-Match and If-None-Match (RFC 9110, 13.1): which of an object's versions a request is about. */
 import { AshlarError, type Condition } from '@ashlar/engine'
-import { quote } from '../errors/quote-names.ts'
+import { quote } from '../errors/problem.ts'
 import type { OperationRequest } from './operation.ts'
 
 type Headers = OperationRequest['headers']

@@ -1,12 +1,11 @@
 /** An operation on a federated database: at once, or, where it may take long, on the event loop for one slice and then in a thread. */
 import type { RequestId, StatementSlice } from '@ashlar/engine'
-import { receivedFailure, type SentFailure } from '../errors/sent-failure.ts'
+import { receivedFailure, type SentFailure } from '../errors/request-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
 import { UnparsedBody } from '../json/unparsed-body.ts'
 import type { Limits } from '../limits.ts'
 import { type CallerFacts, everyone } from '../security/caller.ts'
 import { checkBody } from './dispatch.ts'
-import { onceOf } from './once-of.ts'
 import {
   booleanParam,
   type Client,
@@ -15,6 +14,7 @@ import {
   statementOf,
   type WholeFdRequest,
 } from './operation.ts'
+import { onceOf } from './stored-reply.ts'
 
 /** More operations, or objects, begin in a thread: those of a slice are fewer. */
 const partsOfSliceMax = 1_000
@@ -67,7 +67,7 @@ async function runInSlice(
 
 /** With a body that was not checked before. */
 export async function runChecked(operation: FdOperation, request: WholeFdRequest): Promise<OperationReply> {
-  await checkBody(operation, request)
+  checkBody(operation, request)
   return runHere(operation, request)
 }
 

@@ -1,6 +1,8 @@
-/** A reply as it is kept for those who send their request again: a line of JSON, and the body as it was sent. */
-import type { KeptRights } from '../security/kept-rights.ts'
-import type { OperationReply } from './operation.ts'
+/** Replies as they are stored for requests that are sent again: a line of JSON, and the body as it was sent. */
+
+import type { Once } from '@ashlar/engine'
+import { type KeptRights, rightsOn } from '../security/kept-rights.ts'
+import type { FdRequest, OperationReply } from './operation.ts'
 
 interface Head extends Pick<OperationReply, 'status' | 'headers' | 'type'> {
   /** Of the caller; not there for all. */
@@ -38,4 +40,15 @@ export function decodeReply(stored: Uint8Array): StoredReply {
   const body = bytes.subarray(end + 1)
   const headers = { ...head.headers, 'idempotent-replayed': 'true' }
   return { reply: { ...head, headers, ...(body.length === 0 ? {} : { body }) }, rights }
+}
+
+/** Undefined where the request has no key. `toReply`: what the operation replies to a result; its body is no stream. */
+export function onceOf<T>(
+  { requestId, caller, fd }: Pick<FdRequest, 'requestId' | 'caller' | 'fd'>,
+  usualStatus: number,
+  toReply: (result: T) => OperationReply,
+): Once<T> | undefined {
+  if (requestId === undefined) return undefined
+  const rights = rightsOn(caller, fd.alias)
+  return { request: requestId, replyOf: (result) => encodeReply(toReply(result), usualStatus, rights) }
 }

@@ -1,7 +1,6 @@
 /** Has each request noted by the audit log, where there is one. */
 import { type AuditLog, RequestAudit } from '../audit/audit-log.ts'
-import { namedByPath, triedAs } from '../audit/shown-in-request.ts'
-import { subjectOf } from '../audit/subject.ts'
+import { namedByPath, subjectOf, triedAs } from '../audit/subject.ts'
 import type { Caller } from '../security/caller.ts'
 import { clientAddressOf } from '../shares/client-address.ts'
 import type { HttpRequest } from './http-request.ts'

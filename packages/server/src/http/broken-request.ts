@@ -1,10 +1,10 @@
 /** Answers what is no HTTP request at all, has too large headers or does not arrive: no route sees it. */
+
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { makeProblem, type Problem } from '../errors/problem.ts'
 import type { ServerLimits } from '../limits.ts'
 import type { RequestQueues } from './pipelining.ts'
-import { arrivesSlowly } from './slow-bodies.ts'
 
 const ofHandshake = /^(ERR_SSL_|ERR_TLS_|EPROTO$)/
 
@@ -98,4 +98,24 @@ export function problemOfBroken({ code }: Pick<BrokenRequest, 'code'>, limits: S
     return makeProblem('RequestTimeout', message)
   }
   return makeProblem('MalformedRequest', 'The request is not valid HTTP.')
+}
+
+const slow = new WeakSet<object>()
+/** Of HTTP/1.1: by connection, the request whose body arrives there. */
+const arriving = new WeakMap<object, IncomingMessage>()
+
+/** Whoever reads the body looks after its sender. */
+export function mayArriveSlowly(request: IncomingMessage): void {
+  if (request.httpVersionMajor === 2) slow.add(request)
+  else arriving.set(request.socket, request)
+}
+
+/** Of HTTP/2. */
+export function isSlowBody(request: object): boolean {
+  return slow.has(request)
+}
+
+/** Of HTTP/1.1: whether such a body arrives on the connection, of which Node tells once that the time for requests to arrive is over (`requestTimeout`). */
+function arrivesSlowly(socket: object): boolean {
+  return arriving.get(socket)?.complete === false
 }

@@ -1,6 +1,6 @@
-/** Collects the bytes of a request's body. A large one is put together in slices: 60 MiB in one piece would hold the event loop for 50 to 100 ms. */
+/** Collects the bytes of a request body. */
 import type { Readable } from 'node:stream'
-import { AshlarError, openTimeSlice } from '@ashlar/engine'
+import { AshlarError, laterTurn, openTimeSlice } from '@ashlar/engine'
 import { ClientDisconnected } from '../errors/request-errors.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import type { HttpRequest } from './http-request.ts'
@@ -21,22 +21,8 @@ function mismatch(): AshlarError {
 
 type Done = (error: Error | null, body?: Buffer) => void
 
-/** Bytes of a body that is put together in one piece, and of all such bodies in one turn of the event loop. */
-const atOnceBytes = 1_048_576
-
-let bytesOfTurn = 0
-
-/** Bodies that were sent side by side end side by side: a hundred in one turn, of as many streams of HTTP/2. */
-function hasRoomInTurn(bytes: number): boolean {
-  if (bytesOfTurn > 0 && bytesOfTurn + bytes > atOnceBytes) return false
-  if (bytesOfTurn === 0) {
-    setImmediate(() => {
-      bytesOfTurn = 0
-    })
-  }
-  bytesOfTurn += bytes
-  return true
-}
+/** A larger body waits for its turn and is joined in slices: joining 60 MiB at once, or a hundred bodies of 1 MiB that end together, blocks the event loop for 50 to 100 ms. */
+const joinedAtOnceBytesMax = 65_536
 
 /** Calls `done` once: with the body, or with the error where it is larger than `bytesMax`, broken off, or not as long as its header says. */
 export function collectBody(
@@ -78,8 +64,8 @@ export function collectBody(
     if (!Number.isNaN(announced) && (payload.receivedEncodedLength || bytes) !== announced) {
       done(mismatch())
     } else if (only !== undefined && chunks.length === 1) done(null, only)
-    else if (bytes <= atOnceBytes && hasRoomInTurn(bytes)) done(null, Buffer.concat(chunks, bytes))
-    else void inOnePiece(chunks, bytes).then((body) => done(null, body))
+    else if (bytes <= joinedAtOnceBytesMax) done(null, Buffer.concat(chunks, bytes))
+    else void joined(chunks, bytes).then((body) => done(null, body))
   }
   const listen = (): void => {
     payload.on('error', fail).on('data', take).on('end', end)
@@ -98,12 +84,9 @@ export function collectBody(
   }
 }
 
-/** Others have their turn in between: what costs is not so much the copying as the memory, which the system gives page by page. */
-async function inOnePiece(chunks: readonly Buffer[], bytes: number): Promise<Buffer> {
-  if (bytes <= atOnceBytes) {
-    do await new Promise((resolve) => setImmediate(resolve))
-    while (!hasRoomInTurn(bytes))
-  }
+/** Yields between chunks. What takes time is not so much the copying as the memory, which the system provides page by page. */
+async function joined(chunks: readonly Buffer[], bytes: number): Promise<Buffer> {
+  await laterTurn()
   const slice = openTimeSlice()
   const body = Buffer.allocUnsafeSlow(bytes)
   let at = 0

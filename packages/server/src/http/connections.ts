@@ -1,9 +1,11 @@
 /** How many connections there may be, and how long a request may take to arrive on one. */
+
+import type { Server as HttpServer } from 'node:http'
 import type { Server, Socket } from 'node:net'
 import { AshlarError } from '@ashlar/engine'
-import { refusedConnectionsMax, type ServerLimits } from '../limits.ts'
-import { clientAddressOf, isClientNamed } from '../shares/client-address.ts'
-import { networkOf } from '../shares/network.ts'
+import { halfClosedMsMax, refusedConnectionsMax, type ServerLimits } from '../limits.ts'
+import { allowHalfOpen } from '../node-internals.ts'
+import { clientAddressOf, isClientNamed, networkOf } from '../shares/client-address.ts'
 import type { HttpRequest } from './http-request.ts'
 
 type ConnectionLimits = Pick<
@@ -96,4 +98,25 @@ export function countNamedRequest(
   counts.add(address, 1, 0)
   response.once('close', () => counts.add(address, -1, 0))
   return undefined
+}
+
+/**
+ * They get their replies. One who has left altogether looks the same until something is sent to it: where nothing has been to send for a while, the
+ * connection ends, and with it what it had asked for. To be called before there are connections.
+ */
+export function answerHalfClosed(server: HttpServer): void {
+  allowHalfOpen(server)
+  server.on('connection', (socket: Socket) => {
+    socket.once('end', () => endWhenSilent(socket))
+  })
+}
+
+function endWhenSilent(socket: Socket): void {
+  let sentBefore = socket.bytesWritten
+  const timer = setInterval(() => {
+    // What waits to be sent is looked after as that of any client who does not read.
+    if (socket.bytesWritten === sentBefore && socket.writableLength === 0) socket.destroy()
+    sentBefore = socket.bytesWritten
+  }, halfClosedMsMax)
+  socket.once('close', () => clearInterval(timer))
 }

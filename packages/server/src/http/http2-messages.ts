@@ -90,11 +90,6 @@ export class Http2Response extends ResponseOfNode {
     })
   }
 
-  /** Names and values in turns, of every reply. */
-  protected get constant(): readonly string[] {
-    return []
-  }
-
   get destroyed(): boolean {
     return this.stream.destroyed
   }
@@ -136,8 +131,7 @@ export class Http2Response extends ResponseOfNode {
     const { stream } = this
     if (stream.destroyed || stream.closed) return this
     const headers: OutgoingHttpHeaders = this.getHeaders()
-    const all = [...this.constant, ...head]
-    for (let i = 0; i < all.length; i += 2) headers[String(all[i])] = all[i + 1]
+    for (let i = 0; i < head.length; i += 2) headers[String(head[i])] = head[i + 1]
     this.statusCode = status
     stream.respond({ ...headers, ':status': status })
     return this
@@ -157,14 +151,6 @@ export class Http2Response extends ResponseOfNode {
     if (stream.destroyed) return
     // The client is told that the reply is not whole; why, it need not know. Were the stream closed by a code alone, Node would end it first, as if it were whole.
     stream.on('error', () => undefined).destroy(new Error('The reply was broken off.'))
-  }
-}
-
-export function http2ResponsesWith(constant: readonly string[]): typeof Http2Response {
-  return class extends Http2Response {
-    protected override get constant(): readonly string[] {
-      return constant
-    }
   }
 }
 

@@ -15,11 +15,10 @@ import {
   type ServerLimits,
 } from '../limits.ts'
 import { isClientNamed } from '../shares/client-address.ts'
-import { problemOfBroken, problemOfTunnel } from './broken-request.ts'
+import { isSlowBody, problemOfBroken, problemOfTunnel } from './broken-request.ts'
 import type { ConnectionCounts } from './connections.ts'
-import { Http2Request, type Http2Response, http2ResponsesWith, socketOfSession } from './http2-messages.ts'
+import { Http2Request, Http2Response, socketOfSession } from './http2-messages.ts'
 import { contentTypeOf } from './negotiate.ts'
-import { isSlowBody } from './slow-bodies.ts'
 
 type SessionLimits = Pick<
   ServerLimits,
@@ -63,17 +62,12 @@ export class Http2Sessions {
   private readonly stalledLooksMax: number
   private arriving: Socket | undefined
 
-  constructor(
-    limits: SessionLimits,
-    constantHeaders: readonly string[],
-    counts: ConnectionCounts,
-    handle: RequestListener,
-  ) {
+  constructor(limits: SessionLimits, counts: ConnectionCounts, handle: RequestListener) {
     this.limits = limits
     this.counts = counts
     this.server = createServer({
       Http2ServerRequest: Http2Request as never,
-      Http2ServerResponse: http2ResponsesWith(constantHeaders) as never,
+      Http2ServerResponse: Http2Response as never,
       maxHeaderListPairs: http2HeaderPairsMax,
       maxSessionMemory: http2SessionMegabytesMax,
       settings: {

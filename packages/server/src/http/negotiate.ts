@@ -1,7 +1,7 @@
 /** Which content types a request may send and ask for (contract 1.2). */
 
 import type { ReplyType } from '../dispatch/operation.ts'
-import { quote } from '../errors/quote-names.ts'
+import { quote } from '../errors/problem.ts'
 import { ServerError } from '../errors/server-errors.ts'
 
 export type BodyType = 'json' | 'text' | 'ndjson'

@@ -2,7 +2,7 @@
 import { isIP, type Server, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { proxyHeaderBytesMax } from '../limits.ts'
-import { withoutMapping } from '../shares/network.ts'
+import { withoutMapping } from '../shares/client-address.ts'
 
 /** Whom a header names. */
 interface Named {

@@ -1,8 +1,7 @@
 /** `Idempotency-Key`: what a client calls a request that it may send several times (contract 1.6). */
 import { createHash } from 'node:crypto'
 import { AshlarError, type RequestId } from '@ashlar/engine'
-import type { Caller } from '../security/caller.ts'
-import { credentialText } from '../security/credential.ts'
+import { type Caller, credentialText } from '../security/caller.ts'
 import type { HttpRequest } from './http-request.ts'
 
 const visibleCharacters = /^[\x21-\x7e]{1,255}$/

@@ -1,6 +1,6 @@
 /** HTTPS: one port on which clients agree by ALPN on HTTP/2 or HTTP/1.1. */
 import { constants, randomBytes } from 'node:crypto'
-import { type RequestListener, type ServerOptions, ServerResponse } from 'node:http'
+import type { RequestListener, ServerOptions } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { SecureContextOptions, TLSSocket } from 'node:tls'
@@ -31,8 +31,6 @@ const ticketKeyBytes = 48
 export interface SecureServers {
   createServer(handle: RequestListener): Server
   readonly sessions: Http2Sessions
-  /** Names and values in turns, of every reply. */
-  readonly constantHeaders: readonly string[]
   /** For connections that come from now on. */
   exchange(material: TlsMaterial): void
 }
@@ -40,30 +38,24 @@ export interface SecureServers {
 /** Whether clients are asked for certificates, and whether those without one are refused. */
 export type ClientCertificates = 'none' | 'optional' | 'required'
 
-/** `constantHeaders`: names and values in turns, of every reply. */
 export function secureServers(
   material: TlsMaterial,
   limits: ServerLimits,
   options: ServerOptions,
   clientCertificates: ClientCertificates,
-  constantHeaders: readonly string[],
   counts: ConnectionCounts,
 ): SecureServers {
   const servers: Server[] = []
   let handleOf: RequestListener = () => undefined
-  const sessions = new Http2Sessions(limits, constantHeaders, counts, (request, response) =>
-    handleOf(request, response),
-  )
+  const sessions = new Http2Sessions(limits, counts, (request, response) => handleOf(request, response))
   let current = material
   return {
     sessions,
-    constantHeaders,
     createServer(handle) {
       handleOf = handle
       const server = createServer(
         {
           ...options,
-          ServerResponse: responsesWith(constantHeaders),
           ...arrivalTimes(limits),
           ...fixed,
           ...current,
@@ -88,17 +80,6 @@ export function secureServers(
       }
     },
   }
-}
-
-function responsesWith(constant: readonly string[]): typeof ServerResponse {
-  class Response extends ServerResponse {
-    override writeHead(status: number, ...given: unknown[]): this {
-      const head = given.at(-1)
-      if (Array.isArray(head)) head.push(...constant)
-      return super.writeHead(status, ...(given as []))
-    }
-  }
-  return Response as typeof ServerResponse
 }
 
 /** Once a client has agreed on HTTP/2, it is not served by HTTP/1.1. */

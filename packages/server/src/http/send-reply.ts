@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { pipeline, Readable, type Transform, type Writable } from 'node:stream'
 import { laterTurn } from '@ashlar/engine'
 import { encodedTag } from '../dispatch/entity-tags.ts'
-import { compressorFor, isNegotiated } from './compress-reply.ts'
+import { compressorFor, isNegotiated } from './compression.ts'
 import type { HttpRequest } from './http-request.ts'
 import { endWith, type TextEncoding, writeEnd } from './write-end.ts'
 

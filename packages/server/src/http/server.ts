@@ -14,18 +14,17 @@ import { ServerError } from '../errors/server-errors.ts'
 import { FederatedDatabases } from '../federated-databases.ts'
 import { idleKeptMs, type Limits } from '../limits.ts'
 import type { ReadMetric } from '../metrics/metric.ts'
+import { readProcess } from '../metrics/process-metrics.ts'
 import { ProcessNumbers } from '../metrics/process-numbers.ts'
-import { readProcess } from '../metrics/read-process.ts'
 import { RequestCounts } from '../metrics/request-counts.ts'
 import { operations, resources } from '../operations/table.ts'
 import { noPeers, type Peers } from '../peers/peers.ts'
 import type { Authenticator } from '../security/authenticator.ts'
 import { everyone, nobody } from '../security/caller.ts'
 import type { Security } from '../security/security.ts'
-import { BrokenOffReplies } from '../statements/broken-off.ts'
+import { BrokenOffReplies, readersOf } from '../statements/aborted-replies.ts'
 import { ChangeFollowers } from '../statements/change-followers.ts'
 import { MemoryShares } from '../statements/memory-shares.ts'
-import { readersOf } from '../statements/readers.ts'
 import { SlowQueries } from '../statements/slow-queries.ts'
 import { type StreamedReply, watchReplies } from '../statements/stalled-replies.ts'
 import { Statements } from '../statements/statements.ts'
@@ -36,15 +35,14 @@ import type { RequestTraces } from '../tracing/request-traces.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import { serveByAddress } from './arrivals.ts'
 import { auditRequest } from './audit-requests.ts'
-import { type Bodies, limitBodies } from './bodies-under-way.ts'
 import { answerBrokenRequest, refuseTunnels } from './broken-request.ts'
-import { arrivalTimes, ConnectionCounts, countNamedRequest, limitConnections } from './connections.ts'
-import { answerHalfClosed } from './half-closed.ts'
+import { answerHalfClosed, arrivalTimes, ConnectionCounts, countNamedRequest, limitConnections } from './connections.ts'
 import { registerHealth } from './health.ts'
-import { type Handle, HttpRequest, type Route } from './http-request.ts'
+import { type Handle, HttpRequest, type Route, withoutHost } from './http-request.ts'
 import { HttpServer } from './http-server.ts'
 import type { Http2Sessions } from './http2-sessions.ts'
 import { identified, identify } from './identify.ts'
+import { type Bodies, limitBodies } from './in-flight-bodies.ts'
 import { type BodyType, readContentType } from './negotiate.ts'
 import { RequestQueues } from './pipelining.ts'
 import { readProxyHeaders } from './proxy-protocol.ts'
@@ -52,7 +50,6 @@ import { bodyReader, run } from './read-body.ts'
 import { registerReferencePage } from './reference-page.ts'
 import { requestLog, statusOf } from './request-log.ts'
 import { doneAfterCount, RequestRates } from './request-rates.ts'
-import { withoutHost } from './request-target.ts'
 import { registerOperations, unroutedHandle } from './routes.ts'
 import type { ClientCertificates, SecureServers } from './secure-server.ts'
 import { sendProblem } from './send-problem.ts'
@@ -65,29 +62,29 @@ export interface ServerOptions {
   readonly federatedDatabases: readonly FederatedDatabase[]
   readonly defaultAlias: string | undefined
   /** Where they are, by alias, as the configuration has it; without it their stores tell. */
-  readonly places?: ReadonlyMap<string, Place>
+  readonly places?: ReadonlyMap<string, Place> | undefined
   readonly limits: Limits
   readonly isShutdownAllowed: boolean
   readonly logger: Logger
   /** Who may ask from a browser; pages of the server itself alone, on loopback, where it is not said. */
-  readonly browsers?: Browsers
+  readonly browsers?: Browsers | undefined
   /** Those that name the clients of requests or connections. */
   readonly proxies?: ProxySettings | undefined
   /** Told of requests that change something, or are refused. */
-  readonly audit?: AuditLog
+  readonly audit?: AuditLog | undefined
   /** Where the configuration says where backups are kept. */
-  readonly backups?: BackupSchedule
-  readonly webhooks?: Webhooks
+  readonly backups?: BackupSchedule | undefined
+  readonly webhooks?: Webhooks | undefined
   /** Where requests come encrypted. */
-  readonly tls?: TlsOptions
+  readonly tls?: TlsOptions | undefined
   /** How many processes answer on the port when none is missing; this one alone where it is not said. */
-  readonly processes?: number
+  readonly processes?: number | undefined
   /** Other processes on the same port, if any. */
-  readonly peers?: Peers
+  readonly peers?: Peers | undefined
   /** Tells who sends a request; where it is left out, everyone may do everything. */
-  readonly authenticator?: Authenticator
+  readonly authenticator?: Authenticator | undefined
   /** Where authentication is on; its authenticator is then the server's. */
-  readonly security?: Security
+  readonly security?: Security | undefined
   /** Where an SDK of OpenTelemetry is registered. */
   readonly traces?: RequestTraces | undefined
   /** Asked for by POST /shutdown. */
@@ -108,8 +105,11 @@ export interface Browsers extends Reachability {
   readonly cors: readonly string[]
 }
 
-/** For a year. */
-const strictTransport = ['strict-transport-security', 'max-age=31536000']
+/** Headers of every reply, as alternating names and values. */
+function constantHeadersOf({ tls, browsers = onLoopback }: ServerOptions): readonly string[] {
+  // On loopback, a browser would then use HTTPS for all servers of its machine.
+  return tls === undefined || isLoopback(browsers.host) ? [] : ['strict-transport-security', 'max-age=31536000']
+}
 
 const onLoopback: Browsers = { host: '127.0.0.1', hosts: undefined, cors: [] }
 
@@ -125,7 +125,8 @@ export async function buildServer(options: ServerOptions): Promise<HttpServer> {
     else receive(raw, response)
   }
   const server = secure === undefined ? createServer(httpOptions(limits), handle) : secure.createServer(handle)
-  serveHttp1(server, queues, limits, secure?.constantHeaders ?? [])
+  const constantHeaders = constantHeadersOf(options)
+  serveHttp1(server, queues, limits, constantHeaders)
   refuseExpectations(server, http2, handle)
   const routes = new Router<Route>(operations)
   const bodies = limitBodies(limits)
@@ -141,6 +142,7 @@ export async function buildServer(options: ServerOptions): Promise<HttpServer> {
     queues,
     proxies,
     refusalOf,
+    constantHeaders,
   })
   const toolRuns = new ToolRuns(limits, (err) => logger.error({ err }, 'a tool failed'), options.backups?.settings)
   const statements = new Statements(limits, new BrokenOffReplies(logger), slowQueriesOf(options))
@@ -188,7 +190,18 @@ interface ServiceParts
 }
 
 function serviceOf(options: ServerOptions, { fds, ...parts }: ServiceParts): ServiceContext {
-  const { limits, peers = noPeers, security, authenticator, onStop } = options
+  const {
+    limits,
+    peers = noPeers,
+    security,
+    authenticator,
+    audit,
+    backups,
+    webhooks,
+    traces,
+    isShutdownAllowed,
+    onStop,
+  } = options
   return {
     ...parts,
     federatedDatabases: fds,
@@ -197,7 +210,11 @@ function serviceOf(options: ServerOptions, { fds, ...parts }: ServiceParts): Ser
     peers,
     memoryShares: new MemoryShares(limits),
     security,
-    ...configuredParts(options),
+    audit,
+    backups,
+    webhooks,
+    traces,
+    isShutdownAllowed,
     unknownCaller: authenticator === undefined && security === undefined ? everyone : nobody,
     stop: onStop,
   }
@@ -227,23 +244,6 @@ function serveHttp1(server: Server, queues: RequestQueues, limits: Limits, const
   server.on('clientError', (error, socket) =>
     answerBrokenRequest(error, socket as Socket, queues, limits, constantHeaders),
   )
-}
-
-/** What a server has where its configuration says so. */
-function configuredParts({
-  audit,
-  backups,
-  webhooks,
-  traces,
-  isShutdownAllowed,
-}: ServerOptions): Pick<ServerOptions, 'audit' | 'backups' | 'webhooks' | 'traces' | 'isShutdownAllowed'> {
-  return {
-    isShutdownAllowed,
-    ...(audit && { audit }),
-    ...(backups && { backups }),
-    ...(webhooks && { webhooks }),
-    ...(traces && { traces }),
-  }
 }
 
 function slowQueriesOf({ limits: { slowQueryMs }, logger }: ServerOptions): SlowQueries | undefined {
@@ -324,14 +324,12 @@ function httpOptions(limits: Limits) {
 }
 
 async function secureServersOf(
-  { tls, limits, browsers = onLoopback }: ServerOptions,
+  { tls, limits }: ServerOptions,
   counts: ConnectionCounts,
 ): Promise<SecureServers | undefined> {
   if (tls === undefined) return undefined
   const { secureServers } = await import('./secure-server.ts')
-  // A browser would then ask every server on its own machine by HTTPS.
-  const constant = isLoopback(browsers.host) ? [] : strictTransport
-  const servers = secureServers(tls.material, limits, httpOptions(limits), tls.clientCertificates, constant, counts)
+  const servers = secureServers(tls.material, limits, httpOptions(limits), tls.clientCertificates, counts)
   tls.onServers(servers.exchange)
   return servers
 }
@@ -367,6 +365,7 @@ interface Received extends Pick<Counted, 'underWay' | 'requests' | 'counts'> {
   readonly queues: RequestQueues
   readonly proxies: TrustedProxies | undefined
   readonly refusalOf: RefusalOf
+  readonly constantHeaders: readonly string[]
 }
 
 /** What is done about every request before its route: it is counted, logged, and refused where it may not go on. */
@@ -383,7 +382,7 @@ function receiver(
   }: ServerOptions,
   routes: Router<Route>,
   unrouted: Handle,
-  { underWay, requests, counts, queues, proxies, refusalOf }: Received,
+  { underWay, requests, counts, queues, proxies, refusalOf, constantHeaders }: Received,
 ): RequestListener {
   const unknownCaller = authenticator === undefined ? everyone : nobody
   const hostNames = new HostNames(browsers)
@@ -396,6 +395,8 @@ function receiver(
     noteRequest()
     shareReadsOf(raw.socket, underWay.connections.size)
     proxies?.nameClientOf(raw)
+    const [name, value = ''] = constantHeaders
+    if (name !== undefined) response.setHeader(name, value)
     const url = withoutHost(raw)
     raw.url = url
     const request = new HttpRequest(raw, response, url, routes.findRoute(raw.method as string, url), logger)

@@ -2,8 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { ProxyHeader, ProxySettings } from '../config/config.ts'
-import { nameClient } from '../shares/client-address.ts'
-import { withoutMapping } from '../shares/network.ts'
+import { nameClient, withoutMapping } from '../shares/client-address.ts'
 
 /** Networks by the names that other servers give them too. */
 const networks: Readonly<Record<string, readonly string[]>> = {

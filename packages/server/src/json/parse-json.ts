@@ -1,5 +1,6 @@
 /** Request bodies as JSON: exact for integers of any size, bounded in depth and values, large ones piece by piece. */
 import { type Awaitable, openTimeSlice } from '@ashlar/engine'
+import type { Limits } from '../limits.ts'
 import {
   backslash,
   closeBrace,
@@ -98,4 +99,19 @@ function endOfString(text: string, start: number): number {
     else if (code === quote) return i
   }
   return text.length
+}
+
+interface BodyForm {
+  readonly bodyIsObject?: boolean | undefined
+  readonly takesArray?: boolean | undefined
+}
+
+export function jsonLimitsOf(limits: Limits, { bodyIsObject, takesArray }: BodyForm, body: Uint8Array): JsonLimits {
+  const boundsBy = (limit: 'bodyValuesMax' | 'objectValuesMax'): JsonLimits => {
+    return { depthMax: limits.jsonDepthMax, valuesMax: limits[limit], valuesLimit: limit }
+  }
+  // Each value takes a byte: most bodies are too short for a look at what they are.
+  if (bodyIsObject !== true || body.length <= limits.objectValuesMax) return boundsBy('bodyValuesMax')
+  const ofObject = boundsBy('objectValuesMax')
+  return takesArray === true ? { ...boundsBy('bodyValuesMax'), ofObjects: ofObject } : ofObject
 }

@@ -1,5 +1,5 @@
 /** Lines of a body, each of which is a JSON text: many are parsed as one, which costs less than each by itself (contract 2.2.9). */
-import { beyondDouble } from './exact-number.ts'
+
 import {
   backslash,
   closeBrace,
@@ -16,7 +16,7 @@ import {
   zero,
 } from './json-layout.ts'
 import { usualSizes } from './parse-json.ts'
-import { decode } from './parse-text.ts'
+import { beyondDouble, decode } from './parse-text.ts'
 
 export interface ParsedLines {
   /** Where each line ends. */

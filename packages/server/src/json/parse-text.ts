@@ -1,7 +1,7 @@
 /** JSON that is parsed at once. */
 import { isAscii } from 'node:buffer'
+import { isHiddenFraction, withHiddenFraction } from '@ashlar/engine'
 import { parse as parseLossless } from 'lossless-json'
-import { beyondDouble, exactNumber } from './exact-number.ts'
 import { malformed } from './json-layout.ts'
 
 /** A byte order mark is kept, and refused: one at the beginning of a body is removed before. */
@@ -33,4 +33,37 @@ function parseExactly(text: string): unknown {
   // Checked first, since the exact parser accepts a little more than JSON.
   JSON.parse(text)
   return parseLossless(text, null, { parseNumber: exactNumber, onDuplicateKey: ({ newValue }) => newValue })
+}
+
+/**
+ * What a number looks like of which a double may not hold all: whole ones of 16 digits; fractions that are lost beside what stands before
+ * the point; exponents so small that nothing is left. No part of the pattern is unbounded: millions of digits would be too many for one. Most other numbers with a fraction are left to JSON.parse, which is faster.
+ */
+export const beyondDouble = /\d{16}|\d{12}\.|[1-9]\d{0,10}\.(?:0000|9999)\d|\.\d{5,15}[eE]\+?\d|[eE]-\d{3}/
+const wholeNumber = /^-?\d+$/
+/** A longer number is out of every range; a bigint of a million digits would take seconds to make. */
+const exactCharactersMax = 40
+
+/** A double, where it holds all of the number; else a bigint, or what stands for a fraction that it does not show. */
+function exactNumber(digits: string): number | bigint | symbol {
+  const value = Number(digits)
+  if (!wholeNumber.test(digits)) return isHiddenFraction(digits) ? withHiddenFraction(digits) : value
+  return Number.isSafeInteger(value) || digits.length > exactCharactersMax ? value : BigInt(digits)
+}
+
+/** Whether it has more values than that: numbers, texts, literals, arrays, objects, and names of fields. Recurses as deep as it is nested. */
+export function hasMoreValuesThan(max: number, parsed: unknown): boolean {
+  return valuesLeft(max, parsed) < 0
+}
+
+/** Fewer than 0 once there are more; the rest is not looked at then. */
+function valuesLeft(max: number, parsed: unknown): number {
+  let left = max - 1
+  if (typeof parsed !== 'object' || parsed === null) return left
+  for (const name in parsed) {
+    if (left < 0) return left
+    if (!Array.isArray(parsed)) left--
+    left = valuesLeft(left, (parsed as Readonly<Record<string, unknown>>)[name])
+  }
+  return left
 }

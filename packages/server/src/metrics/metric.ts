@@ -13,8 +13,8 @@ export interface Metric<Source> {
   readonly help: string
   /** The names of its labels. */
   readonly labels?: readonly string[]
-  /** What several processes of one server say together. */
-  readonly together: 'sum' | 'max'
+  /** How the values of several processes are combined; `sum` by default. */
+  readonly together?: 'sum' | 'max'
   read(source: Source): readonly Sample[]
 }
 
@@ -23,13 +23,13 @@ export interface ReadMetric {
   readonly name: string
   readonly type: Metric<unknown>['type']
   readonly help: string
-  readonly aggregator: Metric<unknown>['together']
+  readonly aggregator: 'sum' | 'max'
   readonly values: Sample[]
 }
 
 export function readMetrics<Source>(metrics: readonly Metric<Source>[], source: Source): ReadMetric[] {
   return metrics.map((metric) => {
-    const { name, type, help, together: aggregator } = metric
+    const { name, type, help, together: aggregator = 'sum' } = metric
     return { name, type, help, aggregator, values: [...metric.read(source)] }
   })
 }

@@ -1,8 +1,9 @@
 /** The metrics that each process of a server has of its own. */
-import { type Counts, groupSizes } from '@ashlar/engine'
+
+import { type Counts, type FederatedDatabase, groupSizes } from '@ashlar/engine'
 import { version } from '../version.ts'
-import { histogram, type Metric, one, type Sample } from './metric.ts'
-import type { LoopNumbers } from './process-numbers.ts'
+import { histogram, type Metric, one, type ReadMetric, readMetrics, type Sample } from './metric.ts'
+import type { LoopNumbers, ProcessNumbers } from './process-numbers.ts'
 import { durationSeconds, type RequestCounts } from './request-counts.ts'
 
 /** Where the numbers are; each is asked when somebody wants them. */
@@ -36,10 +37,17 @@ export interface ProcessSource extends Counters {
   readonly memory: NodeJS.MemoryUsage
 }
 
-type Numbers = (counts: Counts) => number
-
-function ofEach(read: Numbers): (source: ProcessSource) => readonly Sample[] {
-  return ({ databases }) => [...databases].map(([fd, counts]) => ({ labels: { fd }, value: read(counts) }))
+/** A metric with one sample for each federated database. */
+function perFd(
+  name: string,
+  type: 'counter' | 'gauge',
+  help: string,
+  read: (counts: Counts) => number,
+  together: 'sum' | 'max' = 'sum',
+): Metric<ProcessSource> {
+  const readAll = ({ databases }: ProcessSource): readonly Sample[] =>
+    [...databases].map(([fd, counts]) => ({ labels: { fd }, value: read(counts) }))
+  return { name, type, help, labels: ['fd'], together, read: readAll }
 }
 
 const microsecondsASecond = 1e6
@@ -52,7 +60,6 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     type: 'counter',
     help: 'Completed requests, by operation and status; status 499 if the client disconnected before the reply. Status 500 exists from the start, as 0.',
     labels: ['operation', 'status'],
-    together: 'sum',
     read: ({ requests }) =>
       requests.all().flatMap(({ operation, byStatus }) => {
         return [...byStatus].map(([status, { count }]) => ({ labels: { operation, status }, value: count }))
@@ -63,7 +70,6 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     type: 'histogram',
     help: 'Request duration, from the headers of the request to the end of the reply, including the time the client takes to read it.',
     labels: ['operation', 'le'],
-    together: 'sum',
     read: ({ requests }) =>
       requests.all().flatMap(({ operation, byDuration, sumMs }) => {
         if (byDuration.every((count) => count === 0)) return []
@@ -75,21 +81,18 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     type: 'counter',
     help: 'Error replies by type, such as ServerBusy and TooManyStatements (refused under load) or Unauthenticated. Every type exists from the start, as 0.',
     labels: ['type'],
-    together: 'sum',
     read: ({ requests }) => [...requests.errors].map(([type, value]) => ({ labels: { type }, value })),
   },
   {
     name: 'ashlar_requests_in_progress',
     type: 'gauge',
     help: 'Requests in progress, including replies that are still being sent.',
-    together: 'sum',
     read: ({ requestsInProgress }) => one(requestsInProgress()),
   },
   {
     name: 'ashlar_connections',
     type: 'gauge',
     help: 'Client connections. On an HTTP/2 connection, each further concurrent request counts as one more.',
-    together: 'sum',
     read: ({ connections }) => one(connections.all),
   },
   {
@@ -97,7 +100,6 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     type: 'gauge',
     help: 'Current statements by state: queued, running or sending. Short statements end before they are counted.',
     labels: ['state'],
-    together: 'sum',
     read: ({ statements }) =>
       Object.entries(statements.counts()).map(([state, value]) => ({ labels: { state }, value })),
   },
@@ -105,14 +107,12 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     name: 'ashlar_replies_broken_off_total',
     type: 'counter',
     help: 'Replies aborted because the client stopped reading or held a snapshot for too long.',
-    together: 'sum',
     read: ({ statements }) => one(statements.brokenOff.count),
   },
   {
     name: 'ashlar_change_followers',
     type: 'gauge',
     help: 'Requests that follow the change feed of a federated database, or wait for a change.',
-    together: 'sum',
     read: ({ followers }) => one(followers.count),
   },
   {
@@ -128,119 +128,86 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     name: 'ashlar_body_bytes',
     type: 'gauge',
     help: 'Memory held by the bodies of requests in progress, except bodies of up to 64 KiB (limit: bodiesBytesMax).',
-    together: 'sum',
     read: ({ bodies }) => one(bodies.bytes),
   },
   {
     name: 'ashlar_held_bytes',
     type: 'gauge',
     help: 'Memory accounted to statements and transactions in progress (limit: statementsBytesMax).',
-    together: 'sum',
     read: ({ databases }) => one(Math.max(0, ...[...databases.values()].map(({ heldBytes }) => heldBytes))),
   },
   {
     name: 'ashlar_statement_threads',
     type: 'gauge',
     help: 'Threads in which long statements run, or that are kept for the next one (limit: statementThreadsMax for each federated database).',
-    together: 'sum',
     read: ({ databases }) =>
       one([...databases.values()].reduce((sum, { statementThreads }) => sum + statementThreads, 0)),
   },
-  {
-    name: 'ashlar_commits_total',
-    type: 'counter',
-    help: 'Successful commits to the store.',
-    labels: ['fd'],
-    together: 'sum',
-    read: ofEach(({ commits }) => commits.commits),
-  },
-  {
-    name: 'ashlar_commit_conflicts_total',
-    type: 'counter',
-    help: 'Commits that failed because of concurrent changes; nearly all are retried.',
-    labels: ['fd'],
-    together: 'sum',
-    read: ofEach(({ commits }) => commits.conflicts),
-  },
-  {
-    name: 'ashlar_commit_retries_total',
-    type: 'counter',
-    help: 'Transaction retries: attempts after the first.',
-    labels: ['fd'],
-    together: 'sum',
-    read: ofEach(({ commits }) => commits.retries),
-  },
+  perFd('ashlar_commits_total', 'counter', 'Successful commits to the store.', ({ commits }) => commits.commits),
+  perFd(
+    'ashlar_commit_conflicts_total',
+    'counter',
+    'Commits that failed because of concurrent changes; nearly all are retried.',
+    ({ commits }) => commits.conflicts,
+  ),
+  perFd(
+    'ashlar_commit_retries_total',
+    'counter',
+    'Transaction retries: attempts after the first.',
+    ({ commits }) => commits.retries,
+  ),
   {
     name: groupSize,
     type: 'histogram',
     help: 'Group commit size: commits written by one transaction of the store.',
     labels: ['fd', 'le'],
-    together: 'sum',
     read: ({ databases }) =>
       [...databases].flatMap(([fd, { commits }]) => {
         return histogram(groupSize, { fd }, groupSizes, commits.groupsBySize, commits.grouped)
       }),
   },
-  {
-    name: 'ashlar_rows_returned_total',
-    type: 'counter',
-    help: 'Rows returned by queries and exports.',
-    labels: ['fd'],
-    together: 'sum',
-    read: ofEach(({ queries }) => queries.rows),
-  },
-  {
-    name: 'ashlar_rows_touched_total',
-    type: 'counter',
-    help: 'Objects examined by queries; many of them per returned row suggest a missing index.',
-    labels: ['fd'],
-    together: 'sum',
-    read: ofEach(({ queries }) => queries.touched),
-  },
-  {
-    name: 'ashlar_plan_cache_hits_total',
-    type: 'counter',
-    help: 'Plan cache hits, for statements and expressions.',
-    labels: ['fd'],
-    together: 'sum',
-    read: ofEach(({ plansReused }) => plansReused),
-  },
-  {
-    name: 'ashlar_plan_cache_misses_total',
-    type: 'counter',
-    help: 'Plan cache misses.',
-    labels: ['fd'],
-    together: 'sum',
-    read: ofEach(({ plansMade }) => plansMade),
-  },
-  {
-    name: 'ashlar_index_builds',
-    type: 'gauge',
-    help: 'Indexes that are being built in the background.',
-    labels: ['fd'],
-    together: 'sum',
-    read: ofEach(({ indexBuilds }) => indexBuilds),
-  },
-  {
-    name: 'ashlar_oldest_snapshot_seconds',
-    type: 'gauge',
-    help: 'Age of the oldest open snapshot; while it is open, data files grow by all that is written.',
-    labels: ['fd'],
-    together: 'max',
-    read: ofEach(({ oldestSnapshotMs }) => oldestSnapshotMs / 1_000),
-  },
+  perFd(
+    'ashlar_rows_returned_total',
+    'counter',
+    'Rows returned by queries and exports.',
+    ({ queries }) => queries.rows,
+  ),
+  perFd(
+    'ashlar_rows_touched_total',
+    'counter',
+    'Objects examined by queries; many of them per returned row suggest a missing index.',
+    ({ queries }) => queries.touched,
+  ),
+  perFd(
+    'ashlar_plan_cache_hits_total',
+    'counter',
+    'Plan cache hits, for statements and expressions.',
+    ({ plansReused }) => plansReused,
+  ),
+  perFd('ashlar_plan_cache_misses_total', 'counter', 'Plan cache misses.', ({ plansMade }) => plansMade),
+  perFd(
+    'ashlar_index_builds',
+    'gauge',
+    'Indexes that are being built in the background.',
+    ({ indexBuilds }) => indexBuilds,
+  ),
+  perFd(
+    'ashlar_oldest_snapshot_seconds',
+    'gauge',
+    'Age of the oldest open snapshot; while it is open, data files grow by all that is written.',
+    ({ oldestSnapshotMs }) => oldestSnapshotMs / 1_000,
+    'max',
+  ),
   {
     name: 'ashlar_audit_lines_total',
     type: 'counter',
     help: 'Audit log lines; absent without an audit log.',
-    together: 'sum',
     read: ({ audit }) => (audit === undefined ? [] : one(audit.file.appended)),
   },
   {
     name: 'ashlar_audit_lines_lost_total',
     type: 'counter',
     help: 'Audit log lines lost because the log could not be written and its buffer was full.',
-    together: 'sum',
     read: ({ audit }) => (audit === undefined ? [] : one(audit.file.lost)),
   },
   {
@@ -273,7 +240,6 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     name: 'process_cpu_seconds_total',
     type: 'counter',
     help: 'CPU time, user and system.',
-    together: 'sum',
     read() {
       const { user, system } = process.cpuUsage()
       return one((user + system) / microsecondsASecond)
@@ -283,28 +249,24 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     name: 'process_resident_memory_bytes',
     type: 'gauge',
     help: 'Resident memory. Pages of a data file shared by several processes count once for each.',
-    together: 'sum',
     read: ({ memory }) => one(memory.rss),
   },
   {
     name: 'nodejs_heap_used_bytes',
     type: 'gauge',
     help: 'Used JavaScript heap.',
-    together: 'sum',
     read: ({ memory }) => one(memory.heapUsed),
   },
   {
     name: 'nodejs_external_memory_bytes',
     type: 'gauge',
     help: 'Memory outside the JavaScript heap, such as buffers.',
-    together: 'sum',
     read: ({ memory }) => one(memory.external),
   },
   {
     name: 'ashlar_processes',
     type: 'gauge',
     help: 'Processes included in these numbers; if it falls, counters fall as well.',
-    together: 'sum',
     read: () => one(1),
   },
   {
@@ -330,3 +292,17 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     read: () => [{ labels: { version, node: process.version }, value: 1 }],
   },
 ]
+
+export interface ReadProcess extends Counters {
+  readonly federatedDatabases: readonly FederatedDatabase[]
+  readonly numbers: ProcessNumbers
+}
+
+export function readProcess(source: ReadProcess): ReadMetric[] {
+  return readMetrics(processMetrics, {
+    ...source,
+    databases: new Map(source.federatedDatabases.map((fd) => [fd.alias, fd.counts()])),
+    loop: source.numbers.loop(),
+    memory: process.memoryUsage(),
+  })
+}

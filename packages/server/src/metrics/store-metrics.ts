@@ -69,29 +69,44 @@ async function freeBytesOf({ store: { capabilities, fileBytes } }: FederatedData
   return free && free.bavail * free.bsize
 }
 
-function ofEach(read: (state: StoreState) => number | undefined): (states: readonly StoreState[]) => readonly Sample[] {
-  return (states) =>
+type StoreMetric = Metric<readonly StoreState[]>
+
+/** A metric with one sample for each federated database. Every process reads the same. */
+function perFd(
+  name: string,
+  type: StoreMetric['type'],
+  help: string,
+  read: (state: StoreState) => number | undefined,
+): StoreMetric {
+  const readAll = (states: readonly StoreState[]): readonly Sample[] =>
     states.flatMap((state) => {
       const value = read(state)
       return value === undefined ? [] : [{ labels: { fd: state.alias }, value }]
     })
+  return { name, type, help, labels: ['fd'], together: 'max', read: readAll }
 }
 
 type HookState = Pick<NonNullable<WebhookState['state']>, 'deliveries' | 'failures' | 'deadLetters' | 'disabled'> & {
   readonly failingSince?: string | undefined
 }
 
-/** By webhook. One that could never begin, as without a change log, has been failing for as long as this process runs. */
-function ofHooks(read: (state: HookState) => number): (states: readonly StoreState[]) => readonly Sample[] {
-  return (states) => {
+/** A metric with one sample for each webhook. A webhook that could never start, as without a change log, has been failing since this process started. */
+function perWebhook(
+  name: string,
+  type: StoreMetric['type'],
+  help: string,
+  read: (state: HookState) => number,
+): StoreMetric {
+  const readAll = (states: readonly StoreState[]): readonly Sample[] => {
     const startedAt = new Date(Date.now() - process.uptime() * 1_000).toISOString()
     const neverBegun = { deliveries: 0, failures: 0, deadLetters: 0, failingSince: startedAt }
     return states.flatMap(({ alias, webhooks }) =>
-      webhooks.map(({ config: { name }, state = neverBegun }) => {
-        return { labels: { fd: alias, webhook: name }, value: read(state) }
+      webhooks.map(({ config, state = neverBegun }) => {
+        return { labels: { fd: alias, webhook: config.name }, value: read(state) }
       }),
     )
   }
+  return { name, type, help, labels: ['fd', 'webhook'], together: 'max', read: readAll }
 }
 
 function secondsSince(time: string): number {
@@ -99,124 +114,76 @@ function secondsSince(time: string): number {
 }
 
 export const storeMetrics: readonly Metric<readonly StoreState[]>[] = [
-  {
-    name: 'ashlar_store_up',
-    type: 'gauge',
-    help: '1 if the store answered within a second and can be changed. If it did not answer, the other metrics of the store are omitted.',
-    labels: ['fd'],
-    together: 'max',
-    read: ofEach(({ statistics, isBroken }) => (statistics === undefined || isBroken ? 0 : 1)),
-  },
-  {
-    name: 'ashlar_store_bytes',
-    type: 'gauge',
-    help: 'Size of the data: the file on LMDB, the table with its indexes on PostgreSQL.',
-    labels: ['fd'],
-    together: 'max',
-    read: ofEach(({ statistics }) => statistics?.storeBytes),
-  },
-  {
-    name: 'ashlar_store_entries',
-    type: 'gauge',
-    help: 'Entries in the store: objects, links, index entries and others; an estimate on PostgreSQL.',
-    labels: ['fd'],
-    together: 'max',
-    read: ofEach(({ statistics }) => statistics?.storeEntries),
-  },
-  {
-    name: 'ashlar_store_free_bytes',
-    type: 'gauge',
-    help: 'Free space of the file system that holds the data file (LMDB only).',
-    labels: ['fd'],
-    together: 'max',
-    read: ofEach(({ freeBytes }) => freeBytes),
-  },
-  {
-    name: 'ashlar_backup_age_seconds',
-    type: 'gauge',
-    help: 'Age of the latest backup in the backup directory when it was last checked; +Inf if it holds none. Absent if no directory is configured.',
-    labels: ['fd'],
-    together: 'max',
-    read: ofEach(({ backupAgeSeconds }) => backupAgeSeconds),
-  },
-  {
-    name: 'ashlar_backup_interval_seconds',
-    type: 'gauge',
-    help: 'Configured interval between backups of any kind; absent if the server makes none by itself.',
-    labels: ['fd'],
-    together: 'max',
-    read: ofEach(({ backupIntervalSeconds }) => backupIntervalSeconds),
-  },
-  {
-    name: 'ashlar_change_log_bytes',
-    type: 'gauge',
-    help: 'Size of the change log when it was last measured, which happens every few seconds; 0 without a log.',
-    labels: ['fd'],
-    together: 'max',
-    read: ofEach(({ changeLog }) => changeLog?.bytes),
-  },
-  {
-    name: 'ashlar_change_log_bound_bytes',
-    type: 'gauge',
-    help: 'Size up to which the change log is kept: changeLogBytesMax, or what follows from the size of the data.',
-    labels: ['fd'],
-    together: 'max',
-    read: ofEach(({ changeLog }) => changeLog?.bytesMax),
-  },
-  {
-    name: 'ashlar_webhook_deliveries_total',
-    type: 'counter',
-    help: 'Deliveries accepted by the webhook receiver.',
-    labels: ['fd', 'webhook'],
-    together: 'max',
-    read: ofHooks(({ deliveries }) => deliveries),
-  },
-  {
-    name: 'ashlar_webhook_failures_total',
-    type: 'counter',
-    help: 'Failed delivery attempts.',
-    labels: ['fd', 'webhook'],
-    together: 'max',
-    read: ofHooks(({ failures }) => failures),
-  },
-  {
-    name: 'ashlar_webhook_failing_seconds',
-    type: 'gauge',
-    help: 'Time since the first attempt at the delivery that is due; 0 if none has failed.',
-    labels: ['fd', 'webhook'],
-    together: 'max',
-    read: ofHooks(({ failingSince }) => (failingSince === undefined ? 0 : secondsSince(failingSince))),
-  },
-  {
-    name: 'ashlar_webhook_dead_letters',
-    type: 'gauge',
-    help: 'Dead letters: deliveries that were given up, kept until they are redelivered or dropped.',
-    labels: ['fd', 'webhook'],
-    together: 'max',
-    read: ofHooks(({ deadLetters }) => deadLetters),
-  },
-  {
-    name: 'ashlar_webhook_disabled',
-    type: 'gauge',
-    help: '1 if the webhook is disabled until it is resumed.',
-    labels: ['fd', 'webhook'],
-    together: 'max',
-    read: ofHooks(({ disabled }) => (disabled === undefined ? 0 : 1)),
-  },
-  {
-    name: 'ashlar_classes',
-    type: 'gauge',
-    help: 'Classes of the schema.',
-    labels: ['fd'],
-    together: 'max',
-    read: ofEach(({ statistics }) => statistics?.classes),
-  },
-  {
-    name: 'ashlar_indexes',
-    type: 'gauge',
-    help: 'Indexes of the schema.',
-    labels: ['fd'],
-    together: 'max',
-    read: ofEach(({ statistics }) => statistics?.indexes),
-  },
+  perFd(
+    'ashlar_store_up',
+    'gauge',
+    '1 if the store answered within a second and can be changed. If it did not answer, the other metrics of the store are omitted.',
+    ({ statistics, isBroken }) => (statistics === undefined || isBroken ? 0 : 1),
+  ),
+  perFd(
+    'ashlar_store_bytes',
+    'gauge',
+    'Size of the data: the file on LMDB, the table with its indexes on PostgreSQL.',
+    ({ statistics }) => statistics?.storeBytes,
+  ),
+  perFd(
+    'ashlar_store_entries',
+    'gauge',
+    'Entries in the store: objects, links, index entries and others; an estimate on PostgreSQL.',
+    ({ statistics }) => statistics?.storeEntries,
+  ),
+  perFd(
+    'ashlar_store_free_bytes',
+    'gauge',
+    'Free space of the file system that holds the data file (LMDB only).',
+    ({ freeBytes }) => freeBytes,
+  ),
+  perFd(
+    'ashlar_backup_age_seconds',
+    'gauge',
+    'Age of the latest backup in the backup directory when it was last checked; +Inf if it holds none. Absent if no directory is configured.',
+    ({ backupAgeSeconds }) => backupAgeSeconds,
+  ),
+  perFd(
+    'ashlar_backup_interval_seconds',
+    'gauge',
+    'Configured interval between backups of any kind; absent if the server makes none by itself.',
+    ({ backupIntervalSeconds }) => backupIntervalSeconds,
+  ),
+  perFd(
+    'ashlar_change_log_bytes',
+    'gauge',
+    'Size of the change log when it was last measured, which happens every few seconds; 0 without a log.',
+    ({ changeLog }) => changeLog?.bytes,
+  ),
+  perFd(
+    'ashlar_change_log_bound_bytes',
+    'gauge',
+    'Size up to which the change log is kept: changeLogBytesMax, or what follows from the size of the data.',
+    ({ changeLog }) => changeLog?.bytesMax,
+  ),
+  perWebhook(
+    'ashlar_webhook_deliveries_total',
+    'counter',
+    'Deliveries accepted by the webhook receiver.',
+    ({ deliveries }) => deliveries,
+  ),
+  perWebhook('ashlar_webhook_failures_total', 'counter', 'Failed delivery attempts.', ({ failures }) => failures),
+  perWebhook(
+    'ashlar_webhook_failing_seconds',
+    'gauge',
+    'Time since the first attempt at the delivery that is due; 0 if none has failed.',
+    ({ failingSince }) => (failingSince === undefined ? 0 : secondsSince(failingSince)),
+  ),
+  perWebhook(
+    'ashlar_webhook_dead_letters',
+    'gauge',
+    'Dead letters: deliveries that were given up, kept until they are redelivered or dropped.',
+    ({ deadLetters }) => deadLetters,
+  ),
+  perWebhook('ashlar_webhook_disabled', 'gauge', '1 if the webhook is disabled until it is resumed.', ({ disabled }) =>
+    disabled === undefined ? 0 : 1,
+  ),
+  perFd('ashlar_classes', 'gauge', 'Classes of the schema.', ({ statistics }) => statistics?.classes),
+  perFd('ashlar_indexes', 'gauge', 'Indexes of the schema.', ({ statistics }) => statistics?.indexes),
 ]

@@ -8,7 +8,7 @@ import {
   type OperationRequest,
   type ReplyType,
 } from '../dispatch/operation.ts'
-import { quote, quoteNames } from '../errors/quote-names.ts'
+import { quote, quoteNames } from '../errors/problem.ts'
 import { Type } from '../wire/json-schema.ts'
 import { archiveChunks } from './export/archive.ts'
 import { csvRows, csvWithHeader } from './export/csv.ts'

@@ -1,8 +1,8 @@
 /** The operations on indexes (contract 6). */
 
 import type { IndexRecord as EngineIndexRecord } from '@ashlar/engine'
-import { onceOf } from '../dispatch/once-of.ts'
 import { type FdOperation, type OperationReply, param, wantsAsync } from '../dispatch/operation.ts'
+import { onceOf } from '../dispatch/stored-reply.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import { IndexCreated, IndexRecord, IndexRequest } from '../wire/wire-schemas.ts'
 

@@ -1,7 +1,6 @@
 /** Metrics for Prometheus and what reads its format (contract 2.2.4). */
 import type { ServiceOperation } from '../dispatch/operation.ts'
-import { expose } from '../metrics/exposition.ts'
-import { readMetrics } from '../metrics/metric.ts'
+import { type ReadMetric, readMetrics } from '../metrics/metric.ts'
 import { storeMetrics, storeStates } from '../metrics/store-metrics.ts'
 
 export const metricsOperations: readonly ServiceOperation[] = [
@@ -27,3 +26,10 @@ export const metricsOperations: readonly ServiceOperation[] = [
     },
   },
 ]
+
+/** `processes`: what each has read. */
+async function expose(processes: readonly (readonly ReadMetric[])[]): Promise<string> {
+  // Loaded by those servers alone that are asked.
+  const { AggregatorRegistry } = await import('prom-client')
+  return AggregatorRegistry.aggregate(processes.map((read) => [...read])).metrics()
+}

@@ -1,5 +1,5 @@
 /** The operations on objects (contract 4). */
-import { AshlarError, entityTagOf, type Oid, openTimeSlice } from '@ashlar/engine'
+import { AshlarError, entityTagOf, type Oid } from '@ashlar/engine'
 import { conditionOf, isMatch, matchOf, tagNotModified } from '../dispatch/entity-tags.ts'
 import { type FdOperation, type FdRequest, type OperationReply, param } from '../dispatch/operation.ts'
 import { BodyLines } from '../json/body-lines.ts'
@@ -52,24 +52,9 @@ function isArray<T extends object>(body: T | readonly T[]): body is readonly T[]
   return Array.isArray(body)
 }
 
-const oidsAtOnce = 4_096
-
-/** An array of what a single creation replies, as JSON text. */
-async function createdJson(oids: readonly Oid[]): Promise<Buffer> {
-  const slice = openTimeSlice()
-  const parts: Buffer[] = []
-  for (let at = 0; at === 0 || at < oids.length; at += oidsAtOnce) {
-    let text = at === 0 ? '[' : ','
-    let separator = ''
-    for (const oid of oids.slice(at, at + oidsAtOnce)) {
-      text += `${separator}{"__identifier__":"${oid}","uri":"/v1/object/${oid}"}`
-      separator = ','
-    }
-    parts.push(Buffer.from(at + oidsAtOnce < oids.length ? text : `${text}]`, 'latin1'))
-    const pause = slice.yieldIfDue()
-    if (pause !== undefined) await pause
-  }
-  return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
+function createdJson(oids: readonly Oid[]): Buffer {
+  const created = oids.map((oid) => `{"__identifier__":"${oid}","uri":"/v1/object/${oid}"}`)
+  return Buffer.from(`[${created.join(',')}]`, 'latin1')
 }
 
 export const objectOperations: readonly FdOperation[] = [
@@ -111,7 +96,7 @@ export const objectOperations: readonly FdOperation[] = [
       }
       refuseBulkParameters(request)
       const body = request.body as Static<typeof CreateObjectBody> | readonly Static<typeof CreateObjectBody>[]
-      if (isArray(body)) return { body: await createdJson(await database.createObjects(body, request)) }
+      if (isArray(body)) return { body: createdJson(await database.createObjects(body, request)) }
       const oid = await database.createObject(body.class, body.attributes ?? {}, request)
       const uri = `/v1/object/${oid}`
       return { body: { __identifier__: oid, uri } satisfies Static<typeof ObjectCreated>, headers: { location: uri } }

@@ -3,9 +3,8 @@ import { type MemoryHolder, onlyInMainThread, type ThreadContext } from '@ashlar
 import type { FdOperation, ServiceContext, WholeFdRequest } from '../dispatch/operation.ts'
 import { Router } from '../dispatch/router.ts'
 import { type OperationData, type OperationResult, runChecked } from '../dispatch/run-operation.ts'
-import { sentFailure } from '../errors/sent-failure.ts'
-import { jsonLimitsOf } from '../json/json-limits.ts'
-import { parseJson } from '../json/parse-json.ts'
+import { sentFailure } from '../errors/request-errors.ts'
+import { jsonLimitsOf, parseJson } from '../json/parse-json.ts'
 import { everyone, makeCaller } from '../security/caller.ts'
 import { operations } from './table.ts'
 

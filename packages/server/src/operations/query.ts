@@ -10,10 +10,10 @@ import {
   type QueryReply,
   type QueryRequest,
 } from '@ashlar/engine'
-import { dialectNamed, dialectWords } from '../dialect.ts'
+import { dialectNamed, dialectWords } from '../config/read-value.ts'
 import { type FdOperation, isolationParam, type OperationReply, type OperationRequest } from '../dispatch/operation.ts'
 import { onceOfQuery } from '../dispatch/query-reply.ts'
-import { quote } from '../errors/quote-names.ts'
+import { quote } from '../errors/problem.ts'
 import { slowQueryPlansMax } from '../limits.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import { IsolationLevel, QueryBody } from '../wire/wire-schemas.ts'
@@ -220,7 +220,7 @@ function dialectOf({ body, query }: OperationRequest): Dialect | undefined {
   throw new AshlarError('MalformedRequest', message, inBody === undefined ? [] : [{ place: ['dialect'], message }])
 }
 
-/** The same. */
+/** Throws MalformedRequest where the URL and the body differ. */
 function isolationOf(request: OperationRequest): Isolation | undefined {
   const inBody = (request.body as QueryFields).isolation
   const inUrl = isolationParam(request)

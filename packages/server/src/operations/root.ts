@@ -2,7 +2,7 @@
 
 import type { FdOperation, OperationReply, OperationRequest, ServiceOperation } from '../dispatch/operation.ts'
 import { ServerError } from '../errors/server-errors.ts'
-import { readersOf, readersTogether } from '../statements/readers.ts'
+import { readersOf, readersTogether } from '../statements/aborted-replies.ts'
 import type { Static } from '../wire/json-schema.ts'
 import { FederatedDatabaseRecord, ResourceList, ServiceRoot } from '../wire/wire-schemas.ts'
 

@@ -1,6 +1,5 @@
 /** The operations of the schema (contract 5). */
 import type { Database } from '@ashlar/engine'
-import { onceOf } from '../dispatch/once-of.ts'
 import {
   booleanParam,
   type FdOperation,
@@ -8,6 +7,7 @@ import {
   type OperationRequest,
   param,
 } from '../dispatch/operation.ts'
+import { onceOf } from '../dispatch/stored-reply.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import {
   ClassAlteration,

@@ -1,10 +1,9 @@
 /** The operations on statements under way (contract 2.3). */
 
 import { param, type ServiceOperation } from '../dispatch/operation.ts'
-import { quote } from '../errors/quote-names.ts'
+import { quote } from '../errors/problem.ts'
 import { ServerError } from '../errors/server-errors.ts'
-import type { Caller } from '../security/caller.ts'
-import { credentialText } from '../security/credential.ts'
+import { type Caller, credentialText } from '../security/caller.ts'
 import type { Whose } from '../statements/statement.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import { StatementRecord } from '../wire/wire-schemas.ts'

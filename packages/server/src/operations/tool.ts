@@ -1,7 +1,7 @@
 /** The operations on administrative tools (contract 2.2). */
 
-import { onceOf } from '../dispatch/once-of.ts'
 import { type FdOperation, type OperationReply, type ServiceOperation, wantsAsync } from '../dispatch/operation.ts'
+import { onceOf } from '../dispatch/stored-reply.ts'
 import { bootFileFlag, bootFileNote, takeBootFile } from '../tools/boot-file.ts'
 import { readFlags, type Tool } from '../tools/tool.ts'
 import type { RunRecord } from '../tools/tool-runs.ts'

@@ -1,7 +1,7 @@
 /** The operation that carries out several others as one commit (contract 7). */
 
-import { onceOf } from '../dispatch/once-of.ts'
 import type { FdOperation, Operation } from '../dispatch/operation.ts'
+import { onceOf } from '../dispatch/stored-reply.ts'
 import { runOperations } from '../dispatch/transaction/run-operations.ts'
 import { UnparsedBody } from '../json/unparsed-body.ts'
 import { Type } from '../wire/json-schema.ts'

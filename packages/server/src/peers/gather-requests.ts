@@ -1,7 +1,6 @@
 /** Questions of one worker to all others, passed on by the primary, which returns all answers at once. */
 import type { Worker as Child } from 'node:cluster'
-import { sendToWorker } from './messages.ts'
-import type { Answer, Question } from './question.ts'
+import { type Answer, type Question, sendToWorker } from './peers.ts'
 
 /** A worker that has not answered by then is left out. */
 const answerMsMax = 1_000

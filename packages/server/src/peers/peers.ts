@@ -1,5 +1,11 @@
-/** The other processes that answer on the same port. */
-import type { Answer, Answers, Question } from './question.ts'
+/** How the processes of a server ask each other, and the messages between a primary and its workers. */
+
+import type { Worker as Child } from 'node:cluster'
+import type { Config } from '../config/config.ts'
+import type { ReadMetric } from '../metrics/metric.ts'
+import type { ReadersRecord } from '../statements/aborted-replies.ts'
+import type { StatementRecord, Whose } from '../statements/statement.ts'
+import type { RunRecord } from '../tools/tool-runs.ts'
 
 export interface Peers {
   /** When the first of them started, in milliseconds of the clock; absent where there are none. */
@@ -17,4 +23,59 @@ export interface Peers {
 export const noPeers: Peers = {
   gather: async () => [],
   onGather: () => undefined,
+}
+
+/** A question, and what one worker answers: any number of these. */
+export interface Answers {
+  /** The runs of tools that it knows of. */
+  readonly runs: RunRecord
+  /** The statements under way. */
+  readonly statements: StatementRecord
+  readonly readers: ReadersRecord
+  /** The metrics of one process are one answer. */
+  readonly metrics: readonly ReadMetric[]
+  /** The statement that is to be stopped, where it has it. */
+  readonly stop: true
+}
+
+export type Question =
+  | { readonly about: 'runs' }
+  /** `whose`: of that caller alone. */
+  | { readonly about: 'statements'; readonly whose: Whose | undefined }
+  | { readonly about: 'readers' }
+  | { readonly about: 'metrics' }
+  | { readonly about: 'stop'; readonly statement: string; readonly whose: Whose | undefined }
+
+export type Answer = Answers[keyof Answers]
+
+export type ToWorker =
+  /** `upSince`: when the server started, in milliseconds of the clock. */
+  | { readonly kind: 'start'; readonly config: Config; readonly upSince: number }
+  | { readonly kind: 'stop' }
+  /** Files are to be read again: the certificate and the like. */
+  | { readonly kind: 'reload' }
+  /** By another worker. */
+  | { readonly kind: 'asked'; readonly id: number; readonly question: Question }
+  /** By all others. */
+  | { readonly kind: 'answered'; readonly id: number; readonly answers: readonly Answer[] }
+
+export type ToPrimary =
+  /** From now on it hears what it is told; what was sent before would be lost. */
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'listening'; readonly url: string; readonly stores: readonly StoreSummary[] }
+  /** It was asked to stop the server. */
+  | { readonly kind: 'stopAll' }
+  | { readonly kind: 'ask'; readonly id: number; readonly question: Question }
+  | { readonly kind: 'answer'; readonly id: number; readonly answers: readonly Answer[] }
+
+/** What the line at the start tells of a federated database. */
+export interface StoreSummary {
+  readonly alias: string
+  readonly kind: string
+  readonly location: string
+}
+
+/** Does nothing where the worker has disconnected. */
+export function sendToWorker(child: Child, message: ToWorker): void {
+  if (child.isConnected()) child.send(message, undefined, () => undefined)
 }

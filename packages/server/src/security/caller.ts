@@ -1,8 +1,19 @@
 /** Who sends a request, and what that one may do (contract 9.1). */
 import { type AccessPolicy, AshlarError, grantText, type User } from '@ashlar/engine'
-import { type Credential, noCredential } from './credential.ts'
 import { policyOf, userOf } from './policy-of.ts'
 import { type Action, actions, actionsOf, type Grant, type Need, noOwnRoles, type OwnRoles } from './roles.ts'
+
+/** `password`, `jwt`, `certificate`: the id is the name of the user, the subject of the token, that of the certificate. */
+export type Credential =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'token' | 'session' | 'password' | 'jwt' | 'certificate'; readonly id: string }
+
+const noCredential: Credential = { kind: 'none' }
+
+/** For logs. */
+export function credentialText(credential: Credential): string {
+  return credential.kind === 'none' ? credential.kind : `${credential.kind}:${credential.id}`
+}
 
 /** How the caller is known. `everyone`: authentication is off; `nobody`: it is on, and the request has no credential. */
 export type CallerKind = 'everyone' | 'nobody' | 'user' | 'token' | 'jwt' | 'certificate'

@@ -1,8 +1,7 @@
 /** The administrator whom a server with authentication has from its first start on (contract 9.2). */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { checkPassword, type PasswordHashes } from './password-hashes.ts'
-import { refuseCommonPassword } from './password-rules.ts'
+import { checkPassword, type PasswordHashes, refuseCommonPassword } from './password-hashes.ts'
 import type { SecurityDatabase } from './security-database.ts'
 import { addFirstUser } from './users.ts'
 

@@ -113,3 +113,23 @@ export class PasswordHashes {
 }
 
 const keyOf = (name: string, address: string): string => JSON.stringify([name, address])
+
+/** In lower case. They are loaded when a password is set for the first time. */
+let common: Promise<ReadonlySet<string>> | undefined
+
+/** `name`: the user whose password it will be. Throws WeakPassword. */
+export async function refuseCommonPassword(password: string, name: string): Promise<void> {
+  const lower = password.toLowerCase()
+  if (lower === name.toLowerCase()) throw weak('must not be the name of the user')
+  if (new Set(lower).size < distinctCharactersMin) {
+    throw weak(`needs at least ${distinctCharactersMin} different characters`)
+  }
+  common ??= import('@zxcvbn-ts/language-common').then(({ dictionary }) => new Set(dictionary.passwords))
+  if ((await common).has(lower)) throw weak('must not be one of the most common ones, which are tried first')
+}
+
+const distinctCharactersMin = 4
+
+function weak(problem: string): ServerError {
+  return new ServerError('WeakPassword', `A password ${problem}; a sentence is a good one.`)
+}

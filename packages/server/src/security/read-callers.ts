@@ -1,7 +1,6 @@
 /** Callers as the security database has them: whose a token, a session or a name is, and what its roles allow (contract 9.1). */
 import { sessionIdleMsMax } from '../limits.ts'
-import { type Caller, type CallerKind, makeCaller } from './caller.ts'
-import type { Credential } from './credential.ts'
+import { type Caller, type CallerKind, type Credential, makeCaller } from './caller.ts'
 import { type OwnRoles, readGrant } from './roles.ts'
 import { readDigest } from './secrets.ts'
 import type { SecurityDatabase } from './security-database.ts'

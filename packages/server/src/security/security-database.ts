@@ -1,4 +1,6 @@
 /** The security database: a federated database of Ashlar that no alias names, with users, tokens, sessions and roles (contract 9.2). */
+
+import { chmodSync, statSync } from 'node:fs'
 import {
   AshlarError,
   type Attributes,
@@ -8,7 +10,7 @@ import {
   openStore,
   type Store,
 } from '@ashlar/engine'
-import { closeToOthers } from './close-to-others.ts'
+import { storeDirectory } from '@ashlar/engine/store-address'
 import {
   className,
   createSecuritySchema,
@@ -190,4 +192,15 @@ async function rowsOf<T>(database: Pick<Database, 'query'>, text: string, parame
     }
   }
   return rows
+}
+
+const ofOthers = 0o077
+
+/** Hashes of passwords are in it: the directory of a store on LMDB becomes its owner's alone. Nothing where it is so, or is somebody else's to change. */
+function closeToOthers(address: string): void {
+  const directory = process.platform === 'win32' ? undefined : storeDirectory(address)
+  if (directory === undefined) return
+  const { mode, uid } = statSync(directory)
+  const own = process.getuid?.()
+  if ((mode & ofOthers) !== 0 && (own === 0 || own === uid)) chmodSync(directory, mode & 0o7700)
 }

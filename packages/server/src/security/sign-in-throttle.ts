@@ -1,7 +1,7 @@
 /** How often somebody may be wrong with a password, by user name and address together, and by each alone (contract 9.1.5), and change it (9.1.13). */
 import { ServerError } from '../errors/server-errors.ts'
 import { rightAddressesMax, rightAddressMsMax, signInFailures } from '../limits.ts'
-import { networkOf } from '../shares/network.ts'
+import { networkOf } from '../shares/client-address.ts'
 import { sharerAt } from '../shares/sharer.ts'
 import { RecentCounts } from './recent-counts.ts'
 import { setYoungest } from './set-youngest.ts'

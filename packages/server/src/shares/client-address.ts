@@ -1,6 +1,6 @@
 /** The address of the client of a request: that of the connection, or what a trusted proxy says. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Socket } from 'node:net'
+import { isIPv6, type Socket } from 'node:net'
 
 const namedAddress = Symbol('client address')
 
@@ -28,4 +28,43 @@ export function nameClient(request: FromClient, address: string): void {
 /** Whether the request came through a proxy that named its client. */
 export function isClientNamed(request: FromClient): boolean {
   return request[namedAddress] !== undefined
+}
+
+/** Of IPv6 the /64, which is what one client gets at least; an IPv4 address however it is written. */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address
+  const plain = withoutMapping(address)
+  const groups = groupsOf(plain)
+  return groups === undefined ? plain : `${groups.slice(0, 4).map(hex).join(':')}::/64`
+}
+
+/** The IPv4 address that is mapped into one of IPv6 (RFC 4291, section 2.5.5.2); any other address as it is. */
+export function withoutMapping(address: string): string {
+  // The form in which the operating system gives them needs no parsing.
+  const dotted = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (dotted !== undefined) return dotted
+  const groups = groupsOf(address)
+  const [high = 0, low = 0] = groups?.slice(6) ?? []
+  const isMapped = groups?.slice(0, 6).map(hex).join(':') === '0:0:0:0:0:ffff'
+  return isMapped ? [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.') : address
+}
+
+const hex = (group: number): string => group.toString(16)
+
+/** The eight groups of an IPv6 address, without its zone; undefined for anything else. */
+function groupsOf(address: string): number[] | undefined {
+  const [plain = ''] = address.split('%', 1)
+  if (!isIPv6(plain)) return undefined
+  const [front = '', back] = plain.split('::')
+  const [first, last] = [numbersIn(front), numbersIn(back ?? '')]
+  return [...first, ...Array.from({ length: 8 - first.length - last.length }, () => 0), ...last]
+}
+
+function numbersIn(part: string): number[] {
+  return part.split(':').flatMap((group) => {
+    if (group === '') return []
+    const [one, ...others] = group.split('.').map(Number) as [number, ...number[]]
+    const [two = 0, three = 0, four = 0] = others
+    return others.length === 0 ? [Number.parseInt(group, 16)] : [one * 256 + two, three * 256 + four]
+  })
 }

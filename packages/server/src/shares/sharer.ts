@@ -1,6 +1,5 @@
 /** Sharers: what requests are counted by for limits, the authenticated caller or else the address (contract 1.5.23). */
-import { type ArrivedMessage, clientAddressOf } from './client-address.ts'
-import { networkOf } from './network.ts'
+import { type ArrivedMessage, clientAddressOf, networkOf } from './client-address.ts'
 
 /** The parts of a request that identify its sharer. */
 export interface SharedRequest {

@@ -1,8 +1,7 @@
 /** How many statements work at once: the others wait for a bounded time, or are refused (contract 1.4.10, 1.5.15). */
 import { AshlarError, firstTurn, mayBegin } from '@ashlar/engine'
 import type { ServerLimits } from '../limits.ts'
-import { ShareCounts } from '../shares/share-counts.ts'
-import { type QueueRefusals, ShareQueue, type Waiter } from '../shares/share-queue.ts'
+import { type QueueRefusals, ShareCounts, ShareQueue, type Waiter } from '../shares/share-queue.ts'
 import { sharerText } from '../shares/sharer.ts'
 
 export type AdmissionLimits = Pick<

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AshlarError, type CancelSignal } from '@ashlar/engine'
 import type { ServerLimits } from '../limits.ts'
 import type { Caller } from '../security/caller.ts'
-import { ShareCounts } from '../shares/share-counts.ts'
+import { ShareCounts } from '../shares/share-queue.ts'
 import { sharerText } from '../shares/sharer.ts'
 import { StopSignal } from './stop-signal.ts'
 

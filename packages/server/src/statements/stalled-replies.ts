@@ -76,34 +76,30 @@ export function watchReplies(
     const isWanted = response !== null && response !== undefined && isSlotWanted(response)
     return isWanted ? { limit: 'statementsMax', stalledMs } : undefined
   }
+  const check = (
+    one: object,
+    taken: number,
+    request: FromClient & { readonly url?: string | undefined },
+    response: object | undefined,
+  ) => {
+    const stalled = stalledOf(one, taken, response)
+    if (stalled === undefined) return false
+    onStalled({ path: pathOf(request), ...stalled, clientAddress: clientAddressOf(request) })
+    return true
+  }
   const look = (): void => {
     now = performance.now()
     bytes = undefined
     for (const socket of connections) {
-      if (socket.writableLength === 0) {
-        waiting.delete(socket)
-        continue
-      }
       const response = responseOn(socket)
-      const stalled = stalledOf(socket, bytesTaken(socket), response)
-      if (stalled === undefined) continue
-      onStalled({
-        path: pathOf(response?.req),
-        ...stalled,
-        clientAddress: clientAddressOf(response?.req ?? { socket }),
-      })
-      socket.destroy()
+      if (socket.writableLength === 0) waiting.delete(socket)
+      else if (check(socket, bytesTaken(socket), response?.req ?? { socket }, response)) socket.destroy()
     }
     for (const reply of streamed()) {
-      if (!reply.waits) {
-        waiting.delete(reply)
-        continue
-      }
-      const stalled = stalledOf(reply, reply.taken, reply)
-      if (stalled === undefined) continue
       const { socket } = reply.req
-      onStalled({ path: pathOf(reply.req), ...stalled, clientAddress: clientAddressOf(reply.req) })
-      if (bytesUntaken(socket) > 0) socket.destroy()
+      if (!reply.waits) waiting.delete(reply)
+      else if (!check(reply, reply.taken, reply.req, reply)) continue
+      else if (bytesUntaken(socket) > 0) socket.destroy()
       else reply.destroy(new Error('its reader took nothing'))
     }
   }

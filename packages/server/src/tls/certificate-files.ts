@@ -111,3 +111,5 @@ function fileVersion(file: string): string {
   const stats = statSync(file, { throwIfNoEntry: false, bigint: true })
   return stats === undefined ? 'none' : `${stats.dev}:${stats.ino}:${stats.mtimeNs}:${stats.size}`
 }
+
+export type CertificateName = 'CN' | 'email' | 'DNS' | 'URI'

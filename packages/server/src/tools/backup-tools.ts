@@ -1,8 +1,7 @@
 /** The tools Backup and Restore: below the directory of backups that the configuration names, and nowhere else (contract 2.2.31). */
 import { AshlarError, openStore, restoreBackup } from '@ashlar/engine'
 import { addressOfDirectory } from '@ashlar/engine/store-address'
-import { type BackupSettings, backupsOf, pathBelow } from '../backups/backup-settings.ts'
-import { durationMs } from '../backups/duration.ts'
+import { type BackupSettings, backupsOf, durationMs, pathBelow } from '../backups/backup-settings.ts'
 import type { Tool, ToolResult, ToolRun } from './tool.ts'
 
 export const backupTools: readonly Tool[] = [

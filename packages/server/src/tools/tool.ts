@@ -1,7 +1,7 @@
 /** What an administrative tool is (contract 2.2). */
 import { AshlarError, type CancelSignal, type FederatedDatabase } from '@ashlar/engine'
 import type { BackupSettings } from '../backups/backup-settings.ts'
-import { quoteNames } from '../errors/quote-names.ts'
+import { quoteNames } from '../errors/problem.ts'
 
 export interface Flag {
   /** Numbers are greater than 0. */

@@ -1,7 +1,7 @@
 /** The administrative tools that the server can run. */
 
 import { AshlarError, type FederatedDatabase, type IndexRecord } from '@ashlar/engine'
-import { quote } from '../errors/quote-names.ts'
+import { quote } from '../errors/problem.ts'
 import { backupTools } from './backup-tools.ts'
 import { licences } from './licences.ts'
 import type { Flags, Tool, ToolResult, ToolRun } from './tool.ts'

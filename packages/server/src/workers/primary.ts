@@ -5,10 +5,9 @@ import type { Logger } from 'pino'
 import { type Config, storesOf } from '../config/config.ts'
 import type { ServerLimits } from '../limits.ts'
 import { GatherRequests } from '../peers/gather-requests.ts'
-import { type StoreSummary, sendToWorker, type ToPrimary } from '../peers/messages.ts'
+import { type StoreSummary, sendToWorker, type ToPrimary } from '../peers/peers.ts'
 import { CrashCount, crashOf, crashSentence, lmdbStores } from './crash.ts'
 import { closeUnacknowledged } from './unacknowledged.ts'
-import { environmentOf } from './worker-environment.ts'
 
 const firstDelayMs = 100
 const delayMsMax = 10_000
@@ -221,4 +220,23 @@ export class Primary {
 
 function tell(sentence: string): void {
   process.stderr.write(`ashlar: ${sentence}\n`)
+}
+
+/**
+ * Node parses the certificates of NODE_EXTRA_CA_CERTS, and all that it has itself, whenever it starts: for 144 of them longer than the rest of its start. A worker that
+ * connects to nobody gets none. `given`: the primary; modules that its options have Node load may connect to anybody.
+ * @returns what `cluster.fork` puts over the environment of the primary; what is undefined is not set
+ */
+export function environmentOf(
+  config: Pick<Config, 'federatedDatabases' | 'auth' | 'securityStore' | 'jwt' | 'webhooks'>,
+  { env, execArgv }: Pick<NodeJS.Process, 'env' | 'execArgv'>,
+): Readonly<Record<string, undefined>> {
+  const isExtended = (env.NODE_OPTIONS ?? '') !== '' || execArgv.length > 0
+  return isExtended || connects(config) ? {} : { NODE_EXTRA_CA_CERTS: undefined }
+}
+
+/** Whether a worker connects to servers: of PostgreSQL, of an issuer of tokens, or those to which changes are delivered. */
+function connects(config: Parameters<typeof environmentOf>[0]): boolean {
+  const isRemote = storesOf(config).some((address) => !/^(lmdb|memory):/.test(address))
+  return isRemote || config.jwt !== undefined || config.webhooks !== undefined
 }

@@ -1,9 +1,7 @@
 /** One of several processes that serve the same federated databases on one port; the primary starts and stops it. */
 
 import type { Config } from '../config/config.ts'
-import type { ToPrimary, ToWorker } from '../peers/messages.ts'
-import type { Peers } from '../peers/peers.ts'
-import type { Answer, Answers, Question } from '../peers/question.ts'
+import type { Answer, Answers, Peers, Question, ToPrimary, ToWorker } from '../peers/peers.ts'
 import type { RunningServer } from '../start-server.ts'
 
 export class Worker implements Peers {

@@ -10,7 +10,8 @@ import { expect, onTestFinished } from 'vitest'
 import { AuditFile } from '../../src/audit/audit-file.ts'
 import { AuditLog } from '../../src/audit/audit-log.ts'
 import type { ProxySettings } from '../../src/config/config.ts'
-import { readProxies, readProxyHeader } from '../../src/config/read-value.ts'
+import { configFromOptions } from '../../src/config/config-options.ts'
+import { readProxies } from '../../src/config/read-value.ts'
 import { signInFailures } from '../../src/limits.ts'
 import { serverPair } from '../certificates.ts'
 import { openSecure } from '../unit/open-secure.ts'
@@ -324,7 +325,7 @@ rule('8.1.27', 'what is no proxy, or trusts everybody, is refused with the name 
       `--trusted-proxy: '${text}' is not the address of a proxy`,
     )
   }
-  expect(() => readProxyHeader('x-real-ip', '--proxy-header')).toThrow(
+  expect(() => configFromOptions({ proxyHeader: 'x-real-ip' })).toThrow(
     '--proxy-header is x-forwarded-for, forwarded or',
   )
 })

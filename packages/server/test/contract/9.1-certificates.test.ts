@@ -5,7 +5,7 @@ import { get } from 'node:https'
 import { connect as connectTls } from 'node:tls'
 import { expect, onTestFinished, vi } from 'vitest'
 import { mergeConfig } from '../../src/config/merge-config.ts'
-import { readCertificates } from '../../src/config/read-certificates.ts'
+import { readCertificates } from '../../src/config/read-identity.ts'
 import { alternativeNames, type CertificateMapping, CertificateScheme } from '../../src/security/certificates.ts'
 import { addUser, changeUser, removeUser } from '../../src/security/users.ts'
 import { type Pair, serverPair } from '../certificates.ts'
@@ -159,7 +159,7 @@ rule('9.1.10', 'what stands within quotes in a certificate is no name', () => {
 rule(['9.1.10', '8.1.2'], 'the settings are read, and what cannot be is told in a sentence', () => {
   expect(readCertificates({}, 'certificates')).toEqual(everyRight)
   expect(() => readCertificates({ nmae: 'CN' }, 'certificates')).toThrow('has no field nmae. Did you mean name?')
-  expect(() => readCertificates({ name: 'cn' }, 'certificates')).toThrow('one of CN, email, DNS, URI, not "cn"')
+  expect(() => readCertificates({ name: 'cn' }, 'certificates')).toThrow('CN, email, DNS or URI, not "cn"')
   const tls = { tlsCert: 'a', tlsKey: 'b' }
   expect(() => mergeConfig([{ tlsClientCa: 'c', auth: true }])).toThrow('--tls-cert is not given')
   expect(() => mergeConfig([{ ...tls, tlsClientCa: 'c' }])).toThrow('say --auth as well, or --tls-client-certs require')

@@ -1,6 +1,5 @@
 /** What arrives on the wire and is no proper request: answered clearly where it can be, and never a fault. */
-import type { AddressInfo } from 'node:net'
-import { connect } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { defineGadget, openServer } from '../unit/open-server.ts'
 

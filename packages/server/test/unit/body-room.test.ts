@@ -1,7 +1,7 @@
 /** Who waits for room for a body, and for how long. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { ClientDisconnected } from '../../src/errors/request-errors.ts'
-import { BodyRoom } from '../../src/http/body-room.ts'
+import { BodyRoom } from '../../src/http/in-flight-bodies.ts'
 
 const turnMsMax = 5_000
 

@@ -8,7 +8,7 @@ import { configFromEnvironment } from '../../src/config/config-environment.ts'
 import { configFromJson } from '../../src/config/config-file.ts'
 import { addOptions, configFromOptions } from '../../src/config/config-options.ts'
 import { mergeConfig } from '../../src/config/merge-config.ts'
-import { readDialects, readFdOption } from '../../src/config/read-value.ts'
+import { byAlias, readDialect, readFdOption } from '../../src/config/read-value.ts'
 
 const mistake = (words: RegExp) =>
   expect.objectContaining({ constructor: ConfigError, message: expect.stringMatching(words) })
@@ -64,12 +64,16 @@ describe('mergeConfig', () => {
       'ashlar.json',
     )
     const { source: environment } = configFromEnvironment({ ASHLAR_DIALECT: 'b=ashlar, c=ashlar' })
-    const option = { dialects: readDialects(['c=OBJECTIVITY'], '--dialect') }
+    const option = { dialects: byAlias(readDialect)(['c=OBJECTIVITY'], '--dialect') }
     const dialects = mergeConfig([option, environment, file]).federatedDatabases.map(({ dialect }) => dialect)
     expect(dialects).toEqual(['objectivity', 'ashlar', 'objectivity'])
-    expect(() => readDialects(['a=sql'], '--dialect')).toThrow(mistake(/--dialect is ashlar or objectivity, not "sql"/))
-    expect(() => readDialects(['objectivity'], '--dialect')).toThrow(mistake(/--dialect is ALIAS=objectivity/))
-    const unknown = { dialects: readDialects(['d=ashlar'], '--dialect') }
+    expect(() => byAlias(readDialect)(['a=sql'], '--dialect')).toThrow(
+      mistake(/--dialect is ashlar or objectivity, not "sql"/),
+    )
+    expect(() => byAlias(readDialect)(['objectivity'], '--dialect')).toThrow(
+      mistake(/--dialect is ALIAS=VALUE, not 'objectivity'/),
+    )
+    const unknown = { dialects: byAlias(readDialect)(['d=ashlar'], '--dialect') }
     expect(() => mergeConfig([unknown, file])).toThrow(mistake(/federated database d, which is not configured/))
     const wrong = '{"federatedDatabases":[{"alias":"a","dialect":5}]}'
     expect(() => configFromJson(wrong, 'ashlar.json')).toThrow(mistake(/dialect of a in .* is ashlar or objectivity/))
@@ -304,7 +308,7 @@ describe('configFromJson', () => {
     [{ prot: 1 }, /no setting prot. Did you mean port/],
     [{ allowshutdown: true }, /Did you mean allowShutdown/],
     [{ constructor: 1 }, /no setting constructor/],
-    [{ federatedDatabases: [{ alias: 'a', stroe: 'memory:' }] }, /no stroe. Did you mean store/],
+    [{ federatedDatabases: [{ alias: 'a', stroe: 'memory:' }] }, /no field stroe. Did you mean store/],
     [{ federatedDatabases: {} }, /is an array/],
     [{ federatedDatabases: [{}] }, /alias .* is a text/],
     [{ limits: { bodyBytesMaximum: 1 } }, /Did you mean bodyBytesMax/],

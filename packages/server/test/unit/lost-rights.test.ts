@@ -10,7 +10,7 @@ import { addRole, changeRole, findRole, listRoles } from '../../src/security/own
 import type { OwnRole } from '../../src/security/roles.ts'
 import { Security } from '../../src/security/security.ts'
 import { SecurityDatabase } from '../../src/security/security-database.ts'
-import { BrokenOffReplies } from '../../src/statements/broken-off.ts'
+import { BrokenOffReplies } from '../../src/statements/aborted-replies.ts'
 import { Statements } from '../../src/statements/statements.ts'
 import { openSecureServer } from './open-secure-server.ts'
 

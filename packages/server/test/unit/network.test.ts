@@ -1,6 +1,6 @@
 /** The network by which an address is counted: an IPv4 address, or the /64 of an IPv6 address. */
 import { expect, test } from 'vitest'
-import { networkOf } from '../../src/shares/network.ts'
+import { networkOf } from '../../src/shares/client-address.ts'
 
 test.each([
   ['203.0.113.7', '203.0.113.7'],

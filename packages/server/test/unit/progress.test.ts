@@ -1,7 +1,6 @@
 /** What is shown of long work: a bar on a terminal, lines elsewhere. */
 import { expect, it } from 'vitest'
-import { barText, Progress } from '../../src/cli/progress.ts'
-import { StepProgress } from '../../src/cli/step-progress.ts'
+import { barText, Progress, StepProgress } from '../../src/cli/progress.ts'
 
 it.each([
   [

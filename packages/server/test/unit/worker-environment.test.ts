@@ -1,7 +1,7 @@
 /** Whether a worker gets the certificates that its primary was given for connections to others. */
 import { describe, expect, it } from 'vitest'
 import { mergeConfig } from '../../src/config/merge-config.ts'
-import { environmentOf } from '../../src/workers/worker-environment.ts'
+import { environmentOf } from '../../src/workers/primary.ts'
 
 const plain = { env: {}, execArgv: [] }
 const local = mergeConfig([{ federatedDatabases: [{ alias: 'fd', store: 'lmdb:/data/fd' }] }])

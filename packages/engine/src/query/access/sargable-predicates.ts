@@ -2,8 +2,7 @@
  * Extracts from a predicate the sargable conditions: those that compare attributes with values known before the rows.
  */
 import { embeddedAttribute } from '../bind/bind-target.ts'
-import type { Bound, BoundAttribute } from '../bind/bound.ts'
-import { conjunctsOf, isConstant } from '../bind/bound.ts'
+import { type Bound, type BoundAttribute, conjunctsOf, isConstant } from '../bind/bound.ts'
 import { literalPrefix } from '../functions/like-pattern.ts'
 import { beginningOfMatches } from '../functions/regular-expression.ts'
 import type { Span } from '../language/ast.ts'

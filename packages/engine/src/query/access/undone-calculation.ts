@@ -1,6 +1,5 @@
 /** Rewrites a comparison of a calculation, such as `a + 1 < 32`, to a comparison of the attribute: `a < 31`. */
-import type { Bound } from '../bind/bound.ts'
-import { isConstant } from '../bind/bound.ts'
+import { type Bound, isConstant } from '../bind/bound.ts'
 import { calculateWhole, type Whole } from '../values/whole-number.ts'
 import { noKeyValue } from './no-key-value.ts'
 

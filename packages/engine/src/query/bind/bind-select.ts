@@ -18,17 +18,18 @@ import { refuseBesideAggregates } from './beside-aggregates.ts'
 import { bindGroupKey, bindOrderItem } from './bind-keys.ts'
 import { isNameAround, pathWritten } from './bind-path.ts'
 import { windowRule } from './bind-window.ts'
-import type {
-  Bound,
-  BoundAggregate,
-  BoundClauses,
-  BoundLimit,
-  BoundOrderItem,
-  BoundProjection,
-  BoundSource,
-  BoundWindow,
+import {
+  type Bound,
+  type BoundAggregate,
+  type BoundClauses,
+  type BoundLimit,
+  type BoundOrderItem,
+  type BoundProjection,
+  type BoundSource,
+  type BoundWindow,
+  isConstant,
+  partsOf,
 } from './bound.ts'
-import { isConstant, partsOf } from './bound.ts'
 import { boundKey } from './bound-key.ts'
 import { resolveReferenceable } from './class-names.ts'
 import { coerced } from './coercion.ts'

@@ -1,7 +1,6 @@
 /** What names mean where an expression stands, and what a binder works with. */
 import type { AshlarError } from '../../errors.ts'
-import type { RecordFormats } from '../../records/record-formats.ts'
-import { recordFormats } from '../../records/record-formats.ts'
+import { type RecordFormats, recordFormats } from '../../records/record-formats.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../../schema/catalog.ts'
 import { noOid } from '../../types/oid.ts'
 import type { Alias, Expression, Span, Statement } from '../language/ast.ts'

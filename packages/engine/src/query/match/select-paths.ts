@@ -2,8 +2,7 @@
  * Selects, from all paths of a pattern, those requested for each pair of first and last vertex (docs/query-language.md,
  * Shortest paths).
  */
-import type { BoundPattern } from '../bind/bind-match.ts'
-import { innerVertices } from '../bind/bind-match.ts'
+import { type BoundPattern, innerVertices } from '../bind/bind-match.ts'
 import { rowOperatorPlan } from '../explain/explain-node.ts'
 import { selectionText } from './expansion.ts'
 import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.ts'

@@ -3,8 +3,7 @@
  * turn.
  */
 import { checkInSlices, type Limits } from '../check-commit.ts'
-import type { CurrentState } from '../check-preconditions.ts'
-import { failedPrecondition, holds, UnchangedCheck } from '../check-preconditions.ts'
+import { type CurrentState, failedPrecondition, holds, UnchangedCheck } from '../check-preconditions.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
 import { detachBytes } from '../detach-bytes.ts'
 import {

@@ -11,9 +11,9 @@ import { type CopyReport, copyStore, FederatedDatabase, openStore } from '@ashla
 import { addressOfDirectory, storeDirectory } from '@ashlar/engine/store-address'
 import { type CommandError, invalidInput } from '../command-error.ts'
 import { parseExactly } from '../exact-json.ts'
-import { isAlive } from '../is-alive.ts'
+import { makeFolders } from '../file-errors.ts'
 import { removedScratch, resumable } from '../resumable.ts'
-import { makeFolders } from '../unwritable.ts'
+import { isAlive } from '../write-whole.ts'
 import { type ArchiveHead, archiveParts, type Counted, checkArchive, type Json } from './read-archive.ts'
 
 export type ArchiveStep = 'checking' | 'reading' | 'creating' | 'filling' | 'comparing' | 'verifying' | 'copying'

@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs'
 import { createGunzip } from 'node:zlib'
 import { archiveFileBytesMax } from '../../limits.ts'
 import { type CommandError, invalidInput } from '../command-error.ts'
-import { unreadable } from '../unreadable.ts'
+import { unreadable } from '../file-errors.ts'
 import { type TarFile, tarFiles } from './tar-files.ts'
 
 export type Json = Readonly<Record<string, unknown>>

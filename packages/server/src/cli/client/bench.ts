@@ -1,9 +1,9 @@
-/** `ashlar bench`: requests as fast as they are answered, by so many connections, and how long each of them took. */
+/** `ashlar bench`: sends requests over several connections as fast as they are answered, and measures their latencies. */
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import type { AshlarClient, CreateObjectBody } from '@ashlar/client'
 import type { CommandContext } from '../command-context.ts'
 import { usageError } from '../command-error.ts'
 import { Progress } from '../progress.ts'
-import { LatencyHistogram } from './latency-histogram.ts'
 import { ownNamespace } from './schema/schema-state.ts'
 import { numberText } from './texts.ts'
 
@@ -18,15 +18,16 @@ interface Load {
   readonly className: string
   readonly deadline: number
   readonly readsPercent: number
-  /** Of the objects so far, from which reads and changes choose. */
+  /** Objects that reads and updates choose from. */
   readonly oids: string[]
-  readonly reads: LatencyHistogram
-  readonly writes: LatencyHistogram
+  /** Latencies in microseconds. */
+  readonly reads: RecordableHistogram
+  readonly writes: RecordableHistogram
 }
 
-/** Objects that are there before the first request is timed. */
+/** Objects that are created before the first request is timed. */
 const objectsAtStart = 1_000
-/** Beyond that, the oldest ones are chosen no more: memory stays bounded. */
+/** Bounds the memory for `oids`: later objects are not added. */
 const oidsMax = 100_000
 const attributes = [
   { attributeName: 'key', logicalType: 'integer' },
@@ -39,7 +40,7 @@ export async function runBench(
   options: BenchOptions,
 ): Promise<void> {
   const { connection, output, signal } = context
-  // Ctrl-C comes between requests: one that the server carries out after the class is removed would bring it back, or keep it.
+  // Ctrl-C takes effect between requests: a request that the server executes after the class is removed could recreate it, or keep it.
   const client = connection.uninterrupted
   const seconds = numberOf('--seconds', options.seconds ?? '10', 1, 600)
   const connections = numberOf('--connections', options.connections ?? '16', 1, 256)
@@ -56,14 +57,14 @@ export async function runBench(
       deadline: started + seconds * 1_000,
       readsPercent,
       oids,
-      reads: new LatencyHistogram(),
-      writes: new LatencyHistogram(),
+      reads: createHistogram(),
+      writes: createHistogram(),
     }
-    const telling = setInterval(() => progress.update(load.reads.count + load.writes.count), 500)
+    const timer = setInterval(() => progress.update(load.reads.count + load.writes.count), 500)
     try {
       await sendUntilDeadline(client, load, connections, signal)
     } finally {
-      clearInterval(telling)
+      clearInterval(timer)
     }
     const measured = (performance.now() - started) / 1_000
     const requests = load.reads.count + load.writes.count
@@ -72,8 +73,8 @@ export async function runBench(
       connections,
       requests,
       requestsPerSecond: requests / measured,
-      reads: load.reads.summary(),
-      writes: load.writes.summary(),
+      reads: summaryOf(load.reads),
+      writes: summaryOf(load.writes),
     }
     progress.stop()
     await output.data(result, () => [
@@ -81,8 +82,8 @@ export async function runBench(
       ...output.table(
         ['', 'Requests', 'p50 ms', 'p99 ms', 'Max ms'],
         [
-          ['reads', ...cellsOf(load.reads)],
-          ['writes', ...cellsOf(load.writes)],
+          ['reads', ...cellsOf(result.reads)],
+          ['writes', ...cellsOf(result.writes)],
         ],
       ),
     ])
@@ -96,12 +97,18 @@ function firstObjects(className: string): CreateObjectBody[] {
   return Array.from({ length: objectsAtStart }, (_, key) => ({ class: className, attributes: valuesOf(key) }))
 }
 
-function cellsOf(histogram: LatencyHistogram): string[] {
-  const { count, p50Ms, p99Ms, maxMs } = histogram.summary()
+/** Latencies are null without requests. */
+function summaryOf(latencies: RecordableHistogram) {
+  const { count, max } = latencies
+  const ms = (us: number): number | null => (count === 0 ? null : us / 1_000)
+  return { count, p50Ms: ms(latencies.percentile(50)), p99Ms: ms(latencies.percentile(99)), maxMs: ms(max) }
+}
+
+function cellsOf({ count, p50Ms, p99Ms, maxMs }: ReturnType<typeof summaryOf>): string[] {
   return [numberText(count), ...[p50Ms, p99Ms, maxMs].map((ms) => (ms === null ? '' : ms.toFixed(2)))]
 }
 
-/** Throws what a request has thrown, or the reason of `signal`, when no request is under way any more. */
+/** Throws what a request has thrown, or the reason of `signal`, once no request is in progress. */
 async function sendUntilDeadline(
   client: AshlarClient,
   load: Load,
@@ -128,8 +135,8 @@ async function sendUntilStopped(client: AshlarClient, load: Load, at: number, st
       const { __identifier__ } = await client.createObject(load.className, valuesOf(at))
       if (load.oids.length < oidsMax) load.oids.push(__identifier__)
     }
-    const histogram = isRead ? load.reads : load.writes
-    histogram.add(performance.now() - sent)
+    const latencies = isRead ? load.reads : load.writes
+    latencies.record(Math.max(1, Math.round((performance.now() - sent) * 1_000)))
   }
 }
 
@@ -137,7 +144,6 @@ function valuesOf(key: number): { readonly key: number; readonly text: string } 
   return { key, text: `object ${key} `.padEnd(100, 'x') }
 }
 
-/** Also after Ctrl-C. */
 async function remove(client: AshlarClient, className: string): Promise<void> {
   await client.query(`DELETE ${className}`)
   await client.deleteClass(className)

@@ -1,9 +1,11 @@
 /** Rows of a query as a table, JSON, NDJSON or CSV, as they arrive. */
+
+import stringWidth from 'string-width'
 import { CommandError } from '../command-error.ts'
 import { stringifyExactly } from '../exact-json.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Output } from '../output.ts'
-import { TableLayout } from '../table.ts'
+import { printable, TableLayout } from '../table.ts'
 import { cellOf } from './objects.ts'
 
 export type RowFormat = 'table' | 'json' | 'ndjson' | 'csv'
@@ -114,7 +116,21 @@ async function writeColumns(
 }
 
 /** A row that is a single value is one of the column `value`. */
-export function recordOf(row: unknown): Readonly<Record<string, unknown>> {
+function recordOf(row: unknown): Readonly<Record<string, unknown>> {
   const isRecord = typeof row === 'object' && row !== null && !Array.isArray(row)
   return isRecord ? (row as Readonly<Record<string, unknown>>) : { value: row }
+}
+
+/** Resolves with the number of rows. Throws what `rows` and the target throw. */
+export async function writeExpanded(rows: AsyncIterable<unknown>, target: RowsTarget): Promise<number> {
+  let count = 0
+  for await (const row of rows) {
+    const values = Object.entries(recordOf(row)).map(
+      ([name, value]) => [printable(name), printable(cellOf(value))] as const,
+    )
+    const width = values.reduce((widest, [name]) => Math.max(widest, stringWidth(name)), 0)
+    const lines = values.map(([name, value]) => `${name}${' '.repeat(width - stringWidth(name))}  ${value}`.trimEnd())
+    await target.lines([target.tableOptions.styleHead(`-- row ${++count}`), ...lines])
+  }
+  return count
 }

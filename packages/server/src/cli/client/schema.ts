@@ -3,7 +3,7 @@ import type { AshlarClient, IndexRecord, TransactionOperation } from '@ashlar/cl
 import type { CommandContext } from '../command-context.ts'
 import { CommandError, invalidInput, usageError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { mermaidDiagram } from './schema/mermaid-diagram.ts'
+import { mermaidDiagram, svgDiagram } from './schema/diagram.ts'
 import { differencesOf } from './schema/schema-differences.ts'
 import { readSchemaSource, writeSchemaFiles } from './schema/schema-files.ts'
 import { noteVersion, readSchemaLog } from './schema/schema-log.ts'
@@ -19,12 +19,19 @@ import {
   rehearse,
 } from './schema/schema-rehearsal.ts'
 import { applyRenames } from './schema/schema-renames.ts'
-import { outside, type SchemaScope, scopeOf, within } from './schema/schema-scope.ts'
-import { isSameSchema, type SchemaState, schemaOf, schemaState } from './schema/schema-state.ts'
+import {
+  isSameSchema,
+  outside,
+  type SchemaScope,
+  type SchemaState,
+  schemaOf,
+  schemaState,
+  scopeOf,
+  within,
+} from './schema/schema-state.ts'
 import { applySteps, waitForIndexes } from './schema/schema-steps.ts'
 import { classText, schemaFiles, schemaText } from './schema/schema-text.ts'
 import { quotingOf, schemaOfSource } from './schema/scratch-schema.ts'
-import { svgDiagram } from './schema/svg-diagram.ts'
 import { numberText } from './texts.ts'
 
 interface PlanOptions extends ScopeOptions {

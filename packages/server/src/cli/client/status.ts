@@ -3,8 +3,7 @@ import { AshlarRequestError, type FederatedDatabaseRecord, type StatementRecord 
 import type { CommandContext } from '../command-context.ts'
 import { CommandError } from '../command-error.ts'
 import { exitCodeOfStatus, exitCodes } from '../exit-codes.ts'
-import { fdRow, fdsHead } from './fds.ts'
-import { durationText } from './texts.ts'
+import { durationText, numberText } from './texts.ts'
 
 const statementCharactersMax = 200
 
@@ -67,4 +66,44 @@ async function visible<T>(read: () => Promise<T>): Promise<T | undefined> {
 function refusal(error: unknown): AshlarRequestError {
   if (error instanceof AshlarRequestError && exitCodeOfStatus(error.status) === exitCodes.unavailable) return error
   throw error
+}
+
+const fdsHead = ['FD', 'Store', 'Classes', 'Indexes', 'Entries', 'Bytes']
+
+/** Those that the caller may see. */
+export async function listFds({ client, connection, output }: CommandContext): Promise<void> {
+  const { federatedDatabases } = await client.getReadiness()
+  const fds = await Promise.all(
+    federatedDatabases.map((alias) => connection.withFd(alias).getFederatedDatabase().catch(undefinedWhereRefused)),
+  )
+  const seen = fds.filter((fd) => fd !== undefined)
+  await output.data(seen, () => output.table(fdsHead, seen.map(fdRow)))
+}
+
+function undefinedWhereRefused(error: unknown): undefined {
+  if (error instanceof AshlarRequestError && [401, 403, 404].includes(error.status)) return undefined
+  throw error
+}
+
+export async function showFd(
+  { client, connection, output }: CommandContext,
+  [alias]: readonly (string | undefined)[],
+): Promise<void> {
+  const fd = await (alias === undefined ? client : connection.withFd(alias)).getFederatedDatabase()
+  const rows = [
+    ['alias', fd.alias],
+    ['store', `${fd.store.kind}${fd.store.isDurable ? '' : ', not durable'}`],
+    ['place', fd.bootfile],
+    ['dialect', fd.dialect],
+    ['isolation', fd.isolation],
+    ...Object.entries(fd.counts).map(([name, count]) => [name, numberText(count)]),
+    ['oldest snapshot', `${numberText(fd.readers.oldestSnapshotMs)} ms`],
+    ['replies broken off', numberText(fd.readers.repliesBrokenOff)],
+  ]
+  await output.data(fd, () => output.table(['', ''], rows).slice(1))
+}
+
+function fdRow({ alias, store, counts }: FederatedDatabaseRecord): string[] {
+  const count = (name: string): string => (counts[name] === undefined ? '' : numberText(counts[name]))
+  return [alias, store.kind, count('classes'), count('indexes'), count('storeEntries'), count('storeBytes')]
 }

@@ -1,7 +1,7 @@
 /** Files that commands on users and roles are given. */
 import { readFileSync } from 'node:fs'
 import { invalidInput } from '../command-error.ts'
-import { unreadable } from '../unreadable.ts'
+import { unreadable } from '../file-errors.ts'
 
 /** `-`: standard input. `what`: for messages, which repeat nothing of the text. Throws CommandError. */
 export function readSecretFile(file: string, what: string): string {

@@ -2,7 +2,7 @@
 import { appendFileSync, chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { makeFolders } from '../unwritable.ts'
+import { makeFolders } from '../file-errors.ts'
 import { historyEntriesMax } from './terminal.ts'
 
 /** Below `XDG_STATE_HOME`, else below `~/.local/state`. */

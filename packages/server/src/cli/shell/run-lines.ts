@@ -1,6 +1,9 @@
 /** Statements and commands of a file or a pipe, one after the other, up to the first that fails. */
+
+import { CommandError, invalidInput } from '../command-error.ts'
+import { unreadable } from '../file-errors.ts'
 import type { Session } from './session.ts'
-import { StatementReader } from './statement-reader.ts'
+import { StatementReader, textCharactersMax } from './statement-reader.ts'
 
 /** A line that begins with a backslash. */
 export type RunCommand = (session: Session, line: string, signal: AbortSignal) => Promise<void>
@@ -40,4 +43,37 @@ export async function runLines(
 
 export function isCommand(line: string): boolean {
   return /^\s*\\/.test(line)
+}
+
+/** `what`: for messages. Throws CommandError for what cannot be read, is not UTF-8, or is one endless line. */
+export async function* linesOf(
+  stream: AsyncIterable<Uint8Array>,
+  what: string,
+): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  // A line may come in many pieces: they are joined once.
+  let begun: string[] = []
+  let characters = 0
+  try {
+    for await (const chunk of stream) {
+      const [end = '', ...starts] = decoder.decode(chunk, { stream: true }).split('\n')
+      begun.push(end)
+      characters += end.length
+      for (const start of starts) {
+        yield begun.join('').replace(/\r$/, '')
+        begun = [start]
+        characters = start.length
+      }
+      if (characters > textCharactersMax) {
+        throw invalidInput(`${what} has a line of more than ${textCharactersMax} characters.`)
+      }
+    }
+    begun.push(decoder.decode())
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    if (error instanceof TypeError) throw invalidInput(`${what} is not UTF-8.`)
+    throw unreadable(what, error)
+  }
+  const last = begun.join('')
+  if (last !== '') yield last
 }

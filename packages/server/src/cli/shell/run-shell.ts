@@ -6,9 +6,8 @@ import type { CommandContext } from '../command-context.ts'
 import { CommandError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { runShellCommand } from './commands.ts'
-import { linesOf } from './lines-of.ts'
 import { runInteractively } from './run-interactively.ts'
-import { runLines } from './run-lines.ts'
+import { linesOf, runLines } from './run-lines.ts'
 import { type Screen, Session } from './session.ts'
 
 interface ShellOptions {

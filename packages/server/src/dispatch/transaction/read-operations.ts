@@ -1,7 +1,6 @@
 /** The strict reading of a transaction's body (contract 7). */
 import { AshlarError, type ErrorDetail } from '@ashlar/engine'
-import { makeProblem } from '../../errors/problem.ts'
-import { quoteNames } from '../../errors/quote-names.ts'
+import { makeProblem, quoteNames } from '../../errors/problem.ts'
 import { BodyValidationError } from '../../errors/request-errors.ts'
 import type { Limits } from '../../limits.ts'
 import { isEntityTags } from '../entity-tags.ts'

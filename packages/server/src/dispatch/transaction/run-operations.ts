@@ -1,7 +1,6 @@
 /** POST /v1/transaction: operations of the interface, one after the other, as one commit (contract 7.1). */
 import {
   AshlarError,
-  type Awaitable,
   type Database,
   type FederatedDatabase,
   type Following,
@@ -11,8 +10,8 @@ import {
 import { makeProblem, type Problem } from '../../errors/problem.ts'
 import { BodyValidationError, OperationFailure } from '../../errors/request-errors.ts'
 import { ServerError } from '../../errors/server-errors.ts'
-import { hasMoreValuesThan } from '../../json/count-values.ts'
 import { tooManyValues } from '../../json/json-layout.ts'
+import { hasMoreValuesThan } from '../../json/parse-text.ts'
 import { dispatch, type Execution } from '../dispatch.ts'
 import { isolationParam, type Operation, type OperationReply, type WholeFdRequest } from '../operation.ts'
 import { wholeReply } from '../row-framing.ts'
@@ -37,7 +36,7 @@ export async function runOperations(request: WholeFdRequest, once: Once<Buffer> 
       for (const operation of operations) {
         const pause = between()
         if (pause !== undefined) await pause
-        if (earlier === undefined || operation.isKept) await run.one(operation, step(operation.number), between)
+        if (earlier === undefined || operation.isKept) await run.one(operation, step(operation.number))
         else run.takeOver(operation, earlier)
       }
       if (isRehearsal) rehearsal = run
@@ -49,9 +48,6 @@ export async function runOperations(request: WholeFdRequest, once: Once<Buffer> 
     { signal, watch, memoryHolder, slice, isolation: isolationParam(request) },
   )
 }
-
-/** Lets others have their turn where it is time. */
-type Between = () => Promise<void> | undefined
 
 /** Not joined before the end: a Buffer for each of thousands of small replies costs more than the replies. */
 interface Reply {
@@ -74,9 +70,9 @@ class BatchRun {
     this.bytesMax = bytesMax
   }
 
-  async one(requested: RequestedOperation, database: Database, between: Between): Promise<void> {
+  async one(requested: RequestedOperation, database: Database): Promise<void> {
     try {
-      const { operation, reply } = await this.carryOut(requested, database, between)
+      const { operation, reply } = await this.execute(requested, database)
       const { body, rows } = reply
       const result = rows === undefined ? jsonOf(body) : await this.rowsOf(rows, requested.isKept)
       const head = `{"responseCode":"${reply.status ?? operation.status}","result":`
@@ -144,10 +140,9 @@ class BatchRun {
     throw new AshlarError('LimitExceeded', message)
   }
 
-  private async carryOut(
+  private async execute(
     requested: RequestedOperation,
     database: Database,
-    between: Between,
   ): Promise<{ readonly operation: Operation; readonly reply: OperationReply }> {
     const uri = substituteInUri(requested.uri, this.ids)
     const { operation, params, query } = this.request.service.router.findOperation(requested.method, uri)
@@ -157,9 +152,8 @@ class BatchRun {
     }
     const fd = this.resolve(query.fdAlias)
     checkConditions(requested, operation)
-    const checked = this.checkValues(requested.body, operation, between)
-    if (checked !== undefined) await checked
-    const body = await this.substituted(requested.body, between)
+    this.checkValues(requested.body, operation)
+    const body = this.ids.size === 0 ? requested.body : substituteInBody(requested.body, this.ids)
     const request: WholeFdRequest = { ...this.request, headers: requested.conditions, params, query, body }
     const step: Execution = {
       resolve: () => fd,
@@ -170,31 +164,13 @@ class BatchRun {
     return { operation, reply }
   }
 
-  /** A body may be large: others have their turn in between. */
-  private async substituted(body: unknown, between: Between): Promise<unknown> {
-    if (this.ids.size === 0) return body
-    const pieces = substituteInBody(body, this.ids)
-    for (;;) {
-      const piece = pieces.next()
-      if (piece.done === true) return piece.value
-      const pause = between()
-      if (pause !== undefined) await pause
-    }
-  }
-
-  /** As of a single request: `bodyValuesMax` bounds all operations together. */
-  private checkValues(body: unknown, { bodyIsObject, takesArray }: Operation, between: Between): Awaitable<void> {
+  /** Checks the objects in a body as in a single request. `bodyValuesMax` limits all operations together. */
+  private checkValues(body: unknown, { bodyIsObject, takesArray }: Operation): void {
     if (bodyIsObject !== true) return
-    if (takesArray === true && Array.isArray(body)) return this.checkEach(body, between)
-    this.checkObject(body, 'The body', '')
-  }
-
-  private async checkEach(elements: readonly unknown[], between: Between): Promise<void> {
-    for (const [position, element] of elements.entries()) {
-      this.checkObject(element, `Element ${position} of the body`, `/${position}`)
-      const pause = between()
-      if (pause !== undefined) await pause
-    }
+    if (takesArray === true && Array.isArray(body))
+      for (const [position, element] of body.entries())
+        this.checkObject(element, `Element ${position} of the body`, `/${position}`)
+    else this.checkObject(body, 'The body', '')
   }
 
   private checkObject(object: unknown, subject: string, pointer: string): void {

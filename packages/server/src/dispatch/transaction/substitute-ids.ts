@@ -11,36 +11,12 @@ export function substituteInUri(uri: string, ids: Ids): string {
   return uri.replace(reference, (text, id: string) => ids.get(id) ?? text)
 }
 
-const valuesAtOnce = 1_024
-
-/** Texts that are a reference as a whole, at any depth; `"$${id}"` writes the text `${id}`. Yields where others may have their turn. */
-export function* substituteInBody(body: unknown, ids: Ids): Generator<undefined, unknown> {
-  if (!isContainer(body)) return substituteInScalar(body, ids)
-  let values = 0
-  if (Array.isArray(body)) {
-    const elements: unknown[] = []
-    for (const one of body) {
-      elements.push(isContainer(one) ? yield* substituteInBody(one, ids) : substituteInScalar(one, ids))
-      if (++values % valuesAtOnce === 0) yield
-    }
-    yield
-    return elements
-  }
-  const fields: [string, unknown][] = []
-  for (const [name, value] of Object.entries(body)) {
-    fields.push([name, isContainer(value) ? yield* substituteInBody(value, ids) : substituteInScalar(value, ids)])
-    if (++values % valuesAtOnce === 0) yield
-  }
-  yield
-  return Object.fromEntries(fields)
-}
-
-function isContainer(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
-}
-
-function substituteInScalar(value: unknown, ids: Ids): unknown {
-  return typeof value === 'string' ? substituteText(value, ids) : value
+/** Replaces strings that are a reference as a whole, at any depth. `"$${id}"` stands for the string `${id}`. */
+export function substituteInBody(body: unknown, ids: Ids): unknown {
+  if (typeof body === 'string') return substituteText(body, ids)
+  if (typeof body !== 'object' || body === null) return body
+  if (Array.isArray(body)) return body.map((element) => substituteInBody(element, ids))
+  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, substituteInBody(value, ids)]))
 }
 
 function substituteText(text: string, ids: Ids): string {

@@ -1,7 +1,7 @@
 /** What the URL of a bulk load says (contract 2.2.9). */
 import { AshlarError, type BulkSettings } from '@ashlar/engine'
 import { booleanParam, type OperationRequest } from '../../dispatch/operation.ts'
-import { quoteNames } from '../../errors/quote-names.ts'
+import { quoteNames } from '../../errors/problem.ts'
 import { Type } from '../../wire/json-schema.ts'
 
 export interface BulkParameters extends BulkSettings {

@@ -7,7 +7,7 @@ import {
   lineIdCharactersMax,
   referredIn,
 } from '@ashlar/engine'
-import { quoteNames } from '../../errors/quote-names.ts'
+import { quoteNames } from '../../errors/problem.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

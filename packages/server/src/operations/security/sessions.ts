@@ -7,7 +7,7 @@ import {
 } from '../../dispatch/operation.ts'
 import type { ServerError } from '../../errors/server-errors.ts'
 import { unauthenticated } from '../../security/authenticator.ts'
-import { refuseCommonPassword } from '../../security/password-rules.ts'
+import { refuseCommonPassword } from '../../security/password-hashes.ts'
 import { writeGrant } from '../../security/roles.ts'
 import { cookieName, cookieOf } from '../../security/schemes.ts'
 import type { Security } from '../../security/security.ts'

@@ -1,8 +1,8 @@
 /** The operations on users (contract 9.2). */
 import { type OperationRequest, param, type ServiceOperation } from '../../dispatch/operation.ts'
 import { ServerError } from '../../errors/server-errors.ts'
+import { refuseCommonPassword } from '../../security/password-hashes.ts'
 import type { Hasher } from '../../security/password-places.ts'
-import { refuseCommonPassword } from '../../security/password-rules.ts'
 import { addUser, changeUser, findUser, listUsers, removeUser, userRecord } from '../../security/users.ts'
 import { type Static, Type } from '../../wire/json-schema.ts'
 import { CreateUserBody, SecurityUser, SecurityUserChanged, UpdateUserBody } from '../../wire/wire-schemas.ts'

@@ -11,7 +11,6 @@ import type { Mapping } from './mapping.ts'
 import type { References } from './references.ts'
 import { RejectsFile } from './rejects-file.ts'
 import { type Imported, importRecords } from './run-import.ts'
-import { shownDefinition } from './shown-classes.ts'
 import type { AttributesOf } from './stored-values.ts'
 import { attributesBy } from './to-attributes.ts'
 
@@ -78,7 +77,6 @@ async function tryOut(
 ): Promise<void> {
   const { attributes, attributesOf, className, made, skip, upsertOn } = plan
   const { DryRun, shownObjectLines } = await import('./dry-run.ts')
-  const { shownClasses } = await import('./shown-classes.ts')
   if (made.length > 0)
     await context.client.runTransaction([{ method: 'post', uri: '/v1/schema?dryRun=true', body: made }])
   const dryRun = new DryRun(className, attributes, attributesOf)
@@ -178,4 +176,24 @@ async function reportImported(output: Output, outcome: Imported, rejects: string
   // With `--output`, the summary is not visible.
   if (rejected > 0 && output.file !== undefined)
     output.note(`${numberText(rejected)} ${rejected === 1 ? 'record was' : 'records were'} rejected${where}.`)
+}
+
+/** Lines for people. */
+function shownClasses(made: readonly ClassDescription[]): string[] {
+  if (made.length === 0) return ['The class exists, and is not changed.']
+  return made.flatMap((one) => [
+    `The class ${one.className} would be created:`,
+    ...one.attributes.map((attribute) => `  ${shownDefinition(attribute)}`),
+  ])
+}
+
+function shownDefinition({
+  attributeName,
+  logicalType,
+  encoding,
+  storage,
+  elementSpecification: element,
+}: AttributeDefinition): string {
+  const type = element === undefined ? logicalType : `${logicalType} of ${element.logicalType}`
+  return [attributeName, type, encoding, storage].filter((word) => word !== undefined).join(' ')
 }

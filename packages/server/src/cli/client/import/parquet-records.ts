@@ -1,11 +1,19 @@
 /** Records of a Parquet file, by a reader that takes at its word what the file says of itself: only within a thread that can be ended. */
 
 import { open } from 'node:fs/promises'
-import type { AsyncBuffer, FileMetaData, RowGroup, SchemaElement, SchemaTree } from 'hyparquet'
-import { parquetMetadataAsync, parquetReadObjects, parquetSchema } from 'hyparquet'
+import {
+  type AsyncBuffer,
+  type FileMetaData,
+  parquetMetadataAsync,
+  parquetReadObjects,
+  parquetSchema,
+  type RowGroup,
+  type SchemaElement,
+  type SchemaTree,
+} from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
 import { type CommandError, invalidInput } from '../../command-error.ts'
-import { unreadable } from '../../unreadable.ts'
+import { unreadable } from '../../file-errors.ts'
 import { RecordProblem } from './column-values.ts'
 import type { Definition, FileRecord } from './file-record.ts'
 import { parseRecord } from './parse-record.ts'

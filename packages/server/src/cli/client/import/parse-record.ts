@@ -24,3 +24,70 @@ function isHeld(digits: string): boolean {
   if (exponent === undefined && !mantissa.includes('.')) return Number.isSafeInteger(Number(digits))
   return isHeldByReal(digits, mantissa.replace('.', ''))
 }
+
+/** `value`: what the JSON of `text` has become. */
+export function duplicateKey(text: string, value: unknown): string | undefined {
+  return countKeys(value) < countColons(text) ? findDuplicate(text) : undefined
+}
+
+function countKeys(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  let count = 0
+  const values: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+  if (values !== value) count = values.length
+  for (const inner of values) if (typeof inner === 'object') count += countKeys(inner)
+  return count
+}
+
+/** Colons that follow a quote: those after keys, and few others, such as one at the beginning of a string. */
+function countColons(text: string): number {
+  let count = 0
+  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) {
+    let before = at - 1
+    while (isBlank(text.charCodeAt(before))) before--
+    if (text[before] === '"') count++
+  }
+  return count
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || (code >= 0x09 && code <= 0x0d)
+}
+
+/** Slower, and exact. */
+function findDuplicate(text: string): string | undefined {
+  /** The keys of the objects that are open; undefined for arrays. */
+  const open: (Set<string> | undefined)[] = []
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]
+    if (character === '{') open.push(new Set())
+    else if (character === '[') open.push(undefined)
+    else if (character === '}' || character === ']') open.pop()
+    else if (character === '"') {
+      const end = endOfString(text, at)
+      const keys = open.at(-1)
+      if (keys !== undefined && isFollowedByColon(text, end)) {
+        const key: string = JSON.parse(text.slice(at, end + 1))
+        if (keys.has(key)) return key
+        keys.add(key)
+      }
+      at = end
+    }
+  }
+  return undefined
+}
+
+/** Its closing quote. */
+function endOfString(text: string, from: number): number {
+  for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 1)) {
+    let before = end - 1
+    while (text[before] === '\\') before--
+    if ((end - before) % 2 === 1) return end
+  }
+}
+
+function isFollowedByColon(text: string, end: number): boolean {
+  let next = end + 1
+  while (isBlank(text.charCodeAt(next))) next++
+  return text[next] === ':'
+}

@@ -4,7 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { CommandError } from '../../command-error.ts'
 import { stringifyExactly } from '../../exact-json.ts'
 import { exitCodes } from '../../exit-codes.ts'
-import { unwritable } from '../../unwritable.ts'
+import { unwritable } from '../../file-errors.ts'
 import type { FileRecord } from './file-record.ts'
 
 export class RejectsFile {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { addAbortSignal, Readable } from 'node:stream'
 import { importSpoolBytesMax } from '../../../limits.ts'
 import { type CommandError, invalidInput } from '../../command-error.ts'
-import { unwritable } from '../../unwritable.ts'
+import { unwritable } from '../../file-errors.ts'
 
 export interface TextSource {
   /** For messages. */

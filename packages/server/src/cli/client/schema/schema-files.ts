@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readInputFile } from '../../command-context.ts'
 import { invalidInput, usageError } from '../../command-error.ts'
-import { makeFolders, unwritable } from '../../unwritable.ts'
+import { makeFolders, unwritable } from '../../file-errors.ts'
 import { writeWhole } from '../../write-whole.ts'
 
 const extension = '.do'

@@ -1,7 +1,90 @@
-/** A schema as a drawing: a box a class, subclasses below what they extend, and lines for links. */
-import { linksOf, type SchemaLink } from './schema-links.ts'
+/** Draws a schema as a diagram: in Mermaid, which many viewers of Markdown show, or as SVG. */
+import type { AttributeDefinition, TypeDefinition } from '@ashlar/client'
 import { type SchemaClass, type SchemaState, typeOf } from './schema-state.ts'
 import { typeText } from './schema-text.ts'
+
+export interface SchemaLink {
+  readonly from: string
+  readonly to: string
+  readonly kind: 'extends' | 'embeds' | 'refers'
+  /** The attribute; of a link with two sides, both. */
+  readonly label: string
+  /** Whether several of `to` belong to one of `from`, and the reverse, where that is known. */
+  readonly isMany: boolean
+  readonly isManyBack: boolean | undefined
+}
+
+/** Between classes of the schema; a link with two sides is one line. */
+function linksOf({ classes }: SchemaState): SchemaLink[] {
+  const byName = new Map(classes.map((cls) => [cls.className, cls]))
+  const drawn = new Set<string>()
+  return classes.flatMap(({ className, superClass, attributes }): SchemaLink[] => {
+    const above = superClass !== null && byName.has(superClass) ? [superClass] : []
+    const ofAttributes = attributes.flatMap((attribute): SchemaLink[] => {
+      const { referencedClass, inverseAttribute, class: embedded } = targetOf(attribute)
+      const to = referencedClass ?? embedded
+      if (to === undefined || !byName.has(to) || drawn.has(`${className}.${attribute.attributeName}`)) return []
+      const inverse = byName.get(to)?.attributes.find(({ attributeName }) => attributeName === inverseAttribute)
+      if (inverse !== undefined) drawn.add(`${to}.${inverse.attributeName}`)
+      return [
+        {
+          from: className,
+          to,
+          kind: referencedClass === undefined ? 'embeds' : 'refers',
+          label:
+            inverse === undefined ? attribute.attributeName : `${attribute.attributeName} / ${inverse.attributeName}`,
+          isMany: isMany(attribute),
+          isManyBack: inverse === undefined ? undefined : isMany(inverse),
+        },
+      ]
+    })
+    const extended = above.map((to): SchemaLink => {
+      return { from: className, to, kind: 'extends', label: '', isMany: false, isManyBack: undefined }
+    })
+    return [...extended, ...ofAttributes]
+  })
+}
+
+function targetOf(attribute: AttributeDefinition): Omit<AttributeDefinition, 'attributeName'> {
+  return attribute.elementSpecification ?? attribute
+}
+
+function isMany({ elementSpecification }: AttributeDefinition): boolean {
+  return elementSpecification !== undefined
+}
+
+export function mermaidDiagram(schema: SchemaState): string {
+  const ids = new Map(schema.classes.map(({ className }, at) => [className, `c${at}`]))
+  const id = (className: string): string => ids.get(className) ?? ''
+  const classes = schema.classes.flatMap(({ className, isReferenceable, attributes }) => {
+    const lines = attributes.map((attribute) => `    ${attribute.attributeName} ${wordsOf(typeOf(attribute))}`)
+    return [
+      `  class ${id(className)}["${className}"] {`,
+      ...(isReferenceable ? [] : ['    <<embeddable>>']),
+      ...lines,
+      '  }',
+    ]
+  })
+  const links = linksOf(schema).map((link) => `  ${lineOf(link, id)}`)
+  return `${['classDiagram', ...classes, ...links].join('\n')}\n`
+}
+
+/** In plain words: braces would end the class, and Mermaid takes no commas between tildes, which are its generics. */
+function wordsOf(type: TypeDefinition): string {
+  const { logicalType, referencedClass, class: embedded, elementSpecification: element, keySpecification: key } = type
+  if (referencedClass !== undefined) return referencedClass
+  if (embedded !== undefined) return embedded
+  const kind = `${logicalType.charAt(0).toUpperCase()}${logicalType.slice(1)}`
+  if (element === undefined) return kind
+  return `${kind} of ${wordsOf(element)}${key === undefined ? '' : ` by ${wordsOf(key)}`}`
+}
+
+function lineOf({ from, to, kind, label, isMany, isManyBack }: SchemaLink, id: (className: string) => string): string {
+  if (kind === 'extends') return `${id(to)} <|-- ${id(from)}`
+  const back = isManyBack === undefined ? '' : `"${isManyBack ? '*' : '1'}" `
+  const arrow = kind === 'embeds' ? '*--' : isManyBack === undefined ? '-->' : '--'
+  return `${id(from)} ${back}${arrow} "${isMany ? '*' : '1'}" ${id(to)} : ${label}`
+}
 
 /** Pixels. */
 const size = { character: 7, line: 18, padding: 10, gapX: 70, gapY: 60, attributeCharactersMax: 60 } as const

@@ -1,8 +1,24 @@
-/** Why a file or folder that a user has named cannot be written, and folders that are made on the way. */
-import { mkdirSync, statSync } from 'node:fs'
+/** Errors for files and folders that a user has named, and the folders that are made on the way. */
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { CommandError } from './command-error.ts'
+import { unreadableFile } from '../config/read-value.ts'
+import { CommandError, usageError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
+
+/** `what`: the file, at the beginning of a sentence. */
+export function unreadable(what: string, error: unknown): CommandError {
+  return usageError(`${what} cannot be read: ${unreadableFile(error)}.`)
+}
+
+/** Before it is opened. Throws CommandError. */
+export function refuseUnreadable(file: string): void {
+  try {
+    accessSync(file, constants.R_OK)
+    if (statSync(file).isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' })
+  } catch (error) {
+    throw unreadable(`The file ${file}`, error)
+  }
+}
 
 /** They go on from "… cannot be written: ". */
 const reasons: Readonly<Record<string, string>> = {

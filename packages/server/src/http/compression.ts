@@ -1,7 +1,16 @@
-/** Replies compressed for clients that take that: which are, and how. */
+/** Compression of replies, and decompression of request bodies. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Transform } from 'node:stream'
-import { constants, createBrotliCompress, createGzip } from 'node:zlib'
+import type { Readable, Transform } from 'node:stream'
+import {
+  constants,
+  createBrotliCompress,
+  createBrotliDecompress,
+  createGunzip,
+  createGzip,
+  createInflate,
+} from 'node:zlib'
+import { quote } from '../errors/problem.ts'
+import { ServerError } from '../errors/server-errors.ts'
 
 type Encoding = 'br' | 'gzip'
 
@@ -51,4 +60,32 @@ function chooseEncoding(accepted: string): Encoding | undefined {
   const gzip = qualities.get('gzip') ?? qualities.get('x-gzip') ?? any
   if (br === 0 && gzip === 0) return undefined
   return br >= gzip ? 'br' : 'gzip'
+}
+
+const decompressors: ReadonlyMap<string, () => Transform> = new Map([
+  ['gzip', createGunzip],
+  ['br', createBrotliDecompress],
+  ['deflate', createInflate],
+])
+
+/** Content-Length counts the bytes that come in, before they are decompressed. */
+interface Decompressed extends Transform {
+  receivedEncodedLength?: number
+}
+
+/** `encoding`: in lower case. Throws UnsupportedMediaType. */
+export function decompress(payload: Readable, encoding: string): Readable {
+  if (encoding === 'identity') return payload
+  const decompressor: Decompressed | undefined = decompressors.get(encoding)?.()
+  if (decompressor === undefined) {
+    const message = `Content-Encoding must be gzip, br or deflate, not ${quote(encoding)}.`
+    throw new ServerError('UnsupportedMediaType', message)
+  }
+  let received = 0
+  payload.on('data', (chunk: Buffer) => {
+    received += chunk.length
+    decompressor.receivedEncodedLength = received
+  })
+  payload.on('error', (error) => decompressor.destroy(error))
+  return payload.pipe(decompressor)
 }

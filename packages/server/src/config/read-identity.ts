@@ -1,6 +1,8 @@
-/** The setting `jwt` of the configuration file: whose tokens are taken, and what their claims mean. */
-import { ConfigError, type JwtConfig } from './config.ts'
-import { didYouMean, objectOf, readText, readTexts } from './read-value.ts'
+/** The settings `jwt` and `certificates`: issuers of tokens, and holders of client certificates. */
+
+import type { CertificateName } from '../tls/certificate-files.ts'
+import { type CertificatesConfig, ConfigError, type JwtConfig } from './config.ts'
+import { objectOf, oneOf, readText, readTexts, refuseOtherFields } from './read-value.ts'
 
 /** With public keys alone: whoever may check a token cannot make one. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
@@ -24,7 +26,7 @@ const readers: Readers = {
   requiredClaims: { read: readRequiredClaims, otherwise: {} },
   name: { read: readText, otherwise: 'sub' },
   rolesClaim: { read: readText, otherwise: 'roles' },
-  roles: { read: readRoles, otherwise: {} },
+  roles: { read: (value, name) => mapped(value, name, readTexts), otherwise: {} },
   claims: { read: readTexts, otherwise: [] },
 }
 
@@ -32,10 +34,7 @@ const readers: Readers = {
 export function readJwt(value: unknown, name: string): JwtConfig {
   const given = objectOf(value, name)
   const fields = Object.keys(readers) as (keyof JwtConfig)[]
-  for (const field of Object.keys(given)) {
-    if ((fields as string[]).includes(field)) continue
-    throw new ConfigError(`${name} has no field ${field}.${didYouMean(field, fields)}`)
-  }
+  refuseOtherFields(given, fields, name)
   const read = fields.map((field) => {
     const { read, otherwise } = readers[field]
     if (given[field] !== undefined) return [field, read(given[field], `${field} of ${name}`)]
@@ -83,8 +82,23 @@ function readRequiredClaims(value: unknown, name: string): JwtConfig['requiredCl
   return given as JwtConfig['requiredClaims']
 }
 
-function readRoles(value: unknown, name: string): Record<string, string[]> {
+const readNameKind = oneOf<CertificateName>('CN', 'email', 'DNS', 'URI')
+const certificateFields = ['name', 'users', 'roles']
+
+/** Throws ConfigError. */
+export function readCertificates(value: unknown, setting: string): CertificatesConfig {
+  const given = objectOf(value, setting)
+  refuseOtherFields(given, certificateFields, setting)
+  const { name = 'CN', users = {}, roles = {} } = given
+  return {
+    name: readNameKind(name, `name of ${setting}`),
+    users: mapped(users, `users of ${setting}`, readText),
+    roles: mapped(roles, `roles of ${setting}`, readTexts),
+  }
+}
+
+function mapped<T>(value: unknown, what: string, read: (one: unknown, name: string) => T): Readonly<Record<string, T>> {
   return Object.fromEntries(
-    Object.entries(objectOf(value, name)).map(([claim, roles]) => [claim, readTexts(roles, `${claim} of ${name}`)]),
+    Object.entries(objectOf(value, what)).map(([name, one]) => [name, read(one, `${name} of ${what}`)]),
   )
 }
