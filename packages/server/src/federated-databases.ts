@@ -3,7 +3,7 @@ import type { FederatedDatabase } from '@ashlar/engine'
 import { ServerError } from './errors/server-errors.ts'
 import { bootFileAgrees, type Place, refuseBootFile } from './tools/boot-file.ts'
 
-/** Who asks: is told of those federated databases alone that it may use. */
+/** A caller, who learns only about the federated databases that it may use. */
 interface Asking {
   mayAnything(alias: string): boolean
 }
@@ -78,7 +78,7 @@ export class FederatedDatabases {
 
 const namedMax = 20
 
-/** What there is, for one that is not; bounded. */
+/** Lists existing names, bounded, for a message. */
 function listed(names: readonly string[]): string {
   if (names.length === 0) return ''
   const more = names.length > namedMax ? `, and ${names.length - namedMax} more` : ''

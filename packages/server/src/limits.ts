@@ -97,11 +97,11 @@ export const bulkOpenIdleMs = 2_000
 export const bulkLingerMsMax = 10_000
 /** Replies of a load that wait for their reader; with more, no further lines are read. Those of a million lines have fewer. */
 export const bulkRepliesBytesMax = 16 * 2 ** 20
-/** Of objects in a file of an archive, before compression; the last one aside. */
+/** Size of the objects in one file of an archive, before compression; the last file may be smaller. */
 export const archivePartBytes = 4 * 2 ** 20
-/** Of a file of an archive that is read, which is held whole: an object with very many links makes a long one. */
+/** Limit for a file of an archive that is read, which is held in memory as a whole: an object with very many links makes a long one. */
 export const archiveFileBytesMax = 512 * 2 ** 20
-/** Of the text of a statement, where statements under way are listed. */
+/** Longest text of a statement in the list of running statements. */
 export const listedTextCharactersMax = 1_000
 /** Limits for which 0 means none; except that without temporary files statements are refused, and that the change log then has a size that follows from the data. */
 export const limitsOffAtZero: readonly string[] = [
@@ -139,15 +139,15 @@ export const arrivalTurnsPerOther = 16
 export const pipelinedMax = 64
 /** A live query rests for so many times as long as it has worked: a result that changes all the time costs no more than a part of the process. */
 export const liveRestPerWork = 4
-/** Of a header of the PROXY protocol; more than addresses take is what proxies add. */
+/** Size of a PROXY protocol header. Proxies add more than the addresses. */
 export const proxyHeaderBytesMax = 4_096
-/** Of a number or a name in a JSON body. */
+/** Size of a number or a name in a JSON body. */
 export const jsonWordBytesMax = 2 ** 23
 /** Names in a JSON body that are longer: V8 hashes these by their length alone, so that thousands of one length took it minutes to tell apart. */
 export const jsonLongNames = { bytes: 16_383, max: 8 } as const
-/** Of one object in a JSON body: to list its names is one piece of work. As many as `objectValuesMax` leaves an object to create. */
+/** Fields of one object in a JSON body, whose names are listed in one step. As many as `objectValuesMax` allows in an object to create. */
 export const jsonNamesMax = 100_000
-/** Of a parameter in the path of a URL. */
+/** Length of a parameter in the path of a URL. */
 export const pathParameterCharactersMax = 4_096
 /** How long a connection on which nothing is under way is kept for a last request while the server stops. */
 export const idleConnectionMs = 100
@@ -156,20 +156,20 @@ export const lingerMsMax = 1_000
 /** How long nothing is sent on a connection whose client has closed its side, until it is taken to have left. */
 export const halfClosedMsMax = 2_000
 
-/** Of an `Authorization` header with a JWT. */
+/** Length of an `Authorization` header with a JWT. */
 export const jwtCharactersMax = 8_192
-/** Of a claim that names a caller, or that rules see. */
+/** Length of a claim that names a caller, or that rules see. */
 export const jwtClaimCharactersMax = 1_000
 /** Tokens that were found valid are remembered for so long, and so many of them. */
 export const jwtCachedMsMax = 60_000
 export const jwtCachedMax = 10_000
-/** Of the keys of an issuer. */
+/** Size of the key set of an issuer. */
 export const jwksBytesMax = 2 ** 20
 export const jwksFetchMsMax = 5_000
 /** After which they are read again; for a key that is not among them after `jwksRepeatMs`. */
 export const jwksFreshMs = 600_000
 export const jwksRepeatMs = 30_000
-/** For so long they go on while they cannot be read. */
+/** How long old keys are used while new ones cannot be read. */
 export const jwksStaleMsMax = 86_400_000
 /** Within which a line of the audit log is written. */
 export const auditLineMsMax = 100
@@ -196,7 +196,7 @@ export const slowQueryPlansMax = 20
 export const metricsStoreMsMax = 1_000
 /** How long a request may wait for a change. */
 export const changeWaitMsMax = 60_000
-/** Of one delivery of a webhook. */
+/** Changes in one delivery of a webhook. */
 export const webhookChangesMax = 1_000
 /** Bytes of a receiver's reply that are read. */
 export const webhookReplyBytesMax = 4_096
@@ -211,7 +211,7 @@ export const idleKeptMs = 72_000
 export const http2StreamsMax = 100
 /** Headers of a request by HTTP/2, by their number. */
 export const http2HeaderPairsMax = 200
-/** What one connection of HTTP/2 may take in memory, in megabytes. */
+/** Memory of one HTTP/2 connection, in megabytes. */
 export const http2SessionMegabytesMax = 10
 /** Requests that a connection of HTTP/2 may give up at once, and how many more with each second; then it is ended. */
 export const http2ResetsMax = 300
@@ -219,7 +219,7 @@ export const http2ResetsPerSecond = 30
 /** PING and SETTINGS that a client may send on one connection within `http2ControlWindowMs`; with more, it is ended. */
 export const http2ControlFramesMax = 2_000
 export const http2ControlWindowMs = 10_000
-/** Of passwords. */
+/** Length of a password. */
 export const passwordCharactersMin = 8
 export const passwordCharactersMax = 256
 /** Passwords that are hashed at once in one process: each takes 19 MiB and a thread. */
@@ -242,12 +242,12 @@ export const signInFailures = {
   ofPairAfterNameMax: 2,
   forgottenAfterMs: 300_000,
 }
-/** Where a name has been right is remembered for so long, and of so many. */
+/** How long, and for how many names, an address is remembered from which a name has signed in. */
 export const rightAddressMsMax = 30 * 86_400_000
 export const rightAddressesMax = 30_000
 /** Names and addresses of which failures are remembered. */
 export const throttledKeysMax = 30_000
-/** Of an Authorization header, a cookie. */
+/** Length of an Authorization header or a cookie. */
 export const credentialCharactersMax = 8_192
 /** How often a process looks whether somebody has lost a right. */
 export const revisionIntervalMs = 300
@@ -255,7 +255,7 @@ export const revisionIntervalMs = 300
 export const endedReplyMsMax = 500
 /** How often a process looks whether classes or roles have changed, so that roles do not agree with classes any more. */
 export const roleCheckIntervalMs = 2_000
-/** For how long callers who are known go on while the security database cannot be read; nobody else is let in meanwhile. */
+/** How long authenticated callers stay valid while the security database cannot be read; nobody else is admitted meanwhile. */
 export const unreadableSecurityMsMax = 5_000
 /** Callers of each kind that a process remembers. */
 export const rememberedCallersMax = 20_000
@@ -270,11 +270,11 @@ export const lastUseMsMin = 60_000
 /** A session ends after so long without a request, and after so long in any case. */
 export const sessionIdleMsMax = 3_600_000
 export const sessionMsMax = 12 * 3_600_000
-/** Of one user; the oldest ends when there is another one. */
+/** Sessions of one user; a further one ends the oldest. */
 export const sessionsPerUserMax = 100
-/** What is told of a role that does not agree with the classes that there are. */
+/** Problems that are reported for a role that does not match the classes. */
 export const roleProblemsMax = 100
-/** Of one user. */
+/** Tokens of one user. */
 export const tokensPerUserMax = 1_000
 /** Objects and arrays within each other of which an import makes classes: a server takes no more embeddable classes within each other. */
 export const inferredDepthMax = 30

@@ -17,7 +17,7 @@ interface Handle {
 
 interface SocketInternals {
   readonly _handle?: Handle | null
-  /** Of a socket with TLS: the connection below. */
+  /** For a TLS socket: the underlying connection. */
   readonly _parent?: SocketInternals | null
 }
 

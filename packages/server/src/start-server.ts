@@ -38,7 +38,7 @@ import type { WorkerListener } from './webhooks/webhook-worker.ts'
 import { Webhooks } from './webhooks/webhooks.ts'
 
 export interface RunningServer {
-  /** Where it listens, such as http://127.0.0.1:8185. */
+  /** The address of the server, such as http://127.0.0.1:8185. */
   readonly url: string
   readonly federatedDatabases: readonly FederatedDatabase[]
   /** Reads again what was read from files: certificate and key. */

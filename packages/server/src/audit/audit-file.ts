@@ -13,7 +13,7 @@ export interface AuditFileOptions {
 }
 
 const ownerOnly = 0o600
-/** Of files that were put aside: `audit.ndjson.20261122T230337123Z-4711`. */
+/** Matches names of rotated files: `audit.ndjson.20261122T230337123Z-4711`. */
 const asideForm = /\.\d{8}T\d{9}Z-\d+$/
 
 /**
@@ -36,7 +36,7 @@ export class AuditFile {
   private handle: FileHandle | undefined
   private isClosed = false
   private untold = 0
-  /** What keeps full files from being put aside has been told. */
+  /** Set once the failure to rotate has been logged. */
   private isRotationFailing = false
 
   constructor(options: AuditFileOptions, logger: Logger) {
@@ -140,7 +140,7 @@ export class AuditFile {
     this.logger.warn({ lost: this.lost }, `The audit log ${this.options.file} can be written again.`)
   }
 
-  /** What was not written is kept, as far as there is room, and tried again. */
+  /** Keeps unwritten lines, as far as there is room, and schedules another attempt. */
   private failed(err: Error, rest: Buffer): void {
     if (!this.hasFailed) {
       this.logger.error({ err }, `The audit log ${this.options.file} cannot be written.`)

@@ -35,11 +35,11 @@ const refusals: readonly number[] = [401, 403, tooManyStatus]
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
-/** Of one request, as it goes on. */
+/** Collects the audit entry of one request. */
 export class RequestAudit {
   readonly requestId: string
   readonly address: string
-  /** It is one that changes something by its kind, whether or not it does. */
+  /** Whether the operation is of a kind that changes something. */
   isChange = false
   fd: string | undefined
   subject: string | undefined
@@ -66,7 +66,7 @@ export class RequestAudit {
     for (const name of classes) if (this.classes.size < auditedClassesMax) this.classes.add(name)
   }
 
-  /** What the path of a request names that has changed nothing: it may not, or could not. */
+  /** Notes the class or object in the path of a request that changed nothing. */
   wanted({ cls, oid }: { readonly cls?: string; readonly oid?: string }): void {
     if (cls !== undefined) this.classes.add(cls)
     if (oid !== undefined) this.oids.add(oid)

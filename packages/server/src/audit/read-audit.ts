@@ -3,13 +3,13 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { filesAside } from './audit-file.ts'
 
 const pieceBytes = 65_536
-/** Of a line: longer ones are none of ours. */
+/** Longest line; a longer one was not written by Ashlar. */
 const lineBytesMax = 65_536
 const newline = 0x0a
 
 export interface AuditPage {
   readonly entries: readonly unknown[]
-  /** Where older ones are read from; null where there are none. */
+  /** The cursor for older entries; null if there are none. */
   readonly next: string | null
 }
 

@@ -34,7 +34,7 @@ export class BackupSchedule {
     this.lookAfter(0)
   }
 
-  /** What is being written is given up. */
+  /** Aborts a backup in progress. */
   async stop(): Promise<void> {
     clearTimeout(this.timer)
     this.stopping.abort(new Error('the server is stopping'))
@@ -47,7 +47,6 @@ export class BackupSchedule {
     return everyMs && Math.min(everyMs, incrementalEveryMs ?? everyMs) / 1_000
   }
 
-  /** As of the last look. */
   states(): readonly BackupState[] {
     return this.fds.map(({ alias }) => this.known.get(alias) ?? { fd: alias })
   }
@@ -89,7 +88,7 @@ export class BackupSchedule {
     }
   }
 
-  /** What fails is tried again at each look, and told once. */
+  /** Logs a failure once, though each check retries. */
   private note(alias: string, state: BackupState): void {
     const before = this.known.get(alias)
     this.known.set(alias, state)

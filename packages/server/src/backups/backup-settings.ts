@@ -18,7 +18,7 @@ export function backupsOf({ directory }: BackupSettings, alias: string): string 
   return join(directory, alias)
 }
 
-/** What a caller names below the directory of backups, by a relative path. Throws MalformedValue for a path that leads out of it, also by a symbolic link. */
+/** Resolves a relative path below the backup directory. Throws MalformedValue for a path that leads out of it, also by a symbolic link. */
 export async function pathBelow({ directory }: BackupSettings, path: string, flag: string): Promise<string> {
   const joined = join(directory, path)
   const isBelow = (found: string, root: string): boolean => {
@@ -31,7 +31,7 @@ export async function pathBelow({ directory }: BackupSettings, path: string, fla
   return joined
 }
 
-/** Of the path, or of the first directory above it that is there. */
+/** Resolves the path, or the first existing directory above it. */
 async function realpathThere(path: string): Promise<string> {
   for (let there = path; ; there = dirname(there)) {
     const isThere = await lstat(there).then(

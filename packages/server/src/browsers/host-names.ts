@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
 export interface Reachability {
-  /** What the server listens on. */
+  /** The address that the server listens on. */
   readonly host: string
   /** Names that it has beside its addresses; `*` for any. Undefined: any, if it listens beyond loopback. */
   readonly hosts: readonly string[] | undefined
@@ -17,7 +17,7 @@ const wildcards: readonly string[] = ['0.0.0.0', '[::]']
 /** Headers that were found good are remembered, lest each request is taken apart. */
 const rememberedMax = 100
 
-/** As URLs have it: in lower case, IPv6 in brackets, without port and final dot. Undefined for what is no host. */
+/** Returns the host as URLs have it: in lower case, IPv6 in brackets, without port and final dot. Undefined if it is not a host. */
 export function hostNameOf(text: string): string | undefined {
   if (!hostForm.test(text)) return undefined
   try {
@@ -27,7 +27,7 @@ export function hostNameOf(text: string): string | undefined {
   }
 }
 
-/** Of an address as sockets have it: without brackets, maybe with a zone. */
+/** Returns the host name of a socket address, which has no brackets and may have a zone. */
 function nameOfAddress(address: string): string | undefined {
   const bare = address.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '')
   return hostNameOf(isIP(bare) === 6 ? `[${bare}]` : bare)

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { ServerError } from '../errors/server-errors.ts'
 
-/** What reads or changes anything lies below these. */
+/** Paths that read or change data. */
 const guarded = /^\/(v1|shutdown|metrics)(?![^/?])/
 /** Browsers say so of requests by the server's own pages, and of those that a person makes. */
 const ownSites: readonly unknown[] = ['same-origin', 'none']

@@ -91,7 +91,7 @@ export function addRestoreCommand(program: Command): void {
 
 const throughServer = ' What a server keeps in memory it backs up itself: ashlar tool run Backup --fd <alias>.'
 
-/** As the engine reads it. */
+/** Accepts the forms that the engine reads. */
 function momentOf(text: string): string {
   if (/^\d+-\d+$/.test(text) || (/(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text)))) return text
   throw new InvalidArgumentError(

@@ -4,9 +4,9 @@ import { clientVariables } from '../config/config-environment.ts'
 import type { ClientCommandName } from './client-commands.ts'
 
 export interface ClientCommandOptions {
-  /** It writes nothing that could be kept in a file or read by a program. */
+  /** The command writes nothing that could be kept in a file or read by a program. */
   readonly hasNoOutput?: true
-  /** It is of the server, not of one federated database. */
+  /** The command concerns the server, not one federated database. */
   readonly isOfServer?: true
 }
 
@@ -27,7 +27,7 @@ export function addClientCommand(
   })
 }
 
-/** For lists of commands. */
+/** Returns the summary for lists of commands. */
 export function firstSentence(text: string): string {
   return /^.*?[.:](?= |$)/s.exec(text)?.[0].replace(/:$/, '.') ?? text
 }
@@ -60,12 +60,11 @@ export function addOutputOptions(command: Command): void {
   for (const [flags, text] of all) command.addOption(new Option(flags, text).helpGroup('Output:'))
 }
 
-/** Of every command. */
 export function addJsonOption(command: Command): Command {
   return command.addOption(new Option('--json', 'print JSON, for errors too').helpGroup('Output:'))
 }
 
-/** For an option that may be given several times. */
+/** Collects the values of an option that may be repeated. */
 export function collect(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value]
 }

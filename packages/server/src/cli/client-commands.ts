@@ -18,7 +18,6 @@ import { runShell } from './shell/run-shell.ts'
 
 export { loadDemo } from './client/load-demo.ts'
 
-/** By name, as their declarations have them. */
 const others = {
   createIndex,
   createObjects,
@@ -42,7 +41,7 @@ const commands: Readonly<Record<ClientCommandName, unknown>> = { ...others, ...s
 
 export type ClientCommandName = keyof typeof others | keyof typeof schema | keyof typeof tools | keyof typeof webhooks
 
-/** What they tell when they are stopped; all others may have made a change. */
+/** Commands that change nothing, for the message after Ctrl-C. */
 const readingCommands: readonly ClientCommandName[] = [
   'checkSchema',
   'diffSchema',

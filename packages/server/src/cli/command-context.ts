@@ -10,18 +10,17 @@ import type { CommandRun } from './run-command.ts'
 
 /** Requests under way end by its signal. */
 export interface CommandContext extends CommandRun {
-  /** Of the federated database that is meant. */
   readonly client: AshlarClient
   readonly connection: Connection
 }
 
-/** The text of a file, `-` for standard input, or of `@file`; else the word itself. Throws CommandError. */
+/** The text of a file, `-` for standard input, or of `@file`; else the word itself. */
 export function readInput(word: string): string {
   if (word === '-') return readFile(0, 'Standard input')
   return word.startsWith('@') ? readFile(word.slice(1), `The file ${word.slice(1)}`) : word
 }
 
-/** `-`: standard input; `exitCode`: as of `parseInput`. Throws CommandError. */
+/** `-`: standard input; `exitCode`: as of `parseInput`. */
 export function readInputFile(file: string, exitCode: number = exitCodes.invalid): string {
   return file === '-' ? readFile(0, 'Standard input', exitCode) : readFile(file, `The file ${file}`, exitCode)
 }
@@ -40,7 +39,7 @@ function readFile(file: string | number, what: string, exitCode: number = exitCo
   }
 }
 
-/** `what`: for messages; `exitCode`: where it is no data, but says how a command works. Throws CommandError. */
+/** `what`: for messages; `exitCode`: where it is no data, but says how a command works. */
 export function parseInput(text: string, what: string, exitCode: number = exitCodes.invalid): unknown {
   if (text.trim() === '') throw new CommandError(exitCode, `${what} is empty, where JSON is expected.`)
   try {

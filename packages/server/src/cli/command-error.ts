@@ -5,10 +5,10 @@ export class CommandError extends Error {
   readonly exitCode: number
   /** Lines below the sentence. */
   readonly details: readonly string[]
-  /** What a server would have answered, where the command does its work. */
+  /** What a server would have replied, if the command does the work itself. */
   readonly refusal: { readonly type: string; readonly status: number } | undefined
 
-  /** By its name: each file of the program has a class of its own, and one file tells what another has thrown. */
+  /** Compares names: each file of the program has a class of its own, and errors pass between files. */
   static override [Symbol.hasInstance](error: unknown): boolean {
     return error instanceof Error && error.name === 'CommandError'
   }
@@ -27,7 +27,7 @@ export class CommandError extends Error {
   }
 }
 
-/** What the command line names or asks for cannot be. */
+/** Creates the error for an invalid command line. */
 export function usageError(message: string, details: readonly string[] = []): CommandError {
   return new CommandError(exitCodes.usage, message, details)
 }

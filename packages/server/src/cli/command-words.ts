@@ -1,7 +1,7 @@
 /** What a server says of parameters of REST, in the words of the command line. */
 import { clientVariables } from '../config/config-environment.ts'
 
-/** What a command calls a parameter of a request. */
+/** The names of request parameters on the command line. */
 const words: Readonly<Record<string, string>> = {
   after: '--after',
   attributes: '--attributes',
@@ -21,7 +21,7 @@ const words: Readonly<Record<string, string>> = {
 
 const byFd = `by --fd, ${clientVariables.fd} or a profile`
 
-/** Of `operations/export.ts`. */
+/** A message of `operations/export.ts`. */
 const exportOnlyReads = 'An export only reads: statements that change something are for POST /v1/query.'
 
 /** Other messages stay as they are. */

@@ -38,7 +38,7 @@ const lineOf: Readonly<Record<Shell, (candidate: Candidate) => string>> = {
   fish: ({ word, meaning }) => `${word}\t${meaning}`,
 }
 
-/** Where the program knows nothing, files are completed. */
+/** The scripts fall back to file names. */
 const scripts: Readonly<Record<Shell, string>> = {
   bash: `_ashlar() {
   local IFS=$'\\n'

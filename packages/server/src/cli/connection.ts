@@ -8,7 +8,7 @@ import { unreadable } from './file-errors.ts'
 import { httpFetch } from './http-fetch.ts'
 import { type Profile, profileFile, readProfile } from './profile.ts'
 
-/** As `addConnectionOptions` declares them. */
+/** The options that `addConnectionOptions` declares. */
 export interface ConnectionOptions {
   readonly url?: string
   readonly fd?: string
@@ -21,14 +21,13 @@ export interface ConnectionOptions {
 
 const urlDefault = 'http://127.0.0.1:8185'
 
-/** What was found, by whichever way. */
 export interface Connection {
   readonly url: string
   readonly fd: string | undefined
   readonly client: AshlarClient
-  /** The same, for what has to be done after Ctrl-C too, such as to tidy up. */
+  /** A client for requests after Ctrl-C, such as cleaning up. */
   readonly uninterrupted: AshlarClient
-  /** The same for another federated database of that server. */
+  /** Returns a client for another federated database of the server. */
   withFd(fd: string): AshlarClient
 }
 
@@ -77,7 +76,7 @@ function settle(options: ConnectionOptions, environment: NodeJS.ProcessEnv): Set
   return { url, fd: first('fd'), ca: first('ca'), ...credentialsOf(trusted) }
 }
 
-/** Those of the first source that has any. */
+/** Returns the credentials of the first source that has any. */
 function credentialsOf(sources: readonly Profile[]): Pick<ClientOptions, 'token' | 'user'> {
   for (const { token, tokenFile, user } of sources) {
     if (token !== undefined) return { token: checkedToken(token, 'The token') }

@@ -14,7 +14,6 @@ interface DemoOptions {
   readonly json?: boolean
 }
 
-/** Throws CommandError. */
 function portOf(text: string): number {
   try {
     return readPort(text, '--port')

@@ -4,7 +4,7 @@ import { parseNumberAndBigInt, parse as parseNumbers, stringify as stringifyNumb
 /** Most texts have no such number, and JSON.parse is faster by far. */
 const longInteger = /\d{16}/
 
-/** What a number that no double holds has: three digits of exponent, or more digits than that. */
+/** Matches numbers beyond all doubles: three digits of exponent, or 309 digits. */
 const hugeNumber = /[eE]\+?\d{3}|\d{309}/
 
 /** Integers that a double does not hold are bigints. Throws SyntaxError, also for numbers beyond all doubles, which would become null. */

@@ -13,7 +13,7 @@ export const exitCodes = {
   interrupted: 130,
 } as const
 
-/** For people, in the reference. */
+/** The meanings, for the reference. */
 export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> = {
   done: 'success',
   failed: 'internal error of the server, or a problem of this machine such as a full disk',
@@ -47,7 +47,7 @@ const ofStatus: Readonly<Record<number, number>> = {
   504: exitCodes.unavailable,
 }
 
-/** Of a refusal by the server. `status`: of HTTP. */
+/** Returns the exit code for an HTTP status. */
 export function exitCodeOfStatus(status: number): number {
   return ofStatus[status] ?? exitCodes.failed
 }

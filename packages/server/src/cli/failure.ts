@@ -84,7 +84,7 @@ function placeOf(error: AshlarRequestError, text: string | undefined): string[] 
   ]
 }
 
-/** Which element of a list it is, where the body was one. */
+/** Names the element of a list in which the fault is. */
 function elementOf([only]: AshlarRequestError['errors']): string[] {
   const [, element, place] = /^\/(\d+)(\/.*)?$/s.exec(only?.pointer ?? '') ?? []
   return element === undefined

@@ -10,7 +10,7 @@ export function unreadable(what: string, error: unknown): CommandError {
   return usageError(`${what} cannot be read: ${unreadableFile(error)}.`)
 }
 
-/** Before it is opened. Throws CommandError. */
+/** Before it is opened. */
 export function refuseUnreadable(file: string): void {
   try {
     accessSync(file, constants.R_OK)
@@ -34,7 +34,7 @@ const reasons: Readonly<Record<string, string>> = {
   EDQUOT: 'the quota of the user is used up',
 }
 
-/** Of the place that was named, and not of the machine. */
+/** Errors of the named place, not of the machine. */
 const wrongPlaces = ['ENOENT', 'ENOTDIR', 'EEXIST', 'EISDIR', 'EACCES', 'EPERM']
 
 /** A sentence. `place`: as the user has named it; `isBegun`: work has been done, and is lost by this. */

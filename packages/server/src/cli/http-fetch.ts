@@ -44,7 +44,7 @@ export function httpFetch({ ca, signal }: HttpFetchOptions): Fetch {
   }
 }
 
-/** What the stream fails with ends the request. One that the server has answered before its end is let go of. */
+/** Sends the stream. Its failure ends the request, and a reply before its end stops it. */
 function sendStream(body: WebStream, sent: ClientRequest): void {
   const source = Readable.fromWeb(body)
   source.on('error', (error) => sent.destroy(error))

@@ -10,7 +10,7 @@ export interface Guarded {
   readonly work: Crashed['work']
   /** Addresses of the stores that the command opens. */
   readonly addresses: readonly string[]
-  /** Of this process, where the other has crashed or was killed. */
+  /** The exit code of this process if the child crashed or was killed. */
   readonly lostExitCode: number
 }
 

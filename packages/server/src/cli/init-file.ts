@@ -66,7 +66,7 @@ function chosenBy({ port = '8185', data = './data', fd = ['default'], auth = fal
   return { port: Number(port), data, federatedDatabases: fd.map((alias) => ({ alias })), auth }
 }
 
-/** As a server reads it. */
+/** Checks that a server can read the text. */
 function checkText(text: string, file: string): void {
   try {
     configFromJson(text, file)
@@ -98,7 +98,7 @@ function exampleOf({ field, inFile, default: usual }: Setting): string {
     .replace(/^\w+/, '"$&"')
 }
 
-/** As the options have a default: numbers and truth values are texts there. */
+/** Writes a default as JSON. Options have numbers and booleans as strings. */
 function valueText(usual: Setting['default']): string {
   return typeof usual === 'string' && /^(\d+|true|false)$/.test(usual) ? usual : JSON.stringify(usual ?? '…')
 }

@@ -3,9 +3,9 @@ import { destination, type Logger, pino } from 'pino'
 
 /** Bytes of the log that are written at a time. */
 export const logBytes = 16_000
-/** What a pipe takes as a whole: so the lines of several processes do not run into each other. */
+/** The size of an atomic write to a pipe, so that lines of several processes are not mixed. */
 export const sharedLogBytes = 4_096
-/** For how long a line may wait for others before it is written. */
+/** How long a line may be buffered. */
 const lineMsMax = 100
 
 export interface Log {

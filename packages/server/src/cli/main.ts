@@ -26,7 +26,7 @@ function tellLimit(error: unknown): void {
   process.exitCode = 1
 }
 
-/** As `openFilesLimit`, in a fraction of a millisecond. */
+/** Reads the limit in a fraction of the time of `openFilesLimit`. */
 function openFilesOfLinux(): number {
   try {
     const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]

@@ -26,13 +26,13 @@ export class Output {
   readonly isJson: boolean
   readonly isQuiet: boolean
   private readonly name: string | undefined
-  /** What takes the name `target` once it is complete; undefined of standard output, and of what is no regular file, such as a pipe or a device. */
+  /** The temporary file that is renamed to `target` when it is complete; undefined for standard output, pipes and devices. */
   private readonly partial: string | undefined
   private readonly target: string
   private readonly stream: Writable
   private failure: NodeJS.ErrnoException | undefined
 
-  /** A file is opened at once: where that fails, nothing has been done yet. Throws CommandError. */
+  /** A file is opened at once: where that fails, nothing has been done yet. */
   constructor({ json = false, quiet = false, output = '-', isPrivate = false }: OutputOptions) {
     this.isJson = json
     this.isQuiet = quiet
@@ -49,7 +49,7 @@ export class Output {
     return this.stream === process.stdout && process.stdout.isTTY ? process.stdout : undefined
   }
 
-  /** As the user has named it; undefined where it is standard output. */
+  /** The name of the file; undefined for standard output. */
   get file(): string | undefined {
     return this.name
   }
@@ -80,7 +80,7 @@ export class Output {
     await this.lines(this.isQuiet ? [] : lines())
   }
 
-  /** What was asked for by the command itself, also with `--quiet`. */
+  /** Writes the data that the command was called for, also with `--quiet`. */
   async data(value: unknown, lines: () => readonly string[]): Promise<void> {
     if (this.isJson) return this.write(`${stringifyExactly(value, 2)}\n`)
     await this.lines(lines())
@@ -95,7 +95,7 @@ export class Output {
     return [layout.headLine(), ...rows.map((row) => layout.line(row))]
   }
 
-  /** What is not the result, for people: to standard error, unless `--quiet`. */
+  /** Writes a note for people to standard error, unless `--quiet`. */
   note(text: string): void {
     if (!this.isQuiet) process.stderr.write(`${text}\n`)
   }
@@ -144,7 +144,6 @@ interface OpenedFile {
   readonly stream: Writable
 }
 
-/** Throws CommandError. */
 function openFile(file: string, isPrivate: boolean): OpenedFile {
   try {
     const stats = statSync(file, { throwIfNoEntry: false })

@@ -22,7 +22,7 @@ export function startLine(
   return `Ashlar ${version} listening on ${url}${by} · FDs: ${fds.join(', ')} · reference: ${url}/docs\n${auth ? '' : openLine}`
 }
 
-/** What it is rejected with is told in one line, and ends the process with the exit code of a CommandError, or 1. */
+/** Reports a rejection in one line, and sets the exit code of the process. */
 export async function tellFailure(work: Promise<unknown>, isJson: boolean): Promise<void> {
   try {
     await work
@@ -32,7 +32,7 @@ export async function tellFailure(work: Promise<unknown>, isJson: boolean): Prom
   }
 }
 
-/** As `failureText`, of a failure that has no more to say, and without what that needs of the client. */
+/** Returns the line for a failure without further details, and without loading the client. */
 export function failureLine(exitCode: number, message: string, isJson: boolean): string {
   return isJson ? `${JSON.stringify({ error: { exitCode, message } })}\n` : `ashlar: ${message}\n`
 }
@@ -43,7 +43,7 @@ export function isJsonAsked(words: readonly string[]): boolean {
   return words.slice(0, end < 0 ? words.length : end).includes('--json')
 }
 
-/** Where there is anything to read again; else SIGHUP ends the process, as it does when a terminal is closed. */
+/** Reloads files on SIGHUP, if there are any; otherwise SIGHUP ends the process. */
 export function reloadOnSignal({ tlsCert, auditLog }: Config, reload: () => void): void {
   if (tlsCert !== undefined || auditLog !== undefined) process.on('SIGHUP', reload)
 }

@@ -97,7 +97,7 @@ function readIfThere(file: string): string | undefined {
   }
 }
 
-/** As ssh does with keys. Windows has no such mode. */
+/** Refuses a file that others may read, as ssh does with keys. Windows has no such mode. */
 function refuseIfOpen(file: string): void {
   if (process.platform === 'win32' || (statSync(file).mode & 0o077) === 0) return
   throw usageError(`${file} holds a token or password, and others may read it: run chmod 600 ${file}.`)

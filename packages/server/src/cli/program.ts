@@ -27,12 +27,11 @@ import { addServeCommand } from './serve.ts'
 import { addVerifyCommand } from './verify.ts'
 
 interface Declared {
-  /** What the first word of a command line can be, for it to be meant. */
+  /** The first words that select the commands. */
   readonly names: readonly string[]
   add(program: Command): void
 }
 
-/** In the order of the help, by headings. */
 const sections: Readonly<Record<string, readonly Declared[]>> = {
   'Server:': [
     { names: ['serve'], add: addServeCommand },

@@ -122,7 +122,7 @@ function rateText(rate: number): string {
   return Math.round(rate).toLocaleString('en')
 }
 
-/** What is counted in a step. */
+/** What each step counts. */
 const units: Readonly<Record<string, string>> = {
   writing: 'entries written',
   verifying: 'bytes verified',

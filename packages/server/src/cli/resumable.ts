@@ -7,7 +7,7 @@ export function resumable(error: unknown, location: string): unknown {
   return new Error(`${location} cannot be written: ${error.message} ${advice}`, { cause: error })
 }
 
-/** The same for a directory that is of use to the command alone, and has been removed. `nothing`: a sentence. */
+/** Returns the error for a temporary directory, which has been removed. `nothing`: a sentence about the target. */
 export function removedScratch(error: unknown, directory: string, nothing: string): unknown {
   if (!isUnavailable(error)) return error
   return new Error(`${directory} could not be written: ${error.message} It was removed. ${nothing}`, { cause: error })

@@ -5,7 +5,7 @@ import { exitCodes } from './exit-codes.ts'
 import { tellCommandFailure } from './failure.ts'
 import { Output, type OutputOptions, ReaderGone } from './output.ts'
 
-/** What is told after Ctrl-C, where the work has nothing better to say. */
+/** Messages after Ctrl-C for work that has no better one. */
 export const stopped = {
   amidChange: 'Stopped. A change that was under way was made as a whole, or not at all: look before you make it again.',
   /** Whether statements change anything the server knows. */

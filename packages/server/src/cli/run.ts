@@ -35,7 +35,7 @@ async function carryOut(words: readonly string[], isJson: boolean): Promise<void
   }
 }
 
-/** Of `ashlar help <command>`, which else shows the help of the program. Throws CommandError. */
+/** Refuses an unknown topic of `ashlar help <command>`, for which commander would show the general help. */
 function refuseUnknownTopic([first, topic]: readonly string[], known: readonly string[]): void {
   if (first !== 'help' || topic === undefined || topic.startsWith('-')) return
   if (topic === 'help' || known.includes(topic)) return

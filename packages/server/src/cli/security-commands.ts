@@ -80,7 +80,7 @@ function add(parent: Command, usage: string, description: string, name: Security
   })
 }
 
-/** As the server has them: its security database is found by them. */
+/** Adds the options by which the security database of the server is found. */
 function addMachineOptions(command: Command): void {
   const all: readonly (readonly [string, string])[] = [
     ['--data <dir>', 'data directory of the server'],

@@ -53,7 +53,6 @@ async function configOf(options: Readonly<Record<string, unknown>>): Promise<Con
   return config
 }
 
-/** Throws CommandError. */
 function givenBy(options: Readonly<Record<string, unknown>>): ConfigSource {
   try {
     return configFromOptions(options)
@@ -62,7 +61,7 @@ function givenBy(options: Readonly<Record<string, unknown>>): ConfigSource {
   }
 }
 
-/** `npm start --port 9000`: npm takes what stands before `--` for itself, and the server would start as if it had not been given. Throws CommandError. */
+/** `npm start --port 9000`: npm takes what stands before `--` for itself, and the server would start as if it had not been given. */
 function refuseOptionsOfNpm(environment: NodeJS.ProcessEnv): void {
   if (environment.npm_lifecycle_event !== 'start') return
   const taken = ['port', 'data', 'fd', 'auth', 'workers', 'host'].find((name) => environment[`npm_config_${name}`])

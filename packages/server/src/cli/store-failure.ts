@@ -3,7 +3,7 @@ import { addressProblem } from '@ashlar/engine/store-address'
 import { CommandError, usageError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 
-/** Of the operating system: the path that was given leads nowhere, to something else, or may not be used. */
+/** Operating system errors about the given path. */
 const wrongPaths = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ELOOP', 'ENAMETOOLONG', 'EACCES', 'EPERM']
 const unreachable = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT']
 
@@ -13,7 +13,7 @@ const ofRefusal = {
   damaged: exitCodes.invalid,
 } as const
 
-/** Of an error of the operating system, of PostgreSQL, or of a store. */
+/** Exit codes by error code of the operating system, PostgreSQL or a store. */
 const ofCode: readonly (readonly [RegExp, number])[] = [
   [new RegExp(`^(${wrongPaths.join('|')})$`), exitCodes.usage],
   // PostgreSQL: the database does not exist.

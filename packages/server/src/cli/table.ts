@@ -7,13 +7,13 @@ const gap = 2
 const columnMin = 6
 
 export interface TableOptions {
-  /** Of the terminal; a table that goes elsewhere is as wide as its cells. */
+  /** The width of the terminal; undefined if the output is none. */
   readonly columns: number | undefined
   /** How the head is shown, such as in bold. */
   readonly styleHead: (text: string) => string
 }
 
-/** Of a terminal. One whose size nobody has set says 0. */
+/** Returns the size of a terminal. An unknown one is reported as 0. */
 export function sizeOf({ columns, rows }: { readonly columns: number; readonly rows: number }): {
   readonly columns: number
   readonly rows: number
@@ -24,7 +24,7 @@ export function sizeOf({ columns, rows }: { readonly columns: number; readonly r
 /** Widths of the columns, by the rows that are known, and a row as a line. */
 export class TableLayout {
   private readonly widths: readonly number[]
-  /** Those with nothing but numbers, which end at the right. */
+  /** Numeric columns, which are aligned right. */
   private readonly areNumbers: readonly boolean[]
   private readonly options: TableOptions
   private readonly head: readonly string[]

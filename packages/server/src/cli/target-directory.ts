@@ -34,7 +34,7 @@ export function isDirectoryOf(path: string, address: string): boolean {
   )
 }
 
-/** None where it is not there or cannot be read: that is told once the store is opened. */
+/** Returns no names if the directory cannot be read: opening the store reports that. */
 function namesIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory)

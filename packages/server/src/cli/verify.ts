@@ -68,7 +68,7 @@ function lines(check: StoreCheck, address: string): string[] {
   return isUnfinishedCopy && problems.length === 1 ? all : [...all, advice]
 }
 
-/** Nothing that a check of such a store can look at was left out. */
+/** Returns true if no part of the store was skipped. */
 function isChecked({ file, lacksChecksums }: StoreCheck): boolean {
   return lacksChecksums !== true && !(file !== undefined && 'notChecked' in file)
 }

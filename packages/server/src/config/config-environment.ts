@@ -6,7 +6,7 @@ import { renamedNote, settings, variableOf, variablePrefix } from './settings.ts
 /** Secrets, which are read where they are needed and nowhere else, and a setting of a checkout's set-up. */
 const otherVariables: readonly string[] = ['ASHLAR_ADMIN_PASSWORD', 'ASHLAR_ADMIN_PASSWORD_FILE', 'ASHLAR_COMPILE_LMDB']
 
-/** Of the commands that talk to a server (`cli/connection.ts`), which may have its environment. */
+/** Variables of the client commands (`cli/connection.ts`), which may share the environment of a server. */
 export const clientVariables = {
   url: 'ASHLAR_URL',
   fd: 'ASHLAR_FD',
@@ -25,7 +25,7 @@ const byVariable = new Map(
   settings.flatMap((setting) => (setting.option === undefined ? [] : [[variableOf(setting.option), setting] as const])),
 )
 
-/** What Kubernetes sets in each pod for a service called `ashlar` or `ashlar-…`: `ASHLAR_PORT=tcp://10.0.0.1:8185` is no port to listen on. */
+/** Matches variables that Kubernetes sets in each pod for a service called `ashlar` or `ashlar-…`, such as `ASHLAR_PORT=tcp://10.0.0.1:8185`. */
 const serviceLinkName = /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/
 const serviceLinkValue = /^(tcp|udp|sctp):\/\//
 

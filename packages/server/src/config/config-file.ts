@@ -10,7 +10,6 @@ const byKey = new Map(
   settings.filter(({ isNotInFile }) => isNotInFile !== true).map((setting) => [setting.field as string, setting]),
 )
 
-/** Throws ConfigError. */
 export function readConfigFile(file: string): NotedSource {
   let text: string
   try {
@@ -36,7 +35,7 @@ function faultOf(text: string, { message: ofEngine }: Error): string {
   return ofEngine
 }
 
-/** `file`: its name, for messages. Throws ConfigError. */
+/** `file`: its name, for messages. */
 export function configFromJson(text: string, file: string): ConfigSource {
   let json: unknown
   try {

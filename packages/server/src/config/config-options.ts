@@ -25,7 +25,7 @@ function flagDefault(setting: Setting, flags: string): string {
   return flags.includes(' ') ? `default: ${defaultText(setting)}` : ''
 }
 
-/** `options`: as commander has read them. Throws ConfigError. */
+/** `options`: as commander has read them. */
 export function configFromOptions(options: Readonly<Record<string, unknown>>): ConfigSource {
   const source: Record<string, unknown> = {}
   const former = renamedOptions.find((name) => options[new Option(name).attributeName()] !== undefined)

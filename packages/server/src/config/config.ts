@@ -9,17 +9,17 @@ export interface FederatedDatabaseConfig {
   readonly alias: string
   /** `lmdb:<directory>`, `postgres://…` or `memory:`. May hold a password: never to be printed. */
   readonly store: string
-  /** As the configuration of the original names it. */
+  /** The boot file in a configuration of the original server. */
   readonly bootFile?: string | undefined
-  /** Of queries that ask for none. */
+  /** The default dialect of queries. */
   readonly dialect?: Dialect
-  /** Of transactions and queries that ask for none. */
+  /** The default isolation level of transactions and queries. */
   readonly isolation?: Isolation
   /** Whether its commits are logged, for who follows them: on where the store can (`auto`), without it. */
   readonly changeLog?: ChangeLogSetting
 }
 
-/** What is done where the audit log cannot be written: changes are refused, or done and counted. */
+/** Whether changes are refused, or made and counted, while the audit log cannot be written. */
 export type AuditFailure = 'refuse' | 'continue'
 
 /** How a proxy names its clients. */
@@ -34,20 +34,20 @@ export interface ProxySettings {
 /** Whether clients may show certificates, or have to. */
 export type ClientCertificates = 'request' | 'require'
 
-/** Whose the certificates of clients are. */
+/** Maps client certificates to callers. */
 export interface CertificatesConfig {
   readonly name: CertificateName
-  /** By the name in the certificate: the name of the user, where it is another one. */
+  /** User names by name in the certificate, if they differ. */
   readonly users: Readonly<Record<string, string>>
-  /** By the name in the certificate: roles as of a user, of holders who are no users. */
+  /** Roles by name in the certificate, for holders who are not users. */
   readonly roles: Readonly<Record<string, readonly string[]>>
 }
 
-/** Of an issuer: whose tokens are taken, and what their claims mean. */
+/** An accepted issuer of tokens, and the meaning of its claims. */
 export interface JwtConfig {
   readonly issuer: string
   readonly audience: string
-  /** Of its public keys: an address by https, or a file. */
+  /** Its public keys: an https address or a file. */
   readonly jwks: string
   readonly algorithms: readonly string[]
   readonly clockToleranceSeconds: number
@@ -59,9 +59,9 @@ export interface JwtConfig {
   readonly name: string
   /** The claim of which the values are looked up in `roles`; dots lead into objects. */
   readonly rolesClaim: string
-  /** By value: roles as of a user, such as `writer@orders`. */
+  /** Roles by value of the claim, such as `writer@orders`. */
   readonly roles: Readonly<Record<string, readonly string[]>>
-  /** Those that rules and queries may see. */
+  /** Claims that rules and queries can read. */
   readonly claims: readonly string[]
 }
 
@@ -98,18 +98,17 @@ export interface Config {
   readonly certificates: CertificatesConfig
   /** The file of the audit log; undefined where none is kept. */
   readonly auditLog: string | undefined
-  /** What becomes of changes while it cannot be written. */
   readonly auditOnFailure: AuditFailure
-  /** Whose JWTs are taken, where any are. */
+  /** The accepted issuer of JWTs, if any. */
   readonly jwt: JwtConfig | undefined
   readonly logLevel: string
   /** The directory below which queries may read files, absolute; without one they read none. */
   readonly importDir: string | undefined
   /** The directory of temporary files, absolute; made when it is needed. */
   readonly temporaryDir: string
-  /** Where backups are kept, and which the server makes by itself. */
+  /** The backup directory, and the schedule of automatic backups. */
   readonly backups: BackupSettings | undefined
-  /** Where changes are delivered by themselves. */
+  /** Receivers of changes. */
   readonly webhooks: WebhookSettings | undefined
 }
 
@@ -122,21 +121,21 @@ export function storesOf({
   return [...federatedDatabases.map(({ store }) => store), ...(auth ? [securityStore] : [])]
 }
 
-/** What one source says: the fields of `Config`, and what only sources have. */
+/** The settings of one source. */
 export interface ConfigSource extends Partial<Omit<Config, 'federatedDatabases'>> {
   /** The file that says the rest. */
   readonly config?: string
   /** An `alias` without a store is kept below the data directory. */
   readonly federatedDatabases?: readonly (Omit<FederatedDatabaseConfig, 'store'> & { readonly store?: string })[]
-  /** By alias; they come before what another source says of the federated database. */
+  /** Dialects by alias. They take precedence over those in `federatedDatabases`. */
   readonly dialects?: Readonly<Record<string, Dialect>>
-  /** The same. */
+  /** Isolation levels by alias, likewise. */
   readonly isolations?: Readonly<Record<string, Isolation>>
-  /** The same. */
+  /** Change log settings by alias, likewise. */
   readonly changeLogs?: Readonly<Record<string, ChangeLogSetting>>
 }
 
-/** What a configuration file, or the environment, says. */
+/** The settings of a configuration file or the environment. */
 export interface NotedSource {
   readonly source: ConfigSource
   /** Sentences about what was ignored, shown when the server starts. */

@@ -18,7 +18,7 @@ type Merged = Omit<Config, 'federatedDatabases' | 'securityStore' | 'temporaryDi
   Pick<ConfigSource, 'config' | ByAlias | 'securityStore' | 'temporaryDir'> &
   Pick<Required<ConfigSource>, 'federatedDatabases'>
 
-/** The first source that says something wins. Throws ConfigError. */
+/** The first source that says something wins. */
 export function mergeConfig(sources: readonly ConfigSource[]): Config {
   const merged: Merged = Object.assign({}, defaults, ...[...sources].reverse())
   const { data, federatedDatabases: given, importDir } = merged
@@ -97,7 +97,7 @@ function check(config: Config): void {
   }
 }
 
-/** Of the security database, in messages: no alias is one like it. */
+/** The name of the security database in messages, which is not a valid alias. */
 const ownAlias = '(users, tokens and roles)'
 
 function checkWorkers({ workers, federatedDatabases, auth, securityStore }: Config): void {

@@ -30,7 +30,6 @@ const readers: Readers = {
   claims: { read: readTexts, otherwise: [] },
 }
 
-/** Throws ConfigError. */
 export function readJwt(value: unknown, name: string): JwtConfig {
   const given = objectOf(value, name)
   const fields = Object.keys(readers) as (keyof JwtConfig)[]
@@ -85,7 +84,6 @@ function readRequiredClaims(value: unknown, name: string): JwtConfig['requiredCl
 const readNameKind = oneOf<CertificateName>('CN', 'email', 'DNS', 'URI')
 const certificateFields = ['name', 'users', 'roles']
 
-/** Throws ConfigError. */
 export function readCertificates(value: unknown, setting: string): CertificatesConfig {
   const given = objectOf(value, setting)
   refuseOtherFields(given, certificateFields, setting)

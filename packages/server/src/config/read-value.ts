@@ -8,7 +8,7 @@ import { hostNameOf } from '../browsers/host-names.ts'
 import { defaultServerLimits, type Limits, limitsOffAtZero, renamedLimits } from '../limits.ts'
 import { ConfigError, type ConfigSource } from './config.ts'
 
-/** `name`: the setting as whoever wrote it knows it. Throws ConfigError. */
+/** `name`: the setting as whoever wrote it knows it. */
 export function readPort(value: unknown, name: string): number {
   const isDigits = typeof value === 'string' && /^\d{1,5}$/.test(value)
   if ((typeof value === 'number' || isDigits) && Number(value) <= 65_535) return Number(value)
@@ -90,7 +90,6 @@ export function readDuration(value: unknown, name: string): number {
 
 const backupFields = ['directory', 'every', 'incrementalEvery', 'keep'] as const
 
-/** Throws ConfigError. */
 export function readBackups(value: unknown, name: string): BackupSettings {
   const given = objectOf(value, name)
   refuseOtherFields(given, backupFields, name)
@@ -213,7 +212,7 @@ export function didYouMean(name: string, known: readonly string[]): string {
   return nearest === undefined ? '' : ` Did you mean ${nearest}?`
 }
 
-/** What is rather meant comes first: the same in another case, what begins so, what it begins with, a slip. */
+/** Tests of similarity, the best first: same in another case, prefix, extension, typo. */
 const nearness: readonly ((wanted: string, candidate: string) => boolean)[] = [
   (wanted, candidate) => wanted === candidate,
   (wanted, candidate) => wanted !== '' && candidate.startsWith(wanted),
@@ -248,10 +247,9 @@ export function unreadableFile(error: unknown): string {
 
 const dialects: readonly Dialect[] = ['ashlar', 'objectivity']
 
-/** In any case; undefined for what is none. */
+/** Finds a dialect by its name, in any case. */
 export function dialectNamed(word: unknown): Dialect | undefined {
   return typeof word === 'string' ? dialects.find((dialect) => dialect === word.toLowerCase()) : undefined
 }
 
-/** For messages. */
 export const dialectWords = dialects.join(' or ')

@@ -37,7 +37,6 @@ const dayMs = 86_400_000
 const changesUsual = 100
 const namePattern = /^[A-Za-z0-9_.-]{1,64}$/
 
-/** Throws ConfigError. */
 export function readWebhooks(value: unknown, name: string): WebhookSettings {
   const given = objectOf(value, name)
   refuseOtherFields(given, fields, name)

@@ -23,18 +23,18 @@ import {
 } from './read-value.ts'
 import { readWebhooks } from './read-webhooks.ts'
 
-/** `name`: the setting as whoever gave the value knows it. Throws ConfigError. */
+/** `name`: the setting as whoever gave the value knows it. */
 type Read<T> = (value: unknown, name: string) => T
 
 interface SettingOf<K extends keyof ConfigSource> {
-  /** As the configuration calls it, and the file where it has it. */
+  /** The name in the configuration and in the file. */
   readonly field: K
-  /** As the command line has it. The environment variable follows from it; without one, only the file has the setting. */
+  /** The command line option, from which the environment variable is derived. Without it, only the file has the setting. */
   readonly option?: string
   /** The option may be given several times; in the environment, values are separated by commas. `read` is given a list. */
   readonly isRepeatable?: true
   readonly help: string
-  /** What `read` is given where no source says anything. */
+  /** The value that `read` gets by default. */
   readonly default?: unknown
   /** The default in words, where it is none or not told as it is given. */
   readonly otherwise?: string
@@ -43,7 +43,7 @@ interface SettingOf<K extends keyof ConfigSource> {
   readonly readInFile?: Read<NonNullable<ConfigSource[K]>>
   /** The file has no setting of this name. */
   readonly isNotInFile?: true
-  /** What the documents say of the file. */
+  /** The form in the file, for the documentation. */
   readonly inFile?: string
 }
 
@@ -301,7 +301,7 @@ const renamed: Readonly<Record<string, string>> = {
   allowRemote: 'insecure, or auth for callers to authenticate',
 }
 
-/** What to say of a setting by a name that it had; undefined for any other. */
+/** Returns a note about a setting that was renamed; undefined for any other name. */
 export function renamedNote(name: string): string | undefined {
   return Object.hasOwn(renamed, name) ? `${name} is now called ${renamed[name]}.` : undefined
 }
@@ -319,7 +319,7 @@ export function variableOf(option: string): string {
   return `${variablePrefix}${optionName(option).slice(2).replaceAll('-', '_').toUpperCase()}`
 }
 
-/** What is said of the default. */
+/** Describes the default. */
 export function defaultText({ default: value = [], otherwise }: Setting): string {
   return otherwise ?? ([value].flat().join(', ') || 'none')
 }

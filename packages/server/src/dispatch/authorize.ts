@@ -5,13 +5,13 @@ import type { Caller } from '../security/caller.ts'
 import { mayServe } from '../security/policy-of.ts'
 import type { Need } from '../security/roles.ts'
 
-/** What an operation on a federated database takes of whoever asks for it. */
+/** The requirements of an operation on a federated database. */
 export interface Demand {
   /** Several: of a query, whose text has to be parsed for that, which is done only for callers who may do anything at all (`mayAnything`). */
   readonly needs: Need | readonly Need[]
-  /** It tells of the federated database as a whole, and not by class. */
+  /** The operation concerns the federated database as a whole, not single classes. */
   readonly isOfWhole?: true | undefined
-  /** It has steps, each of which is asked for by itself. */
+  /** The operation has steps, each of which is authorized separately. */
   readonly hasSteps?: true | undefined
 }
 

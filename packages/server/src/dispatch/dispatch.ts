@@ -87,7 +87,7 @@ function dispatchChecked(
   })
 }
 
-/** By its kind, whether or not it does change something: the audit log has a line for it (contract 9.6.1). */
+/** Returns true for operations of a kind that changes something, which are recorded in the audit log (contract 9.6.1). */
 function isChange({ method }: Operation, need: Need): boolean {
   return method !== 'GET' && need !== 'read'
 }

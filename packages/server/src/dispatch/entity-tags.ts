@@ -27,7 +27,7 @@ function plainTag(tag: string): string {
   return tag.replace(/\.(?:gzip|br)"$/, '"')
 }
 
-/** What has to hold for a change; undefined where the request has no condition. Throws MalformedRequest. */
+/** Returns the condition of a change; undefined without one. Throws MalformedRequest. */
 export function conditionOf(headers: Headers): Condition | undefined {
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers
   if (ifMatch === undefined && ifNoneMatch === undefined) return undefined
@@ -45,7 +45,7 @@ function requireEntityTags(header: Headers[string]): void {
   throw new AshlarError('MalformedRequest', message)
 }
 
-/** What a read asks for, as a transaction holds it until its commit. */
+/** Returns the condition of a read, which a transaction keeps until its commit. */
 export function matchOf(headers: Headers): Condition | undefined {
   requireEntityTags(headers['if-match'])
   return headers['if-match'] === undefined ? undefined : (current) => isMatch(headers, current)
@@ -68,7 +68,7 @@ function holds(match: Given, noneMatch: Given, current: string): boolean {
   return noneMatch === undefined || !isAny(noneMatch, current, weakly)
 }
 
-/** Of an object that there is: `*` is any version of it. */
+/** Tests an existing object, for which `*` always matches. */
 function isAny(given: NonNullable<Given>, current: string, isSame: (one: string, other: string) => boolean): boolean {
   return given === '*' || given.some((tag) => isSame(tag, current))
 }

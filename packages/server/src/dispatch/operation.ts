@@ -37,7 +37,7 @@ import type { RequestTraces } from '../tracing/request-traces.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { Schema } from '../wire/json-schema.ts'
 
-/** Of a body: JSON, rows of which each is a line, text for people, a table, an archive, events as they happen, or metrics. */
+/** The kind of a reply: JSON, one row per line, text for people, a table, an archive, events, or metrics. */
 export type ReplyType = 'json' | 'ndjson' | 'text' | 'csv' | 'gzip' | 'events' | 'metrics'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -55,7 +55,7 @@ export interface OperationRouter {
   findOperation(method: string, uri: string): FoundOperation
 }
 
-/** What the server offers to every operation. */
+/** The services available to every operation. */
 export interface ServiceContext {
   readonly federatedDatabases: FederatedDatabases
   readonly limits: Limits
@@ -68,31 +68,28 @@ export interface ServiceContext {
   readonly statements: Statements
   readonly memoryShares: MemoryShares
   readonly followers: ChangeFollowers
-  /** Of this process, at the moment. */
+  /** Reads the metrics of this process. */
   readonly processMetrics: () => readonly ReadMetric[]
   readonly router: OperationRouter
-  /** Where authentication is on. */
+  /** Undefined without authentication. */
   readonly security: Security | undefined
-  /** Where an SDK of OpenTelemetry is registered. */
+  /** Undefined without a registered OpenTelemetry SDK. */
   readonly traces?: RequestTraces | undefined
-  /** Where there is one. */
   readonly audit?: AuditLog | undefined
-  /** Where the configuration says where they are kept. */
   readonly backups?: BackupSchedule | undefined
-  /** Where the configuration has any. */
   readonly webhooks?: Webhooks | undefined
-  /** Who asks where nobody has found that out: everyone without authentication, else nobody. */
+  /** The caller of unauthenticated requests: everyone without authentication, otherwise nobody. */
   readonly unknownCaller: Caller
   /** Stops the server once the reply is sent. */
   stop(): void
 }
 
-/** Where a request comes from. */
+/** The origin of a request. */
 export interface Client {
   readonly address: string
   /** See `sharerOf`. */
   readonly sharer: string
-  /** By TLS, which ends in this server. */
+  /** Whether TLS ends in this server. */
   readonly isEncrypted: boolean
 }
 
@@ -114,45 +111,45 @@ export interface OperationRequest {
   readonly body: unknown
   /** The body as it was sent, if its operation may run in a thread. */
   readonly bodyBytes?: Uint8Array | undefined
-  /** By name in lower case. */
+  /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** What the client prefers of what the operation can write. */
+  /** The preferred reply type among those of the operation. */
   readonly replyType: ReplyType
   readonly service: ServiceContext
   /** Ends when the client goes away, or its statement is stopped. */
   readonly signal: CancelSignal
-  /** Where there is an audit log: told of what is to change something by its kind, before it is carried out. Throws AuditLogUnavailable. */
+  /** With an audit log: called before a change is executed. Throws AuditLogUnavailable. */
   readonly beforeChange?: (() => void) | undefined
-  /** Of a statement: asked before it works on for long, and told how it gets on. `mayGoOn` throws ServerBusy, TooManyStatements, and the signal's reason. */
+  /** For statements: asked before longer work, and informed of progress. `mayGoOn` throws ServerBusy, TooManyStatements, and the signal's reason. */
   readonly watch?: RequestWatch | undefined
   /** Lets a long read continue; from its first call on, the read is listed as a statement. Throws as `watch`. */
   readonly longRead: QueryWatch
-  /** Who holds what it takes in memory. */
+  /** The account of the memory that the request holds. */
   readonly memoryHolder: MemoryHolder
   /** How replies tell of what failed. */
   problemOf(error: unknown): Problem
 }
 
-/** Of an operation on a federated database. */
+/** A request for an operation on a federated database. */
 export interface FdRequest extends OperationRequest {
   readonly fd: Pick<FederatedDatabase, 'alias'>
-  /** What the caller has of it, which is the same one for whoever may have all. */
+  /** The database with the caller's rights. */
   readonly database: CallerDatabase
-  /** What the caller follows of its changes. */
+  /** Returns access to the change feed with the caller's rights. */
   following(): Following
-  /** Of a step of a transaction: see `QueryRequest`. */
+  /** For steps of a transaction: see `QueryRequest`. */
   readonly slice?: StatementSlice | undefined
-  /** Of a change with an Idempotency-Key. */
+  /** For changes with an Idempotency-Key. */
   readonly requestId?: RequestId | undefined
 }
 
-/** Of one that is about the whole of it: its callers may have that. */
+/** A request for an operation on a whole federated database. */
 export interface WholeFdRequest extends FdRequest {
   readonly fd: FederatedDatabase
 }
 
 export interface OperationReply {
-  /** Where it is not the one that the operation's entry names. */
+  /** The status, if it differs from that of the operation. */
   readonly status?: number
   /** JSON text in UTF-8, or a value to be written as JSON; nothing for 204. */
   readonly body?: unknown
@@ -168,13 +165,13 @@ export interface OperationReply {
 }
 
 export interface ServerEvents {
-  /** What is thrown is the last event. */
+  /** An error that is thrown becomes the last event. */
   readonly all: AsyncIterable<ServerEvent>
   /** Aborted where they are to end, whether or not the client takes what was sent. */
   readonly until: CancelSignal
 }
 
-/** Of a reply that goes on (text/event-stream); without any field, a heartbeat. */
+/** An event of a text/event-stream reply; without any field, a heartbeat. */
 export interface ServerEvent {
   readonly name?: string
   readonly id?: string
@@ -205,17 +202,17 @@ interface OperationEntry {
     | 'Tools'
     | 'Security'
   readonly params?: Readonly<Record<string, string>>
-  /** What the URL may have beside `fdAlias`. */
+  /** Parameters of the URL, except `fdAlias`. */
   readonly queryParameters?: Readonly<Record<string, QueryParameter>>
   readonly status: number
   readonly reply?: Schema
   /** The reply is rows: a JSON array, or NDJSON where the client prefers that. */
   readonly streamsRows?: true
-  /** What the client may ask for, where that is not JSON alone; the first where it does not say. */
+  /** Available reply types if there are others than JSON; the first is the default. */
   readonly writes?: readonly [ReplyType, ...ReplyType[]]
   /** Whether parameters of the URL ask for a reply that is text/plain instead. */
   asksForText?(query: Readonly<Record<string, unknown>>): boolean
-  /** Where parameters of the URL choose the type of the reply, which is rows. */
+  /** Returns the type of a reply of rows if the URL selects it. */
   replyTypeOf?(request: Pick<OperationRequest, 'query'>): ReplyType
   readonly body?: Schema
   /** The body may also be text/plain, which is then the field `query` of a body. */
@@ -229,9 +226,9 @@ interface OperationEntry {
   readonly takesArray?: true
   /** The body may also be lines of NDJSON (`BodyLines`), which the operation reads as they come. Such a request is a statement. */
   readonly takesLines?: true
-  /** Where the engine checks the body wholly, with better messages than a schema has. */
+  /** The engine checks the body, with better messages than a schema. */
   readonly isBodyCheckedByEngine?: true
-  /** What else it may answer with, by status. */
+  /** Other possible replies by status. */
   readonly otherReplies?: Readonly<Record<number, { readonly description: string; readonly reply?: Schema }>>
   /** Set for those that cannot be an operation of a transaction. */
   readonly isTransactional?: false
@@ -242,11 +239,11 @@ interface OperationEntry {
 
 interface FdOperationEntry extends OperationEntry {
   readonly scope: 'fd'
-  /** Where it depends on the request, this is asked before the operation runs. */
+  /** A function if the need depends on the request. */
   readonly needs: Need | ((request: OperationRequest, fd: FederatedDatabase) => Awaitable<readonly Need[]>)
-  /** It sees itself to requests with an Idempotency-Key, because its changes are more than one transaction can be. */
+  /** The operation handles Idempotency-Keys itself, because its changes may need several transactions. */
   readonly keepsReply?: true
-  /** Which federated database is meant, where more than `fdAlias` says so. */
+  /** Selects the federated database by more than `fdAlias`. */
   chooseFd?(request: OperationRequest): FederatedDatabase
 }
 
@@ -257,14 +254,14 @@ interface ByClass extends FdOperationEntry {
   run(database: Database, request: FdRequest): OperationReply | Promise<OperationReply>
 }
 
-/** It tells of the federated database as a whole: grants for parts of it do not allow it. */
+/** Operations on a federated database as a whole, which grants for parts of it do not allow. */
 interface OfWhole extends FdOperationEntry {
   readonly isOfWhole: true
   readonly hasSteps?: undefined
   run(database: Database, request: WholeFdRequest): OperationReply | Promise<OperationReply>
 }
 
-/** It has steps, each of which is asked for by itself. */
+/** Operations with steps, each of which is authorized separately. */
 interface WithSteps extends FdOperationEntry {
   readonly isOfWhole?: undefined
   readonly hasSteps: true

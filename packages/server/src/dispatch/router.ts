@@ -5,10 +5,10 @@ import { ServerError } from '../errors/server-errors.ts'
 import { pathParameterCharactersMax } from '../limits.ts'
 import type { FoundOperation, Operation, OperationRouter } from './operation.ts'
 
-/** What there is at a path, by method. */
+/** The operations and routes at a path, by method. */
 interface Resource<Route> {
   readonly operations: Map<string, Operation>
-  /** Those of operations, and those that are no operations. HEAD has the route of GET. */
+  /** All routes, including those without operation. HEAD has the route of GET. */
   readonly routes: Map<string, Route>
   /** With HEAD and OPTIONS. */
   readonly methods: Set<string>
@@ -24,7 +24,7 @@ interface FoundRoute<Route> {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** In which Allow lists them. */
+/** The order in Allow. */
 const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS']
 
 const none: Readonly<Record<string, never>> = Object.freeze({})
@@ -60,7 +60,7 @@ export class Router<Route = never> implements OperationRouter {
     return route === undefined ? undefined : { route, params: found?.params as Match<Route>['params'] }
   }
 
-  /** As `Allow` lists them; undefined where there is nothing at the path. Throws MalformedUrl. */
+  /** Returns the methods for `Allow`; undefined if the path does not exist. Throws MalformedUrl. */
   methodsAt(path: string): string | undefined {
     const methods = this.find(path)?.resource.methods
     return methods && methodOrder.filter((method) => methods.has(method)).join(', ')
@@ -137,7 +137,7 @@ export function pathOf(uri: string): string {
   return searchAt < 0 ? uri : uri.slice(0, searchAt)
 }
 
-/** Of a method that the path does not have. `methods`: those that it has. */
+/** Returns the message for an unsupported method. `methods`: the supported ones. */
 export function methodRefusal(path: string, method: string, methods: readonly string[]): string {
   const known = methodOrder.filter((name) => methods.includes(name) && name !== 'OPTIONS')
   const ofPath = known.length === 0 ? '' : `; it has ${listOfNames(known)}`
@@ -146,7 +146,7 @@ export function methodRefusal(path: string, method: string, methods: readonly st
 
 function noRoute(): void {}
 
-/** Of a batch's operation, or of a request. A parameter that is given several times is an array. */
+/** Parses the parameters of a URL. A repeated parameter becomes an array. */
 function parametersOf(search: string): Record<string, unknown> {
   const query = new Map<string, unknown>()
   for (const [name, value] of new URLSearchParams(search)) {

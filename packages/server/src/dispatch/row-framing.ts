@@ -3,9 +3,9 @@ import type { RowChunk } from '@ashlar/engine'
 import type { ReplyType } from './operation.ts'
 
 interface Framing {
-  /** In the byte before the first row; without it, the reply begins with the row. */
+  /** Written to the byte before the first row; if missing, the reply begins with the row. */
   readonly opening?: number
-  /** In the byte before each other row; without it, there is none between chunks. */
+  /** Written to the byte before each other row; if missing, nothing separates chunks. */
   readonly separator?: number
   readonly closing: string
   readonly ofNoRows: string
@@ -33,7 +33,6 @@ export function framed({ bytes, starts }: RowChunk, type: ReplyType, isFirst: bo
   return bytes
 }
 
-/** What follows the last row. */
 export function closingOf(type: ReplyType): string {
   return framings[type].closing
 }
@@ -45,7 +44,7 @@ export function wholeReply(chunks: readonly RowChunk[], type: ReplyType): Buffer
   return Buffer.concat([...chunks.map((chunk, i) => framed(chunk, type, i === 0)), Buffer.from(closing)])
 }
 
-/** The same, of a chunk that has all of them, as a text with a character for each byte. */
+/** Returns a single chunk as the whole reply, as latin1 text. */
 export function wholeLatin1(chunk: RowChunk, type: ReplyType): string {
   return `${framed(chunk, type, true).toString('latin1')}${framings[type].closing}`
 }

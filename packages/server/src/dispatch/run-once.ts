@@ -5,7 +5,7 @@ import type { FdOperation, FdRequest, OperationReply, WholeFdRequest } from './o
 import { runOperation } from './run-operation.ts'
 import { decodeReply } from './stored-reply.ts'
 
-/** Those of this process; others are met at their commits. */
+/** Keys in progress in this process; those of others are found at the commit. */
 const underWay = new Set<string>()
 
 /** Throws RequestInProgress, ReplyNotKept, what the engine throws of keys, and what the operation throws: that is not kept. */

@@ -5,7 +5,7 @@ import { type KeptRights, rightsOn } from '../security/kept-rights.ts'
 import type { FdRequest, OperationReply } from './operation.ts'
 
 interface Head extends Pick<OperationReply, 'status' | 'headers' | 'type'> {
-  /** Of the caller; not there for all. */
+  /** The rights of the caller; undefined for all. */
   readonly rights?: KeptRights
 }
 

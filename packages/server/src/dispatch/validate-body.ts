@@ -41,7 +41,7 @@ function checkOf(schema: Schema): Check {
   return check
 }
 
-/** What is wrong is named by its place; unknown fields by their names. `at`: a pointer to what is checked. */
+/** Describes a failure by its place, and unknown fields by their names. `at`: a pointer to the checked value. */
 function problemOf(
   { keyword, message: rule, field, place }: SchemaFailure,
   body: unknown,

@@ -15,7 +15,7 @@ export interface Problem {
   readonly status: number
   readonly message: string
   readonly errors?: readonly ProblemDetail[]
-  /** Of an AshlarError: its extensions. */
+  /** The extensions of an AshlarError. */
   readonly [extension: string]: unknown
 }
 
@@ -29,7 +29,7 @@ export function problemDetails({ errors }: AshlarError): ProblemDetail[] {
   return errors.map(({ place, message }) => ({ pointer: pointerTo(place), message }))
 }
 
-/** Of a name in a pointer. */
+/** Longest name in a pointer. */
 const pointerStepCharactersMax = 1_000
 
 /** A name that nobody can have meant is not repeated in full, and a part of it is no place: it points to what the name is in. */
@@ -39,7 +39,7 @@ export function pointerTo(place: ErrorDetail['place']): string {
   return named.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
-/** Of an operation that takes a body. `required`: its fields that cannot be left out. */
+/** Returns the problem of a missing body. `required`: its required fields. */
 export function missingBody(required: readonly string[] = []): Problem {
   const fields =
     required.length === 0 ? '' : ` with the field${required.length === 1 ? '' : 's'} ${listOfNames(required)}`

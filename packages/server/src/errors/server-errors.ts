@@ -74,11 +74,11 @@ const statusOfKind: Record<ErrorKind, number> = {
 interface ProblemEntry {
   readonly status: number
   readonly title: string
-  /** Nothing was done, and the same request may be sent again: told by `Retry-After`. */
+  /** Nothing was done, and the same request may be repeated: the reply has `Retry-After`. */
   readonly isRepeatable: boolean
 }
 
-/** What is the same for all errors of a type: it follows from the word alone. */
+/** Returns status and title of an error type. */
 export function problemEntry(type: ProblemType): ProblemEntry {
   if (type in serverErrors) return { isRepeatable: false, ...serverErrors[type as ServerErrorType] }
   const { kind, title, ...more } = errorCatalogue[type as ErrorType]

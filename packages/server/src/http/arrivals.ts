@@ -59,7 +59,7 @@ export function serveByAddress(server: Server): void {
     for (let left = servedInATurnMax; left > 0; left--) serveOne(first.next() ?? nextOfOthers())
   }
 
-  /** By turns of the address that has fewest, and of each address, so that newcomers keep none waiting for ever. */
+  /** Alternates between the address with the fewest connections and round-robin, so that newcomers delay no address for ever. */
   function nextOfOthers(): Socket | undefined {
     isOfFewest = !isOfFewest
     const socket = isOfFewest ? others.nextOfFewest() : others.next()

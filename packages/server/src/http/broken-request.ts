@@ -10,7 +10,7 @@ const ofHandshake = /^(ERR_SSL_|ERR_TLS_|EPROTO$)/
 
 type BrokenRequest = Error & { readonly code?: string }
 
-/** Those whose last reply is settled: Node tells of each piece that arrives after what could not be read. */
+/** Sockets whose last reply is decided: Node reports each further piece of an unreadable request. */
 const ending = new WeakSet<Socket>()
 
 /**
@@ -101,7 +101,7 @@ export function problemOfBroken({ code }: Pick<BrokenRequest, 'code'>, limits: S
 }
 
 const slow = new WeakSet<object>()
-/** Of HTTP/1.1: by connection, the request whose body arrives there. */
+/** HTTP/1.1: the request whose body arrives, by connection. */
 const arriving = new WeakMap<object, IncomingMessage>()
 
 /** Whoever reads the body looks after its sender. */
@@ -110,12 +110,12 @@ export function mayArriveSlowly(request: IncomingMessage): void {
   else arriving.set(request.socket, request)
 }
 
-/** Of HTTP/2. */
+/** HTTP/2: whether the body may arrive slowly. */
 export function isSlowBody(request: object): boolean {
   return slow.has(request)
 }
 
-/** Of HTTP/1.1: whether such a body arrives on the connection, of which Node tells once that the time for requests to arrive is over (`requestTimeout`). */
+/** HTTP/1.1: whether such a body arrives on the connection when its `requestTimeout` expires. */
 function arrivesSlowly(socket: object): boolean {
   return arriving.get(socket)?.complete === false
 }

@@ -8,7 +8,7 @@ import type { HttpRequest } from './http-request.ts'
 /** A body; one that is decompressed counts the bytes that came over the wire. */
 export type BodyStream = Readable & {
   readonly receivedEncodedLength?: number
-  /** Of the body of a request as Node has it: all of it has arrived. */
+  /** For an IncomingMessage: the whole body has arrived. */
   readonly complete?: boolean
 }
 

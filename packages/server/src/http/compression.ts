@@ -47,7 +47,7 @@ export function compressorFor(
   return encoding && { encoding, stream: compressors[encoding]() }
 }
 
-/** By quality; `br` where the client does not mind (RFC 9110, 12.5.3). */
+/** Chooses by quality; `br` if the client has no preference (RFC 9110, 12.5.3). */
 function chooseEncoding(accepted: string): Encoding | undefined {
   const qualities = new Map<string, number>()
   for (const part of accepted.toLowerCase().split(',')) {

@@ -54,7 +54,7 @@ export function limitConnections(
   isProxy: (address: string) => boolean,
 ): (socket: Socket) => AshlarError | undefined {
   const { connectionsMax, connectionsPerAddressMax } = limits
-  /** By the client's end: with TLS, requests come on another socket than the one that was counted. */
+  /** Refusals by client address and port: with TLS, requests come on another socket than the one that was counted. */
   const refused = new Map<string, AshlarError>()
   server.maxConnections = connectionsMax + refusedConnectionsMax
   server.on('connection', (socket: Socket) => {

@@ -11,7 +11,7 @@ import type { Caller } from '../security/caller.ts'
 /** Sends the reply, now or later. */
 export type Handle = (request: HttpRequest) => Promise<void> | undefined
 
-/** What the server does for a path and a method. */
+/** The handling of a path and a method. */
 export interface Route {
   /** With `:name` for parameters. */
   readonly path: string
@@ -57,7 +57,7 @@ export class HttpRequest {
   readonly log: Logger
   /** Parsed; undefined where there is none, or it has not arrived. */
   body: unknown = undefined
-  /** As it was sent. */
+  /** The body as sent. */
   bodyBytes: Buffer | undefined = undefined
   /** A reply has begun, or is complete. */
   isAnswered = false
@@ -100,7 +100,7 @@ export class HttpRequest {
     return this.parsedQuery
   }
 
-  /** For replies after which the client may still be sending what nobody reads. */
+  /** Ends the connection after the reply, since the client may still be sending. */
   endConnection(): void {
     if (!this.response.headersSent) this.response.setHeader('connection', 'close')
   }

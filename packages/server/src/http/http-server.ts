@@ -7,7 +7,7 @@ type ClosingStep = () => unknown
 
 export class HttpServer {
   readonly server: Server
-  /** What the server does with each request, for tests that have no connection. */
+  /** Handles a request, for tests without a connection. */
   readonly handle: RequestListener
   private readonly steps: readonly ClosingStep[]
   private closed: Promise<void> | undefined

@@ -4,13 +4,13 @@ import { constants, Http2ServerRequest, Http2ServerResponse, type ServerHttp2Str
 import type { Socket } from 'node:net'
 import { type Readable, Writable } from 'node:stream'
 
-/** What is handed to a stream at a time, so that it shows how its reader gets on. */
+/** The size of writes to a stream, which must be small enough to show the progress of the reader. */
 const pieceBytes = 16_384
 
 /** The connection of a session, which Node shows only through a proxy that goes with it. */
 export const socketOfSession = new WeakMap<object, Socket>()
 
-/** What these classes have as accessors, where the types of Node have properties. */
+/** The classes of Node with accessors, which its types declare as properties. */
 const RequestOfNode = Http2ServerRequest as unknown as new (
   ...made: ConstructorParameters<typeof Http2ServerRequest>
 ) => Readable & Pick<Http2ServerRequest, 'stream' | 'headers' | 'url' | 'method'>
@@ -35,7 +35,7 @@ const ResponseOfNode = Http2ServerResponse as unknown as new (
 }
 
 export class Http2Request extends RequestOfNode {
-  /** It stays when the stream is gone. */
+  /** Remains available when the stream is destroyed. */
   private readonly connectionSocket: Socket | undefined
   private isWhole: boolean
 
@@ -111,7 +111,7 @@ export class Http2Response extends ResponseOfNode {
     return stream.writableFinished || stream.closed
   }
 
-  /** Where a body that comes in pieces is written to. */
+  /** Returns a writable for a body that comes in pieces. */
   get outlet(): Writable {
     return new Outlet(this)
   }

@@ -37,7 +37,7 @@ interface Session {
   readonly responses: Set<Http2Response>
   /** Begins the requests that arrived beside others. */
   readonly waiting: (() => void)[]
-  /** Of the last request that ended, or of the session. */
+  /** The end of the last request, or the start of the session. */
   idleSinceMs: number
   hasAsked: boolean
   /** How many streams may still be given up; they come back with time. */
@@ -240,7 +240,7 @@ function hasToSend({ session, responses }: Session): boolean {
   return false
 }
 
-/** Of the requests that arrive together on a session, one begins in a turn of the event loop, so that they do not delay others. */
+/** Begins one of the waiting requests of a session per turn of the event loop, so that they do not delay others. */
 function beginInTurn({ waiting }: Session, begin: () => void): void {
   waiting.push(begin)
   if (waiting.length === 1) setImmediate(beginNext)
@@ -272,7 +272,7 @@ function refuseTunnel(response: Http2Response): void {
   response.end(JSON.stringify(problem))
 }
 
-/** As HTTP/1.1 does; what has arrived of the body is left. */
+/** Replies like HTTP/1.1, without reading the rest of the body. */
 function answerLate(response: Http2Response, limits: ServerLimits): void {
   if (response.headersSent || response.req.complete || response.destroyed) return
   const problem = problemOfBroken({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, limits)

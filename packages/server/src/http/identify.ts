@@ -71,7 +71,7 @@ function checkCredentials({ headers, raw: { rawHeaders } }: HttpRequest): void {
   throw new AshlarError('MalformedRequest', 'A request has one Authorization header at most.')
 }
 
-/** It was not read, and need not be sent where the request is refused. */
+/** Returns true if the request has a body, which need not be sent if the request is refused. */
 export function hasBody({ headers }: HttpRequest): boolean {
   const { 'content-length': length, 'transfer-encoding': transfer } = headers
   return transfer !== undefined || (length !== undefined && length !== '0')

@@ -19,7 +19,7 @@ export interface Bodies {
   bodyOf(request: HttpRequest): BodyStream
   /** Admits the values of one; undefined where they are not counted. */
   admissionOf(request: HttpRequest): AdmitValues | undefined
-  /** What those under way hold, small ones left out. */
+  /** Bytes held by the bodies in progress, except small ones. */
   readonly bytes: number
 }
 
@@ -79,7 +79,7 @@ function admitValues(room: BodyRoom, response: ServerResponse, count: number): P
   })
 }
 
-/** The same bytes, as there is room for them. */
+/** Passes the bytes on as soon as there is room for them. */
 function countedBody(
   body: Readable & { readonly receivedEncodedLength?: number },
   room: BodyRoom,
@@ -140,7 +140,6 @@ export class BodyRoom {
     this.refusal = refusal
   }
 
-  /** What is held now. */
   get taken(): number {
     return this.held
   }

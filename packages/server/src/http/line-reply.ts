@@ -9,7 +9,7 @@ import type { Replying } from './row-reply.ts'
 import { toProblem } from './send-problem.ts'
 import { sendLiveStream } from './send-reply.ts'
 
-/** What fails before the first of them is thrown, and answered as any failure; afterwards it is the last line. */
+/** Sends the lines. A failure before the first is thrown, and later ones become the last line. */
 export async function sendLines(
   lines: AsyncIterable<Buffer>,
   request: HttpRequest,

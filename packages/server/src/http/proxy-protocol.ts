@@ -16,10 +16,10 @@ interface ReadHeader {
   readonly bytes: number
 }
 
-/** Of version 2. */
+/** The signature of version 2. */
 const signature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
 const fixedBytes = 16
-/** Of version 1, with its line end. */
+/** Longest line of version 1, including its end. */
 const lineBytesMax = 107
 
 /**
@@ -134,7 +134,7 @@ function binaryHeaderIn(bytes: Buffer): ReadHeader | 'incomplete' | undefined {
 const tcp4 = 0x11
 const tcp6 = 0x21
 
-/** As Node writes them; balancers map clients of IPv4 into IPv6 where they connect over IPv6. */
+/** Formats an address like Node. Load balancers map IPv4 clients into IPv6 if they connect over IPv6. */
 function ipv6Of(bytes: Buffer): string {
   const groups = Array.from({ length: 8 }, (_, at) => bytes.readUInt16BE(2 * at).toString(16)).join(':')
   return withoutMapping(new URL(`http://[${groups}]`).hostname.slice(1, -1))

@@ -18,7 +18,7 @@ import { sendProblem } from './send-problem.ts'
 export type WithBody = (handle: Handle, bytesMax?: number) => Handle
 
 export function bodyReader(limits: Limits, { bodyOf, admissionOf }: Bodies): WithBody {
-  /** What the bytes stand for, now or later. May throw. */
+  /** Parses a body, possibly asynchronously. */
   const parse = (body: Buffer, request: HttpRequest): unknown => {
     if (request.headers['content-type'] === 'text/plain') return parsedText(body, limits)
     return parseJson(body, jsonLimitsOf(limits, request.route ?? noRoute, body), undefined, admissionOf(request))
@@ -78,7 +78,7 @@ function parsedText(body: Buffer, { queryCharactersMax }: Limits): { readonly qu
   throw new AshlarError('LimitExceeded', message)
 }
 
-/** Of a body whose operation may parse it in a thread. */
+/** Larger bodies of operations that may run in a thread are parsed there. */
 const parsedHereBytesMax = 65_536
 
 const noRoute: Partial<Route> = {}

@@ -8,7 +8,7 @@ const visibleCharacters = /^[\x21-\x7e]{1,255}$/
 /** Headers that change what a request does; `accept` only changes how the reply is written. */
 const meaningful = ['if-match', 'if-none-match', 'prefer'] as const
 
-/** What is hashed at once: one to three milliseconds of work. */
+/** Bytes hashed at once, which takes one to three milliseconds. */
 const sliceBytes = 1_048_576
 
 /**

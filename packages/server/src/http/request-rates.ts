@@ -6,7 +6,7 @@ import type { HttpRequest } from './http-request.ts'
 import { hasBody } from './identify.ts'
 
 const secondMs = 1_000
-/** Of the sums of intervals, in milliseconds. */
+/** Rounding error of sums of intervals, in milliseconds. */
 const roundingMs = 1e-6
 
 /**
@@ -19,7 +19,7 @@ export class RequestRates {
   private readonly now: () => number
   /** When each will be full. */
   private fullAt = new Map<string, number>()
-  /** Those that have not been taken from for a while. */
+  /** Callers without requests for a while. */
   private fullAtBefore = new Map<string, number>()
   private begunAtMs: number
 
@@ -54,7 +54,7 @@ export class RequestRates {
   }
 }
 
-/** What is to be called in place of `done` once the caller is known, or has been refused: who is not known has its address. */
+/** Returns a replacement for `done` that counts the request, by caller or, without one, by address. */
 export function doneAfterCount(
   rates: RequestRates,
   request: HttpRequest,

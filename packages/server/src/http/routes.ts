@@ -48,7 +48,7 @@ function bodyBytesOf({ needs }: Operation): number | undefined {
   return needs === 'nothing' ? smallBodyBytes : undefined
 }
 
-/** What is refused whatever the body says. */
+/** Returns checks that do not depend on the body. */
 function checksOf(operation: Operation, service: ServiceContext): Route['checks'] {
   const { federatedDatabases, statements, unknownCaller } = service
   const mayBeForbidden = unknownCaller !== everyone && operation.method !== 'GET'
@@ -73,7 +73,7 @@ const rowTypes: Writable = ['json', 'ndjson']
 const textOnly: Writable = ['text']
 const linesOnly: Writable = ['ndjson']
 
-/** What the request begins belongs to its span, also where it goes on only once its body has come. */
+/** Runs the handle within the span of the request, also after its body has arrived. */
 function handleOf(operation: Operation, service: ServiceContext, counts: OperationCounts): Handle {
   const handle = unhandleOf(operation, service, counts)
   const { traces } = service
@@ -128,7 +128,7 @@ function handleAtOnce(operation: Operation, single: SingleRequest, request: Http
   return undefined
 }
 
-/** What took long has become a statement meanwhile. */
+/** Sends a reply that took longer, for which a statement may have been created. */
 function sendLater(
   answer: Promise<OperationReply>,
   operation: Operation,

@@ -17,7 +17,7 @@ const readyBytesMax = 65_536
 
 /** The statement whose rows are sent. */
 export interface Replying {
-  /** Of the reply. */
+  /** Headers of the reply. */
   readonly headers: Readonly<Record<string, string>>
   readonly signal: CancelSignal
   /** Waited for before a reply of many rows begins. */
@@ -25,7 +25,7 @@ export interface Replying {
   sent(bytes: number): void
   /** The client is to take what was sent before more rows are made. */
   pauses(): void
-  /** It has; waited for before more rows are made. */
+  /** The client has taken it; awaited before more rows are produced. */
   goesOn(): Promise<void> | undefined
 }
 
@@ -98,7 +98,7 @@ interface ReadyChunks {
   readonly chunks: readonly RowChunk[]
   /** There are no more. */
   readonly isWhole: boolean
-  /** What is asked for already. */
+  /** Chunks that have been requested. */
   readonly next: readonly Promise<Chunk>[]
 }
 

@@ -22,16 +22,16 @@ const ciphers = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':')
 
-/** What is the same whichever certificate there is. */
+/** Settings that do not depend on the certificate. */
 const fixed: SecureContextOptions = { minVersion: 'TLSv1.2', ciphers, secureOptions: constants.SSL_OP_NO_RENEGOTIATION }
 
-/** Of node:tls. */
+/** The key size of node:tls. */
 const ticketKeyBytes = 48
 
 export interface SecureServers {
   createServer(handle: RequestListener): Server
   readonly sessions: Http2Sessions
-  /** For connections that come from now on. */
+  /** Replaces the certificate for new connections. */
   exchange(material: TlsMaterial): void
 }
 

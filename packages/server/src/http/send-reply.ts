@@ -7,7 +7,7 @@ import { compressorFor, isNegotiated } from './compression.ts'
 import type { HttpRequest } from './http-request.ts'
 import { endWith, type TextEncoding, writeEnd } from './write-end.ts'
 
-/** Of a body that is handed to the operating system in pieces: it takes all that fits into its buffers at once, which may be megabytes. */
+/** A larger body is passed to the operating system in pieces: it would take all that fits into its buffers at once, which may be megabytes. */
 const largeBytes = 524_288
 
 /** Bytes of a body that goes out together with the head, as one text: two buffers cost more to write than a short copy. */
@@ -77,7 +77,7 @@ export function sendStream(
   sendPieces(request, status, headOf(varied, type), [body])
 }
 
-/** The same for a body of which the client is to have each piece at once: a compressor would hold it back. */
+/** Sends a body whose pieces the client needs immediately, so without compression, which would delay them. */
 export function sendLiveStream(
   request: HttpRequest,
   status: number,
@@ -96,7 +96,7 @@ async function* piecesOf(body: Buffer): AsyncGenerator<Buffer> {
   }
 }
 
-/** For the end of one response. */
+/** Listeners for the end of one response. */
 const listenersMax = 32
 
 /** Names and values in turns: what takes Node least to write. */
@@ -109,7 +109,7 @@ function headOf(headers: Headers | undefined, type: string | undefined): Head {
   return head
 }
 
-/** By HTTP/2, pieces of several replies take turns on a connection. */
+/** On HTTP/2 connections, pieces of several replies alternate. */
 function outletOf(response: ServerResponse & { readonly outlet?: Writable }): Writable {
   return response.outlet ?? response
 }

@@ -61,21 +61,18 @@ import { flushOverdue } from './write-end.ts'
 export interface ServerOptions {
   readonly federatedDatabases: readonly FederatedDatabase[]
   readonly defaultAlias: string | undefined
-  /** Where they are, by alias, as the configuration has it; without it their stores tell. */
+  /** Configured locations by alias; by default those of the stores. */
   readonly places?: ReadonlyMap<string, Place> | undefined
   readonly limits: Limits
   readonly isShutdownAllowed: boolean
   readonly logger: Logger
-  /** Who may ask from a browser; pages of the server itself alone, on loopback, where it is not said. */
+  /** Allowed origins and host names. By default, only pages of the server itself on loopback. */
   readonly browsers?: Browsers | undefined
-  /** Those that name the clients of requests or connections. */
   readonly proxies?: ProxySettings | undefined
   /** Told of requests that change something, or are refused. */
   readonly audit?: AuditLog | undefined
-  /** Where the configuration says where backups are kept. */
   readonly backups?: BackupSchedule | undefined
   readonly webhooks?: Webhooks | undefined
-  /** Where requests come encrypted. */
   readonly tls?: TlsOptions | undefined
   /** How many processes answer on the port when none is missing; this one alone where it is not said. */
   readonly processes?: number | undefined
@@ -83,9 +80,8 @@ export interface ServerOptions {
   readonly peers?: Peers | undefined
   /** Tells who sends a request; where it is left out, everyone may do everything. */
   readonly authenticator?: Authenticator | undefined
-  /** Where authentication is on; its authenticator is then the server's. */
+  /** With authentication; replaces `authenticator`. */
   readonly security?: Security | undefined
-  /** Where an SDK of OpenTelemetry is registered. */
   readonly traces?: RequestTraces | undefined
   /** Asked for by POST /shutdown. */
   onStop(): void
@@ -345,7 +341,7 @@ function refusals(
   return (request) => ofConnection(request.socket) ?? http2.refusalOf(request)
 }
 
-/** Those of callers whose credential is over, or who have lost a right that they began with. */
+/** Ends requests of callers whose credential has expired or who have lost a right. */
 function endInTime(statements: Pick<Statements, 'endThose'>, security: Security, logger: Logger): void {
   const reasonOf: Parameters<Statements['endThose']>[0] = (caller, alias) => security.endOf(caller, alias)
   let isLooking = false
@@ -368,7 +364,7 @@ interface Received extends Pick<Counted, 'underWay' | 'requests' | 'counts'> {
   readonly constantHeaders: readonly string[]
 }
 
-/** What is done about every request before its route: it is counted, logged, and refused where it may not go on. */
+/** Returns the listener for all requests: it counts, logs and admits them before they reach their route. */
 function receiver(
   {
     isStopping,
@@ -430,7 +426,7 @@ function receiver(
   }
 }
 
-/** What follows once the request is admitted: its caller is found out and counted, and its route carried out. */
+/** Returns the next step after admission: authentication, rate limits, and the route. */
 function authenticating(
   authenticator: Authenticator | undefined,
   { callerRequestsPerSecondMax: ratesMax }: Limits,

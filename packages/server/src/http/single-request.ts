@@ -36,7 +36,7 @@ import type { HttpRequest } from './http-request.ts'
 import { requestIdOf } from './request-id.ts'
 import { toProblem } from './send-problem.ts'
 
-/** It holds the memory that it takes, and lets its own long reads go on: see `memoryHolder` and `longRead`. */
+/** A request for one operation. It accounts for its own memory and long reads: see `memoryHolder` and `longRead`. */
 export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, QueryWatch {
   readonly caller: Caller
   readonly params: FdRequest['params']
@@ -52,7 +52,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
   database!: CallerDatabase
   private policy: AccessPolicy | undefined
   requestId: RequestId | undefined
-  /** Of an operation that may take long, once it has begun. */
+  /** The statement of an operation that may take long, once it has begun. */
   statement: Statement | undefined
   private readonly form: StatementForm | undefined
   private readonly request: HttpRequest
@@ -108,12 +108,12 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
     return this.statement ?? this
   }
 
-  /** Of a read that is no statement: turns alternate between callers. */
+  /** The owner of a read that is not a statement: turns alternate between owners. */
   get owner(): string {
     return sharerOf(this.request)
   }
 
-  /** Of the same, once it has taken long: it is one from then on, and so is admitted, listed, stopped, and ended with its client. */
+  /** Turns a long read into a statement, which is admitted, listed, stopped, and ended with its client. */
   mayGoOn(): Promise<void> | undefined {
     this.statement ??= this.lateStatement()
     this.statement.signal.throwIfAborted()
@@ -154,7 +154,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
     return this.form === undefined ? this.carryOut(operation) : this.runStatement(operation, this.form)
   }
 
-  /** What it commits is noted by what it does. */
+  /** Prepares the database, observed by the audit log. */
   private begin({ method }: FdOperation, fd: FederatedDatabase, policy: AccessPolicy | undefined): void {
     const { audit, span } = this.request
     span?.setAttribute('db.namespace', fd.alias)
@@ -189,7 +189,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
   }
 }
 
-/** What a stream of lines has committed, its replies tell line by line: it is not known as a whole. Throws MalformedRequest. */
+/** Refuses an Idempotency-Key for a stream of lines, whose outcome is reported line by line. Throws MalformedRequest. */
 function refuseKey({ headers }: HttpRequest): void {
   if (headers['idempotency-key'] === undefined) return
   const message =

@@ -33,7 +33,7 @@ export interface RequestsUnderWay {
 export function stopInOrder(server: Server, limits: StopLimits, http2?: Http2Sessions): RequestsUnderWay {
   const open = new Set<Socket>()
   let underWay = 0
-  /** Those of requests that have a body, which may not have arrived. */
+  /** Requests whose body may not have arrived. */
   const withBody = new UnorderedSet<RequestUnderWay>()
   /** While the server waits for them to come to their end. */
   let wake: (() => void) | undefined

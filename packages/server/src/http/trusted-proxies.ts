@@ -80,10 +80,10 @@ function isEscaped(text: string, at: number): boolean {
   return (at - from) % 2 === 1
 }
 
-/** Of RFC 7239; none between two semicolons. */
+/** A parameter of RFC 7239; empty between two semicolons. */
 const parameter = /\s*(?:([\w!#$%&'*+.^`|~-]+)=("(?:[^"\\]|\\.)*"|[\w!#$%&'*+.^`|~-]+))?\s*(?:;|$)/y
 
-/** What the parameter `for` of an element says; empty where the element has none, or is malformed. */
+/** Returns the parameter `for` of an element; empty if it is missing or the element is malformed. */
 function forOf(element: string): string {
   let client = ''
   for (parameter.lastIndex = 0; parameter.lastIndex < element.length; ) {

@@ -1,7 +1,7 @@
 /** Ends responses over HTTP/1.1 with a short text. */
 import type { ServerResponse } from 'node:http'
 
-/** Of a text that is sent: `latin1` where it has a character for each byte, whatever the bytes stand for. */
+/** The encoding of a reply text: `latin1` if each character is a byte of the reply. */
 export type TextEncoding = 'utf8' | 'latin1'
 
 interface HeldReply {

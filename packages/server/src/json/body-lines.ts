@@ -6,10 +6,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 export type Lines = Buffer | undefined
 
 const newline = 0x0a
-/** Of lines that are given out together, unless one is longer: what is parsed at once is to take a fraction of a millisecond. */
+/** Bytes of lines that are returned together, unless one is longer; parsing them takes a fraction of a millisecond. */
 const linesBytesMax = 65_536
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
-/** What has come with fewer bytes is asked for again in the next turn of the event loop: a client may send each byte as a chunk of its own. */
+/** After a smaller chunk, the next is read in another turn of the event loop: a client may send each byte as a chunk. */
 const smallBytes = 1_024
 
 export class BodyLines {
@@ -36,7 +36,7 @@ export class BodyLines {
     return this.source.readableEnded
   }
 
-  /** Those that the next bytes complete; undefined at the end. Throws what the source fails with. */
+  /** Returns the lines that the next bytes complete; undefined at the end. Throws errors of the source. */
   async next(): Promise<readonly Lines[] | undefined> {
     if (this.wasSmall) await nextTurn()
     const { done, value } = await this.chunks.next()
@@ -72,7 +72,7 @@ export class BodyLines {
     if (from < chunk.length) this.keep(chunk.subarray(from))
   }
 
-  /** Where the last line ends of those that are given out together; below 0 where none does. More bytes than a line may have are no more than one. */
+  /** Returns the end of the last line to be returned together with the first; negative if no line ends. Never more than one line beyond the limit. */
   private endFrom(chunk: Buffer, from: number): number {
     const most = Math.min(linesBytesMax, this.lineBytesMax) + 1
     const last = chunk.subarray(from, from + most).lastIndexOf(newline)

@@ -7,7 +7,7 @@ export interface JsonLimits {
   readonly depthMax: number
   /** Values of the text: numbers, texts, literals, arrays, objects, and names of fields. */
   readonly valuesMax: number
-  /** What configures `valuesMax`, for the error. */
+  /** The name of the limit `valuesMax`, for errors. */
   readonly valuesLimit: string
   /** Bounds each element of a text that is an array, and any other text as a whole. */
   readonly ofObjects?: JsonLimits
@@ -32,7 +32,7 @@ export interface LargeContainer {
   readonly pieces: readonly Piece[]
 }
 
-/** What is parsed at once. */
+/** Sizes of pieces that are parsed at once. */
 export interface PieceSizes {
   readonly valuesMax: number
   readonly bytesMax: number
@@ -50,11 +50,11 @@ interface Frame {
   readonly isArray: boolean
   readonly from: number
   readonly pieces: Piece[]
-  /** Where the present piece begins, and the values that there were before it. */
+  /** The start of the current piece, and the number of values before it. */
   pieceFrom: number
   valuesBefore: number
   wideBefore: number
-  /** Those that there were with it. */
+  /** Values including the container itself. */
   readonly valuesFrom: number
   elementFrom: number
   /** Fields of an object so far. */
@@ -82,7 +82,7 @@ export const openBrace = 0x7b
 export const closeBrace = 0x7d
 
 const [ofBlank, ofWord, ofStructure] = [0, 1, 2]
-/** Of each byte outside of texts. */
+/** The kind of each byte outside strings. */
 const kindOf = Uint8Array.from({ length: 256 }, (_, byte) => (byte > 0x20 ? ofWord : ofBlank))
 for (const byte of [quote, comma, colon, openBrace, closeBrace, openBracket, closeBracket]) kindOf[byte] = ofStructure
 
@@ -173,7 +173,7 @@ export class JsonLayout {
     if (this.isAfterLongText) this.longTexts.push({ from: this.textFrom, to: at })
   }
 
-  /** What is neither blank nor of a word. */
+  /** Handles a structural byte. */
   private take(byte: number, at: number): void {
     if (byte === quote) {
       this.countValue()

@@ -60,7 +60,7 @@ export class LargeBody {
     return this.texts.fill(part) as object
   }
 
-  /** Of `"name":`, before the opening bracket of the value. */
+  /** Reads the name before the opening bracket of a value. */
   private nameBefore(piece: Piece): string {
     const part = parsePart(`{${decode(this.body.subarray(piece.from, piece.to))}[]}`, piece, false)
     const [name] = Object.keys(part)

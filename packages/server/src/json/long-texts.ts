@@ -14,7 +14,7 @@ export class LongTexts {
   private readonly slice: TimeSlice
   /** The first that is not read. */
   private next = 0
-  /** By their placeholders; of the last outline. */
+  /** Strings of the last outline, by placeholder. */
   private readonly read = new Map<string, string>()
 
   /** `texts`: in the order in which they lie. `partBytes`: of what is read at once, twelve at least. */
@@ -39,7 +39,7 @@ export class LongTexts {
     return outline + decode(this.body.subarray(at, to))
   }
 
-  /** What was parsed of the outline, with its texts. Recurses as deep as the limit of levels. */
+  /** Replaces the placeholders in a parsed outline. The recursion is as deep as the limit of levels. */
   fill(parsed: unknown): unknown {
     if (this.read.size === 0) return parsed
     if (typeof parsed === 'string') return this.read.get(parsed) ?? parsed

@@ -22,7 +22,7 @@ import { decode, parseText } from './parse-text.ts'
 export interface JsonSizes {
   /** A body that is no longer is parsed at once. */
   readonly smallBytes: number
-  /** What is scanned before others may have their turn: a fraction of a millisecond of work. */
+  /** Bytes scanned before yielding: a fraction of a millisecond of work. */
   readonly sliceBytes: number
   /** About a millisecond of work, or ten where numbers have many digits. */
   readonly pieces: PieceSizes

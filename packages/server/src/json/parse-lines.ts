@@ -19,9 +19,8 @@ import { usualSizes } from './parse-json.ts'
 import { beyondDouble, decode } from './parse-text.ts'
 
 export interface ParsedLines {
-  /** Where each line ends. */
   readonly ends: readonly number[]
-  /** Of each line; undefined where they are to be parsed one by one. */
+  /** The value of each line; undefined if lines must be parsed one by one. */
   readonly values: readonly unknown[] | undefined
 }
 

@@ -3,7 +3,7 @@
 export interface Sample {
   readonly value: number
   readonly labels: Readonly<Record<string, string | number>>
-  /** Of the parts of a histogram, which have names of their own. */
+  /** Names of the parts of a histogram. */
   readonly metricName?: string
 }
 
@@ -18,7 +18,7 @@ export interface Metric<Source> {
   read(source: Source): readonly Sample[]
 }
 
-/** As one process tells it to another, and as prom-client takes it. */
+/** A metric as sent between processes, and as prom-client accepts it. */
 export interface ReadMetric {
   readonly name: string
   readonly type: Metric<unknown>['type']

@@ -6,32 +6,31 @@ import { histogram, type Metric, one, type ReadMetric, readMetrics, type Sample 
 import type { LoopNumbers, ProcessNumbers } from './process-numbers.ts'
 import { durationSeconds, type RequestCounts } from './request-counts.ts'
 
-/** Where the numbers are; each is asked when somebody wants them. */
+/** Sources of the numbers, read on demand. */
 export interface Counters {
   readonly requests: RequestCounts
   readonly requestsInProgress: () => number
   readonly connections: { readonly all: number }
   readonly statements: {
-    /** By their state. */
     counts(): Readonly<Record<'queued' | 'running' | 'sending', number>>
     readonly brokenOff: { readonly count: number }
   }
   /** `lagMs`: of the one of a federated database that is furthest behind. */
   readonly followers: { readonly count: number; lagMs(alias: string): number }
   readonly bodies: { readonly bytes: number }
-  /** Where there is an audit log. */
+  /** Undefined without an audit log. */
   readonly audit:
     | { readonly file: { readonly appended: number; readonly lost: number; readonly hasFailed: boolean } }
     | undefined
   /** When the server was started, by `performance.now()`. */
   readonly startedAtMs: number
-  /** Of the server, where none is missing. */
+  /** The number of processes if none is missing. */
   readonly processesExpected: number
 }
 
 /** With what is read once for all metrics. */
 export interface ProcessSource extends Counters {
-  /** Of each federated database, by its alias. */
+  /** Counts of each federated database, by alias. */
   readonly databases: ReadonlyMap<string, Counts>
   readonly loop: LoopNumbers
   readonly memory: NodeJS.MemoryUsage

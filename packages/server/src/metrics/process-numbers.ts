@@ -16,7 +16,7 @@ export class ProcessNumbers {
   private delays: IntervalHistogram | undefined
   private before = performance.eventLoopUtilization()
 
-  /** Of the time since it was asked before. From the first time on delays are measured: whoever never asks pays nothing. */
+  /** Returns the numbers since the previous call. Delays are measured from the first call on. */
   loop(): LoopNumbers {
     const now = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(now, this.before)

@@ -13,7 +13,7 @@ export class OperationCounts {
   readonly operation: string
   /** Faults from the start, as 0: a counter that first appears as 1 has not increased for Prometheus, and no alert would fire. */
   readonly byStatus = new Map<number, { count: number }>([[500, { count: 0 }]])
-  /** By the bounds of `durationSeconds`; the last are longer. */
+  /** Counts by bounds of `durationSeconds`; the last is for longer ones. */
   readonly byDuration: number[] = new Array(durationSeconds.length + 1).fill(0)
   sumMs = 0
   private lastStatus = 0

@@ -11,14 +11,14 @@ export interface StoreState {
   readonly alias: string
   /** Undefined where the store does not answer in time. */
   readonly statistics: Statistics | undefined
-  /** Of the file system on which it lies; undefined where it has no files. */
+  /** Free space of its file system; undefined without files. */
   readonly freeBytes: number | undefined
-  /** It refuses every change until somebody has mended it. */
+  /** The store refuses all changes until it is repaired. */
   readonly isBroken: boolean
   readonly changeLog: LogSize | undefined
-  /** Where a directory of backups is configured: infinite while it holds none. */
+  /** Undefined without a backup directory; infinite if it is empty. */
   readonly backupAgeSeconds: number | undefined
-  /** Where the server makes backups itself. */
+  /** Undefined without automatic backups. */
   readonly backupIntervalSeconds: number | undefined
   /** Empty where the store does not answer in time. */
   readonly webhooks: readonly WebhookState[]
@@ -62,7 +62,6 @@ async function inTime<T>(asked: Promise<T>): Promise<T | undefined> {
   return first
 }
 
-/** Of stores in files. */
 async function freeBytesOf({ store: { capabilities, fileBytes } }: FederatedDatabase): Promise<number | undefined> {
   if (fileBytes === undefined) return undefined
   const free = await inTime(statfs(capabilities.location))

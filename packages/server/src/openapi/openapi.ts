@@ -39,7 +39,7 @@ const changeErrors: readonly ProblemType[] = [
   'ReplyNotKept',
   'IdempotencyKeyReused',
 ]
-/** Of queries, transactions and tools. */
+/** Errors of queries, transactions and tools. */
 const statementErrors: readonly ProblemType[] = ['TooManyStatements', 'StatementStopped']
 const bodyErrors: readonly ProblemType[] = ['MalformedRequest', 'UnknownField', 'BodyTooLarge', 'UnsupportedMediaType']
 
@@ -72,7 +72,7 @@ const plainReply = (description: string): object => ({
   content: jsonOf({ type: 'object' }),
 })
 
-/** What is there beside the operations of the interface: for whoever runs the server, and for tools that read this. */
+/** Paths beside the operations, for operators and tools. */
 const monitoringPaths = {
   '/health/live': {
     get: {
@@ -307,7 +307,7 @@ function components(): Record<string, object> {
   return { ...written, Problem: { ...written.Problem, description: catalogueText() } }
 }
 
-/** What has a name is referred to by it. */
+/** Refers to a schema by name, if it has one. */
 function referring(schema: Schema): object {
   const original = originalOf(schema)
   const name = nameOf.get(original)

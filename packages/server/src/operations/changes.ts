@@ -8,7 +8,7 @@ import { ChangesPage as Reply } from '../wire/change-schemas.ts'
 import { Type } from '../wire/json-schema.ts'
 
 const usualLimit = 100
-/** Of lines that are waited for. */
+/** Default of NDJSON replies. */
 const usualWaitMs = 20_000
 
 type Asked = Omit<ChangesRequest, 'signal'>
@@ -104,7 +104,7 @@ function textOf(query: FdRequest['query'], name: string): string | undefined {
   throw new AshlarError('MalformedValue', `The parameter ${name} must be given once, and not be empty.`)
 }
 
-/** In milliseconds. Throws MalformedValue. */
+/** Returns milliseconds. Throws MalformedValue. */
 function readWait({ query, replyType }: FdRequest): number {
   if (query.wait === undefined) return replyType === 'ndjson' ? usualWaitMs : 0
   const seconds = typeof query.wait === 'string' && query.wait !== '' ? Number(query.wait) : Number.NaN
@@ -172,7 +172,7 @@ function endOf(position: string, isAtEnd: boolean): string {
   return `"position":${JSON.stringify(position)},"isAtEnd":${isAtEnd}`
 }
 
-/** What is wrong with the request is found out before the reply begins. */
+/** Starts a stream of events. Errors of the request are thrown before the reply begins. */
 async function follow(asked: Asked, request: FdRequest): Promise<OperationReply> {
   const { service } = request
   const following = request.following()

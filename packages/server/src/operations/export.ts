@@ -28,7 +28,7 @@ interface Asked {
   readonly isEscaping: boolean
 }
 
-/** What the URL asks for; undefined where that is not known. */
+/** Returns the requested format; undefined if it is unknown. */
 function formatOf({ format, class: className, query }: OperationRequest['query']): Format | undefined {
   if (format === undefined) return className === undefined && query === undefined ? 'archive' : 'ndjson'
   return formats.find((one) => one === format)

@@ -6,7 +6,7 @@ import type { Follower } from '../statements/change-followers.ts'
 
 type Asked = Pick<QueryRequest, 'text' | 'parameters' | 'dialect' | 'user'>
 
-/** What is wrong with the request is found out before the reply begins. Throws Forbidden, TooManyFollowers, and what `LiveQuery.begin` does. */
+/** Starts a live query. Errors of the request are thrown before the reply begins: Forbidden, TooManyFollowers, and those of `LiveQuery.begin`. */
 export async function followQuery(asked: Asked, request: FdRequest): Promise<OperationReply> {
   const { service, client, caller, fd, headers, memoryHolder } = request
   const following = request.following()

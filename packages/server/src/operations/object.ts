@@ -47,7 +47,7 @@ function emptyReply(): OperationReply {
   return empty
 }
 
-/** For a type guard, `Array.isArray` does not know arrays that are not changed. */
+/** Narrows the type, which `Array.isArray` does not do for readonly arrays. */
 function isArray<T extends object>(body: T | readonly T[]): body is readonly T[] {
   return Array.isArray(body)
 }

@@ -55,7 +55,7 @@ function requestOf(
   }
 }
 
-/** What else operations ask of the service is in the main thread. */
+/** Returns the services available in a thread; the others are in the main thread. */
 function serviceOf(known: Pick<ServiceContext, 'limits' | 'router'>): ServiceContext {
   return new Proxy(known, {
     get: (_known, name) => (name in known ? known[name as keyof typeof known] : refuse()),

@@ -139,7 +139,7 @@ export const queryOperations: readonly FdOperation[] = [
   },
 ]
 
-/** Of the first statements, as the caller may see them. */
+/** Returns plans of the first statements, as visible to the caller. */
 async function plansOf(database: Database, asked: QueryRequest): Promise<string[]> {
   const { text, parameters, dialect, user } = asked
   const explain = { isAnalyzed: false, format: 'json', statementsMax: slowQueryPlansMax } as const
@@ -205,7 +205,7 @@ function checkLanguage(language = 'do'): void {
   throw new AshlarError('MalformedRequest', message, [{ place: ['language'], message }])
 }
 
-/** In the body or, for a body of text, in the URL. Throws MalformedRequest, MalformedValue. */
+/** Reads the dialect from the body or, for a plain text body, from the URL. Throws MalformedRequest, MalformedValue. */
 function dialectOf({ body, query }: OperationRequest): Dialect | undefined {
   const inBody = (body as QueryFields).dialect
   const inUrl = query.dialect

@@ -8,7 +8,7 @@ import type { Whose } from '../statements/statement.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import { StatementRecord } from '../wire/wire-schemas.ts'
 
-/** Whose statements the caller may see and stop; undefined: those of all. */
+/** Returns whose statements the caller may see and stop; undefined for all. */
 function shownTo(caller: Caller): Whose | undefined {
   if (caller.may('operate', undefined)) return undefined
   const { identity, bounds, credential } = caller

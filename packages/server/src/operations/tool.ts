@@ -49,7 +49,7 @@ function describe(tool: Tool, runs: readonly RunRecord[]): Static<typeof ToolRec
   }
 }
 
-/** What the tool could not do is tried again with the same key. */
+/** Returns false for failed runs, which can be repeated with the same key. */
 function isDone({ status, body }: OperationReply): boolean {
   return status === 202 || (body as { readonly returnCode?: number }).returnCode === 0
 }

@@ -7,7 +7,7 @@ import { UnparsedBody } from '../json/unparsed-body.ts'
 import { Type } from '../wire/json-schema.ts'
 import { IsolationLevel, TransactionOperation, TransactionResult } from '../wire/wire-schemas.ts'
 
-/** For people: the body is not checked yet. */
+/** Describes the unchecked body for people. */
 function operationsOf(body: unknown): string {
   if (body instanceof UnparsedBody) return `operations in ${body.bytes.length} bytes`
   return Array.isArray(body) ? `${body.length} operations` : ''

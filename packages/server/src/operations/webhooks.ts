@@ -31,7 +31,7 @@ function afterOf({ query }: FdRequest): number {
   throw new AshlarError('MalformedValue', 'The parameter after is the number of a dead letter.')
 }
 
-/** It may have a secret of the receiver's. */
+/** Removes the query string, which may contain a secret of the receiver. */
 function withoutQuery(url: string): string {
   const { origin, pathname } = new URL(url)
   return `${origin}${pathname}`

@@ -7,7 +7,7 @@ const answerMsMax = 1_000
 
 interface Asked {
   readonly asker: Child
-  /** Of the question, as its asker has it. */
+  /** The number that the asking worker uses. */
   readonly id: number
   readonly waitedFor: Set<Child>
   readonly answers: Answer[]

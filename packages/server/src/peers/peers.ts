@@ -10,7 +10,7 @@ import type { RunRecord } from '../tools/tool-runs.ts'
 export interface Peers {
   /** When the first of them started, in milliseconds of the clock; absent where there are none. */
   readonly upSince?: number
-  /** What all of them answer. */
+  /** Asks all other processes. */
   gather<About extends keyof Answers>(
     question: Question & { readonly about: About },
   ): Promise<readonly Answers[About][]>
@@ -54,21 +54,19 @@ export type ToWorker =
   | { readonly kind: 'stop' }
   /** Files are to be read again: the certificate and the like. */
   | { readonly kind: 'reload' }
-  /** By another worker. */
   | { readonly kind: 'asked'; readonly id: number; readonly question: Question }
-  /** By all others. */
   | { readonly kind: 'answered'; readonly id: number; readonly answers: readonly Answer[] }
 
 export type ToPrimary =
   /** From now on it hears what it is told; what was sent before would be lost. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly url: string; readonly stores: readonly StoreSummary[] }
-  /** It was asked to stop the server. */
+  /** A request asks to stop the server. */
   | { readonly kind: 'stopAll' }
   | { readonly kind: 'ask'; readonly id: number; readonly question: Question }
   | { readonly kind: 'answer'; readonly id: number; readonly answers: readonly Answer[] }
 
-/** What the line at the start tells of a federated database. */
+/** A federated database in the line at the start. */
 export interface StoreSummary {
   readonly alias: string
   readonly kind: string

@@ -52,7 +52,7 @@ function notTaken(authorization: string): string {
     : 'The server does not take an Authorization header of this kind: it takes Bearer with a token, and Basic with a user name and a password.'
 }
 
-/** Of a request whose caller has to be known and is not, or whose credential is not valid. */
+/** Returns the error for a request without a valid credential, if it needs one. */
 export function unauthenticated({ headers }: Pick<ArrivedRequest, 'headers'>, message: string): ServerError {
   return new ServerError('Unauthenticated', message, { 'www-authenticate': challengeTo(headers) })
 }

@@ -2,7 +2,7 @@
 import { type Caller, withRoles } from './caller.ts'
 import type { KnownCallers } from './known-callers.ts'
 
-/** Of callers by JWT or certificate that are no users: the last one with other roles of one's own, so that it is made once for them. */
+/** The latest version of callers by JWT or certificate that are not users, so that it is created once per change of roles. */
 const remade = new WeakMap<Caller, Caller>()
 
 async function withRolesOf(callers: KnownCallers, before: Caller): Promise<Caller> {
@@ -15,7 +15,7 @@ async function withRolesOf(callers: KnownCallers, before: Caller): Promise<Calle
   return now
 }
 
-/** The same caller by the same credential as of now; undefined where the credential is over, or nobody can say whether it is. */
+/** Returns the current version of a caller; undefined if its credential is no longer valid, or if that is unknown. */
 export async function callerNow(callers: KnownCallers, before: Caller): Promise<Caller | undefined> {
   if (Date.now() >= before.expiresAtMs) return undefined
   const { credential } = before

@@ -10,7 +10,7 @@ export type Credential =
 
 const noCredential: Credential = { kind: 'none' }
 
-/** For logs. */
+/** Formats a credential for logs. */
 export function credentialText(credential: Credential): string {
   return credential.kind === 'none' ? credential.kind : `${credential.kind}:${credential.id}`
 }
@@ -20,14 +20,14 @@ export type CallerKind = 'everyone' | 'nobody' | 'user' | 'token' | 'jwt' | 'cer
 
 export interface CallerFacts {
   readonly kind: CallerKind
-  /** By which rules and logs know the caller; null for those that are not known. */
+  /** The name in rules and logs; null if unknown. */
   readonly name: string | null
-  /** The same one in all its requests, and no other: its Idempotency-Keys are its own. Empty for those that are not known. */
+  /** A unique identity across requests, for example for Idempotency-Keys. Empty if unknown. */
   readonly identity: string
   readonly grants: readonly Grant[]
-  /** Of a token of a user: those of the user, beyond which it allows nothing. */
+  /** Grants of the owner of a token, beyond which the token allows nothing. */
   readonly bounds?: readonly Grant[] | undefined
-  /** What the roles among the grants allow that are not built in. */
+  /** Definitions of the custom roles among the grants. */
   readonly ownRoles?: OwnRoles
   readonly claims: Readonly<Record<string, string>>
   readonly credential: Credential
@@ -41,7 +41,7 @@ export interface Caller extends CallerFacts {
    * them.
    */
   may(need: Need, alias: string | undefined): boolean
-  /** What it may on parts of a federated database, the whole of it included; undefined where it has no role for parts of it. Throws Forbidden. */
+  /** Returns the grants on parts of a federated database; undefined if the caller has no role with such grants. Throws Forbidden. */
   policyOn(alias: string): AccessPolicy | undefined
   /** Whether anything on it is allowed at all. */
   mayAnything(alias: string): boolean
@@ -65,7 +65,7 @@ export function makeCaller(facts: CallerFacts): Caller {
   const byAlias = new Map([...aliases].map((alias) => [alias, allowed(alias)]))
   const bitsFor = (alias: string | undefined): number =>
     (alias === undefined ? undefined : byAlias.get(alias)) ?? everywhere
-  /** By alias; the error where they have too many grants, which is as much work to find out. */
+  /** Policies by alias, or the error if there are too many grants, which takes as long to find out. */
   const policies = new Map<string, AccessPolicy | AshlarError | undefined>()
   const users = new Map<string, User | null>()
   const caller: Caller = {
@@ -108,7 +108,7 @@ function policyOrRefusal(
   }
 }
 
-/** Of the grants for all federated databases and, with an alias, of those for that one. */
+/** Returns the actions of the grants for all federated databases and, with an alias, of those for that one. */
 function granted(grants: readonly Grant[], alias: string | undefined, ownRoles: OwnRoles): number {
   let all = noBits
   for (const { role, aliases } of grants) {
@@ -133,7 +133,7 @@ function allowsAll(now: AccessPolicy | undefined, { grants }: AccessPolicy): boo
   return grants.every((grant) => texts.has(grantText(grant)))
 }
 
-/** The same caller by other roles of one's own. */
+/** Returns the caller with other definitions of custom roles. */
 export function withRoles(caller: CallerFacts, ownRoles: OwnRoles): Caller {
   return makeCaller({ ...caller, ownRoles })
 }

@@ -9,19 +9,19 @@ import { type Caller, makeCaller } from './caller.ts'
 import type { KnownCallers } from './known-callers.ts'
 import type { Grant } from './roles.ts'
 
-/** Whose certificates are whose. */
+/** Maps certificates to callers. */
 export interface CertificateMapping {
-  /** What of a certificate is the name of its holder. */
+  /** The part of a certificate that names its holder. */
   readonly name: CertificateName
-  /** By that name: the user; of others, it is the user's name. */
+  /** User names by name in the certificate; by default that name. */
   readonly users: Readonly<Record<string, string>>
-  /** By that name: what its holder may do, who is no user then. */
+  /** Grants by name in the certificate, for holders who are not users. */
   readonly roles: Readonly<Record<string, readonly Grant[]>>
 }
 
-/** What a connection has shown, once for all of its requests. */
+/** The certificate of a connection, read once for all of its requests. */
 interface Shown {
-  /** Of the certificate, for logs. */
+  /** The id of the certificate, for logs. */
   readonly id: string
   readonly expiresAtMs: number
   /** Undefined: it has none of the kind, or several. */
@@ -33,7 +33,7 @@ export class CertificateScheme implements AuthenticationScheme {
   private readonly mapping: CertificateMapping
   private readonly callers: KnownCallers
   private readonly shown = new WeakMap<object, Shown | null>()
-  /** Those that are no users. */
+  /** Callers who are not users. */
   private readonly holders = new WeakMap<Shown, { readonly caller: Caller; readonly epoch: number }>()
 
   constructor(mapping: CertificateMapping, callers: KnownCallers) {
@@ -107,7 +107,7 @@ function known(caller: Caller | undefined, request: ArrivedRequest): Caller {
   throw unauthenticated(request, 'The certificate of the client is that of no user here.')
 }
 
-/** Of the digest that names a certificate. */
+/** Characters of the digest that names a certificate. */
 const idCharacters = 16
 
 function read(certificate: X509Certificate, wanted: CertificateName, isVerified: boolean): Shown {
@@ -128,7 +128,7 @@ function commonNames(certificate: X509Certificate): readonly string[] {
 /** One name of `subjectAltName`; those with commas or quotes are written as JSON texts. */
 const alternativeName = /(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^",]*)/y
 
-/** None where not all of it is understood: what stands within quotes must not be taken for a name. */
+/** Returns no names if a part of the text is not understood: quoted text must not be mistaken for a name. */
 export function alternativeNames(text: string | undefined, wanted: Exclude<CertificateName, 'CN'>): readonly string[] {
   if (text === undefined) return []
   const names: string[] = []

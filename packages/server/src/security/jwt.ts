@@ -14,20 +14,20 @@ import { setYoungest } from './set-youngest.ts'
 export interface JwtSettings {
   readonly issuer: string
   readonly audience: string
-  /** Of public keys alone: whoever may check a token cannot make one. */
+  /** Algorithms with public keys, so that whoever can check a token cannot create one. */
   readonly algorithms: readonly string[]
   readonly clockToleranceSeconds: number
   /** Values of the header `typ`, in any case and without `application/` (RFC 9068, 2.1). */
   readonly types: readonly string[]
-  /** By claim, the value that a token must have. */
+  /** Required values by claim. */
   readonly requiredClaims: Readonly<Record<string, string | number | boolean>>
   /** The claim that is the name of the caller. */
   readonly nameClaim: string
   /** The claim whose values are roles; dots lead into objects (`realm_access.roles`). */
   readonly rolesClaim: string
-  /** By such a value: what it grants. */
+  /** Grants by value of the claim. */
   readonly roles: Readonly<Record<string, readonly Grant[]>>
-  /** Those that rules and queries see. */
+  /** Claims that rules and queries can read. */
   readonly claims: readonly string[]
 }
 
@@ -35,9 +35,8 @@ type OwnRolesSource = Pick<KnownCallers, 'epoch' | 'roles' | 'checkReadable'>
 
 interface Verified {
   readonly caller: Caller
-  /** Of the roles of one's own by which the caller was made. */
+  /** The epoch of the custom roles. */
   readonly epoch: number
-  /** By the clock. */
   readonly untilMs: number
 }
 
@@ -47,7 +46,7 @@ export class JwtScheme implements AuthenticationScheme {
   private readonly settings: JwtSettings
   private readonly keys: KeySource
   private readonly callers: OwnRolesSource
-  /** By the digest of the token, the eldest first. */
+  /** Callers by digest of the token, oldest first. */
   private readonly verified = new Map<string, Verified>()
 
   constructor(settings: JwtSettings, keys: KeySource, callers: OwnRolesSource) {
@@ -141,10 +140,10 @@ function plainType(typ: string): string {
   return typ.toLowerCase().replace(/^application\//, '')
 }
 
-/** Of a `Date`, in milliseconds. */
+/** The latest `Date`, in milliseconds. */
 const latestMs = 8.64e15
 
-/** In milliseconds; beyond any date, never. */
+/** Returns milliseconds; infinity beyond all dates. */
 function momentOf(seconds: number): number {
   const ms = seconds * 1_000
   return ms <= latestMs ? ms : Number.POSITIVE_INFINITY
@@ -161,7 +160,7 @@ function at(payload: object, name: string): unknown {
   return value
 }
 
-/** Of a text, a number or a truth value that is not too long. */
+/** Returns a string, number or boolean as text, unless it is too long. */
 function textOf(value: unknown): string | undefined {
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return undefined
   const text = String(value)
@@ -174,7 +173,7 @@ function valuesOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : []
 }
 
-/** What the client may know; nothing of the token itself. */
+/** Returns a reason for the client, without anything of the token. */
 function reasonOf(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'it has expired'
   if (error instanceof errors.JWTClaimValidationFailed) return `its claim ${error.claim} is not as required`

@@ -5,11 +5,11 @@ import type { Action } from './roles.ts'
 
 const wholeActions = ['read', 'write', 'define'] as const satisfies readonly Action[]
 
-/** What a caller may on a federated database, as far as replies tell of it. */
+/** The rights of a caller on a federated database, as far as they affect replies. */
 export interface KeptRights {
   /** On the whole of it. */
   readonly whole: readonly string[]
-  /** Of what it may on parts of it. */
+  /** Identifies the rights on parts of it. */
   readonly policy?: string
 }
 
@@ -28,7 +28,7 @@ export function coverRights(now: KeptRights | undefined, before: KeptRights | un
   return before.policy === undefined || before.policy === now.policy
 }
 
-/** None of one who has too many grants: they allow nothing. */
+/** Returns no policy if there are too many grants, which allow nothing. */
 function policyThatCounts(caller: Caller, alias: string): AccessPolicy | undefined {
   try {
     return caller.policyOn(alias)

@@ -9,10 +9,10 @@ import { RevisionWatch } from './revision-watch.ts'
 import type { OwnRoles } from './roles.ts'
 import type { SecurityDatabase } from './security-database.ts'
 
-/** Those of one kind, by name or id. */
+/** A cache of one kind, by name or id. */
 class Remembered<T> {
   readonly byKey = new Map<string, T>()
-  /** What is being read, for all who ask for it meanwhile. */
+  /** Shared reads in progress. */
   readonly underWay = new Map<string, Promise<T | undefined>>()
 
   set(key: string, known: T): void {
@@ -35,7 +35,7 @@ export class KnownCallers {
   private readonly tokens = new Remembered<KnownSecret>()
   private readonly sessions = new Remembered<KnownSecret>()
   private readonly users = new Remembered<KnownUser>()
-  /** By certificate and user. */
+  /** Users by certificate and name. */
   private readonly holders = new Remembered<Caller>()
   private ownRoles: Promise<OwnRoles> | undefined
   private timer: NodeJS.Timeout | undefined
@@ -83,13 +83,13 @@ export class KnownCallers {
     return this.tokens.byKey.get(id) ?? this.load(this.tokens, id, () => this.reader.token(id))
   }
 
-  /** As `token`. */
+  /** Like `token`. */
   session(id: string): Awaitable<KnownSecret | undefined> {
     this.checkReadable()
     return this.sessions.byKey.get(id) ?? this.load(this.sessions, id, () => this.reader.session(id))
   }
 
-  /** As `session`, where what is remembered says that it is over: another process may know of a later use. It is forgotten if it is over. */
+  /** Reads a session again whose cached state says that it has ended: another process may know of a later use. It is removed from the cache if it has ended. */
   sessionAgain(known: KnownSecret): Awaitable<KnownSecret | undefined> {
     if (this.sessions.byKey.get(known.id) === known) this.sessions.byKey.delete(known.id)
     return this.session(known.id)
@@ -113,7 +113,7 @@ export class KnownCallers {
     return this.reader.isOfSamePassword(known, before)
   }
 
-  /** The same, read from the database in any case: a reading that is under way may be older than a change of the password. */
+  /** Reads a user from the database in any case: a read in progress may be older than a change of the password. */
   userAsStored(name: string): Promise<KnownUser | undefined> {
     this.checkReadable()
     return this.readInto(this.users, name, () => this.reader.user(name))
@@ -134,7 +134,7 @@ export class KnownCallers {
     throw new AshlarError('StoreUnavailable', 'The security database cannot be read: nobody can be let in.')
   }
 
-  /** Of one's own: read once, until something changes. Throws StoreUnavailable. */
+  /** Returns the custom roles, read again after each change. Throws StoreUnavailable. */
   roles(): Promise<OwnRoles> {
     if (this.ownRoles === undefined) {
       const reading = ownRolesOf(this.database, this.onFault)

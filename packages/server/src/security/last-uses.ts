@@ -27,7 +27,7 @@ export class LastUses {
     note(this.sessions, known, nowMs)
   }
 
-  /** In the background; what is being written is waited for by `written`. */
+  /** Starts writing in the background; `written` waits for the end. */
   write(): void {
     if (this.writing !== undefined || this.tokens.size + this.sessions.size === 0) return
     this.writing = this.writeBoth()

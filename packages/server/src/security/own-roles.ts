@@ -12,7 +12,7 @@ export interface RoleRecord {
   readonly isBuiltIn: boolean
 }
 
-/** As it is asked for: `grants` is JSON that nobody has looked at. */
+/** A requested change; `grants` is unchecked JSON. */
 export interface RoleChange {
   readonly actions?: readonly string[] | undefined
   readonly grants?: unknown
@@ -30,7 +30,7 @@ type Reader = Pick<SecurityDatabase, 'rows'>
 
 type OnUnread = (error: Error) => void
 
-/** For those who do not go by what the roles allow. */
+/** For callers that do not apply the roles. */
 const ignored: OnUnread = () => undefined
 
 /** `onUnread`: told of roles that allow nothing, since this process cannot read their grants. */
@@ -38,7 +38,7 @@ export async function ownRolesOf(reader: Reader, onUnread: OnUnread = ignored): 
   return new Map((await listOwnRoles(reader, onUnread)).map((role) => [role.name, role]))
 }
 
-/** Those that this process cannot read are listed with what they allow by it: nothing. */
+/** Lists all roles; those that this process cannot read are listed without actions and grants. */
 export async function listRoles(reader: Reader): Promise<RoleRecord[]> {
   return [...Object.keys(builtInRoles).map(builtIn), ...(await listOwnRoles(reader, ignored))]
 }
@@ -81,7 +81,7 @@ export async function addRole(database: SecurityDatabase, name: string, wanted: 
   })
 }
 
-/** What is left out stays. Throws as `addRole`, but for RoleExists, and RoleNotFound. */
+/** Changes a role. Omitted fields keep their values. Throws as `addRole`, except RoleExists, and RoleNotFound. */
 export async function changeRole(database: SecurityDatabase, name: string, wanted: RoleChange): Promise<RoleRecord> {
   checkRoleName(name)
   const given = { actions: knownActions(wanted.actions), grants: readGrants(name, wanted.grants) }
@@ -106,7 +106,7 @@ export async function removeRole(database: SecurityDatabase, name: string): Prom
   })
 }
 
-/** In a message. */
+/** Holders named in a message. */
 const namedMax = 20
 
 async function checkUnused(change: SecurityChange, name: string): Promise<void> {
@@ -135,7 +135,7 @@ function recordOf({ name, actions: allowed, grants }: StoredRole): RoleRecord {
   return { name, actions: allowed, grants: grants === '' ? [] : readAccessGrants(JSON.parse(grants)), isBuiltIn: false }
 }
 
-/** In the order in which they are listed; undefined where none are given. */
+/** Returns the actions in the order of the list; undefined if none are given. */
 function knownActions(given: readonly string[] | undefined): readonly Action[] | undefined {
   const unknown = given?.find((word) => !(actions as readonly string[]).includes(word))
   if (unknown !== undefined) throw invalid(`There is no action '${unknown.slice(0, 60)}'`)

@@ -14,7 +14,7 @@ import { setYoungest } from './set-youngest.ts'
 /** OWASP's recommendation: 19 MiB, two passes, no parallelism within. */
 const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
-/** Of no password; what is shown for a user who is not there is compared with it, so that it takes as long. */
+/** A hash that no password has, compared for unknown users so that it takes as long. */
 const hashOfNothing = `$argon2id$v=19$m=${parameters.memoryCost},t=${parameters.timeCost},p=${parameters.parallelism}$${base64(16)}$${base64(32)}`
 
 function base64(bytes: number): string {
@@ -36,15 +36,14 @@ export function checkPassword(password: string): void {
   )
 }
 
-/** Of a process that hashes for itself. */
+/** The only user of a process. */
 const nobodyElse: Hasher = { sharer: '', isKnown: true }
 
 interface RememberedPassword {
-  /** Of name and password. */
+  /** A keyed hash of name and password. */
   readonly mark: Buffer
-  /** That it is right for. */
+  /** The stored hash that the password matched. */
   readonly hash: string
-  /** By `performance.now()`. */
   readonly until: number
   /** Other passwords that were shown since. */
   wrong: number
@@ -56,7 +55,7 @@ export class PasswordHashes {
   private readonly places: PasswordPlaces
   /** Known to this process alone: what it remembers of passwords is of no use elsewhere. */
   private readonly key = randomBytes(32)
-  /** By name and address: where somebody else shows a password, it counts for nothing that it was right elsewhere. */
+  /** Passwords by name and address: the result from one address does not count for others. */
   private readonly remembered = new Map<string, RememberedPassword>()
 
   /** `failuresOf`: see `PasswordPlaces`. */
@@ -114,7 +113,7 @@ export class PasswordHashes {
 
 const keyOf = (name: string, address: string): string => JSON.stringify([name, address])
 
-/** In lower case. They are loaded when a password is set for the first time. */
+/** Common passwords in lower case, loaded when a password is set for the first time. */
 let common: Promise<ReadonlySet<string>> | undefined
 
 /** `name`: the user whose password it will be. Throws WeakPassword. */

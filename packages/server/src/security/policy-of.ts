@@ -10,18 +10,18 @@ import {
 } from '@ashlar/engine'
 import { actionsOf, type Grant, grantsOf, type Need, type OwnRoles } from './roles.ts'
 
-/** What the actions on a whole federated database are as actions on its classes. */
+/** Actions on classes that correspond to actions on a whole federated database. */
 const classActions: Readonly<Partial<Record<Need, readonly AccessAction[]>>> = {
   read: ['read', 'query'],
   write: ['create', 'update', 'delete'],
   define: ['define', 'index'],
 }
 
-/** Of a caller. */
+/** A caller. */
 interface Granted {
   readonly name: string | null
   readonly grants: readonly Grant[]
-  /** Of a token of a user: those of the user. */
+  /** Grants of the owner of a token. */
   readonly bounds?: readonly Grant[] | undefined
   readonly claims: User['claims']
 }

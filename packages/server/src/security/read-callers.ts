@@ -7,13 +7,13 @@ import type { SecurityDatabase } from './security-database.ts'
 import { className } from './security-schema.ts'
 import { findUser, type StoredUser } from './users.ts'
 
-/** Of a token or a session. */
+/** A known token or session. */
 export interface KnownSecret {
   readonly id: string
   readonly caller: Caller
-  /** Of the secret. */
+  /** Digest of the secret. */
   readonly digest: Buffer
-  /** As the database has it, or this process has told it. */
+  /** As in the database, or noted by this process. */
   lastUsedAtMs: number
 }
 
@@ -44,7 +44,7 @@ interface SessionRow {
 export class CallerReader {
   private readonly database: SecurityDatabase
   private readonly roles: () => Promise<OwnRoles>
-  /** Of callers by password: the hash of the one that they were known by. */
+  /** Password hashes of callers by password. */
   private readonly hashOf = new WeakMap<Caller, string>()
 
   constructor(database: SecurityDatabase, roles: () => Promise<OwnRoles>) {
@@ -134,7 +134,7 @@ export class CallerReader {
   }
 }
 
-/** Of a user, by whichever of its credentials. */
+/** Returns the identity of a user, which is the same for all credentials. */
 export function identityOfUser(name: string): string {
   return `user:${name}`
 }

@@ -4,7 +4,7 @@ import { unreadableSecurityMsMax } from '../limits.ts'
 export class RevisionWatch {
   /** Another one whenever the revision is. */
   epoch = 0
-  /** It could not be read for too long. */
+  /** The revision could not be read for too long. */
   isUnreadable = false
   private readonly read: () => Promise<number>
   private readonly onChanged: () => void
@@ -34,7 +34,7 @@ export class RevisionWatch {
     }
   }
 
-  /** What is under way. */
+  /** Waits for the read in progress. */
   async ended(): Promise<void> {
     await this.reading
   }

@@ -15,7 +15,7 @@ export interface RoleProblem {
 /** A federated database, as far as grants are checked. */
 export type GrantChecking = Pick<FederatedDatabase, 'alias' | 'grantProblems'>
 
-/** Nothing of a federated database in which no grant is about anything: the role is not for it. */
+/** Returns no problems for federated databases that no grant concerns. */
 export async function roleProblems(
   fds: readonly GrantChecking[],
   grants: readonly AccessGrant[],

@@ -11,7 +11,7 @@ export class RoleWarnings {
   private readonly warn: (message: string) => void
   /** Problems that are there still: each is told when it comes up. */
   private told: ReadonlySet<string> = new Set()
-  /** What they were looked for in last. */
+  /** The roles and schemas of the last check. */
   private seen: readonly [roles: OwnRoles, schemas: string] | undefined
   private looking: Promise<void> | undefined
   private timer: NodeJS.Timeout | undefined

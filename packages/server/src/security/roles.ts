@@ -9,7 +9,7 @@ import { ServerError } from '../errors/server-errors.ts'
  */
 export type Need = 'read' | 'write' | 'define' | 'operate' | 'administer' | 'identify' | 'nothing'
 
-/** Those that a role can grant. */
+/** Actions that a role can grant. */
 export const actions = ['read', 'write', 'define', 'operate', 'administer'] as const
 export type Action = (typeof actions)[number]
 
@@ -38,23 +38,23 @@ export interface Grant {
   readonly aliases: readonly string[] | undefined
 }
 
-/** What a role of one's own allows: actions on whole federated databases, and grants for classes, attributes and objects of them. */
+/** A custom role: actions on whole federated databases, and grants for classes, attributes and objects. */
 export interface OwnRole {
   readonly actions: readonly Action[]
   readonly grants: readonly AccessGrant[]
 }
 
-/** By name. */
+/** Custom roles by name. */
 export type OwnRoles = ReadonlyMap<string, OwnRole>
 
 export const noOwnRoles: OwnRoles = new Map()
 
-/** None for a role that is not there. */
+/** Returns no actions for an unknown role. */
 export function actionsOf(role: string, ownRoles: OwnRoles): readonly Action[] {
   return isBuiltInRole(role) ? builtInRoles[role] : (ownRoles.get(role)?.actions ?? [])
 }
 
-/** Likewise. */
+/** Returns no grants for an unknown or built-in role. */
 export function grantsOf(role: string, ownRoles: OwnRoles): readonly AccessGrant[] {
   return isBuiltInRole(role) ? [] : (ownRoles.get(role)?.grants ?? [])
 }
@@ -108,17 +108,17 @@ export function requireWithin(
   }
 }
 
-/** In a message. */
+/** Roles named in a message. */
 const namedMax = 50
 
-/** For administrators: other callers are not told which roles there are. */
+/** Lists the custom roles, for administrators only. */
 export function ownRolesText(names: readonly string[]): string {
   if (names.length === 0) return 'there are no roles of your own'
   const more = names.length > namedMax ? ` and ${names.length - namedMax} more` : ''
   return `roles of your own are ${names.slice(0, namedMax).join(', ')}${more}`
 }
 
-/** As `readGrant` takes it. */
+/** Formats a grant for `readGrant`. */
 export function writeGrant({ role, aliases }: Grant): string {
   return aliases === undefined ? role : `${role}@${aliases.join(',')}`
 }

@@ -14,7 +14,7 @@ const basic = 'basic '
 const notValid = 'The token is not valid: there is none such, it has expired or been revoked, or its owner is disabled.'
 const notRight = 'The user name or the password is not right, or the user is disabled.'
 
-/** What of `Authorization` follows the name of the scheme; undefined for another scheme. */
+/** Returns the rest of `Authorization` after the name of the scheme; undefined for another scheme. */
 function after(scheme: string, authorization: string | undefined): string | undefined {
   if (authorization === undefined || authorization.length < scheme.length) return undefined
   if (authorization.slice(0, scheme.length).toLowerCase() !== scheme) return undefined

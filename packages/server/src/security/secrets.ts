@@ -14,14 +14,14 @@ export function makeSecret(): Secret {
   return { id: randomBytes(idBytes).toString('hex'), secret: randomBytes(secretBytes).toString('base64url') }
 }
 
-/** As it is stored. Of a secret of 256 random bits, which nobody can find by trying: no slow hash is needed. */
+/** Returns the stored digest. A secret of 256 random bits cannot be guessed, so that no slow hash is needed. */
 export function digestText(secret: string): string {
   return hash('sha256', secret, 'hex')
 }
 
 const digestCharacters = 64
 
-/** What is compared: the characters of the digest, which are made twice as fast as its bytes. */
+/** Returns the characters of the digest for the comparison, which is twice as fast as decoding its bytes. */
 export function readDigest(text: string): Buffer {
   return Buffer.from(text, 'latin1')
 }
@@ -45,7 +45,7 @@ export function readToken(text: string): Secret | undefined {
   return text.startsWith(prefix) ? read(text, prefix.length) : undefined
 }
 
-/** Of a text that names no token, which is not repeated. */
+/** The message for a text that is not a token id, which it does not repeat. */
 export const noTokenId =
   'There is no such token: it is named by its id, the 16 hexadecimal digits after ash_, or by all of it.'
 
@@ -62,7 +62,7 @@ export function tokenIdOf(text: string): string | undefined {
 
 const tokenInText = /ash_([\da-f]{16})_[\w-]+/g
 
-/** As it may stand in a log. */
+/** Removes tokens from a text for a log. */
 export function withoutTokens(text: string): string {
   return text.includes(prefix) ? text.replace(tokenInText, `${prefix}$1_…`) : text
 }
@@ -71,7 +71,7 @@ export function writeToken({ id, secret }: Secret): string {
   return `${prefix}${id}_${secret}`
 }
 
-/** Of a cookie, as `readToken`. */
+/** Reads the secret in a session cookie, like `readToken`. */
 export function readSession(text: string): Secret | undefined {
   return read(text, 0)
 }

@@ -91,7 +91,7 @@ export class SecurityDatabase {
     })
   }
 
-  /** The same for what takes nothing from a caller, and is looked for when it is shown: a new user, token or session, or when one was used. */
+  /** Runs a change that revokes nothing, and needs no refresh of the caches: a new user, token or session, or a use. */
   note<T>(body: (change: SecurityChange) => Promise<T>): Promise<T> {
     return this.commit(body)
   }

@@ -1,7 +1,7 @@
 /** The classes of the security database, and how it comes from one version of them to the next (contract 9.2). */
 import type { Database } from '@ashlar/engine'
 
-/** Of the classes; a store whose classes are of a later version is not opened. */
+/** Version of the classes; a store with a later version is not opened. */
 export const schemaVersion = 2
 
 export const namespace = 'AshlarSecurity'
@@ -95,7 +95,7 @@ const upgrades: readonly ((step: () => Database) => Promise<unknown>)[] = [
   (step) => step().defineClasses([referenceable(className.role, [text('grants')])], 'createOrExtend'),
 ]
 
-/** What `createSecuritySchema` would make today, of what an earlier version of it has made. */
+/** Adds what earlier versions of `createSecuritySchema` did not create. */
 export async function upgradeSecuritySchema(step: () => Database, state: string, version: number): Promise<void> {
   for (const upgrade of upgrades.slice(version - 1)) await upgrade(step)
   await step().updateObject(state, { schemaVersion })

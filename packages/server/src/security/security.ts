@@ -13,7 +13,7 @@ import type { SecurityDatabase } from './security-database.ts'
 import { endSession } from './sessions.ts'
 import { SignInThrottle } from './sign-in-throttle.ts'
 
-/** What was found out of a caller as it is now, by alias. */
+/** Results of checks of a caller, by alias. */
 interface Verdicts {
   readonly now: Caller
   readonly byAlias: Map<string, boolean>
@@ -26,7 +26,7 @@ export class Security {
   readonly hashes = new PasswordHashes((sharer) => this.throttle.failuresFrom(sharer))
   readonly passwords: PasswordChecks
   readonly authenticator: Authenticator
-  /** By the caller as it was: it is asked for several times a second as long as a statement of it lasts. */
+  /** Results by caller at the beginning of the request: running statements are checked several times a second. */
   private readonly verdicts = new WeakMap<Caller, Verdicts>()
 
   /** `more`: schemes beside those of the security database, asked after them; their callers may have roles of it. */
@@ -63,7 +63,7 @@ export class Security {
     return result
   }
 
-  /** That of a cookie, whoever has sent it: where its secret is right. */
+  /** Ends the session of a cookie, if its secret is right. */
   async endSessionOf(cookie: string): Promise<void> {
     const secret = readSession(cookie)
     const known = secret && (await this.callers.session(secret.id))
@@ -102,7 +102,7 @@ export class Security {
     return verdict
   }
 
-  /** For a while callers go on who cannot be looked for; the next time they may be found. */
+  /** Returns undefined for a while if callers cannot be read; the next read may succeed. */
   private unreadable(): Error | undefined {
     try {
       this.callers.checkReadable()

@@ -41,7 +41,7 @@ export async function beginSession(
   return isBegun ? { cookie: writeSession(secret), expiresAtMs } : undefined
 }
 
-/** Those that are over, and the oldest, for one more to be there. */
+/** Returns sessions that have ended, and the oldest ones beyond the limit. */
 async function superfluous(change: Pick<SecurityDatabase, 'rows'>, { name }: StoredUser): Promise<string[]> {
   const text = `FROM ${className.session} WHERE user.name = $name ORDER BY lastUsedAtMs RETURN *`
   const sessions = await change.rows<StoredSession>(text, { name })
@@ -53,7 +53,7 @@ async function superfluous(change: Pick<SecurityDatabase, 'rows'>, { name }: Sto
   return [...sessions.filter(isOver), ...oldest].map(({ __identifier__ }) => __identifier__)
 }
 
-/** Nothing where it is not there any more. */
+/** Ends a session, if it still exists. */
 export async function endSession(database: SecurityDatabase, id: string): Promise<void> {
   await database.change(async (change) => {
     const [session] = await change.rows<StoredSession>(`FROM ${className.session} WHERE sessionId = $id RETURN *`, {

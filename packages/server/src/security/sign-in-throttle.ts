@@ -10,7 +10,7 @@ import { setYoungest } from './set-youngest.ts'
 export interface Attempt {
   /** Whoever knows the password has not been guessing. */
   wasRight(): void
-  /** Nothing was found out. */
+  /** Takes the attempt back, without a result. */
   undo(): void
 }
 
@@ -18,7 +18,7 @@ export interface Attempt {
 export class SignInThrottle {
   private readonly now: () => number
   private readonly failures: RecentCounts
-  /** Of own passwords, by user name. */
+  /** Changes of own passwords, by user name. */
   private readonly changes: RecentCounts
   /** Until when it counts that a name was right from an address. */
   private readonly rightUntil = new Map<string, number>()
@@ -29,7 +29,7 @@ export class SignInThrottle {
     this.changes = new RecentCounts(hourMs, now)
   }
 
-  /** For what is looked at without being counted. Throws TooManySignIns where the name has been wrong too often from there. */
+  /** Checks without counting. Throws TooManySignIns after too many failures of the name from the address. */
   checkPair(name: string, address: string): void {
     this.check(pairKey(name, networkOf(address)), signInFailures.ofPairMax)
   }
@@ -74,7 +74,7 @@ export class SignInThrottle {
     return this.now() < (this.rightUntil.get(pairKey(name, networkOf(address))) ?? Number.NEGATIVE_INFINITY)
   }
 
-  /** Of an address, as `sharerAt` names it. */
+  /** Returns the failures of an address, as named by `sharerAt`. */
   failuresFrom(sharer: string): number {
     return this.failures.of(sharer)
   }

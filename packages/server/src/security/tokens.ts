@@ -22,7 +22,7 @@ export interface TokenRecord {
 }
 
 export interface NewToken {
-  /** For people. */
+  /** A description for people. */
   readonly name: string
   readonly owner: string | undefined
   /** Undefined: those of its owner. */

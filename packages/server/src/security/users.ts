@@ -28,7 +28,7 @@ export interface StoredUser {
 
 export interface NewUser {
   readonly name: string
-  /** As grants are written. */
+  /** Roles as texts of grants. */
   readonly roles: readonly string[]
   /** Undefined: none; the user then has tokens only. */
   readonly passwordHash: string | undefined
@@ -39,7 +39,7 @@ export interface UserChange {
   readonly isDisabled?: boolean | undefined
   /** Ends the sessions of the user. */
   readonly passwordHash?: string | undefined
-  /** Of the password that was checked: the change is refused where the user has another one by now. */
+  /** The hash of the password that was checked: the change is refused if the password has changed since. */
   readonly checkedHash?: string | undefined
 }
 
@@ -135,11 +135,11 @@ async function existing(reader: Reader, name: string): Promise<StoredUser> {
   throw new ServerError('UserNotFound', `There is no user '${name.slice(0, 100)}'.`)
 }
 
-/** Of a user or a token. */
+/** Whether only administrators may change a user or token with these roles. */
 const isForAdministrators = (roles: readonly string[]): boolean =>
   roles.map(readGrant).some(({ role, aliases }) => role === 'admin' && aliases === undefined)
 
-/** Where nobody could change users any more, only the command line on the machine itself would be left. */
+/** Refuses a change that leaves no administrator: then users could only be changed by the command line on the machine. */
 async function keepingAnAdministrator(change: SecurityChange, act: () => Promise<void>): Promise<void> {
   const had = await hasAdministrator(change)
   await act()

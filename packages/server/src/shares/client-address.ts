@@ -30,7 +30,7 @@ export function isClientNamed(request: FromClient): boolean {
   return request[namedAddress] !== undefined
 }
 
-/** Of IPv6 the /64, which is what one client gets at least; an IPv4 address however it is written. */
+/** Returns the /64 of an IPv6 address, the least that one client gets, and an IPv4 address in its plain form. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const plain = withoutMapping(address)

@@ -5,7 +5,6 @@ import type { CancelSignal } from '@ashlar/engine'
 export interface Waiter {
   /** See `sharerOf`. */
   readonly sharer: string
-  /** By performance.now(). */
   readonly waitsUntilMs: number
   /** Ends the wait early. */
   readonly signal?: CancelSignal | undefined
@@ -30,7 +29,7 @@ export class ShareQueue {
   private readonly bounds: QueueBounds
   private readonly refusals: QueueRefusals
   private readonly entries = new Set<Entry>()
-  /** The same by sharer, in round-robin order. */
+  /** Entries by sharer, in round-robin order. */
   private readonly bySharer = new Map<string, Set<Entry>>()
   /** One timer for all entries, due when the first of them is. */
   private timer: NodeJS.Timeout | undefined

@@ -9,13 +9,13 @@ export interface SharedRequest {
 
 const addressPrefix = 'address:'
 
-/** The same for all requests of one authenticated caller, with all its connections, addresses, tokens and sessions; otherwise for those of one address. */
+/** Returns the identity of an authenticated caller, for all its connections, addresses, tokens and sessions; otherwise the address. */
 export function sharerOf({ caller, raw }: SharedRequest): string {
   const { identity = '' } = caller ?? {}
   return identity === '' ? sharerAt(clientAddressOf(raw)) : identity
 }
 
-/** For unauthenticated callers. */
+/** Returns the sharer of unauthenticated requests. */
 export function sharerAt(address: string): string {
   return `${addressPrefix}${networkOf(address)}`
 }

@@ -25,11 +25,11 @@ export class BrokenOffReplies {
   }
 }
 
-/** Of one process. */
+/** Snapshots and aborted replies of one process. */
 export interface ReadersRecord {
-  /** By alias: age of the oldest snapshot, 0 with none. */
+  /** Age of the oldest snapshot by alias, 0 without one. */
   readonly oldestSnapshotMs: Readonly<Record<string, number>>
-  /** Of all federated databases, since the process started. */
+  /** Replies of all federated databases since the start of the process. */
   readonly repliesBrokenOff: number
 }
 
@@ -41,7 +41,7 @@ export function readersOf(
   return [{ oldestSnapshotMs: Object.fromEntries(ages), repliesBrokenOff: count }]
 }
 
-/** Of all processes together, for one federated database. */
+/** Combines the records of all processes for one federated database. */
 export function readersTogether(
   records: readonly ReadersRecord[],
   alias: string,

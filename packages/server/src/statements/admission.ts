@@ -39,12 +39,12 @@ export interface PausedReply {
  */
 export class Admission {
   private readonly limits: AdmissionLimits
-  /** Those that have begun and not ended, with a slot or without. */
+  /** Statements that have begun and not ended, with a slot or without. */
   private readonly begun = new ShareCounts()
   private readonly working = new ShareCounts()
   private readonly beginning: ShareQueue
   private readonly waiting: ShareQueue
-  /** Those that go on after they yielded their slot. */
+  /** Statements that continue after they yielded their slot. */
   private readonly returning: ShareQueue
   /** The one that paused first is the first. */
   private readonly paused = new Set<PausedReply>()
@@ -85,7 +85,7 @@ export class Admission {
     this.returning = new ShareQueue(noLimits, { ...full, tooLate: () => undefined })
   }
 
-  /** For a request whose body is still to be read. Throws ServerBusy, TooManyStatements. */
+  /** Checks for room before the body of a request is read. Throws ServerBusy, TooManyStatements. */
   checkRoom(sharer: string): void {
     this.beginning.checkRoom(sharer)
   }
@@ -109,7 +109,7 @@ export class Admission {
     return this.slotFrom(this.waiting, waiter)
   }
 
-  /** The same for one that yielded its slot: it waits as long as it takes. Throws the signal's reason. */
+  /** Reacquires a yielded slot, without a time limit. Throws the signal's reason. */
   reacquireSlot({ sharer, signal }: Omit<Waiter, 'waitsUntilMs'>): Promise<void> | undefined {
     return this.slotFrom(this.returning, { sharer, signal, waitsUntilMs: Number.POSITIVE_INFINITY })
   }
@@ -125,7 +125,7 @@ export class Admission {
     if (this.hasWaiters) this.reclaimAfter(yieldAfterMs)
   }
 
-  /** It may not be any more. */
+  /** The client has taken the reply: the slot is not available to others any more. */
   goOn(reply: PausedReply): void {
     this.paused.delete(reply)
   }
@@ -141,7 +141,6 @@ export class Admission {
     }
   }
 
-  /** Of a statement that had begun. */
   end(sharer: string): void {
     this.begun.remove(sharer)
   }
@@ -161,7 +160,7 @@ export class Admission {
     return !this.waiting.isEmpty || !this.returning.isEmpty
   }
 
-  /** Those that have paused for long enough yield their slots as long as somebody waits for one. */
+  /** Takes slots from statements that have paused for long enough, as long as others wait. */
   private reclaimSlots(): void {
     const pausedBeforeMs = performance.now() - yieldAfterMs
     for (const reply of this.paused) {

@@ -18,14 +18,14 @@ interface Begun {
 }
 
 interface Following extends Begun {
-  /** By `performance.now()`; undefined where it has all changes. */
+  /** Undefined if it has all changes. */
   behindSinceMs: number | undefined
 }
 
 export interface Follower {
   /** Ends also where the caller loses a right, and where the server stops. */
   readonly signal: StopSignal
-  /** It has all changes that there are, and waits for others. */
+  /** It has all changes, and waits for others. */
   waits(): void
   /** There may be changes that it has not. */
   goesOn(): void
@@ -47,7 +47,7 @@ export class ChangeFollowers {
     return this.all.size
   }
 
-  /** For how long the one of a federated database that is furthest behind has not had all changes. */
+  /** Returns how long the slowest follower of a federated database has lacked changes. */
   lagMs(alias: string): number {
     const now = performance.now()
     let lagMs = 0
@@ -109,7 +109,7 @@ export class ChangeFollowers {
     }
   }
 
-  /** Of all: they come again where the server is still, or again, to be reached. */
+  /** Ends all followers; their clients reconnect where a server is available. */
   stop(): void {
     this.isStopping = true
     for (const follower of [...this.all.keys()]) follower.signal.abort(stopped())

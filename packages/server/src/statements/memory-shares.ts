@@ -15,7 +15,7 @@ interface Share {
  */
 export class MemoryShares {
   private readonly limits: ShareLimits
-  /** Of all requests together. */
+  /** Bytes of all requests. */
   private bytes = 0
   private readonly callers = new Map<string, Share>()
   private readonly connections = new WeakMap<object, Share>()
@@ -24,7 +24,7 @@ export class MemoryShares {
     this.limits = limits
   }
 
-  /** For one request. `callerOf`: asked where it takes anything, since most requests do not. */
+  /** Creates the account of one request. `callerOf`: called on first use, since most requests hold no memory. */
   holder(callerOf: () => string, connection: object): MemoryHolder {
     return new RequestShare(this, callerOf, connection)
   }

@@ -12,7 +12,7 @@ export class ShortTexts {
     return this.texts.has(text)
   }
 
-  /** It has ended at once. */
+  /** Notes a text whose statement ended at once. */
   note(text: string): void {
     if (text.length > charactersMax || this.texts.has(text)) return
     // All of them, since those that are still in use are soon known again.
@@ -20,7 +20,7 @@ export class ShortTexts {
     this.texts.add(text)
   }
 
-  /** It outlives its turn. */
+  /** Removes a text whose statement took longer. */
   remove(text: string): void {
     this.texts.delete(text)
   }

@@ -9,15 +9,15 @@ export type Explain = () => Promise<readonly string[]>
 export interface SlowQuery {
   readonly statement: string
   readonly fdAlias: string
-  /** By the name by which it is known; null where nobody is. */
+  /** The name of the caller; null without authentication. */
   readonly caller: string | null
   readonly clientAddress: string
   readonly text: string
   /** From its request to the end of its reply, without the time in which its client took nothing. */
   readonly ms: number
-  /** In which the process worked for it, and not for others. */
+  /** The time in which the process worked for it. */
   readonly workedMs: number
-  /** Of its reply. */
+  /** Rows of the reply. */
   readonly rows: number
   /** Objects that were looked at to find them. */
   readonly touched: number
@@ -30,7 +30,7 @@ export class SlowQueries {
   private readonly logger: Logger
   private room = slowQueryLinesMax
   private toldAtMs = performance.now()
-  /** Those that had no line of their own since the last that had. */
+  /** Slow queries since the last line that were not logged. */
   private unlisted = 0
 
   constructor(thresholdMs: number, logger: Logger) {
@@ -72,7 +72,7 @@ export class SlowQueries {
   }
 }
 
-/** What cannot be planned any more, since the schema is another or the store is away, is told without. */
+/** Returns no plan if the query cannot be planned any more, because of another schema or an unavailable store. */
 async function plansOf(explain: Explain): Promise<{ readonly plan: unknown } | { readonly noPlan: string }> {
   try {
     const plan: unknown[] = []

@@ -6,7 +6,7 @@ import { bytesTaken, bytesUntaken } from '../node-internals.ts'
 import { clientAddressOf, type FromClient } from '../shares/client-address.ts'
 
 const looksPerLimit = 20
-/** Of the time, where others suffer: data files grow, or statements wait for the slot that the reply holds. */
+/** Part of the time limit that applies if others are affected: data files grow, or statements wait for the slot of the reply. */
 const shareWhereOthersSuffer = 6
 const betweenLooksMsMin = 5
 const betweenLooksMsMax = 1_000
@@ -24,7 +24,7 @@ interface Waiting {
   /** Rises with each byte that the operating system takes. */
   readonly taken: number
   readonly sinceMs: number
-  /** Of the data files then. */
+  /** Size of the data files at that time. */
   readonly fileBytes: number
 }
 

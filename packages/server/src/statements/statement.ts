@@ -15,7 +15,7 @@ import { StopSignal } from './stop-signal.ts'
 /** `read`: of one object, which turns out to take long. */
 export type StatementKind = 'query' | 'transaction' | 'tool' | 'read'
 
-/** What GET /v1/statement tells. */
+/** A statement as listed by GET /v1/statement. */
 export interface StatementRecord {
   readonly id: string
   readonly kind: StatementKind
@@ -24,20 +24,20 @@ export interface StatementRecord {
   readonly fdAlias: string
   readonly clientAddress: string
   readonly startedAt: string
-  /** It waits for a turn or a slot, works, or sends its rows. */
+  /** queued: for a turn or a slot; running; or sending rows. */
   readonly state: 'queued' | 'running' | 'sending'
-  /** Of rows, before compression. */
+  /** Bytes of rows, before compression. */
   readonly bytesSent: number
-  /** Of a query: rows of its reply that were made so far. */
+  /** Queries: rows of the reply so far. */
   readonly rows?: number
-  /** Of a query: what it is charged with in memory at the moment. */
+  /** Queries: memory currently accounted to it. */
   readonly bytesHeld?: number
 }
 
 /** Callers are told of their own. */
 export interface Whose {
   readonly identity: string
-  /** Of a token with roles of its own: it alone, since what else its owner does may be beyond it. */
+  /** A token with roles of its own, which sees only its own statements, since others of its owner may exceed its rights. */
   readonly credential: string | undefined
 }
 
@@ -48,21 +48,20 @@ export interface Asked {
   readonly clientAddress: string
 }
 
-/** Of rows and their like that a statement holds while its slot is given to others. */
+/** Most memory that a statement may hold while others use its slot. */
 const yieldBytesMax = 2 ** 20
 
 export class Statement implements Waiter, PausedReply {
   readonly id = randomUUID()
-  /** Of its reply, whatever that is. */
   readonly headers = { 'statement-id': this.id }
   private readonly response: ServerResponse
   private readonly asked: Asked
   private readonly admission: Admission
   private startedAtMs = 0
-  /** By performance.now(): since when its reply has waited for its client. */
+  /** The time from which the reply has waited for its client. */
   pausedAtMs = 0
   readonly sharer: string
-  /** Where authentication is on. */
+  /** Undefined without authentication. */
   readonly caller: Caller | undefined
   readonly waitsUntilMs: number
   private readonly beganMs: number
@@ -159,7 +158,7 @@ export class Statement implements Waiter, PausedReply {
     this.end()
   }
 
-  /** What its client has not taken yet is not sent. */
+  /** Discards what the client has not taken. */
   breakOff(): void {
     this.response.destroy()
   }
@@ -181,7 +180,7 @@ export class Statement implements Waiter, PausedReply {
     })
   }
 
-  /** It counts as one of those that work, and this is its reply. */
+  /** Returns true if it holds a slot for this reply. */
   holdsSlotFor(response: object): boolean {
     return this.hasSlot && this.response === response
   }
@@ -226,7 +225,7 @@ export class Statement implements Waiter, PausedReply {
     this.end()
   }
 
-  /** What it reads from was ended: it is of no use to go on. */
+  /** Ends the statement after its snapshot has been closed. */
   onEnded(error: AshlarError): void {
     if (this.isOver) return
     this.brokenOff.tooOld({ statement: this.id, clientAddress: this.asked.clientAddress }, error.message)
@@ -238,7 +237,7 @@ export class Statement implements Waiter, PausedReply {
     this.progress = progress
   }
 
-  /** Of a query: how its plans are found. */
+  /** Sets how plans of a query are obtained. */
   explainedBy(explain: Explain): void {
     this.explain = explain
   }

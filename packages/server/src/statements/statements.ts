@@ -32,7 +32,7 @@ export class Statements {
     this.admission.checkRoom(sharerOf(request))
   }
 
-  /** Whose work is about to begin, or to wait for that; see `Statement.lasts`. */
+  /** Creates a statement that is about to begin or to be queued; see `Statement.lasts`. */
   begin(kind: StatementKind, text: string, fdAlias: string, request: StatementRequest): Statement {
     const asked = { kind, text, fdAlias, clientAddress: clientAddressOf(request.raw) }
     const { admission, queueMsMax, brokenOff, underWay, shortTexts, slow } = this
@@ -63,7 +63,7 @@ export class Statements {
     setTimeout(breakOff, endedReplyMsMax).unref()
   }
 
-  /** Those under way, by state. */
+  /** Counts listed statements by state. */
   counts(): Record<StatementRecord['state'], number> {
     const counts = { queued: 0, running: 0, sending: 0 }
     for (const { state } of this.underWay.values()) counts[state]++

@@ -20,7 +20,7 @@ export class StopSignal implements CancelSignal {
     if (this.aborted) throw this.reason
   }
 
-  /** As with `AbortSignal`, nobody is told who comes after it was aborted. */
+  /** As with `AbortSignal`, listeners that are added after the abort are not called. */
   addEventListener(_type: 'abort', listener: () => void): void {
     this.listeners ??= new Set()
     this.listeners.add(listener)

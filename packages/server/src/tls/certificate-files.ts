@@ -9,11 +9,11 @@ export interface TlsFiles {
   /** The server's certificate, followed by those that lead to its root. */
   readonly cert: string
   readonly key: string
-  /** Of authorities whose certificates clients may show. */
+  /** Certificate authorities for client certificates. */
   readonly clientCa?: string | undefined
 }
 
-/** What a TLS server takes of the files. */
+/** The parts of the files for a TLS server. */
 export type TlsMaterial = Pick<SecureContextOptions, 'cert' | 'key' | 'ca'>
 
 /**

@@ -86,7 +86,7 @@ function settingsOf({ backups }: ToolRun): BackupSettings {
   throw new AshlarError('MalformedRequest', message)
 }
 
-/** What cannot be done is told to the caller: those sentences are for whoever operates the server, as the caller does. */
+/** Returns errors as the result of the tool: callers of these tools operate the server. */
 async function told({ signal }: ToolRun, work: () => Promise<readonly string[]>): Promise<ToolResult> {
   try {
     return { output: (await work()).join('\n') }

@@ -9,11 +9,11 @@ export const bootFileFlag: Flag = {
   description: 'The federated database by its alias, its address, or a boot file called like it. It may be left out.',
 }
 
-/** What the configuration says of where a federated database is. */
+/** The configured location of a federated database. */
 export interface Place {
   /** `lmdb:<directory>`, `postgres://…` or `memory:`. */
   readonly store: string
-  /** Where the configuration of the original named one. */
+  /** The boot file in a configuration of the original server. */
   readonly bootFile?: string | undefined
 }
 
@@ -70,7 +70,7 @@ function fault(type: 'MalformedRequest' | 'MalformedValue', message: string, nam
   return new AshlarError(type, message, [{ place: ['flags', name], message }])
 }
 
-/** For a bootFile that is taken though it names no federated database of the server. */
+/** Returns the note for a bootFile that is accepted although it names no federated database of the server. */
 export function bootFileNote(bootFile: string, alias: string): string {
   return `The bootFile ${shown(bootFile)} is not known here: the federated database ${alias} was taken, the only one.`
 }

@@ -47,7 +47,7 @@ function licenceOf({ license, licenses }: Manifest): string {
   return types.length === 0 ? 'see its files' : types.join(' OR ')
 }
 
-/** Where a package that another one needs is installed: beside it, or in a directory above. */
+/** Finds the folder of a package, beside the one that needs it or in a folder above. */
 async function findPackage(name: string, from: string): Promise<string | undefined> {
   for (let directory = from; ; directory = dirname(directory)) {
     const place = join(directory, 'node_modules', name)

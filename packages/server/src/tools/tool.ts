@@ -18,11 +18,11 @@ export interface Tool {
   readonly name: string
   readonly description: string
   readonly flags: Readonly<Record<string, Flag>>
-  /** What its caller must be allowed to do on the whole federated database: what the operations need that do or show the same. */
+  /** Rights that the caller needs on the whole federated database: those of equivalent operations. */
   readonly needs: readonly ('read' | 'define' | 'operate')[]
-  /** It is the same for each federated database. */
+  /** The tool does not depend on the federated database. */
   readonly isOfServer?: true
-  /** It may change something; done again, it does no more. */
+  /** The tool may change something; repeating it does no more. */
   readonly changes?: true
   /** Throws AshlarError for what the tool cannot do. */
   run(fd: FederatedDatabase, flags: Flags, run: ToolRun): Promise<ToolResult>
@@ -30,12 +30,12 @@ export interface Tool {
 
 export interface ToolResult {
   readonly output: string
-  /** What the tool found wrong. */
+  /** Problems that the tool has found. */
   readonly error?: string
 }
 
 export interface ToolRun {
-  /** Where backups are kept; undefined where the configuration does not say. */
+  /** Undefined if no backup directory is configured. */
   readonly backups: BackupSettings | undefined
   readonly signal: CancelSignal
   /** How far it has come; `total` where that is known. */

@@ -5,7 +5,7 @@ import type { Attributes, Span } from '@opentelemetry/api'
 
 type Api = typeof import('@opentelemetry/api')
 
-/** Where every version of the API keeps what is registered. */
+/** The key under which every version of the API keeps its registrations. */
 const registered = Symbol.for('opentelemetry.js.api.1')
 
 export class RequestTraces implements WorkSpans {
@@ -39,7 +39,7 @@ export class RequestTraces implements WorkSpans {
     return this.tracer.startSpan(method, { kind: SpanKind.SERVER }, parent)
   }
 
-  /** What is begun by `go`, now or later, belongs to the span. */
+  /** Runs work whose spans become parts of the span, even later ones. */
   within<T>(span: Span, go: () => T): T {
     const { context, trace } = this.api
     return context.with(trace.setSpan(context.active(), span), go)

@@ -86,7 +86,7 @@ function deliveryOf(status: number, retryAfter: string | undefined): Delivery {
   return { kind: 'failed', reason, retryAfterMs: retryAfterMs(retryAfter) }
 }
 
-/** Of `Retry-After`: seconds, or a date. */
+/** Parses `Retry-After`: seconds, or a date. */
 function retryAfterMs(value: string | undefined): number | undefined {
   if (value === undefined) return undefined
   const ms = /^\d{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now()

@@ -5,7 +5,7 @@
 import { type LookupAddress, lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-/** Of this machine, of private networks, and others that are no receiver's on the internet (RFC 6890). */
+/** Addresses of this machine, private networks, and others that are not public (RFC 6890). */
 const privateRanges: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = [
   ['0.0.0.0', 8, 'ipv4'],
   ['10.0.0.0', 8, 'ipv4'],
@@ -45,7 +45,7 @@ export function isPrivate(address: string): boolean {
   return privateAddresses[family].check(address, family)
 }
 
-/** Of a URL, without the brackets of IPv6. */
+/** Returns the host of a URL without the brackets of IPv6. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '').toLowerCase()
 }
@@ -62,7 +62,7 @@ export class AddressRefused extends Error {
   }
 }
 
-/** For `http.request`: the addresses of the name that may be connected to. */
+/** Looks up public addresses only, for `http.request`. */
 export const publicLookup: LookupFunction = (host, options, callback) => {
   lookup(host, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
     if (error !== null) return callback(error, [])

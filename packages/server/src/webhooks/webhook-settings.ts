@@ -9,7 +9,7 @@ export interface WebhookSettings {
 }
 
 export interface WebhookConfig {
-  /** By which it is known: its state is kept under this name in the federated database. */
+  /** The name, under which its state is kept in the federated database. */
   readonly name: string
   readonly fd: string
   readonly url: string
@@ -18,10 +18,10 @@ export interface WebhookConfig {
   readonly className?: string | undefined
   readonly where?: string | undefined
   readonly include: 'values' | 'keys'
-  /** What a new one begins with: the oldest change that is kept, or those that come. */
+  /** Where a new webhook starts: at the oldest change kept, or at future changes. */
   readonly since: 'first' | 'now'
   /** Changes of one delivery at most. */
   readonly changesMax: number
-  /** For how long a delivery is tried again before it becomes a dead letter. */
+  /** How long a delivery is retried before it becomes a dead letter. */
   readonly retryForMs: number
 }

@@ -32,7 +32,7 @@ interface Message {
   readonly id: string
   readonly body: string
   readonly changes: number
-  /** Where the subscription is once it is delivered. */
+  /** The position of the subscription after the delivery. */
   readonly position: string
 }
 
@@ -69,7 +69,7 @@ export class WebhookWorker {
     this.subscription = this.newSubscription()
   }
 
-  /** For who looks at it, or changes it, beside this worker. */
+  /** Creates another view of the subscription, for readers and for changes by others. */
   newSubscription(): Subscription {
     return this.fd.subscription(subscriptionName(this.config))
   }
@@ -78,7 +78,7 @@ export class WebhookWorker {
     this.working = this.work()
   }
 
-  /** What is being sent is broken off, and sent once more by whoever comes next. */
+  /** Stops; a delivery in progress is repeated by the next worker. */
   async stop(): Promise<void> {
     this.ending.abort(new Error('the server is stopping'))
     this.wake?.()
@@ -105,7 +105,7 @@ export class WebhookWorker {
     await this.subscription.release().catch(() => undefined)
   }
 
-  /** What kept it from its work may be gone with a change, as where a class was missing. */
+  /** Waits for a change, which may remove the obstacle, such as a missing class. */
   private async restUntilChanged(): Promise<void> {
     const seen = this.fd.waiters.count
     await this.rest(webhookLookMs)
@@ -303,7 +303,7 @@ export class WebhookWorker {
     })
   }
 
-  /** What keeps it from its work, until that is mended: a class that is not there, a log that is off, a store out of reach. */
+  /** Records an obstacle: a missing class, a disabled log, an unavailable store. */
   private async noteProblem(error: unknown): Promise<void> {
     if (!(error instanceof AshlarError)) this.listener.onFault(error)
     const { message } = error as Error

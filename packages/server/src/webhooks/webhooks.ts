@@ -80,7 +80,7 @@ export class Webhooks {
     await this.subscriptionOf(alias, name).removeDeadLetter(number)
   }
 
-  /** Where it was disabled it delivers again, and where it waits for its next attempt that is made now. Throws WebhookNotFound, StoreUnavailable. */
+  /** Re-enables a disabled webhook, or retries a waiting one now. Throws WebhookNotFound, StoreUnavailable. */
   async resume(alias: string, name: string): Promise<void> {
     const worker = this.workerOf(alias, name)
     await this.subscriptionOf(alias, name).intervene(({ disabled: _, nextAttemptAt: __, ...state }) => state)

@@ -7,11 +7,11 @@ import type { Schema } from './json-schema.ts'
 /** The first that is wrong with a value, in the order in which the keywords are looked at: the type, those of the type, then those of what is within. */
 export interface SchemaFailure {
   readonly keyword: string
-  /** What the value must be; of an unknown field, nothing. */
+  /** The rule that the value breaks; empty for an unknown field. */
   readonly message: string
   /** A field that is needed, or not known. */
   readonly field?: string
-  /** Of the value, from the outside. */
+  /** The path of the value. */
   readonly place: readonly (string | number)[]
 }
 

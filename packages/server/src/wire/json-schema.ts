@@ -13,7 +13,7 @@ export interface Schema<T = unknown> {
   readonly [original]?: () => Schema
 }
 
-/** Of a property that may be missing. */
+/** The schema of an optional property. */
 export interface OptionalSchema<T> extends Schema<T> {
   readonly [isOptional]: true
 }
@@ -82,13 +82,13 @@ export const Type = {
     [isOptional]: true,
     [original]: () => originalOf(schema),
   }),
-  /** The same, with what it means in its place. */
+  /** The schema with a description of its use. */
   Described: <S extends Schema>(schema: S, description: string): S => ({
     ...schema,
     description,
     [original]: () => originalOf(schema),
   }),
-  /** Of a schema that contains itself, in its own place: validators see any object there. */
+  /** A schema within itself: validators accept any object there. */
   Deferred: (schema: () => Schema): Schema<Readonly<Record<string, unknown>>> => ({
     type: 'object',
     [original]: schema,

@@ -1,10 +1,9 @@
 /** A process that native code has crashed: how that is told from other ends, what the operator reads, and how often is too often. */
-
-/** What the operating system ends a process by when native code fails, the checks of LMDB and V8 included. */
 import { storeDirectory } from '@ashlar/engine/store-address'
 
+/** Signals after a failure of native code, including failed assertions of LMDB and V8. */
 const crashSignals: readonly string[] = ['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE', 'SIGTRAP', 'SIGXFSZ']
-/** The same on Windows, as exit codes: access violation, error while a page was read in, failed check, abort. */
+/** The corresponding exit codes on Windows: access violation, in-page error, failed check, abort. */
 const crashCodes: readonly number[] = [0xc000_0005, 0xc000_0006, 0xc000_0409, 134]
 
 /** The name of the crash; undefined for an end of any other kind. */
@@ -16,13 +15,13 @@ export function crashOf(code: number | null, signal: string | null): string | un
 
 export interface Crashed {
   readonly pid: number | undefined
-  /** As `crashOf` names it. */
+  /** The name of the crash from `crashOf`. */
   readonly crash: string
   /** Addresses of the LMDB stores that the process had open. */
   readonly stores: readonly string[]
-  /** What the process did. */
+  /** The work of the process. */
   readonly work: 'serve' | 'copy' | 'verify' | 'compact' | 'backup' | 'restore' | 'security'
-  /** Of a file that the process writes, where that is bounded (ulimit -f); LMDB maps its files beyond what it has written. */
+  /** The limit of file sizes (ulimit -f), if any; LMDB maps its files beyond their size. */
   readonly fileBytesMax?: number | undefined
 }
 
@@ -35,7 +34,7 @@ export function fileBytesMax(): number | undefined {
   return typeof bytes === 'number' ? bytes : undefined
 }
 
-/** What the operator reads. Nobody can tell for certain why native code crashed, so it is not said to be certain. */
+/** Returns the message for the operator. The cause of a crash is never certain, so the message names a probable one. */
 export function crashSentence({ pid, crash, stores, work, fileBytesMax: bytesMax }: Crashed): string {
   const crashed = `Process ${pid} crashed (${crash})`
   if (stores.length === 0) return `${crashed}: native code of Ashlar, or of what it is built on, has failed.`
@@ -64,7 +63,7 @@ export class CrashCount<P> {
   private readonly max: number
   private readonly windowMs: number
   private times: readonly number[] = []
-  /** Those that served when the last crash was counted, and none has come to serve since. */
+  /** Processes that served at the last counted crash, until another one has started to serve. */
   private companions: ReadonlySet<P> = new Set()
 
   constructor(max: number, windowMs: number) {

@@ -14,7 +14,7 @@ const delayMsMax = 10_000
 /** After what a worker itself takes to stop. */
 const stopGraceMs = 5_000
 
-/** Of a server that ended because its workers crashed (EX_SOFTWARE): for those who must not start it again by themselves. */
+/** Exit code after crashes of the workers (EX_SOFTWARE), for supervisors that must not restart the server. */
 const crashExitCode = 70
 
 export interface Served {
@@ -36,11 +36,11 @@ export class Primary {
   private readonly gatherRequests = new GatherRequests()
   /** Set once all serve: whoever ends from then on is replaced. */
   private served: Served | undefined
-  /** Of the first that came to serve, and so of all. */
+  /** The address of the first worker, which all share. */
   private url: string | undefined
   /** Workers share a port by the number that they ask for, so all ask for the same: 0 where the first did. */
   private port: number
-  /** In a row, since the last worker that came to serve. */
+  /** Consecutive failures since a worker last started to serve. */
   private failures = 0
   private stopping: Promise<void> | undefined
   private readonly abortDelays = new AbortController()

@@ -3,7 +3,7 @@ import type { Worker as Child } from 'node:cluster'
 
 const pollMs = 10
 
-/** What node:cluster sends along: not documented, as are `seq` and `ack`, by which a worker acknowledges a connection. */
+/** A handle sent by node:cluster. It is undocumented, as are `seq` and `ack`, by which a worker acknowledges a connection. */
 interface Handle {
   close(): void
 }

@@ -29,7 +29,7 @@ export interface ArchiveCopied extends Counted {
   readonly report: CopyReport
 }
 
-/** Of objects that are put into one transaction. */
+/** Objects in one transaction. */
 const partObjectsMax = 1_000
 const partBytesMax = 2 ** 20
 
@@ -45,7 +45,7 @@ function scratchBase(to: string): string {
   return join(tmpdir(), `ashlar-importing-${name}-`)
 }
 
-/** What processes that were killed have left. */
+/** Removes what killed processes have left. */
 function removeAbandoned(to: string): void {
   const base = scratchBase(to)
   const directory = dirname(base)
@@ -110,7 +110,7 @@ async function makeAnew(
   }
 }
 
-/** As an index is asked for. */
+/** Returns the definition of an index, without its state. */
 function withoutState({ name, indexedClass, isUnique, keyAttributes }: Json): Json {
   return { name, indexedClass, isUnique, keyAttributes }
 }
@@ -150,7 +150,7 @@ function* linesIn(bytes: Buffer): Generator<Buffer> {
   if (from < bytes.length) yield bytes.subarray(from)
 }
 
-/** What is there now against what the archive has, object by object. */
+/** Compares the created objects with those in the archive. */
 async function compare(
   path: string,
   fd: FederatedDatabase,

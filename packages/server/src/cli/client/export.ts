@@ -25,7 +25,7 @@ function stoppedExport(file: string | undefined, { class: className, format }: E
   return new CommandError(exitCodes.interrupted, `The export was stopped. ${left}`)
 }
 
-/** Options that contradict each other, in the words of the command; others the server refuses. Throws CommandError. */
+/** Options that contradict each other, in the words of the command; others the server refuses. */
 function refuseContradictions(className: string | undefined, options: Options): void {
   const { query, format, columns, escapeFormulas, after } = options
   const isWhole = className === undefined && query === undefined

@@ -107,7 +107,6 @@ async function inferAndCarryOut(
 
 async function* none(): AsyncGenerator<never> {}
 
-/** Throws CommandError. */
 async function inferred(
   { signal, output }: CommandContext,
   file: BegunFile,
@@ -157,7 +156,7 @@ function refuseOverwriting(read: string | undefined, rejects: string | undefined
   throw usageError(`--rejects ${rejects} would overwrite the file that is read.`)
 }
 
-/** Of an index that is to tell which object is meant. What the server alone knows it refuses itself. Throws CommandError, AshlarRequestError. */
+/** Checks the index that identifies objects; the server checks the rest. */
 async function checkKey(client: AshlarClient, name: string, className: string, isThere: boolean): Promise<void> {
   const { isUnique, indexedClass } = await client.getIndex(name)
   const advice = '--upsert-on takes a unique index of the class, or of one above it.'

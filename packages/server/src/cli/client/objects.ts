@@ -29,7 +29,7 @@ export async function getObjects(
   })
 }
 
-/** Of one snapshot. */
+/** Reads several objects from one snapshot. */
 async function readTogether(
   client: CommandContext['client'],
   oids: readonly string[],
@@ -63,7 +63,7 @@ function shownObject(object: ObjectRepresentation, output: CommandContext['outpu
     .slice(1)
 }
 
-/** Of a value in a table: texts as they are, all else as JSON. */
+/** Returns a value as the cell of a table: strings as they are, everything else as JSON. */
 export function cellOf(value: unknown): string {
   if (typeof value === 'string') return value
   return value === undefined || value === null ? '' : stringifyExactly(value)
@@ -115,7 +115,7 @@ export async function deleteObjects(
   await output.result({ deleted: oids }, () => [`Deleted ${oids.length === 1 ? oids[0] : `${oids.length} objects`}.`])
 }
 
-/** Of the numbers of an OID (contract 4.1.11), the second of which is the container. */
+/** Bounds of the numbers of an OID (contract 4.1.11); the second is the container. */
 const oidPartMax = 65_535
 const containerMax = 32_767
 
@@ -157,7 +157,7 @@ function attributesOf(words: readonly string[]): unknown {
   return Object.fromEntries(pairs)
 }
 
-/** Of an argument in a message, in one line. */
+/** Shortens an argument to one line for a message. */
 function shortened(word: string): string {
   const line = word.replaceAll(/\s+/g, ' ')
   return `'${line.length > argumentCharactersMax ? `${line.slice(0, argumentCharactersMax)}…` : line}'`

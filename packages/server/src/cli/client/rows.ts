@@ -10,7 +10,7 @@ import { cellOf } from './objects.ts'
 
 export type RowFormat = 'table' | 'json' | 'ndjson' | 'csv'
 
-/** Where rows are written: the output of a command, or a page of a terminal. */
+/** A destination of rows: the output of a command, or a page of a terminal. */
 export interface RowsTarget extends Pick<Output, 'lines' | 'tableOptions'> {
   /** Resolves when there is room for more. */
   write(text: string): Promise<void>
@@ -29,7 +29,7 @@ const writers: Readonly<Record<RowFormat, Writer>> = {
   csv: (rows, target) => writeColumns(rows, false, csvColumns, target),
 }
 
-/** As they arrive, in constant memory; `isHeadless`: a table without its head. Throws CommandError, and what `rows` throws. */
+/** Writes rows as they arrive, in constant memory. `isHeadless`: a table without its head. Throws CommandError, and what `rows` throws. */
 export function writeRows(
   format: RowFormat,
   rows: AsyncIterable<unknown>,

@@ -108,7 +108,7 @@ export async function checkSchema(
   if (!isSame) throw new CommandError(exitCodes.different, `The schema differs from ${place}: see ashlar schema diff.`)
 }
 
-/** What would be done, what would be lost, and what cannot be done. The server carries it out and keeps nothing of it. */
+/** Shows the steps of a plan, the losses, and what is impossible. The server executes it and rolls back. */
 export async function planSchema(
   context: CommandContext,
   [place]: readonly [string],
@@ -166,7 +166,7 @@ function refuseLoss(plan: SchemaPlan, rehearsed: Rehearsed, { allowLoss }: PlanO
   throw new CommandError(exitCodes.conflict, advice, planLines(plan, rehearsed))
 }
 
-/** What was done by a command that was stopped is not in the plan any more: the same command goes on behind it. */
+/** Applies the plan step by step. After an interruption, the same command continues with the remaining steps. */
 async function applyStepwise(
   context: CommandContext,
   place: string,
@@ -214,7 +214,6 @@ export async function showSchemaLog(
   await output.data(entry, () => [entry.text.trimEnd()])
 }
 
-/** Of files, or of the federated database. */
 export async function drawSchema(
   { client, output }: CommandContext,
   [place]: readonly (string | undefined)[],
@@ -230,7 +229,7 @@ interface Planned {
   /** All of it, also what is outside of the scope. */
   readonly wanted: SchemaState
   readonly scope: SchemaScope
-  /** What the log keeps. */
+  /** Returns the text for the schema log. */
   readonly text: () => Promise<string>
 }
 
@@ -254,7 +253,7 @@ async function plannedFor(
   return { plan: planOf(schema, wanted, rename, failed), wanted, scope, text }
 }
 
-/** What the files say of the namespaces, and `current` of all others: classes of the files may refer to these. */
+/** Returns the schema from the files for the selected namespaces, and the current one for all others, to which the files may refer. */
 async function wantedSchema(place: string, current: SchemaState, scope: SchemaScope): Promise<SchemaState> {
   const others = outside(current, scope)
   const lines = others.classes.flatMap((cls) => classText(cls, 'always'))

@@ -70,7 +70,7 @@ function refusal(error: unknown): AshlarRequestError {
 
 const fdsHead = ['FD', 'Store', 'Classes', 'Indexes', 'Entries', 'Bytes']
 
-/** Those that the caller may see. */
+/** Lists the federated databases that the caller may see. */
 export async function listFds({ client, connection, output }: CommandContext): Promise<void> {
   const { federatedDatabases } = await client.getReadiness()
   const fds = await Promise.all(

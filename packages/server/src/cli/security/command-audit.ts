@@ -67,7 +67,7 @@ function entryOf(command: string): object {
   }
 }
 
-/** Of the operating system, which may have none for the number. */
+/** Returns the user name of the operating system, or its number. */
 function userName(): string {
   try {
     return userInfo().username

@@ -17,13 +17,13 @@ import { exitCodeOfStatus, exitCodes } from '../exit-codes.ts'
 import { CommandAudit } from './command-audit.ts'
 import type { RoleWords, SecurityWork, TokenWords } from './security-work.ts'
 
-/** Where the users, tokens and roles of the server are, and what it keeps of changes to them. */
+/** The settings by which the security database and the audit log of the server are found. */
 export type SecurityPlace = Pick<
   Config,
   'federatedDatabases' | 'securityStore' | 'auditLog' | 'auditOnFailure' | 'limits'
 >
 
-/** `mayMake`: where there is no security database yet. `note`: for what is told beside the result. Throws CommandError. */
+/** `mayMake`: where there is no security database yet. `note`: for what is told beside the result. */
 export async function onMachine<T>(
   place: SecurityPlace,
   { mayMake, note }: { readonly mayMake: boolean; note(message: string): void },
@@ -109,7 +109,7 @@ class MachineSecurity implements SecurityWork {
     return { ...created, problems: this.unknownAliases(created.roles) }
   }
 
-  /** Of a text that is neither an id nor a token, nothing may get into the log. */
+  /** Revokes a token. A text that is not an id or a token is not logged. */
   revokeToken(text: string): Promise<string> {
     const subject = `token:${tokenIdOf(text) ?? '?'}`
     return this.audit.note('token revoke', subject, () => revokeToken(this.database, text))
@@ -140,7 +140,7 @@ class MachineSecurity implements SecurityWork {
     return { ...user, problems: this.unknownAliases(change.roles) }
   }
 
-  /** By the stores that the configuration names, as far as they can be read beside a server. */
+  /** Checks grants against the configured stores, as far as they can be read beside a server. */
   private async checked(role: RoleRecord): Promise<RoleRecord & { readonly problems: readonly RoleProblem[] }> {
     if (role.grants.length === 0) return { ...role, problems: [] }
     const fds: GrantChecking[] = []

@@ -14,15 +14,14 @@ import type { SecurityContext } from './security-work.ts'
 import * as tokens from './tokens.ts'
 import * as users from './users.ts'
 
-/** By name, as their declarations have them. */
 const commands: Readonly<Record<SecurityCommandName, unknown>> = { ...roles, ...tokens, ...users }
 
 export type SecurityCommandName = keyof typeof roles | keyof typeof tokens | keyof typeof users
 
-/** Of these the first may be that of a server that nobody has started yet. */
+/** Commands that may create the security database. */
 const makers: readonly SecurityCommandName[] = ['addUser', 'addRole']
 
-/** As `addMachineOptions` declares them. */
+/** The options that `addMachineOptions` declares. */
 interface MachineOptions {
   readonly data?: string
   readonly securityStore?: string
@@ -51,7 +50,7 @@ export async function runSecurityCommand(name: SecurityCommandName, words: unkno
   }
 }
 
-/** Options decide, and where they say nothing, the environment does. Throws CommandError. */
+/** Options decide, and where they say nothing, the environment does. */
 function isByServer({ url, profile, ...options }: Options, environment: NodeJS.ProcessEnv): boolean {
   const machine = (['data', 'securityStore', 'config', 'auditLog'] as const).filter(
     (name) => options[name] !== undefined,
@@ -79,7 +78,6 @@ async function byServer(options: Options, work: (context: SecurityContext) => Pr
   })
 }
 
-/** Throws CommandError. */
 async function configOf({ data, securityStore, auditLog, config: named }: MachineOptions): Promise<Config> {
   const given: ConfigSource = {
     ...(data !== undefined && { data }),

@@ -25,7 +25,7 @@ export async function createToken(
   await output.data(created, () => (output.isQuiet ? [created.token] : [said, created.token]))
 }
 
-/** Of all for an administrator; else, by a server, the own ones. */
+/** Lists all tokens for an administrator, otherwise the caller's own. */
 export async function listTokens({ security, output }: SecurityContext): Promise<void> {
   const tokens = await security.listTokens()
   const rows = tokens.map(({ id, name, owner, roles, expiresAt, lastUsedAt }) => {
@@ -41,7 +41,6 @@ export async function revokeToken({ security, output }: SecurityContext, [text]:
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Throws CommandError. */
 function expiry(text: string, nowMs: number): number {
   const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
   const ms = count === undefined ? Date.parse(text) : nowMs + Number(count) * (unitMs[unit] ?? 0)

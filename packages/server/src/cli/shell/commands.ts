@@ -110,7 +110,7 @@ export const shellCommands: readonly ShellCommand[] = [
 
 const byName = new Map(shellCommands.flatMap((command) => command.names.map((name) => [name, command] as const)))
 
-/** `\name operand`. Throws CommandError. */
+/** `\name operand`. */
 export async function runShellCommand(session: Session, line: string, signal: AbortSignal): Promise<void> {
   const [, name = '', operand = ''] = /^\s*\\(\S*)\s*([\s\S]*?)\s*$/.exec(line) ?? []
   const command = byName.get(name)
@@ -129,7 +129,7 @@ export function commandNamed(name: string): ShellCommand | undefined {
   return byName.get(name)
 }
 
-/** As `\?` and docs/shell.md show them. */
+/** Returns the lines of `\?` and docs/shell.md. */
 export function commandLines(): string[] {
   const usages = shellCommands.map(({ names, operand }) => `\\${names[0]} ${operand}`.trim())
   const width = Math.max(...usages.map((usage) => usage.length))
@@ -203,7 +203,7 @@ async function listIndexes(session: Session, _: string, signal: AbortSignal): Pr
   await session.tell(table(['Index', 'Class', 'Attributes', 'Unique', 'State'], rows, session.target.tableOptions))
 }
 
-/** What was typed and not sent, or the last statement. Throws CommandError where there is neither. */
+/** Returns the input buffer, or the last statement. Throws CommandError if both are empty. */
 function textOf(session: Session, operand = ''): string {
   const text = operand === '' ? (session.reader.take() ?? session.lastText) : operand
   if (text === undefined) throw usageError('There is no statement yet.')
@@ -288,7 +288,7 @@ function unset(session: Session, operand: string): void {
     throw usageError(`$${operand.replace(/^\$/, '')} is not set.`)
 }
 
-/** on, off, or the other one. Throws CommandError. */
+/** on, off, or the other one. */
 function switched(operand: string, isOn: boolean, name: string): boolean {
   if (operand === '') return !isOn
   if (operand !== 'on' && operand !== 'off') throw usageError(`\\${name} is on or off, not ${operand}.`)

@@ -13,7 +13,7 @@ const candidatesMax = 200
 /** Whoever presses Tab does not wait for a server that does not answer. */
 const completionMsMax = 3_000
 
-/** Nothing where the schema cannot be had: the next statement tells why. */
+/** Returns no candidates if the schema cannot be read: the next statement reports why. */
 export async function completeLine(session: Session, line: string, signal: AbortSignal): Promise<Completed> {
   const within = AbortSignal.any([signal, AbortSignal.timeout(completionMsMax)])
   try {

@@ -5,7 +5,7 @@ import { type Piece, piecesOf } from './pieces.ts'
 import { beginnings, functionNames, keywords, systemVariables, typeNames } from './words.ts'
 
 export interface Completion {
-  /** In the order in which they are shown. */
+  /** In display order. */
   readonly candidates: readonly string[]
   /** The end of the text, in place of which one of them stands. */
   readonly word: string
@@ -16,7 +16,7 @@ const beforeClass: readonly string[] = [
   ...['FROM', 'ONLY', 'UPDATE', 'DELETE', 'LOOKUP', 'CREATE', 'UPSERT', 'CLASS', 'SUPERCLASS'],
   ...['REFERENCED', 'EDGECLASS'],
 ]
-/** Of those, where more than a class may stand. */
+/** Words that may follow instead of a class. */
 const alsoAfter: Readonly<Record<string, readonly string[]>> = {
   FROM: ['ONLY'],
   UPDATE: ['SCHEMA'],
@@ -57,7 +57,7 @@ function attributeNames(cls: ClassRepresentation, schema: KnownSchema): string[]
   return schema.attributesOf(cls).map(({ attribute }) => attribute.attributeName)
 }
 
-/** Of the last statement; of others, what sets variables. */
+/** Returns the last statement, preceded by those that set variables. */
 function statementAtEnd(pieces: readonly Piece[]): readonly Piece[] {
   const at = pieces.findLastIndex(({ kind, text }) => kind === 'symbol' && text === ';')
   const statement = pieces.slice(at + 1)
@@ -68,7 +68,7 @@ function statementAtEnd(pieces: readonly Piece[]): readonly Piece[] {
 class Surroundings {
   private readonly pieces: readonly Piece[]
   private readonly schema: KnownSchema
-  /** Of variables, and of the names in patterns. */
+  /** Classes of variables and of names in patterns. */
   private readonly classes = new Map<string, ClassRepresentation>()
   readonly variableNames: readonly string[]
 
@@ -133,7 +133,7 @@ class Surroundings {
     return this.textAt(last - 1).endsWith('[') || this.textAt(last - 2).endsWith('[')
   }
 
-  /** What may stand next. */
+  /** The words that may stand next. */
   get words(): string[] {
     const { schema, pieces } = this
     const last = this.wordAt(pieces.length - 1)
@@ -186,7 +186,6 @@ class Surroundings {
     return this.pieces[at]?.text ?? ''
   }
 
-  /** In capitals. */
   private wordAt(at: number): string {
     return this.textAt(at).toUpperCase()
   }

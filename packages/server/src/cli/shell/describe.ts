@@ -46,7 +46,7 @@ export function describedClass(cls: ClassRepresentation, schema: KnownSchema, op
   ]
 }
 
-/** Those of superclasses are over its objects, too. */
+/** Lists the indexes of a class, including those of superclasses. */
 function indexLines(cls: ClassRepresentation, schema: KnownSchema): string[] {
   const line = schema.lineOf(cls).map(({ className }) => className)
   const indexes = schema.indexes.filter(({ indexedClass }) => line.includes(indexedClass))

@@ -19,7 +19,6 @@ const schema = [
 ]
 const indexes = ['CREATE [UNIQUE] INDEX name ON Class (attribute, …)', 'DROP INDEX name']
 
-/** By name, in capitals. */
 export const helpTopics: Readonly<Record<string, readonly string[]>> = {
   FROM: clauses,
   SELECT: clauses,

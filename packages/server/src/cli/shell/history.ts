@@ -64,7 +64,7 @@ function isSecret(entry: string): boolean {
   return /^\\set\s+\S*(?:pass|secret|token|key|credential)/i.test(entry)
 }
 
-/** As one line, for the history; undefined where that would be another text: one with a comment, or a text over several lines. */
+/** Returns a text as one line for the history; undefined if that would change it, as with comments and multi-line strings. */
 export function asOneLine(text: string): string | undefined {
   const lines = text.split('\n')
   const isPlain = lines.length === 1 || !/\/\/|['"`]/.test(text) || lines.every(hasWholeTexts)

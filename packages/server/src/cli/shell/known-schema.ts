@@ -8,7 +8,7 @@ export interface ShownAttribute {
 }
 
 export class KnownSchema {
-  /** By name, in its order; those alone that are there for people. */
+  /** Sorted by name, without internal classes. */
   readonly classes: readonly ClassRepresentation[]
   readonly indexes: readonly IndexRecord[]
   private readonly byName: ReadonlyMap<string, ClassRepresentation>
@@ -30,7 +30,7 @@ export class KnownSchema {
     this.bySimpleName = bySimpleName
   }
 
-  /** By its full name, or by its simple one where that is unique, also with a plural `s`. */
+  /** Finds a class by its full name, or by its simple name if that is unique, also with a plural `s`. */
   classNamed(name: string): ClassRepresentation | undefined {
     return (
       this.byName.get(name) ??
@@ -62,7 +62,7 @@ export class KnownSchema {
     return line
   }
 
-  /** Those of superclasses first, as objects show them; without those that another one hides. */
+  /** Returns attributes in display order: those of superclasses first, without hidden ones. */
   attributesOf(cls: ClassRepresentation): ShownAttribute[] {
     const line = this.lineOf(cls)
     const all = line

@@ -28,7 +28,7 @@ export class Pager implements RowsTarget {
     return this.output.tableOptions
   }
 
-  /** Of the next result. */
+  /** Starts a new page for the next result. */
   begin(): void {
     this.rowsLeft = this.pageRows
   }

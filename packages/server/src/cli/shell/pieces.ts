@@ -2,11 +2,10 @@
 
 export interface Piece {
   readonly kind: 'word' | 'variable' | 'system' | 'literal' | 'symbol'
-  /** As it is written. */
   readonly text: string
 }
 
-/** What has begun and is ended by a later line: a text in quotes, a name in backquotes, or a comment. */
+/** A string, quoted name or comment that continues on a later line. */
 export type OpenPiece = "'" | '"' | '`' | '/*' | undefined
 
 export interface Pieces {

@@ -59,13 +59,13 @@ export async function runInteractively(
   }
 }
 
-/** As psql has it: what stands before its last sign says what is open. */
+/** Returns a prompt like that of psql, whose last character shows what is open. */
 function promptOf({ reader, fd, transaction }: Session): string {
   const open = reader.isEmpty ? '=' : (reader.open?.replace('/', '') ?? '-')
   return `${printable(fd)}${transaction === undefined ? open : `*${open}`}> `
 }
 
-/** As psql has it: what one types who knows no command yet, where no statement has begun. */
+/** What beginners type first; psql accepts these words, too. */
 const wordsOfShells: Readonly<Record<string, string>> = { quit: '\\q', exit: '\\q', help: '\\?' }
 
 async function obey(session: Session, terminal: Terminal, history: History, line: string): Promise<void> {

@@ -11,14 +11,14 @@ import { KnownSchema } from './known-schema.ts'
 import { piecesOf } from './pieces.ts'
 import { StatementReader } from './statement-reader.ts'
 
-/** Where results go, and what is beside them. */
+/** The display of a session. */
 export interface Screen {
-  /** Of results, unless they go to a file. */
+  /** Receives results, unless they go to a file. */
   readonly target: RowsTarget
   readonly isTerminal: boolean
   /** Before each result. */
   begin(): void
-  /** What is no result. */
+  /** Shows a message that is not a result. */
   note(text: string): void
   /** undefined: there is no paging. */
   readonly paging: { isOn: boolean } | undefined
@@ -30,9 +30,9 @@ const schemaMsMax = 30_000
 export class Session {
   readonly context: CommandContext
   readonly screen: Screen
-  /** What was typed and not sent. */
+  /** The input that has not been sent. */
   reader = new StatementReader()
-  /** Of what runs now, where that is of a file or a pipe. */
+  /** The place in a file or a pipe that is being executed. */
   place: { readonly name: string; readonly line: number } | undefined
   /** Files that are at work, in each other. */
   readonly includes: string[] = []
@@ -43,11 +43,11 @@ export class Session {
   format: RowFormat
   isExpanded = false
   isTimed = false
-  /** What was begun by `\begin`: it is sent as one text. */
+  /** The statements collected since `\begin`, which are sent as one text. */
   transaction: string[] | undefined
   /** The last text that was sent. */
   lastText: string | undefined
-  /** In which a failure shows its place. */
+  /** The text that an error message quotes. */
   textAtWork: string | undefined
   isLeft = false
   private file: { readonly name: string; readonly output: Output } | undefined
@@ -112,7 +112,7 @@ export class Session {
     if (this.isTimed) this.screen.note(`Time: ${(performance.now() - started).toFixed(1)} ms`)
   }
 
-  /** As it was within the last seconds. Throws what the client throws. */
+  /** Returns the schema, cached for some seconds. Throws what the client throws. */
   async schema(signal: AbortSignal): Promise<KnownSchema> {
     if (this.known !== undefined && performance.now() - this.known.at < schemaMsMax) return this.known.schema
     const [classes, indexes] = await orAborted(
@@ -137,7 +137,7 @@ export class Session {
     this.forgetSchema()
   }
 
-  /** undefined: back to the terminal, or to standard output. What was written before is complete then. Throws CommandError. */
+  /** undefined: back to the terminal, or to standard output. What was written before is complete then. */
   async writeTo(name: string | undefined): Promise<void> {
     const { file } = this
     this.file = undefined

@@ -2,19 +2,19 @@
 import { invalidInput } from '../command-error.ts'
 import { type OpenPiece, piecesOf } from './pieces.ts'
 
-/** Of one text, which is kept until it is sent. The server takes far less (`queryCharactersMax`). */
+/** Longest text that is buffered. The server accepts far less (`queryCharactersMax`). */
 export const textCharactersMax = 16 * 1024 * 1024
 
-/** What they set is known to the statements behind them in the same text, and to no others. */
+/** Statements that affect only those after them in the same text. */
 const leading: readonly string[] = ['LET', 'USE']
 
 export class StatementReader {
   private lines: string[] = []
   private characters = 0
   private openPiece: OpenPiece
-  /** Of brackets. */
+  /** Open brackets. */
   private depth = 0
-  /** Of the statement that has begun, in capitals. */
+  /** The first word of the current statement, in capitals. */
   private firstWord: string | undefined
   private isTextAtEnd = false
 
@@ -22,12 +22,11 @@ export class StatementReader {
     return this.lines.length === 0
   }
 
-  /** What there is so far. */
   get text(): string {
     return this.lines.join('\n')
   }
 
-  /** What is open at the end of the last line: of a quote, its sign. */
+  /** The kind of what is open at the end of the last line. */
   get open(): OpenPiece | '(' {
     return this.openPiece ?? (this.depth > 0 ? '(' : undefined)
   }
@@ -63,7 +62,7 @@ export class StatementReader {
     return undefined
   }
 
-  /** What there is, ended or not; undefined where that is nothing. */
+  /** Takes the text, complete or not; undefined if there is none. */
   take(): string | undefined {
     const text = this.lines.join('\n')
     this.clear()

@@ -3,7 +3,7 @@ import { createInterface, type Interface } from 'node:readline'
 import { Readable } from 'node:stream'
 import type { ReadStream, WriteStream } from 'node:tty'
 
-/** As a completer of readline replies: the candidates, and the end of the line in place of which they stand. */
+/** The result of a readline completer: candidates, and the end of the line that they replace. */
 export type Completed = [candidates: string[], word: string]
 
 export interface TerminalOptions {
@@ -19,7 +19,7 @@ export type LineRead = { readonly line: string } | 'interrupted' | 'ended'
 
 export const historyEntriesMax = 1_000
 
-/** Of readline, as it is; its types have less. */
+/** Properties of readline that its types lack. */
 interface Editor {
   line: string
   cursor: number
@@ -69,7 +69,7 @@ export class Terminal {
     input.on('data', this.take).on('end', this.end).on('error', this.end)
   }
 
-  /** What was begun is given up at Ctrl-C. Once ended, it is so for good. */
+  /** Reads a line. Ctrl-C discards it. After the end of input, each call returns `ended`. */
   readLine(prompt: string): Promise<LineRead> {
     if (this.isEnded) return Promise.resolve('ended')
     return new Promise((resolve) => {
@@ -100,7 +100,7 @@ export class Terminal {
     })
   }
 
-  /** In place of all that was kept; the newest first. */
+  /** Replaces the history, newest first. */
   setHistory(entries: readonly string[]): void {
     const { history } = this.readline as unknown as Editor
     history.splice(0, history.length, ...entries)

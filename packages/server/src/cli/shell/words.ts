@@ -60,7 +60,7 @@ export const functionNames: readonly string[] = [
 
 export const systemVariables: readonly string[] = ['$$NOW', '$$ID', '$$THIS_REFERENCE', '$$USER']
 
-/** Of attributes, in schema statements. */
+/** Types of attributes in schema statements. */
 export const typeNames: readonly string[] = [
   ...['Boolean', 'Character', 'Integer', 'Real', 'Guid', 'String', 'Date', 'Time', 'DateTime', 'Interval', 'Reference'],
   ...['Object', 'List', 'Set', 'Map', 'Instant'],

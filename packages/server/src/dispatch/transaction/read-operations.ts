@@ -47,7 +47,7 @@ export function readOperations(
   })
 }
 
-/** What a single request would have in its head. */
+/** Applies the limit of request headers to URI and conditions. */
 function checkHead({ number, uri, conditions }: RequestedOperation, bytesMax: number): void {
   let bytes = Buffer.byteLength(uri)
   for (const header in conditions) bytes += Buffer.byteLength(conditions[header] as string)

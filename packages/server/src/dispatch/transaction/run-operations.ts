@@ -61,7 +61,7 @@ class BatchRun {
   private readonly ids = new Map<string, string>()
   private readonly request: Omit<WholeFdRequest, 'params' | 'query' | 'body' | 'headers'>
   private readonly bytesMax: number
-  /** By the number of the operation. */
+  /** Replies by number of the operation. */
   private readonly replies = new Map<number, Reply>()
   private bytes = 0
 
@@ -114,7 +114,7 @@ class BatchRun {
     if (reply !== undefined) this.keep(operation, reply)
   }
 
-  /** In request order. Throws LimitExceeded. */
+  /** Stores a reply. Called in request order. Throws LimitExceeded. */
   private keep({ number }: RequestedOperation, reply: Reply): void {
     this.bytes += reply.bytes
     this.checkBytes(this.bytes)

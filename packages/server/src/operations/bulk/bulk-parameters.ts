@@ -36,7 +36,7 @@ export function bulkParametersOf(request: OperationRequest): BulkParameters {
   return { onError, upsertOn, isAtomic }
 }
 
-/** For bodies that are no lines. Throws MalformedRequest. */
+/** Refuses parameters of bulk loads for other bodies. Throws MalformedRequest. */
 export function refuseBulkParameters({ query }: OperationRequest): void {
   const given = Object.keys(bulkQueryParameters).filter((name) => query[name] !== undefined)
   if (given.length === 0) return

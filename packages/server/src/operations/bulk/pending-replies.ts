@@ -4,17 +4,17 @@ import type { LineOutcome, Oid } from '@ashlar/engine'
 /** Lines without an error whose numbers follow each other. */
 interface Lines {
   readonly first: number
-  /** As they are written, with a newline each. */
+  /** The OIDs as text, each with a newline. */
   readonly oids: Buffer
 }
 
-/** Of a reply that is written at a time. */
+/** Bytes of a reply that are written at a time. */
 const pieceBytes = 65_536
 const newline = 0x0a
 const beforeNumber = Buffer.from('{"line":')
 const beforeOid = Buffer.from(',"__identifier__":"')
 const behindOid = Buffer.from('"}\n')
-/** Of a reply, with a number and an OID as long as any. */
+/** Longest line of a reply, with the longest number and OID. */
 const lineBytesMax = 100
 
 /** First in, first out. */
@@ -55,7 +55,7 @@ export class PendingReplies {
     this.wake?.()
   }
 
-  /** What waits is given out first. */
+  /** Fails after the pending replies. */
   fail(error: unknown): void {
     this.failure = error
     this.end()
@@ -123,7 +123,7 @@ function* piecesOf({ first, oids }: Lines): Generator<Buffer> {
   }
 }
 
-/** What comes behind it. */
+/** Copies a part, and returns the position after it. */
 function put(part: Uint8Array, piece: Uint8Array, from: number): number {
   for (let i = 0; i < part.length; i++) piece[from + i] = part[i] as number
   return from + part.length

@@ -71,7 +71,7 @@ function readOperation(fields: Fields, line: number, hasNames: boolean): BulkCom
   return { kind: 'update', line, at: ['body'], target, class: className, attributes, refersTo }
 }
 
-/** By OID in the path, or by the values of a unique index. */
+/** Reads the target of a line: an OID in the path, or a key of a unique index. */
 function targetOf({ uri, index, key }: Fields): BulkTarget {
   if (index === undefined && key === undefined) {
     const named = typeof uri === 'string' ? objectUri.exec(uri)?.[1] : undefined

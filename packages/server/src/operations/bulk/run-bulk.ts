@@ -204,7 +204,7 @@ class Bulk {
     if (place !== undefined) await place
   }
 
-  /** What the client still sends: were it not read, the client might not get the reply. The connection ends soon. */
+  /** Discards what the client still sends; otherwise it might not get the reply. The connection ends soon. */
   private async letGo(next: Promise<unknown>): Promise<void> {
     try {
       for (let lines = await next; lines !== undefined; ) lines = await this.lines.next()
@@ -215,9 +215,9 @@ class Bulk {
 }
 
 const linesBetweenLooks = 16
-/** Of a load that is one commit, there may be very many. */
+/** Replies written at a time; an atomic load may have very many. */
 const repliesAtOnce = 10_000
-/** By how much longer a batch may be while lines of it refer to others that have not come. */
+/** How many times larger a batch may be while its lines refer to later ones. */
 const openBatchTimes = 5
 
 /** Stands for what a blank line says. */

@@ -10,7 +10,7 @@ const compress = promisify(gzip)
 
 const archiveVersion = 1
 
-/** In pieces, of which each is a member of a gzip file; the first byte of each is none of it. */
+/** Writes the archive in chunks, each a gzip member preceded by one unused byte. */
 export async function* archiveChunks({ classes, indexes, objects }: Export, alias: string): AsyncGenerator<RowChunk> {
   const at = new Date()
   const archive = new Archive(Math.floor(at.getTime() / 1_000))
@@ -50,7 +50,7 @@ class Archive {
   objects = 0
   private parts = 0
   private readonly seconds: number
-  /** Of what is in the files, in their order. */
+  /** Hash of the contents of all files in order. */
   private readonly hash = createHash('sha256')
 
   constructor(seconds: number) {
@@ -103,7 +103,6 @@ function tarFile(name: string, content: Buffer, seconds: number): Buffer {
   return file
 }
 
-/** What follows the last file. */
 const tarEnd = Buffer.alloc(2 * blockBytes)
 
 function octal(value: number, digits: number): string {

@@ -6,7 +6,7 @@ type Row = Readonly<Record<string, unknown>>
 
 const comma = 0x2c
 const special = /[",\r\n]|^\s|\s$/
-/** What spreadsheets calculate instead of showing it (OWASP, CSV injection). */
+/** Matches values that spreadsheets would evaluate (OWASP, CSV injection). */
 const formula = /^[=+\-@\t\r\n]|^[＝＋－＠]/
 const newline = 0x0a
 
@@ -14,7 +14,7 @@ const newline = 0x0a
 const cellsAtOnce = 10_000
 
 export interface CsvForm {
-  /** Those of the header; without them, the fields of the first row. */
+  /** Columns of the header; by default the fields of the first row. */
   readonly columns: readonly string[] | undefined
   /** Texts that a spreadsheet would take for a formula have an apostrophe before them. */
   readonly isEscaping: boolean
@@ -85,7 +85,7 @@ function valueAt(row: Row, column: string, path: readonly string[]): unknown {
   return value
 }
 
-/** Nothing for null, and two quotes for an empty text. */
+/** Writes null as nothing, and an empty string as two quotes. */
 function cellOf(value: unknown, textCell: (text: string) => string): string {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return textCell(value)

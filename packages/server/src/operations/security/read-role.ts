@@ -10,7 +10,7 @@ export function readCreateRole(body: unknown): RoleChange & { readonly name: str
   return { name, ...readFields(wanted) }
 }
 
-/** As it is read, it can be sent back: what cannot be changed has to be as it is. Throws InvalidRole besides. */
+/** Reads a change of a role. A role as returned by a read is accepted if its unchangeable fields are unchanged. Throws InvalidRole besides. */
 export function readChangeRole(role: string, body: unknown): RoleChange {
   const {
     name = role,

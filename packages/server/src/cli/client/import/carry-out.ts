@@ -23,7 +23,7 @@ export interface ImportPlan {
   /** The name of the file for rejected records. */
   readonly rejects?: string
   readonly dryRun?: boolean
-  /** Of the class, inherited ones included. */
+  /** Includes inherited attributes. */
   readonly attributes: readonly AttributeDefinition[]
   readonly attributesOf: AttributesOf
   /** Classes to create, the class of the objects last; empty if it exists. */
@@ -32,7 +32,6 @@ export interface ImportPlan {
   readonly notes: readonly string[]
 }
 
-/** Throws CommandError, AshlarRequestError. */
 export async function carryOut(context: CommandContext, file: BegunFile, plan: ImportPlan): Promise<void> {
   const { output } = context
   for (const note of plan.notes) output.note(note)
@@ -159,7 +158,7 @@ async function deleteEmpty(client: AshlarClient, made: readonly ClassDescription
   return `The class ${name}, which this import had created, is deleted again.`
 }
 
-/** `--rejects` asks to skip some records; if all are rejected, the cause is probably a mistake. Throws CommandError. */
+/** `--rejects` asks to skip some records; if all are rejected, the cause is probably a mistake. */
 function refuseNothing(outcome: Imported, rejects: string | undefined): void {
   const { created, updated, rejected, firstReason } = outcome
   if (rejected === 0 || created + updated > 0) return

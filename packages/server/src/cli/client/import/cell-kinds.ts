@@ -97,7 +97,7 @@ export function plainNumber(given: string): string {
 
 interface Moment {
   readonly kinds: number
-  /** As the server expects it. */
+  /** The form that the server accepts. */
   readonly text: string
   /** Digits of the fraction of a second beyond those that are stored. */
   readonly isTruncated: boolean

@@ -5,7 +5,7 @@ import { attributeNameOf } from './column-names.ts'
 import type { FileRecord, OpenFile } from './file-record.ts'
 import type { Mapping } from './mapping.ts'
 
-/** Records of JSON may do without any of them. Throws CommandError. */
+/** Records of JSON may do without any of them. */
 export function checkColumns({ columns }: Mapping, file: OpenFile, first: FileRecord | undefined): void {
   const there = columnsOf(file, first)
   if (there === undefined) return
@@ -15,7 +15,7 @@ export function checkColumns({ columns }: Mapping, file: OpenFile, first: FileRe
   throw usageError(`The mapping names the column ${missing}; the file has ${there.join(', ')}.`)
 }
 
-/** Of a class that there is: else each record would be refused. `attributes`: inherited ones included. Throws CommandError. */
+/** Checks columns against an existing class, before the server refuses every record. `attributes`: inherited ones included. */
 export function checkAttributes(
   className: string,
   attributes: readonly AttributeDefinition[],
@@ -40,7 +40,7 @@ export function checkAttributes(
   throw invalidInput(`Class ${className} has no attribute ${attribute} for the column ${column}: ${add}, or ${skip}.`)
 }
 
-/** In the order of the file, where all its records have them. `first`: of its records. */
+/** Returns the columns in the order of the file, if all records have them. */
 function columnsOf(
   { areTexts, definitions, header }: OpenFile,
   first: FileRecord | undefined,

@@ -21,7 +21,7 @@ const letters: Readonly<Record<string, string>> = {
   Ł: 'L',
 }
 
-/** As names of attributes may be: letters without their marks, and `_` for all other characters. */
+/** Derives a valid attribute name: letters without their marks, and `_` for all other characters. */
 export function attributeNameOf(column: string): string {
   const plain = /^[A-Za-z]\w*$/.test(column) ? column : withoutMarks(column.trim())
   const name = plain.replaceAll(/\W+/g, '_')
@@ -35,11 +35,10 @@ function withoutMarks(text: string): string {
     .replaceAll(/[ßæœøđðþłıÆŒØĐÐÞŁ]/g, (letter) => letters[letter] ?? '_')
 }
 
-/** Which column each attribute is from. */
+/** Maps attributes to their columns. */
 export class ColumnNames {
   private readonly columns = new Map<string, string>()
 
-  /** Throws CommandError. */
   add(column: string, attribute: string): void {
     const other = this.columns.get(attribute)
     if (other === undefined) this.columns.set(attribute, column)

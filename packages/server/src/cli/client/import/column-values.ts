@@ -1,19 +1,19 @@
 /** How the texts of a column become values: other texts for null, dates and numbers as they are written elsewhere, lists. */
 import { DateTime } from 'luxon'
 
-/** What a mapping file says of the values of a column. */
+/** The rules of a mapping file for the values of a column. */
 export interface ValueRules {
   /** Texts that stand for null. */
   readonly nulls: ReadonlySet<string>
   /** Texts that stand for other values. */
   readonly values: ReadonlyMap<string, unknown>
-  /** Of dates and times: tokens of Luxon, `epoch-seconds` or `epoch-milliseconds`. */
+  /** The format of dates and times: Luxon tokens, `epoch-seconds` or `epoch-milliseconds`. */
   readonly format: string | undefined
   /** An IANA time zone, in which dates with a time are meant that have no offset. */
   readonly zone: string | undefined
-  /** What stands before the fraction of a number: a comma or a dot. */
+  /** The decimal separator. */
   readonly decimal: ',' | '.' | undefined
-  /** What stands between the elements of a list. */
+  /** The separator between elements of a list. */
   readonly separator: string | undefined
 }
 
@@ -97,7 +97,7 @@ function epochDate(text: string, unit: number): DateTime | undefined {
     : undefined
 }
 
-/** As an attribute of this logical type takes it; where the type is not known, as the format has it. */
+/** Formats a date for the logical type of the attribute, or, if it is unknown, for the kind of the format. */
 function dateText(parsed: DateTime, kind: DateKind, type: string | undefined): string {
   const wanted = type === 'date' || type === 'time' || type === 'datetime' ? type : undefined
   if (wanted === 'date' || (wanted === undefined && kind === 'date')) return parsed.toFormat('yyyy-LL-dd')

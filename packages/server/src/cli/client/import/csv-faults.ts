@@ -2,7 +2,7 @@
 import type { CsvError } from 'csv-parse'
 import { type CommandError, invalidInput } from '../../command-error.ts'
 
-/** Of a record that cannot be read: goes on from "The record …". */
+/** Describes why a record cannot be read; continues "The record …". */
 export function csvProblem(error: CsvError | undefined, columns: number | undefined): string {
   const fields = Array.isArray(error?.record) ? error.record.length : undefined
   switch (error?.code) {
@@ -24,7 +24,7 @@ export function csvProblem(error: CsvError | undefined, columns: number | undefi
 
 const anyLineBreak = /\r\n|\r|\n/g
 
-/** Of a part of the text of a record, to which belong what ends it, of which the parser leaves out the second character where it is two, and blank lines before it. */
+/** Counts line breaks in a part of a record. Its raw text includes preceding blank lines, and may lack the second character of a final line break. */
 function breaksIn(part: string, raw: string): number {
   if (raw.endsWith('\r') || raw.startsWith('\r')) return part.match(anyLineBreak)?.length ?? 0
   let count = 0
@@ -41,7 +41,7 @@ export function linesBeforeEnd(raw: string): number {
   return lineBreaks(raw) - (/[\r\n]$/.test(raw) ? 1 : 0)
 }
 
-/** Of a record that cannot be read: lines before the one on which it ends; where a quote is not closed, before that on which it is opened. */
+/** Counts lines before the one on which an unreadable record ends; for an unclosed quote, before the one on which it opens. */
 export function linesBeforeFault(raw: string, error: CsvError | undefined): number {
   if (error?.code !== 'CSV_QUOTE_NOT_CLOSED') return linesBeforeEnd(raw)
   let opened = -1
@@ -53,7 +53,7 @@ export function linesBeforeFault(raw: string, error: CsvError | undefined): numb
   return breaksIn(raw.slice(0, opened), raw)
 }
 
-/** Of names that are rather values. Several years are names of columns, as in tables with a column a year. */
+/** Finds a name that is rather a value. Several years are column names, as in tables with a column per year. */
 function valueIn(names: readonly string[]): string | undefined {
   const trimmed = names.map((name) => name.trim())
   const areYears = trimmed.filter(isYear).length > 1
@@ -66,7 +66,7 @@ function isYear(name: string): boolean {
 
 /** More than any attribute's name has. */
 const nameCharactersMax = 1_000
-/** Of one that is longer. */
+/** Characters of a longer name that are shown. */
 const shownCharacters = 40
 
 /** The first name that was there before it. */
@@ -83,7 +83,7 @@ function looksLikeData(what: string): CommandError {
 
 const otherDelimiters = [',', ';', '\t', '|']
 
-/** Values would be lost where two columns have one name, and all columns be one where others separate them. Throws CommandError. */
+/** Values would be lost where two columns have one name, and all columns be one where others separate them. */
 export function checkHeader(names: readonly string[], isDelimiterGiven: boolean): void {
   const long = names.find((name) => name.length > nameCharactersMax)
   if (long !== undefined)

@@ -52,14 +52,14 @@ export class DryRun {
   }
 }
 
-/** As the server says it. */
+/** Returns the message of the server for a line that is too long. */
 function lineProblem(creation: BulkCreation): string | undefined {
   const { lineBytesMax } = defaultServerLimits
   const isTooLong = Buffer.byteLength(stringifyExactly(creation)) > lineBytesMax
   return isTooLong ? `The line has more than ${lineBytesMax} bytes (lineBytesMax).` : undefined
 }
 
-/** In the order of the class, and with strings as the server converts them to the types of their attributes. */
+/** Returns the object in the order of the class, with strings converted to the types of their attributes. */
 function asStored(
   object: Readonly<Record<string, unknown>>,
   attributes: readonly AttributeDefinition[],

@@ -7,7 +7,7 @@ export type Definition = Omit<AttributeDefinition, 'attributeName'>
 export type Fields = Readonly<Record<string, unknown>>
 
 export interface FileRecord {
-  /** Where it stands: the line on which it ends; of a JSON array its number, from 1. */
+  /** The line on which the record ends; in a JSON array its number, from 1. */
   readonly line: number
   /** Undefined of what is no record. */
   readonly fields: Fields | undefined
@@ -25,7 +25,7 @@ export interface OpenFile {
   readonly header: () => readonly string[] | undefined
   /** Whether all values are texts, and what looks like a number is one. */
   readonly areTexts: boolean
-  /** Of columns whose types the file tells. */
+  /** The types that the file declares for columns. */
   readonly definitions: ReadonlyMap<string, Definition>
 }
 
@@ -48,7 +48,7 @@ export async function begun(file: OpenFile): Promise<BegunFile> {
   return { ...file, first: next.done === true ? undefined : next.value, records: records() }
 }
 
-/** Of its own: a record of JSON has no `constructor` unless it is there. */
+/** Reads an own field: a record has no `constructor` unless the file has it. */
 export function fieldOf(record: Fields, name: string): unknown {
   return Object.hasOwn(record, name) ? record[name] : undefined
 }

@@ -19,7 +19,7 @@ export interface FileReading {
   readonly skip: number
   /** Whether records that cannot be read are skipped; otherwise the first one ends the command. */
   readonly isLenient: boolean
-  /** For types from the mapping. */
+  /** Checks values against types from the mapping. */
   readonly checkOf: ((definition: Definition) => Check) | undefined
   /** Called for each record. Throws to end the command. */
   readonly onRecord: () => void
@@ -31,7 +31,6 @@ interface SeenTarget extends Target {
   readonly problem: Check | undefined
 }
 
-/** Throws CommandError. */
 export async function inferFromFile(file: OpenFile, reading: FileReading): Promise<Inferred> {
   const scan = new Scan(file, reading)
   for await (const record of file.records) {
@@ -95,7 +94,6 @@ class Scan {
     return values
   }
 
-  /** Throws CommandError. */
   see(record: FileRecord): void {
     if (++this.seen <= this.reading.skip) return
     if (record.fields === undefined) {

@@ -12,13 +12,13 @@ export interface ReferenceRule {
   readonly columns: ReadonlyMap<string, string> | undefined
 }
 
-/** What a mapping file says of a column. */
+/** The rules of a mapping file for a column. */
 export interface ColumnMapping {
   /** Dots lead into embedded objects; null leaves the column out. */
   readonly attribute: string | null
-  /** Where the class is made. */
+  /** The type, for a new class. */
   readonly definition: Definition | undefined
-  /** For records that have nothing there. */
+  /** The value for records without one. */
   readonly default: unknown
   readonly toValue: ToValue
   readonly reference: ReferenceRule | undefined
@@ -43,12 +43,12 @@ const fields = new Set([
   'reference',
 ])
 
-/** As requests name them, in letters of any case. */
+/** Type names as in requests, in any case. */
 const logicalTypes = [...scalarTypes, 'reference', 'object', 'list', 'set', 'map']
 /** Other names: of a real of 32 bits, and of a datetime with an offset. */
 const typeAliases = ['float', 'instant']
 
-/** `json`: of the mapping file. Throws CommandError. */
+/** `json`: of the mapping file. */
 export function readMapping(json: unknown): Mapping {
   const { columns, ...others } = objectOf(json, 'The mapping')
   refuse(Object.keys(others)[0], 'The mapping')

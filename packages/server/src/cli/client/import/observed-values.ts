@@ -27,7 +27,7 @@ type TextKind = FamilyNoun | 'near number' | 'other'
 export interface OtherText {
   readonly text: string
   readonly line: number
-  /** What it is not. */
+  /** What the text fails to be. */
   readonly noun: FamilyNoun
 }
 
@@ -64,7 +64,7 @@ export class ObservedValues {
     this.depth = depth
   }
 
-  /** `isTyped`: numbers and booleans are not strings, as in JSON. Throws CommandError. */
+  /** `isTyped`: numbers and booleans are not strings, as in JSON. */
   see(value: unknown, line: number, isTyped: boolean): void {
     if (value === null || value === undefined || this.definition !== undefined) return
     if (typeof value === 'string') this.seeText(value, line, isTyped)
@@ -104,7 +104,7 @@ export class ObservedValues {
     for (const name of Object.keys(value)) attributes.named(name)?.see(value[name], line, true)
   }
 
-  /** The attributes of an embedded object, which is counted. Throws CommandError. */
+  /** The attributes of an embedded object, which is counted. */
   inner(): ObservedAttributes {
     this.objects++
     this.attributes ??= new ObservedAttributes(this.count, this.checkedDepth())
@@ -151,7 +151,6 @@ export class ObservedAttributes {
   readonly byName = new Map<string, ObservedValues>()
   private readonly count: AttributeCount
   private readonly depth: number
-  /** Which name each attribute has in the file. */
   private readonly names: ColumnNames
   private readonly byColumn = new Map<string, ObservedValues | undefined>()
 
@@ -161,7 +160,7 @@ export class ObservedAttributes {
     this.names = new ColumnNames()
   }
 
-  /** By its name in an embedded object; undefined for what is no attribute. Throws CommandError where two are one. */
+  /** Returns the attribute for a name in an embedded object; undefined if it is skipped. Throws CommandError if two names become one. */
   named(column: string): ObservedValues | undefined {
     const known = this.byColumn.get(column)
     if (known !== undefined || this.byColumn.has(column)) return known

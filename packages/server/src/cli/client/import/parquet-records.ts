@@ -20,7 +20,7 @@ import { parseRecord } from './parse-record.ts'
 
 /** Rows that are held at once, where the file has an index of its pages; else those of a row group. */
 const rowsAtOnce = 20_000
-/** Of the values of a row group that has to be held as a whole, uncompressed. */
+/** Largest row group that has to be held as a whole, uncompressed. */
 const rowGroupBytesMax = 2 ** 30
 
 export interface ParquetFile {
@@ -194,7 +194,7 @@ function jsonOf(value: unknown, node: SchemaTree): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, jsonOf(one, inner.get(name) ?? node)]))
 }
 
-/** Of a list, in any of the forms that writers have for it. */
+/** Returns the element type of a list, in any of the forms that writers use. */
 function elementOf(node: SchemaTree): SchemaTree {
   const [repeated] = node.children
   if (repeated === undefined || node.element.repetition_type === 'REPEATED') return node
@@ -246,7 +246,7 @@ function isInstant({ type, converted_type: converted, logical_type: logical }: S
   return type === 'INT96' || converted === 'TIMESTAMP_MILLIS' || converted === 'TIMESTAMP_MICROS'
 }
 
-/** Of a column; none of what is nested, whose types its values tell. */
+/** Derives the type of a flat column. Nested columns are inferred from values. */
 function definitionOf(column: SchemaTree): (readonly [string, Definition])[] {
   const { name, type, converted_type: converted, logical_type: logical } = column.element
   if (!isFlat(column)) return []

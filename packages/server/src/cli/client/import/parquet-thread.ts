@@ -5,7 +5,7 @@ import { exitCodes } from '../../exit-codes.ts'
 import type { Definition, FileRecord } from './file-record.ts'
 import { openParquetFile } from './parquet-records.ts'
 
-/** What the thread says: first what the file is, then a batch for each message it gets, the last one empty. */
+/** A message of the thread: first the description of the file, then a batch for each request, the last one empty. */
 export type ThreadMessage =
   | {
       readonly kind: 'opened'

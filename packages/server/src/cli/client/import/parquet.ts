@@ -9,7 +9,7 @@ import type { ThreadMessage } from './parquet-thread.ts'
 /** Beside this file, also where both are inlined in others. */
 const threadProgram = fileURLToPath(new URL(`./parquet-thread${extname(import.meta.url)}`, import.meta.url))
 
-/** Of the heap of the thread. A row group of 1 GiB can be as many strings again. */
+/** Heap limit of the thread. A row group of 1 GiB may need as much again for strings. */
 const heapMegabytesMax = 8_192
 /** To read a row group of 1 GiB takes seconds. */
 const silenceMaxMilliseconds = 120_000

@@ -17,7 +17,7 @@ import type { TextSource } from './text-source.ts'
 export type StreamFormat = 'csv' | 'tsv' | 'json' | 'ndjson'
 export type FileFormat = StreamFormat | 'parquet'
 
-/** By the ending of the name, without that of a compression. Throws CommandError. */
+/** Derives the format from the file name, ignoring the ending of a compression. */
 export function formatOfName(file: string): FileFormat {
   const ending = /\.(csv|tsv|tab|json|ndjson|jsonl)(\.(gz|zst))?$/i.exec(basename(file))?.[1]?.toLowerCase()
   if (/\.(parquet|pq)$/i.test(file)) return 'parquet'
@@ -45,7 +45,7 @@ export interface TableForm {
   readonly nullText: string
 }
 
-/** What cannot be read is thrown by the iteration: CommandError. */
+/** Opens a text file; the iteration throws CommandError for what cannot be read. */
 export function openTextRecords(source: TextSource, format: StreamFormat, table: TableForm): OpenFile {
   const stream = source.open()
   let bytes = 0
@@ -97,7 +97,7 @@ function compressionOf(name: string): string | undefined {
   return ending === undefined ? undefined : ending.toLowerCase() === 'gz' ? 'gzip' : 'zstd'
 }
 
-/** By its first bytes. `what`: for messages. */
+/** Detects compression by the first bytes. `what`: for messages. */
 async function decompressed(
   source: Readable,
   what: string,
@@ -124,7 +124,7 @@ function piped(source: Readable, through: Transform): Readable {
 }
 
 interface Table extends TableForm {
-  /** Of the columns that the header names. */
+  /** Reports the column names in the header. */
   tell(header: readonly string[]): void
 }
 
@@ -139,7 +139,7 @@ const readers: Readonly<Record<StreamFormat, Reader>> = {
 
 interface ParsedRow {
   readonly record: Record<string, string | null>
-  /** As it stands in the file, with what was skipped before it. */
+  /** The raw text in the file, including what was skipped before it. */
   readonly raw: string
 }
 
@@ -150,7 +150,7 @@ interface SkippedRow {
   readonly error: CsvError | undefined
 }
 
-/** Of a record of CSV: a quote that is not closed would have the rest of the file held as one value. */
+/** Longest CSV record: after an unclosed quote, the rest of the file would be read as one value. */
 const recordCharactersMax = 32 * 2 ** 20
 
 /** With a header, unless `columns` has the names. A cell of `nullText` is null; one with quotes is that text. */
@@ -210,7 +210,7 @@ async function* readTable(
   for (const one of skipped) yield faulty(one)
 }
 
-/** Of the header: far more than the attributes of a class need. The parser takes seconds for a line of many megabytes. */
+/** Longest header, far beyond what the attributes of a class need. The parser takes seconds for a line of many megabytes. */
 const headerBytesMax = 4 * 2 ** 20
 
 /** Throws CommandError if the first line is too long. */
@@ -311,7 +311,6 @@ function recordOf(text: string, line: number): FileRecord {
   return { line, fields: value as Fields }
 }
 
-/** Of a key. */
 const shownCharacters = 40
 
 /** Levels of a record, which is walked through level by level: more than any server takes, and than the stack holds. */

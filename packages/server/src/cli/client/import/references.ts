@@ -7,7 +7,7 @@ import type { ColumnMapping, Mapping } from './mapping.ts'
 
 /** Keys whose objects are remembered: some 30 MB. Beyond that all are forgotten, and looked up again where they come again. */
 const knownMax = 200_000
-/** Of one query. */
+/** Keys in one query. */
 const askedMax = 1_000
 
 /** Keys of strings are compared as they are; others are converted, where null equals nothing. */
@@ -29,7 +29,7 @@ export class References {
     this.columns = columns
   }
 
-  /** Undefined where the mapping has no reference. `attributesOf`: of a class. Throws CommandError, AshlarRequestError. */
+  /** Undefined where the mapping has no reference. `attributesOf`: of a class. */
   static async open(
     client: AshlarClient,
     mapping: Mapping,
@@ -149,7 +149,7 @@ class KeyLookup {
   readonly attributes: readonly string[]
   private readonly client: AshlarClient
   private readonly query: string
-  /** By the key as JSON. What is not there is looked up again, since it may be made meanwhile. */
+  /** OIDs by key as JSON. Missing keys are looked up again, since they may be created meanwhile. */
   private readonly known = new Map<string, Oid>()
   private readonly wanted = new Map<string, Key>()
 
@@ -173,7 +173,7 @@ class KeyLookup {
     this.query = `FROM ${from} WHERE ${conditions.join(' AND ')} RETURN k.at AS at, o AS oid`
   }
 
-  /** Where much is known: only between batches, whose keys have to be known together. */
+  /** Clears a full cache. Called only between batches, whose keys must be known together. */
   forget(): void {
     if (this.known.size > knownMax) this.known.clear()
   }

@@ -10,7 +10,7 @@ import type { FileRecord } from './file-record.ts'
 export class RejectsFile {
   readonly name: string
   private readonly handle: FileHandle
-  /** It is one that was not there before. */
+  /** Whether the file is new. */
   private readonly isMade: boolean
   private isBegun = false
 
@@ -20,7 +20,7 @@ export class RejectsFile {
     this.isMade = isMade
   }
 
-  /** Before anything is changed; what an earlier import has written stays until `begin`. Throws CommandError. */
+  /** Before anything is changed; what an earlier import has written stays until `begin`. */
   static async open(name: string): Promise<RejectsFile> {
     try {
       const isMade = statSync(name, { throwIfNoEntry: false }) === undefined
@@ -50,7 +50,7 @@ export class RejectsFile {
     }
   }
 
-  /** Where the import has not begun, the file is as it was. */
+  /** Removes a new file if the import has not begun. */
   async close(): Promise<void> {
     await this.handle.close()
     if (this.isMade && !this.isBegun) rmSync(this.name, { force: true })

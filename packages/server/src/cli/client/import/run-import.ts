@@ -15,7 +15,7 @@ import type { ToAttributes } from './to-attributes.ts'
 const answeredMax = 1_000
 /** After Ctrl-C, how long the answers to what is sent are waited for: then it is known what is done. */
 const answersMsMax = 5_000
-/** The same where all are there. */
+/** The same if all records are answered. */
 const lateAnswerMsMax = 100
 /** Records whose references are looked up together. */
 const referringRecords = 1_000
@@ -31,10 +31,9 @@ export interface ImportWork {
   readonly leavesOut: boolean
   /** Its records are not sent. */
   readonly isDryRun: boolean
-  /** For what is refused; a dry run has none. */
+  /** The file for rejected records; a dry run has none. */
   readonly rejects: RejectsFile | undefined
   readonly isQuiet: boolean
-  /** In bytes. */
   readonly position: () => { readonly bytesRead: number; readonly total: number | undefined }
 }
 
@@ -42,19 +41,17 @@ export interface Imported {
   readonly created: number
   readonly updated: number
   readonly rejected: number
-  /** Of the first rejected record. */
   readonly firstReason: string | undefined
   /** Records of the file, those that were skipped included. */
   readonly seen: number
 }
 
 export interface ImportContext {
-  /** Of a client; a dry run has its own. */
+  /** `loadObjects` of a client, or of a dry run. */
   readonly load: AshlarClient['loadObjects']
   readonly signal: AbortSignal
 }
 
-/** Throws CommandError, AshlarRequestError. */
 export function importRecords(
   context: ImportContext,
   work: ImportWork,
@@ -68,7 +65,7 @@ class Import {
   private readonly work: ImportWork
   /** Sent, and not answered: the first is the next one to be. */
   private readonly underWay: { readonly record: FileRecord; readonly number: number }[] = []
-  /** Of these, how many are answered: they are taken out together. */
+  /** The number of answered records in it, which are removed together. */
   private answered = 0
   private readonly refused: { readonly record: FileRecord; readonly reason: string }[] = []
   private seen = 0
@@ -76,14 +73,13 @@ class Import {
   private settled = 0
   private rejected = 0
   private firstReason: string | undefined
-  /** By Ctrl-C. */
   private isInterrupted = false
   /** There were more records when it was. */
   private isTruncated = false
   /** Ends the request, whatever is under way. */
   private readonly ending = new AbortController()
   private timer: NodeJS.Timeout | undefined
-  /** What the file has failed with. */
+  /** The error of reading the file. */
   private broken: { readonly error: unknown } | undefined
 
   constructor(context: ImportContext, work: ImportWork) {
@@ -130,7 +126,7 @@ class Import {
     return { created: summary.created, updated: summary.updated, rejected, firstReason, seen }
   }
 
-  /** What is sent is answered before it ends, if that is soon; nothing more is sent. */
+  /** Sends nothing more, and waits a short time for pending answers. */
   private finishSoon(): void {
     this.isInterrupted = true
     // Where records come from somebody who is slow, no more may come.
@@ -142,7 +138,7 @@ class Import {
     return this.answered === this.underWay.length
   }
 
-  /** Where the file fails, the lines before it are carried out all the same. */
+  /** Yields the records before a failure of the file, and keeps the error. */
   private async *linesOf(records: AsyncIterable<FileRecord>): AsyncGenerator<BulkCreation> {
     try {
       yield* this.creations(records)
@@ -236,7 +232,7 @@ class Import {
     return invalidInput(`Line ${line}: ${reason} ${hint} ${how}`)
   }
 
-  /** What ends it before the last record says how to go on. */
+  /** Adds to an error how to resume the import. */
   private explained(error: unknown): unknown {
     if (error instanceof UnreadableRecord) return this.failure(error.record, error.message)
     if (this.isInterrupted) return new CommandError(exitCodes.interrupted, `Stopped. ${this.howToGoOn()}`)
@@ -263,7 +259,6 @@ class Import {
     return `${done} certainly done: go on with --skip ${this.settled}, and with --upsert-on <index> so that none is created twice.`
   }
 
-  /** Where nothing is known to be done. */
   private howToBegin(): string {
     if (this.isAllAnswered) return 'Nothing was imported.'
     return 'No record is certainly done: run the import again with --upsert-on <index>, so that none is created twice.'

@@ -9,7 +9,7 @@ export type Convert = (value: unknown) => unknown
 
 /** Counts values that their types do not hold, to report them to the user. */
 export interface Losses {
-  /** Of datetimes and times: digits beyond those that are stored. `path`: of the attribute. */
+  /** Counts digits of a datetime or time that are not stored. `path`: of the attribute. */
   truncated(path: string, text: string): void
   /** NaN and infinite numbers, which are stored as null. */
   notFinite(path: string, value: number): void
@@ -18,7 +18,7 @@ export interface Losses {
 /** Attributes of a class, inherited ones included; undefined of one that is not known. */
 export type AttributesOf = (className: string) => readonly AttributeDefinition[] | undefined
 
-/** Of an attribute, or of the elements of its list. */
+/** The type of an attribute or of a list element. */
 export type TypeOfValue = Partial<Pick<AttributeDefinition, 'logicalType' | 'class' | 'elementSpecification'>>
 
 export interface Conversions {
@@ -96,7 +96,7 @@ function momentText(given: string, type: string | undefined, path: string, losse
   return type === 'datetime' && !moment.text.includes('T') ? `${moment.text}T00:00:00` : moment.text
 }
 
-/** In a cell of CSV, an object or a collection is JSON, as an export writes it. */
+/** Parses a cell that holds an object or a collection as JSON, as exports write it. */
 function parsedCell(value: unknown): unknown {
   if (typeof value !== 'string') return value
   try {
@@ -122,7 +122,7 @@ interface Part {
   readonly absent: (() => unknown) | undefined
 }
 
-/** Of a class: how each of its attributes is sent. */
+/** Returns how each attribute of a class is sent. */
 export function partsOf(
   attributes: readonly AttributeDefinition[],
   path: string,

@@ -9,9 +9,7 @@ import { type CommandError, invalidInput } from '../../command-error.ts'
 import { unwritable } from '../../file-errors.ts'
 
 export interface TextSource {
-  /** For messages. */
   readonly what: string
-  /** In bytes; undefined if unknown. */
   readonly size: number | undefined
   open(): Readable
 }
@@ -23,7 +21,7 @@ export function textSource(file: string): TextSource {
   return { what: file, size: stats.isFile() ? stats.size : undefined, open: () => createReadStream(file) }
 }
 
-/** Calls `use` with a source that can be read more than once. Throws CommandError. */
+/** Calls `use` with a source that can be read more than once. */
 export async function withRereadable<T>(
   source: TextSource,
   signal: AbortSignal,

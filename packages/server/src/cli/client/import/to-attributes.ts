@@ -14,7 +14,7 @@ export type ToAttributes = (record: Fields) => Record<string, unknown>
 export interface Target {
   readonly column: string
   readonly own: ColumnMapping | undefined
-  /** Of the attribute, through embedded objects. */
+  /** The path of the attribute, through embedded objects. */
   readonly path: readonly string[]
 }
 
@@ -66,7 +66,7 @@ export class Columns<T extends Target> {
 
 interface StoredTarget extends Target {
   readonly convert: Convert
-  /** For the values of a mapping. */
+  /** The logical type, for the values of a mapping. */
   readonly type: string | undefined
 }
 

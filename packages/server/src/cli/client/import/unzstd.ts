@@ -6,9 +6,9 @@ import { type CommandError, invalidInput } from '../../command-error.ts'
 
 const frameMagic = 0xfd2fb528
 const skippableMagic = 0x184d2a50
-/** As the zstd program and Node.js have it: what is compressed with a larger window needs an option there, too. */
+/** The default of the zstd program and Node.js; a larger window needs an option there, too. */
 const windowBytesMax = 2 ** 27
-/** Of a block, compressed or not. */
+/** Largest block, compressed or not. */
 const blockBytesMax = 2 ** 17
 const blockHeaderBytes = 3
 const checksumBytes = 4
@@ -62,7 +62,7 @@ async function* frame(input: Input): AsyncGenerator<Buffer> {
     throw input.damaged('it has another length than its header says')
 }
 
-/** Of a block, which takes milliseconds. */
+/** Time limit for a block, which normally takes milliseconds. */
 const blockMsMax = 5_000
 
 const sandbox = createContext({})
@@ -116,7 +116,7 @@ function windowBytesOf(descriptor: number): number {
   return base + (base / 8) * (descriptor & 7)
 }
 
-/** What is read and not taken yet: a chunk, and what is needed to go on. */
+/** Buffers input that has been read but not consumed. */
 class Input {
   readonly what: string
   readonly blockMsMax: number

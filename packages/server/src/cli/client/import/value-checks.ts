@@ -32,7 +32,6 @@ export function checkOf(type: Partial<AttributeDefinition>, attributesOf: Attrib
   }
 }
 
-/** Of a type of single values. */
 function singleCheck({ logicalType = '', encoding, storage, fixedLength }: Partial<AttributeDefinition>): Check {
   return valueChecker({
     logicalType,

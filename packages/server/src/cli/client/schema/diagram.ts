@@ -69,7 +69,7 @@ export function mermaidDiagram(schema: SchemaState): string {
   return `${['classDiagram', ...classes, ...links].join('\n')}\n`
 }
 
-/** In plain words: braces would end the class, and Mermaid takes no commas between tildes, which are its generics. */
+/** Describes a type in words: braces would end the class, and Mermaid uses tildes for generics. */
 function wordsOf(type: TypeDefinition): string {
   const { logicalType, referencedClass, class: embedded, elementSpecification: element, keySpecification: key } = type
   if (referencedClass !== undefined) return referencedClass
@@ -199,7 +199,7 @@ interface Point {
   readonly y: number
 }
 
-/** Where the line between two centres leaves the box. */
+/** Returns the point at which the line between two centres leaves the box. */
 function edgeTowards(box: Box, other: Box): Point {
   const [center, aim] = [box, other].map(
     ({ x, y, width, height }): Point => ({ x: x + width / 2, y: y + height / 2 }),

@@ -11,7 +11,7 @@ const extension = '.do'
 export interface SchemaSource {
   /** UPDATE SCHEMA with the classes of all files, and then their indexes. */
   readonly text: string
-  /** Where a line of the text comes from; it counts from 1. */
+  /** Returns the origin of a line of the text, from 1. */
   placeOf(line: number): SourcePlace
 }
 
@@ -61,7 +61,7 @@ function splitSource(text: string, file: string): { readonly classes: Line[]; re
   const inOthers = blanked(text)
   let depth = 0
   let isSchema = false
-  /** Where the statement begins, and what there is of it outside of comments. */
+  /** The start of the current statement, and its text without comments. */
   let begun = 0
   let statement = ''
   for (const { from, to, kind } of piecesOf(text)) {
@@ -151,7 +151,7 @@ function filesIn(folder: string): string[] {
   return files.map((file) => join(folder, file))
 }
 
-/** `place` is a folder: those of its files that end in `.do` are replaced, and others removed where the files are of all namespaces. Throws CommandError. */
+/** `place` is a folder: those of its files that end in `.do` are replaced, and others removed where the files are of all namespaces. */
 export function writeSchemaFiles(folder: string, files: ReadonlyMap<string, string>, isWhole: boolean): void {
   try {
     makeFolders(folder)

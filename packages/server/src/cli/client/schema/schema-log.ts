@@ -12,7 +12,7 @@ export interface SchemaVersion {
   readonly appliedAt: string
   readonly appliedBy: string
   readonly message: string
-  /** What was done, a line a step. */
+  /** The executed steps, one per line. */
   readonly steps: readonly string[]
   /** SHA-256 of `text`. */
   readonly digest: string
@@ -82,7 +82,7 @@ const makeLog: readonly TransactionOperation[] = [
   },
 ]
 
-/** Who the server knows; where it asks nobody, the user of this machine. */
+/** Returns the name of the caller, or of the local user if the server has no authentication. */
 async function callerName(client: AshlarClient): Promise<string> {
   const { name } = await client.security.getCaller()
   if (name !== null) return name

@@ -23,9 +23,9 @@ export interface PlanStep {
 export interface SchemaPlan {
   readonly steps: readonly PlanStep[]
   readonly operations: readonly TransactionOperation[]
-  /** The same, parted into what can be done by one request each. */
+  /** The same, divided into requests. */
   readonly parts: readonly PlanPart[]
-  /** What may have been meant by a rename that nobody has asked for. */
+  /** Suggested renames. */
   readonly hints: readonly string[]
 }
 
@@ -70,7 +70,7 @@ export interface PlanPart {
   readonly operation: readonly TransactionOperation[]
   /** The operation may find stored values that do not fit, and takes the parameters `dryRun` and `allowLoss`. */
   readonly isConversion?: boolean
-  /** By the beginnings of JSON pointers into the body of the operation: the step, by its position. */
+  /** Maps prefixes of JSON pointers into the body of the operation to positions of steps. */
   readonly stepAt?: ReadonlyMap<string, number>
 }
 
@@ -79,7 +79,7 @@ interface ClassChange {
   readonly after: SchemaClass
   readonly added: readonly AttributeDefinition[]
   readonly dropped: readonly AttributeDefinition[]
-  /** By the definition that is wanted. */
+  /** New definitions of changed attributes. */
   readonly changed: readonly AttributeDefinition[]
   /** References that are given an inverse, and are otherwise as before. */
   readonly paired: readonly AttributeDefinition[]
@@ -123,7 +123,7 @@ function withoutInverse(attribute: AttributeDefinition): TypeDefinition {
   return { ...type, elementSpecification }
 }
 
-/** What no change of a schema can do. */
+/** Returns steps for changes that no schema change can make. */
 function impossible({ before, after }: ClassChange): PlanPart[] {
   const { className } = after
   const refused = (text: string, refusal: string): PlanPart => {

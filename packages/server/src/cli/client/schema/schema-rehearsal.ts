@@ -12,7 +12,7 @@ import { numberText } from '../texts.ts'
 import type { PlanPart, PlanStep, SchemaPlan } from './schema-plan.ts'
 
 export interface Rehearsed {
-  /** What would be deleted, or replaced by a default. */
+  /** Values that would be deleted or replaced by a default. */
   readonly valuesLost: readonly ValuesLost[]
   /** The first step that cannot be carried out. */
   readonly refusal?: PlanRefusal
@@ -87,7 +87,7 @@ function refusalOf(error: AshlarRequestError, part: PlanPart | undefined): PlanR
 /** Users of the command do not know its operations by their numbers. */
 const operationPrefix = /^While executing operation \d+, encountered: /
 
-/** A transaction of a plan that was rehearsed, which others may have made impossible since. Throws CommandError. */
+/** A transaction of a plan that was rehearsed, which others may have made impossible since. */
 export async function carryOutAtOnce(client: AshlarClient, operations: readonly TransactionOperation[]): Promise<void> {
   try {
     await client.runTransaction(operations)

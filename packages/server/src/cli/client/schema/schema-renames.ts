@@ -9,9 +9,9 @@ export type Renames = readonly string[]
 export interface RenamedSchema {
   readonly schema: SchemaState
   readonly classes: readonly { readonly from: string; readonly to: string }[]
-  /** By the name that the class has afterwards. */
+  /** Attribute renames, by the new class name. */
   readonly attributes: readonly { readonly className: string; readonly from: string; readonly to: string }[]
-  /** Those that were done before, as by a command that was stopped: a sentence each. */
+  /** A sentence for each rename that is already done, for example by an interrupted command. */
   readonly done: readonly string[]
 }
 

@@ -18,22 +18,22 @@ export interface SchemaIndex {
 }
 
 export interface SchemaState {
-  /** By name, in its order. */
+  /** Sorted by name. */
   readonly classes: readonly SchemaClass[]
-  /** By name, in its order. */
+  /** Sorted by name. */
   readonly indexes: readonly SchemaIndex[]
 }
 
-/** What tools keep in a federated database, such as the log of schema versions, is in this namespace, and is no part of its schema. */
+/** Namespace of data that tools keep in a federated database, such as the schema log; it is not part of the schema. */
 export const ownNamespace = 'Ashlar'
 
-/** As a server or the engine shows an index. */
+/** An index as a server or the engine returns it. */
 interface ShownIndex {
   readonly name: string
   readonly indexedClass: string
   readonly isUnique: boolean
   readonly keyAttributes: readonly { readonly attributeName: string }[]
-  /** Of a server: one whose build has failed is of no use, and no part of a schema. */
+  /** The state on a server; an index whose build failed is not part of the schema. */
   readonly state?: string
 }
 
@@ -55,7 +55,7 @@ export function schemaState(classes: readonly ClassRepresentation[], indexes: re
   )
 }
 
-/** In any order. */
+/** Creates a sorted schema. */
 export function schemaOf(classes: readonly SchemaClass[], indexes: readonly SchemaIndex[]): SchemaState {
   return {
     classes: [...classes].sort(by(({ className }) => className)),
@@ -77,7 +77,7 @@ export function namespaceOf(className: string): string | null {
   return at < 0 ? null : className.slice(0, at)
 }
 
-/** Of an attribute, or of an element. */
+/** Returns the type of an attribute or an element. */
 export function typeOf({ attributeName: _, ...type }: AttributeDefinition): TypeDefinition {
   return type
 }
