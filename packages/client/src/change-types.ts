@@ -3,29 +3,29 @@ import type { Attributes, Oid } from './wire.ts'
 
 /** A change of one object, of one link, or of the schema. */
 export interface ChangeRecord {
-  /** Behind this change. */
+  /** The position after this change. */
   readonly position: string
-  /** When it was committed, by the clock of the server that did. */
+  /** The time of the commit, by the clock of the server. */
   readonly at: string
-  /** linked and unlinked: an element of a list, set or map that is kept as links. */
+  /** linked and unlinked: an element of a list, set or map that is stored as links. */
   readonly change: 'created' | 'updated' | 'deleted' | 'linked' | 'unlinked' | 'schema'
-  /** Of the object, by its name as it is now. */
+  /** The class of the object, by its current name. */
   readonly class?: string
   readonly oid?: Oid
-  /** Of the record that is told last: another for each commit. */
+  /** The revision of the record; each commit has a new one. */
   readonly revision?: string
-  /** When the predicate holds for the object. */
+  /** When the object matches the predicate. */
   readonly matched?: 'before' | 'after' | 'both'
-  /** Of an update: those with another value. */
+  /** For updates: the attributes that have another value. */
   readonly attributes?: readonly string[]
-  /** What an update has replaced, or what the deleted object held; without links. */
+  /** Values before the update, or of the deleted object; without links. */
   readonly before?: Attributes
-  /** What an update has set, or what the created object holds; without links. */
+  /** Values after the update, or of the created object; without links. */
   readonly after?: Attributes
-  /** Of the link. */
+  /** The attribute of the link. */
   readonly attribute?: string
   readonly target?: Oid
-  /** Of the pair of a map. */
+  /** The key in a map. */
   readonly key?: unknown
   /** Created or changed. */
   readonly classes?: readonly string[]
@@ -37,22 +37,22 @@ export interface ChangeRecord {
 
 export interface ChangesPage {
   readonly changes: readonly ChangeRecord[]
-  /** Behind which to go on. */
+  /** The position to continue from. */
   readonly position: string
-  /** There was nothing more when the page was made. */
+  /** There were no further changes when the page was made. */
   readonly isAtEnd: boolean
 }
 
-/** A delivery that was given up, with what it has told. */
+/** A delivery that was given up, with its content. */
 export interface DeadLetter {
-  /** By which it is known. */
+  /** The number that identifies it. */
   readonly number: number
   /** When it was given up. */
   readonly at: string
   readonly attempts: number
   /** Why the last attempt failed. */
   readonly error: string
-  /** The webhook-id of its attempts. */
+  /** The webhook-id of the attempts. */
   readonly id: string
   readonly changes: number
   /** As it was sent. */
@@ -61,64 +61,66 @@ export interface DeadLetter {
 
 /** A delivery that was given up. */
 export interface DeadLetterSummary {
-  /** By which it is known. */
+  /** The number that identifies it. */
   readonly number: number
   /** When it was given up. */
   readonly at: string
   readonly attempts: number
   /** Why the last attempt failed. */
   readonly error: string
-  /** The webhook-id of its attempts. */
+  /** The webhook-id of the attempts. */
   readonly id: string
   readonly changes: number
 }
 
-/** Of the event `begin`, the first one. */
+/** The first event, `begin`. */
 export interface LiveBegin {
-  /** The query has ORDER BY: events tell the place of each row. */
+  /** The query has ORDER BY: events contain the place of each row. */
   readonly isOrdered: boolean
-  /** The rows that were told up to `Last-Event-ID` are still the result; else they are told anew. */
+  /** The result is unchanged since `Last-Event-ID`; otherwise all rows are sent again. */
   readonly isResumed: boolean
 }
 
-/** Of the event `position` of a live query: all events of a commit are told. */
+/** The event `position` of a live query: all events of a commit have been sent. */
 export interface LivePosition {
-  /** Behind which to go on. */
+  /** The position to continue from. */
   readonly position: string
-  /** The rows show commits behind the position, too; a later event tells that of all. */
+  /**
+   * The rows already include some commits after the position; a later event has the position that includes them all.
+   */
   readonly isAhead?: boolean
 }
 
-/** Of the events `row`, `enter`, `change` and `leave` of a live query. */
+/** The events `row`, `enter`, `change` and `leave` of a live query. */
 export interface LiveRow {
   readonly oid: Oid
-  /** As the query returns it; left out where a row leaves, or has another place alone. */
+  /** The row of the query; omitted if the row leaves the result, or only moves. */
   readonly row?: unknown
-  /** With ORDER BY, where the row comes to a place: the OID of the row before it, null for the first. */
+  /** With ORDER BY, if the row gets a new place: the OID of the row before it, null for the first. */
   readonly after?: Oid | null
 }
 
-/** A receiver of changes, and how its deliveries get on. */
+/** A receiver of changes, and the state of its deliveries. */
 export interface WebhookRecord {
   readonly name: string
-  /** To which its deliveries are posted; without the query of the URL. */
+  /** The address of the receiver, without its query string. */
   readonly url: string
   readonly class?: string
   readonly where?: string
   readonly include: 'values' | 'keys'
   /**
-   * waiting: no process works for it yet. failing: its next delivery was tried, and will be again. disabled: until it
-   * is resumed.
+   * waiting: no process works for it yet. failing: its next delivery has failed, and will be retried. disabled: until
+   * it is resumed.
    */
   readonly state: 'waiting' | 'delivering' | 'failing' | 'disabled'
   /** Why it is failing or disabled. */
   readonly reason?: string
-  /** Changes up to here are delivered, or are dead letters. */
+  /** All changes up to here are delivered, or are dead letters. */
   readonly position?: string
   readonly deliveries: number
-  /** Attempts that have failed. */
+  /** Failed attempts. */
   readonly failures: number
-  /** Attempts of the delivery that is due. */
+  /** Attempts at the next delivery. */
   readonly attempts: number
   /** When the delivery that is due was first tried. */
   readonly failingSince?: string
@@ -126,6 +128,6 @@ export interface WebhookRecord {
   readonly nextAttemptAt?: string
   /** When the last delivery was taken. */
   readonly deliveredAt?: string
-  /** Deliveries that were given up, and are kept. */
+  /** Deliveries that were given up, which are kept. */
   readonly deadLetters: number
 }

@@ -2,7 +2,7 @@
 import type { ErrorType } from './error-types.ts'
 
 export interface AccessGrant {
-  /** All classes, those of a namespace (null is the default one), or a class; their subclasses with them. */
+  /** All classes, those of a namespace (null is the default one), or a class, always with subclasses. */
   readonly on:
     | {
         readonly kind: 'all'
@@ -16,13 +16,13 @@ export interface AccessGrant {
         readonly className: string
       }
   readonly actions: readonly ('read' | 'create' | 'update' | 'delete' | 'define' | 'index' | 'query')[]
-  /** The only attributes that exist for the caller; without it, all. */
+  /** The only attributes that the caller can see; by default all. */
   readonly shown?: readonly string[]
-  /** Attributes that do not exist for the caller. */
+  /** Attributes that the caller cannot see. */
   readonly hidden?: readonly string[]
-  /** Attributes that the caller does not change. */
+  /** Attributes that the caller cannot change. */
   readonly readOnly?: readonly string[]
-  /** Predicates of DO over the object and `$$USER`; without one, every object. */
+  /** Predicates of DO over the object and `$$USER`; by default every object is allowed. */
   readonly rules?: {
     readonly read?: string
     readonly create?: string
@@ -62,35 +62,35 @@ export type Attributes = Readonly<Record<string, unknown>>
 export interface AuditPage {
   readonly entries: readonly {
     readonly time: string
-    /** X-Request-Id of request and reply, or the id of its trace. */
+    /** X-Request-Id of the request and the reply, or the id of the trace. */
     readonly requestId?: string
     readonly caller?: string | null
     readonly callerKind?: string
-    /** Its kind and id; never a secret. */
+    /** The kind and id of the credential; never a secret. */
     readonly credential?: string
     readonly address?: string
-    /** Method and path of the interface, without values; or a command, as `ashlar user add`. */
+    /** Method and path without values, or a command such as `ashlar user add`. */
     readonly operation?: string
     /**
-     * The user, token or role that is changed, as `user:alice`; of a session, its user; of a caller who was not let in,
-     * the token that was shown.
+     * The changed user, token or role, such as `user:alice`; for sessions, the user; for rejected credentials, the
+     * token.
      */
     readonly subject?: string
     readonly fd?: string
     readonly classes?: readonly string[]
-    /** The first 100 that were changed; without `objects`, what the path names. */
+    /** The first 100 changed objects; without `objects`, the object in the path. */
     readonly oids?: readonly string[]
-    /** How many were created, changed or deleted. */
+    /** The number of created, changed and deleted objects. */
     readonly objects?: number
     /** Classes or indexes were changed. */
     readonly schema?: boolean
     readonly outcome?: 'done' | 'refused' | 'failed' | 'unknown'
     readonly status?: number
-    /** Of the error. */
+    /** The type of the error. */
     readonly type?: string
-    /** So many refusals of callers who were not known had no line of their own before it. */
+    /** The number of refused unauthenticated requests before this entry that have no entry of their own. */
     readonly unlisted?: number
-    /** So many entries found no room while the file could not be written. */
+    /** The number of entries that were lost because the file could not be written. */
     readonly lost?: number
   }[]
   readonly next: string | null
@@ -101,51 +101,51 @@ export interface BulkCreation {
   /** Full name or class number of a referenceable class. */
   readonly class: string
   readonly attributes?: Attributes
-  /** Its name in other lines, in `$` and braces. */
+  /** A name by which other lines refer to the object: the name in braces after `$`. */
   readonly id?: string
 }
 
-/** A line that does one operation on an object. */
+/** A line with one operation on an object. */
 export interface BulkOperation {
   readonly method: 'post' | 'put' | 'delete'
   /** `/v1/object` to create, `/v1/object/{oid}` to change or delete. */
   readonly uri?: string
-  /** Instead of an OID: a unique index. */
+  /** A unique index, instead of an OID. */
   readonly index?: string
-  /** The values that the index has of the object. */
+  /** The key of the object in the index. */
   readonly key?: Attributes
-  /** As the single request has it. */
+  /** The body of the single request. */
   readonly body?: Readonly<Record<string, unknown>>
-  /** Of a creation. */
+  /** For creations. */
   readonly id?: string
 }
 
 /** The reply to a line. */
 export interface BulkReply {
-  /** From 1. */
+  /** The number of the line, from 1. */
   readonly line: number
   readonly __identifier__?: Oid
   readonly error?: Problem
 }
 
-/** The last line of the reply to lines. */
+/** The last line of the reply. */
 export interface BulkSummary {
   readonly summary: {
     readonly created: number
     readonly updated: number
-    /** Where there are any. */
+    /** Only if there are failures. */
     readonly deleted?: number
     readonly failed: number
   }
 }
 
 export interface CallerRecord {
-  /** How the caller is known; `everyone` where authentication is off. */
+  /** The kind of the caller; `everyone` without authentication. */
   readonly kind: 'everyone' | 'nobody' | 'user' | 'token' | 'jwt' | 'certificate'
   readonly name: string | null
-  /** Roles as they are granted: `reader`, or `writer@orders,shop` for some federated databases. */
+  /** Roles: `reader`, or `writer@orders,shop` for some federated databases only. */
   readonly roles: readonly string[]
-  /** When the credential ends, where it does. */
+  /** When the credential expires, if it does. */
   readonly expiresAt: string | null
 }
 
@@ -155,21 +155,21 @@ export interface ChangePasswordBody {
 }
 
 export interface ChangeRoleBody {
-  /** Of read, write, define, operate, administer. */
+  /** Any of read, write, define, operate, administer. */
   readonly actions?: readonly string[]
-  /** On parts of the federated databases for which the role is given; several add up. */
+  /** Grants on parts of the federated databases for which the role is assigned; they add up. */
   readonly grants?: readonly AccessGrant[]
-  /** As it is, where it is given: a name stays. */
+  /** Optional: the current name, which cannot be changed. */
   readonly name?: string
-  /** False, where it is given. */
+  /** Optional: false. */
   readonly isBuiltIn?: boolean
-  /** As it was read; it changes nothing. */
+  /** Optional, as returned by a read; it has no effect. */
   readonly problems?: readonly RoleProblem[]
 }
 
 /** Either `classRename`, or any of the others, which are applied in this order. */
 export interface ClassAlteration {
-  /** Without a dot in the same namespace, with a leading one in the default namespace. */
+  /** A name without a dot stays in the namespace; a leading dot means the default namespace. */
   readonly classRename?: string
   readonly attributesToDelete?: readonly string[]
   readonly attributesToRename?: readonly AttributeRename[]
@@ -214,63 +214,64 @@ export interface CreateObjectBody {
 
 export interface CreateRoleBody {
   readonly name: string
-  /** Of read, write, define, operate, administer. */
+  /** Any of read, write, define, operate, administer. */
   readonly actions?: readonly string[]
-  /** On parts of the federated databases for which the role is given; several add up. */
+  /** Grants on parts of the federated databases for which the role is assigned; they add up. */
   readonly grants?: readonly AccessGrant[]
 }
 
 export interface CreateTokenBody {
-  /** For people: what the token is for. */
+  /** The purpose of the token. */
   readonly name: string
-  /** The user whose it is; of callers who are no administrators, themselves. */
+  /** The user that owns the token; the caller itself, unless it is an administrator. */
   readonly owner?: string
-  /** Within those of the owner; without them, those of the owner. */
+  /** Roles within those of the owner, which are the default. */
   readonly roles?: readonly string[]
-  /** As 2030-01-31T12:00:00Z; without it, it does not expire. */
+  /** Expiry, such as 2030-01-31T12:00:00Z; by default the token does not expire. */
   readonly expiresAt?: string
 }
 
 export interface CreateUserBody {
   readonly name: string
-  /** Without one the user can have tokens, and cannot sign in. */
+  /** Without a password, the user can only have tokens. */
   readonly password?: string
-  /** Roles as they are granted: `reader`, or `writer@orders,shop` for some federated databases. */
+  /** Roles: `reader`, or `writer@orders,shop` for some federated databases only. */
   readonly roles?: readonly string[]
 }
 
 /**
- * How queries are understood and answered. `objectivity`, as by the original: MATCH without a mode is WALK, and rows of
- * projections begin with `"__class__": "_Projection"`.
+ * The dialect of queries. With `objectivity`, MATCH without a mode is WALK, and rows of projections begin with
+ * `"__class__": "_Projection"`.
  */
 export type Dialect = 'ashlar' | 'objectivity'
 
 export interface FederatedDatabaseRecord {
-  /** Where the federated database is kept. */
+  /** The location of the federated database. */
   readonly bootfile: string
   readonly alias: string
   readonly store: {
     readonly kind: string
     readonly isDurable: boolean
   }
-  /** Of queries that ask for none. */
+  /** The default dialect of queries. */
   readonly dialect: Dialect
-  /** Of transactions and queries that ask for none. */
+  /** The default isolation level of transactions and queries. */
   readonly isolation: IsolationLevel
   readonly limits: Readonly<Record<string, number>>
   readonly counts: Readonly<Record<string, number>>
   readonly readers: {
-    /** Age of the oldest snapshot that is held; 0 with none. */
+    /** Age of the oldest open snapshot; 0 without one. */
     readonly oldestSnapshotMs: number
     /**
-     * Since the start, of all federated databases: because their readers took nothing, or their snapshots were too old.
+     * Replies of all federated databases that were aborted since the start, because their readers stopped reading or
+     * their snapshots were too old.
      */
     readonly repliesBrokenOff: number
   }
-  /** On PostgreSQL and Citus, where there are any: prepared transactions that hold locks on the tables. */
+  /** Only on PostgreSQL and Citus: prepared transactions that hold locks on the tables. */
   readonly unresolvedTransactions?: {
     readonly count: number
-    /** Age of the oldest, in milliseconds. */
+    /** Age of the oldest transaction, in milliseconds. */
     readonly oldestMs: number
   }
 }
@@ -287,14 +288,14 @@ export interface IndexRecord {
   readonly isUnique: boolean
   readonly keyAttributes: readonly KeyAttribute[]
   readonly state: 'building' | 'ready' | 'failed'
-  /** Left out for callers who do not see all objects of the class. */
+  /** Omitted for callers who do not see all objects of the class. */
   readonly entryCount?: number
-  /** Of a background build. */
+  /** Progress of a background build. */
   readonly progress?: {
     readonly objectsDone: number
     readonly objectsTotal: number
   }
-  /** Of a background build that failed. */
+  /** Why a background build failed. */
   readonly failure?: {
     readonly type: string
     readonly message: string
@@ -348,42 +349,42 @@ export interface ObjectRepresentation {
 /** `<database>-<container>-<page>-<slot>`; `0-0-0-0` refers to nothing. */
 export type Oid = string
 
-/** The body of every error. */
+/** The body of every error reply. */
 export interface Problem {
   readonly type: ErrorType
   readonly title: string
   readonly status: number
   readonly message: string
-  /** Where in the request body the faults are: JSON pointers (RFC 6901). */
+  /** Places of the faults in the request body: JSON pointers (RFC 6901). */
   readonly errors?: readonly {
     readonly pointer: string
     readonly message: string
   }[]
-  /** Of a query: where in its text the fault is, from 1. */
+  /** For queries: the line of the fault, from 1. */
   readonly line?: number
-  /** Of a query: where in the line, from 1. */
+  /** For queries: the column of the fault, from 1. */
   readonly column?: number
-  /** Of a query: the piece of text at fault. */
+  /** For queries: the text at fault. */
   readonly text?: string
-  /** Of a transaction: which operation failed, from 1. */
+  /** For transactions: the number of the failed operation, from 1. */
   readonly operation?: number
-  /** Of a change of types: what would be lost. */
+  /** For changes of types: the values that would be lost. */
   readonly valuesLost?: readonly ValuesLost[]
-  /** Of a query: what could have stood there. */
+  /** For queries: what is expected instead. */
   readonly expected?: readonly string[]
-  /** Of a query with COMMIT EVERY: commits that were made, and stay. */
+  /** For queries with COMMIT EVERY: the number of commits, which are not undone. */
   readonly commits?: number
-  /** Of a query with COMMIT EVERY: rows of the file that these commits took. */
+  /** For queries with COMMIT EVERY: the rows of the file in these commits. */
   readonly rowsCommitted?: number
 }
 
 export interface QueryBody {
   /** One or more statements; the semicolon after the last is optional. */
   readonly query: string
-  /** do, in any case, which is also meant without it. */
+  /** do, in any case; the default. */
   readonly language?: string
   /**
-   * ashlar or objectivity, in any case; that of the federated database where it is left out. In the dialect objectivity
+   * ashlar or objectivity, in any case; the default is that of the federated database. In the dialect objectivity,
    * MATCH without a mode is WALK, and rows of projections begin with "__class__": "_Projection".
    */
   readonly dialect?: string
@@ -404,16 +405,16 @@ export interface ResourceList {
 }
 
 export interface RoleProblem {
-  /** Null: no federated database that is served has what is named. */
+  /** Null if no federated database of the server has what the grant names. */
   readonly fdAlias: string | null
-  /** Which of the grants, from 1. */
+  /** The number of the grant, from 1. */
   readonly grant: number
   /** `on`, `shown`, `hidden`, `readOnly`, `rules.read` and so on. */
   readonly field: string
   readonly message: string
 }
 
-/** What a change of the schema would do. */
+/** The effects that a schema change would have. */
 export interface SchemaReport {
   readonly classes: readonly {
     readonly className: string
@@ -430,46 +431,46 @@ export interface SchemaReport {
   }[]
   readonly indexesDropped: readonly string[]
   readonly indexesRebuilt: readonly string[]
-  /** Objects whose shape would change. */
+  /** Objects whose stored form would change. */
   readonly objects: number
   readonly valuesLost: readonly ValuesLost[]
 }
 
 export interface SecurityRole {
   readonly name: string
-  /** Of read, write, define, operate, administer. */
+  /** Any of read, write, define, operate, administer. */
   readonly actions: readonly string[]
-  /** On parts of the federated databases for which the role is given; several add up. */
+  /** Grants on parts of the federated databases for which the role is assigned; they add up. */
   readonly grants: readonly AccessGrant[]
   readonly isBuiltIn: boolean
 }
 
 export interface SecurityRoleChanged {
   readonly name: string
-  /** Of read, write, define, operate, administer. */
+  /** Any of read, write, define, operate, administer. */
   readonly actions: readonly string[]
-  /** On parts of the federated databases for which the role is given; several add up. */
+  /** Grants on parts of the federated databases for which the role is assigned; they add up. */
   readonly grants: readonly AccessGrant[]
   readonly isBuiltIn: boolean
-  /** What does not agree with the classes that there are now: it allows or hides nothing until they do. */
+  /** A grant that does not match the current classes, and therefore allows or hides nothing. */
   readonly problems: readonly RoleProblem[]
 }
 
 export interface SecurityToken {
-  /** The first part of its text, by which it is revoked. */
+  /** The beginning of its text, by which it is revoked. */
   readonly id: string
   readonly name: string
   readonly owner: string | null
   readonly roles: readonly string[] | null
   readonly createdAt: string
   readonly expiresAt: string | null
-  /** To the minute. */
+  /** Exact to the minute. */
   readonly lastUsedAt: string | null
 }
 
 export interface SecurityUser {
   readonly name: string
-  /** Roles as they are granted: `reader`, or `writer@orders,shop` for some federated databases. */
+  /** Roles: `reader`, or `writer@orders,shop` for some federated databases only. */
   readonly roles: readonly string[]
   readonly isDisabled: boolean
   readonly hasPassword: boolean
@@ -478,12 +479,12 @@ export interface SecurityUser {
 
 export interface SecurityUserChanged {
   readonly name: string
-  /** Roles as they are granted: `reader`, or `writer@orders,shop` for some federated databases. */
+  /** Roles: `reader`, or `writer@orders,shop` for some federated databases only. */
   readonly roles: readonly string[]
   readonly isDisabled: boolean
   readonly hasPassword: boolean
   readonly createdAt: string
-  /** Roles for federated databases that are not served: they grant nothing there until these are. */
+  /** Roles for federated databases that the server does not have, which have no effect. */
   readonly problems: readonly string[]
 }
 
@@ -498,46 +499,46 @@ export interface SignInBody {
   readonly password: string
 }
 
-/** A statement under way. */
+/** A running statement. */
 export interface StatementRecord {
-  /** What the header Statement-Id of its reply has. */
+  /** The id, as in the header Statement-Id of the reply. */
   readonly id: string
   readonly kind: 'query' | 'transaction' | 'tool' | 'read'
-  /** The first 1,000 characters; of a transaction how many operations it has. */
+  /** The first 1,000 characters; for a transaction, the number of its operations. */
   readonly text: string
   readonly fdAlias: string
   readonly clientAddress: string
   readonly startedAt: string
-  /** It waits for a turn or a place, works, or sends its rows. */
+  /** queued: for a turn or a slot; running; or sending rows. */
   readonly state: 'queued' | 'running' | 'sending'
-  /** Of rows, before compression. */
+  /** Bytes of rows, before compression. */
   readonly bytesSent: number
-  /** Of a query: rows of its reply that were made so far. */
+  /** For queries: rows of the reply so far. */
   readonly rows?: number
-  /** Of a query: what it is charged with in memory at the moment. */
+  /** For queries: memory currently accounted to the query. */
   readonly bytesHeld?: number
 }
 
 export interface TokenCreated {
-  /** The first part of its text, by which it is revoked. */
+  /** The beginning of its text, by which it is revoked. */
   readonly id: string
   readonly name: string
   readonly owner: string | null
   readonly roles: readonly string[] | null
   readonly createdAt: string
   readonly expiresAt: string | null
-  /** To the minute. */
+  /** Exact to the minute. */
   readonly lastUsedAt: string | null
-  /** Told this once: only a digest of it is kept. */
+  /** Shown only once: the server keeps a digest. */
   readonly token: string
-  /** Roles for federated databases that are not served: they grant nothing there until these are. */
+  /** Roles for federated databases that the server does not have, which have no effect. */
   readonly problems: readonly string[]
 }
 
 export interface ToolBody {
   /** Name of the tool, in any case. */
   readonly tool: string
-  /** By name; see GET /v1/tool. */
+  /** Flags by name; see GET /v1/tool. */
   readonly flags?: Readonly<Record<string, unknown>> | null
 }
 
@@ -550,18 +551,18 @@ export interface ToolRecord {
     readonly description: string
     readonly isRequired: boolean
   }[]
-  /** Those under way, and the last that ended since the server started. */
+  /** Running tools, and the last runs that ended since the server started. */
   readonly runs: readonly ToolRun[]
 }
 
 export interface ToolReply {
-  /** 0 where all is well. */
+  /** 0 if the run succeeded. */
   readonly returnCode: number
   readonly toolOutput: string
   readonly toolError: string
 }
 
-/** A run of a tool; with its reply once it has ended. */
+/** A run of a tool. After its end, it includes the reply. */
 export interface ToolRun {
   readonly tool: string
   readonly fdAlias: string
@@ -570,7 +571,7 @@ export interface ToolRun {
   /** Objects or entries. */
   readonly done: number
   readonly total?: number
-  /** 0 where all is well. */
+  /** 0 if the run succeeded. */
   readonly returnCode?: number
   readonly toolOutput?: string
   readonly toolError?: string
@@ -580,30 +581,39 @@ export interface ToolRun {
 export interface TransactionOperation {
   /** In any case. */
   readonly method: string
-  /** Path and parameters; an id in braces after a $ stands for its OID. */
+  /** Path and parameters; an id in braces after `$` stands for its OID. */
   readonly uri: string
-  /** A text that is an id in braces after a $ stands for its OID; a second $ before it makes it a text. */
+  /**
+   * The body of the single request. A string that is an id in braces after `$` stands for its OID; a second `$` before
+   * it makes it a plain string.
+   */
   readonly body?: unknown
-  /** dispose: carried out with the others and answered, but not kept; the others are answered by what is committed. */
+  /**
+   * dispose: the operation is executed with the others and answered, but its changes are undone; the others are
+   * answered according to the final state.
+   */
   readonly result?: 'keep' | 'dispose'
   /** A name for the object that the operation creates. */
   readonly id?: string
   /**
-   * Of an operation on /v1/object/{oid}, as the header If-Match: what is seen there has such an ETag, and keeps it
-   * until the commit. Else the transaction fails: PreconditionFailed.
+   * For operations on /v1/object/{oid}, like the header If-Match: the object has one of these ETags until the commit.
+   * Otherwise the transaction fails with PreconditionFailed.
    */
   readonly ifMatch?: string
-  /** The same, as the header If-None-Match: ETags that it must not have; a read of what has one is answered by 304. */
+  /**
+   * Likewise, like the header If-None-Match: the object has none of these ETags. A read of an object that has one is
+   * answered by 304.
+   */
   readonly ifNoneMatch?: string
 }
 
 export interface TransactionResult {
   readonly responseCode: string
-  /** The body that the single request would have had; {} for none. */
+  /** The body of the reply to the single request; {} if there is none. */
   readonly result: unknown
 }
 
-/** A type, without the name of an attribute that has it. */
+/** A type without an attribute name. */
 export interface TypeDefinition {
   /**
    * boolean, character, integer, real, string, guid, date, time, datetime, interval, reference, object, list, set or
@@ -625,16 +635,16 @@ export interface TypeDefinition {
 
 export interface UpdateObjectBody {
   readonly attributes: Attributes
-  /** Redundant: must be the class of the object. */
+  /** Optional: the class of the object, which cannot be changed. */
   readonly class?: string
 }
 
 export interface UpdateUserBody {
   /** Ends the sessions of the user. */
   readonly password?: string
-  /** Roles as they are granted: `reader`, or `writer@orders,shop` for some federated databases. */
+  /** Roles: `reader`, or `writer@orders,shop` for some federated databases only. */
   readonly roles?: readonly string[]
-  /** The user and the tokens of the user are refused. */
+  /** The user and its tokens are rejected. */
   readonly isDisabled?: boolean
 }
 

@@ -47,7 +47,7 @@ const fdAlias = {
   name: 'fdAlias',
   in: 'query',
   required: false,
-  description: 'Alias of the federated database; may be left out where there is a default one.',
+  description: 'Alias of the federated database; optional if there is a default one.',
   schema: { type: 'string' },
 }
 
@@ -56,13 +56,13 @@ const idempotencyKey = {
   in: 'header',
   required: false,
   description:
-    'Names the request: sent again with the same key within 24 hours, it is not carried out again, and gets the first reply.',
+    'Identifies the request: if it is sent again with the same key within 24 hours, it is not executed again, and gets the first reply.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
 }
 
 const statementHeaders = {
   'Statement-Id': {
-    description: 'By which the statement is listed, and can be stopped, while it is under way.',
+    description: 'The id by which the statement is listed, and can be stopped, while it is running.',
     schema: { type: 'string' },
   },
 }
@@ -77,7 +77,7 @@ const monitoringPaths = {
   '/health/live': {
     get: {
       operationId: 'getLiveness',
-      summary: 'Check that the server is alive',
+      summary: 'Liveness check',
       tags: ['Service'],
       security: [],
       responses: { 200: plainReply('The process answers') },
@@ -86,7 +86,7 @@ const monitoringPaths = {
   '/health/ready': {
     get: {
       operationId: 'getReadiness',
-      summary: 'Check that the server is ready: it accepts requests, and each federated database can be read',
+      summary: 'Readiness check: the server accepts requests, and each federated database can be read',
       tags: ['Service'],
       security: [],
       responses: { 200: plainReply('Ready'), ...errorResponses(['ShuttingDown', 'StoreUnavailable']) },
@@ -108,18 +108,19 @@ const securitySchemes = {
   token: {
     type: 'http',
     scheme: 'bearer',
-    description: 'A token of the server, `ash_<id>_<secret>`, or a JWT of the issuer that its configuration names.',
+    description: 'A token of the server, `ash_<id>_<secret>`, or a JWT of the configured issuer.',
   },
-  password: { type: 'http', scheme: 'basic', description: 'A user name and its password.' },
+  password: { type: 'http', scheme: 'basic', description: 'A user name and password.' },
   certificate: {
     type: 'mutualTLS',
-    description: 'Where the server asks for certificates: that of the connection, without an Authorization header.',
+    description:
+      'The client certificate of the connection, if the server requests one, without an Authorization header.',
   },
   session: {
     type: 'apiKey',
     in: 'cookie',
     name: 'ashlar-session',
-    description: 'Of a browser that has signed in; over TLS its name begins with `__Host-`.',
+    description: 'The cookie of a browser session; over TLS its name begins with `__Host-`.',
   },
 }
 const security = [{}, ...Object.keys(securitySchemes).map((name) => ({ [name]: [] }))]
@@ -134,12 +135,12 @@ const tags: readonly { readonly name: Operation['tag']; readonly description: st
   { name: 'Objects', description: 'Create, read, update and delete objects, one by one or in bulk.' },
   { name: 'Indexes', description: 'Unique and plain indexes on one or several attributes.' },
   { name: 'Queries', description: 'Run statements of the query language DO, and export their rows.' },
-  { name: 'Transactions', description: 'Several operations that are carried out together or not at all.' },
-  { name: 'Changes', description: 'Follow what is committed: the change feed, and webhooks that receive it.' },
+  { name: 'Transactions', description: 'Several operations that are executed together or not at all.' },
+  { name: 'Changes', description: 'Follow committed changes: the change feed, and webhooks that receive it.' },
   { name: 'Statements', description: 'List statements that are running, and stop them.' },
   { name: 'Tools', description: 'Administrative tools, such as Backup and Verify.' },
   { name: 'Security', description: 'Sign in; users, tokens and roles. For servers started with `--auth`.' },
-  { name: 'Service', description: 'The server itself: health, metrics, the audit log and the stop of the server.' },
+  { name: 'Service', description: 'The server itself: health, metrics, the audit log and shutdown.' },
 ]
 
 export function openApiDocument(): object {
@@ -271,7 +272,7 @@ function bodyLinesOf({ takesLines }: Operation, examples: OtherBodies): object {
   if (takesLines !== true) return {}
   return {
     'application/x-ndjson': {
-      schema: { type: 'string', description: 'One operation a line: BulkCreation or BulkOperation.' },
+      schema: { type: 'string', description: 'One operation per line: BulkCreation or BulkOperation.' },
       example: examples?.['application/x-ndjson'],
     },
   }
@@ -284,8 +285,8 @@ function linesOf({ streamsRows, asksForText, writes }: Operation): object {
   const hasEvents = writes?.includes('events') === true
   if (hasEvents && streamsRows !== true) {
     return {
-      'application/x-ndjson': { schema: { type: 'string', description: 'One change a line, then the position.' } },
-      'text/event-stream': { schema: { type: 'string', description: 'A change an event, without an end.' } },
+      'application/x-ndjson': { schema: { type: 'string', description: 'One change per line, then the position.' } },
+      'text/event-stream': { schema: { type: 'string', description: 'One change per event, in an endless stream.' } },
     }
   }
   if (streamsRows !== true) return {}
@@ -294,7 +295,7 @@ function linesOf({ streamsRows, asksForText, writes }: Operation): object {
   }
   return {
     ...(asksForText === undefined ? {} : text),
-    'application/x-ndjson': { schema: { type: 'string', description: 'One row a line, each a JSON text.' } },
+    'application/x-ndjson': { schema: { type: 'string', description: 'One row per line, each a JSON text.' } },
     ...(hasEvents ? { 'text/event-stream': { schema: { type: 'string', description: rowEvents } } } : {}),
   }
 }

@@ -21,7 +21,7 @@ export const changeOperations: readonly FdOperation[] = [
     needs: 'read',
     summary: 'Change data capture: the changes after a position',
     description:
-      'Every change of every commit exactly once, in commit order: as a page of JSON; as lines (NDJSON), which can wait for a change and end with the position; or as an endless stream of events (`Accept: text/event-stream`), whose ids are positions and which resumes after `Last-Event-ID`. Requires the change log, which the operator turns on and off. Callers with grants are told of what they see.',
+      'Every change of every commit exactly once, in commit order: as a page of JSON; as lines (NDJSON), which can wait for a change and end with the position; or as an endless stream of events (`Accept: text/event-stream`), whose ids are positions and which resumes after `Last-Event-ID`. Requires the change log, which the operator turns on and off. Callers with grants get only what they may see.',
     tag: 'Changes',
     queryParameters: {
       since: {
@@ -35,7 +35,7 @@ export const changeOperations: readonly FdOperation[] = [
       },
       where: {
         description:
-          'With `class`: only objects that match this DO predicate before or after the change (`matched` says when). It asks for values that the object itself holds. Links and the schema are not told then.',
+          'With `class`: only objects that match this DO predicate before or after the change (`matched` says when). It may use only values that the object itself holds. Changes of links and of the schema are then not reported.',
         schema: Type.String(),
       },
       attributes: {
@@ -44,7 +44,7 @@ export const changeOperations: readonly FdOperation[] = [
         schema: Type.String(),
       },
       include: {
-        description: 'values: what was there before and after. keys: which object, and the names of the attributes.',
+        description: 'values: with the values before and after. keys: only the object and the names of the attributes.',
         schema: Type.Union([Type.Literal('values'), Type.Literal('keys')], { default: 'values' }),
       },
       limit: {

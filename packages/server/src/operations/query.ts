@@ -47,7 +47,7 @@ export const queryOperations: readonly FdOperation[] = [
     },
     summary: 'Run statements of the query language',
     description:
-      'All statements of the text run in one transaction; the reply has the rows of the last one. They are sent as they are found: where something fails later, the connection is broken off, or the last line is `{"error": …}` (NDJSON). With `Accept: text/event-stream`, the rows of one FROM statement as events, and then what enters, changes and leaves the result, without an end; requires the change log.',
+      'All statements run in one transaction; the reply has the rows of the last one. Rows are sent as they are found: if the query fails later, the connection is aborted, or the last line is `{"error": …}` (NDJSON). With `Accept: text/event-stream`, the rows of one FROM statement are sent as events, followed by the changes of the result, in an endless stream; this requires the change log.',
     tag: 'Queries',
     queryParameters: {
       explain: {
@@ -60,7 +60,7 @@ export const queryOperations: readonly FdOperation[] = [
         schema: Type.Union([Type.Literal('json'), Type.Literal('text')], { default: 'json' }),
       },
       dialect: {
-        description: 'For a body of text: ashlar or objectivity, as the field dialect of a JSON body.',
+        description: 'For a plain text body: ashlar or objectivity, like the field dialect of a JSON body.',
         schema: Type.String(),
       },
       isolation: { description: 'For a body of text: as the field isolation of a JSON body.', schema: IsolationLevel },

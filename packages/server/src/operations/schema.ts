@@ -110,7 +110,7 @@ export const schemaOperations: readonly FdOperation[] = [
     queryParameters: {
       ...dryRun,
       allowLoss: {
-        description: 'true: references that do not fit an inverse that is added to them are cleared.',
+        description: 'true: references that do not fit an added inverse are cleared.',
         schema: Type.Boolean({ default: false }),
       },
     },
@@ -173,11 +173,12 @@ export const schemaOperations: readonly FdOperation[] = [
     queryParameters: {
       ...dryRun,
       cascade: {
-        description: 'true: indexes on a deleted attribute, and the other side of its links, are deleted with it.',
+        description: 'true: also deletes indexes on a deleted attribute, and the other side of its links.',
         schema: Type.Boolean({ default: false }),
       },
       allowLoss: {
-        description: 'true: stored values that do not fit a changed type become the default, or only near ones.',
+        description:
+          'true: stored values that do not fit a changed type are replaced by the default, or by approximate values.',
         schema: Type.Boolean({ default: false }),
       },
     },

@@ -9,15 +9,15 @@ export const backupTools: readonly Tool[] = [
     name: 'Backup',
     needs: ['operate'],
     description:
-      'Makes a backup of one moment in the directory of backups, reads it again and compares it, while others go on working.',
+      'Makes a backup in the backup directory while the server goes on working, and reads it back to verify it.',
     flags: {
       incremental: {
         type: 'boolean',
-        description: 'Only what was changed since the latest backup; false unless given.',
+        description: 'Back up only changes since the latest backup; false by default.',
       },
       keep: {
         type: 'text',
-        description: 'Then removes backups that are older, such as 7d, unless kept ones need them.',
+        description: 'Then remove backups older than this, such as 7d, unless backups that are kept depend on them.',
       },
     },
     async run(fd, { incremental, keep }, run) {
@@ -40,21 +40,21 @@ export const backupTools: readonly Tool[] = [
     name: 'Restore',
     needs: ['operate'],
     description:
-      'Restores a backup into a new LMDB store below the directory of backups, to be served from there or moved away.',
+      'Restores a backup into a new LMDB store below the backup directory, to be served from there or moved.',
     flags: {
       backup: {
         type: 'text',
         description:
-          'Below the directory of backups: a directory, or a file of a backup; those of the federated database unless given.',
+          'A directory of backups or a backup file, below the backup directory; by default the backups of the federated database.',
       },
       into: {
         type: 'text',
-        description: 'The directory of the store, below the directory of backups.',
+        description: 'The directory of the store, below the backup directory.',
         isRequired: true,
       },
       until: {
         type: 'text',
-        description: 'Nothing that was committed later: a time with its zone, or a position of the change log.',
+        description: 'Point-in-time restore: up to a time with its zone, or a position of the change log.',
       },
     },
     async run(fd, { backup = fd.alias, into, until }, run) {

@@ -6,7 +6,7 @@ import type { Flag } from './tool.ts'
 
 export const bootFileFlag: Flag = {
   type: 'text',
-  description: 'The federated database by its alias, its address, or a boot file called like it. It may be left out.',
+  description: 'Optional: the federated database, by its alias, its address, or a boot file of that name.',
 }
 
 /** The configured location of a federated database. */

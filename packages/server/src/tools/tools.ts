@@ -13,19 +13,19 @@ export const tools: readonly Tool[] = [
     name: 'AddIndex',
     needs: ['define', 'read'],
     changes: true,
-    description: 'Creates an index over a class and its subclasses, the objects that exist included.',
+    description: 'Creates an index over a class and its subclasses, including existing objects.',
     flags: {
       name: indexName,
-      class: { type: 'text', description: 'The class that is indexed.', isRequired: true },
+      class: { type: 'text', description: 'The indexed class.', isRequired: true },
       attributes: {
         type: 'text',
-        description: 'Key attributes, in order, with commas between them.',
+        description: 'Key attributes in order, separated by commas.',
         isRequired: true,
         otherName: 'attribute',
       },
       unique: {
         type: 'boolean',
-        description: 'No two objects may have the same values; false unless given.',
+        description: 'Objects must have different values; false by default.',
         otherName: 'isUnique',
       },
     },
@@ -41,7 +41,7 @@ export const tools: readonly Tool[] = [
   {
     name: 'ListIndexes',
     needs: ['read'],
-    description: 'All indexes, with their key attributes, states and numbers of entries.',
+    description: 'Lists all indexes with their key attributes, states and numbers of entries.',
     flags: {},
     run: async (fd) => ({ output: lines((await fd.listIndexes()).map(describeIndex)) }),
   },
@@ -61,11 +61,11 @@ export const tools: readonly Tool[] = [
     needs: ['operate'],
     changes: true,
     description:
-      'Rewrites objects that are stored in an earlier shape of their class. They are read right without it. Goes on where it was stopped.',
+      'Rewrites objects that are stored in an earlier form of their class, which is not required to read them. A stopped run is resumed.',
     flags: {
       objectsPerSecond: {
         type: 'number',
-        description: 'At most so many; without it half of the time is left to others.',
+        description: 'Limit of objects per second; by default half of the time is left to others.',
       },
     },
     run: upgrade,
@@ -73,14 +73,14 @@ export const tools: readonly Tool[] = [
   {
     name: 'Verify',
     needs: ['operate'],
-    description: 'Checks that every index entry has its object, every link its mirror, and the reverse.',
+    description: 'Checks that every index entry has its object, every link its inverse, and the reverse.',
     flags: {},
     run: verify,
   },
   {
     name: 'Statistics',
     needs: ['operate', 'read'],
-    description: 'Objects and bytes by class, and the sizes of indexes. Reads everything once.',
+    description: 'Shows objects and bytes by class, and the sizes of indexes. Reads all data once.',
     flags: {},
     run: statistics,
   },
@@ -89,7 +89,7 @@ export const tools: readonly Tool[] = [
     name: 'License',
     needs: ['operate'],
     isOfServer: true,
-    description: 'The licence of Ashlar, and those of the packages that it is made of.',
+    description: 'Shows the licence of Ashlar, and those of its packages.',
     flags: {},
     run: async () => ({ output: lines(await licences()) }),
   },

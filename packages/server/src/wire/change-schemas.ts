@@ -2,37 +2,39 @@
 import { Type } from './json-schema.ts'
 import { Attributes, Oid } from './wire-schemas.ts'
 
-const position = Type.String({ description: 'Behind which to go on.' })
+const position = Type.String({ description: 'The position to continue from.' })
 
 export const ChangeRecord = Type.Object(
   {
-    position: Type.Described(position, 'Behind this change.'),
-    at: Type.String({ description: 'When it was committed, by the clock of the server that did.' }),
+    position: Type.Described(position, 'The position after this change.'),
+    at: Type.String({ description: 'The time of the commit, by the clock of the server.' }),
     change: Type.Union(
       ['created', 'updated', 'deleted', 'linked', 'unlinked', 'schema'].map((word) => Type.Literal(word)),
-      { description: 'linked and unlinked: an element of a list, set or map that is kept as links.' },
+      { description: 'linked and unlinked: an element of a list, set or map that is stored as links.' },
     ),
-    class: Type.Optional(Type.String({ description: 'Of the object, by its name as it is now.' })),
+    class: Type.Optional(Type.String({ description: 'The class of the object, by its current name.' })),
     oid: Type.Optional(Oid),
-    revision: Type.Optional(Type.String({ description: 'Of the record that is told last: another for each commit.' })),
+    revision: Type.Optional(Type.String({ description: 'The revision of the record; each commit has a new one.' })),
     matched: Type.Optional(
       Type.Union(
         ['before', 'after', 'both'].map((word) => Type.Literal(word)),
         {
-          description: 'When the predicate holds for the object.',
+          description: 'When the object matches the predicate.',
         },
       ),
     ),
-    attributes: Type.Optional(Type.Array(Type.String(), { description: 'Of an update: those with another value.' })),
+    attributes: Type.Optional(
+      Type.Array(Type.String(), { description: 'For updates: the attributes that have another value.' }),
+    ),
     before: Type.Optional(
-      Type.Described(Attributes, 'What an update has replaced, or what the deleted object held; without links.'),
+      Type.Described(Attributes, 'Values before the update, or of the deleted object; without links.'),
     ),
     after: Type.Optional(
-      Type.Described(Attributes, 'What an update has set, or what the created object holds; without links.'),
+      Type.Described(Attributes, 'Values after the update, or of the created object; without links.'),
     ),
-    attribute: Type.Optional(Type.String({ description: 'Of the link.' })),
+    attribute: Type.Optional(Type.String({ description: 'The attribute of the link.' })),
     target: Type.Optional(Oid),
-    key: Type.Optional(Type.Unknown({ description: 'Of the pair of a map.' })),
+    key: Type.Optional(Type.Unknown({ description: 'The key in a map.' })),
     classes: Type.Optional(Type.Array(Type.String(), { description: 'Created or changed.' })),
     deletedClasses: Type.Optional(Type.Array(Type.String())),
     indexes: Type.Optional(Type.Array(Type.String(), { description: 'Created or changed.' })),
@@ -43,12 +45,12 @@ export const ChangeRecord = Type.Object(
 
 export const LiveBegin = Type.Object(
   {
-    isOrdered: Type.Boolean({ description: 'The query has ORDER BY: events tell the place of each row.' }),
+    isOrdered: Type.Boolean({ description: 'The query has ORDER BY: events contain the place of each row.' }),
     isResumed: Type.Boolean({
-      description: 'The rows that were told up to `Last-Event-ID` are still the result; else they are told anew.',
+      description: 'The result is unchanged since `Last-Event-ID`; otherwise all rows are sent again.',
     }),
   },
-  { description: 'Of the event `begin`, the first one.' },
+  { description: 'The first event, `begin`.' },
 )
 
 export const LiveRow = Type.Object(
@@ -56,30 +58,33 @@ export const LiveRow = Type.Object(
     oid: Oid,
     row: Type.Optional(
       Type.Unknown({
-        description: 'As the query returns it; left out where a row leaves, or has another place alone.',
+        description: 'The row of the query; omitted if the row leaves the result, or only moves.',
       }),
     ),
     after: Type.Optional(
       Type.Union([Oid, Type.Null()], {
-        description: 'With ORDER BY, where the row comes to a place: the OID of the row before it, null for the first.',
+        description: 'With ORDER BY, if the row gets a new place: the OID of the row before it, null for the first.',
       }),
     ),
   },
-  { description: 'Of the events `row`, `enter`, `change` and `leave` of a live query.' },
+  { description: 'The events `row`, `enter`, `change` and `leave` of a live query.' },
 )
 
 export const LivePosition = Type.Object(
   {
     position,
     isAhead: Type.Optional(
-      Type.Boolean({ description: 'The rows show commits behind the position, too; a later event tells that of all.' }),
+      Type.Boolean({
+        description:
+          'The rows already include some commits after the position; a later event has the position that includes them all.',
+      }),
     ),
   },
-  { description: 'Of the event `position` of a live query: all events of a commit are told.' },
+  { description: 'The event `position` of a live query: all events of a commit have been sent.' },
 )
 
 export const ChangesPage = Type.Object({
   changes: Type.Array(ChangeRecord),
   position,
-  isAtEnd: Type.Boolean({ description: 'There was nothing more when the page was made.' }),
+  isAtEnd: Type.Boolean({ description: 'There were no further changes when the page was made.' }),
 })

@@ -32,7 +32,7 @@ export const CreateObjectBody = Type.Object(
 export const UpdateObjectBody = Type.Object(
   {
     attributes: Attributes,
-    class: Type.Optional(Type.String({ description: 'Redundant: must be the class of the object.' })),
+    class: Type.Optional(Type.String({ description: 'Optional: the class of the object, which cannot be changed.' })),
   },
   { additionalProperties: false },
 )
@@ -46,7 +46,9 @@ export const BulkCreation = Type.Object(
   {
     class: Type.String({ minLength: 1, description: 'Full name or class number of a referenceable class.' }),
     attributes: Type.Optional(Attributes),
-    id: Type.Optional(Type.String({ description: 'Its name in other lines, in `$` and braces.' })),
+    id: Type.Optional(
+      Type.String({ description: 'A name by which other lines refer to the object: the name in braces after `$`.' }),
+    ),
   },
   { additionalProperties: false, description: 'A line that creates an object.' },
 )
@@ -55,17 +57,17 @@ export const BulkOperation = Type.Object(
   {
     method: Type.Union([Type.Literal('post'), Type.Literal('put'), Type.Literal('delete')]),
     uri: Type.Optional(Type.String({ description: '`/v1/object` to create, `/v1/object/{oid}` to change or delete.' })),
-    index: Type.Optional(Type.String({ description: 'Instead of an OID: a unique index.' })),
-    key: Type.Optional(Type.Described(Attributes, 'The values that the index has of the object.')),
-    body: Type.Optional(Type.Record(Type.Unknown(), { description: 'As the single request has it.' })),
-    id: Type.Optional(Type.String({ description: 'Of a creation.' })),
+    index: Type.Optional(Type.String({ description: 'A unique index, instead of an OID.' })),
+    key: Type.Optional(Type.Described(Attributes, 'The key of the object in the index.')),
+    body: Type.Optional(Type.Record(Type.Unknown(), { description: 'The body of the single request.' })),
+    id: Type.Optional(Type.String({ description: 'For creations.' })),
   },
-  { additionalProperties: false, description: 'A line that does one operation on an object.' },
+  { additionalProperties: false, description: 'A line with one operation on an object.' },
 )
 
 export const BulkReply = Type.Object(
   {
-    line: Type.Integer({ description: 'From 1.' }),
+    line: Type.Integer({ description: 'The number of the line, from 1.' }),
     __identifier__: Type.Optional(Oid),
     error: Type.Optional(
       Type.Deferred((): Schema<Record<string, unknown>> => Problem as Schema<Record<string, unknown>>),
@@ -79,11 +81,11 @@ export const BulkSummary = Type.Object(
     summary: Type.Object({
       created: Type.Integer(),
       updated: Type.Integer(),
-      deleted: Type.Optional(Type.Integer({ description: 'Where there are any.' })),
+      deleted: Type.Optional(Type.Integer({ description: 'Only if there are failures.' })),
       failed: Type.Integer(),
     }),
   },
-  { description: 'The last line of the reply to lines.' },
+  { description: 'The last line of the reply.' },
 )
 
 export const ObjectRepresentation = Type.Object(
@@ -110,7 +112,7 @@ const definitionFields = {
 }
 
 export const TypeDefinition = Type.Object(definitionFields, {
-  description: 'A type, without the name of an attribute that has it.',
+  description: 'A type without an attribute name.',
 })
 
 export const AttributeDefinition = Type.Object({ attributeName: Type.String(), ...definitionFields })
@@ -144,7 +146,9 @@ export const AttributeRename = Type.Object({ originalName: Type.String(), newNam
 export const ClassAlteration = Type.Object(
   {
     classRename: Type.Optional(
-      Type.String({ description: 'Without a dot in the same namespace, with a leading one in the default namespace.' }),
+      Type.String({
+        description: 'A name without a dot stays in the namespace; a leading dot means the default namespace.',
+      }),
     ),
     attributesToDelete: Type.Optional(Type.Array(Type.String())),
     attributesToRename: Type.Optional(Type.Array(AttributeRename)),
@@ -182,10 +186,10 @@ export const SchemaReport = Type.Object(
     ),
     indexesDropped: Type.Array(Type.String()),
     indexesRebuilt: Type.Array(Type.String()),
-    objects: Type.Integer({ description: 'Objects whose shape would change.' }),
+    objects: Type.Integer({ description: 'Objects whose stored form would change.' }),
     valuesLost: Type.Array(ValuesLost),
   },
-  { description: 'What a change of the schema would do.' },
+  { description: 'The effects that a schema change would have.' },
 )
 
 export const NamespaceEntry = Type.Object({ name: Type.Described(nameOrNull, 'null: the default namespace.') })
@@ -217,46 +221,46 @@ export const IndexRecord = Type.Object({
   keyAttributes: Type.Array(KeyAttribute),
   state: Type.Union([Type.Literal('building'), Type.Literal('ready'), Type.Literal('failed')]),
   entryCount: Type.Optional(
-    Type.Integer({ description: 'Left out for callers who do not see all objects of the class.' }),
+    Type.Integer({ description: 'Omitted for callers who do not see all objects of the class.' }),
   ),
   progress: Type.Optional(
     Type.Object(
       { objectsDone: Type.Integer(), objectsTotal: Type.Integer() },
-      { description: 'Of a background build.' },
+      { description: 'Progress of a background build.' },
     ),
   ),
   failure: Type.Optional(
-    Type.Object({ type: Type.String(), message: Type.String() }, { description: 'Of a background build that failed.' }),
+    Type.Object({ type: Type.String(), message: Type.String() }, { description: 'Why a background build failed.' }),
   ),
 })
 
 export const TransactionOperation = Type.Object(
   {
     method: Type.String({ description: 'In any case.' }),
-    uri: Type.String({ description: 'Path and parameters; an id in braces after a $ stands for its OID.' }),
+    uri: Type.String({ description: 'Path and parameters; an id in braces after `$` stands for its OID.' }),
     body: Type.Optional(
       Type.Unknown({
         description:
-          'A text that is an id in braces after a $ stands for its OID; a second $ before it makes it a text.',
+          'The body of the single request. A string that is an id in braces after `$` stands for its OID; a second `$` before it makes it a plain string.',
       }),
     ),
     result: Type.Optional(
       Type.Union([Type.Literal('keep'), Type.Literal('dispose')], {
         description:
-          'dispose: carried out with the others and answered, but not kept; the others are answered by what is committed.',
+          'dispose: the operation is executed with the others and answered, but its changes are undone; the others are answered according to the final state.',
       }),
     ),
     id: Type.Optional(Type.String({ description: 'A name for the object that the operation creates.' })),
     ifMatch: Type.Optional(
       Type.String({
         description:
-          'Of an operation on /v1/object/{oid}, as the header If-Match: what is seen there has such an ETag, and keeps it until the commit. Else the transaction fails: PreconditionFailed.',
+          'For operations on /v1/object/{oid}, like the header If-Match: the object has one of these ETags until the commit. Otherwise the transaction fails with PreconditionFailed.',
       }),
     ),
     ifNoneMatch: Type.Optional(
       Type.String({
         description:
-          'The same, as the header If-None-Match: ETags that it must not have; a read of what has one is answered by 304.',
+          'Likewise, like the header If-None-Match: the object has none of these ETags. A read of an object that has one is answered by 304.',
       }),
     ),
   },
@@ -265,19 +269,19 @@ export const TransactionOperation = Type.Object(
 
 export const TransactionResult = Type.Object({
   responseCode: Type.String(),
-  result: Type.Unknown({ description: 'The body that the single request would have had; {} for none.' }),
+  result: Type.Unknown({ description: 'The body of the reply to the single request; {} if there is none.' }),
 })
 
 export const ToolBody = Type.Object(
   {
     tool: Type.String({ minLength: 1, description: 'Name of the tool, in any case.' }),
-    flags: Type.Optional(Type.Union([anyObject, Type.Null()], { description: 'By name; see GET /v1/tool.' })),
+    flags: Type.Optional(Type.Union([anyObject, Type.Null()], { description: 'Flags by name; see GET /v1/tool.' })),
   },
   { additionalProperties: false },
 )
 
 const toolReply = {
-  returnCode: Type.Integer({ description: '0 where all is well.' }),
+  returnCode: Type.Integer({ description: '0 if the run succeeded.' }),
   toolOutput: Type.String(),
   toolError: Type.String(),
 }
@@ -295,7 +299,7 @@ export const ToolRun = Type.Object(
     toolOutput: Type.Optional(toolReply.toolOutput),
     toolError: Type.Optional(toolReply.toolError),
   },
-  { description: 'A run of a tool; with its reply once it has ended.' },
+  { description: 'A run of a tool. After its end, it includes the reply.' },
 )
 
 export const ToolRecord = Type.Object({
@@ -309,12 +313,12 @@ export const ToolRecord = Type.Object({
       isRequired: Type.Boolean(),
     }),
   ),
-  runs: Type.Array(ToolRun, { description: 'Those under way, and the last that ended since the server started.' }),
+  runs: Type.Array(ToolRun, { description: 'Running tools, and the last runs that ended since the server started.' }),
 })
 
 export const Dialect = Type.Union([Type.Literal('ashlar'), Type.Literal('objectivity')], {
   description:
-    'How queries are understood and answered. `objectivity`, as by the original: MATCH without a mode is WALK, and rows of projections begin with `"__class__": "_Projection"`.',
+    'The dialect of queries. With `objectivity`, MATCH without a mode is WALK, and rows of projections begin with `"__class__": "_Projection"`.',
 })
 
 export const IsolationLevel = Type.Union([Type.Literal('serializable'), Type.Literal('snapshot')], {
@@ -332,11 +336,11 @@ export const QueryBody = Type.Object(
       minLength: 1,
       description: 'One or more statements; the semicolon after the last is optional.',
     }),
-    language: Type.Optional(Type.String({ description: 'do, in any case, which is also meant without it.' })),
+    language: Type.Optional(Type.String({ description: 'do, in any case; the default.' })),
     dialect: Type.Optional(
       Type.String({
         description:
-          'ashlar or objectivity, in any case; that of the federated database where it is left out. In the dialect objectivity MATCH without a mode is WALK, and rows of projections begin with "__class__": "_Projection".',
+          'ashlar or objectivity, in any case; the default is that of the federated database. In the dialect objectivity, MATCH without a mode is WALK, and rows of projections begin with "__class__": "_Projection".',
       }),
     ),
     parameters: Type.Optional(QueryParameters),
@@ -352,74 +356,73 @@ export const QueryBody = Type.Object(
 
 export const StatementRecord = Type.Object(
   {
-    id: Type.String({ description: 'What the header Statement-Id of its reply has.' }),
+    id: Type.String({ description: 'The id, as in the header Statement-Id of the reply.' }),
     kind: Type.Union([
       Type.Literal('query'),
       Type.Literal('transaction'),
       Type.Literal('tool'),
-      Type.Literal('read', { description: 'Of an object that takes long.' }),
+      Type.Literal('read', { description: '`read`: a long read of one object.' }),
     ]),
-    text: Type.String({ description: 'The first 1,000 characters; of a transaction how many operations it has.' }),
+    text: Type.String({ description: 'The first 1,000 characters; for a transaction, the number of its operations.' }),
     fdAlias: Type.String(),
     clientAddress: Type.String(),
     startedAt: Type.String(),
     state: Type.Union([Type.Literal('queued'), Type.Literal('running'), Type.Literal('sending')], {
-      description: 'It waits for a turn or a place, works, or sends its rows.',
+      description: 'queued: for a turn or a slot; running; or sending rows.',
     }),
-    bytesSent: Type.Integer({ description: 'Of rows, before compression.' }),
-    rows: Type.Optional(Type.Integer({ description: 'Of a query: rows of its reply that were made so far.' })),
-    bytesHeld: Type.Optional(
-      Type.Integer({ description: 'Of a query: what it is charged with in memory at the moment.' }),
-    ),
+    bytesSent: Type.Integer({ description: 'Bytes of rows, before compression.' }),
+    rows: Type.Optional(Type.Integer({ description: 'For queries: rows of the reply so far.' })),
+    bytesHeld: Type.Optional(Type.Integer({ description: 'For queries: memory currently accounted to the query.' })),
   },
-  { description: 'A statement under way.' },
+  { description: 'A running statement.' },
 )
 
 const AuditEntry = Type.Object(
   {
     time: Type.String(),
     requestId: Type.Optional(
-      Type.String({ description: 'X-Request-Id of request and reply, or the id of its trace.' }),
+      Type.String({ description: 'X-Request-Id of the request and the reply, or the id of the trace.' }),
     ),
     caller: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     callerKind: Type.Optional(Type.String()),
-    credential: Type.Optional(Type.String({ description: 'Its kind and id; never a secret.' })),
+    credential: Type.Optional(Type.String({ description: 'The kind and id of the credential; never a secret.' })),
     address: Type.Optional(Type.String()),
     operation: Type.Optional(
       Type.String({
-        description: 'Method and path of the interface, without values; or a command, as `ashlar user add`.',
+        description: 'Method and path without values, or a command such as `ashlar user add`.',
       }),
     ),
     subject: Type.Optional(
       Type.String({
         description:
-          'The user, token or role that is changed, as `user:alice`; of a session, its user; of a caller who was not let in, the token that was shown.',
+          'The changed user, token or role, such as `user:alice`; for sessions, the user; for rejected credentials, the token.',
       }),
     ),
     fd: Type.Optional(Type.String()),
     classes: Type.Optional(Type.Array(Type.String())),
     oids: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'The first 100 that were changed; without `objects`, what the path names.',
+        description: 'The first 100 changed objects; without `objects`, the object in the path.',
       }),
     ),
-    objects: Type.Optional(Type.Integer({ description: 'How many were created, changed or deleted.' })),
+    objects: Type.Optional(Type.Integer({ description: 'The number of created, changed and deleted objects.' })),
     schema: Type.Optional(Type.Boolean({ description: 'Classes or indexes were changed.' })),
     outcome: Type.Optional(
       Type.Union([Type.Literal('done'), Type.Literal('refused'), Type.Literal('failed'), Type.Literal('unknown')]),
     ),
     status: Type.Optional(Type.Integer()),
-    type: Type.Optional(Type.String({ description: 'Of the error.' })),
+    type: Type.Optional(Type.String({ description: 'The type of the error.' })),
     unlisted: Type.Optional(
       Type.Integer({
-        description: 'So many refusals of callers who were not known had no line of their own before it.',
+        description:
+          'The number of refused unauthenticated requests before this entry that have no entry of their own.',
       }),
     ),
     lost: Type.Optional(
-      Type.Integer({ description: 'So many entries found no room while the file could not be written.' }),
+      Type.Integer({ description: 'The number of entries that were lost because the file could not be written.' }),
     ),
   },
-  { description: 'A line of the audit log.' },
+  { description: 'An entry of the audit log.' },
 )
 
 export const AuditPage = Type.Object({
@@ -438,33 +441,35 @@ export const ResourceList = Type.Object({
 })
 
 export const FederatedDatabaseRecord = Type.Object({
-  bootfile: Type.String({ description: 'Where the federated database is kept.' }),
+  bootfile: Type.String({ description: 'The location of the federated database.' }),
   alias: Type.String(),
   store: Type.Object({ kind: Type.String(), isDurable: Type.Boolean() }),
-  dialect: Type.Described(Dialect, 'Of queries that ask for none.'),
-  isolation: Type.Described(IsolationLevel, 'Of transactions and queries that ask for none.'),
+  dialect: Type.Described(Dialect, 'The default dialect of queries.'),
+  isolation: Type.Described(IsolationLevel, 'The default isolation level of transactions and queries.'),
   limits: Type.Record(Type.Number()),
   counts: Type.Record(Type.Number()),
   readers: Type.Object({
-    oldestSnapshotMs: Type.Integer({ description: 'Age of the oldest snapshot that is held; 0 with none.' }),
+    oldestSnapshotMs: Type.Integer({ description: 'Age of the oldest open snapshot; 0 without one.' }),
     repliesBrokenOff: Type.Integer({
       description:
-        'Since the start, of all federated databases: because their readers took nothing, or their snapshots were too old.',
+        'Replies of all federated databases that were aborted since the start, because their readers stopped reading or their snapshots were too old.',
     }),
   }),
   unresolvedTransactions: Type.Optional(
     Type.Object(
-      { count: Type.Integer(), oldestMs: Type.Integer({ description: 'Age of the oldest, in milliseconds.' }) },
       {
-        description:
-          'On PostgreSQL and Citus, where there are any: prepared transactions that hold locks on the tables.',
+        count: Type.Integer(),
+        oldestMs: Type.Integer({ description: 'Age of the oldest transaction, in milliseconds.' }),
+      },
+      {
+        description: 'Only on PostgreSQL and Citus: prepared transactions that hold locks on the tables.',
       },
     ),
   ),
 })
 
 export const ErrorType = Type.Enum(problemTypes, {
-  description: 'A stable word from the catalogue of error types; status and title follow from it.',
+  description: 'A stable error type, which determines status and title.',
 })
 
 export const Problem = Type.Object(
@@ -475,23 +480,27 @@ export const Problem = Type.Object(
     message: Type.String(),
     errors: Type.Optional(
       Type.Array(Type.Object({ pointer: Type.String(), message: Type.String() }), {
-        description: 'Where in the request body the faults are: JSON pointers (RFC 6901).',
+        description: 'Places of the faults in the request body: JSON pointers (RFC 6901).',
       }),
     ),
-    line: Type.Optional(Type.Integer({ description: 'Of a query: where in its text the fault is, from 1.' })),
-    column: Type.Optional(Type.Integer({ description: 'Of a query: where in the line, from 1.' })),
-    text: Type.Optional(Type.String({ description: 'Of a query: the piece of text at fault.' })),
-    operation: Type.Optional(Type.Integer({ description: 'Of a transaction: which operation failed, from 1.' })),
-    valuesLost: Type.Optional(Type.Array(ValuesLost, { description: 'Of a change of types: what would be lost.' })),
-    expected: Type.Optional(Type.Array(Type.String(), { description: 'Of a query: what could have stood there.' })),
+    line: Type.Optional(Type.Integer({ description: 'For queries: the line of the fault, from 1.' })),
+    column: Type.Optional(Type.Integer({ description: 'For queries: the column of the fault, from 1.' })),
+    text: Type.Optional(Type.String({ description: 'For queries: the text at fault.' })),
+    operation: Type.Optional(
+      Type.Integer({ description: 'For transactions: the number of the failed operation, from 1.' }),
+    ),
+    valuesLost: Type.Optional(
+      Type.Array(ValuesLost, { description: 'For changes of types: the values that would be lost.' }),
+    ),
+    expected: Type.Optional(Type.Array(Type.String(), { description: 'For queries: what is expected instead.' })),
     commits: Type.Optional(
-      Type.Integer({ description: 'Of a query with COMMIT EVERY: commits that were made, and stay.' }),
+      Type.Integer({ description: 'For queries with COMMIT EVERY: the number of commits, which are not undone.' }),
     ),
     rowsCommitted: Type.Optional(
-      Type.Integer({ description: 'Of a query with COMMIT EVERY: rows of the file that these commits took.' }),
+      Type.Integer({ description: 'For queries with COMMIT EVERY: the rows of the file in these commits.' }),
     ),
   },
-  { description: 'The body of every error.' },
+  { description: 'The body of every error reply.' },
 )
 
 export * from './security-schemas.ts'
