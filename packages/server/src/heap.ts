@@ -14,7 +14,7 @@ const growthPercent = {
 
 /** A heap with less in use, garbage included, is a small one. */
 const smallHeapBytes = 192 * 2 ** 20
-const betweenLooksMs = 1_000
+const checkIntervalMs = 1_000
 
 let isSooner = false
 let percent = growthPercent.large
@@ -49,6 +49,6 @@ export function prepareHeap(): void {
 
 /** Looks from now on whether the heap has become large, or small again. Returns what ends that. */
 export function watchHeap(): () => void {
-  const timer = setInterval(chooseGrowth, betweenLooksMs).unref()
+  const timer = setInterval(chooseGrowth, checkIntervalMs).unref()
   return () => clearInterval(timer)
 }

@@ -263,8 +263,8 @@ export const rememberedCallersMax = 20_000
 export const unknownTokenMsMax = 10_000
 export const unknownTokensMax = 10_000
 /** How often it is looked whether a backup is due, at most and at least. */
-export const betweenBackupLooksMs = 30_000
-export const betweenBackupLooksMsMin = 1_000
+export const backupCheckIntervalMs = 30_000
+export const backupCheckIntervalMsMin = 1_000
 /** When a token or a session was used last is written no more often. */
 export const lastUseMsMin = 60_000
 /** A session ends after so long without a request, and after so long in any case. */

@@ -27,7 +27,7 @@ import { CertificateScheme } from './security/certificates.ts'
 import { makeFirstAdministrator } from './security/first-administrator.ts'
 import type { KnownCallers } from './security/known-callers.ts'
 import { RoleWarnings } from './security/role-warnings.ts'
-import { type Grant, isRole, type OwnRoles, readGrant } from './security/roles.ts'
+import { type CustomRoles, type Grant, isRole, readGrant } from './security/roles.ts'
 import { Security } from './security/security.ts'
 import { hasSecurityClasses, SecurityDatabase } from './security/security-database.ts'
 import { threadProgram } from './thread-program.ts'
@@ -63,7 +63,7 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
   let stopping: Promise<void> | undefined
   let app: HttpServer
   let warnings: RoleWarnings | undefined
-  const backups = config.backups && new BackupSchedule(config.backups, fds, toldOfBackups(logger))
+  const backups = config.backups && new BackupSchedule(config.backups, fds, backupLogger(logger))
   let webhooks: Webhooks | undefined
   let unwatchHeap: (() => void) | undefined
   const { promise: stopped, resolve: hasStopped } = withResolvers<number>()
@@ -78,7 +78,7 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
     return stopping
   }
   try {
-    webhooks = config.webhooks && new Webhooks(config.webhooks, fds, limits, toldOfWebhooks(logger))
+    webhooks = config.webhooks && new Webhooks(config.webhooks, fds, limits, webhookLogger(logger))
     app = await buildServer({
       federatedDatabases: fds,
       defaultAlias: config.default,
@@ -228,8 +228,8 @@ async function openSecurity(config: Config, { logger, onUnusable }: Listeners): 
     const notice = await makeFirstAdministrator(database, security.hashes, process.env)
     if (notice !== undefined) process.stdout.write(notice)
     await security.start()
-    const ownRoles = await security.callers.roles()
-    for (const { checkRoles } of configured) checkRoles(ownRoles)
+    const customRoles = await security.callers.roles()
+    for (const { checkRoles } of configured) checkRoles(customRoles)
     return security
   } catch (error) {
     await security.close()
@@ -240,7 +240,7 @@ async function openSecurity(config: Config, { logger, onUnusable }: Listeners): 
 interface ConfiguredScheme {
   of(callers: KnownCallers): AuthenticationScheme
   /** A role may be made later: until then the log alone tells that it is not there. */
-  checkRoles(ownRoles: OwnRoles): void
+  checkRoles(customRoles: CustomRoles): void
 }
 
 /** Beside those of the security database. Throws an Error with a sentence for a role that cannot be one. */
@@ -283,10 +283,10 @@ function readRoles(
       throw new Error(`${setting}: the roles of '${value}' cannot be: ${(error as Error).message}`)
     }
   })
-  const checkRoles = (ownRoles: OwnRoles): void => {
+  const checkRoles = (customRoles: CustomRoles): void => {
     for (const [value, granted] of grants) {
       for (const { role } of granted) {
-        if (isRole(role, ownRoles)) continue
+        if (isRole(role, customRoles)) continue
         logger.warn(
           `${setting}: '${value}' is mapped to role '${role}', which does not exist: it grants nothing until it does.`,
         )
@@ -318,7 +318,7 @@ async function openAll(
         changeLog,
         spans,
         threadProgram,
-        ...toldBy(logger, alias),
+        ...faultLogger(logger, alias),
         ...(importDir === undefined ? {} : { importDir }),
       }
       const warn = (message: string): void => logger.warn({ fdAlias: alias }, message)
@@ -368,14 +368,14 @@ async function openOn(store: Store, options: Omit<OpenOptions, 'store'>): Promis
   throw new Error('it is a security database, which is served under no alias')
 }
 
-function toldOfBackups(logger: Logger): ScheduleListener {
+function backupLogger(logger: Logger): ScheduleListener {
   return {
     onBackup: (fdAlias, backup, removed) => logger.info({ fdAlias, backup, removed }, 'a backup was made'),
     onFailure: (fdAlias, message) => logger.error({ fdAlias }, message),
   }
 }
 
-function toldOfWebhooks(logger: Logger): WorkerListener {
+function webhookLogger(logger: Logger): WorkerListener {
   return {
     onFailure: (webhook, reason) => logger.warn({ webhook }, `A delivery has failed: ${reason}`),
     onDeadLetter: (webhook, reason) => logger.error({ webhook }, `A delivery was given up: ${reason}`),
@@ -384,7 +384,7 @@ function toldOfWebhooks(logger: Logger): WorkerListener {
   }
 }
 
-function toldBy(logger: Logger, fdAlias: string): Pick<OpenOptions, 'onFault' | 'onFormatChanged'> {
+function faultLogger(logger: Logger, fdAlias: string): Pick<OpenOptions, 'onFault' | 'onFormatChanged'> {
   return {
     onFault: (err) => logger.error({ err, fdAlias }, 'work in the background failed'),
     onFormatChanged: (message) => logger.fatal({ fdAlias }, `${message} Stop it, and start the newer version.`),

@@ -14,7 +14,7 @@ export interface AuditFileOptions {
 
 const ownerOnly = 0o600
 /** Matches names of rotated files: `audit.ndjson.20261122T230337123Z-4711`. */
-const asideForm = /\.\d{8}T\d{9}Z-\d+$/
+const rotatedName = /\.\d{8}T\d{9}Z-\d+$/
 
 /**
  * Several processes write to one file, each whole lines at once. Whoever finds it too large puts it aside under another name, and whoever finds another
@@ -35,7 +35,7 @@ export class AuditFile {
   private writing: Promise<void> = Promise.resolve()
   private handle: FileHandle | undefined
   private isClosed = false
-  private untold = 0
+  private unreportedLost = 0
   /** Set once the failure to rotate has been logged. */
   private isRotationFailing = false
 
@@ -62,7 +62,7 @@ export class AuditFile {
     const bytes = Buffer.from(`${line}\n`)
     if (this.bytes + bytes.length > auditBufferBytesMax) {
       this.lost++
-      this.untold++
+      this.unreportedLost++
       return
     }
     this.appended++
@@ -99,12 +99,12 @@ export class AuditFile {
   }
 
   private async write(): Promise<void> {
-    const lost = this.untold
-    const told = lost === 0 ? [] : [Buffer.from(`${JSON.stringify({ time: new Date().toISOString(), lost })}\n`)]
-    let rest: Buffer = Buffer.concat([...this.lines, ...told])
+    const lost = this.unreportedLost
+    const note = lost === 0 ? [] : [Buffer.from(`${JSON.stringify({ time: new Date().toISOString(), lost })}\n`)]
+    let rest: Buffer = Buffer.concat([...this.lines, ...note])
     this.lines = []
     this.bytes = 0
-    this.untold = 0
+    this.unreportedLost = 0
     try {
       await this.leaveMoved()
       this.handle ??= await this.opened()
@@ -123,7 +123,7 @@ export class AuditFile {
   /** Lines that cannot be put aside are there all the same: the file grows beyond its bound, which is told once. */
   private async rotate(handle: FileHandle): Promise<void> {
     try {
-      if (await this.putAside(handle)) this.isRotationFailing = false
+      if (await this.rotateFile(handle)) this.isRotationFailing = false
     } catch (err) {
       if (this.isRotationFailing) return
       this.isRotationFailing = true
@@ -173,7 +173,7 @@ export class AuditFile {
   }
 
   /** Whether it was full, and has been put aside by this process. */
-  private async putAside(handle: FileHandle): Promise<boolean> {
+  private async rotateFile(handle: FileHandle): Promise<boolean> {
     const { file, fileBytesMax, filesMax } = this.options
     const own = await handle.stat()
     if (own.size < fileBytesMax) return false
@@ -198,7 +198,7 @@ function unwritten(bytes: Buffer, written: number): Buffer {
 export async function filesAside(file: string): Promise<string[]> {
   const directory = dirname(file)
   const prefix = basename(file)
-  const names = (await readdir(directory)).filter((name) => name.startsWith(`${prefix}.`) && asideForm.test(name))
+  const names = (await readdir(directory)).filter((name) => name.startsWith(`${prefix}.`) && rotatedName.test(name))
   return names
     .sort()
     .reverse()

@@ -28,7 +28,7 @@ const shownCharactersMax = 128
 const unprintable = /[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]/g
 
 /** The class and the object that the path names. `path`: of the route. */
-export function namedByPath(path: string, params: unknown): { readonly cls?: string; readonly oid?: string } {
+export function subjectInPath(path: string, params: unknown): { readonly cls?: string; readonly oid?: string } {
   const { class: cls, oid } = { ...(params as { readonly class?: unknown; readonly oid?: unknown }) }
   return {
     ...(path.startsWith('/v1/schema/') && typeof cls === 'string' && { cls: printable(cls) }),
@@ -39,7 +39,7 @@ export function namedByPath(path: string, params: unknown): { readonly cls?: str
 /**
  * The token of somebody who was not let in. A user name is not told: somebody may have typed a password in its place.
  */
-export function triedAs({ authorization }: IncomingHttpHeaders): string | undefined {
+export function rejectedCredential({ authorization }: IncomingHttpHeaders): string | undefined {
   const id = tokenIdOf(bearerText(authorization) ?? '')
   return id === undefined ? undefined : `token:${id}`
 }

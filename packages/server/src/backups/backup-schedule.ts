@@ -1,6 +1,6 @@
 /** Makes the backups that are due, of all federated databases, and knows the latest of each. Every process looks; of several one makes a backup. */
 import { backUpIfDue, type FederatedDatabase, keepLogFor, listBackups, type Manifest } from '@ashlar/engine'
-import { betweenBackupLooksMs, betweenBackupLooksMsMin } from '../limits.ts'
+import { backupCheckIntervalMs, backupCheckIntervalMsMin } from '../limits.ts'
 import { type BackupSettings, backupsOf } from './backup-settings.ts'
 
 export interface BackupState {
@@ -31,7 +31,7 @@ export class BackupSchedule {
   }
 
   start(): void {
-    this.lookAfter(0)
+    this.checkAfter(0)
   }
 
   /** Aborts a backup in progress. */
@@ -52,29 +52,29 @@ export class BackupSchedule {
   }
 
   /** Processes that were started together look at different times. */
-  private lookAfter(ms: number): void {
+  private checkAfter(ms: number): void {
     this.timer = setTimeout(() => {
       this.looking = this.look().finally(() => {
-        if (!this.stopping.signal.aborted) this.lookAfter(this.pauseMs() * (0.5 + Math.random()))
+        if (!this.stopping.signal.aborted) this.checkAfter(this.pauseMs() * (0.5 + Math.random()))
       })
     }, ms).unref()
   }
 
   private pauseMs(): number {
-    const { everyMs = betweenBackupLooksMs, incrementalEveryMs = everyMs } = this.settings
+    const { everyMs = backupCheckIntervalMs, incrementalEveryMs = everyMs } = this.settings
     const often = Math.min(everyMs, incrementalEveryMs) / 4
-    return Math.max(betweenBackupLooksMsMin, Math.min(betweenBackupLooksMs, often))
+    return Math.max(backupCheckIntervalMsMin, Math.min(backupCheckIntervalMs, often))
   }
 
   /** One after the other: together they would take the disk from those who are served. */
   private async look(): Promise<void> {
     for (const fd of this.fds) {
       if (this.stopping.signal.aborted) return
-      await this.lookAt(fd)
+      await this.checkFd(fd)
     }
   }
 
-  private async lookAt(fd: FederatedDatabase): Promise<void> {
+  private async checkFd(fd: FederatedDatabase): Promise<void> {
     const directory = backupsOf(this.settings, fd.alias)
     try {
       // Before a backup that is due and may take long: until then nobody would know of the earlier ones.

@@ -48,12 +48,3 @@ function outside(flag: string): AshlarError {
   const message = `The flag ${flag} is a path below the directory of backups, without symbolic links out of it.`
   return new AshlarError('MalformedValue', message, [{ place: ['flags', flag], message }])
 }
-
-const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-/** `7d`, `12h`, `30m` or `90s` in milliseconds; undefined for anything else. */
-export function durationMs(text: unknown): number | undefined {
-  const [, count, unit = ''] = (typeof text === 'string' ? /^(\d{1,6})([smhd])$/.exec(text) : null) ?? []
-  const ms = Number(count) * (unitMs[unit] ?? 0)
-  return ms > 0 ? ms : undefined
-}

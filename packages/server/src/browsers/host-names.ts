@@ -39,7 +39,7 @@ export function isLoopback(host: string): boolean {
 }
 
 /** Whether whoever is reached under any name at all is asked (contract 1.7.4). */
-export function takesAnyHost({ host, hosts }: Reachability): boolean {
+export function acceptsAnyHost({ host, hosts }: Reachability): boolean {
   return hosts === undefined ? !isLoopback(host) : hosts.includes(anyName)
 }
 
@@ -51,7 +51,7 @@ export class HostNames {
 
   constructor(reachability: Reachability) {
     const own = nameOfAddress(reachability.host)
-    this.isAny = takesAnyHost(reachability)
+    this.isAny = acceptsAnyHost(reachability)
     this.isWildcard = own !== undefined && wildcards.includes(own)
     this.named = new Set([own, ...(reachability.hosts ?? []).map(hostNameOf)])
   }

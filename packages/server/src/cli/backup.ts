@@ -6,11 +6,11 @@ import { addJsonOption } from './client-command.ts'
 import { CommandError, invalidInput, usageError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
+import { printResult } from './print-result.ts'
 import { withProgress } from './progress.ts'
 import { resumable } from './resumable.ts'
 import { refuseAddresses } from './store-failure.ts'
 import { isDirectoryOf, refuseForeignFiles } from './target-directory.ts'
-import { tellResult } from './tell-result.ts'
 
 interface BackupOptions {
   readonly incremental?: true
@@ -119,7 +119,7 @@ async function backUp(address: string, path: string, options: BackupOptions, sig
     const report = await withProgress(options, (onProgress) =>
       backUpStore(store, path, { isIncremental: incremental, keepMs: keep, signal, onProgress }),
     )
-    tellResult(report, options, () => backupLines(report))
+    printResult(report, options, () => backupLines(report))
   } catch (error) {
     if (signal.aborted) throw new CommandError(exitCodes.interrupted, 'The backup was stopped; nothing of it was kept.')
     throw error
@@ -137,7 +137,7 @@ async function restore(path: string, address: string, options: RestoreOptions, s
     const report = await withProgress(options, (onProgress) =>
       restoreBackup(path, target, { until: options.until, signal, onProgress }),
     )
-    tellResult(report, options, () => restoreLines(report, target.capabilities.location))
+    printResult(report, options, () => restoreLines(report, target.capabilities.location))
   } catch (error) {
     if (signal.aborted)
       throw new CommandError(exitCodes.interrupted, 'The restore was stopped; run the same command again to resume it.')
@@ -152,7 +152,7 @@ async function check(path: string, options: RestoreOptions, signal: AbortSignal)
   const checked = await withProgress(options, (onProgress) =>
     checkBackups(path, { until: options.until, signal, onProgress }),
   )
-  tellResult(checked, options, () => checkLines(checked))
+  printResult(checked, options, () => checkLines(checked))
   const { problems, directory } = checked
   if (problems.length > 0) throw invalidInput(`Not all backups in ${directory} are intact:\n${problems.join('\n')}`)
 }

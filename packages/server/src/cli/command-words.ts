@@ -36,9 +36,9 @@ export function inCommandWords(message: string): string {
   if (message === exportOnlyReads) return 'An export only reads: statements that change something are for ashlar query.'
   const [whole, names = ''] = /^The parameters? ((?:'?\w+(?:=\w+)?'?(?:, | and )?)+)(?= )/.exec(message) ?? []
   if (whole === undefined) return message
-  const told = names.split(/(, | and )/).map((part, at) => (at % 2 === 1 ? part : optionOf(part)))
+  const options = names.split(/(, | and )/).map((part, at) => (at % 2 === 1 ? part : optionOf(part)))
   // A parameter that no command has is the server's to name.
-  return told.includes(undefined) ? message : sentence(`${told.join('')}${message.slice(whole.length)}`)
+  return options.includes(undefined) ? message : sentence(`${options.join('')}${message.slice(whole.length)}`)
 }
 
 /** `'format=ndjson'` → `--format ndjson`. */

@@ -4,9 +4,9 @@ import { addJsonOption } from './client-command.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
+import { printResult, type ResultOptions } from './print-result.ts'
 import { withProgress } from './progress.ts'
 import { refuseAddresses } from './store-failure.ts'
-import { type ResultOptions, tellResult } from './tell-result.ts'
 
 export function addCompactCommand(program: Command): void {
   const command = program
@@ -26,7 +26,7 @@ async function compact(address: string, options: ResultOptions, signal: AbortSig
     const { entries, bytesBefore, bytesAfter, aloneMs } = report
     const sizes = [bytesBefore, bytesAfter].map((bytes) => bytes.toLocaleString('en')).join(' → ')
     const waited = `commits waited for ${Math.ceil(aloneMs)} ms while the file was replaced`
-    tellResult(report, options, () => [
+    printResult(report, options, () => [
       `Compacted ${address}: ${sizes} bytes, ${entries.toLocaleString('en')} entries; ${waited}.`,
     ])
   } catch (error) {

@@ -2,7 +2,7 @@
 import { Argument, type Command } from 'commander'
 import { addJsonOption } from './client-command.ts'
 import type { Candidate } from './complete.ts'
-import { type ResultOptions, tellResult } from './tell-result.ts'
+import { printResult, type ResultOptions } from './print-result.ts'
 
 export const shells = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof shells)[number]
@@ -17,7 +17,7 @@ export function addCompletionCommand(program: Command): void {
     )
     .addArgument(new Argument('<shell>', 'your shell').choices(shells))
   addJsonOption(completion).action((shell: Shell, options: ResultOptions) =>
-    tellResult({ shell, script: scripts[shell] }, options, () => [scripts[shell].trimEnd()]),
+    printResult({ shell, script: scripts[shell] }, options, () => [scripts[shell].trimEnd()]),
   )
   const complete = program
     .command('complete', { hidden: true })
@@ -27,7 +27,7 @@ export function addCompletionCommand(program: Command): void {
   addJsonOption(complete).action(async (shell: Shell, words: readonly string[], { json }: ResultOptions) => {
     const { candidates } = await import('./complete.ts')
     const found = candidates(program, words)
-    if (json === true) tellResult(found, { json }, () => [])
+    if (json === true) printResult(found, { json }, () => [])
     else process.stdout.write(found.map((candidate) => `${lineOf[shell](candidate)}\n`).join(''))
   })
 }

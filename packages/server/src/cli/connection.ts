@@ -123,7 +123,7 @@ function checkedUrl(url: string): string {
 
 function checkedToken(token: string, what: string): string {
   // What a header may hold; the token itself does not get into a message.
-  if (!/^[\x21-\x7e]+$/.test(token)) throw usageError(`${what} is empty, or has characters that no token has.`)
+  if (!/^[\x21-\x7e]+$/.test(token)) throw usageError(`${what} is empty, or contains invalid characters.`)
   return token
 }
 

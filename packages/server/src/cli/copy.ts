@@ -6,11 +6,11 @@ import { addJsonOption } from './client-command.ts'
 import { CommandError, usageError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { inChild } from './in-child.ts'
+import { printResult, type ResultOptions } from './print-result.ts'
 import { withProgress } from './progress.ts'
 import { resumable } from './resumable.ts'
 import { refuseAddresses } from './store-failure.ts'
 import { isDirectoryOf, refuseForeignFiles } from './target-directory.ts'
-import { type ResultOptions, tellResult } from './tell-result.ts'
 
 export function addCopyCommand(program: Command): void {
   const command = program
@@ -40,7 +40,9 @@ async function copy(from: string, to: string, options: ResultOptions, signal: Ab
     try {
       const report = await withProgress(options, (onProgress) => copyStore(source, target, { signal, onProgress }))
       const [sourceLocation, targetLocation] = [source.capabilities.location, target.capabilities.location]
-      tellResult({ from: sourceLocation, to: targetLocation, ...report }, options, () => [told(report, source, target)])
+      printResult({ from: sourceLocation, to: targetLocation, ...report }, options, () => [
+        copyLine(report, source, target),
+      ])
     } catch (error) {
       if (!signal.aborted) throw resumable(error, target.capabilities.location)
       throw new CommandError(exitCodes.interrupted, 'The copy was stopped; run the same command again to resume it.')
@@ -66,14 +68,14 @@ async function copyFromArchive(path: string, to: string, options: ResultOptions,
     const content = `${objects.toLocaleString('en')} objects of ${head.exportedAt}, ${entries.toLocaleString('en')} entries`
     const how = `made anew, compared and verified, SHA-256 ${checksum}${isResumed ? ' (resumed)' : ''}`
     const result = { from: path, exportedAt: head.exportedAt, objects, ...report }
-    tellResult(result, options, () => [`Copied ${path}: ${content}, ${how}`])
+    printResult(result, options, () => [`Copied ${path}: ${content}, ${how}`])
   } catch (error) {
     if (!signal.aborted) throw error
     throw new CommandError(exitCodes.interrupted, 'The copy was stopped; run the same command again.')
   }
 }
 
-function told({ entries, bytes, checksum, isResumed }: CopyReport, source: Store, target: Store): string {
+function copyLine({ entries, bytes, checksum, isResumed }: CopyReport, source: Store, target: Store): string {
   const places = `${source.capabilities.location} → ${target.capabilities.location}`
   const size = `${entries.toLocaleString('en')} entries, ${bytes.toLocaleString('en')} bytes`
   return `Copied ${places}: ${size}, compared, SHA-256 ${checksum}${isResumed ? ' (resumed)' : ''}`

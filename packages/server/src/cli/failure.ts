@@ -12,14 +12,14 @@ export interface FailureOptions {
 }
 
 /** Writes to standard error, and sets the exit code of the process. */
-export function tellCommandFailure(error: unknown, { isJson, text }: FailureOptions): void {
+export function printCommandError(error: unknown, { isJson, text }: FailureOptions): void {
   process.exitCode = exitCodeOf(error)
   process.stderr.write(failureText(error, { isJson, text }))
 }
 
 /** With the line break at its end. `name`: whose failure it is. */
 export function failureText(error: unknown, { isJson, text }: FailureOptions, name = 'ashlar'): string {
-  return isJson ? `${JSON.stringify({ error: recordOf(error) })}\n` : sentencesOf(error, text, name)
+  return isJson ? `${JSON.stringify({ error: errorRecord(error) })}\n` : sentencesOf(error, text, name)
 }
 
 function exitCodeOf(error: unknown): number {
@@ -34,7 +34,7 @@ function messageOf(error: unknown): string {
 }
 
 /** One shape: `exitCode` and `message`; of a refusal by the server also `type`, `status`, and what its problem says of the place. */
-function recordOf(error: unknown): object {
+function errorRecord(error: unknown): object {
   const message = messageOf(error)
   const common = { exitCode: exitCodeOf(error), message }
   if (error instanceof CommandError)

@@ -37,10 +37,10 @@ const reasons: Readonly<Record<string, string>> = {
 /** Errors of the named place, not of the machine. */
 const wrongPlaces = ['ENOENT', 'ENOTDIR', 'EEXIST', 'EISDIR', 'EACCES', 'EPERM']
 
-/** A sentence. `place`: as the user has named it; `isBegun`: work has been done, and is lost by this. */
-export function unwritable(place: string, error: unknown, isBegun = false): CommandError {
+/** A sentence. `place`: as the user has named it; `hasBegun`: work has been done, and is lost by this. */
+export function unwritable(place: string, error: unknown, hasBegun = false): CommandError {
   const { code = '', message } = error as NodeJS.ErrnoException
-  const exitCode = wrongPlaces.includes(code) && !isBegun ? exitCodes.usage : exitCodes.failed
+  const exitCode = wrongPlaces.includes(code) && !hasBegun ? exitCodes.usage : exitCodes.failed
   return new CommandError(exitCode, `${place} cannot be written: ${reasons[code] ?? message}.`)
 }
 

@@ -102,8 +102,8 @@ function isWebPage({ headers, statusCode = 0 }: IncomingMessage): boolean {
 }
 
 function noAshlar({ statusCode }: IncomingMessage, { origin }: URL): CommandError {
-  const what = `${origin} answers with a web page (status ${statusCode}), as no Ashlar server does`
-  return new CommandError(exitCodes.unavailable, `${what}: check --url, and what stands between.`)
+  const what = `${origin} answers with a web page (status ${statusCode}), which an Ashlar server does not do`
+  return new CommandError(exitCodes.unavailable, `${what}: check --url, and any proxy in between.`)
 }
 
 /** Codes of errors before anything is sent: to send again at once would not help. */
@@ -117,11 +117,11 @@ function failureOf(error: NodeJS.ErrnoException, { origin, protocol, hostname }:
   if (unreachable.includes(code)) {
     return new CommandError(
       exitCodes.unavailable,
-      `No server answers at ${origin} (${code}): is it running? See --url.`,
+      `No server answers at ${origin} (${code}): is it running? Check --url.`,
     )
   }
   if (protocol === 'https:' && /CERT|SELF_SIGNED|ISSUER|SIGNATURE|ALTNAME/.test(code)) {
-    const hint = 'Name the file of its authority by --ca.'
+    const hint = 'Name the certificate authority with --ca.'
     return new CommandError(
       exitCodes.unavailable,
       `The certificate of ${origin} is not trusted: ${error.message}. ${hint}`,

@@ -5,8 +5,8 @@ import { defaultText, type Setting, settings } from '../config/settings.ts'
 import { CommandError, usageError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { unwritable } from './file-errors.ts'
-import { tellResult } from './tell-result.ts'
-import { writeWhole } from './write-whole.ts'
+import { printResult } from './print-result.ts'
+import { writeAtomically } from './write-whole.ts'
 
 export interface InitOptions {
   readonly port?: string
@@ -34,13 +34,13 @@ export async function writeInitFile(file: string, options: InitOptions): Promise
   const text = fileText(chosen)
   checkText(text, file)
   try {
-    writeWhole(file, text, { isNew: options.force !== true })
+    writeAtomically(file, text, { isNew: options.force !== true })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST')
       throw new CommandError(exitCodes.conflict, `${file} already exists; --force overwrites it.`)
     throw unwritable(file, error)
   }
-  tellResult({ file }, options, () => [`Wrote ${file}. Start the server by: ashlar serve --config ${file}`])
+  printResult({ file }, options, () => [`Wrote ${file}. Start the server by: ashlar serve --config ${file}`])
 }
 
 async function asked(options: InitOptions): Promise<InitOptions> {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 /** With fewer, Node may not even load the program's files; it reads many at once. */
 const openFilesMin = 256
 
-main().catch(tellLimit)
+main().catch(reportOpenFilesLimit)
 
 async function main(): Promise<void> {
   // With few, the server may start and then wait for ever for a worker that cannot hear it.
@@ -15,7 +15,7 @@ async function main(): Promise<void> {
 }
 
 /** Whatever has failed has failed for want of open files, where there are few; else it is thrown. */
-function tellLimit(error: unknown): void {
+function reportOpenFilesLimit(error: unknown): void {
   const openFilesMax = Math.min(
     openFilesLimit(),
     process.platform === 'linux' ? openFilesOfLinux() : Number.POSITIVE_INFINITY,

@@ -23,7 +23,7 @@ export function startLine(
 }
 
 /** Reports a rejection in one line, and sets the exit code of the process. */
-export async function tellFailure(work: Promise<unknown>, isJson: boolean): Promise<void> {
+export async function reportFailure(work: Promise<unknown>, isJson: boolean): Promise<void> {
   try {
     await work
   } catch (error) {
@@ -49,7 +49,7 @@ export function reloadOnSignal({ tlsCert, auditLog }: Config, reload: () => void
 }
 
 const openLine =
-  'Authentication is off: whoever reaches this address may do everything. `npm start -- --auth`, or `ashlar serve --auth`, turns it on.\n'
+  'Authentication is off: anyone who can reach this address may do everything. Enable it with `npm start -- --auth`, or `ashlar serve --auth`.\n'
 
 export function stopOnSignals(stop: () => Promise<void>): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop())

@@ -61,13 +61,13 @@ function fileOf(text: string, file: string): ProfileFile {
   } catch (error) {
     throw usageError(`${file} is not JSON: ${(error as Error).message}`)
   }
-  const { default: defaultName, profiles = {}, ...others } = recordOf(json, file)
+  const { default: defaultName, profiles = {}, ...others } = objectOf(json, file)
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) throw usageError(`${file}: ${unknown} is not known; there are default and profiles.`)
   if (defaultName !== undefined && typeof defaultName !== 'string')
-    throw usageError(`${file}: default is the name of a profile.`)
-  const read = Object.entries(recordOf(profiles, `${file}: profiles`)).map(([name, profile]) => {
-    return [name, profileOf(recordOf(profile, `${file}: profile ${name}`), `${file}: profile ${name}`)] as const
+    throw usageError(`${file}: default must be the name of a profile.`)
+  const read = Object.entries(objectOf(profiles, `${file}: profiles`)).map(([name, profile]) => {
+    return [name, profileOf(objectOf(profile, `${file}: profile ${name}`), `${file}: profile ${name}`)] as const
   })
   return { default: defaultName, profiles: Object.fromEntries(read) }
 }
@@ -76,12 +76,12 @@ function profileOf(record: Readonly<Record<string, unknown>>, place: string): Pr
   for (const [field, value] of Object.entries(record)) {
     if (!(fields as readonly string[]).includes(field))
       throw usageError(`${place}: ${field} is not known.${didYouMean(field, fields)}`)
-    if (typeof value !== 'string') throw usageError(`${place}: ${field} is a text.`)
+    if (typeof value !== 'string') throw usageError(`${place}: ${field} must be a string.`)
   }
   return record
 }
 
-function recordOf(value: unknown, place: string): Readonly<Record<string, unknown>> {
+function objectOf(value: unknown, place: string): Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw usageError(`${place} is not an object.`)
   return value as Readonly<Record<string, unknown>>

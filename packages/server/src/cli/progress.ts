@@ -1,5 +1,5 @@
 /** Shows the progress of long work on standard error: a bar with rate and time left on a terminal, a line every few seconds elsewhere. */
-import type { ResultOptions } from './tell-result.ts'
+import type { ResultOptions } from './print-result.ts'
 
 type ProgressStream = Pick<NodeJS.WriteStream, 'isTTY' | 'write'> & { readonly columns?: number }
 

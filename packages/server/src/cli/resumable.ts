@@ -3,7 +3,7 @@
 /** The error to be told. `location`: of the store, which keeps what it has got, and is not served before the command has been run again. */
 export function resumable(error: unknown, location: string): unknown {
   if (!isUnavailable(error)) return error
-  const advice = 'What it has got is kept, but is not complete and not served: run the same command again to resume it.'
+  const advice = 'The data copied so far is kept, but cannot be served: run the same command again to resume.'
   return new Error(`${location} cannot be written: ${error.message} ${advice}`, { cause: error })
 }
 

@@ -2,15 +2,15 @@
 import { setMaxListeners } from 'node:events'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
-import { tellCommandFailure } from './failure.ts'
+import { printCommandError } from './failure.ts'
 import { Output, type OutputOptions, ReaderGone } from './output.ts'
 
 /** Messages after Ctrl-C for work that has no better one. */
 export const stopped = {
-  amidChange: 'Stopped. A change that was under way was made as a whole, or not at all: look before you make it again.',
+  amidChange: 'Stopped. A change in progress was made completely or not at all: check before you repeat it.',
   /** Whether statements change anything the server knows. */
   amidStatements:
-    'Stopped. If the statements change data, that was done as a whole, or not at all: look before you run them again.',
+    'Stopped. If the statements change data, the change was made completely or not at all: check before you run them again.',
   amidReading: 'Stopped.',
 } as const
 
@@ -26,13 +26,13 @@ export interface CommandRun {
 export async function runCommand(
   options: OutputOptions,
   work: (run: CommandRun) => Promise<void>,
-  toldWhenStopped: string = stopped.amidChange,
+  stoppedMessage: string = stopped.amidChange,
 ): Promise<void> {
   const interrupted = new AbortController()
   const interrupt = (): void => {
     // A second one ends the process as ever.
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
-    interrupted.abort(new CommandError(exitCodes.interrupted, toldWhenStopped))
+    interrupted.abort(new CommandError(exitCodes.interrupted, stoppedMessage))
   }
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
   // As many listen as requests are under way.
@@ -55,8 +55,8 @@ export async function runCommand(
     }
   } catch (error) {
     if (error instanceof ReaderGone) return
-    const told = interrupted.signal.aborted && !(error instanceof CommandError) ? interrupted.signal.reason : error
-    tellCommandFailure(told, { isJson: options.json === true, text })
+    const reason = interrupted.signal.aborted && !(error instanceof CommandError) ? interrupted.signal.reason : error
+    printCommandError(reason, { isJson: options.json === true, text })
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
   }

@@ -4,17 +4,17 @@ import { didYouMean } from '../config/read-value.ts'
 import { usageError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import { unwritable } from './file-errors.ts'
-import { failureLine, isJsonAsked, tellFailure } from './process.ts'
+import { failureLine, isJsonAsked, reportFailure } from './process.ts'
 import { programOf } from './program.ts'
 
 /** `words`: the arguments after the program's name. A mistake is told in one line on standard error, and by the exit code. */
 export async function run(given: readonly string[]): Promise<void> {
   const isJson = isJsonAsked(given)
-  process.stdout.on('error', (error) => tellUnwritableOutput(error, isJson))
-  await tellFailure(carryOut(given.length === 0 ? ['--help'] : given, isJson), isJson)
+  process.stdout.on('error', (error) => reportUnwritableOutput(error, isJson))
+  await reportFailure(execute(given.length === 0 ? ['--help'] : given, isJson), isJson)
 }
 
-async function carryOut(words: readonly string[], isJson: boolean): Promise<void> {
+async function execute(words: readonly string[], isJson: boolean): Promise<void> {
   const [first = ''] = words
   // Options without a command are those of `serve`, but for those of the program itself.
   const isServe = first.startsWith('-') && !['-h', '--help', '-V', '--version'].includes(first)
@@ -46,7 +46,7 @@ function refuseUnknownTopic([first, topic]: readonly string[], known: readonly s
 let isOutputFailureTold = false
 
 /** Whoever reads the output may have read enough, as `head` does. A command that listens itself tells of it itself. */
-function tellUnwritableOutput(error: NodeJS.ErrnoException, isJson: boolean): void {
+function reportUnwritableOutput(error: NodeJS.ErrnoException, isJson: boolean): void {
   if (error.code === 'EPIPE' || isOutputFailureTold || process.stdout.listenerCount('error') > 1) return
   isOutputFailureTold = true
   const { message } = unwritable('Standard output', error)

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts'
 import { startServer } from '../start-server.ts'
 import { Worker } from '../workers/worker.ts'
 import { logBytes, openLog, sharedLogBytes } from './log.ts'
-import { isJsonAsked, reloadOnSignal, startLine, stopOnSignals, tellFailure } from './process.ts'
+import { isJsonAsked, reloadOnSignal, reportFailure, startLine, stopOnSignals } from './process.ts'
 
 /** `isJson`: the line at the start is JSON. */
 export async function serveAlone(config: Config, isJson: boolean): Promise<void> {
@@ -21,7 +21,7 @@ export async function serveAlone(config: Config, isJson: boolean): Promise<void>
 
 /** A failure is told in one line, and ends the process with exit code 1. The words are those of the primary. */
 export function serveAsWorker(): Promise<void> {
-  return tellFailure(serveForPrimary(), isJsonAsked(process.argv.slice(2)))
+  return reportFailure(serveForPrimary(), isJsonAsked(process.argv.slice(2)))
 }
 
 async function serveForPrimary(): Promise<void> {

@@ -2,7 +2,7 @@
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
-import { isLoopback, takesAnyHost } from '../browsers/host-names.ts'
+import { acceptsAnyHost, isLoopback } from '../browsers/host-names.ts'
 import { type Config, ConfigError, type ConfigSource, storesOf } from '../config/config.ts'
 import { configFromEnvironment } from '../config/config-environment.ts'
 import { addOptions, configFromOptions } from '../config/config-options.ts'
@@ -46,7 +46,7 @@ async function configOf(options: Readonly<Record<string, unknown>>): Promise<Con
     configFile === undefined ? undefined : (await import('../config/config-file.ts')).readConfigFile(configFile)
   for (const note of [...environment.notes, ...(file?.notes ?? [])]) process.stderr.write(`${note}\n`)
   const config = mergeConfig([given, environment.source, file?.source ?? {}])
-  if (config.hosts === undefined && takesAnyHost(config)) process.stderr.write(`ashlar: ${anyHostNote}\n`)
+  if (config.hosts === undefined && acceptsAnyHost(config)) process.stderr.write(`ashlar: ${anyHostNote}\n`)
   if (!config.auth && config.insecure && !isLoopback(config.host)) process.stderr.write(`ashlar: ${insecureNote}\n`)
   if (config.auth && config.tlsCert === undefined && !isLoopback(config.host))
     process.stderr.write(`ashlar: ${readableNote}\n`)

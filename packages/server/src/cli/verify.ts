@@ -4,9 +4,9 @@ import type { Command } from 'commander'
 import { addJsonOption } from './client-command.ts'
 import { CommandError } from './command-error.ts'
 import { inChild } from './in-child.ts'
+import { printResult, type ResultOptions } from './print-result.ts'
 import { withProgress } from './progress.ts'
 import { refuseAddresses } from './store-failure.ts'
-import { type ResultOptions, tellResult } from './tell-result.ts'
 
 const fileAdvice = 'To check it too, stop every process that uses the store first, or verify a backup of it.'
 const exitCode = { hasProblems: 1, isNotChecked: 2 } as const
@@ -32,7 +32,7 @@ async function verify(address: string, options: ResultOptions, signal: AbortSign
     const check = await withProgress(options, (onProgress) =>
       checkStore(address, { signal, onProgress: (entries) => onProgress('looking', entries) }),
     )
-    tellResult(check, options, () => lines(check, address))
+    printResult(check, options, () => lines(check, address))
     if (check.problems.length > 0) process.exitCode = exitCode.hasProblems
   } catch (error) {
     const reason = signal.aborted ? 'The check was stopped.' : (error as Error).message
@@ -42,29 +42,29 @@ async function verify(address: string, options: ResultOptions, signal: AbortSign
 
 function lines(check: StoreCheck, address: string): string[] {
   const { file, content, isUnfinishedCopy, lacksChecksums, problems } = check
-  const told: string[] = []
+  const result: string[] = []
   if (file !== undefined && 'notChecked' in file)
-    told.push(`File: not checked, since ${file.notChecked}. ${fileAdvice}`)
+    result.push(`File: not checked, since ${file.notChecked}. ${fileAdvice}`)
   else if (file !== undefined)
-    told.push(`File: ${counted(file.pages, 'page')}, ${counted(file.entries, 'entry', 'entries')}.`)
+    result.push(`File: ${counted(file.pages, 'page')}, ${counted(file.entries, 'entry', 'entries')}.`)
   if (lacksChecksums)
-    told.push(
+    result.push(
       'Checksums: not checked, since a store of an earlier version has none: values that have changed on the disk cannot be told. ' +
         `Bring it over with: ashlar copy ${address} lmdb:<new directory>`,
     )
-  if (isUnfinishedCopy) told.push('Content: not checked, since the copy is not finished.')
-  else if (content === undefined) told.push('Content: not checked, since it cannot be read as it was written.')
+  if (isUnfinishedCopy) result.push('Content: not checked, since the copy is not finished.')
+  else if (content === undefined) result.push('Content: not checked, since it cannot be read as it was written.')
   else {
     const { objects, linkEntries, indexEntries } = content
     const links = counted(linkEntries, 'link entry', 'link entries')
-    told.push(
+    result.push(
       `Content: ${counted(objects, 'object')}, ${links}, ${counted(indexEntries, 'index entry', 'index entries')}.`,
     )
   }
   if (problems.length === 0)
-    return [...told, isChecked(check) ? 'No problem found.' : 'No problem found in what was checked.']
+    return [...result, isChecked(check) ? 'No problem found.' : 'No problem found in what was checked.']
   const advice = 'Restore a backup, or copy what can be read; docs/damage.md tells how.'
-  const all = [...told, `${counted(problems.length, 'problem')}:`, ...problems.map((problem) => `- ${problem}`)]
+  const all = [...result, `${counted(problems.length, 'problem')}:`, ...problems.map((problem) => `- ${problem}`)]
   return isUnfinishedCopy && problems.length === 1 ? all : [...all, advice]
 }
 

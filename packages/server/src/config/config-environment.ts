@@ -52,7 +52,7 @@ export function configFromEnvironment(environment: NodeJS.ProcessEnv): NotedSour
   if (links.length > 0) {
     notes.push(
       `ashlar: WARNING: ${links.sort().join(', ')}: ignored, since these variables describe a service, as Kubernetes sets them in pods. ` +
-        'To be rid of them, set enableServiceLinks: false in the pod. Settings can be given as options or in a file (--config).',
+        'To avoid them, set enableServiceLinks: false in the pod. Settings can be given as options or in a file (--config).',
     )
   }
   return { source, notes }

@@ -65,7 +65,7 @@ function check(config: Config): void {
   const { port, host, federatedDatabases, logLevel } = config
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new ConfigError(`'${port}' is not a port (0 to 65535).`)
-  if (federatedDatabases.length === 0) throw new ConfigError('At least one federated database is needed.')
+  if (federatedDatabases.length === 0) throw new ConfigError('At least one federated database must be configured.')
   checkWorkers(config)
   const aliases = new Set<string>()
   for (const { alias } of federatedDatabases) {
@@ -82,7 +82,7 @@ function check(config: Config): void {
   checkTls(config)
   checkProxies(config)
   if (config.jwt !== undefined && !config.auth) {
-    throw new ConfigError('JWTs are taken where callers have to be known: say --auth as well, or leave out jwt.')
+    throw new ConfigError('jwt requires authentication: add --auth, or remove jwt.')
   }
   if (config.default !== undefined && !aliases.has(config.default)) {
     throw new ConfigError(`The default federated database ${config.default} is not among ${[...aliases].join(', ')}.`)
@@ -92,7 +92,7 @@ function check(config: Config): void {
   }
   if (!config.auth && !config.insecure && !isLoopback(host)) {
     throw new ConfigError(
-      `Listening on ${host} would let others on the network read and change everything, since authentication is off: turn it on by --auth; if everybody is to do everything, say --insecure.`,
+      `Listening on ${host} would let others on the network read and change everything, since authentication is off: enable it with --auth, or allow this with --insecure.`,
     )
   }
 }
@@ -121,15 +121,15 @@ function checkImportDir(importDir: string | undefined): void {
 function checkTls({ tlsCert, tlsKey, tlsClientCa, tlsClientCerts, auth }: Config): void {
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     const missing = tlsCert === undefined ? '--tls-cert' : '--tls-key'
-    throw new ConfigError(`TLS takes a certificate and its key; ${missing} is not given.`)
+    throw new ConfigError(`TLS requires a certificate and its key; ${missing} is not given.`)
   }
   if (tlsClientCa === undefined) {
     if (tlsClientCerts === 'request') return
-    throw new ConfigError('Certificates of clients are checked against --tls-client-ca, which is not given.')
+    throw new ConfigError('--tls-client-certs requires --tls-client-ca, which is not given.')
   }
-  if (tlsCert === undefined) throw new ConfigError('Clients show certificates by TLS alone: --tls-cert is not given.')
+  if (tlsCert === undefined) throw new ConfigError('Client certificates require TLS: --tls-cert is not given.')
   if (auth || tlsClientCerts === 'require') return
-  throw new ConfigError('Nobody has to be known: say --auth as well, or --tls-client-certs require.')
+  throw new ConfigError('Client certificates require authentication: add --auth, or --tls-client-certs require.')
 }
 
 /** Without the header's name, a header that the client has forged could be trusted. */

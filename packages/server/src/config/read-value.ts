@@ -3,7 +3,8 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { type ChangeLogSetting, type Dialect, type Isolation, isolations } from '@ashlar/engine'
 import { defaultEngineLimits } from '@ashlar/engine/limits'
-import { type BackupSettings, durationMs } from '../backups/backup-settings.ts'
+import type { BackupSettings } from '../backups/backup-settings.ts'
+import { durationMs } from '../backups/duration.ts'
 import { hostNameOf } from '../browsers/host-names.ts'
 import { defaultServerLimits, type Limits, limitsOffAtZero, renamedLimits } from '../limits.ts'
 import { ConfigError, type ConfigSource } from './config.ts'
@@ -29,7 +30,7 @@ export function readBoolean(value: unknown, name: string): boolean {
 
 export function readText(value: unknown, name: string): string {
   if (typeof value === 'string' && value !== '') return value
-  throw new ConfigError(`${name} is a text, not ${JSON.stringify(value)}.`)
+  throw new ConfigError(`${name} must be a non-empty string, not ${JSON.stringify(value)}.`)
 }
 
 /** Addresses, networks, and names of networks. */
@@ -78,7 +79,7 @@ function isOrigin(text: string): boolean {
 
 export function readTexts(value: unknown, name: string): string[] {
   if (Array.isArray(value)) return value.map((entry: unknown) => readText(entry, `An entry of ${name}`))
-  throw new ConfigError(`${name} is an array of texts, not ${JSON.stringify(value)}.`)
+  throw new ConfigError(`${name} must be an array of strings, not ${JSON.stringify(value)}.`)
 }
 
 /** `7d`, `12h`, `30m` or `90s`, in milliseconds. */

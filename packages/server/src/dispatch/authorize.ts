@@ -87,4 +87,4 @@ function placeOf(caller: Caller, alias: string): string {
   return caller.mayAnything(alias) ? `the federated database ${alias}` : 'the default federated database'
 }
 
-export const mustBeKnown = 'The server has to know who asks: send a token, a user name with its password, or sign in.'
+export const mustBeKnown = 'Authentication required: send a token, a user name with its password, or sign in.'

@@ -97,7 +97,7 @@ export interface RequestWatch extends QueryWatch {
   /** The client is waited for: others may have its place meanwhile. */
   pauses(): void
   /** The client has sent, or taken, something; what it returns is waited for. Throws as `mayGoOn`. */
-  goesOn(): Promise<void> | undefined
+  proceeds(): Promise<void> | undefined
   /** How the plans of a query are found, should it take long. */
   explainedBy?(explain: () => Promise<readonly string[]>): void
 }

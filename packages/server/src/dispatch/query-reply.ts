@@ -1,6 +1,6 @@
 /** The reply to a query with an `Idempotency-Key`, as it is stored. */
 import type { Once, RowChunk } from '@ashlar/engine'
-import { rightsOn } from '../security/kept-rights.ts'
+import { rightsOn } from '../security/reply-rights.ts'
 import type { FdRequest } from './operation.ts'
 import { wholeReply } from './row-framing.ts'
 import { encodeReply } from './stored-reply.ts'

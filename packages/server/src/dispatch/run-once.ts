@@ -1,28 +1,28 @@
 /** Carries out an operation with an `Idempotency-Key`: once, and answers each repetition with the first reply (contract 1.6). */
 import { AlreadyDone, AshlarError } from '@ashlar/engine'
-import { coverRights, rightsOn } from '../security/kept-rights.ts'
+import { coverRights, rightsOn } from '../security/reply-rights.ts'
 import type { FdOperation, FdRequest, OperationReply, WholeFdRequest } from './operation.ts'
 import { runOperation } from './run-operation.ts'
 import { decodeReply } from './stored-reply.ts'
 
 /** Keys in progress in this process; those of others are found at the commit. */
-const underWay = new Set<string>()
+const inProgress = new Set<string>()
 
 /** Throws RequestInProgress, ReplyNotKept, what the engine throws of keys, and what the operation throws: that is not kept. */
 export async function runOnce(operation: FdOperation, request: WholeFdRequest): Promise<OperationReply> {
   const { fd, requestId } = request
   const name = JSON.stringify([fd.alias, requestId?.caller, requestId?.key])
-  if (underWay.has(name)) {
+  if (inProgress.has(name)) {
     throw new AshlarError('RequestInProgress', 'A request with this Idempotency-Key is still in progress.')
   }
-  underWay.add(name)
+  inProgress.add(name)
   try {
     return await runOperation(operation, request)
   } catch (error) {
     if (error instanceof AlreadyDone) return replyFor(request, error.reply)
     throw error
   } finally {
-    underWay.delete(name)
+    inProgress.delete(name)
   }
 }
 

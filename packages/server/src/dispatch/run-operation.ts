@@ -112,14 +112,14 @@ function factsOf({
   identity,
   grants,
   bounds,
-  ownRoles,
+  customRoles,
   claims,
   credential,
   expiresAtMs,
 }: CallerFacts): CallerFacts {
   const used = new Set([...grants, ...(bounds ?? [])].map(({ role }) => role))
-  const own = new Map([...(ownRoles ?? [])].filter(([role]) => used.has(role)))
-  return { kind, name, identity, grants, bounds, ownRoles: own, claims, credential, expiresAtMs }
+  const own = new Map([...(customRoles ?? [])].filter(([role]) => used.has(role)))
+  return { kind, name, identity, grants, bounds, customRoles: own, claims, credential, expiresAtMs }
 }
 
 function received(result: unknown): OperationReply {

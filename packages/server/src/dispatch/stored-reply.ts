@@ -1,17 +1,17 @@
 /** Replies as they are stored for requests that are sent again: a line of JSON, and the body as it was sent. */
 
 import type { Once } from '@ashlar/engine'
-import { type KeptRights, rightsOn } from '../security/kept-rights.ts'
+import { type ReplyRights, rightsOn } from '../security/reply-rights.ts'
 import type { FdRequest, OperationReply } from './operation.ts'
 
 interface Head extends Pick<OperationReply, 'status' | 'headers' | 'type'> {
   /** The rights of the caller; undefined for all. */
-  readonly rights?: KeptRights
+  readonly rights?: ReplyRights
 }
 
 export interface StoredReply {
   readonly reply: OperationReply
-  readonly rights: KeptRights | undefined
+  readonly rights: ReplyRights | undefined
 }
 
 const newline = 0x0a
@@ -20,7 +20,7 @@ const newline = 0x0a
 export function encodeReply(
   { body, status, headers, type }: OperationReply,
   usual: number,
-  rights: KeptRights | undefined,
+  rights: ReplyRights | undefined,
 ): Buffer {
   const head: Head = {
     status: status ?? usual,

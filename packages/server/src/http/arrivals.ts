@@ -9,7 +9,7 @@ import { arrivalTurnsPerOther, servedInATurnMax, servedOnArrivalMax } from '../l
  * first request takes: so while more arrive, one in a turn is served of addresses that open few, and of the others
  * one every few turns; then as many in a turn as others can wait for, one address after the other.
  */
-export function serveByAddress(server: Server): void {
+export function scheduleByAddress(server: Server): void {
   const serving = server.listeners('connection')
   server.removeAllListeners('connection')
   /** How many each address has opened since none arrived, or since none of its own waits any more. */

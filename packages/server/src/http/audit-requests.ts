@@ -1,6 +1,6 @@
 /** Has each request noted by the audit log, where there is one. */
 import { type AuditLog, RequestAudit } from '../audit/audit-log.ts'
-import { namedByPath, subjectOf, triedAs } from '../audit/subject.ts'
+import { rejectedCredential, subjectInPath, subjectOf } from '../audit/subject.ts'
 import type { Caller } from '../security/caller.ts'
 import { clientAddressOf } from '../shares/client-address.ts'
 import type { HttpRequest } from './http-request.ts'
@@ -18,9 +18,9 @@ export function auditRequest(log: AuditLog, unknownCaller: Caller, request: Http
     const { caller = unknownCaller, route: { path = '' } = {}, params } = request
     audit.subject ??= subjectOf(path, params, undefined)
     if (caller.kind === 'nobody' && status >= 400) {
-      audit.subject = triedAs(request.headers) ?? audit.subject
+      audit.subject = rejectedCredential(request.headers) ?? audit.subject
     }
-    if (status >= 400 && !audit.hasChanged) audit.wanted(namedByPath(path, params))
+    if (status >= 400 && !audit.hasChanged) audit.wanted(subjectInPath(path, params))
     // The path of what is not there is of the client's making.
     const operation = `${request.method} ${request.route === undefined ? '?' : path}`
     log.ended(audit, caller, operation, status, isSent)

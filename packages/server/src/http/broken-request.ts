@@ -25,7 +25,7 @@ export function answerBrokenRequest(
   constantHeaders: readonly string[],
 ): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || ending.has(socket)) return
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && arrivesSlowly(socket)) return
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isSlowUpload(socket)) return
   // There is no way to say anything to a client with whom no encryption was agreed on.
   if (error.code !== undefined && ofHandshake.test(error.code)) {
     socket.destroy()
@@ -71,7 +71,7 @@ export function refuseTunnels(server: Server, requests: RequestQueues, constantH
 }
 
 export function problemOfTunnel(): Problem {
-  return makeProblem('MethodNotAllowed', 'The server opens no tunnels: CONNECT is not supported.')
+  return makeProblem('MethodNotAllowed', 'CONNECT is not supported.')
 }
 
 function answerAndEnd(socket: Socket, problem: Problem, constantHeaders: readonly string[]): void {
@@ -111,11 +111,11 @@ export function mayArriveSlowly(request: IncomingMessage): void {
 }
 
 /** HTTP/2: whether the body may arrive slowly. */
-export function isSlowBody(request: object): boolean {
+export function maySendSlowly(request: object): boolean {
   return slow.has(request)
 }
 
 /** HTTP/1.1: whether such a body arrives on the connection when its `requestTimeout` expires. */
-function arrivesSlowly(socket: object): boolean {
+function isSlowUpload(socket: object): boolean {
   return arriving.get(socket)?.complete === false
 }

@@ -29,18 +29,18 @@ function breakOffUntaken({ response }: HttpRequest): void {
 
 async function* framed(events: AsyncIterable<ServerEvent>, request: HttpRequest): AsyncGenerator<Buffer> {
   try {
-    for await (const event of events) yield textOf(event)
+    for await (const event of events) yield eventText(event)
   } catch (error) {
     if (request.response.destroyed) return
     const problem = toProblem(error, request)
     if (problem.type !== 'SystemError') request.log.info({ problem }, 'reply failed')
-    yield textOf({ name: 'error', data: Buffer.from(JSON.stringify(problem)) })
+    yield eventText({ name: 'error', data: Buffer.from(JSON.stringify(problem)) })
   }
 }
 
 const heartbeat = Buffer.from(':\n\n')
 
-function textOf({ name, id, data }: ServerEvent): Buffer {
+function eventText({ name, id, data }: ServerEvent): Buffer {
   if (data === undefined) return heartbeat
   const head = `${id === undefined ? '' : `id: ${id}\n`}${name === undefined ? '' : `event: ${name}\n`}data: `
   return Buffer.concat([Buffer.from(head), data, Buffer.from('\n\n')])

@@ -195,9 +195,9 @@ class Outlet extends Writable {
     const hasRoom = stream.write(piece, (error) => {
       if (error === undefined || error === null) response.taken += piece.length
     })
-    const goOn = (): void => (to < chunk.length ? this.writePieces(chunk, to, done) : done())
+    const proceed = (): void => (to < chunk.length ? this.writePieces(chunk, to, done) : done())
     if (hasRoom && to >= chunk.length) done()
-    else if (hasRoom) setImmediate(goOn)
-    else stream.once('drain', goOn)
+    else if (hasRoom) setImmediate(proceed)
+    else stream.once('drain', proceed)
   }
 }

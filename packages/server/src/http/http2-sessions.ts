@@ -15,7 +15,7 @@ import {
   type ServerLimits,
 } from '../limits.ts'
 import { isClientNamed } from '../shares/client-address.ts'
-import { isSlowBody, problemOfBroken, problemOfTunnel } from './broken-request.ts'
+import { maySendSlowly, problemOfBroken, problemOfTunnel } from './broken-request.ts'
 import type { ConnectionCounts } from './connections.ts'
 import { Http2Request, Http2Response, socketOfSession } from './http2-messages.ts'
 import { contentTypeOf } from './negotiate.ts'
@@ -47,7 +47,7 @@ interface Session {
   controlSinceMs: number
   /** Bytes that were sent, and how often it was seen since that frames wait and these have not become more. */
   sentBytes: number
-  stalledLooks: number
+  stalledChecks: number
 }
 
 export class Http2Sessions {
@@ -59,7 +59,7 @@ export class Http2Sessions {
   private readonly counts: ConnectionCounts
   /** Requests that began while there was another one on their session. */
   private readonly further = new WeakSet<object>()
-  private readonly stalledLooksMax: number
+  private readonly stalledChecksMax: number
   private arriving: Socket | undefined
 
   constructor(limits: SessionLimits, counts: ConnectionCounts, handle: RequestListener) {
@@ -82,7 +82,7 @@ export class Http2Sessions {
     const shortestMs = Math.min(limits.headersMsMax, limits.requestMsMax, limits.replyStallMsMax)
     const intervalMs = Math.ceil(shortestMs / 10)
     // Twice as long, so that a reply that nobody takes is first broken off by itself, which the log tells.
-    this.stalledLooksMax = Math.ceil((2 * limits.replyStallMsMax) / intervalMs)
+    this.stalledChecksMax = Math.ceil((2 * limits.replyStallMsMax) / intervalMs)
     this.timer = setInterval(() => this.look(), intervalMs).unref()
   }
 
@@ -153,13 +153,13 @@ export class Http2Sessions {
       controlFrames: 0,
       controlSinceMs: now,
       sentBytes: 0,
-      stalledLooks: 0,
+      stalledChecks: 0,
     }
     this.open.set(session, one)
     session.once('close', () => this.open.delete(session))
     // Node ends the session; nobody else need hear of what the client has done.
     session.on('error', () => undefined)
-    const control = (): void => this.controlled(one)
+    const control = (): void => this.onControlFrame(one)
     session.on('ping', control).on('remoteSettings', control)
   }
 
@@ -178,33 +178,33 @@ export class Http2Sessions {
       one.idleSinceMs = performance.now()
       // Whichever of them was the first: all but one are counted.
       if (one.responses.size > 0) this.counts.add(one.address, -1)
-      if (!response.writableFinished) this.wasReset(one)
+      if (!response.writableFinished) this.onReset(one)
     })
-    const carryOut = (): void => {
+    const execute = (): void => {
       // One that has been reset meanwhile is not executed, and would never be closed.
       if (one.responses.has(response) && !response.destroyed) handle(request as never, response as never)
     }
-    if (isFurther) beginInTurn(one, carryOut)
-    else carryOut()
+    if (isFurther) beginQueued(one, execute)
+    else execute()
   }
 
   /** Requests that are given up as fast as they are made cost the server more than the client (CVE-2023-44487, CVE-2025-8671). */
-  private wasReset(one: Session): void {
+  private onReset(one: Session): void {
     const now = performance.now()
     const back = ((now - one.resetsAtMs) / 1_000) * http2ResetsPerSecond
     one.resets = Math.min(http2ResetsMax, one.resets + back) - 1
     one.resetsAtMs = now
-    if (one.resets < 0) calmDown(one)
+    if (one.resets < 0) endAbusive(one)
   }
 
   /** Each is answered at once by a frame (CVE-2019-9512, CVE-2019-9515). */
-  private controlled(one: Session): void {
+  private onControlFrame(one: Session): void {
     const now = performance.now()
     if (now - one.controlSinceMs > http2ControlWindowMs) {
       one.controlSinceMs = now
       one.controlFrames = 0
     }
-    if (++one.controlFrames > http2ControlFramesMax) calmDown(one)
+    if (++one.controlFrames > http2ControlFramesMax) endAbusive(one)
   }
 
   /** Requests that do not arrive, and sessions on which nothing is asked. */
@@ -215,12 +215,12 @@ export class Http2Sessions {
       const { session, responses, idleSinceMs, hasAsked, socket } = one
       if (!hasToSend(one) || socket.bytesWritten !== one.sentBytes) {
         one.sentBytes = socket.bytesWritten
-        one.stalledLooks = 0
+        one.stalledChecks = 0
         // Looks are counted and not the time: where the event loop was held, nothing could be sent meanwhile.
-      } else if (++one.stalledLooks > this.stalledLooksMax) socket.destroy()
+      } else if (++one.stalledChecks > this.stalledChecksMax) socket.destroy()
       for (const response of responses) {
         const isLate = !response.req.complete && now - response.beganMs > requestMsMax
-        if (!isLate || response.headersSent || isSlowBody(response.req)) continue
+        if (!isLate || response.headersSent || maySendSlowly(response.req)) continue
         answerLate(response, this.limits as ServerLimits)
       }
       if (responses.size > 0) continue
@@ -241,7 +241,7 @@ function hasToSend({ session, responses }: Session): boolean {
 }
 
 /** Begins one of the waiting requests of a session per turn of the event loop, so that they do not delay others. */
-function beginInTurn({ waiting }: Session, begin: () => void): void {
+function beginQueued({ waiting }: Session, begin: () => void): void {
   waiting.push(begin)
   if (waiting.length === 1) setImmediate(beginNext)
 
@@ -256,7 +256,7 @@ function busy(whose: string, max: number, limit: string): AshlarError {
   return new AshlarError('ServerBusy', `${whose} ${max} requests and connections, the maximum (${limit}).`)
 }
 
-function calmDown({ session }: Session): void {
+function endAbusive({ session }: Session): void {
   if (!session.destroyed) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
 }
 

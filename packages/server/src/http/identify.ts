@@ -68,7 +68,7 @@ function checkCredentials({ headers, raw: { rawHeaders } }: HttpRequest): void {
   if (headers.authorization === undefined) return
   const names = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization')
   if (names.length <= 1) return
-  throw new AshlarError('MalformedRequest', 'A request has one Authorization header at most.')
+  throw new AshlarError('MalformedRequest', 'A request can have only one Authorization header.')
 }
 
 /** Returns true if the request has a body, which need not be sent if the request is refused. */

@@ -79,7 +79,10 @@ export function negotiate(accept: string | undefined, writable: readonly [ReplyT
   const isOfProblems = ranges.some(({ type, quality }) => type === 'application/problem+json' && quality > 0)
   if (isOfProblems && usual === 'json') return usual
   const names = writable.map((type) => nameOf[type]).join(' or ')
-  throw new ServerError('NotAcceptable', `Replies are ${names}; Accept asks for ${quote(accept)}.`)
+  throw new ServerError(
+    'NotAcceptable',
+    `Not acceptable: this operation returns ${names}, but Accept allows ${quote(accept)}.`,
+  )
 }
 
 /** The most precise range that covers the type decides, as RFC 9110, 12.5.1, has it. */

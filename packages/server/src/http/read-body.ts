@@ -11,7 +11,7 @@ import { BodyTooLong, collectBody } from './collect-body.ts'
 import { decompress } from './compression.ts'
 import type { Handle, HttpRequest, Route } from './http-request.ts'
 import type { Bodies } from './in-flight-bodies.ts'
-import { noteBody } from './request-id.ts'
+import { hashBody } from './request-id.ts'
 import { sendProblem } from './send-problem.ts'
 
 /** The handle of a route, which begins before the body has arrived. `bytesMax`: of the body, where it is less than any may have. */
@@ -35,7 +35,7 @@ export function bodyReader(limits: Limits, { bodyOf, admissionOf }: Bodies): Wit
         noteRest(request.raw.socket)
         // What is checked of a body is checked for every route: one that none asked for is not looked at.
         if (request.method === 'DELETE' || request.route === undefined || body.length === 0) return run(handle, request)
-        const noted = noteBody(request, body)
+        const noted = hashBody(request, body)
         if (noted === undefined) takeBody(parse, admissionOf, body, handle, request)
         else void noted.then(() => takeBody(parse, admissionOf, body, handle, request))
       })

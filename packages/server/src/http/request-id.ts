@@ -15,14 +15,14 @@ const sliceBytes = 1_048_576
  * Kept for the fingerprint; to be called with each body, before it is parsed. A large one is hashed in slices, between which others
  * have their turn: it is done when the promise resolves, which never rejects, or at once where there is none.
  */
-export function noteBody(request: HttpRequest, body: Buffer): Promise<void> | undefined {
+export function hashBody(request: HttpRequest, body: Buffer): Promise<void> | undefined {
   if (request.headers['idempotency-key'] === undefined) return undefined
-  if (body.length > sliceBytes) return noteLargeBody(request, body)
+  if (body.length > sliceBytes) return hashLargeBody(request, body)
   request.bodyDigest = createHash('sha256').update(body).digest()
   return undefined
 }
 
-async function noteLargeBody(request: HttpRequest, body: Buffer): Promise<void> {
+async function hashLargeBody(request: HttpRequest, body: Buffer): Promise<void> {
   const hash = createHash('sha256')
   for (let at = 0; at < body.length; at += sliceBytes) {
     if (at > 0) await new Promise((resolve) => setImmediate(resolve))

@@ -26,7 +26,7 @@ export interface Replying {
   /** The client is to take what was sent before more rows are made. */
   pauses(): void
   /** The client has taken it; awaited before more rows are produced. */
-  goesOn(): Promise<void> | undefined
+  proceeds(): Promise<void> | undefined
 }
 
 /**
@@ -39,7 +39,9 @@ export function sendRows(
   statement?: Replying,
 ): Awaitable<void> {
   const { atHand } = rows
-  return atHand === undefined ? sendComing(rows, type, request, statement) : sendWhole(atHand, type, request, statement)
+  return atHand === undefined
+    ? sendStreamed(rows, type, request, statement)
+    : sendWhole(atHand, type, request, statement)
 }
 
 function sendWhole(
@@ -56,7 +58,7 @@ function sendWhole(
   sendReply(request, 200, statement?.headers, contentTypeOf[type], body, 'latin1')
 }
 
-async function sendComing(
+async function sendStreamed(
   rows: RowChunks,
   type: ReplyType,
   request: HttpRequest,
@@ -155,7 +157,7 @@ export function rowStream(
   }
   const advance = async (): Promise<void> => {
     try {
-      const slot = statement?.goesOn()
+      const slot = statement?.proceeds()
       if (slot !== undefined) await slot
       const chunk = await (ahead.shift() ?? nextChunk(iterator))
       if (stream.destroyed || isEnded) return

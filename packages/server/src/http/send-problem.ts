@@ -69,7 +69,7 @@ function problemOf(error: unknown, request: HttpRequest): Problem {
   if (error instanceof ClientDisconnected) return makeProblem('SystemError', error.message)
   const id = randomUUID()
   request.log.error({ err: error, errorId: id }, 'request failed')
-  return makeProblem('SystemError', `The server failed; its log tells more under the id ${id}.`)
+  return makeProblem('SystemError', `Internal server error; the log of the server has details under the id ${id}.`)
 }
 
 /** Places in the body of an operation are places in the body of the transaction. */

@@ -3,9 +3,9 @@ import type { ServerResponse } from 'node:http'
 import { pipeline, Readable, type Transform, type Writable } from 'node:stream'
 import { laterTurn } from '@ashlar/engine'
 import { encodedTag } from '../dispatch/entity-tags.ts'
+import { endWith, type TextEncoding, writeEnd } from './batched-replies.ts'
 import { compressorFor, isNegotiated } from './compression.ts'
 import type { HttpRequest } from './http-request.ts'
-import { endWith, type TextEncoding, writeEnd } from './write-end.ts'
 
 /** A larger body is passed to the operating system in pieces: it would take all that fits into its buffers at once, which may be megabytes. */
 const largeBytes = 524_288

@@ -22,7 +22,7 @@ import { noPeers, type Peers } from '../peers/peers.ts'
 import type { Authenticator } from '../security/authenticator.ts'
 import { everyone, nobody } from '../security/caller.ts'
 import type { Security } from '../security/security.ts'
-import { BrokenOffReplies, readersOf } from '../statements/aborted-replies.ts'
+import { AbortedReplies, readersOf } from '../statements/aborted-replies.ts'
 import { ChangeFollowers } from '../statements/change-followers.ts'
 import { MemoryShares } from '../statements/memory-shares.ts'
 import { SlowQueries } from '../statements/slow-queries.ts'
@@ -33,8 +33,9 @@ import type { Place } from '../tools/boot-file.ts'
 import { ToolRuns } from '../tools/tool-runs.ts'
 import type { RequestTraces } from '../tracing/request-traces.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
-import { serveByAddress } from './arrivals.ts'
+import { scheduleByAddress } from './arrivals.ts'
 import { auditRequest } from './audit-requests.ts'
+import { flushOverdue } from './batched-replies.ts'
 import { answerBrokenRequest, refuseTunnels } from './broken-request.ts'
 import { answerHalfClosed, arrivalTimes, ConnectionCounts, countNamedRequest, limitConnections } from './connections.ts'
 import { registerHealth } from './health.ts'
@@ -54,9 +55,8 @@ import { registerOperations, unroutedHandle } from './routes.ts'
 import type { ClientCertificates, SecureServers } from './secure-server.ts'
 import { sendProblem } from './send-problem.ts'
 import { sendReply } from './send-reply.ts'
-import { type RequestsUnderWay, stopInOrder } from './stopping.ts'
+import { type ActiveRequests, stopInOrder } from './stopping.ts'
 import { TrustedProxies } from './trusted-proxies.ts'
-import { flushOverdue } from './write-end.ts'
 
 export interface ServerOptions {
   readonly federatedDatabases: readonly FederatedDatabase[]
@@ -128,11 +128,11 @@ export async function buildServer(options: ServerOptions): Promise<HttpServer> {
   const bodies = limitBodies(limits)
   const withBody = bodyReader(limits, bodies)
   const followers = new ChangeFollowers(limits)
-  const underWay = stopInOrder(server, limits, http2)
+  const inProgress = stopInOrder(server, limits, http2)
   const requests = new RequestCounts()
   const { proxies, refusalOf, closeUnnamed } = limitClients(server, options, counts, http2)
   receive = receiver(options, routes, unroutedHandle(routes, withBody), {
-    underWay,
+    inProgress,
     requests,
     counts,
     queues,
@@ -141,15 +141,15 @@ export async function buildServer(options: ServerOptions): Promise<HttpServer> {
     constantHeaders,
   })
   const toolRuns = new ToolRuns(limits, (err) => logger.error({ err }, 'a tool failed'), options.backups?.settings)
-  const statements = new Statements(limits, new BrokenOffReplies(logger), slowQueriesOf(options))
-  const watch = watchStalled(options, { underWay, queues, http2 }, statements)
+  const statements = new Statements(limits, new AbortedReplies(logger), slowQueriesOf(options))
+  const watch = watchStalled(options, { inProgress, queues, http2 }, statements)
   for (const ended of security === undefined ? [] : [statements, followers])
     endInTime(ended, security as Security, logger)
   const startedAt = (peers.upSince ?? Date.now()) - performance.timeOrigin
   const numbers = new ProcessNumbers()
   const processMetrics = metricsOf(options, startedAt, numbers, {
     requests,
-    underWay,
+    inProgress,
     statements,
     followers,
     bodies,
@@ -173,7 +173,7 @@ export async function buildServer(options: ServerOptions): Promise<HttpServer> {
     () => closeUnnamed?.(),
     // Those who follow changes are requests in progress, and would not end by themselves.
     () => followers.stop(),
-    () => underWay.stop(),
+    () => inProgress.stop(),
     () => toolRuns.stop(),
     () => clearInterval(watch),
     () => numbers.stop(),
@@ -234,7 +234,7 @@ function limitClients(
 /** `constantHeaders`: of every reply, names and values alternating. */
 function serveHttp1(server: Server, queues: RequestQueues, limits: Limits, constantHeaders: readonly string[]): void {
   server.keepAliveTimeout = idleKeptMs
-  serveByAddress(server)
+  scheduleByAddress(server)
   answerHalfClosed(server)
   refuseTunnels(server, queues, constantHeaders)
   server.on('clientError', (error, socket) =>
@@ -248,7 +248,7 @@ function slowQueriesOf({ limits: { slowQueryMs }, logger }: ServerOptions): Slow
 
 interface Counted {
   readonly requests: RequestCounts
-  readonly underWay: RequestsUnderWay
+  readonly inProgress: ActiveRequests
   readonly statements: Statements
   readonly followers: ChangeFollowers
   readonly bodies: Bodies
@@ -259,12 +259,12 @@ function metricsOf(
   { audit, federatedDatabases, processes: processesExpected = 1 }: ServerOptions,
   startedAtMs: number,
   numbers: ProcessNumbers,
-  { requests, underWay, statements, followers, bodies, counts }: Counted,
+  { requests, inProgress, statements, followers, bodies, counts }: Counted,
 ): () => ReadMetric[] {
   return () =>
     readProcess({
       requests,
-      requestsInProgress: () => underWay.count,
+      requestsInProgress: () => inProgress.count,
       connections: counts,
       statements,
       followers,
@@ -293,13 +293,13 @@ function answerPeers(
   })
 }
 
-interface Connections extends Pick<Received, 'underWay' | 'queues'> {
+interface Connections extends Pick<Received, 'inProgress' | 'queues'> {
   readonly http2: Http2Sessions | undefined
 }
 
 function watchStalled(
   { federatedDatabases: fds, limits }: ServerOptions,
-  { underWay, queues, http2 }: Connections,
+  { inProgress, queues, http2 }: Connections,
   statements: Statements,
 ): NodeJS.Timeout {
   const fileBytes = (): number => fds.reduce((sum, { store }) => sum + (store.fileBytes?.() ?? 0), 0)
@@ -307,7 +307,7 @@ function watchStalled(
   const responseOn = (socket: Socket): ServerResponse | undefined => queues.responseOn(socket)
   const streamed = (): Iterable<StreamedReply> => http2?.responses() ?? []
   const { stalled } = statements.brokenOff
-  return watchReplies(underWay.connections, responseOn, streamed, limits, fileBytes, isSlotWanted, stalled)
+  return watchReplies(inProgress.connections, responseOn, streamed, limits, fileBytes, isSlotWanted, stalled)
 }
 
 function httpOptions(limits: Limits) {
@@ -342,14 +342,14 @@ function refusals(
 }
 
 /** Ends requests of callers whose credential has expired or who have lost a right. */
-function endInTime(statements: Pick<Statements, 'endThose'>, security: Security, logger: Logger): void {
-  const reasonOf: Parameters<Statements['endThose']>[0] = (caller, alias) => security.endOf(caller, alias)
+function endInTime(statements: Pick<Statements, 'endEach'>, security: Security, logger: Logger): void {
+  const endReasonOf: Parameters<Statements['endEach']>[0] = (caller, alias) => security.endOf(caller, alias)
   let isLooking = false
   security.callers.onTick(() => {
     if (isLooking) return
     isLooking = true
     statements
-      .endThose(reasonOf)
+      .endEach(endReasonOf)
       .catch((err) => logger.error({ err }, 'callers of statements cannot be checked'))
       .finally(() => {
         isLooking = false
@@ -357,7 +357,7 @@ function endInTime(statements: Pick<Statements, 'endThose'>, security: Security,
   })
 }
 
-interface Received extends Pick<Counted, 'underWay' | 'requests' | 'counts'> {
+interface Received extends Pick<Counted, 'inProgress' | 'requests' | 'counts'> {
   readonly queues: RequestQueues
   readonly proxies: TrustedProxies | undefined
   readonly refusalOf: RefusalOf
@@ -378,30 +378,30 @@ function receiver(
   }: ServerOptions,
   routes: Router<Route>,
   unrouted: Handle,
-  { underWay, requests, counts, queues, proxies, refusalOf, constantHeaders }: Received,
+  { inProgress, requests, counts, queues, proxies, refusalOf, constantHeaders }: Received,
 ): RequestListener {
   const unknownCaller = authenticator === undefined ? everyone : nobody
   const hostNames = new HostNames(browsers)
   const origins = new Origins(browsers.cors)
   const log = requestLog(logger)
-  const goOn = authenticating(authenticator, limits, unrouted)
+  const proceed = authenticating(authenticator, limits, unrouted)
   return (raw, response) => {
     const beganMs = performance.now()
     flushOverdue(beganMs)
     noteRequest()
-    shareReadsOf(raw.socket, underWay.connections.size)
+    shareReadsOf(raw.socket, inProgress.connections.size)
     proxies?.nameClientOf(raw)
     const [name, value = ''] = constantHeaders
     if (name !== undefined) response.setHeader(name, value)
     const url = withoutHost(raw)
     raw.url = url
     const request = new HttpRequest(raw, response, url, routes.findRoute(raw.method as string, url), logger)
-    const begun = underWay.begin(request)
+    const begun = inProgress.begin(request)
     if (audit !== undefined) auditRequest(audit, unknownCaller, request)
     if (traces !== undefined) request.span = traces.beginRequest(request.method, request.headers)
     onceClosed(response, () => {
       queues.ended(response)
-      underWay.end(begun)
+      inProgress.end(begun)
       const tookMs = performance.now() - beganMs
       countRequest(requests, request, tookMs, traces)
       log?.(response, tookMs, request.audit?.requestId ?? requestIdSent(request.headers))
@@ -421,8 +421,8 @@ function receiver(
       request.endConnection()
       return sendProblem(error, request)
     }
-    if (request.span === undefined) goOn(request)
-    else traces?.within(request.span, () => goOn(request))
+    if (request.span === undefined) proceed(request)
+    else traces?.within(request.span, () => proceed(request))
   }
 }
 
@@ -435,7 +435,7 @@ function authenticating(
   const rates = ratesMax === 0 ? undefined : new RequestRates(ratesMax)
   return (request) => {
     const done = (error?: Error): void => {
-      if (error === undefined) carryOut(request, unrouted)
+      if (error === undefined) execute(request, unrouted)
       else sendProblem(error, request)
     }
     try {
@@ -461,7 +461,7 @@ function onceClosed(response: ServerResponse, ended: () => void): void {
 }
 
 /** After the checks that need no body. */
-function carryOut(request: HttpRequest, unrouted: Handle): void {
+function execute(request: HttpRequest, unrouted: Handle): void {
   const { route } = request
   if (route?.checks !== undefined) {
     try {

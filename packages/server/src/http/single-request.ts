@@ -151,7 +151,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
     if (this.body instanceof BodyLines) refuseKey(this.request)
     // Reading is the same however often it is done.
     else this.requestId = operation.method === 'GET' ? undefined : requestIdOf(this.request, this.caller)
-    return this.form === undefined ? this.carryOut(operation) : this.runStatement(operation, this.form)
+    return this.form === undefined ? this.execute(operation) : this.runStatement(operation, this.form)
   }
 
   /** Prepares the database, observed by the audit log. */
@@ -179,12 +179,12 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
     this.ownSignal = undefined
     this.request.span?.setAttribute('ashlar.statement.id', statement.id)
     const turn = statement.mayBegin()
-    const answer = turn === undefined ? this.carryOut(operation) : turn.then(() => this.carryOut(operation))
+    const answer = turn === undefined ? this.execute(operation) : turn.then(() => this.execute(operation))
     if (answer instanceof Promise) statement.lasts()
     return answer
   }
 
-  private carryOut(operation: FdOperation): OperationReply | Promise<OperationReply> {
+  private execute(operation: FdOperation): OperationReply | Promise<OperationReply> {
     return this.requestId === undefined ? runOperation(operation, this) : runOnce(operation, this)
   }
 }
@@ -193,7 +193,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
 function refuseKey({ headers }: HttpRequest): void {
   if (headers['idempotency-key'] === undefined) return
   const message =
-    'A body of lines has no Idempotency-Key: send again what was not acknowledged, with upsertOn where that is not known.'
+    'Idempotency-Key is not supported for NDJSON: send unacknowledged lines again, with upsertOn if the outcome is unknown.'
   throw new AshlarError('MalformedRequest', message)
 }
 

@@ -10,19 +10,19 @@ import { sendProblem } from './send-problem.ts'
 
 type StopLimits = Pick<ServerLimits, 'stopMsMax' | 'stopBodyMsMax'>
 
-export interface RequestUnderWay extends Placed {
+export interface ActiveRequest extends Placed {
   readonly request: HttpRequest
 }
 
-export interface RequestsUnderWay {
+export interface ActiveRequests {
   readonly count: number
   /** The connections that are open. */
   readonly connections: ReadonlySet<Socket>
-  begin(request: HttpRequest): RequestUnderWay
+  begin(request: HttpRequest): ActiveRequest
   /** Stops listening; resolves when all connections have ended. */
   stop(): Promise<void>
   /** Once the response has closed; by then it has been sent, or nobody is there to take it. */
-  end(request: RequestUnderWay): void
+  end(request: ActiveRequest): void
 }
 
 /**
@@ -30,11 +30,11 @@ export interface RequestsUnderWay {
  * 1.4.9); Node alone would reset them. A body that does not arrive in time is refused: nothing was done of its request. What is still
  * under way when the time for stopping is over is broken off. To be told of each request.
  */
-export function stopInOrder(server: Server, limits: StopLimits, http2?: Http2Sessions): RequestsUnderWay {
+export function stopInOrder(server: Server, limits: StopLimits, http2?: Http2Sessions): ActiveRequests {
   const open = new Set<Socket>()
-  let underWay = 0
+  let inProgress = 0
   /** Requests whose body may not have arrived. */
-  const withBody = new UnorderedSet<RequestUnderWay>()
+  const withBody = new UnorderedSet<ActiveRequest>()
   /** While the server waits for them to come to their end. */
   let wake: (() => void) | undefined
   const note = (socket: Socket): void => {
@@ -63,7 +63,7 @@ export function stopInOrder(server: Server, limits: StopLimits, http2?: Http2Ses
     ]
     const isDone = (): boolean => {
       if (patience === 'none') return true
-      return underWay === 0 && (patience === 'requests' || open.size === 0)
+      return inProgress === 0 && (patience === 'requests' || open.size === 0)
     }
     while (!isDone()) {
       await new Promise<void>((resolve) => {
@@ -76,18 +76,18 @@ export function stopInOrder(server: Server, limits: StopLimits, http2?: Http2Ses
   }
   return {
     get count() {
-      return underWay
+      return inProgress
     },
     connections: open,
     stop,
     begin(request) {
-      underWay++
-      const begun: RequestUnderWay = { request, place: undefined }
+      inProgress++
+      const begun: ActiveRequest = { request, place: undefined }
       if (hasBody(request.headers)) withBody.add(begun)
       return begun
     },
     end(request) {
-      underWay--
+      inProgress--
       withBody.delete(request)
       wake?.()
     },
@@ -98,7 +98,7 @@ function hasBody(headers: IncomingHttpHeaders): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
 
-function refuseBodies(requests: readonly RequestUnderWay[]): void {
+function refuseBodies(requests: readonly ActiveRequest[]): void {
   for (const { request } of requests) {
     if (request.raw.complete || request.body !== undefined || request.isAnswered) continue
     const message = 'The server is stopping and no longer waits for the body of the request.'

@@ -7,7 +7,7 @@ import { auditPageMax } from '../limits.ts'
 import { Type } from '../wire/json-schema.ts'
 import { AuditPage } from '../wire/wire-schemas.ts'
 
-const usual = 100
+const defaultLimit = 100
 
 export const auditOperations: readonly ServiceOperation[] = [
   {
@@ -21,7 +21,7 @@ export const auditOperations: readonly ServiceOperation[] = [
     tag: 'Service',
     queryParameters: {
       limit: {
-        description: `Entries of a page, ${auditPageMax} at most; ${usual} without it.`,
+        description: `Entries of a page, ${auditPageMax} at most; ${defaultLimit} without it.`,
         schema: Type.Integer(),
       },
       before: { description: 'The `next` of an earlier page.', schema: Type.String() },
@@ -33,7 +33,7 @@ export const auditOperations: readonly ServiceOperation[] = [
     async run(request) {
       const { audit } = request.service
       if (audit === undefined) {
-        throw new ServerError('AuditLogNotConfigured', 'The server keeps no audit log; it is begun by --audit-log.')
+        throw new ServerError('AuditLogNotConfigured', 'The server has no audit log; enable it with --audit-log.')
       }
       const { before } = request.query
       const limit = limitOf(request)
@@ -46,7 +46,7 @@ export const auditOperations: readonly ServiceOperation[] = [
 ]
 
 function limitOf({ query }: OperationRequest): number {
-  const limit = query.limit === undefined ? usual : Number(query.limit)
+  const limit = query.limit === undefined ? defaultLimit : Number(query.limit)
   if (Number.isInteger(limit) && limit >= 1 && limit <= auditPageMax) return limit
   throw new AshlarError('MalformedValue', `limit must be a whole number from 1 to ${auditPageMax}.`)
 }

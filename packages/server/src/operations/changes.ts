@@ -7,11 +7,11 @@ import type { Follower } from '../statements/change-followers.ts'
 import { ChangesPage as Reply } from '../wire/change-schemas.ts'
 import { Type } from '../wire/json-schema.ts'
 
-const usualLimit = 100
+const defaultLimit = 100
 /** Default of NDJSON replies. */
-const usualWaitMs = 20_000
+const defaultWaitMs = 20_000
 
-type Asked = Omit<ChangesRequest, 'signal'>
+type ChangesOptions = Omit<ChangesRequest, 'signal'>
 
 export const changeOperations: readonly FdOperation[] = [
   {
@@ -49,10 +49,10 @@ export const changeOperations: readonly FdOperation[] = [
       },
       limit: {
         description: `Changes of a page, ${changesPageMax} at most; fewer where they are large.`,
-        schema: Type.Integer({ default: usualLimit }),
+        schema: Type.Integer({ default: defaultLimit }),
       },
       wait: {
-        description: `How many seconds to wait for a change where there is none, ${changeWaitMsMax / 1_000} at most; 0 for JSON and ${usualWaitMs / 1_000} for NDJSON without it.`,
+        description: `How many seconds to wait for a change where there is none, ${changeWaitMsMax / 1_000} at most; 0 for JSON and ${defaultWaitMs / 1_000} for NDJSON without it.`,
         schema: Type.Number(),
       },
     },
@@ -74,31 +74,39 @@ export const changeOperations: readonly FdOperation[] = [
       'LimitExceeded',
     ],
     run(_database, request) {
-      const asked = readRequest(request)
+      const options = readRequest(request)
       const waitMs = readWait(request)
-      return request.replyType === 'events' ? follow(asked, request) : answer(asked, waitMs, request)
+      return request.replyType === 'events' ? follow(options, request) : answer(options, waitMs, request)
     },
   },
 ]
 
 /** Throws MalformedValue. */
-function readRequest({ query, headers, replyType, caller, fd }: FdRequest): Asked {
+function readRequest({ query, headers, replyType, caller, fd }: FdRequest): ChangesOptions {
   const last = replyType === 'events' ? headers['last-event-id'] : undefined
-  const since = last === undefined ? (textOf(query, 'since') ?? 'first') : String(last)
-  const include = textOf(query, 'include') ?? 'values'
+  const since = last === undefined ? (textParam(query, 'since') ?? 'first') : String(last)
+  const include = textParam(query, 'include') ?? 'values'
   if (include !== 'values' && include !== 'keys') {
     throw new AshlarError('MalformedValue', 'The parameter include must be given once, as values or keys.')
   }
-  const limit = query.limit === undefined ? usualLimit : Number(query.limit)
+  const limit = query.limit === undefined ? defaultLimit : Number(query.limit)
   if (!Number.isInteger(limit) || limit < 1 || limit > changesPageMax) {
     throw new AshlarError('MalformedValue', `The parameter limit must be a whole number from 1 to ${changesPageMax}.`)
   }
   const user = caller.userOn(fd.alias)
-  const attributes = textOf(query, 'attributes')?.split(',')
-  return { since, className: textOf(query, 'class'), attributes, where: textOf(query, 'where'), include, limit, user }
+  const attributes = textParam(query, 'attributes')?.split(',')
+  return {
+    since,
+    className: textParam(query, 'class'),
+    attributes,
+    where: textParam(query, 'where'),
+    include,
+    limit,
+    user,
+  }
 }
 
-function textOf(query: FdRequest['query'], name: string): string | undefined {
+function textParam(query: FdRequest['query'], name: string): string | undefined {
   const value = query[name]
   if (value === undefined || (typeof value === 'string' && value !== '')) return value
   throw new AshlarError('MalformedValue', `The parameter ${name} must be given once, and not be empty.`)
@@ -106,7 +114,7 @@ function textOf(query: FdRequest['query'], name: string): string | undefined {
 
 /** Returns milliseconds. Throws MalformedValue. */
 function readWait({ query, replyType }: FdRequest): number {
-  if (query.wait === undefined) return replyType === 'ndjson' ? usualWaitMs : 0
+  if (query.wait === undefined) return replyType === 'ndjson' ? defaultWaitMs : 0
   const seconds = typeof query.wait === 'string' && query.wait !== '' ? Number(query.wait) : Number.NaN
   if (seconds >= 0 && seconds * 1_000 <= changeWaitMsMax) return seconds * 1_000
   throw new AshlarError(
@@ -119,34 +127,34 @@ function followerOf({ service, client, caller, fd, signal }: FdRequest): Followe
   return service.followers.begin({ sharer: client.sharer, alias: fd.alias, caller, signal })
 }
 
-async function answer(asked: Asked, waitMs: number, request: FdRequest): Promise<OperationReply> {
+async function answer(options: ChangesOptions, waitMs: number, request: FdRequest): Promise<OperationReply> {
   const { replyType } = request
-  const page = await (waitMs === 0 ? pageNow(asked, request) : pageWithin(asked, waitMs, request))
+  const page = await (waitMs === 0 ? pageNow(options, request) : pageWithin(options, waitMs, request))
   return { body: replyType === 'ndjson' ? linesOf(page) : jsonOf(page), type: replyType }
 }
 
 /** A request that does not wait is not counted as a follower. */
-function pageNow(asked: Asked, request: FdRequest): Promise<ChangesPage> {
-  return request.following().changes.page({ ...asked, signal: request.signal })
+function pageNow(options: ChangesOptions, request: FdRequest): Promise<ChangesPage> {
+  return request.following().changes.page({ ...options, signal: request.signal })
 }
 
 /** The first page with a change, or the last within the time: also where changes come that are not told. */
-async function pageWithin(asked: Asked, waitMs: number, request: FdRequest): Promise<ChangesPage> {
+async function pageWithin(options: ChangesOptions, waitMs: number, request: FdRequest): Promise<ChangesPage> {
   const following = request.following()
   const follower = followerOf(request)
   const { signal } = follower
   const endMs = performance.now() + waitMs
   try {
-    for (let { since } = asked; ; ) {
+    for (let { since } = options; ; ) {
       const seen = following.waiters.count
-      const page = await following.changes.page({ ...asked, since, signal })
+      const page = await following.changes.page({ ...options, since, signal })
       const leftMs = endMs - performance.now()
       if (page.changes.length > 0 || leftMs <= 0) return page
       since = page.position
       if (page.isAtEnd) {
         follower.waits()
         await following.waiters.wait(seen, leftMs, signal)
-        follower.goesOn()
+        follower.proceeds()
       }
       signal.throwIfAborted()
     }
@@ -173,14 +181,14 @@ function endOf(position: string, isAtEnd: boolean): string {
 }
 
 /** Starts a stream of events. Errors of the request are thrown before the reply begins. */
-async function follow(asked: Asked, request: FdRequest): Promise<OperationReply> {
+async function follow(options: ChangesOptions, request: FdRequest): Promise<OperationReply> {
   const { service } = request
   const following = request.following()
   const follower = followerOf(request)
   try {
     const seen = following.waiters.count
-    const first = await following.changes.page({ ...asked, signal: follower.signal })
-    const all = changeEvents(following, asked, { first, seen }, service.limits.changeHeartbeatMs, follower)
+    const first = await following.changes.page({ ...options, signal: follower.signal })
+    const all = changeEvents(following, options, { first, seen }, service.limits.changeHeartbeatMs, follower)
     return { events: { all, until: follower.signal }, type: 'events' }
   } catch (error) {
     follower.end()
@@ -190,7 +198,7 @@ async function follow(asked: Asked, request: FdRequest): Promise<OperationReply>
 
 async function* changeEvents(
   following: Following,
-  asked: Asked,
+  options: ChangesOptions,
   { first, seen }: { readonly first: ChangesPage; readonly seen: number },
   heartbeatMs: number,
   follower: Follower,
@@ -198,20 +206,20 @@ async function* changeEvents(
   const { signal } = follower
   let [page, count] = [first, seen]
   // The position that the client has, by the events that it got.
-  let told = ''
+  let sentPosition = ''
   let lastEventMs = performance.now()
   try {
     for (;;) {
       for (const { position, json } of page.changes) {
-        told = position
+        sentPosition = position
         yield { name: 'change', id: position, data: json }
       }
       if (page.changes.length > 0) lastEventMs = performance.now()
       signal.throwIfAborted()
       if (page.isAtEnd) {
         const isDue = performance.now() - lastEventMs >= heartbeatMs
-        if (told === '' || (isDue && told !== page.position)) {
-          told = page.position
+        if (sentPosition === '' || (isDue && sentPosition !== page.position)) {
+          sentPosition = page.position
           yield positionEvent(page.position)
           lastEventMs = performance.now()
         } else if (isDue) {
@@ -220,11 +228,11 @@ async function* changeEvents(
         }
         follower.waits()
         await following.waiters.wait(count, Math.max(1, lastEventMs + heartbeatMs - performance.now()), signal)
-        follower.goesOn()
+        follower.proceeds()
         signal.throwIfAborted()
       }
       count = following.waiters.count
-      page = await following.changes.page({ ...asked, since: page.position, signal })
+      page = await following.changes.page({ ...options, since: page.position, signal })
     }
   } finally {
     follower.end()

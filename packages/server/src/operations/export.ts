@@ -19,7 +19,7 @@ const formats: readonly Format[] = ['ndjson', 'csv', 'archive']
 const replyTypes: Record<Format, ReplyType> = { ndjson: 'ndjson', csv: 'csv', archive: 'gzip' }
 const parameters = ['class', 'query', 'after', 'format', 'columns'] as const
 
-interface Asked {
+interface ExportOptions {
   readonly format: Format
   readonly class: string | undefined
   readonly query: string | undefined
@@ -35,7 +35,7 @@ function formatOf({ format, class: className, query }: OperationRequest['query']
 }
 
 /** Throws MalformedValue, MalformedRequest. */
-function askedIn(request: OperationRequest): Asked {
+function readOptions(request: OperationRequest): ExportOptions {
   const { query: given } = request
   const texts: Partial<Record<(typeof parameters)[number], string>> = {}
   for (const name of parameters) {
@@ -100,10 +100,10 @@ function requireColumns(columns: readonly string[], known: ReadonlySet<string>, 
   }
 }
 
-async function rowsOf(asked: Asked, request: FdRequest): Promise<RowChunks> {
+async function rowsOf(options: ExportOptions, request: FdRequest): Promise<RowChunks> {
   const { database, signal, watch, caller, fd } = request
-  if (asked.query !== undefined) {
-    const query = { text: asked.query, user: caller.userOn(fd.alias), signal, watch }
+  if (options.query !== undefined) {
+    const query = { text: options.query, user: caller.userOn(fd.alias), signal, watch }
     if ((await database.classify(query)) !== 'read') {
       throw new AshlarError(
         'ValueNotAllowed',
@@ -111,16 +111,16 @@ async function rowsOf(asked: Asked, request: FdRequest): Promise<RowChunks> {
       )
     }
     const { chunks } = await database.query(query)
-    if (asked.format !== 'csv') return chunks
-    const { columns, isEscaping } = asked
-    return streamed(columns === undefined ? csvRows(chunks, asked) : csvWithHeader(chunks, { columns, isEscaping }))
+    if (options.format !== 'csv') return chunks
+    const { columns, isEscaping } = options
+    return streamed(columns === undefined ? csvRows(chunks, options) : csvWithHeader(chunks, { columns, isEscaping }))
   }
-  const exported = await database.export({ class: asked.class, after: asked.after, signal, watch })
-  if (asked.format === 'archive') return streamed(archiveChunks(exported, fd.alias))
-  if (asked.format !== 'csv') return exported.objects
-  if (asked.columns !== undefined) requireColumns(asked.columns, exported.allColumns, asked.class)
-  const columns = asked.columns ?? [...identity, ...exported.columns]
-  return streamed(csvWithHeader(exported.objects, { columns, isEscaping: asked.isEscaping }))
+  const exported = await database.export({ class: options.class, after: options.after, signal, watch })
+  if (options.format === 'archive') return streamed(archiveChunks(exported, fd.alias))
+  if (options.format !== 'csv') return exported.objects
+  if (options.columns !== undefined) requireColumns(options.columns, exported.allColumns, options.class)
+  const columns = options.columns ?? [...identity, ...exported.columns]
+  return streamed(csvWithHeader(exported.objects, { columns, isEscaping: options.isEscaping }))
 }
 
 const text = Type.String()
@@ -176,7 +176,7 @@ export const exportOperations: readonly FdOperation[] = [
       'ObjectNotFound',
     ],
     async run(_database, request): Promise<OperationReply> {
-      return { rows: await rowsOf(askedIn(request), request) }
+      return { rows: await rowsOf(readOptions(request), request) }
     },
   },
 ]

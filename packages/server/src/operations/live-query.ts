@@ -4,15 +4,15 @@ import type { FdRequest, OperationReply, ServerEvent } from '../dispatch/operati
 import { liveRestPerWork } from '../limits.ts'
 import type { Follower } from '../statements/change-followers.ts'
 
-type Asked = Pick<QueryRequest, 'text' | 'parameters' | 'dialect' | 'user'>
+type LiveRequest = Pick<QueryRequest, 'text' | 'parameters' | 'dialect' | 'user'>
 
 /** Starts a live query. Errors of the request are thrown before the reply begins: Forbidden, TooManyFollowers, and those of `LiveQuery.begin`. */
-export async function followQuery(asked: Asked, request: FdRequest): Promise<OperationReply> {
+export async function followQuery(query: LiveRequest, request: FdRequest): Promise<OperationReply> {
   const { service, client, caller, fd, headers, memoryHolder } = request
   const following = request.following()
   const last = headers['last-event-id']
   const follower = service.followers.begin({ sharer: client.sharer, alias: fd.alias, caller, signal: request.signal })
-  const live = following.liveQuery({ ...asked, signal: follower.signal, memoryHolder })
+  const live = following.liveQuery({ ...query, signal: follower.signal, memoryHolder })
   try {
     const seen = following.waiters.count
     const first = await live.begin()
@@ -45,7 +45,7 @@ async function* liveEvents(
   const { signal } = follower
   let [step, count] = [first, seen]
   /** The position that the client has. */
-  let told: string | undefined
+  let sentPosition: string | undefined
   let lastEventMs = performance.now()
   try {
     yield begun
@@ -56,9 +56,9 @@ async function* liveEvents(
         signal.throwIfAborted()
       }
       const isDue = performance.now() - lastEventMs >= heartbeatMs
-      if (told === undefined || events.length > 0 || (isDue && told !== position)) {
+      if (sentPosition === undefined || events.length > 0 || (isDue && sentPosition !== position)) {
         yield positionEvent(position, isAhead)
-        told = position
+        sentPosition = position
         lastEventMs = performance.now()
       } else if (isDue) {
         yield {}
@@ -67,7 +67,7 @@ async function* liveEvents(
       if (step.isAtEnd) {
         follower.waits()
         await following.waiters.wait(count, Math.max(1, lastEventMs + heartbeatMs - performance.now()), signal)
-        follower.goesOn()
+        follower.proceeds()
       }
       if (workedMs > 0) await delay(Math.min(workedMs * liveRestPerWork, heartbeatMs), signal)
       signal.throwIfAborted()

@@ -44,7 +44,7 @@ function requestOf(
     slice,
     signal,
     beforeChange: isAudited ? beforeChange : undefined,
-    watch: { ...watch, pauses: () => undefined, goesOn: () => undefined },
+    watch: { ...watch, pauses: () => undefined, proceeds: () => undefined },
     longRead: watch,
     memoryHolder: holder,
     fd,

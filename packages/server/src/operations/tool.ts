@@ -2,7 +2,7 @@
 
 import { type FdOperation, type OperationReply, type ServiceOperation, wantsAsync } from '../dispatch/operation.ts'
 import { onceOf } from '../dispatch/stored-reply.ts'
-import { bootFileFlag, bootFileNote, takeBootFile } from '../tools/boot-file.ts'
+import { bootFileFlag, bootFileNote, readBootFile } from '../tools/boot-file.ts'
 import { readFlags, type Tool } from '../tools/tool.ts'
 import type { RunRecord } from '../tools/tool-runs.ts'
 import { toolNamed, tools } from '../tools/tools.ts'
@@ -77,7 +77,7 @@ export const toolOperations: readonly FdOperation[] = [
     errors: ['MalformedRequest', 'MalformedValue', 'UnknownField'],
     chooseFd({ body, caller, query, service: { federatedDatabases } }) {
       const { tool, flags } = body as ToolRequest
-      const { bootFile } = takeBootFile(flags)
+      const { bootFile } = readBootFile(flags)
       if (bootFile !== undefined) return federatedDatabases.resolveByBootFile(query.fdAlias, bootFile, caller)
       // What does not concern a federated database needs none to be named.
       const isAny = query.fdAlias === undefined && toolNamed(tool).isOfServer === true
@@ -87,7 +87,7 @@ export const toolOperations: readonly FdOperation[] = [
       const { body, fd, service, signal } = request
       const { tool: name, flags } = body as ToolRequest
       const tool = toolNamed(name)
-      const { bootFile, others } = takeBootFile(flags)
+      const { bootFile, others } = readBootFile(flags)
       const given = readFlags(tool, others)
       const isKnown = bootFile === undefined || service.federatedDatabases.agrees(bootFile, fd)
       const note = isKnown ? undefined : bootFileNote(bootFile, fd.alias)

@@ -14,36 +14,36 @@ interface Asked {
 }
 
 export class GatherRequests {
-  private readonly underWay = new Map<number, Asked>()
+  private readonly inProgress = new Map<number, Asked>()
   private asked = 0
 
   start(asker: Child, id: number, question: Question, others: readonly Child[]): void {
     const own = ++this.asked
-    this.underWay.set(own, { asker, id, waitedFor: new Set(others), answers: [] })
+    this.inProgress.set(own, { asker, id, waitedFor: new Set(others), answers: [] })
     for (const child of others) sendToWorker(child, { kind: 'asked', id: own, question })
     if (others.length === 0) this.finish(own)
     else setTimeout(() => this.finish(own), answerMsMax).unref()
   }
 
   addAnswers(child: Child, own: number, answers: readonly Answer[]): void {
-    this.underWay.get(own)?.answers.push(...answers)
+    this.inProgress.get(own)?.answers.push(...answers)
     this.stopWaitingFor(child, own)
   }
 
   /** The worker has ended. */
   removeWorker(child: Child): void {
-    for (const own of [...this.underWay.keys()]) this.stopWaitingFor(child, own)
+    for (const own of [...this.inProgress.keys()]) this.stopWaitingFor(child, own)
   }
 
   private stopWaitingFor(child: Child, own: number): void {
-    const waitedFor = this.underWay.get(own)?.waitedFor
+    const waitedFor = this.inProgress.get(own)?.waitedFor
     if (waitedFor?.delete(child) === true && waitedFor.size === 0) this.finish(own)
   }
 
   private finish(own: number): void {
-    const asked = this.underWay.get(own)
+    const asked = this.inProgress.get(own)
     if (asked === undefined) return
-    this.underWay.delete(own)
+    this.inProgress.delete(own)
     sendToWorker(asked.asker, { kind: 'answered', id: asked.id, answers: asked.answers })
   }
 }

@@ -48,8 +48,8 @@ export class Authenticator {
 
 function notTaken(authorization: string): string {
   return /^bearer(?: |$)/i.test(authorization)
-    ? 'What follows Bearer is no token that the server takes: its own begin with ash_, and JWTs are those of the issuer that its configuration names, if it does.'
-    : 'The server does not take an Authorization header of this kind: it takes Bearer with a token, and Basic with a user name and a password.'
+    ? 'The bearer token is not accepted: tokens of the server begin with ash_, and JWTs must be of the configured issuer, if any.'
+    : 'This kind of Authorization header is not supported: use Bearer with a token, or Basic with a user name and a password.'
 }
 
 /** Returns the error for a request without a valid credential, if it needs one. */

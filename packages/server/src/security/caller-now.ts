@@ -6,11 +6,11 @@ import type { KnownCallers } from './known-callers.ts'
 const remade = new WeakMap<Caller, Caller>()
 
 async function withRolesOf(callers: KnownCallers, before: Caller): Promise<Caller> {
-  const ownRoles = await callers.roles()
-  if (before.ownRoles === ownRoles) return before
+  const customRoles = await callers.roles()
+  if (before.customRoles === customRoles) return before
   const last = remade.get(before)
-  if (last?.ownRoles === ownRoles) return last
-  const now = withRoles(before, ownRoles)
+  if (last?.customRoles === customRoles) return last
+  const now = withRoles(before, customRoles)
   remade.set(before, now)
   return now
 }

@@ -1,7 +1,7 @@
 /** Who sends a request, and what that one may do (contract 9.1). */
 import { type AccessPolicy, AshlarError, grantText, type User } from '@ashlar/engine'
 import { policyOf, userOf } from './policy-of.ts'
-import { type Action, actions, actionsOf, type Grant, type Need, noOwnRoles, type OwnRoles } from './roles.ts'
+import { type Action, actions, actionsOf, type CustomRoles, type Grant, type Need, noCustomRoles } from './roles.ts'
 
 /** `password`, `jwt`, `certificate`: the id is the name of the user, the subject of the token, that of the certificate. */
 export type Credential =
@@ -28,7 +28,7 @@ export interface CallerFacts {
   /** Grants of the owner of a token, beyond which the token allows nothing. */
   readonly bounds?: readonly Grant[] | undefined
   /** Definitions of the custom roles among the grants. */
-  readonly ownRoles?: OwnRoles
+  readonly customRoles?: CustomRoles
   readonly claims: Readonly<Record<string, string>>
   readonly credential: Credential
   /** When the credential ends, by the clock; infinite for one that does not. */
@@ -54,10 +54,10 @@ const noBits = 0
 const allBits = (1 << actions.length) - 1
 
 export function makeCaller(facts: CallerFacts): Caller {
-  const { kind, grants, bounds, ownRoles = noOwnRoles } = facts
+  const { kind, grants, bounds, customRoles = noCustomRoles } = facts
   const allowed = (alias: string | undefined): number => {
-    const bound = bounds === undefined ? allBits : granted(bounds, alias, ownRoles)
-    return granted(grants, alias, ownRoles) & bound
+    const bound = bounds === undefined ? allBits : granted(bounds, alias, customRoles)
+    return granted(grants, alias, customRoles) & bound
   }
   const everywhere = kind === 'everyone' ? allBits : allowed(undefined)
   const aliases = new Set([...grants, ...(bounds ?? [])].flatMap((grant) => grant.aliases ?? []))
@@ -70,7 +70,7 @@ export function makeCaller(facts: CallerFacts): Caller {
   const users = new Map<string, User | null>()
   const caller: Caller = {
     ...facts,
-    ownRoles,
+    customRoles,
     may(need, alias) {
       if (need === 'nothing') return true
       if (need === 'identify') return kind !== 'nobody'
@@ -78,7 +78,7 @@ export function makeCaller(facts: CallerFacts): Caller {
     },
     mayAnything: (alias) => bitsFor(alias) !== 0 || caller.policyOn(alias) !== undefined,
     policyOn(alias) {
-      if (!policies.has(alias)) policies.set(alias, policyOrRefusal(facts, alias, ownRoles))
+      if (!policies.has(alias)) policies.set(alias, policyOrRefusal(facts, alias, customRoles))
       const policy = policies.get(alias)
       if (policy instanceof AshlarError) throw policy
       return policy
@@ -98,10 +98,10 @@ export function makeCaller(facts: CallerFacts): Caller {
 function policyOrRefusal(
   facts: CallerFacts,
   alias: string,
-  ownRoles: OwnRoles,
+  customRoles: CustomRoles,
 ): AccessPolicy | AshlarError | undefined {
   try {
-    return policyOf(facts, alias, ownRoles)
+    return policyOf(facts, alias, customRoles)
   } catch (error) {
     if (error instanceof AshlarError) return error
     throw error
@@ -109,11 +109,11 @@ function policyOrRefusal(
 }
 
 /** Returns the actions of the grants for all federated databases and, with an alias, of those for that one. */
-function granted(grants: readonly Grant[], alias: string | undefined, ownRoles: OwnRoles): number {
+function granted(grants: readonly Grant[], alias: string | undefined, customRoles: CustomRoles): number {
   let all = noBits
   for (const { role, aliases } of grants) {
     if (aliases !== undefined && (alias === undefined || !aliases.includes(alias))) continue
-    for (const action of actionsOf(role, ownRoles)) all |= bits[action]
+    for (const action of actionsOf(role, customRoles)) all |= bits[action]
   }
   return all
 }
@@ -134,8 +134,8 @@ function allowsAll(now: AccessPolicy | undefined, { grants }: AccessPolicy): boo
 }
 
 /** Returns the caller with other definitions of custom roles. */
-export function withRoles(caller: CallerFacts, ownRoles: OwnRoles): Caller {
-  return makeCaller({ ...caller, ownRoles })
+export function withRoles(caller: CallerFacts, customRoles: CustomRoles): Caller {
+  return makeCaller({ ...caller, customRoles })
 }
 
 const unknown = { name: null, identity: '', grants: [], claims: {}, expiresAtMs: Number.POSITIVE_INFINITY } as const

@@ -76,13 +76,13 @@ export class CertificateScheme implements AuthenticationScheme {
 
   private async makeHolder(shown: Shown, name: string, grants: readonly Grant[]): Promise<Caller> {
     const { epoch } = this.callers
-    const ownRoles = await this.callers.roles()
+    const customRoles = await this.callers.roles()
     const caller = makeCaller({
       kind: 'certificate',
       name,
       identity: `certificate:${name}`,
       grants,
-      ownRoles,
+      customRoles,
       claims: {},
       credential: { kind: 'certificate', id: shown.id },
       expiresAtMs: shown.expiresAtMs,
@@ -97,14 +97,14 @@ function own<T>(entries: Readonly<Record<string, T>>, name: string): T | undefin
 }
 
 function problemOf({ isVerified, expiresAtMs, name }: Shown, wanted: CertificateName): string | undefined {
-  if (!isVerified) return 'is not one of the authorities that the server takes, or has expired'
+  if (!isVerified) return 'is not signed by an accepted authority, or has expired'
   if (Date.now() >= expiresAtMs) return 'has expired'
-  return name === undefined ? `does not have one name of the kind ${wanted}` : undefined
+  return name === undefined ? `does not have exactly one name of the kind ${wanted}` : undefined
 }
 
 function known(caller: Caller | undefined, request: ArrivedRequest): Caller {
   if (caller !== undefined) return caller
-  throw unauthenticated(request, 'The certificate of the client is that of no user here.')
+  throw unauthenticated(request, 'The client certificate does not belong to a user of this server.')
 }
 
 /** Characters of the digest that names a certificate. */

@@ -80,7 +80,10 @@ class IssuerKeys {
 
   private current(): Keys {
     if (this.keys !== undefined && this.ageMs() <= this.times.staleMsMax) return this.keys
-    throw new ServerError('IssuerUnavailable', 'The keys of the issuer of the token are not at hand; try again later.')
+    throw new ServerError(
+      'IssuerUnavailable',
+      'The signing keys of the issuer are currently unavailable; try again later.',
+    )
   }
 
   /** Whether they were read. One reading is for all that wait. */

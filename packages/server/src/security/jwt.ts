@@ -31,7 +31,7 @@ export interface JwtSettings {
   readonly claims: readonly string[]
 }
 
-type OwnRolesSource = Pick<KnownCallers, 'epoch' | 'roles' | 'checkReadable'>
+type CustomRolesSource = Pick<KnownCallers, 'epoch' | 'roles' | 'checkReadable'>
 
 interface Verified {
   readonly caller: Caller
@@ -45,11 +45,11 @@ const form = /^bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i
 export class JwtScheme implements AuthenticationScheme {
   private readonly settings: JwtSettings
   private readonly keys: KeySource
-  private readonly callers: OwnRolesSource
+  private readonly callers: CustomRolesSource
   /** Callers by digest of the token, oldest first. */
   private readonly verified = new Map<string, Verified>()
 
-  constructor(settings: JwtSettings, keys: KeySource, callers: OwnRolesSource) {
+  constructor(settings: JwtSettings, keys: KeySource, callers: CustomRolesSource) {
     this.settings = settings
     this.keys = keys
     this.callers = callers
@@ -86,7 +86,7 @@ export class JwtScheme implements AuthenticationScheme {
       payload = verified.payload
     } catch (error) {
       if (error instanceof ServerError) throw error
-      throw unauthenticated(request, `The token is not valid: ${reasonOf(error)}.`)
+      throw unauthenticated(request, `The token is not valid: ${reasonFor(error)}.`)
     }
     const { epoch } = this.callers
     const caller = withRoles(this.callerOf(payload, request), await this.callers.roles())
@@ -115,11 +115,11 @@ export class JwtScheme implements AuthenticationScheme {
     // Otherwise, a registration with somebody else's address would give access as that user.
     if (nameClaim === 'email' && payload.email_verified === false)
       throw unauthenticated(request, 'The token is not valid: its email address is not verified.')
-    const name = textOf(at(payload, nameClaim))
+    const name = claimText(at(payload, nameClaim))
     if (name === undefined) throw unauthenticated(request, `The token is not valid: it has no claim ${nameClaim}.`)
-    const subject = textOf(sub) ?? name
+    const subject = claimText(sub) ?? name
     const exposed = claims.flatMap((claim) => {
-      const text = textOf(at(payload, claim))
+      const text = claimText(at(payload, claim))
       return text === undefined ? [] : [[claim, text] as const]
     })
     return {
@@ -161,7 +161,7 @@ function at(payload: object, name: string): unknown {
 }
 
 /** Returns a string, number or boolean as text, unless it is too long. */
-function textOf(value: unknown): string | undefined {
+function claimText(value: unknown): string | undefined {
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return undefined
   const text = String(value)
   return text === '' || text.length > jwtClaimCharactersMax ? undefined : text
@@ -174,11 +174,11 @@ function valuesOf(value: unknown): readonly string[] {
 }
 
 /** Returns a reason for the client, without anything of the token. */
-function reasonOf(error: unknown): string {
+function reasonFor(error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'it has expired'
   if (error instanceof errors.JWTClaimValidationFailed) return `its claim ${error.claim} is not as required`
   if (error instanceof errors.JOSEAlgNotAllowed) return 'its algorithm is not allowed'
   if (error instanceof errors.JWKSNoMatchingKey) return 'its key is not one of the issuer'
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'its signature is wrong'
-  return 'it is no token of this issuer'
+  return 'it is not a token of this issuer'
 }

@@ -2,18 +2,18 @@
 import { AshlarError, type Awaitable } from '@ashlar/engine'
 import { rememberedCallersMax, revisionIntervalMs } from '../limits.ts'
 import type { Caller } from './caller.ts'
+import { customRolesOf } from './custom-roles.ts'
 import { LastUses } from './last-uses.ts'
-import { ownRolesOf } from './own-roles.ts'
 import { CallerReader, type KnownSecret, type KnownUser } from './read-callers.ts'
 import { RevisionWatch } from './revision-watch.ts'
-import type { OwnRoles } from './roles.ts'
+import type { CustomRoles } from './roles.ts'
 import type { SecurityDatabase } from './security-database.ts'
 
 /** A cache of one kind, by name or id. */
 class Remembered<T> {
   readonly byKey = new Map<string, T>()
   /** Shared reads in progress. */
-  readonly underWay = new Map<string, Promise<T | undefined>>()
+  readonly inProgress = new Map<string, Promise<T | undefined>>()
 
   set(key: string, known: T): void {
     if (this.byKey.size >= rememberedCallersMax) this.byKey.clear()
@@ -22,7 +22,7 @@ class Remembered<T> {
 
   forget(): void {
     this.byKey.clear()
-    this.underWay.clear()
+    this.inProgress.clear()
   }
 }
 
@@ -37,7 +37,7 @@ export class KnownCallers {
   private readonly users = new Remembered<KnownUser>()
   /** Users by certificate and name. */
   private readonly holders = new Remembered<Caller>()
-  private ownRoles: Promise<OwnRoles> | undefined
+  private customRoles: Promise<CustomRoles> | undefined
   private timer: NodeJS.Timeout | undefined
   private readonly listeners: (() => void)[] = []
 
@@ -131,19 +131,22 @@ export class KnownCallers {
   /** Throws StoreUnavailable where it could not be read for too long. */
   checkReadable(): void {
     if (!this.watch.isUnreadable) return
-    throw new AshlarError('StoreUnavailable', 'The security database cannot be read: nobody can be let in.')
+    throw new AshlarError(
+      'StoreUnavailable',
+      'The security database cannot be read, so no caller can be authenticated.',
+    )
   }
 
   /** Returns the custom roles, read again after each change. Throws StoreUnavailable. */
-  roles(): Promise<OwnRoles> {
-    if (this.ownRoles === undefined) {
-      const reading = ownRolesOf(this.database, this.onFault)
-      this.ownRoles = reading
+  roles(): Promise<CustomRoles> {
+    if (this.customRoles === undefined) {
+      const reading = customRolesOf(this.database, this.onFault)
+      this.customRoles = reading
       reading.catch(() => {
-        if (this.ownRoles === reading) this.ownRoles = undefined
+        if (this.customRoles === reading) this.customRoles = undefined
       })
     }
-    return this.ownRoles
+    return this.customRoles
   }
 
   private tick(): void {
@@ -153,18 +156,18 @@ export class KnownCallers {
   }
 
   private forget(): void {
-    this.ownRoles = undefined
+    this.customRoles = undefined
     for (const remembered of [this.tokens, this.sessions, this.users, this.holders]) remembered.forget()
   }
 
   /** One reading at a time for each key, until what is remembered is forgotten. */
   private load<T>(into: Remembered<T>, key: string, read: () => Promise<T | undefined>): Promise<T | undefined> {
-    const shared = into.underWay.get(key)
+    const shared = into.inProgress.get(key)
     if (shared !== undefined) return shared
     const loading = this.readInto(into, key, read).finally(() => {
-      if (into.underWay.get(key) === loading) into.underWay.delete(key)
+      if (into.inProgress.get(key) === loading) into.inProgress.delete(key)
     })
-    into.underWay.set(key, loading)
+    into.inProgress.set(key, loading)
     return loading
   }
 

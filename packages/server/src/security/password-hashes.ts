@@ -32,7 +32,7 @@ export function checkPassword(password: string): void {
   if (length >= passwordCharactersMin && length <= passwordCharactersMax) return
   throw new ServerError(
     'WeakPassword',
-    `A password has ${passwordCharactersMin} to ${passwordCharactersMax} characters; a sentence is a good one.`,
+    `A password has ${passwordCharactersMin} to ${passwordCharactersMax} characters, for example a passphrase.`,
   )
 }
 
@@ -130,5 +130,5 @@ export async function refuseCommonPassword(password: string, name: string): Prom
 const distinctCharactersMin = 4
 
 function weak(problem: string): ServerError {
-  return new ServerError('WeakPassword', `A password ${problem}; a sentence is a good one.`)
+  return new ServerError('WeakPassword', `A password ${problem}, for example a passphrase.`)
 }

@@ -17,7 +17,7 @@ export interface Hasher extends Pick<Waiter, 'sharer' | 'signal'> {
 
 /** Each hash needs 19 MiB and a thread of the pool; waiting requests need hardly any memory. */
 export class PasswordPlaces {
-  private underWay = 0
+  private inProgress = 0
   private readonly known = newQueue()
   private readonly others = newQueue()
   private isKnownNext = false
@@ -31,29 +31,29 @@ export class PasswordPlaces {
 
   /** Throws ServerBusy, TooManyRequests, and the signal's reason. */
   async hash<T>({ sharer, signal, isKnown }: Hasher, work: () => Promise<T>): Promise<T> {
-    if (this.underWay >= passwordHashesAtOnceMax) {
+    if (this.inProgress >= passwordHashesAtOnceMax) {
       const waitsUntilMs = performance.now() + passwordHashMsMax
       await (isKnown ? this.known : this.others).wait({ sharer, signal, waitsUntilMs })
-    } else this.underWay += 1
+    } else this.inProgress += 1
     try {
       return await work()
     } finally {
       // The place passes to the next.
-      if (!this.letNextGo()) this.underWay -= 1
+      if (!this.passOn()) this.inProgress -= 1
     }
   }
 
-  private letNextGo(): boolean {
+  private passOn(): boolean {
     this.isKnownNext = !this.isKnownNext
-    return this.isKnownNext ? this.letKnownGo() || this.letOtherGo() : this.letOtherGo() || this.letKnownGo()
+    return this.isKnownNext ? this.admitKnown() || this.admitOther() : this.admitOther() || this.admitKnown()
   }
 
-  private letKnownGo(): boolean {
+  private admitKnown(): boolean {
     return this.known.letGo(() => 0) !== undefined
   }
 
   /** Alternates between the sharer with the fewest recent failures, so that guessing from many addresses does not delay honest users, and plain round-robin, so that nobody waits for ever. */
-  private letOtherGo(): boolean {
+  private admitOther(): boolean {
     this.isLeastWrongNext = !this.isLeastWrongNext
     return this.others.letGo(this.isLeastWrongNext ? this.failuresOf : () => 0) !== undefined
   }

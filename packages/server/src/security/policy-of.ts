@@ -8,7 +8,7 @@ import {
   intersectGrants,
   type User,
 } from '@ashlar/engine'
-import { actionsOf, type Grant, grantsOf, type Need, type OwnRoles } from './roles.ts'
+import { actionsOf, type CustomRoles, type Grant, grantsOf, type Need } from './roles.ts'
 
 /** Actions on classes that correspond to actions on a whole federated database. */
 const classActions: Readonly<Partial<Record<Need, readonly AccessAction[]>>> = {
@@ -39,13 +39,13 @@ export function userOf({ name, grants, bounds, claims }: Granted, alias: string)
 }
 
 /** Undefined where no role is for less than all of it, or nothing is left of those that are. Throws Forbidden where they have too many grants. */
-export function policyOf(caller: Granted, alias: string, ownRoles: OwnRoles): AccessPolicy | undefined {
+export function policyOf(caller: Granted, alias: string, customRoles: CustomRoles): AccessPolicy | undefined {
   const { bounds } = caller
-  const isByClass = ({ role }: Grant): boolean => grantsOf(role, ownRoles).length > 0
+  const isByClass = ({ role }: Grant): boolean => grantsOf(role, customRoles).length > 0
   const [own, ofOwner] = [grantsFor(caller.grants, alias), grantsFor(bounds ?? [], alias)]
   if (!own.some(isByClass) && !ofOwner.some(isByClass)) return undefined
-  const mine = accessGrants(own, ownRoles)
-  const grants = bounds === undefined ? mine : intersectGrants(mine, accessGrants(ofOwner, ownRoles))
+  const mine = accessGrants(own, customRoles)
+  const grants = bounds === undefined ? mine : intersectGrants(mine, accessGrants(ofOwner, customRoles))
   if (grants === undefined || grants.length > accessGrantsMax) {
     throw new AshlarError(
       'Forbidden',
@@ -56,13 +56,13 @@ export function policyOf(caller: Granted, alias: string, ownRoles: OwnRoles): Ac
 }
 
 /** With the actions on the whole of it. */
-function accessGrants(granted: readonly Grant[], ownRoles: OwnRoles): readonly AccessGrant[] {
+function accessGrants(granted: readonly Grant[], customRoles: CustomRoles): readonly AccessGrant[] {
   const roles = [...new Set(granted.map(({ role }) => role))]
   const whole = new Set(
-    roles.flatMap((role) => actionsOf(role, ownRoles)).flatMap((action) => classActions[action] ?? []),
+    roles.flatMap((role) => actionsOf(role, customRoles)).flatMap((action) => classActions[action] ?? []),
   )
   const ofAll: AccessGrant[] = whole.size === 0 ? [] : [{ on: { kind: 'all' }, actions: [...whole] }]
-  return [...ofAll, ...roles.flatMap((role) => grantsOf(role, ownRoles))]
+  return [...ofAll, ...roles.flatMap((role) => grantsOf(role, customRoles))]
 }
 
 /** Whether the policy may be enough for an operation with that need: on which classes and objects, the engine decides. */

@@ -1,7 +1,7 @@
 /** Callers as the security database has them: whose a token, a session or a name is, and what its roles allow (contract 9.1). */
 import { sessionIdleMsMax } from '../limits.ts'
 import { type Caller, type CallerKind, type Credential, makeCaller } from './caller.ts'
-import { type OwnRoles, readGrant } from './roles.ts'
+import { type CustomRoles, readGrant } from './roles.ts'
 import { readDigest } from './secrets.ts'
 import type { SecurityDatabase } from './security-database.ts'
 import { className } from './security-schema.ts'
@@ -43,11 +43,11 @@ interface SessionRow {
 
 export class CallerReader {
   private readonly database: SecurityDatabase
-  private readonly roles: () => Promise<OwnRoles>
+  private readonly roles: () => Promise<CustomRoles>
   /** Password hashes of callers by password. */
   private readonly hashOf = new WeakMap<Caller, string>()
 
-  constructor(database: SecurityDatabase, roles: () => Promise<OwnRoles>) {
+  constructor(database: SecurityDatabase, roles: () => Promise<CustomRoles>) {
     this.database = database
     this.roles = roles
   }
@@ -70,7 +70,7 @@ export class CallerReader {
       identity: owner === null ? `token:${id}` : identityOfUser(owner),
       grants: own ?? ofOwner ?? [],
       bounds: own === undefined ? undefined : ofOwner,
-      ownRoles: await this.roles(),
+      customRoles: await this.roles(),
       claims: {},
       credential: { kind: 'token', id },
       expiresAtMs: row.expiresAtMs === 0 ? Number.POSITIVE_INFINITY : row.expiresAtMs,
@@ -120,13 +120,13 @@ export class CallerReader {
     kind: CallerKind = 'user',
   ): Promise<Caller> {
     const grants = roles.map(readGrant)
-    const ownRoles = await this.roles()
+    const customRoles = await this.roles()
     return makeCaller({
       kind,
       name,
       identity: identityOfUser(name),
       grants,
-      ownRoles,
+      customRoles,
       claims: {},
       credential,
       expiresAtMs,

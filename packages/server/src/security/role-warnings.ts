@@ -3,7 +3,7 @@ import type { FederatedDatabase } from '@ashlar/engine'
 import { roleCheckIntervalMs } from '../limits.ts'
 import type { KnownCallers } from './known-callers.ts'
 import { roleProblems } from './role-problems.ts'
-import type { OwnRoles } from './roles.ts'
+import type { CustomRoles } from './roles.ts'
 
 export class RoleWarnings {
   private readonly callers: KnownCallers
@@ -12,7 +12,7 @@ export class RoleWarnings {
   /** Problems that are there still: each is told when it comes up. */
   private told: ReadonlySet<string> = new Set()
   /** The roles and schemas of the last check. */
-  private seen: readonly [roles: OwnRoles, schemas: string] | undefined
+  private seen: readonly [roles: CustomRoles, schemas: string] | undefined
   private looking: Promise<void> | undefined
   private timer: NodeJS.Timeout | undefined
 
@@ -52,13 +52,13 @@ export class RoleWarnings {
     this.seen = [roles, schemas]
   }
 
-  private async problemsOf(roles: OwnRoles): Promise<ReadonlySet<string>> {
+  private async problemsOf(roles: CustomRoles): Promise<ReadonlySet<string>> {
     const problems = new Set<string>()
     for (const [name, { grants }] of roles) {
       for (const { fdAlias, grant, field, message } of await roleProblems(this.fds, grants)) {
         const where = fdAlias === null ? '' : ` in ${fdAlias}`
         problems.add(
-          `Role ${name}, grant ${grant}, ${field}${where}: ${message} As it stands, this allows or hides nothing.`,
+          `Role ${name}, grant ${grant}, ${field}${where}: ${message} The grant has no effect until it does.`,
         )
       }
     }

@@ -27,8 +27,8 @@ function isBuiltInRole(name: string): name is BuiltInRole {
   return Object.hasOwn(builtInRoles, name)
 }
 
-export function isRole(name: string, ownRoles: OwnRoles): boolean {
-  return isBuiltInRole(name) || ownRoles.has(name)
+export function isRole(name: string, customRoles: CustomRoles): boolean {
+  return isBuiltInRole(name) || customRoles.has(name)
 }
 
 /** A role, and the federated databases for which a caller has it. */
@@ -39,24 +39,24 @@ export interface Grant {
 }
 
 /** A custom role: actions on whole federated databases, and grants for classes, attributes and objects. */
-export interface OwnRole {
+export interface CustomRole {
   readonly actions: readonly Action[]
   readonly grants: readonly AccessGrant[]
 }
 
 /** Custom roles by name. */
-export type OwnRoles = ReadonlyMap<string, OwnRole>
+export type CustomRoles = ReadonlyMap<string, CustomRole>
 
-export const noOwnRoles: OwnRoles = new Map()
+export const noCustomRoles: CustomRoles = new Map()
 
 /** Returns no actions for an unknown role. */
-export function actionsOf(role: string, ownRoles: OwnRoles): readonly Action[] {
-  return isBuiltInRole(role) ? builtInRoles[role] : (ownRoles.get(role)?.actions ?? [])
+export function actionsOf(role: string, customRoles: CustomRoles): readonly Action[] {
+  return isBuiltInRole(role) ? builtInRoles[role] : (customRoles.get(role)?.actions ?? [])
 }
 
 /** Returns no grants for an unknown or built-in role. */
-export function grantsOf(role: string, ownRoles: OwnRoles): readonly AccessGrant[] {
-  return isBuiltInRole(role) ? [] : (ownRoles.get(role)?.grants ?? [])
+export function grantsOf(role: string, customRoles: CustomRoles): readonly AccessGrant[] {
+  return isBuiltInRole(role) ? [] : (customRoles.get(role)?.grants ?? [])
 }
 
 export const nameForm = /^[A-Za-z0-9][A-Za-z0-9._+@-]{0,127}$/
@@ -78,18 +78,22 @@ export function readGrant(text: string): Grant {
 }
 
 /** Throws InvalidGrant, also for a role that is not there. `isAdministrator`: whoever asks may know which others there are. */
-export function readGrants(texts: readonly string[], ownRoles: OwnRoles, isAdministrator: boolean): readonly Grant[] {
+export function readGrants(
+  texts: readonly string[],
+  customRoles: CustomRoles,
+  isAdministrator: boolean,
+): readonly Grant[] {
   if (texts.length > grantsMax) {
     throw new ServerError(
       'InvalidGrant',
-      `One caller has ${grantsMax} roles at most; a role may name several federated databases.`,
+      `A caller has at most ${grantsMax} roles; a role may name several federated databases.`,
     )
   }
   const grants = texts.map(readGrant)
   for (const { role } of grants) {
-    if (isRole(role, ownRoles)) continue
+    if (isRole(role, customRoles)) continue
     const builtIn = `built in are ${Object.keys(builtInRoles).join(', ')}`
-    const own = isAdministrator ? `; ${ownRolesText([...ownRoles.keys()])}` : ''
+    const own = isAdministrator ? `; ${customRolesText([...customRoles.keys()])}` : ''
     throw new ServerError('InvalidGrant', `There is no role '${role}'; ${builtIn}${own}.`)
   }
   return grants
@@ -98,12 +102,12 @@ export function readGrants(texts: readonly string[], ownRoles: OwnRoles, isAdmin
 /** Throws InvalidGrant for a role with actions that `holder` may not do: a right that the holder gets later must not extend tokens created before. */
 export function requireWithin(
   texts: readonly string[],
-  ownRoles: OwnRoles,
+  customRoles: CustomRoles,
   holder: { may(action: Action, alias: string | undefined): boolean },
 ): void {
   for (const text of texts) {
     const { role, aliases = [undefined] } = readGrant(text)
-    if (actionsOf(role, ownRoles).every((action) => aliases.every((alias) => holder.may(action, alias)))) continue
+    if (actionsOf(role, customRoles).every((action) => aliases.every((alias) => holder.may(action, alias)))) continue
     throw new ServerError('InvalidGrant', `The role '${text.trim()}' allows more than you may do.`)
   }
 }
@@ -112,7 +116,7 @@ export function requireWithin(
 const namedMax = 50
 
 /** Lists the custom roles, for administrators only. */
-export function ownRolesText(names: readonly string[]): string {
+export function customRolesText(names: readonly string[]): string {
   if (names.length === 0) return 'there are no roles of your own'
   const more = names.length > namedMax ? ` and ${names.length - namedMax} more` : ''
   return `roles of your own are ${names.slice(0, namedMax).join(', ')}${more}`

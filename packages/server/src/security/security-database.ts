@@ -54,7 +54,7 @@ export class SecurityDatabase {
     try {
       const { state, isNew } = await prepare(fd)
       // One that was put back from a backup has the rights of any new directory.
-      closeToOthers(address)
+      restrictPermissions(address)
       return new SecurityDatabase(fd, state, isNew)
     } catch (error) {
       await fd.close()
@@ -197,7 +197,7 @@ async function rowsOf<T>(database: Pick<Database, 'query'>, text: string, parame
 const ofOthers = 0o077
 
 /** Hashes of passwords are in it: the directory of a store on LMDB becomes its owner's alone. Nothing where it is so, or is somebody else's to change. */
-function closeToOthers(address: string): void {
+function restrictPermissions(address: string): void {
   const directory = process.platform === 'win32' ? undefined : storeDirectory(address)
   if (directory === undefined) return
   const { mode, uid } = statSync(directory)

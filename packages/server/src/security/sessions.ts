@@ -24,7 +24,7 @@ export async function beginSession(
   const secret = makeSecret()
   const createdAtMs = Date.now()
   const expiresAtMs = createdAtMs + sessionMsMax
-  const isBegun = await database.note(async (change) => {
+  const hasBegun = await database.note(async (change) => {
     const user = await findUser(change, name)
     if (user === undefined || user.isDisabled || user.passwordHash !== passwordHash) return false
     for (const oid of await superfluous(change, user)) await change.delete(oid)
@@ -38,7 +38,7 @@ export async function beginSession(
     })
     return true
   })
-  return isBegun ? { cookie: writeSession(secret), expiresAtMs } : undefined
+  return hasBegun ? { cookie: writeSession(secret), expiresAtMs } : undefined
 }
 
 /** Returns sessions that have ended, and the oldest ones beyond the limit. */

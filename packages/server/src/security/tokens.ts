@@ -1,7 +1,7 @@
 /** Tokens of the security database: created, listed and revoked (contract 9.2). */
 import { ServerError } from '../errors/server-errors.ts'
 import { lastUseMsMin, tokensPerUserMax } from '../limits.ts'
-import { ownRolesOf } from './own-roles.ts'
+import { customRolesOf } from './custom-roles.ts'
 import { readGrants, writeGrant } from './roles.ts'
 import { digestText, makeSecret, noTokenId, tokenIdOf, writeToken } from './secrets.ts'
 import type { SecurityDatabase } from './security-database.ts'
@@ -72,7 +72,7 @@ export async function createToken(database: SecurityDatabase, wanted: NewToken):
       throw new ServerError('InvalidToken', `A user has ${tokensPerUserMax} tokens at most: revoke some.`)
     }
     const grants =
-      roles === undefined ? [] : readGrants(roles, await ownRolesOf(change), isByAdministrator).map(writeGrant)
+      roles === undefined ? [] : readGrants(roles, await customRolesOf(change), isByAdministrator).map(writeGrant)
     await change.create(className.token, {
       tokenId: secret.id,
       name,

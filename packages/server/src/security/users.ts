@@ -1,8 +1,8 @@
 /** Users of the security database: added, listed, changed and removed (contract 9.2). */
 import { AshlarError } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
-import { ownRolesOf } from './own-roles.ts'
-import { nameForm, type OwnRoles, readGrant, readGrants, writeGrant } from './roles.ts'
+import { customRolesOf } from './custom-roles.ts'
+import { type CustomRoles, nameForm, readGrant, readGrants, writeGrant } from './roles.ts'
 import type { SecurityChange, SecurityDatabase } from './security-database.ts'
 import { className } from './security-schema.ts'
 
@@ -71,7 +71,7 @@ export async function addUser(database: SecurityDatabase, user: NewUser): Promis
       const problem = known.name === user.name ? '' : '; names must differ by more than upper and lower case'
       throw new ServerError('UserExists', `There is a user '${known.name}' already${problem}.`)
     }
-    await createUser(change, user, await ownRolesOf(change))
+    await createUser(change, user, await customRolesOf(change))
     return userRecord((await findUser(change, user.name)) as StoredUser)
   })
 }
@@ -79,7 +79,7 @@ export async function addUser(database: SecurityDatabase, user: NewUser): Promis
 async function createUser(
   change: SecurityChange,
   { name, roles, passwordHash = '' }: NewUser,
-  own: OwnRoles,
+  own: CustomRoles,
 ): Promise<void> {
   const grants = readGrants(roles, own, true).map(writeGrant)
   await change.create(className.user, { name, roles: grants, passwordHash, isDisabled: false, createdAtMs: Date.now() })
@@ -90,7 +90,7 @@ export function addFirstUser(database: SecurityDatabase, user: NewUser): Promise
   return database.note(async (change) => {
     const users = await change.rows(`FROM ${className.user} TAKE 1 RETURN name`)
     if (users.length > 0) return false
-    await createUser(change, user, await ownRolesOf(change))
+    await createUser(change, user, await customRolesOf(change))
     return true
   })
 }
@@ -101,7 +101,8 @@ export function changeUser(database: SecurityDatabase, name: string, wanted: Use
     const user = await existing(change, name)
     const { roles, isDisabled, passwordHash, checkedHash = user.passwordHash } = wanted
     if (checkedHash !== user.passwordHash) throw wrongCurrentPassword()
-    const grants = roles === undefined ? undefined : readGrants(roles, await ownRolesOf(change), true).map(writeGrant)
+    const grants =
+      roles === undefined ? undefined : readGrants(roles, await customRolesOf(change), true).map(writeGrant)
     await keepingAnAdministrator(change, async () => {
       await change.update(user.__identifier__, {
         ...(grants !== undefined && { roles: grants }),

@@ -4,7 +4,7 @@ import type { FederatedDatabase } from '@ashlar/engine'
 import type { Logger } from 'pino'
 import type { StalledReply } from './stalled-replies.ts'
 
-export class BrokenOffReplies {
+export class AbortedReplies {
   count = 0
   private readonly logger: Logger
 
@@ -15,13 +15,13 @@ export class BrokenOffReplies {
   /** The reader took no bytes for too long. */
   readonly stalled = ({ limit, ...told }: StalledReply): void => {
     this.count++
-    this.logger.warn(told, `A reply was broken off: its reader took nothing for ${told.stalledMs} ms (${limit}).`)
+    this.logger.warn(told, `A reply was aborted: its client read nothing for ${told.stalledMs} ms (${limit}).`)
   }
 
   /** Its snapshot was held for too long. `reason`: a sentence. */
   tooOld(told: { readonly statement: string; readonly clientAddress: string }, reason: string): void {
     this.count++
-    this.logger.warn(told, `A statement was broken off. ${reason}`)
+    this.logger.warn(told, `A statement was aborted. ${reason}`)
   }
 }
 
@@ -35,7 +35,7 @@ export interface ReadersRecord {
 
 export function readersOf(
   federatedDatabases: readonly FederatedDatabase[],
-  { count }: BrokenOffReplies,
+  { count }: AbortedReplies,
 ): readonly [ReadersRecord] {
   const ages = federatedDatabases.map(({ alias, store }) => [alias, Math.round(store.oldestSnapshotMs?.() ?? 0)])
   return [{ oldestSnapshotMs: Object.fromEntries(ages), repliesBrokenOff: count }]

@@ -50,7 +50,7 @@ export class Admission {
   private readonly paused = new Set<PausedReply>()
   private reclaimTimer: NodeJS.Timeout | undefined
   private wantedAtMs = Number.NEGATIVE_INFINITY
-  private isHandingTurnsOut = false
+  private isDispatching = false
   /** Whether one more began in the last turn, in the order of the callers. */
   private isOneMore = false
 
@@ -95,12 +95,12 @@ export class Admission {
    * `ShareQueue.wait` does.
    */
   begin(waiter: Waiter, isShort?: () => boolean): Promise<void> | undefined {
-    if ((!this.isHandingTurnsOut && mayBegin()) || isShort?.() === true) {
+    if ((!this.isDispatching && mayBegin()) || isShort?.() === true) {
       this.begun.add(waiter.sharer)
       return undefined
     }
     const turn = this.beginning.wait(waiter)
-    if (!this.isHandingTurnsOut) void this.handTurnsOut()
+    if (!this.isDispatching) void this.dispatchTurns()
     return turn
   }
 
@@ -126,7 +126,7 @@ export class Admission {
   }
 
   /** The client has taken the reply: the slot is not available to others any more. */
-  goOn(reply: PausedReply): void {
+  proceed(reply: PausedReply): void {
     this.paused.delete(reply)
   }
 
@@ -181,27 +181,27 @@ export class Admission {
     }, ms).unref()
   }
 
-  private letBegin(held: (sharer: string) => number): void {
+  private startNext(held: (sharer: string) => number): void {
     const sharer = this.beginning.letGo(held)
     if (sharer !== undefined) this.begun.add(sharer)
   }
 
-  private async handTurnsOut(): Promise<void> {
-    this.isHandingTurnsOut = true
+  private async dispatchTurns(): Promise<void> {
+    this.isDispatching = true
     while (!this.beginning.isEmpty) {
       const turn = await firstTurn()
       do {
-        this.letBegin((one) => this.begun.of(one) * this.limits.queuedStatementsMax + this.beginning.of(one))
+        this.startNext((one) => this.begun.of(one) * this.limits.queuedStatementsMax + this.beginning.of(one))
         await untilItWaits()
       } while (!this.beginning.isEmpty && !turn.isOver)
       // In every other turn one more goes whatever its caller has: else newcomers could keep those of a busy one waiting for ever.
       this.isOneMore = !this.isOneMore
       if (!this.isOneMore || this.beginning.sharers < 2) continue
       if (turn.isOver) await firstTurn()
-      this.letBegin(() => 0)
+      this.startNext(() => 0)
       await untilItWaits()
     }
-    this.isHandingTurnsOut = false
+    this.isDispatching = false
   }
 
   private isFree(sharer: string): boolean {
@@ -234,13 +234,13 @@ export class Admission {
 
   private tooManyArrive(): AshlarError {
     const { statementQueueMsMax } = this.limits
-    const message = `So much arrives at the server that your statement could not begin within ${freeQueueTimes} times ${statementQueueMsMax} ms (statementQueueMsMax).`
+    const message = `The server receives so many requests that the statement could not begin within ${freeQueueTimes} times ${statementQueueMsMax} ms (statementQueueMsMax).`
     return new AshlarError('ServerBusy', message)
   }
 
   private tooLate(forWhat: string): AshlarError {
     const { statementsMax, statementQueueMsMax } = this.limits
-    const message = `The server is already working on ${statementsMax} statements, the maximum (statementsMax); yours has waited ${statementQueueMsMax} ms ${forWhat} (statementQueueMsMax).`
+    const message = `The server is already working on ${statementsMax} statements, the maximum (statementsMax); the statement has waited ${statementQueueMsMax} ms ${forWhat} (statementQueueMsMax).`
     return new AshlarError('ServerBusy', message)
   }
 }

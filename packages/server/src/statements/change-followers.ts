@@ -28,7 +28,7 @@ export interface Follower {
   /** It has all changes, and waits for others. */
   waits(): void
   /** There may be changes that it has not. */
-  goesOn(): void
+  proceeds(): void
   /** To be called once it is done, at the latest when the client has gone. */
   end(): void
 }
@@ -83,7 +83,7 @@ export class ChangeFollowers {
       waits: () => {
         state.behindSinceMs = undefined
       },
-      goesOn: () => {
+      proceeds: () => {
         state.behindSinceMs ??= performance.now()
       },
       end: () => {
@@ -99,10 +99,10 @@ export class ChangeFollowers {
     return follower
   }
 
-  /** Ends those for which `reasonOf` tells why: given the caller, and the alias of the federated database. */
-  async endThose(reasonOf: (caller: Caller, alias: string) => Promise<Error | undefined>): Promise<void> {
+  /** Ends those for which `endReasonOf` tells why: given the caller, and the alias of the federated database. */
+  async endEach(endReasonOf: (caller: Caller, alias: string) => Promise<Error | undefined>): Promise<void> {
     for (const [follower, { caller, alias }] of [...this.all]) {
-      const reason = await reasonOf(caller, alias)
+      const reason = await endReasonOf(caller, alias)
       // Meanwhile it may have ended.
       if (reason !== undefined && this.all.has(follower)) follower.signal.abort(reason)
       await nextTurn()

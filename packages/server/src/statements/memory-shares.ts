@@ -64,7 +64,7 @@ export class MemoryShares {
     const left = this.limits.statementsBytesMax - (this.bytes - share.bytes)
     if (share.bytes + bytes <= (left * percentMax) / 100) return
     const whose = limit === 'heldPercentPerCallerMax' ? 'the caller' : 'the connection'
-    const message = `What the requests of ${whose} hold in memory would take more than ${percentMax} percent of what others leave (${limit}); there is room again when some of them have ended, and their replies were read.`
+    const message = `The requests of ${whose} would hold more than ${percentMax} percent of the memory that others leave (${limit}); memory is released when some of them have ended, and their replies have been read.`
     throw new ServerError('TooManyRequests', message)
   }
 }

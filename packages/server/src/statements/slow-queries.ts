@@ -29,7 +29,7 @@ export class SlowQueries {
   readonly thresholdMs: number
   private readonly logger: Logger
   private room = slowQueryLinesMax
-  private toldAtMs = performance.now()
+  private refilledAtMs = performance.now()
   /** Slow queries since the last line that were not logged. */
   private unlisted = 0
 
@@ -39,7 +39,7 @@ export class SlowQueries {
   }
 
   /** Returns before the line is written: its plan is made afterwards. */
-  tell(query: SlowQuery): void {
+  log(query: SlowQuery): void {
     if (!this.hasRoom()) {
       this.unlisted++
       return
@@ -49,9 +49,9 @@ export class SlowQueries {
     void this.write(query, unlisted)
   }
 
-  private async write({ explain, text, ms, workedMs, ...told }: SlowQuery, unlisted: number): Promise<void> {
+  private async write({ explain, text, ms, workedMs, ...fields }: SlowQuery, unlisted: number): Promise<void> {
     const line = {
-      ...told,
+      ...fields,
       ms: rounded(ms),
       workedMs: rounded(workedMs),
       text: withoutLiterals(text, slowQueryTextMax),
@@ -63,9 +63,9 @@ export class SlowQueries {
   /** A plan takes some work, and a line some room: under load every query may be slow. */
   private hasRoom(): boolean {
     const nowMs = performance.now()
-    const back = ((nowMs - this.toldAtMs) / 1_000) * slowQueryLinesPerSecond
+    const back = ((nowMs - this.refilledAtMs) / 1_000) * slowQueryLinesPerSecond
     this.room = Math.min(slowQueryLinesMax, this.room + back)
-    this.toldAtMs = nowMs
+    this.refilledAtMs = nowMs
     if (this.room < 1) return false
     this.room--
     return true

@@ -5,11 +5,11 @@ import type { ServerLimits } from '../limits.ts'
 import { bytesTaken, bytesUntaken } from '../node-internals.ts'
 import { clientAddressOf, type FromClient } from '../shares/client-address.ts'
 
-const looksPerLimit = 20
+const checksPerLimit = 20
 /** Part of the time limit that applies if others are affected: data files grow, or statements wait for the slot of the reply. */
-const shareWhereOthersSuffer = 6
-const betweenLooksMsMin = 5
-const betweenLooksMsMax = 1_000
+const urgentShare = 6
+const checkIntervalMsMin = 5
+const checkIntervalMsMax = 1_000
 
 export type StallLimits = Pick<ServerLimits, 'replyStallMsMax' | 'replyStallBytesMax'>
 
@@ -68,7 +68,7 @@ export function watchReplies(
       return undefined
     }
     const exactMs = now - before.sinceMs
-    if (exactMs < replyStallMsMax / shareWhereOthersSuffer) return undefined
+    if (exactMs < replyStallMsMax / urgentShare) return undefined
     const stalledMs = Math.round(exactMs)
     if (exactMs >= replyStallMsMax) return { limit: 'replyStallMsMax', stalledMs }
     bytes ??= fileBytes()
@@ -103,8 +103,8 @@ export function watchReplies(
       else reply.destroy(new Error('its reader took nothing'))
     }
   }
-  const betweenLooksMs = Math.min(betweenLooksMsMax, Math.max(betweenLooksMsMin, replyStallMsMax / looksPerLimit))
-  return setInterval(look, betweenLooksMs).unref()
+  const checkIntervalMs = Math.min(checkIntervalMsMax, Math.max(checkIntervalMsMin, replyStallMsMax / checksPerLimit))
+  return setInterval(look, checkIntervalMs).unref()
 }
 
 function pathOf(request: { readonly url?: string | undefined } | undefined): string {

@@ -6,7 +6,7 @@ import { ClientDisconnected } from '../errors/request-errors.ts'
 import { listedTextCharactersMax } from '../limits.ts'
 import { type Caller, credentialText } from '../security/caller.ts'
 import type { Waiter } from '../shares/share-queue.ts'
-import type { BrokenOffReplies } from './aborted-replies.ts'
+import type { AbortedReplies } from './aborted-replies.ts'
 import type { Admission, PausedReply } from './admission.ts'
 import type { ShortTexts } from './short-texts.ts'
 import type { Explain, SlowQueries } from './slow-queries.ts'
@@ -41,7 +41,7 @@ export interface Whose {
   readonly credential: string | undefined
 }
 
-export interface Asked {
+export interface StatementFacts {
   readonly kind: StatementKind
   readonly text: string
   readonly fdAlias: string
@@ -55,7 +55,7 @@ export class Statement implements Waiter, PausedReply {
   readonly id = randomUUID()
   readonly headers = { 'statement-id': this.id }
   private readonly response: ServerResponse
-  private readonly asked: Asked
+  private readonly facts: StatementFacts
   private readonly admission: Admission
   private startedAtMs = 0
   /** The time from which the reply has waited for its client. */
@@ -73,10 +73,10 @@ export class Statement implements Waiter, PausedReply {
   private explain: Explain | undefined
   /** Aborted when the client goes away, and when the statement is stopped. */
   readonly signal = new StopSignal()
-  private readonly brokenOff: BrokenOffReplies
-  private readonly underWay: Map<string, Statement>
+  private readonly brokenOff: AbortedReplies
+  private readonly inProgress: Map<string, Statement>
   private readonly shortTexts: ShortTexts
-  private readonly isKnownToBeShort = (): boolean => this.shortTexts.has(this.asked.text)
+  private readonly isKnownToBeShort = (): boolean => this.shortTexts.has(this.facts.text)
   /** Than the turn of the event loop in which it began. */
   private outlives = false
   private waits = false
@@ -92,29 +92,29 @@ export class Statement implements Waiter, PausedReply {
   /** While it waits for one. */
   private slot: Promise<void> | undefined
 
-  /** `underWay`: where it is listed while it lasts. */
+  /** `inProgress`: where it is listed while it lasts. */
   constructor(
-    asked: Asked,
+    facts: StatementFacts,
     sharer: string,
     response: ServerResponse,
     admission: Admission,
     queueMsMax: number,
-    brokenOff: BrokenOffReplies,
-    underWay: Map<string, Statement>,
+    brokenOff: AbortedReplies,
+    inProgress: Map<string, Statement>,
     shortTexts: ShortTexts,
     caller?: Caller,
     slow?: SlowQueries,
   ) {
     this.caller = caller
-    this.slow = asked.kind === 'query' ? slow : undefined
-    this.asked = asked
+    this.slow = facts.kind === 'query' ? slow : undefined
+    this.facts = facts
     this.sharer = sharer
     this.response = response
     this.admission = admission
     this.beganMs = performance.now()
     this.waitsUntilMs = this.beganMs + queueMsMax
     this.brokenOff = brokenOff
-    this.underWay = underWay
+    this.inProgress = inProgress
     this.shortTexts = shortTexts
     if (response.destroyed) this.signal.abort(new ClientDisconnected())
   }
@@ -125,7 +125,7 @@ export class Statement implements Waiter, PausedReply {
   }
 
   get fdAlias(): string {
-    return this.asked.fdAlias
+    return this.facts.fdAlias
   }
 
   /** Undefined where it may begin at once. Throws ServerBusy, TooManyStatements, and the signal's reason. */
@@ -142,11 +142,11 @@ export class Statement implements Waiter, PausedReply {
    */
   lasts(): void {
     this.outlives = true
-    this.shortTexts.remove(this.asked.text)
+    this.shortTexts.remove(this.facts.text)
     this.startedAtMs = Date.now()
     if (this.signal.aborted) return
     this.isReplying = true
-    this.underWay.set(this.id, this)
+    this.inProgress.set(this.id, this)
     const replied = (): void => this.replied()
     this.response.once('finish', replied).once('close', replied)
   }
@@ -185,7 +185,7 @@ export class Statement implements Waiter, PausedReply {
     return this.hasSlot && this.response === response
   }
 
-  /** Its client has not taken yet what was sent: until `goesOn` nothing more is made for it. */
+  /** Its client has not taken yet what was sent: until `proceeds` nothing more is made for it. */
   pauses(): void {
     if (!this.isPaused && this.slow !== undefined) this.pausesSinceMs = performance.now()
     this.isPaused = true
@@ -193,11 +193,11 @@ export class Statement implements Waiter, PausedReply {
   }
 
   /** Undefined where it may go on at once; else it has yielded its slot, and it waits for another one. Throws the signal's reason. */
-  goesOn(): Promise<void> | undefined {
+  proceeds(): Promise<void> | undefined {
     if (!this.isPaused) return undefined
     this.isPaused = false
     if (this.slow !== undefined) this.pausedMs += performance.now() - this.pausesSinceMs
-    this.admission.goOn(this)
+    this.admission.proceed(this)
     return this.hasYieldedSlot ? this.mayGoOn() : undefined
   }
 
@@ -228,7 +228,7 @@ export class Statement implements Waiter, PausedReply {
   /** Ends the statement after its snapshot has been closed. */
   onEnded(error: AshlarError): void {
     if (this.isOver) return
-    this.brokenOff.tooOld({ statement: this.id, clientAddress: this.asked.clientAddress }, error.message)
+    this.brokenOff.tooOld({ statement: this.id, clientAddress: this.facts.clientAddress }, error.message)
     this.signal.abort(error)
   }
 
@@ -242,17 +242,17 @@ export class Statement implements Waiter, PausedReply {
     this.explain = explain
   }
 
-  private tellIfSlow(slow: SlowQueries): void {
+  private logIfSlow(slow: SlowQueries): void {
     this.slow = undefined
-    const { isPaused, asked, progress, caller, response, explain } = this
+    const { isPaused, facts, progress, caller, response, explain } = this
     const nowMs = performance.now()
     const ms = nowMs - this.beganMs - this.pausedMs - (isPaused ? nowMs - this.pausesSinceMs : 0)
     if (ms < slow.thresholdMs) return
-    const { text, fdAlias, clientAddress } = asked
+    const { text, fdAlias, clientAddress } = facts
     const { rows = 0, touched = 0, workedMs = 0 } = progress ?? {}
     const { statusCode: status } = response
     const of = { statement: this.id, fdAlias, caller: caller?.name ?? null, clientAddress }
-    slow.tell({ ...of, text, ms, workedMs, rows, touched, status, explain })
+    slow.log({ ...of, text, ms, workedMs, rows, touched, status, explain })
   }
 
   stop(): void {
@@ -272,11 +272,11 @@ export class Statement implements Waiter, PausedReply {
   }
 
   record(): StatementRecord {
-    const { asked, id, startedAtMs, bytesSent, state } = this
+    const { facts, id, startedAtMs, bytesSent, state } = this
     const { rows = 0, bytesHeld = 0 } = this.progress ?? {}
-    const progress = asked.kind === 'query' ? { rows, bytesHeld } : {}
-    const text = asked.text.slice(0, listedTextCharactersMax)
-    return { id, ...asked, text, startedAt: new Date(startedAtMs).toISOString(), state, bytesSent, ...progress }
+    const progress = facts.kind === 'query' ? { rows, bytesHeld } : {}
+    const text = facts.text.slice(0, listedTextCharactersMax)
+    return { id, ...facts, text, startedAt: new Date(startedAtMs).toISOString(), state, bytesSent, ...progress }
   }
 
   private async queued(wait: Promise<void>): Promise<void> {
@@ -318,14 +318,14 @@ export class Statement implements Waiter, PausedReply {
 
   private end(): void {
     if (!this.isOver) return
-    if (this.slow !== undefined) this.tellIfSlow(this.slow)
-    if (this.isPaused) this.admission.goOn(this)
+    if (this.slow !== undefined) this.logIfSlow(this.slow)
+    if (this.isPaused) this.admission.proceed(this)
     if (this.hasSlot) this.admission.leave(this.sharer)
     this.hasSlot = false
     if (this.hasBegun) this.admission.end(this.sharer)
     this.hasBegun = false
     // Most end at once, and are listed nowhere.
-    if (this.outlives) this.underWay.delete(this.id)
-    else this.shortTexts.note(this.asked.text)
+    if (this.outlives) this.inProgress.delete(this.id)
+    else this.shortTexts.note(this.facts.text)
   }
 }

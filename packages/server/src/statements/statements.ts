@@ -5,22 +5,22 @@ import { endedReplyMsMax } from '../limits.ts'
 import type { Caller } from '../security/caller.ts'
 import { clientAddressOf } from '../shares/client-address.ts'
 import { type SharedRequest, sharerOf } from '../shares/sharer.ts'
-import type { BrokenOffReplies } from './aborted-replies.ts'
+import type { AbortedReplies } from './aborted-replies.ts'
 import { Admission, type AdmissionLimits } from './admission.ts'
 import { ShortTexts } from './short-texts.ts'
 import type { SlowQueries } from './slow-queries.ts'
 import { Statement, type StatementKind, type StatementRecord, type Whose } from './statement.ts'
 
 export class Statements {
-  readonly brokenOff: BrokenOffReplies
+  readonly brokenOff: AbortedReplies
   private readonly admission: Admission
   private readonly queueMsMax: number
   private readonly slow: SlowQueries | undefined
-  private readonly underWay = new Map<string, Statement>()
+  private readonly inProgress = new Map<string, Statement>()
   private readonly shortTexts = new ShortTexts()
 
   /** `slow`: told of queries that have ended. */
-  constructor(limits: AdmissionLimits, brokenOff: BrokenOffReplies, slow?: SlowQueries) {
+  constructor(limits: AdmissionLimits, brokenOff: AbortedReplies, slow?: SlowQueries) {
     this.slow = slow
     this.brokenOff = brokenOff
     this.admission = new Admission(limits)
@@ -34,23 +34,34 @@ export class Statements {
 
   /** Creates a statement that is about to begin or to be queued; see `Statement.lasts`. */
   begin(kind: StatementKind, text: string, fdAlias: string, request: StatementRequest): Statement {
-    const asked = { kind, text, fdAlias, clientAddress: clientAddressOf(request.raw) }
-    const { admission, queueMsMax, brokenOff, underWay, shortTexts, slow } = this
+    const facts = { kind, text, fdAlias, clientAddress: clientAddressOf(request.raw) }
+    const { admission, queueMsMax, brokenOff, inProgress, shortTexts, slow } = this
     const { caller, response } = request
     const sharer = sharerOf(request)
-    return new Statement(asked, sharer, response, admission, queueMsMax, brokenOff, underWay, shortTexts, caller, slow)
+    return new Statement(
+      facts,
+      sharer,
+      response,
+      admission,
+      queueMsMax,
+      brokenOff,
+      inProgress,
+      shortTexts,
+      caller,
+      slow,
+    )
   }
 
   /**
-   * Ends those for which `reasonOf` tells why: given the caller, and the alias of the federated database. A reply that has begun tells it to a reader who
+   * Ends those for which `endReasonOf` tells why: given the caller, and the alias of the federated database. A reply that has begun tells it to a reader who
    * takes what is sent; it is broken off where one does not.
    */
-  async endThose(reasonOf: (caller: Caller, alias: string) => Promise<Error | undefined>): Promise<void> {
-    for (const statement of [...this.underWay.values()]) {
+  async endEach(endReasonOf: (caller: Caller, alias: string) => Promise<Error | undefined>): Promise<void> {
+    for (const statement of [...this.inProgress.values()]) {
       const { caller, fdAlias } = statement
-      const reason = caller === undefined ? undefined : await reasonOf(caller, fdAlias)
+      const reason = caller === undefined ? undefined : await endReasonOf(caller, fdAlias)
       // Meanwhile it may have ended.
-      if (reason !== undefined && this.underWay.has(statement.id)) this.endNow(statement, reason)
+      if (reason !== undefined && this.inProgress.has(statement.id)) this.endNow(statement, reason)
       await nextTurn()
     }
   }
@@ -58,7 +69,7 @@ export class Statements {
   private endNow(statement: Statement, reason: Error): void {
     statement.signal.abort(reason)
     const breakOff = (): void => {
-      if (this.underWay.has(statement.id)) statement.breakOff()
+      if (this.inProgress.has(statement.id)) statement.breakOff()
     }
     setTimeout(breakOff, endedReplyMsMax).unref()
   }
@@ -66,25 +77,25 @@ export class Statements {
   /** Counts listed statements by state. */
   counts(): Record<StatementRecord['state'], number> {
     const counts = { queued: 0, running: 0, sending: 0 }
-    for (const { state } of this.underWay.values()) counts[state]++
+    for (const { state } of this.inProgress.values()) counts[state]++
     return counts
   }
 
   /** `whose`: those of this caller alone. */
   records(whose: Whose | undefined): readonly StatementRecord[] {
-    const all = [...this.underWay.values()]
+    const all = [...this.inProgress.values()]
     return all.filter((statement) => statement.isOf(whose)).map((statement) => statement.record())
   }
 
   /** Whether others have waited, a moment ago, for the slot of the statement that has this reply. */
   isSlotWanted(response: object): boolean {
     if (!this.admission.isSlotWanted) return false
-    return [...this.underWay.values()].some((statement) => statement.holdsSlotFor(response))
+    return [...this.inProgress.values()].some((statement) => statement.holdsSlotFor(response))
   }
 
   /** Whether there is one of this id, and of this caller where one is given. */
   stop(id: string, whose: Whose | undefined): boolean {
-    const statement = this.underWay.get(id)
+    const statement = this.inProgress.get(id)
     if (statement?.isOf(whose) !== true) return false
     statement.stop()
     return true

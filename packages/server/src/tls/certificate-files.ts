@@ -70,7 +70,7 @@ export function readTlsFiles({ cert, key, clientCa }: TlsFiles): TlsMaterial {
   try {
     createSecureContext(material)
   } catch (error) {
-    throw new Error(`${cert} and ${key} cannot be used for TLS: ${reasonOf(error as NodeJS.ErrnoException)}.`)
+    throw new Error(`${cert} and ${key} cannot be used for TLS: ${endReasonOf(error as NodeJS.ErrnoException)}.`)
   }
   return material
 }
@@ -93,7 +93,7 @@ function readPem(file: string, what: string): Buffer {
 }
 
 /** Texts of OpenSSL say nothing to whoever configures a server. */
-function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+function endReasonOf({ code, message }: NodeJS.ErrnoException): string {
   if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH') return 'the key belongs to another certificate'
   if (code === 'ERR_OSSL_PEM_NO_START_LINE') return 'both must be PEM files'
   if (code === 'ERR_OSSL_BAD_PASSWORD_READ' || /passw|interrupted or cancelled/i.test(message)) {

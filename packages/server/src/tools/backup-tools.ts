@@ -1,7 +1,8 @@
 /** The tools Backup and Restore: below the directory of backups that the configuration names, and nowhere else (contract 2.2.31). */
 import { AshlarError, openStore, restoreBackup } from '@ashlar/engine'
 import { addressOfDirectory } from '@ashlar/engine/store-address'
-import { type BackupSettings, backupsOf, durationMs, pathBelow } from '../backups/backup-settings.ts'
+import { type BackupSettings, backupsOf, pathBelow } from '../backups/backup-settings.ts'
+import { durationMs } from '../backups/duration.ts'
 import type { Tool, ToolResult, ToolRun } from './tool.ts'
 
 export const backupTools: readonly Tool[] = [
@@ -23,7 +24,7 @@ export const backupTools: readonly Tool[] = [
     async run(fd, { incremental, keep }, run) {
       const keepMs = keep === undefined ? undefined : durationOf(String(keep))
       const directory = backupsOf(settingsOf(run), fd.alias)
-      return told(run, async () => {
+      return toolResult(run, async () => {
         const onProgress = (_step: string, done: number, total?: number): void => run.report(done, total)
         const options = { isIncremental: incremental === true, keepMs, signal: run.signal, onProgress }
         const { backup, removed } = await fd.backUp(directory, options)
@@ -61,12 +62,12 @@ export const backupTools: readonly Tool[] = [
       const settings = settingsOf(run)
       const path = await pathBelow(settings, String(backup), 'backup')
       const directory = await pathBelow(settings, String(into), 'into')
-      return told(run, async () => {
+      return toolResult(run, async () => {
         const target = await openStore(addressOfDirectory(directory))
         try {
           const onProgress = (_step: string, done: number, total?: number): void => run.report(done, total)
-          const asked = until === undefined ? undefined : String(until)
-          const report = await restoreBackup(path, target, { until: asked, signal: run.signal, onProgress })
+          const moment = until === undefined ? undefined : String(until)
+          const report = await restoreBackup(path, target, { until: moment, signal: run.signal, onProgress })
           const names = report.chain.map(({ name }) => name).join(', ')
           const replayed =
             report.position === undefined ? '' : `, then ${report.commits} commits, up to ${report.position}`
@@ -87,7 +88,7 @@ function settingsOf({ backups }: ToolRun): BackupSettings {
 }
 
 /** Returns errors as the result of the tool: callers of these tools operate the server. */
-async function told({ signal }: ToolRun, work: () => Promise<readonly string[]>): Promise<ToolResult> {
+async function toolResult({ signal }: ToolRun, work: () => Promise<readonly string[]>): Promise<ToolResult> {
   try {
     return { output: (await work()).join('\n') }
   } catch (error) {

@@ -48,7 +48,7 @@ function withoutExtension(path: string): string {
 }
 
 /** The flag, in any case, and the others. Throws MalformedRequest, MalformedValue. */
-export function takeBootFile(flags: unknown): { readonly bootFile: string | undefined; readonly others: unknown } {
+export function readBootFile(flags: unknown): { readonly bootFile: string | undefined; readonly others: unknown } {
   if (typeof flags !== 'object' || flags === null || Array.isArray(flags)) return { bootFile: undefined, others: flags }
   const others: [string, unknown][] = []
   let bootFile: string | undefined
@@ -57,7 +57,8 @@ export function takeBootFile(flags: unknown): { readonly bootFile: string | unde
       others.push([name, value])
       continue
     }
-    if (typeof value !== 'string' || value === '') throw fault('MalformedValue', `The flag ${name} is a text.`, name)
+    if (typeof value !== 'string' || value === '')
+      throw fault('MalformedValue', `The flag ${name} must be a string.`, name)
     if (bootFile !== undefined && bootFile !== value) {
       throw fault('MalformedRequest', 'The flag bootFile is given twice, with different values.', name)
     }

@@ -24,7 +24,7 @@ const endedRunsKept = 20
 
 export class ToolRuns {
   private records: RunRecord[] = []
-  private readonly underWay = new Set<Promise<unknown>>()
+  private readonly inProgress = new Set<Promise<unknown>>()
   private readonly stopping = new AbortController()
   private readonly limits: Pick<ServerLimits, 'backgroundRunsMax'>
   private readonly onFault: (error: unknown) => void
@@ -83,7 +83,7 @@ export class ToolRuns {
   /** Goes on after the reply, until it ends or the server stops. Throws ServerBusy where so many do that none may be begun. */
   start(tool: Tool, fd: FederatedDatabase, flags: Flags, note?: string): void {
     const { backgroundRunsMax } = this.limits
-    if (this.underWay.size >= backgroundRunsMax) {
+    if (this.inProgress.size >= backgroundRunsMax) {
       const message = `${backgroundRunsMax} runs of tools already go on in the background, the maximum (backgroundRunsMax).`
       throw new AshlarError('ServerBusy', message)
     }
@@ -92,13 +92,13 @@ export class ToolRuns {
       .catch((error: unknown) => {
         if (!signal.aborted) this.onFault(error)
       })
-      .finally(() => this.underWay.delete(running))
-    this.underWay.add(running)
+      .finally(() => this.inProgress.delete(running))
+    this.inProgress.add(running)
   }
 
   async stop(): Promise<void> {
     this.stopping.abort(new Error('the server is stopping'))
-    await Promise.all(this.underWay)
+    await Promise.all(this.inProgress)
   }
 
   private forgetOld(): void {

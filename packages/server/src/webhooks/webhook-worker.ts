@@ -50,7 +50,7 @@ export class WebhookWorker {
   private readonly ending = new AbortController()
   private readonly stopping = this.ending.signal
   private working: Promise<void> = Promise.resolve()
-  private toldReason: string | undefined
+  private reportedReason: string | undefined
   /** Ends a rest early. */
   private wake: (() => void) | undefined
 
@@ -86,7 +86,7 @@ export class WebhookWorker {
   }
 
   /** Somebody has changed the subscription: it is looked at now. */
-  lookAgain(): void {
+  checkNow(): void {
     this.wake?.()
   }
 
@@ -100,13 +100,13 @@ export class WebhookWorker {
         if (error instanceof SubscriptionLost) continue
         await this.noteProblem(error)
       }
-      if (!this.stopping.aborted) await this.restUntilChanged()
+      if (!this.stopping.aborted) await this.waitForChange()
     }
     await this.subscription.release().catch(() => undefined)
   }
 
   /** Waits for a change, which may remove the obstacle, such as a missing class. */
-  private async restUntilChanged(): Promise<void> {
+  private async waitForChange(): Promise<void> {
     const seen = this.fd.waiters.count
     await this.rest(webhookLookMs)
     await this.fd.waiters.wait(seen, webhookRestMs, this.stopping)
@@ -133,11 +133,11 @@ export class WebhookWorker {
       if (page === undefined) {
         state = await this.subscription.update({ ...nothingDue, position: 'first', hasMissed: true })
         position = state.position
-        this.listener.onFailure(this.config.name, 'Changes were removed from the log before they were delivered.')
+        this.listener.onFailure(this.config.name, 'Changes were removed from the log before they could be delivered.')
         continue
       }
       if (state.error !== undefined && state.attempts === undefined) {
-        this.toldReason = undefined
+        this.reportedReason = undefined
         state = await this.subscription.update({ error: undefined, failingSince: undefined })
       }
       if (page.changes.length > 0) {
@@ -204,14 +204,14 @@ export class WebhookWorker {
   }
 
   private async delivered({ position }: Message, state: SubscriptionState): Promise<SubscriptionState> {
-    this.toldReason = undefined
+    this.reportedReason = undefined
     const deliveredAt = new Date().toISOString()
     const deliveries = state.deliveries + 1
     return this.subscription.update({ ...nothingDue, position, hasMissed: undefined, deliveredAt, deliveries })
   }
 
   private async disable(state: SubscriptionState): Promise<SubscriptionState> {
-    const disabled = 'The receiver has answered 410 Gone: it wants no more deliveries.'
+    const disabled = 'The receiver replied 410 Gone: it accepts no further deliveries.'
     const next = await this.subscription.update({ ...noFailure, disabled, failures: state.failures + 1 })
     this.listener.onDisabled(this.config.name, disabled)
     return next
@@ -241,8 +241,8 @@ export class WebhookWorker {
       this.listener.onDeadLetter(name, reason)
       return this.subscription.update({ ...nothingDue, position, hasMissed: undefined, failures }, letter)
     }
-    if (this.toldReason !== reason) this.listener.onFailure(name, reason)
-    this.toldReason = reason
+    if (this.reportedReason !== reason) this.listener.onFailure(name, reason)
+    this.reportedReason = reason
     const waitMs = Math.max(retryMs(attempts, this.limits), Math.min(retryAfterMs, this.limits.webhookRetryMsMax))
     const nextAttemptAt = new Date(nowMs + waitMs).toISOString()
     return this.subscription.update({ attempts, failingSince, nextAttemptAt, error: reason, failures })
@@ -307,8 +307,8 @@ export class WebhookWorker {
   private async noteProblem(error: unknown): Promise<void> {
     if (!(error instanceof AshlarError)) this.listener.onFault(error)
     const { message } = error as Error
-    if (this.toldReason === message) return
-    this.toldReason = message
+    if (this.reportedReason === message) return
+    this.reportedReason = message
     this.listener.onFailure(this.config.name, message)
     const fail = async (): Promise<unknown> => {
       const { failingSince = new Date().toISOString() } = (await this.subscription.state()) ?? {}

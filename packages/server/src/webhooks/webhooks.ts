@@ -75,7 +75,7 @@ export class Webhooks {
     const delivery = await worker.send(id, body)
     if (delivery.kind !== 'delivered') {
       const why = delivery.kind === 'gone' ? 'status 410' : delivery.reason
-      throw new ServerError('DeliveryFailed', `The receiver of webhook ${name} has not taken it: ${why}.`)
+      throw new ServerError('DeliveryFailed', `The receiver of webhook ${name} did not accept the delivery: ${why}.`)
     }
     await this.subscriptionOf(alias, name).removeDeadLetter(number)
   }
@@ -84,7 +84,7 @@ export class Webhooks {
   async resume(alias: string, name: string): Promise<void> {
     const worker = this.workerOf(alias, name)
     await this.subscriptionOf(alias, name).intervene(({ disabled: _, nextAttemptAt: __, ...state }) => state)
-    worker.lookAgain()
+    worker.checkNow()
   }
 
   /** One of its own: that of the worker knows what the worker does. */

@@ -142,7 +142,7 @@ export class Primary {
     this.children.delete(child)
     if (this.stopping !== undefined) return
     if (this.served === undefined) {
-      tell(`A worker process cannot be started: ${error.message}.`)
+      writeError(`A worker process cannot be started: ${error.message}.`)
       return
     }
     this.logger.error({ worker: child.id, err: error }, 'a worker process cannot be started; another attempt follows')
@@ -158,7 +158,7 @@ export class Primary {
     const crash = crashOf(code, signal)
     if (crash !== undefined) this.crashed(child, crash, serving)
     else if (signal !== null && this.url === undefined && this.stopping === undefined) {
-      tell(`Process ${pid} was ended by ${signal} before it served.`)
+      writeError(`Process ${pid} was ended by ${signal} before it served.`)
     }
     // The port that was shared is free again: the next has to ask for it by its number.
     if (this.listening.size === 0 && this.url !== undefined) this.port = Number(new URL(this.url).port)
@@ -174,11 +174,11 @@ export class Primary {
   private crashed(child: Child, crash: string, serving: readonly Child[]): void {
     const { pid } = child.process
     const stores = lmdbStores(storesOf(this.config))
-    tell(crashSentence({ pid, crash, stores, work: 'serve' }))
+    writeError(crashSentence({ pid, crash, stores, work: 'serve' }))
     const isTooMany = this.crashes.isTooMany(child, serving, performance.now())
     if (this.served !== undefined && !isTooMany) return
     if (this.served !== undefined && this.stopping === undefined) {
-      tell('Workers have crashed too often within a short time; the server is not started again.')
+      writeError('Workers have crashed too often within a short time; the server is not started again.')
     }
     this.exitCode = crashExitCode
     void this.stop()
@@ -218,7 +218,7 @@ export class Primary {
   }
 }
 
-function tell(sentence: string): void {
+function writeError(sentence: string): void {
   process.stderr.write(`ashlar: ${sentence}\n`)
 }
 

@@ -49,9 +49,9 @@ rule('1.4.9', 'while it stops: 503 for new requests, an end for those under way'
   const stopping = await startPatient([])
   const { port } = new URL(stopping.url)
   const body = JSON.stringify([classOf('Late', {})])
-  const underWay = await dial(port, `PUT /v1/schema HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n`)
-  underWay.write(`content-length: ${body.length}\r\n\r\n`)
-  await underWay.received('100 Continue')
+  const inProgress = await dial(port, `PUT /v1/schema HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n`)
+  inProgress.write(`content-length: ${body.length}\r\n\r\n`)
+  await inProgress.received('100 Continue')
   const late = await dial(port, 'GET /v1 HTTP/1.1\r\nhost: localhost\r\n\r\n')
   await late.received('"resources"')
   // A request that has begun to arrive keeps its connection open.
@@ -64,8 +64,8 @@ rule('1.4.9', 'while it stops: 503 for new requests, an end for those under way'
   expect(head).toMatch(/^HTTP\/1\.1 503 /)
   expect(head).toMatch(/\r\nretry-after: \d+/i)
   expect(JSON.parse(problem)).toMatchObject({ type: 'ShuttingDown', status: 503 })
-  underWay.write(body)
-  expect(await underWay.closed).toMatch(/HTTP\/1\.1 201 .*"classNumbers":\["1000000"\]/s)
+  inProgress.write(body)
+  expect(await inProgress.closed).toMatch(/HTTP\/1\.1 201 .*"classNumbers":\["1000000"\]/s)
   await stopping.remove()
 })
 
@@ -73,9 +73,9 @@ rule('1.4.9', 'while it stops, a connection that was idle gets 503 and its end, 
   const stopping = await startPatient(['--fd', 'one=memory:'])
   const { port } = new URL(stopping.url)
   const body = JSON.stringify([classOf('Late', {})])
-  const underWay = await dial(port, 'PUT /v1/schema HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n')
-  underWay.write(`content-length: ${body.length}\r\n\r\n`)
-  await underWay.received('100 Continue')
+  const inProgress = await dial(port, 'PUT /v1/schema HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n')
+  inProgress.write(`content-length: ${body.length}\r\n\r\n`)
+  await inProgress.received('100 Continue')
   const idle = await Promise.all([1, 2, 3].map(() => dial(port, 'GET /v1 HTTP/1.1\r\nhost: localhost\r\n\r\n')))
   for (const line of idle) await line.received('"resources"')
   expect((await stopping.send('POST', '/shutdown')).status).toBe(204)
@@ -89,8 +89,8 @@ rule('1.4.9', 'while it stops, a connection that was idle gets 503 and its end, 
     expect(head).toMatch(/\r\nconnection: close/i)
     expect(problem).toMatchObject({ type: 'ShuttingDown', status: 503 })
   }
-  underWay.write(body)
-  expect(await underWay.closed).toMatch(/HTTP\/1\.1 201 /)
+  inProgress.write(body)
+  expect(await inProgress.closed).toMatch(/HTTP\/1\.1 201 /)
   // On which nothing more was asked.
   await idle[2]?.closed
   await stopping.remove()

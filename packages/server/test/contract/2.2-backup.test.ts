@@ -146,6 +146,6 @@ describe('backups that are due', () => {
     expect(read({ directory: '/b', evry: '1d' })).toThrow('has no field evry. Did you mean every?')
     expect(read({ directory: '/b', every: 1 })).toThrow('every of backups in test.json is a time such as 7d')
     expect(read({ directory: '/b', keep: '7d' })).toThrow('needs every')
-    expect(read({ every: '1d' })).toThrow('directory of backups in test.json is a text')
+    expect(read({ every: '1d' })).toThrow('directory of backups in test.json must be a non-empty string')
   })
 })

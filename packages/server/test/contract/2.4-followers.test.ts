@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import type { Grant } from '@ashlar/engine'
 import { expect } from 'vitest'
 import { everyone } from '../../src/security/caller.ts'
-import { addRole, changeRole } from '../../src/security/own-roles.ts'
+import { addRole, changeRole } from '../../src/security/custom-roles.ts'
 import { revokeToken } from '../../src/security/tokens.ts'
 import { ChangeFollowers } from '../../src/statements/change-followers.ts'
 import { basic, openSecureServer, passwordOf } from '../unit/open-secure-server.ts'
@@ -139,9 +139,9 @@ rule('2.4.7', 'how far the one that is furthest behind is, is measured', async (
   expect([followers.lagMs('a') > 2, followers.lagMs('b'), followers.lagMs('c')]).toEqual([true, 0, 0])
   second.waits()
   expect(followers.lagMs('a')).toBe(0)
-  second.goesOn()
+  second.proceeds()
   untilLater()
-  second.goesOn()
+  second.proceeds()
   expect(followers.lagMs('a')).toBeGreaterThan(2)
   second.end()
   expect(followers.lagMs('a')).toBe(0)

@@ -5,9 +5,9 @@ import { configFromJson } from '../../src/config/config-file.ts'
 import { mergeConfig } from '../../src/config/merge-config.ts'
 import { Authenticator } from '../../src/security/authenticator.ts'
 import { makeCaller } from '../../src/security/caller.ts'
+import { addRole, changeRole } from '../../src/security/custom-roles.ts'
 import { JwtScheme } from '../../src/security/jwt.ts'
 import { keysOf } from '../../src/security/jwt-keys.ts'
-import { addRole, changeRole } from '../../src/security/own-roles.ts'
 import {
   arrived,
   audience,
@@ -212,7 +212,7 @@ rule(
       [{ jwks: 'http://id.example.com/jwks' }, /an address by https, or a file/],
       [{ issuer: '' }, /issuer/],
       [{ clockToleranceSeconds: 3_600 }, /0 to 300/],
-      [{ roles: { a: 'reader' } }, /array of texts/],
+      [{ roles: { a: 'reader' } }, /array of strings/],
       [{ audiense: 'x' }, /has no field audiense/],
     ]
     for (const [wrong, message] of mistakes) expect(() => jwtOf({ ...given, ...wrong })).toThrow(message)

@@ -2,8 +2,8 @@
 import { expect } from 'vitest'
 import type { Operation } from '../../src/dispatch/operation.ts'
 import { operations } from '../../src/operations/table.ts'
-import { addRole } from '../../src/security/own-roles.ts'
-import { actionsOf, builtInRoles, type Need, noOwnRoles } from '../../src/security/roles.ts'
+import { addRole } from '../../src/security/custom-roles.ts'
+import { actionsOf, builtInRoles, type Need, noCustomRoles } from '../../src/security/roles.ts'
 import { revokeToken } from '../../src/security/tokens.ts'
 import { openSecureServer } from '../unit/open-secure-server.ts'
 import { openServer, type TestServer } from '../unit/open-server.ts'
@@ -57,7 +57,7 @@ rule(['9.1.1', '9.3.1', '9.3.4'], 'each operation with each kind of caller', asy
   await security.change((database) => revokeToken(database, revoked.slice('Bearer ash_'.length).slice(0, 16)))
   callers.push({ name: 'revoked', authorization: revoked, allows: ['nothing'] })
   for (const role of Object.keys(builtInRoles)) {
-    const allowed = actionsOf(role, noOwnRoles)
+    const allowed = actionsOf(role, noCustomRoles)
     callers.push(
       { name: role, authorization: await token({ roles: [role] }), allows: ['nothing', 'identify', ...allowed] },
       {
@@ -107,7 +107,7 @@ rule(['9.3.1', '9.3.4'], 'each operation of a transaction with each role', async
   }
   for (const role of [...Object.keys(builtInRoles), ...Object.keys(partial)]) {
     const own = partial[role]?.allows
-    const allowed: readonly Need[] = ['nothing', 'identify', ...(own ?? actionsOf(role, noOwnRoles))]
+    const allowed: readonly Need[] = ['nothing', 'identify', ...(own ?? actionsOf(role, noCustomRoles))]
     for (const where of ['fleet', 'sales']) {
       const authorization = await token({ roles: [`${role}@${where}`] })
       for (const operation of steps) {

@@ -249,8 +249,8 @@ rule(['9.3.4', '9.1.1'], 'what is refused says what was wanted, and what would b
   expect((await ask(bob, 'GET', '/v1/fd')).json().message).toMatch(
     /^This is about the federated database shop as a whole/,
   )
-  expect((await ask('Bearer something', 'GET', '/v1/fd')).json().message).toMatch(/^What follows Bearer is no token/)
-  expect((await ask('Digest x', 'GET', '/v1/fd')).json().message).toMatch(/it takes Bearer with a token, and Basic/)
+  expect((await ask('Bearer something', 'GET', '/v1/fd')).json().message).toMatch(/^The bearer token is not accepted/)
+  expect((await ask('Digest x', 'GET', '/v1/fd')).json().message).toMatch(/use Bearer with a token, or Basic/)
 })
 
 rule('9.4.4', '$$USER is whoever asks, with whole rights or not, and nobody can say it is another', async () => {

@@ -145,7 +145,7 @@ rule('9.2.3', 'without authentication the server says so, and listens on loopbac
   server.child.kill('SIGTERM')
   expect((await server.ended).stdout).toMatch(/\nAuthentication is off: .*--auth.*\n$/)
   const beyond = await start(['serve', '--host', '0.0.0.0', '--port', '0']).ended
-  expect([beyond.code, beyond.stderr]).toEqual([1, expect.stringMatching(/turn it on by --auth; .* --insecure/)])
+  expect([beyond.code, beyond.stderr]).toEqual([1, expect.stringMatching(/enable it with --auth, .* --insecure/)])
   const insecure = start(['serve', '--host', '0.0.0.0', '--insecure', '--port', '0', '--fd', 'default=memory:'])
   await insecure.url
   expect(insecure.log()).toMatch(/WARNING: authentication is off/)

@@ -157,7 +157,7 @@ it('what was meant is told: near names, elements of lists, ends of texts, positi
     const ended = await run(...words)
     expectTold(words.join(' '), ended, [code], told)
     // Nobody can go on from a position that is none.
-    expect(ended.stderr).not.toContain('Go on with')
+    expect(ended.stderr).not.toContain('Continue with')
   }
   expect(readdirSync(join(directory, 'made'))).toEqual([])
 })

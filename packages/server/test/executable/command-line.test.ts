@@ -179,7 +179,7 @@ describe('bad input', () => {
     [2, ['get', '3-3-1-1', '--jsn'], /Unknown option '--jsn'\. Did you mean --json\?/],
     [2, ['get', '3-3-1-1', '--url', 'ftp://x'], /not the URL of a server/],
     [2, ['get', '3-3-1-1', '--url', 'http://a:b@x'], /ASHLAR_PASSWORD/],
-    [2, ['get', '3-3-1-1', '--token', 'a b'], /The token is empty, or has characters/],
+    [2, ['get', '3-3-1-1', '--token', 'a b'], /The token is empty, or contains invalid characters/],
     [2, ['get', '3-3-1-1', '--token-file', 'none'], /The file none of --token-file cannot be read/],
     [2, ['get', '3-3-1-1', '--ca', 'none'], /The file none of --ca cannot be read/],
     [2, ['get', '3-3-1-1', '--user', 'ann'], /password of user ann is missing/],
@@ -196,7 +196,7 @@ describe('bad input', () => {
     [7, ['create', 'Vehicl'], /Vehicl/],
     [7, ['create', 'Vehicle', 'nothing=1'], /nothing/],
     [7, ['create', 'Vehicle', 'mileage=x'], /mileage/],
-    [2, ['update', '3-3-1-1', '{}'], /Nothing is to be changed/],
+    [2, ['update', '3-3-1-1', '{}'], /No changes given/],
     [3, ['delete', '3-3-1-999'], /no object/],
     [2, ['delete', '3-3-1-1', '3-3-1-2', '--if-match', 'x'], /single object/],
     [7, ['query', ' '], /no statement/],
@@ -232,7 +232,7 @@ describe('the connection', () => {
       const { code, stderr } = await ashlar([...words, '--url', url])
       expect(code).toBe(6)
       expect(stderr).toMatch(
-        /^ashlar: http:\S+ answers with a web page \(status \d+\), as no Ashlar server does: [^\n<]+\n$/,
+        /^ashlar: http:\S+ answers with a web page \(status \d+\), which an Ashlar server does not do: [^\n<]+\n$/,
       )
     }
   })
@@ -296,7 +296,7 @@ describe('the connection', () => {
     expect(await told('[]')).toMatch(/^2 .*is not an object/)
     expect(await told('{"profile":{}}')).toMatch(/^2 .*profile is not known/)
     expect(await told('{"profiles":{"a":{"ulr":"x"}}}')).toMatch(/^2 .*ulr is not known. Did you mean url/)
-    expect(await told('{"profiles":{"a":{"url":7}}}')).toMatch(/^2 .*url is a text/)
+    expect(await told('{"profiles":{"a":{"url":7}}}')).toMatch(/^2 .*url must be a string/)
     if (process.platform !== 'win32')
       expect(await told(secret, 0o644)).toMatch(/^2 .*others may read it: run chmod 600/)
     expect(await told(secret)).toMatch(/^0 /)

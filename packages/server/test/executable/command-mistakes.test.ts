@@ -192,7 +192,7 @@ it('an import whose connection is lost tells how to go on', async () => {
   expect([code, stderr]).toEqual([
     exitCodes.unavailable,
     expect.stringMatching(
-      /^ashlar: The connection was lost amid the reply: .* 2 records are certainly done: go on with --skip 2,/,
+      /^ashlar: The connection was lost amid the reply: .* At least 2 records are done: resume with --skip 2,/,
     ),
   ])
 })
@@ -237,7 +237,7 @@ it('a compressed file that is cut off tells how to go on', async () => {
   expect([code, stderr]).toEqual([
     exitCodes.invalid,
     expect.stringMatching(
-      /^ashlar: in\.csv\.gz is damaged or cut off: .*\. [\d,]+ records are certainly done: go on with --skip \d+/,
+      /^ashlar: in\.csv\.gz is damaged or cut off: .*\. At least [\d,]+ records are done: resume with --skip \d+/,
     ),
   ])
 })
@@ -292,6 +292,6 @@ it.skipIf(process.platform === 'win32')('changes that were followed into a file 
   expect(read()).toContain('"followed"')
   expect([code, stderr]).toEqual([
     exitCodes.interrupted,
-    expect.stringMatching(/^Go on with --since \S+\n\{"error":\{"exitCode":130,"message":"Stopped\."\}\}\n$/),
+    expect.stringMatching(/^Continue with --since \S+\n\{"error":\{"exitCode":130,"message":"Stopped\."\}\}\n$/),
   ])
 })

@@ -377,13 +377,13 @@ it.skipIf(process.platform === 'win32')('Ctrl-C speaks of a change only where th
   for (const [line, told] of [
     [
       'query SHOW',
-      'Stopped. If the statements change data, that was done as a whole, or not at all: look before you run them again.',
+      'Stopped. If the statements change data, the change was made completely or not at all: check before you run them again.',
     ],
     ['query SHOW --explain', 'Stopped.'],
     ['get 3-3-1-1', 'Stopped.'],
     [
       'update 3-3-1-1 n:=1',
-      'Stopped. A change that was under way was made as a whole, or not at all: look before you make it again.',
+      'Stopped. A change in progress was made completely or not at all: check before you repeat it.',
     ],
   ] as const) {
     const request = asked()

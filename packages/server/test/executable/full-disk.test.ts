@@ -109,7 +109,7 @@ test('copy, restore and copy of an archive into a full disk say so in one line, 
   for (const command of commands) {
     const { code, stderr, again } = await limitedThenNot(command, directory)
     expect(stderr).toMatch(
-      /^ashlar: \/[^\n]+ cannot be written: [^\n]*(disk full|large)[^\n]* run the same command again to resume it\.\n$/,
+      /^ashlar: \/[^\n]+ cannot be written: [^\n]*(disk full|large)[^\n]* run the same command again to resume\.\n$/,
     )
     expect(code).toBe(1)
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('(resumed)') })

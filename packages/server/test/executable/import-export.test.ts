@@ -61,7 +61,7 @@ test('a mapping, records that are refused, and an import that goes on', async ()
   const words = ['import', 'cars.json', '--class', 'Ride', '--mapping', 'mapping.json']
   const refused = await run(words, { directory })
   expect(refused.code).toBe(7)
-  expect(refused.stderr).toMatch(/^ashlar: Line 2: .*km.* 1 record is certainly done: go on with --skip 1/)
+  expect(refused.stderr).toMatch(/^ashlar: Line 2: .*km.* At least 1 record is done: resume with --skip 1/)
   const told = JSON.parse(
     done(await run([...words, '--skip', '1', '--rejects', 'bad.ndjson', '--json'], { directory })),
   )

@@ -27,11 +27,11 @@ async function storeWithMany(): Promise<string> {
 /** Interrupted as soon as there is such a file. */
 async function interrupted(words: readonly string[], directory: string, file: string) {
   const { child, ended } = start(words, {}, directory)
-  const isBegun = (): boolean => {
+  const hasBegun = (): boolean => {
     const [folder = '', ending = ''] = file.split('/')
     return existsSync(join(directory, folder)) && readdirSync(join(directory, folder)).some((n) => n.endsWith(ending))
   }
-  await expect.poll(isBegun, { interval: 1 }).toBe(true)
+  await expect.poll(hasBegun, { interval: 1 }).toBe(true)
   child.kill('SIGINT')
   return ended
 }
@@ -95,7 +95,7 @@ test('import and export', async () => {
   const { code, stderr } = await amid.ended
   expect(code).toBe(130)
   // What was sent is answered before it ends.
-  const skip = /^ashlar: Stopped\. [\d,]+ records are done: go on with --skip (\d+)\. The class Copied/.exec(
+  const skip = /^ashlar: Stopped\. [\d,]+ records are done: resume with --skip (\d+)\. The class Copied/.exec(
     stderr,
   )?.[1]
   expect(await count()).toBe(Number(skip))

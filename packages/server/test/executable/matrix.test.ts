@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
 import { operations } from '../../src/operations/table.ts'
-import { actionsOf, builtInRoles, noOwnRoles } from '../../src/security/roles.ts'
+import { actionsOf, builtInRoles, noCustomRoles } from '../../src/security/roles.ts'
 import { expectOutcome, type MatrixCaller } from '../contract/operation-needs.ts'
 import { rule } from '../contract/rule.ts'
 import { basic } from '../unit/open-secure-server.ts'
@@ -47,8 +47,8 @@ async function callersOf(url: string): Promise<MatrixCaller[]> {
   ]
   for (const role of Object.keys(builtInRoles)) {
     for (const [where, allowed] of [
-      [role, actionsOf(role, noOwnRoles)],
-      [`${role}@fleet`, actionsOf(role, noOwnRoles)],
+      [role, actionsOf(role, noCustomRoles)],
+      [`${role}@fleet`, actionsOf(role, noCustomRoles)],
       [`${role}@sales`, []],
     ] as const) {
       const { shown } = await token(where)

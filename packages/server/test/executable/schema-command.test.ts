@@ -89,7 +89,7 @@ describe('a schema as files', () => {
     ])
     expect((await run('log')).stdout).toMatch(/^Version .*\n +1 .* first\n +2 .*\n$/)
     expect((await run('log', '1')).stdout).toBe(fleet)
-    expect(await run('apply', 'fleet.do')).toMatchObject({ code: 0, stdout: 'Nothing is to be changed.\n' })
+    expect(await run('apply', 'fleet.do')).toMatchObject({ code: 0, stdout: 'The schema is up to date.\n' })
 
     await run('pull', 'files')
     expect(readdirSync(join(directory, 'files'))).toEqual(['Fleet.do'])

@@ -89,7 +89,7 @@ it('is refused as one transaction, done step by step, and goes on wherever it wa
   expect(log[1].text).toContain('CREATE CLASS Vehicle')
   expect(await ashlar(words, { directory, environment })).toMatchObject({
     code: 0,
-    stdout: 'Nothing is to be changed.\n',
+    stdout: 'The schema is up to date.\n',
   })
 })
 

@@ -242,7 +242,7 @@ describe('stopping', () => {
     await new Promise((resolve) => request({ port, agent }, (reply) => reply.resume().on('end', resolve)).end())
     // A request whose body has not wholly arrived is under way.
     const body = JSON.stringify([gadget])
-    const underWay = request({
+    const inProgress = request({
       port,
       agent,
       method: 'PUT',
@@ -250,19 +250,19 @@ describe('stopping', () => {
       headers: { 'content-length': body.length, expect: '100-continue' },
     })
     const replied = new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
-      underWay.on('error', reject).on('response', (reply) => {
+      inProgress.on('error', reject).on('response', (reply) => {
         void text(reply).then((json) => resolve({ status: reply.statusCode, body: json }))
       })
     })
-    await taken(underWay)
-    underWay.write(body.slice(0, 10))
+    await taken(inProgress)
+    inProgress.write(body.slice(0, 10))
     // A second connection, open before the stop, asks during it.
     const late = connect(Number(port))
     late.write('GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n')
     await new Promise((resolve) => late.once('data', resolve))
     server.child.kill('SIGTERM')
     await refused(Number(port))
-    underWay.end(body.slice(10))
+    inProgress.end(body.slice(10))
     expect(await replied).toMatchObject({ status: 201 })
     expect((await server.ended).code).toBe(0)
     late.destroy()
@@ -292,8 +292,8 @@ describe('stopping', () => {
 })
 
 /** Resolves once the server has the head of a request that expects to hear of it: from then on the request is under way. */
-function taken(underWay: ClientRequest): Promise<unknown> {
-  return new Promise((resolve) => underWay.once('continue', () => resolve(undefined)))
+function taken(inProgress: ClientRequest): Promise<unknown> {
+  return new Promise((resolve) => inProgress.once('continue', () => resolve(undefined)))
 }
 
 /** Resolves once the port takes no more connections. */

@@ -147,7 +147,7 @@ const clerk = makeCaller({
   name: 'bob',
   identity: 'token:t2',
   grants: [{ role: 'clerk', aliases: undefined }],
-  ownRoles: new Map([
+  customRoles: new Map([
     [
       'clerk',
       {

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type AshlarError, openTimeSlice } from '@ashlar/engine'
 import { describe, expect, it } from 'vitest'
 import type { Waiter } from '../../src/shares/share-queue.ts'
-import type { BrokenOffReplies } from '../../src/statements/aborted-replies.ts'
+import type { AbortedReplies } from '../../src/statements/aborted-replies.ts'
 import { Admission, type AdmissionLimits } from '../../src/statements/admission.ts'
 import { ShortTexts } from '../../src/statements/short-texts.ts'
 import { Statement } from '../../src/statements/statement.ts'
@@ -146,22 +146,22 @@ describe('a statement', () => {
     const admission = new Admission({ ...limits, statementsMax: 1 })
     const response = new EventEmitter()
     const asked = { kind: 'query', text: '', fdAlias: 'fd', clientAddress: 'a' } as const
-    const underWay = new Map<string, Statement>()
+    const inProgress = new Map<string, Statement>()
     const statement = new Statement(
       asked,
       'a',
       response as ServerResponse,
       admission,
       1_000_000,
-      {} as BrokenOffReplies,
-      underWay,
+      {} as AbortedReplies,
+      inProgress,
       new ShortTexts(),
     )
     statement.lasts()
-    expect(underWay.size).toBe(1)
+    expect(inProgress.size).toBe(1)
     response.emit('close')
     statement.worked()
-    expect(underWay.size).toBe(0)
+    expect(inProgress.size).toBe(0)
     expect(() => statement.mayGoOn()).toThrow(statement.signal.reason as Error)
     expect(askFor(admission, ['b1'])).toEqual(['b1'])
   })
@@ -261,12 +261,12 @@ describe('first turns', () => {
     const firstToBegin = async (areEnded: boolean): Promise<string | undefined> => {
       const admission = new Admission({ ...limits, queuedStatementsMax: 100, queuedStatementsPerCallerMax: 75 })
       const began: string[] = []
-      let underWay = 0
+      let inProgress = 0
       let turn = admission.begin(waiter('a'))
-      for (; turn === undefined; turn = admission.begin(waiter('a'))) underWay++
+      for (; turn === undefined; turn = admission.begin(waiter('a'))) inProgress++
       void turn.then(() => began.push('a'))
       void admission.begin(waiter('b'))?.then(() => began.push('b'))
-      if (areEnded) for (; underWay > 0; underWay--) admission.end('a')
+      if (areEnded) for (; inProgress > 0; inProgress--) admission.end('a')
       while (began.length < 2) await nextTurn()
       return began[0]
     }
@@ -278,17 +278,17 @@ describe('first turns', () => {
     const admission = new Admission({ ...limits, queuedStatementsMax: 100, queuedStatementsPerCallerMax: 75 })
     askFor(admission, ['a1'])
     while (admission.begin(waiter('b')) === undefined);
-    let isBegun = false
+    let hasBegun = false
     void Promise.resolve(admission.begin(waiter('a'))).then(() => {
-      isBegun = true
+      hasBegun = true
     })
     let newcomers = 0
     // Whoever begins is followed by another, so that there is always one.
     const follow = async (): Promise<void> => {
-      while (!isBegun && newcomers < 1_000) await admission.begin(waiter(`n${newcomers++}`))
+      while (!hasBegun && newcomers < 1_000) await admission.begin(waiter(`n${newcomers++}`))
     }
     await Promise.all([follow(), follow(), follow()])
-    expect(isBegun).toBe(true)
+    expect(hasBegun).toBe(true)
   })
 
   it('yields its slot while its client takes nothing, goes first when it goes on, and is not refused', async () => {
@@ -302,7 +302,7 @@ describe('first turns', () => {
     while (got.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
     const more = askFor(admission, ['c2'])
     let isOn = false
-    const on = sending.goesOn()?.then(() => {
+    const on = sending.proceeds()?.then(() => {
       isOn = true
     })
     await nextTurn()
@@ -310,11 +310,11 @@ describe('first turns', () => {
     admission.leave('b')
     await on
     expect(more).toEqual([])
-    expect(sending.goesOn()).toBeUndefined()
+    expect(sending.proceeds()).toBeUndefined()
     sending.pauses()
     while (more.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
     sending.signal.abort(new Error('gone'))
-    await expect(Promise.resolve().then(() => sending.goesOn())).rejects.toThrow('gone')
+    await expect(Promise.resolve().then(() => sending.proceeds())).rejects.toThrow('gone')
   })
 
   it('keeps its slot while it holds much', async () => {
@@ -326,7 +326,7 @@ describe('first turns', () => {
     expect(await typeOf(() => admission.acquireSlot(waiter('b', { waitsUntilMs: performance.now() + 200 })))).toBe(
       'ServerBusy',
     )
-    expect(sending.goesOn()).toBeUndefined()
+    expect(sending.proceeds()).toBeUndefined()
   })
 })
 
@@ -342,7 +342,7 @@ function newStatement(
     response as ServerResponse,
     admission,
     1_000_000,
-    {} as BrokenOffReplies,
+    {} as AbortedReplies,
     new Map(),
     shortTexts,
   )

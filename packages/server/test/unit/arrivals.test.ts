@@ -4,7 +4,7 @@ import type { Server, Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { FairQueues } from '@ashlar/engine'
 import { describe, expect, it } from 'vitest'
-import { serveByAddress } from '../../src/http/arrivals.ts'
+import { scheduleByAddress } from '../../src/http/arrivals.ts'
 import { arrivalTurnsPerOther, servedInATurnMax, servedOnArrivalMax } from '../../src/limits.ts'
 
 class Connection extends EventEmitter {
@@ -30,7 +30,7 @@ function open(): { readonly served: Connection[]; accept(address: string): Conne
   const served: Connection[] = []
   const server = new EventEmitter()
   server.on('connection', (socket: Connection) => served.push(socket))
-  serveByAddress(server as Server)
+  scheduleByAddress(server as Server)
   return {
     served,
     accept(address) {

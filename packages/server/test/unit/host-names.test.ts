@@ -1,7 +1,7 @@
 /** Which names a server is asked by, for each way to listen. */
 import { networkInterfaces } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { HostNames, isLoopback, takesAnyHost } from '../../src/browsers/host-names.ts'
+import { acceptsAnyHost, HostNames, isLoopback } from '../../src/browsers/host-names.ts'
 
 const loopbackHosts = ['localhost', '127.0.0.1', '127.9.8.7', '::1', 'LOCALHOST', '::ffff:127.0.0.1']
 const otherHosts = ['0.0.0.0', '::', '192.0.2.1', '2001:db8::1', 'db.example.com', '127.0.0.1.example.org', '::2']
@@ -14,11 +14,11 @@ describe('isLoopback', () => {
 describe('HostNames', () => {
   it('are any beyond loopback where none is said, and where * is', () => {
     for (const host of otherHosts) {
-      expect(takesAnyHost({ host, hosts: undefined })).toBe(true)
-      expect(takesAnyHost({ host, hosts: [] })).toBe(false)
-      expect(takesAnyHost({ host, hosts: ['a', '*'] })).toBe(true)
+      expect(acceptsAnyHost({ host, hosts: undefined })).toBe(true)
+      expect(acceptsAnyHost({ host, hosts: [] })).toBe(false)
+      expect(acceptsAnyHost({ host, hosts: ['a', '*'] })).toBe(true)
     }
-    for (const host of loopbackHosts) expect(takesAnyHost({ host, hosts: undefined })).toBe(false)
+    for (const host of loopbackHosts) expect(acceptsAnyHost({ host, hosts: undefined })).toBe(false)
     expect(new HostNames({ host: '0.0.0.0', hosts: undefined }).take('anything', {})).toBe(true)
   })
 

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest'
 import { Authenticator } from '../../src/security/authenticator.ts'
 import { JwtScheme, type JwtSettings } from '../../src/security/jwt.ts'
 import { type KeyTimes, keysOf } from '../../src/security/jwt-keys.ts'
-import { noOwnRoles } from '../../src/security/roles.ts'
+import { noCustomRoles } from '../../src/security/roles.ts'
 import { openServer } from './open-server.ts'
 
 export const issuer = 'https://id.example.com/'
@@ -99,7 +99,7 @@ export function secondsFromNow(seconds: number): number {
 }
 
 export const silent = pino({ level: 'silent' })
-export const withoutRoles = { epoch: 0, roles: async () => noOwnRoles, checkReadable: () => undefined }
+export const withoutRoles = { epoch: 0, roles: async () => noCustomRoles, checkReadable: () => undefined }
 export const times: KeyTimes = { freshMs: 60_000, repeatMs: 0, staleMsMax: 60_000, fetchMsMax: 5_000 }
 
 export function arrived(token: string) {

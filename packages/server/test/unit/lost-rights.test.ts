@@ -6,11 +6,11 @@ import { pino } from 'pino'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { defaultServerLimits } from '../../src/limits.ts'
 import { type Caller, makeCaller, nobody, withRoles } from '../../src/security/caller.ts'
-import { addRole, changeRole, findRole, listRoles } from '../../src/security/own-roles.ts'
-import type { OwnRole } from '../../src/security/roles.ts'
+import { addRole, changeRole, findRole, listRoles } from '../../src/security/custom-roles.ts'
+import type { CustomRole } from '../../src/security/roles.ts'
 import { Security } from '../../src/security/security.ts'
 import { SecurityDatabase } from '../../src/security/security-database.ts'
-import { BrokenOffReplies } from '../../src/statements/aborted-replies.ts'
+import { AbortedReplies } from '../../src/statements/aborted-replies.ts'
 import { Statements } from '../../src/statements/statements.ts'
 import { openSecureServer } from './open-secure-server.ts'
 
@@ -35,14 +35,14 @@ it('compares what a caller may with what it could once, until that changes again
 })
 
 it('lets others have their turn between two statements', async () => {
-  const statements = new Statements(defaultServerLimits, new BrokenOffReplies(pino({ level: 'silent' })))
+  const statements = new Statements(defaultServerLimits, new AbortedReplies(pino({ level: 'silent' })))
   const request = { raw: { socket: { remoteAddress: '::1' } }, caller: nobody, response: new EventEmitter() }
   type StatementRequest = Parameters<Statements['begin']>[3]
   for (let i = 0; i < 3; i++) {
     statements.begin('query', 'FROM A', 'fleet', request as unknown as StatementRequest).lasts()
   }
   const order: string[] = []
-  const ends = statements.endThose(async () => {
+  const ends = statements.endEach(async () => {
     order.push('statement')
     return undefined
   })
@@ -57,7 +57,7 @@ it('lets others have their turn between two statements', async () => {
 
 it('finds out once that roles have too many grants', () => {
   let read = 0
-  const roleOn = (names: string): OwnRole => ({
+  const roleOn = (names: string): CustomRole => ({
     actions: [],
     get grants() {
       read++
@@ -67,9 +67,9 @@ it('finds out once that roles have too many grants', () => {
       }))
     },
   })
-  const ownRoles = new Map(['one', 'two', 'three'].map((name) => [name, roleOn(name)]))
-  const grants = [...ownRoles.keys()].map((name) => ({ role: name, aliases: undefined }))
-  const caller = makeCaller({ ...nobody, kind: 'user', name: 'eve', grants, ownRoles })
+  const customRoles = new Map(['one', 'two', 'three'].map((name) => [name, roleOn(name)]))
+  const grants = [...customRoles.keys()].map((name) => ({ role: name, aliases: undefined }))
+  const caller = makeCaller({ ...nobody, kind: 'user', name: 'eve', grants, customRoles })
   const refusal = (): unknown => {
     try {
       return caller.policyOn('fleet')

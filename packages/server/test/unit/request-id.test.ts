@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { HttpRequest } from '../../src/http/http-request.ts'
-import { noteBody } from '../../src/http/request-id.ts'
+import { hashBody } from '../../src/http/request-id.ts'
 
 const requestWith = (headers: Record<string, string>): HttpRequest => ({ headers }) as unknown as HttpRequest
 
@@ -16,7 +16,7 @@ it('gives others their turn while a large body is hashed', async () => {
     if (!isDone) setImmediate(count)
   }
   setImmediate(count)
-  await noteBody(request, body)
+  await hashBody(request, body)
   isDone = true
   expect(turns).toBeGreaterThanOrEqual(5)
   expect(request.bodyDigest).toEqual(createHash('sha256').update(body).digest())
@@ -25,9 +25,9 @@ it('gives others their turn while a large body is hashed', async () => {
 it('is there at once of a small body, and not at all without a key', () => {
   const body = Buffer.from('{}')
   const request = requestWith({ 'idempotency-key': 'key' })
-  expect(noteBody(request, body)).toBeUndefined()
+  expect(hashBody(request, body)).toBeUndefined()
   expect(request.bodyDigest).toEqual(createHash('sha256').update(body).digest())
   const without = requestWith({})
-  expect(noteBody(without, body)).toBeUndefined()
+  expect(hashBody(without, body)).toBeUndefined()
   expect(without).not.toHaveProperty('bodyDigest')
 })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FederatedDatabase, openStore } from '@ashlar/engine'
 import { expect, it, onTestFinished } from 'vitest'
-import { addRole, listRoles } from '../../src/security/own-roles.ts'
+import { addRole, listRoles } from '../../src/security/custom-roles.ts'
 import { SecurityDatabase } from '../../src/security/security-database.ts'
 import { rule } from '../contract/rule.ts'
 

@@ -114,9 +114,9 @@ rule(
 
 rule('1.5.16', 'a reply for which there is nothing to send yet is not broken off', async () => {
   const running = await open({ replyStallMsMax: 50 })
-  let goOn = (): void => undefined
+  let proceed = (): void => undefined
   const wait = new Promise<void>((resolve) => {
-    goOn = resolve
+    proceed = resolve
   })
   const [fd] = running.federatedDatabases
   const query = fd?.query
@@ -131,7 +131,7 @@ rule('1.5.16', 'a reply for which there is nothing to send yet is not broken off
   // Meanwhile another one is.
   await stall(running)
   await running.log.withMessage(/replyStallMsMax/)
-  goOn()
+  proceed()
   expect((await slow.answer).text).toBe('[1,2]')
 })
 

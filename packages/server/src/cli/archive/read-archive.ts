@@ -35,11 +35,11 @@ export async function checkArchive(path: string, reading: ArchiveReading = {}): 
   const texts: unknown[] = []
   for await (const { name, content } of filesOf(path, reading)) {
     if (name === 'end.json') {
-      const told = jsonOf(path, name, content) as Json
+      const end = jsonOf(path, name, content) as Json
       const sha256 = hash.digest('hex')
-      if (told.sha256 !== sha256) throw damaged(path, 'its contents are not those that end.json has the SHA-256 of')
-      if (told.objects !== counted.objects || told.parts !== counted.parts)
-        throw damaged(path, 'it has another number of objects than end.json tells')
+      if (end.sha256 !== sha256) throw damaged(path, 'the SHA-256 of its contents differs from that in end.json')
+      if (end.objects !== counted.objects || end.parts !== counted.parts)
+        throw damaged(path, 'the number of objects differs from that in end.json')
       return { ...headOf(path, texts), ...counted }
     }
     hash.update(content)

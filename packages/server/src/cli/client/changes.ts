@@ -64,7 +64,7 @@ export async function listChanges(
     throw new CommandError(exitCodes.interrupted, 'Stopped.')
   } finally {
     // Of one that was refused nobody can go on; and a file is kept only where it is complete.
-    if (isKnown && (isDone || output.file === undefined)) output.note(`Go on with --since ${position}`)
+    if (isKnown && (isDone || output.file === undefined)) output.note(`Continue with --since ${position}`)
   }
 }
 

@@ -16,11 +16,11 @@ interface Options {
 
 /** A file is there whole or not at all; of standard output somebody may have what was written. */
 function stoppedExport(file: string | undefined, { class: className, format }: ExportOptions): CommandError {
-  const goesOn =
+  const proceeds =
     className === undefined || format === 'csv' ? '' : ' --after <OID of the last whole line> goes on from there.'
   const left =
     file === undefined
-      ? `What was written is not all of it.${goesOn}`
+      ? `What was written is not all of it.${proceeds}`
       : `${file} was not written; run the same command again.`
   return new CommandError(exitCodes.interrupted, `The export was stopped. ${left}`)
 }
@@ -59,7 +59,7 @@ export async function exportData(
     const message = `${isArchive ? 'An archive' : 'CSV'} is not JSON: name a file by --output, or leave out --json.`
     throw usageError(message)
   }
-  const asked: ExportOptions = {
+  const request: ExportOptions = {
     signal,
     ...(className !== undefined && { class: className }),
     ...(query !== undefined && { query }),
@@ -71,13 +71,13 @@ export async function exportData(
   const progress = new Progress({ unit: 'bytes', isQuiet: output.hidesProgress || output.terminal !== undefined })
   let bytes = 0
   try {
-    for await (const chunk of client.export(asked)) {
+    for await (const chunk of client.export(request)) {
       await output.write(chunk)
       bytes += chunk.length
       progress.update(bytes)
     }
   } catch (error) {
-    throw signal.aborted ? stoppedExport(output.file, asked) : error
+    throw signal.aborted ? stoppedExport(output.file, request) : error
   } finally {
     progress.stop()
   }

@@ -7,9 +7,9 @@ import { usageError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { refuseUnreadable } from '../file-errors.ts'
 import { Progress } from '../progress.ts'
-import { carryOut, type ImportPlan } from './import/carry-out.ts'
 import { checkAttributes, checkColumns } from './import/check-columns.ts'
-import { type BegunFile, begun, type OpenFile } from './import/file-record.ts'
+import { execute, type ImportPlan } from './import/execute-import.ts'
+import { begun, type OpenFile, type PeekedFile } from './import/file-record.ts'
 import { declaresTypes, inferFromFile } from './import/infer-from-file.ts'
 import { type Mapping, noMapping, readMapping } from './import/mapping.ts'
 import { type FileFormat, formatOfName, openTextRecords, type TableForm } from './import/records.ts'
@@ -59,7 +59,7 @@ export async function importFile(context: CommandContext, [file]: readonly [stri
   const opened = await begun(await openFile(file, { format, form }, context.signal))
   checkColumns(mapping, opened, opened.first)
   checkAttributes(options.class, known, mapping, opened, opened.first)
-  await carryOut(context, opened, {
+  await execute(context, opened, {
     ...plan,
     attributes: known,
     attributesOf: (name) => classes.known(name),
@@ -73,24 +73,24 @@ interface FileForm {
   readonly form: TableForm
 }
 
-type WantedImport = Omit<ImportPlan, 'attributes' | 'attributesOf' | 'made' | 'notes'>
+type ImportRequest = Omit<ImportPlan, 'attributes' | 'attributesOf' | 'made' | 'notes'>
 
 /** Creates the class with types that hold all records of the file, which is read twice for that. */
-async function importIntoNew(context: CommandContext, file: string, as: FileForm, plan: WantedImport): Promise<void> {
+async function importIntoNew(context: CommandContext, file: string, as: FileForm, plan: ImportRequest): Promise<void> {
   const { format, form } = as
   if (format === 'parquet') {
     const open = (): Promise<OpenFile> => openFile(file, as, context.signal)
-    return await inferAndCarryOut(context, open, plan)
+    return await inferAndExecute(context, open, plan)
   }
   await withRereadable(textSource(file), context.signal, async (source) => {
-    await inferAndCarryOut(context, async () => openTextRecords(source, format, form), plan)
+    await inferAndExecute(context, async () => openTextRecords(source, format, form), plan)
   })
 }
 
-async function inferAndCarryOut(
+async function inferAndExecute(
   context: CommandContext,
   open: () => Promise<OpenFile>,
-  plan: WantedImport,
+  plan: ImportRequest,
 ): Promise<void> {
   let file = await begun(await open())
   checkColumns(plan.mapping, file, file.first)
@@ -102,15 +102,15 @@ async function inferAndCarryOut(
   const attributesOf = (name: string): readonly AttributeDefinition[] | undefined =>
     classes.find(({ className }) => className === name)?.attributes
   const attributes = classes.at(-1)?.attributes ?? []
-  await carryOut(context, file, { ...plan, attributes, attributesOf, made: classes, notes })
+  await execute(context, file, { ...plan, attributes, attributesOf, made: classes, notes })
 }
 
 async function* none(): AsyncGenerator<never> {}
 
 async function inferred(
   { signal, output }: CommandContext,
-  file: BegunFile,
-  plan: WantedImport,
+  file: PeekedFile,
+  plan: ImportRequest,
 ): ReturnType<typeof inferFromFile> {
   const hasTypes = [...plan.mapping.columns.values()].some(({ definition }) => definition !== undefined)
   // Most imports have no need of it.

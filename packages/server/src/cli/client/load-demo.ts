@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { AshlarClient } from '@ashlar/client'
 import { httpFetch } from '../http-fetch.ts'
-import { tellResult } from '../tell-result.ts'
+import { printResult } from '../print-result.ts'
 import { CountedLosses } from './import/losses.ts'
 import { noMapping, readMapping } from './import/mapping.ts'
 import { openTextRecords } from './import/records.ts'
@@ -55,7 +55,7 @@ export async function loadDemo(url: string, alias: string, json: boolean, signal
   }
   let total = 0
   for (const [className, file] of files) total += await load({ client, signal }, className, file)
-  tellResult({ fd: alias, objects: total }, { json }, () => [
+  printResult({ fd: alias, objects: total }, { json }, () => [
     `${numberText(total)} objects of the federated database ${alias}.`,
     examples(alias, url),
   ])

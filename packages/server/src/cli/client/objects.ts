@@ -93,7 +93,7 @@ export async function updateObject(
   { ifMatch }: MatchOptions,
 ): Promise<void> {
   const attributes = attributesFrom(attributesOf(words), 'The change')
-  if (Object.keys(attributes).length === 0) throw usageError('Nothing is to be changed: give name=value, or JSON.')
+  if (Object.keys(attributes).length === 0) throw usageError('No changes given: give name=value, or JSON.')
   await client.updateObject(checkedOid(oid, exitCodes.usage), attributes, ifMatch === undefined ? {} : { ifMatch })
   await output.result({ updated: [oid] }, () => [`Updated ${oid}.`])
 }
@@ -143,7 +143,7 @@ function attributesOf(words: readonly string[]): unknown {
   // What lacks its name is told as such.
   const isPair = /^[^{["@]*?=/.test(word)
   if (!isPair) {
-    if (others.length > 0) throw usageError('JSON is a single word: put it into quotes.')
+    if (others.length > 0) throw usageError('Quote the JSON so that the shell passes it as one argument.')
     if (/^[\p{L}_][\p{L}\p{N}_.]*$/u.test(word))
       throw usageError(`${word} has no value: give ${word}=text or ${word}:=JSON.`)
     return parseInput(

@@ -22,7 +22,7 @@ export async function runQuery(
   const { client, output, signal } = context
   if (output.isJson && options.format !== undefined && options.format !== 'json')
     throw usageError(`Give --json or --format ${options.format}, not both.`)
-  const text = textOf(word, options.file)
+  const text = queryText(word, options.file)
   context.explainWith(text)
   const parameters = parametersOf(options.param ?? [])
   if (options.explain === true || options.analyze === true) {
@@ -37,7 +37,7 @@ export async function runQuery(
     output.note(`${numberText(count)} ${count === 1 ? 'row' : 'rows'}, ${durationText(performance.now() - started)}`)
 }
 
-function textOf(word: string | undefined, file: string | undefined): string {
+function queryText(word: string | undefined, file: string | undefined): string {
   if (word !== undefined && file !== undefined) throw usageError('Give the statements or --file, not both.')
   const text = file !== undefined ? readInputFile(file) : word === '-' || word === undefined ? readInput('-') : word
   if (text.trim() === '') throw invalidInput('There is no statement.')

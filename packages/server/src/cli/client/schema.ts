@@ -10,7 +10,7 @@ import { noteVersion, readSchemaLog } from './schema/schema-log.ts'
 import { planOf, type SchemaPlan } from './schema/schema-plan.ts'
 import {
   allowing,
-  carryOutAtOnce,
+  executeAtomically,
   isLossy,
   planLines,
   type Rehearsed,
@@ -130,7 +130,7 @@ export async function applySchema(
   const planned = await plannedFor(client, place, options)
   if (options.stepwise === true) return applyStepwise(context, place, planned, options)
   const { plan } = planned
-  if (plan.steps.length === 0) return output.result({ version: null, steps: [] }, () => ['Nothing is to be changed.'])
+  if (plan.steps.length === 0) return output.result({ version: null, steps: [] }, () => ['The schema is up to date.'])
   const rehearsed = await rehearse(client, plan)
   if (rehearsed.refusal !== undefined) throw refusedPlan(rehearsed.refusal, planLines(plan, rehearsed))
   refuseLoss(plan, rehearsed, options)
@@ -138,7 +138,7 @@ export async function applySchema(
   if (!(await isReached(client, planned)))
     throw new CommandError(
       exitCodes.conflict,
-      `Version ${version} was applied, but others have changed the schema too: see ashlar schema diff.`,
+      `Version ${version} was applied, but the schema was also changed concurrently: see ashlar schema diff.`,
     )
   await output.result({ version, steps }, () => [...planLines(plan, rehearsed), `Applied as version ${version}.`])
 }
@@ -152,7 +152,7 @@ async function noted(
 ): Promise<{ readonly version: number; readonly steps: readonly string[] }> {
   const steps = plan.steps.map((step) => step.text)
   const note = await noteVersion(client, { message, steps, text: await text() })
-  await carryOutAtOnce(client, [...operations, ...note.operations])
+  await executeAtomically(client, [...operations, ...note.operations])
   return { version: note.version, steps }
 }
 
@@ -186,10 +186,10 @@ async function applyStepwise(
   if (!(await isReached(client, planned)))
     throw new CommandError(
       exitCodes.conflict,
-      `All steps are done, but others have changed the schema too: see ashlar schema diff ${place}.`,
+      `All steps were applied, but the schema was also changed concurrently: see ashlar schema diff ${place}.`,
     )
   if (plan.steps.length === 0 && (await readSchemaLog(client)).at(-1)?.text === (await text()))
-    return output.result({ version: null, steps: [] }, () => ['Nothing is to be changed.'])
+    return output.result({ version: null, steps: [] }, () => ['The schema is up to date.'])
   const { version, steps } = await noted(client, planned, options, [])
   await output.result({ version, steps }, () => [...planLines(plan, { valuesLost }), `Applied as version ${version}.`])
 }

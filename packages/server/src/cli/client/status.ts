@@ -44,8 +44,8 @@ function statementLines(
   statements: readonly StatementRecord[] | undefined,
   output: CommandContext['output'],
 ): string[] {
-  if (statements === undefined) return ['', 'Statements under way: not allowed to see them.']
-  if (statements.length === 0) return ['', 'No statements under way.']
+  if (statements === undefined) return ['', 'Running statements: no permission to list them.']
+  if (statements.length === 0) return ['', 'No running statements.']
   const rows = statements.map(({ id, kind, fdAlias, state, startedAt, clientAddress, text }) => {
     const since = durationText(Date.now() - Date.parse(startedAt))
     return [id, kind, fdAlias, state, since, clientAddress, text.slice(0, statementCharactersMax)]

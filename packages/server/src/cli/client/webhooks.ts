@@ -15,7 +15,7 @@ export async function listWebhooks({ client, output }: CommandContext): Promise<
 
 export async function resumeWebhook({ client, output }: CommandContext, [name]: readonly [string]): Promise<void> {
   await client.resumeWebhook(name)
-  output.note(`Webhook ${name} delivers again.`)
+  output.note(`Webhook ${name} is resumed.`)
 }
 
 export async function listDeadLetters({ client, output }: CommandContext, [name]: readonly [string]): Promise<void> {
@@ -39,7 +39,7 @@ export async function redeliverDeadLetter(
   [name, number]: readonly [string, string],
 ): Promise<void> {
   await client.redeliverDeadLetter(name, numberOf(number))
-  output.note(`The receiver of webhook ${name} has taken it.`)
+  output.note(`The receiver of webhook ${name} accepted the delivery.`)
 }
 
 export async function dropDeadLetter(

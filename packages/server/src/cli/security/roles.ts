@@ -58,7 +58,7 @@ function problemsOf({ problems }: SecurityRoleChanged): string[] {
   const lines = problems.map(({ fdAlias, grant, field, message }) => {
     return `- Grant ${grant}, ${field}${fdAlias === null ? '' : ` in ${fdAlias}`}: ${message}`
   })
-  return ['What does not agree with the classes that there are, and so allows or hides nothing:', ...lines]
+  return ['Grants that do not match the current classes, and therefore have no effect:', ...lines]
 }
 
 function wordsOf({ actions, grants }: SecurityRole): string {

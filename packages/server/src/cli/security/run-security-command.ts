@@ -5,7 +5,7 @@ import { mergeConfig } from '../../config/merge-config.ts'
 import { usageError } from '../command-error.ts'
 import type { ConnectionOptions } from '../connection.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { tellCommandFailure } from '../failure.ts'
+import { printCommandError } from '../failure.ts'
 import { inChild } from '../in-child.ts'
 import type { OutputOptions } from '../output.ts'
 import { runCommand } from '../run-command.ts'
@@ -46,7 +46,7 @@ export async function runSecurityCommand(name: SecurityCommandName, words: unkno
       }),
     )
   } catch (error) {
-    tellCommandFailure(error, { isJson: options.json === true })
+    printCommandError(error, { isJson: options.json === true })
   }
 }
 

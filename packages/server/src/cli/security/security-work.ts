@@ -24,7 +24,7 @@ export interface TokenWords {
   readonly expiresAtMs: number | undefined
 }
 
-/** `problems` of what they resolve with allow or hide nothing. They reject with what is told by `tellCommandFailure`. */
+/** `problems` of what they resolve with allow or hide nothing. They reject with what is told by `printCommandError`. */
 export interface SecurityWork {
   listUsers(): Promise<readonly SecurityUser[]>
   /** `password`: undefined for a user without one. */

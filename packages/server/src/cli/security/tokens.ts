@@ -21,8 +21,8 @@ export async function createToken(
   const expiresAtMs = expires === undefined ? undefined : expiry(expires, Date.now())
   const created = await security.createToken({ name, owner, roles: role, expiresAtMs })
   for (const problem of created.problems) output.note(`ashlar: ${problem}`)
-  const said = `Token ${created.id} (${name}) is created. Its text, which is shown this once:`
-  await output.data(created, () => (output.isQuiet ? [created.token] : [said, created.token]))
+  const sentence = `Token ${created.id} (${name}) is created. Its text, which is shown this once:`
+  await output.data(created, () => (output.isQuiet ? [created.token] : [sentence, created.token]))
 }
 
 /** Lists all tokens for an administrator, otherwise the caller's own. */

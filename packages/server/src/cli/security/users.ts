@@ -30,7 +30,7 @@ export async function addUser(
 ): Promise<void> {
   const { password, isMade } = passwordOf(options)
   const user = await context.security.addUser(name, role, password)
-  await tellUser(context, user, `User ${name} is added: ${rolesText(user.roles)}.`, isMade ? password : undefined)
+  await printUser(context, user, `User ${name} is added: ${rolesText(user.roles)}.`, isMade ? password : undefined)
 }
 
 export async function setPassword(
@@ -40,8 +40,8 @@ export async function setPassword(
 ): Promise<void> {
   const { password = '', isMade } = passwordOf(passwordFile === undefined ? {} : { passwordFile })
   const user = await context.security.setPassword(name, password)
-  const said = `User ${name} has another password; the sessions of the user have ended.`
-  await tellUser(context, user, said, isMade ? password : undefined)
+  const sentence = `User ${name} has another password; the sessions of the user have ended.`
+  await printUser(context, user, sentence, isMade ? password : undefined)
 }
 
 export async function setRoles(
@@ -49,15 +49,15 @@ export async function setRoles(
   [name, roles]: readonly [string, readonly string[]],
 ): Promise<void> {
   const user = await context.security.setRoles(name, roles)
-  await tellUser(context, user, `User ${name}: ${rolesText(user.roles)}.`)
+  await printUser(context, user, `User ${name}: ${rolesText(user.roles)}.`)
 }
 
 export async function disableUser(context: SecurityContext, [name]: readonly [string]): Promise<void> {
-  await tellUser(context, await context.security.setDisabled(name, true), `User ${name} is disabled.`)
+  await printUser(context, await context.security.setDisabled(name, true), `User ${name} is disabled.`)
 }
 
 export async function enableUser(context: SecurityContext, [name]: readonly [string]): Promise<void> {
-  await tellUser(context, await context.security.setDisabled(name, false), `User ${name} is enabled.`)
+  await printUser(context, await context.security.setDisabled(name, false), `User ${name} is enabled.`)
 }
 
 export async function removeUser({ security, output }: SecurityContext, [name]: readonly [string]): Promise<void> {
@@ -66,16 +66,16 @@ export async function removeUser({ security, output }: SecurityContext, [name]: 
 }
 
 /** `made`: the password that was made here, which is told this once, also with `--quiet`. */
-async function tellUser(
+async function printUser(
   { output }: SecurityContext,
   user: SecurityUserChanged,
-  said: string,
+  sentence: string,
   made?: string,
 ): Promise<void> {
   for (const problem of user.problems) output.note(`ashlar: ${problem}`)
-  if (made === undefined) return output.result(user, () => [said])
-  const told = output.isQuiet ? [made] : [said, `The password, which is shown this once: ${made}`]
-  await output.data({ ...user, password: made }, () => told)
+  if (made === undefined) return output.result(user, () => [sentence])
+  const lines = output.isQuiet ? [made] : [sentence, `The password, which is shown this once: ${made}`]
+  await output.data({ ...user, password: made }, () => lines)
 }
 
 function passwordOf({ password: hasPassword, passwordFile }: PasswordOptions): {

@@ -204,35 +204,35 @@ async function listIndexes(session: Session, _: string, signal: AbortSignal): Pr
 }
 
 /** Returns the input buffer, or the last statement. Throws CommandError if both are empty. */
-function textOf(session: Session, operand = ''): string {
+function currentText(session: Session, operand = ''): string {
   const text = operand === '' ? (session.reader.take() ?? session.lastText) : operand
   if (text === undefined) throw usageError('There is no statement yet.')
   return text
 }
 
 function go(session: Session, _: string, signal: AbortSignal): Promise<void> {
-  return session.runText(textOf(session), signal)
+  return session.runText(currentText(session), signal)
 }
 
 function print(session: Session): Promise<void> {
   const typed = session.reader.text
-  return session.tell(printable(typed === '' ? textOf(session) : typed, 'lines').split('\n'))
+  return session.tell(printable(typed === '' ? currentText(session) : typed, 'lines').split('\n'))
 }
 
 function analyze(session: Session, operand: string, signal: AbortSignal): Promise<void> {
-  return session.explain(textOf(session, operand), true, signal)
+  return session.explain(currentText(session, operand), true, signal)
 }
 
 function plan(session: Session, operand: string, signal: AbortSignal): Promise<void> {
-  return session.explain(textOf(session, operand), false, signal)
+  return session.explain(currentText(session, operand), false, signal)
 }
 
 async function watch(session: Session, operand: string, signal: AbortSignal): Promise<void> {
   const seconds = operand === '' ? 2 : Number(operand)
   if (!(seconds >= 0.1 && seconds <= 86_400))
     throw usageError(`${operand} is not a number of seconds from 0.1 to 86400.`)
-  if (session.transaction !== undefined) throw usageError('What \\begin keeps is sent once, by \\commit.')
-  const text = textOf(session)
+  if (session.transaction !== undefined) throw usageError('Inside \\begin, statements are only sent by \\commit.')
+  const text = currentText(session)
   for (;;) {
     session.screen.note(`${new Date().toISOString()} (each ${seconds} s)`)
     await session.send(text, signal)
@@ -247,16 +247,16 @@ function begin(session: Session): void {
 }
 
 async function commit(session: Session, _: string, signal: AbortSignal): Promise<void> {
-  if (session.transaction === undefined) throw usageError('There is nothing to commit: begin by \\begin.')
+  if (session.transaction === undefined) throw usageError('There is nothing to commit: start with \\begin.')
   const rest = session.reader.take()
   const text = [...session.transaction, ...(rest === undefined ? [] : [rest])].join('\n')
   session.transaction = undefined
-  if (text === '') session.screen.note('There was nothing to commit.')
+  if (text === '') session.screen.note('The transaction was empty.')
   else await session.send(text, signal)
 }
 
 function rollBack(session: Session): void {
-  if (session.transaction === undefined) throw usageError('There is nothing to roll back: begin by \\begin.')
+  if (session.transaction === undefined) throw usageError('There is nothing to roll back: start with \\begin.')
   session.transaction = undefined
   session.reader.clear()
 }
@@ -330,7 +330,7 @@ async function include(session: Session, file: string, signal: AbortSignal): Pro
 
 async function useFd(session: Session, alias: string, signal: AbortSignal): Promise<void> {
   if (alias !== '') {
-    if (session.transaction !== undefined) throw usageError('\\commit or \\rollback first: statements are kept.')
+    if (session.transaction !== undefined) throw usageError('\\commit or \\rollback first: a transaction is open.')
     return session.useFd(alias, signal)
   }
   const { federatedDatabases } = await orAborted(session.client.getReadiness(), signal)
@@ -339,5 +339,5 @@ async function useFd(session: Session, alias: string, signal: AbortSignal): Prom
 
 async function showUser(session: Session, _: string, signal: AbortSignal): Promise<void> {
   const [user] = await orAborted(session.client.query<unknown>('SHOW $$USER'), signal)
-  await session.tell([user === null ? 'The server asks nobody who they are.' : printable(stringifyExactly(user))])
+  await session.tell([user === null ? 'The server has no authentication.' : printable(stringifyExactly(user))])
 }

@@ -47,7 +47,7 @@ export async function runInteractively(
       const read = await terminal.readLine(promptOf(session))
       if (read === 'ended') break
       if (read === 'interrupted') session.reader.clear()
-      else await obey(session, terminal, history, read.line)
+      else await runInput(session, terminal, history, read.line)
     }
     context.signal.throwIfAborted()
     // At Ctrl-D the prompt stands there still.
@@ -68,7 +68,7 @@ function promptOf({ reader, fd, transaction }: Session): string {
 /** What beginners type first; psql accepts these words, too. */
 const wordsOfShells: Readonly<Record<string, string>> = { quit: '\\q', exit: '\\q', help: '\\?' }
 
-async function obey(session: Session, terminal: Terminal, history: History, line: string): Promise<void> {
+async function runInput(session: Session, terminal: Terminal, history: History, line: string): Promise<void> {
   try {
     await terminal.run(async (signal) => {
       const { reader } = session
@@ -85,7 +85,7 @@ async function obey(session: Session, terminal: Terminal, history: History, line
       await session.runText(text, signal)
     })
   } catch (error) {
-    await tell(session, error)
+    await printError(session, error)
   }
 }
 
@@ -98,7 +98,7 @@ function remember(terminal: Terminal, history: History, text: string): void {
 }
 
 /** The shell goes on, unless nobody reads it. */
-async function tell(session: Session, error: unknown): Promise<void> {
+async function printError(session: Session, error: unknown): Promise<void> {
   const { textAtWork: text, place } = session
   session.textAtWork = undefined
   session.place = undefined

@@ -37,8 +37,8 @@ export function readOperations(
     throw new AshlarError('LimitExceeded', message)
   }
   const ids = new Set<string>()
-  return body.map((given: unknown, position) => {
-    const operation = readOperation(given, position)
+  return body.map((value: unknown, position) => {
+    const operation = readOperation(value, position)
     const { id } = operation
     checkHead(operation, requestHeaderBytesMax)
     if (id !== undefined && ids.has(id)) throw malformed(`Two operations have the id '${id}'.`, [position, 'id'])
@@ -56,16 +56,16 @@ function checkHead({ number, uri, conditions }: RequestedOperation, bytesMax: nu
   throw new BodyValidationError(makeProblem('HeadersTooLarge', message, [{ pointer: `/${number - 1}`, message }]))
 }
 
-function readOperation(given: unknown, position: number): RequestedOperation {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+function readOperation(value: unknown, position: number): RequestedOperation {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw malformed(`Operation ${position + 1} is an object with method and uri.`, [position])
   }
-  const operation = given as Readonly<Record<string, unknown>>
+  const operation = value as Readonly<Record<string, unknown>>
   for (const name in operation) if (!fields.has(name)) throw unknownFields(operation, position)
   return {
     number: position + 1,
-    method: textOf(operation.method, 'method', position),
-    uri: textOf(operation.uri, 'uri', position),
+    method: requiredText(operation.method, 'method', position),
+    uri: requiredText(operation.uri, 'uri', position),
     body: operation.body,
     isKept: resultOf(operation.result, position) === 'keep',
     id: operation.id === undefined ? undefined : idOf(operation.id, position),
@@ -86,30 +86,30 @@ function conditionsOf(
   if (operation.ifMatch === undefined && operation.ifNoneMatch === undefined) return noConditions
   const conditions: Record<string, string> = {}
   for (const [field, header] of Object.entries(conditionHeaders)) {
-    const given = operation[field]
-    if (given === undefined) continue
-    if (typeof given !== 'string' || !isEntityTags(given)) {
+    const value = operation[field]
+    if (value === undefined) continue
+    if (typeof value !== 'string' || !isEntityTags(value)) {
       const message = `Operation ${position + 1}: ${field} is * or entity tags in double quotes, with commas between them.`
       throw malformed(message, [position, field])
     }
-    conditions[header] = given
+    conditions[header] = value
   }
   return conditions
 }
 
-function textOf(given: unknown, field: string, position: number): string {
-  if (typeof given === 'string' && given !== '') return given
-  throw malformed(`Operation ${position + 1} needs ${field}, a text.`, [position, field])
+function requiredText(value: unknown, field: string, position: number): string {
+  if (typeof value === 'string' && value !== '') return value
+  throw malformed(`Operation ${position + 1} needs ${field}, a string.`, [position, field])
 }
 
-function resultOf(given: unknown, position: number): string {
-  const result = given === undefined ? 'keep' : typeof given === 'string' ? given.toLowerCase() : ''
+function resultOf(value: unknown, position: number): string {
+  const result = value === undefined ? 'keep' : typeof value === 'string' ? value.toLowerCase() : ''
   if (result === 'keep' || result === 'dispose') return result
   throw malformed(`Operation ${position + 1}: result is keep or dispose.`, [position, 'result'])
 }
 
-function idOf(given: unknown, position: number): string {
-  if (typeof given === 'string' && idPattern.test(given)) return given
+function idOf(value: unknown, position: number): string {
+  if (typeof value === 'string' && idPattern.test(value)) return value
   throw malformed(`Operation ${position + 1}: id is a name of letters, digits, _ and -, at most 64 of them.`, [
     position,
     'id',

@@ -109,7 +109,7 @@ class Bulk {
       return await this.unlessStopped(Promise.race([next, over]))
     } finally {
       clearTimeout(timeout)
-      const place = request.watch?.goesOn()
+      const place = request.watch?.proceeds()
       if (place !== undefined) await place
     }
   }
@@ -200,7 +200,7 @@ class Bulk {
     const { watch } = this.request
     watch?.pauses()
     await this.unlessStopped(this.replies.roomFor(bulkRepliesBytesMax / 2))
-    const place = watch?.goesOn()
+    const place = watch?.proceeds()
     if (place !== undefined) await place
   }
 

@@ -1,7 +1,7 @@
 /** A role from the body of a request; its grants are read by whoever keeps them, with better messages than a schema has. */
 import { AshlarError } from '@ashlar/engine'
 import { ServerError } from '../../errors/server-errors.ts'
-import type { RoleChange } from '../../security/own-roles.ts'
+import type { RoleChange } from '../../security/custom-roles.ts'
 
 /** Throws MalformedRequest, UnknownField. */
 export function readCreateRole(body: unknown): RoleChange & { readonly name: string } {

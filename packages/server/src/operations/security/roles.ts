@@ -1,7 +1,7 @@
 /** The operations on roles (contract 9.3). */
 import { type OperationReply, param, type ServiceOperation } from '../../dispatch/operation.ts'
 import type { FederatedDatabases } from '../../federated-databases.ts'
-import { addRole, changeRole, findRole, listRoles, type RoleRecord, removeRole } from '../../security/own-roles.ts'
+import { addRole, changeRole, findRole, listRoles, type RoleRecord, removeRole } from '../../security/custom-roles.ts'
 import { roleProblems } from '../../security/role-problems.ts'
 import type { Security } from '../../security/security.ts'
 import type { SecurityDatabase } from '../../security/security-database.ts'

@@ -29,13 +29,13 @@ export interface OpenFile {
   readonly definitions: ReadonlyMap<string, Definition>
 }
 
-export interface BegunFile extends OpenFile {
+export interface PeekedFile extends OpenFile {
   /** Undefined if the file has no records. */
   readonly first: FileRecord | undefined
 }
 
 /** Reads the first record, after which the columns are known. The iteration still begins with it. */
-export async function begun(file: OpenFile): Promise<BegunFile> {
+export async function begun(file: OpenFile): Promise<PeekedFile> {
   const iterator = file.records[Symbol.asyncIterator]()
   const next = await iterator.next()
   const records = async function* (): AsyncGenerator<FileRecord> {

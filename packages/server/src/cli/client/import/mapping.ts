@@ -69,14 +69,14 @@ function columnOf(given: Fields, column: string): ColumnMapping {
   const what = `Column ${column} of the mapping`
   const isNamed = attribute === undefined || attribute === null || typeof attribute === 'string'
   if (!isNamed || !Array.isArray(nulls) || !nulls.every((one) => typeof one === 'string'))
-    throw usageError(`${what}: attribute is a name or null, nulls are texts.`)
+    throw usageError(`${what}: attribute must be a name or null, and nulls an array of strings.`)
   if (typeof attribute === 'string' && /(^|\.)(__|\.|$)/.test(attribute))
     throw usageError(`${what}: '${attribute}' is not an attribute name.`)
   if (decimal !== undefined && decimal !== ',' && decimal !== '.') throw usageError(`${what}: decimal is ',' or '.'.`)
-  const format = textOf(given, 'format', what)
-  const zone = textOf(given, 'zone', what)
+  const format = stringField(given, 'format', what)
+  const zone = stringField(given, 'zone', what)
   if (format !== undefined && decimal !== undefined)
-    throw usageError(`${what}: format is of dates and decimal of numbers, and a column has one of them.`)
+    throw usageError(`${what}: format is for dates and decimal for numbers; a column can have only one of them.`)
   try {
     checkFormat(format, zone)
   } catch (error) {
@@ -93,7 +93,7 @@ function columnOf(given: Fields, column: string): ColumnMapping {
         format,
         zone,
         decimal,
-        separator: textOf(given, 'separator', what),
+        separator: stringField(given, 'separator', what),
       },
       column,
     ),
@@ -101,10 +101,10 @@ function columnOf(given: Fields, column: string): ColumnMapping {
   }
 }
 
-function textOf(given: Fields, name: string, what: string): string | undefined {
+function stringField(given: Fields, name: string, what: string): string | undefined {
   const value = given[name]
   if (value === undefined || (typeof value === 'string' && value !== '')) return value as string | undefined
-  throw usageError(`${what}: ${name} is a text.`)
+  throw usageError(`${what}: ${name} must be a string.`)
 }
 
 /** A logical type by its name, or as requests define an attribute. */
@@ -135,9 +135,9 @@ function referenceOf(reference: unknown, what: string): ReferenceRule | undefine
 
 function objectOf(json: unknown, what: string): Fields {
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as Fields
-  throw usageError(`${what} is no JSON object.`)
+  throw usageError(`${what} is not a JSON object.`)
 }
 
 function refuse(name: string | undefined, what: string): void {
-  if (name !== undefined) throw usageError(`${what} has the field ${name}, which it cannot have.`)
+  if (name !== undefined) throw usageError(`${what} has the field ${name}, which does not exist.`)
 }

@@ -100,7 +100,7 @@ async function* recordsOf(
       for (const [at, row] of rows.entries()) {
         // What is null in the file is null; of what is nested, both are undefined.
         if (columns.some((column) => isFlat(column) && row[column.element.name] === undefined)) throw fewerRows(file)
-        yield recordOf(row, columns, from + at + 1)
+        yield rowRecord(row, columns, from + at + 1)
       }
     }
     first = end
@@ -116,7 +116,7 @@ function stepOf(file: string, { columns, num_rows: rows, total_byte_size: bytes 
   )
 }
 
-function recordOf(row: Readonly<Record<string, unknown>>, columns: readonly SchemaTree[], line: number): FileRecord {
+function rowRecord(row: Readonly<Record<string, unknown>>, columns: readonly SchemaTree[], line: number): FileRecord {
   try {
     const fields = columns.map((column) => [column.element.name, jsonOf(row[column.element.name], column)] as const)
     return { line, fields: Object.fromEntries(fields) }
@@ -184,7 +184,7 @@ function jsonOf(value: unknown, node: SchemaTree): unknown {
     const inner = elementOf(node)
     return value.map((one) => jsonOf(one, inner))
   }
-  if (value instanceof Uint8Array) return isDecimal(element) ? decimalText(value, element) : textOf(value, node)
+  if (value instanceof Uint8Array) return isDecimal(element) ? decimalText(value, element) : utf8Text(value, node)
   if (ArrayBuffer.isView(value)) return [...(value as unknown as readonly unknown[])].map((one) => leafOf(one, element))
   if (typeof value !== 'object') return leafOf(value, element)
   const [pairs] = children
@@ -201,7 +201,7 @@ function elementOf(node: SchemaTree): SchemaTree {
   return repeated.children.length === 1 ? (repeated.children[0] as SchemaTree) : repeated
 }
 
-function textOf(bytes: Uint8Array, { element, path }: SchemaTree): string {
+function utf8Text(bytes: Uint8Array, { element, path }: SchemaTree): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {

@@ -274,10 +274,10 @@ async function* readLines(source: Readable): AsyncGenerator<FileRecord> {
       const text = rest
       rest = next
       line++
-      if (text.trim() !== '') yield recordOf(text, line)
+      if (text.trim() !== '') yield jsonRecord(text, line)
     }
   }
-  if (rest.trim() !== '') yield recordOf(rest, line + 1)
+  if (rest.trim() !== '') yield jsonRecord(rest, line + 1)
 }
 
 /** An array of objects, of which one at a time is held. */
@@ -285,10 +285,10 @@ async function* readArray(source: Readable): AsyncGenerator<FileRecord> {
   let number = 0
   const elements = new ElementSplitter()
   source.on('error', (error) => elements.destroy(error))
-  for await (const text of source.pipe(elements) as AsyncIterable<string>) yield recordOf(text, ++number)
+  for await (const text of source.pipe(elements) as AsyncIterable<string>) yield jsonRecord(text, ++number)
 }
 
-function recordOf(text: string, line: number): FileRecord {
+function jsonRecord(text: string, line: number): FileRecord {
   let value: unknown
   try {
     value = parseRecord(text)

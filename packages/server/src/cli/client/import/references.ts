@@ -8,7 +8,7 @@ import type { ColumnMapping, Mapping } from './mapping.ts'
 /** Keys whose objects are remembered: some 30 MB. Beyond that all are forgotten, and looked up again where they come again. */
 const knownMax = 200_000
 /** Keys in one query. */
-const askedMax = 1_000
+const batchKeysMax = 1_000
 
 /** Keys of strings are compared as they are; others are converted, where null equals nothing. */
 const types: Readonly<Record<string, string>> = {
@@ -59,7 +59,7 @@ export class References {
     for (const [column, reference] of this.columns) {
       for (const record of records) {
         try {
-          for (const key of keysOf(column, reference, record)) if (key !== undefined) reference.lookup.want(key)
+          for (const key of keysOf(column, reference, record)) if (key !== undefined) reference.lookup.request(key)
         } catch (error) {
           // Told of the record, once it is its turn.
           if (!(error instanceof RecordProblem)) throw error
@@ -107,19 +107,19 @@ function keysOf(
 ): (Key | undefined)[] & { isList?: boolean } {
   const own = rules.toValue(fieldOf(record, column), undefined)
   if (parts.length === 1 && parts[0] === column) {
-    if (Array.isArray(own)) return Object.assign(own.map(keyOf), { isList: true })
-    return [keyOf(own)]
+    if (Array.isArray(own)) return Object.assign(own.map(singleKey), { isList: true })
+    return [singleKey(own)]
   }
-  const key = parts.map((part) => textOf(part === column ? own : fieldOf(record, part)))
+  const key = parts.map((part) => keyPart(part === column ? own : fieldOf(record, part)))
   return [key.includes(undefined) ? undefined : (key as string[])]
 }
 
-function keyOf(value: unknown): Key | undefined {
-  const text = textOf(value)
+function singleKey(value: unknown): Key | undefined {
+  const text = keyPart(value)
   return text === undefined ? undefined : [text]
 }
 
-function textOf(value: unknown): string | undefined {
+function keyPart(value: unknown): string | undefined {
   return value === null || value === undefined || value === '' ? undefined : String(value)
 }
 
@@ -151,7 +151,7 @@ class KeyLookup {
   private readonly query: string
   /** OIDs by key as JSON. Missing keys are looked up again, since they may be created meanwhile. */
   private readonly known = new Map<string, Oid>()
-  private readonly wanted = new Map<string, Key>()
+  private readonly pending = new Map<string, Key>()
 
   constructor(
     client: AshlarClient,
@@ -178,19 +178,19 @@ class KeyLookup {
     if (this.known.size > knownMax) this.known.clear()
   }
 
-  want(key: Key): void {
+  request(key: Key): void {
     const text = JSON.stringify(key)
-    if (!this.known.has(text)) this.wanted.set(text, key)
+    if (!this.known.has(text)) this.pending.set(text, key)
   }
 
   async find(): Promise<void> {
-    const all = [...this.wanted]
-    this.wanted.clear()
-    for (let from = 0; from < all.length; from += askedMax) {
-      const asked = all.slice(from, from + askedMax)
-      const keys = asked.map(([, key], at) => ({ at, ...Object.fromEntries(key.map((part, i) => [`p${i}`, part])) }))
+    const all = [...this.pending]
+    this.pending.clear()
+    for (let from = 0; from < all.length; from += batchKeysMax) {
+      const batch = all.slice(from, from + batchKeysMax)
+      const keys = batch.map(([, key], at) => ({ at, ...Object.fromEntries(key.map((part, i) => [`p${i}`, part])) }))
       const rows = await this.client.query<{ readonly at: number; readonly oid: Oid }>(this.query, { keys })
-      for (const { at, oid } of rows) this.known.set((asked[at] as [string, Key])[0], oid)
+      for (const { at, oid } of rows) this.known.set((batch[at] as [string, Key])[0], oid)
     }
   }
 

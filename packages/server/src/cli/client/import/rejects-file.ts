@@ -12,7 +12,7 @@ export class RejectsFile {
   private readonly handle: FileHandle
   /** Whether the file is new. */
   private readonly isMade: boolean
-  private isBegun = false
+  private hasBegun = false
 
   private constructor(name: string, handle: FileHandle, isMade: boolean) {
     this.name = name
@@ -32,7 +32,7 @@ export class RejectsFile {
 
   /** The import begins. `isKept`: it goes on from an earlier one, whose records stay in the file. */
   async begin(isKept: boolean): Promise<void> {
-    this.isBegun = true
+    this.hasBegun = true
     if (!isKept && (await this.handle.stat()).isFile()) await this.handle.truncate()
   }
 
@@ -53,6 +53,6 @@ export class RejectsFile {
   /** Removes a new file if the import has not begun. */
   async close(): Promise<void> {
     await this.handle.close()
-    if (this.isMade && !this.isBegun) rmSync(this.name, { force: true })
+    if (this.isMade && !this.hasBegun) rmSync(this.name, { force: true })
   }
 }

@@ -64,7 +64,7 @@ class Import {
   private readonly context: ImportContext
   private readonly work: ImportWork
   /** Sent, and not answered: the first is the next one to be. */
-  private readonly underWay: { readonly record: FileRecord; readonly number: number }[] = []
+  private readonly inProgress: { readonly record: FileRecord; readonly number: number }[] = []
   /** The number of answered records in it, which are removed together. */
   private answered = 0
   private readonly refused: { readonly record: FileRecord; readonly reason: string }[] = []
@@ -135,7 +135,7 @@ class Import {
   }
 
   private get isAllAnswered(): boolean {
-    return this.answered === this.underWay.length
+    return this.answered === this.inProgress.length
   }
 
   /** Yields the records before a failure of the file, and keeps the error. */
@@ -159,7 +159,7 @@ class Import {
         this.refused.push({ record, reason: line })
         continue
       }
-      this.underWay.push({ record, number })
+      this.inProgress.push({ record, number })
       yield line
     }
   }
@@ -199,10 +199,10 @@ class Import {
 
   /** At once where nothing was refused. */
   private settle(reason: string | undefined): Promise<void> | undefined {
-    const answered = this.underWay[this.answered]
+    const answered = this.inProgress[this.answered]
     if (answered === undefined) return undefined
     if (++this.answered === answeredMax) {
-      this.underWay.splice(0, answeredMax)
+      this.inProgress.splice(0, answeredMax)
       this.answered = 0
     }
     if (reason !== undefined && !this.work.leavesOut) throw this.failure(answered.record, reason)
@@ -255,13 +255,13 @@ class Import {
     if (this.work.isDryRun) return 'This was a dry run: nothing was imported.'
     if (this.settled === 0) return this.howToBegin()
     const done = this.settled === 1 ? '1 record is' : `${numberText(this.settled)} records are`
-    if (this.isInterrupted && this.isAllAnswered) return `${done} done: go on with --skip ${this.settled}.`
-    return `${done} certainly done: go on with --skip ${this.settled}, and with --upsert-on <index> so that none is created twice.`
+    if (this.isInterrupted && this.isAllAnswered) return `${done} done: resume with --skip ${this.settled}.`
+    return `At least ${done} done: resume with --skip ${this.settled}, and with --upsert-on <index>, since further records may have been created.`
   }
 
   private howToBegin(): string {
     if (this.isAllAnswered) return 'Nothing was imported.'
-    return 'No record is certainly done: run the import again with --upsert-on <index>, so that none is created twice.'
+    return 'Some records may have been created: run the import again with --upsert-on <index>, so that none is created twice.'
   }
 }
 

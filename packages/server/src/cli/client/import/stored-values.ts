@@ -48,7 +48,7 @@ export function conversionOf(type: TypeOfValue, path: string, conversions: Conve
   switch (type.logicalType) {
     case 'string':
     case 'character':
-      return textOf
+      return asString
     case 'integer':
     case 'real':
       return (value) => {
@@ -78,7 +78,7 @@ export function conversionOf(type: TypeOfValue, path: string, conversions: Conve
   }
 }
 
-function textOf(value: unknown): unknown {
+function asString(value: unknown): unknown {
   if (typeof value === 'string' || value === null || value === undefined) return value
   return typeof value === 'object' ? stringifyExactly(value) : String(value)
 }

@@ -29,7 +29,7 @@ export async function withRereadable<T>(
 ): Promise<T> {
   if (source.size !== undefined) return await use(source)
   const name = join(tmpdir(), `ashlar-import-${process.pid}-${Date.now()}`)
-  const handle = await openWithoutName(name)
+  const handle = await openUnlinked(name)
   try {
     const size = await fill(handle, name, source, signal)
     return await use({
@@ -43,7 +43,7 @@ export async function withRereadable<T>(
 }
 
 /** Unlinks the file at once, so that it is gone however this process ends. */
-async function openWithoutName(name: string): Promise<FileHandle> {
+async function openUnlinked(name: string): Promise<FileHandle> {
   try {
     const handle = await open(name, 'wx+', 0o600)
     await rm(name)

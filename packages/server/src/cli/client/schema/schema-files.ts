@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { readInputFile } from '../../command-context.ts'
 import { invalidInput, usageError } from '../../command-error.ts'
 import { makeFolders, unwritable } from '../../file-errors.ts'
-import { writeWhole } from '../../write-whole.ts'
+import { writeAtomically } from '../../write-whole.ts'
 
 const extension = '.do'
 
@@ -155,7 +155,7 @@ function filesIn(folder: string): string[] {
 export function writeSchemaFiles(folder: string, files: ReadonlyMap<string, string>, isWhole: boolean): void {
   try {
     makeFolders(folder)
-    for (const [file, text] of files) writeWhole(join(folder, file), text)
+    for (const [file, text] of files) writeAtomically(join(folder, file), text)
     for (const file of isWhole ? readdirSync(folder) : []) {
       if (file.endsWith(extension) && !files.has(file)) rmSync(join(folder, file))
     }

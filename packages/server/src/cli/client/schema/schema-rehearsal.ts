@@ -88,7 +88,10 @@ function refusalOf(error: AshlarRequestError, part: PlanPart | undefined): PlanR
 const operationPrefix = /^While executing operation \d+, encountered: /
 
 /** A transaction of a plan that was rehearsed, which others may have made impossible since. */
-export async function carryOutAtOnce(client: AshlarClient, operations: readonly TransactionOperation[]): Promise<void> {
+export async function executeAtomically(
+  client: AshlarClient,
+  operations: readonly TransactionOperation[],
+): Promise<void> {
   try {
     await client.runTransaction(operations)
   } catch (error) {
@@ -115,7 +118,7 @@ export function recordOf({ steps, hints }: SchemaPlan, { valuesLost, refusal }: 
 
 /** `!` marks what would be lost, `x` what cannot be done. */
 export function planLines({ steps, hints }: SchemaPlan, { valuesLost, refusal }: Rehearsed): string[] {
-  if (steps.length === 0) return ['Nothing is to be changed.']
+  if (steps.length === 0) return ['The schema is up to date.']
   const lost = valuesLost.filter(({ values }) => values > 0)
   return [
     ...steps.flatMap((step) => {

@@ -18,7 +18,7 @@ export async function applySteps(context: CommandContext, { parts }: SchemaPlan,
     const place = `Step ${at + 1} of ${parts.length}`
     context.output.note(`${place}: ${summaryOf(part)}`)
     try {
-      await carryOut(context, part, options)
+      await execute(context, part, options)
     } catch (error) {
       throw stoppedAt(error, place, context.signal)
     }
@@ -42,7 +42,7 @@ function summaryOf({ steps }: PlanPart): string {
   return others.length === 0 ? first : `${first}, and ${others.length} more`
 }
 
-async function carryOut(context: CommandContext, part: PlanPart, options: StepOptions): Promise<void> {
+async function execute(context: CommandContext, part: PlanPart, options: StepOptions): Promise<void> {
   const { client } = context
   for (const { method, uri, body } of part.operation) {
     const [path = '', query] = uri.split('?')

@@ -6,7 +6,7 @@ export interface ResultOptions {
 }
 
 /** To standard output; with `quiet`, no lines for people. */
-export function tellResult(value: unknown, { json, quiet }: ResultOptions, lines: () => readonly string[]): void {
+export function printResult(value: unknown, { json, quiet }: ResultOptions, lines: () => readonly string[]): void {
   if (json === true) process.stdout.write(`${JSON.stringify(value)}\n`)
   else if (quiet !== true) process.stdout.write(`${lines().join('\n')}\n`)
 }

@@ -4,7 +4,7 @@ import type { CommandContext } from '../../command-context.ts'
 import { CommandError, invalidInput } from '../../command-error.ts'
 import type { Output } from '../../output.ts'
 import { numberText } from '../texts.ts'
-import type { BegunFile } from './file-record.ts'
+import type { PeekedFile } from './file-record.ts'
 import { skipsAll } from './infer-from-file.ts'
 import { CountedLosses } from './losses.ts'
 import type { Mapping } from './mapping.ts'
@@ -32,7 +32,7 @@ export interface ImportPlan {
   readonly notes: readonly string[]
 }
 
-export async function carryOut(context: CommandContext, file: BegunFile, plan: ImportPlan): Promise<void> {
+export async function execute(context: CommandContext, file: PeekedFile, plan: ImportPlan): Promise<void> {
   const { output } = context
   for (const note of plan.notes) output.note(note)
   const losses = new CountedLosses()
@@ -43,7 +43,12 @@ export async function carryOut(context: CommandContext, file: BegunFile, plan: I
   }
 }
 
-async function store(context: CommandContext, file: BegunFile, plan: ImportPlan, losses: CountedLosses): Promise<void> {
+async function store(
+  context: CommandContext,
+  file: PeekedFile,
+  plan: ImportPlan,
+  losses: CountedLosses,
+): Promise<void> {
   const { connection, output } = context
   const { made, skip } = plan
   // Opened before the class is created, which a failure to open it would leave behind.
@@ -70,7 +75,7 @@ async function store(context: CommandContext, file: BegunFile, plan: ImportPlan,
 
 async function tryOut(
   context: CommandContext,
-  file: BegunFile,
+  file: PeekedFile,
   plan: ImportPlan,
   losses: CountedLosses,
 ): Promise<void> {
@@ -102,7 +107,7 @@ async function tryOut(
 
 async function imported(
   { output, signal }: CommandContext,
-  file: BegunFile,
+  file: PeekedFile,
   plan: ImportPlan,
   {
     load,

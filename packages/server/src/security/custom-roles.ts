@@ -1,7 +1,15 @@
 /** Roles of one's own: names for actions on whole federated databases, and for grants on parts of them (contract 9.3). */
 import { type Grant as AccessGrant, AshlarError, checkRule, readAccessGrants } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
-import { type Action, actions, builtInRoles, checkRoleName, type OwnRoles, ownRolesText, readGrant } from './roles.ts'
+import {
+  type Action,
+  actions,
+  builtInRoles,
+  type CustomRoles,
+  checkRoleName,
+  customRolesText,
+  readGrant,
+} from './roles.ts'
 import type { SecurityChange, SecurityDatabase } from './security-database.ts'
 import { className } from './security-schema.ts'
 
@@ -34,16 +42,16 @@ type OnUnread = (error: Error) => void
 const ignored: OnUnread = () => undefined
 
 /** `onUnread`: told of roles that allow nothing, since this process cannot read their grants. */
-export async function ownRolesOf(reader: Reader, onUnread: OnUnread = ignored): Promise<OwnRoles> {
-  return new Map((await listOwnRoles(reader, onUnread)).map((role) => [role.name, role]))
+export async function customRolesOf(reader: Reader, onUnread: OnUnread = ignored): Promise<CustomRoles> {
+  return new Map((await listCustomRoles(reader, onUnread)).map((role) => [role.name, role]))
 }
 
 /** Lists all roles; those that this process cannot read are listed without actions and grants. */
 export async function listRoles(reader: Reader): Promise<RoleRecord[]> {
-  return [...Object.keys(builtInRoles).map(builtIn), ...(await listOwnRoles(reader, ignored))]
+  return [...Object.keys(builtInRoles).map(builtIn), ...(await listCustomRoles(reader, ignored))]
 }
 
-async function listOwnRoles(reader: Reader, onUnread: OnUnread): Promise<RoleRecord[]> {
+async function listCustomRoles(reader: Reader, onUnread: OnUnread): Promise<RoleRecord[]> {
   const roles = await reader.rows<StoredRole>(`FROM ${className.role} ORDER BY name RETURN *`)
   return roles.map((role) => readable(role, onUnread))
 }
@@ -54,7 +62,7 @@ async function listOwnRoles(reader: Reader, onUnread: OnUnread): Promise<RoleRec
  */
 function readable(role: StoredRole, onUnread: OnUnread): RoleRecord {
   try {
-    return recordOf(role)
+    return roleRecord(role)
   } catch (error) {
     if (!(error instanceof AshlarError || error instanceof SyntaxError)) throw error
     onUnread(new Error(`The role ${role.name} allows nothing, since its grants cannot be read: ${error.message}`))
@@ -64,7 +72,7 @@ function readable(role: StoredRole, onUnread: OnUnread): RoleRecord {
 
 /** Throws RoleNotFound. */
 export async function findRole(reader: Reader, name: string): Promise<RoleRecord> {
-  return Object.hasOwn(builtInRoles, name) ? builtIn(name) : recordOf(await existing(reader, name))
+  return Object.hasOwn(builtInRoles, name) ? builtIn(name) : roleRecord(await existing(reader, name))
 }
 
 /** Throws InvalidRole, RoleExists, and what is wrong with a grant: MalformedRequest, LimitExceeded, QuerySyntaxError, QueryError. */
@@ -88,7 +96,7 @@ export async function changeRole(database: SecurityDatabase, name: string, wante
   return database.change(async (change) => {
     const role = await existing(change, name)
     // Grants that are replaced need not be ones that this process can read.
-    const before = recordOf(given.grants === undefined ? role : { ...role, grants: '' })
+    const before = roleRecord(given.grants === undefined ? role : { ...role, grants: '' })
     const [allowed, grants] = [given.actions ?? before.actions, given.grants ?? before.grants]
     checkNotEmpty(allowed, grants)
     await change.update(role.__identifier__, { actions: allowed, grants: JSON.stringify(grants) })
@@ -131,7 +139,7 @@ function builtIn(name: string): RoleRecord {
   return { name, actions: builtInRoles[name as keyof typeof builtInRoles], grants: [], isBuiltIn: true }
 }
 
-function recordOf({ name, actions: allowed, grants }: StoredRole): RoleRecord {
+function roleRecord({ name, actions: allowed, grants }: StoredRole): RoleRecord {
   return { name, actions: allowed, grants: grants === '' ? [] : readAccessGrants(JSON.parse(grants)), isBuiltIn: false }
 }
 
@@ -183,8 +191,8 @@ function within<T>(role: string, place: readonly (string | number)[], prefix: st
 async function existing(reader: Reader, name: string): Promise<StoredRole> {
   const role = await stored(reader, name)
   if (role !== undefined) return role
-  const own = (await listOwnRoles(reader, ignored)).map((one) => one.name)
-  throw new ServerError('RoleNotFound', `There is no role '${name.slice(0, 100)}'; ${ownRolesText(own)}.`)
+  const own = (await listCustomRoles(reader, ignored)).map((one) => one.name)
+  throw new ServerError('RoleNotFound', `There is no role '${name.slice(0, 100)}'; ${customRolesText(own)}.`)
 }
 
 async function stored(reader: Reader, name: string): Promise<StoredRole | undefined> {

@@ -6,7 +6,7 @@ import type { Action } from './roles.ts'
 const wholeActions = ['read', 'write', 'define'] as const satisfies readonly Action[]
 
 /** The rights of a caller on a federated database, as far as they affect replies. */
-export interface KeptRights {
+export interface ReplyRights {
   /** On the whole of it. */
   readonly whole: readonly string[]
   /** Identifies the rights on parts of it. */
@@ -14,7 +14,7 @@ export interface KeptRights {
 }
 
 /** Undefined for all. */
-export function rightsOn(caller: Caller, alias: string): KeptRights | undefined {
+export function rightsOn(caller: Caller, alias: string): ReplyRights | undefined {
   const whole = wholeActions.filter((action) => caller.may(action, alias))
   if (whole.length === wholeActions.length) return undefined
   const policy = policyThatCounts(caller, alias)
@@ -22,7 +22,7 @@ export function rightsOn(caller: Caller, alias: string): KeptRights | undefined 
 }
 
 /** Whether those who have `now` may be told what was told to those who had `before`. Grants that are others may hide more, also where they look wider. */
-export function coverRights(now: KeptRights | undefined, before: KeptRights | undefined): boolean {
+export function coverRights(now: ReplyRights | undefined, before: ReplyRights | undefined): boolean {
   if (now === undefined) return true
   if (before?.whole.every((action) => now.whole.includes(action)) !== true) return false
   return before.policy === undefined || before.policy === now.policy
