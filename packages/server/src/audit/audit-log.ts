@@ -1,10 +1,12 @@
 /** What is kept of a request that changes something, or is refused: who has asked for what, and what came of it; never a value or a secret (contract 9.6). */
+
 import { randomUUID } from 'node:crypto'
 import type { ChangeSet } from '@ashlar/engine'
 import type { AuditFailure } from '../config/config.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { auditedClassesMax, auditedOidsMax, auditedRefusalsMax, auditedRefusalsPerSecond } from '../limits.ts'
 import { type Caller, credentialText } from '../security/caller.ts'
+import { TokenBucket } from '../shares/token-bucket.ts'
 import type { AuditFile } from './audit-file.ts'
 
 export interface AuditEntry {
@@ -113,8 +115,7 @@ export class AuditLog {
   private readonly onFailure: AuditFailure
   /** Refusals since the last line that have none. */
   private unlisted = 0
-  private room = auditedRefusalsMax
-  private listedAtMs = performance.now()
+  private readonly bucket = new TokenBucket(auditedRefusalsMax, auditedRefusalsPerSecond)
 
   constructor(file: AuditFile, onFailure: AuditFailure) {
     this.file = file
@@ -146,12 +147,6 @@ export class AuditLog {
   /** Whoever is not known, or sends too much, could else fill the files, and so have the oldest removed. */
   private hasRoomFor({ kind }: Caller, status: number): boolean {
     if (kind !== 'everyone' && kind !== 'nobody' && status !== tooManyStatus) return true
-    const nowMs = performance.now()
-    const back = ((nowMs - this.listedAtMs) / 1_000) * auditedRefusalsPerSecond
-    this.room = Math.min(auditedRefusalsMax, this.room + back)
-    this.listedAtMs = nowMs
-    if (this.room < 1) return false
-    this.room--
-    return true
+    return this.bucket.take()
   }
 }

@@ -43,8 +43,3 @@ export function wholeReply(chunks: readonly RowChunk[], type: ReplyType): Buffer
   if (chunks.length === 0) return Buffer.from(ofNoRows)
   return Buffer.concat([...chunks.map((chunk, i) => framed(chunk, type, i === 0)), Buffer.from(closing)])
 }
-
-/** Returns a single chunk as the whole reply, as latin1 text. */
-export function wholeLatin1(chunk: RowChunk, type: ReplyType): string {
-  return `${framed(chunk, type, true).toString('latin1')}${framings[type].closing}`
-}

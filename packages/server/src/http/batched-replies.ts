@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 
 /** The encoding of a reply text: `latin1` if each character is a byte of the reply. */
-export type TextEncoding = 'utf8' | 'latin1'
+type TextEncoding = 'utf8' | 'latin1'
 
 interface HeldReply {
   readonly response: ServerResponse

@@ -1,4 +1,5 @@
 /** HTTP/2 beside HTTP/1.1: the sessions that are open, the requests on them, and what one client may do on one connection. */
+
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { constants, createServer, type Http2Server, type ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
@@ -15,6 +16,7 @@ import {
   type ServerLimits,
 } from '../limits.ts'
 import { isClientNamed } from '../shares/client-address.ts'
+import { TokenBucket } from '../shares/token-bucket.ts'
 import { maySendSlowly, problemOfBroken, problemOfTunnel } from './broken-request.ts'
 import type { ConnectionCounts } from './connections.ts'
 import { Http2Request, Http2Response, socketOfSession } from './http2-messages.ts'
@@ -41,8 +43,7 @@ interface Session {
   idleSinceMs: number
   hasAsked: boolean
   /** How many streams may still be given up; they come back with time. */
-  resets: number
-  resetsAtMs: number
+  readonly resets: TokenBucket
   controlFrames: number
   controlSinceMs: number
   /** Bytes that were sent, and how often it was seen since that frames wait and these have not become more. */
@@ -148,8 +149,7 @@ export class Http2Sessions {
       waiting: [],
       idleSinceMs: now,
       hasAsked: false,
-      resets: http2ResetsMax,
-      resetsAtMs: now,
+      resets: new TokenBucket(http2ResetsMax, http2ResetsPerSecond),
       controlFrames: 0,
       controlSinceMs: now,
       sentBytes: 0,
@@ -190,11 +190,7 @@ export class Http2Sessions {
 
   /** Requests that are given up as fast as they are made cost the server more than the client (CVE-2023-44487, CVE-2025-8671). */
   private onReset(one: Session): void {
-    const now = performance.now()
-    const back = ((now - one.resetsAtMs) / 1_000) * http2ResetsPerSecond
-    one.resets = Math.min(http2ResetsMax, one.resets + back) - 1
-    one.resetsAtMs = now
-    if (one.resets < 0) endAbusive(one)
+    if (!one.resets.take()) endAbusive(one)
   }
 
   /** Each is answered at once by a frame (CVE-2019-9512, CVE-2019-9515). */

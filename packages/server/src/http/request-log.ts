@@ -40,6 +40,6 @@ export function statusOf({ writableFinished, headersSent, statusCode }: ServerRe
 function howItEnded({ writableFinished, errored }: ServerResponse): object {
   if (writableFinished) return {}
   // Node 24 destroys the replies of clients that disconnected with an error, as it does their requests.
-  const isBrokenOff = errored instanceof Error && (errored as NodeJS.ErrnoException).code !== 'ECONNRESET'
-  return isBrokenOff ? { brokenOff: true } : { aborted: true }
+  const isFailed = errored instanceof Error && (errored as NodeJS.ErrnoException).code !== 'ECONNRESET'
+  return isFailed ? { brokenOff: true } : { aborted: true }
 }

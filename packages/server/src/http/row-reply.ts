@@ -3,12 +3,12 @@ import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Awaitable, CancelSignal, RowChunk, RowChunks } from '@ashlar/engine'
 import type { ReplyType } from '../dispatch/operation.ts'
-import { closingOf, framed, wholeLatin1, wholeReply } from '../dispatch/row-framing.ts'
+import { closingOf, framed, wholeReply } from '../dispatch/row-framing.ts'
 import { ClientDisconnected } from '../errors/request-errors.ts'
 import type { HttpRequest } from './http-request.ts'
 import { contentTypeOf } from './negotiate.ts'
 import { toProblem } from './send-problem.ts'
-import { oneTextBytes, sendReply, sendStream } from './send-reply.ts'
+import { sendReply, sendStream } from './send-reply.ts'
 
 type Chunk = IteratorResult<RowChunk, unknown>
 
@@ -50,12 +50,9 @@ function sendWhole(
   request: HttpRequest,
   statement: Replying | undefined,
 ): void {
-  const [only] = chunks
-  // What is sent as one text is made one at once: bytes that are put together first are a copy, and garbage outside of the heap.
-  const isText = only !== undefined && chunks.length === 1 && only.bytes.length < oneTextBytes
-  const body = isText ? wholeLatin1(only, type) : wholeReply(chunks, type)
+  const body = wholeReply(chunks, type)
   statement?.sent(body.length)
-  sendReply(request, 200, statement?.headers, contentTypeOf[type], body, 'latin1')
+  sendReply(request, 200, statement?.headers, contentTypeOf[type], body)
 }
 
 async function sendStreamed(

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { pipeline, Readable, type Transform, type Writable } from 'node:stream'
 import { laterTurn } from '@ashlar/engine'
 import { encodedTag } from '../dispatch/entity-tags.ts'
-import { endWith, type TextEncoding, writeEnd } from './batched-replies.ts'
+import { endWith, writeEnd } from './batched-replies.ts'
 import { compressorFor, isNegotiated } from './compression.ts'
 import type { HttpRequest } from './http-request.ts'
 
@@ -11,7 +11,7 @@ import type { HttpRequest } from './http-request.ts'
 const largeBytes = 524_288
 
 /** Bytes of a body that goes out together with the head, as one text: two buffers cost more to write than a short copy. */
-export const oneTextBytes = 16_384
+const oneTextBytes = 16_384
 
 type Headers = Readonly<Record<string, string>>
 
@@ -25,17 +25,16 @@ export function sendReply(
   headers: Headers | undefined,
   type?: string,
   body?: string | Buffer,
-  encoding: TextEncoding = 'utf8',
 ): void {
   const { response } = request
   if (request.isAnswered) {
     request.log.warn({ url: request.url }, 'a request was answered twice')
     return
   }
-  const length = body === undefined ? 0 : Buffer.byteLength(body, encoding)
+  const length = body === undefined ? 0 : Buffer.byteLength(body)
   const compressor = length === 0 ? undefined : compressorFor(request.headers, type, length)
   if (compressor !== undefined) {
-    compressor.stream.end(body, encoding)
+    compressor.stream.end(body)
     sendPieces(request, status, encodedHead(response, headers, type, compressor.encoding), [compressor.stream])
     return
   }
@@ -50,11 +49,11 @@ export function sendReply(
   if (status !== 204 && status !== 304) head.push('content-length', length)
   response.writeHead(status, head)
   if (body === undefined || request.method === 'HEAD') response.end()
-  else if (length > oneTextBytes) response.end(body, encoding)
+  else if (length > oneTextBytes) response.end(body)
   else {
     // One that ends its connection is not held, so that the connection does not count any longer.
     const end = response.hasHeader('connection') || request.headers.connection === 'close' ? writeEnd : endWith
-    if (typeof body === 'string') end(response, body, encoding)
+    if (typeof body === 'string') end(response, body, 'utf8')
     else end(response, body.toString('latin1'), 'latin1')
   }
 }

@@ -288,7 +288,7 @@ function answerPeers(
     if (question.about === 'runs') return toolRuns.all()
     if (question.about === 'statements') return statements.records(question.whose)
     if (question.about === 'metrics') return [processMetrics()]
-    if (question.about === 'readers') return readersOf(fds, statements.brokenOff)
+    if (question.about === 'readers') return readersOf(fds, statements.abortedReplies)
     return statements.stop(question.statement, question.whose) ? [true] : []
   })
 }
@@ -306,7 +306,7 @@ function watchStalled(
   const isSlotWanted = (response: object): boolean => statements.isSlotWanted(response)
   const responseOn = (socket: Socket): ServerResponse | undefined => queues.responseOn(socket)
   const streamed = (): Iterable<StreamedReply> => http2?.responses() ?? []
-  const { stalled } = statements.brokenOff
+  const { stalled } = statements.abortedReplies
   return watchReplies(inProgress.connections, responseOn, streamed, limits, fileBytes, isSlotWanted, stalled)
 }
 
@@ -399,7 +399,7 @@ function receiver(
     const begun = inProgress.begin(request)
     if (audit !== undefined) auditRequest(audit, unknownCaller, request)
     if (traces !== undefined) request.span = traces.beginRequest(request.method, request.headers)
-    onceClosed(response, () => {
+    response.once('close', () => {
       queues.ended(response)
       inProgress.end(begun)
       const tookMs = performance.now() - beganMs
@@ -448,16 +448,6 @@ function authenticating(
     if (authenticator === undefined) next()
     else identify(request, authenticator, next)
   }
-}
-
-/** Not by `once`: its wrapper takes as long to be made and removed as this listener runs. */
-function onceClosed(response: ServerResponse, ended: () => void): void {
-  let isOver = false
-  response.on('close', () => {
-    if (isOver) return
-    isOver = true
-    ended()
-  })
 }
 
 /** After the checks that need no body. */

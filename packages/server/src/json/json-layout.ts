@@ -67,15 +67,15 @@ export const quote = 0x22
 export const backslash = 0x5c
 const comma = 0x2c
 const colon = 0x3a
-export const point = 0x2e
+const point = 0x2e
 const minus = 0x2d
 export const zero = 0x30
 export const nine = 0x39
-export const smallE = 0x65
+const smallE = 0x65
 /** Sets the bit by which small letters differ from capital ones. */
-export const toSmall = 0x20
+const toSmall = 0x20
 /** A whole number of fewer digits is held by a double. */
-export const wideDigits = 16
+const wideDigits = 16
 export const openBracket = 0x5b
 export const closeBracket = 0x5d
 export const openBrace = 0x7b

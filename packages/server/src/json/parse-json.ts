@@ -28,7 +28,7 @@ export interface JsonSizes {
   readonly pieces: PieceSizes
 }
 
-export const usualSizes: JsonSizes = {
+const usualSizes: JsonSizes = {
   smallBytes: 16_384,
   sliceBytes: 65_536,
   pieces: { valuesMax: 5_000, bytesMax: 131_072, textBytesMax: 262_144 },

@@ -39,7 +39,7 @@ function parseExactly(text: string): unknown {
  * What a number looks like of which a double may not hold all: whole ones of 16 digits; fractions that are lost beside what stands before
  * the point; exponents so small that nothing is left. No part of the pattern is unbounded: millions of digits would be too many for one. Most other numbers with a fraction are left to JSON.parse, which is faster.
  */
-export const beyondDouble = /\d{16}|\d{12}\.|[1-9]\d{0,10}\.(?:0000|9999)\d|\.\d{5,15}[eE]\+?\d|[eE]-\d{3}/
+const beyondDouble = /\d{16}|\d{12}\.|[1-9]\d{0,10}\.(?:0000|9999)\d|\.\d{5,15}[eE]\+?\d|[eE]-\d{3}/
 const wholeNumber = /^-?\d+$/
 /** A longer number is out of every range; a bigint of a million digits would take seconds to make. */
 const exactCharactersMax = 40

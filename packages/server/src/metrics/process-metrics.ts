@@ -13,7 +13,7 @@ export interface Counters {
   readonly connections: { readonly all: number }
   readonly statements: {
     counts(): Readonly<Record<'queued' | 'running' | 'sending', number>>
-    readonly brokenOff: { readonly count: number }
+    readonly abortedReplies: { readonly count: number }
   }
   /** `lagMs`: of the one of a federated database that is furthest behind. */
   readonly followers: { readonly count: number; lagMs(alias: string): number }
@@ -106,7 +106,7 @@ export const processMetrics: readonly Metric<ProcessSource>[] = [
     name: 'ashlar_replies_broken_off_total',
     type: 'counter',
     help: 'Replies aborted because the client stopped reading or held a snapshot for too long.',
-    read: ({ statements }) => one(statements.brokenOff.count),
+    read: ({ statements }) => one(statements.abortedReplies.count),
   },
   {
     name: 'ashlar_change_followers',

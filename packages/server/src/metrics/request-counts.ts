@@ -16,8 +16,6 @@ export class OperationCounts {
   /** Counts by bounds of `durationSeconds`; the last is for longer ones. */
   readonly byDuration: number[] = new Array(durationSeconds.length + 1).fill(0)
   sumMs = 0
-  private lastStatus = 0
-  private last = { count: 0 }
 
   constructor(operation: string) {
     this.operation = operation
@@ -25,19 +23,13 @@ export class OperationCounts {
 
   /** A request whose reply was sent, or whose client has gone. */
   ended(status: number, ms: number): void {
-    if (status !== this.lastStatus) this.meet(status)
-    this.last.count++
+    const ofStatus = this.byStatus.get(status) ?? { count: 0 }
+    ofStatus.count++
+    this.byStatus.set(status, ofStatus)
     this.sumMs += ms
     let place = 0
     while (place < boundsMs.length && ms > (boundsMs[place] as number)) place++
     this.byDuration[place]!++
-  }
-
-  private meet(status: number): void {
-    this.lastStatus = status
-    const known = this.byStatus.get(status)
-    this.last = known ?? { count: 0 }
-    if (known === undefined) this.byStatus.set(status, this.last)
   }
 }
 

@@ -79,7 +79,7 @@ export const fdOperations: readonly FdOperation[] = [
       const unresolvedTransactions = await fd.store.unresolvedTransactions?.()
       const told = unresolvedTransactions === undefined ? {} : { unresolvedTransactions }
       const { alias, dialect, isolation } = fd
-      const own = readersOf([fd], service.statements.brokenOff)
+      const own = readersOf([fd], service.statements.abortedReplies)
       const readers = readersTogether([...own, ...(await service.peers.gather({ about: 'readers' }))], alias)
       const body: Static<typeof FederatedDatabaseRecord> = {
         bootfile: location,

@@ -204,10 +204,7 @@ export class ShareCounts {
   remove(sharer: string): void {
     this.all--
     const left = this.of(sharer) - 1
-    // A map allocates a new table each time that it becomes empty, so a few sharers with a count of 0 are left in it.
-    if (left > 0 || this.bySharer.size <= sharersKept) this.bySharer.set(sharer, left)
+    if (left > 0) this.bySharer.set(sharer, left)
     else this.bySharer.delete(sharer)
   }
 }
-
-const sharersKept = 256

@@ -1,7 +1,9 @@
 /** The slow-query log: a line in the server's log for each query that takes long, with its plan, and no value of its text. */
+
 import { planWithoutValues, withoutLiterals } from '@ashlar/engine'
 import type { Logger } from 'pino'
 import { slowQueryLinesMax, slowQueryLinesPerSecond, slowQueryTextMax } from '../limits.ts'
+import { TokenBucket } from '../shares/token-bucket.ts'
 
 /** The plans of the statements of its text, as EXPLAIN replies them: JSON. */
 export type Explain = () => Promise<readonly string[]>
@@ -28,8 +30,8 @@ export interface SlowQuery {
 export class SlowQueries {
   readonly thresholdMs: number
   private readonly logger: Logger
-  private room = slowQueryLinesMax
-  private refilledAtMs = performance.now()
+  /** Under load every query may be slow, and each line costs a plan. */
+  private readonly bucket = new TokenBucket(slowQueryLinesMax, slowQueryLinesPerSecond)
   /** Slow queries since the last line that were not logged. */
   private unlisted = 0
 
@@ -40,7 +42,7 @@ export class SlowQueries {
 
   /** Returns before the line is written: its plan is made afterwards. */
   log(query: SlowQuery): void {
-    if (!this.hasRoom()) {
+    if (!this.bucket.take()) {
       this.unlisted++
       return
     }
@@ -58,17 +60,6 @@ export class SlowQueries {
       ...(unlisted > 0 && { unlisted }),
     }
     this.logger.warn({ ...line, ...(explain && (await plansOf(explain))) }, 'slow query')
-  }
-
-  /** A plan takes some work, and a line some room: under load every query may be slow. */
-  private hasRoom(): boolean {
-    const nowMs = performance.now()
-    const back = ((nowMs - this.refilledAtMs) / 1_000) * slowQueryLinesPerSecond
-    this.room = Math.min(slowQueryLinesMax, this.room + back)
-    this.refilledAtMs = nowMs
-    if (this.room < 1) return false
-    this.room--
-    return true
   }
 }
 

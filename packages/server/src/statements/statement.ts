@@ -48,6 +48,18 @@ export interface StatementFacts {
   readonly clientAddress: string
 }
 
+/** Shared by the statements of a process. */
+export interface StatementContext {
+  readonly admission: Admission
+  readonly queueMsMax: number
+  readonly abortedReplies: AbortedReplies
+  /** Listed statements, by id. */
+  readonly inProgress: Map<string, Statement>
+  readonly shortTexts: ShortTexts
+  /** The log of slow queries, if any. */
+  readonly slow: SlowQueries | undefined
+}
+
 /** Most memory that a statement may hold while others use its slot. */
 const yieldBytesMax = 2 ** 20
 
@@ -56,7 +68,7 @@ export class Statement implements Waiter, PausedReply {
   readonly headers = { 'statement-id': this.id }
   private readonly response: ServerResponse
   private readonly facts: StatementFacts
-  private readonly admission: Admission
+  private readonly context: StatementContext
   private startedAtMs = 0
   /** The time from which the reply has waited for its client. */
   pausedAtMs = 0
@@ -73,10 +85,7 @@ export class Statement implements Waiter, PausedReply {
   private explain: Explain | undefined
   /** Aborted when the client goes away, and when the statement is stopped. */
   readonly signal = new StopSignal()
-  private readonly brokenOff: AbortedReplies
-  private readonly inProgress: Map<string, Statement>
-  private readonly shortTexts: ShortTexts
-  private readonly isKnownToBeShort = (): boolean => this.shortTexts.has(this.facts.text)
+  private readonly isKnownToBeShort = (): boolean => this.context.shortTexts.has(this.facts.text)
   /** Than the turn of the event loop in which it began. */
   private outlives = false
   private waits = false
@@ -92,30 +101,21 @@ export class Statement implements Waiter, PausedReply {
   /** While it waits for one. */
   private slot: Promise<void> | undefined
 
-  /** `inProgress`: where it is listed while it lasts. */
   constructor(
     facts: StatementFacts,
     sharer: string,
     response: ServerResponse,
-    admission: Admission,
-    queueMsMax: number,
-    brokenOff: AbortedReplies,
-    inProgress: Map<string, Statement>,
-    shortTexts: ShortTexts,
-    caller?: Caller,
-    slow?: SlowQueries,
+    context: StatementContext,
+    caller: Caller | undefined,
   ) {
     this.caller = caller
-    this.slow = facts.kind === 'query' ? slow : undefined
+    this.slow = facts.kind === 'query' ? context.slow : undefined
     this.facts = facts
     this.sharer = sharer
     this.response = response
-    this.admission = admission
+    this.context = context
     this.beganMs = performance.now()
-    this.waitsUntilMs = this.beganMs + queueMsMax
-    this.brokenOff = brokenOff
-    this.inProgress = inProgress
-    this.shortTexts = shortTexts
+    this.waitsUntilMs = this.beganMs + context.queueMsMax
     if (response.destroyed) this.signal.abort(new ClientDisconnected())
   }
 
@@ -130,7 +130,7 @@ export class Statement implements Waiter, PausedReply {
 
   /** Undefined where it may begin at once. Throws ServerBusy, TooManyStatements, and the signal's reason. */
   mayBegin(): Promise<void> | undefined {
-    const turn = this.admission.begin(this, this.isKnownToBeShort)
+    const turn = this.context.admission.begin(this, this.isKnownToBeShort)
     if (turn !== undefined) return this.queued(this.begunAt(turn))
     this.hasBegun = true
     return undefined
@@ -142,11 +142,11 @@ export class Statement implements Waiter, PausedReply {
    */
   lasts(): void {
     this.outlives = true
-    this.shortTexts.remove(this.facts.text)
+    this.context.shortTexts.remove(this.facts.text)
     this.startedAtMs = Date.now()
     if (this.signal.aborted) return
     this.isReplying = true
-    this.inProgress.set(this.id, this)
+    this.context.inProgress.set(this.id, this)
     const replied = (): void => this.replied()
     this.response.once('finish', replied).once('close', replied)
   }
@@ -197,7 +197,7 @@ export class Statement implements Waiter, PausedReply {
     if (!this.isPaused) return undefined
     this.isPaused = false
     if (this.slow !== undefined) this.pausedMs += performance.now() - this.pausesSinceMs
-    this.admission.proceed(this)
+    this.context.admission.proceed(this)
     return this.hasYieldedSlot ? this.mayGoOn() : undefined
   }
 
@@ -205,13 +205,13 @@ export class Statement implements Waiter, PausedReply {
   private offerSlot(): void {
     if ((this.progress?.bytesHeld ?? 0) > yieldBytesMax) return
     this.pausedAtMs = performance.now()
-    this.admission.pause(this)
+    this.context.admission.pause(this)
   }
 
   yieldSlot(): void {
     this.hasSlot = false
     this.hasYieldedSlot = true
-    this.admission.leave(this.sharer)
+    this.context.admission.leave(this.sharer)
   }
 
   /** A part of the reply. */
@@ -228,7 +228,7 @@ export class Statement implements Waiter, PausedReply {
   /** Ends the statement after its snapshot has been closed. */
   onEnded(error: AshlarError): void {
     if (this.isOver) return
-    this.brokenOff.tooOld({ statement: this.id, clientAddress: this.facts.clientAddress }, error.message)
+    this.context.abortedReplies.tooOld({ statement: this.id, clientAddress: this.facts.clientAddress }, error.message)
     this.signal.abort(error)
   }
 
@@ -289,7 +289,9 @@ export class Statement implements Waiter, PausedReply {
   }
 
   private acquireSlot(): Promise<void> | undefined {
-    const slot = this.hasYieldedSlot ? this.admission.reacquireSlot(this) : this.admission.acquireSlot(this)
+    const slot = this.hasYieldedSlot
+      ? this.context.admission.reacquireSlot(this)
+      : this.context.admission.acquireSlot(this)
     if (slot !== undefined) return this.queued(slot.then(() => this.keepSlot()))
     this.keepSlot()
     return undefined
@@ -308,7 +310,7 @@ export class Statement implements Waiter, PausedReply {
   private keepSlot(): void {
     this.hasYieldedSlot = false
     if (this.isOver) {
-      this.admission.leave(this.sharer)
+      this.context.admission.leave(this.sharer)
       return
     }
     this.hasSlot = true
@@ -319,13 +321,13 @@ export class Statement implements Waiter, PausedReply {
   private end(): void {
     if (!this.isOver) return
     if (this.slow !== undefined) this.logIfSlow(this.slow)
-    if (this.isPaused) this.admission.proceed(this)
-    if (this.hasSlot) this.admission.leave(this.sharer)
+    if (this.isPaused) this.context.admission.proceed(this)
+    if (this.hasSlot) this.context.admission.leave(this.sharer)
     this.hasSlot = false
-    if (this.hasBegun) this.admission.end(this.sharer)
+    if (this.hasBegun) this.context.admission.end(this.sharer)
     this.hasBegun = false
     // Most end at once, and are listed nowhere.
-    if (this.outlives) this.inProgress.delete(this.id)
-    else this.shortTexts.note(this.facts.text)
+    if (this.outlives) this.context.inProgress.delete(this.id)
+    else this.context.shortTexts.note(this.facts.text)
   }
 }

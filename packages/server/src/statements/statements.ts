@@ -9,47 +9,30 @@ import type { AbortedReplies } from './aborted-replies.ts'
 import { Admission, type AdmissionLimits } from './admission.ts'
 import { ShortTexts } from './short-texts.ts'
 import type { SlowQueries } from './slow-queries.ts'
-import { Statement, type StatementKind, type StatementRecord, type Whose } from './statement.ts'
+import { Statement, type StatementContext, type StatementKind, type StatementRecord, type Whose } from './statement.ts'
 
 export class Statements {
-  readonly brokenOff: AbortedReplies
-  private readonly admission: Admission
-  private readonly queueMsMax: number
-  private readonly slow: SlowQueries | undefined
-  private readonly inProgress = new Map<string, Statement>()
-  private readonly shortTexts = new ShortTexts()
+  private readonly context: StatementContext
 
-  /** `slow`: told of queries that have ended. */
-  constructor(limits: AdmissionLimits, brokenOff: AbortedReplies, slow?: SlowQueries) {
-    this.slow = slow
-    this.brokenOff = brokenOff
-    this.admission = new Admission(limits)
-    this.queueMsMax = limits.statementQueueMsMax
+  constructor(limits: AdmissionLimits, abortedReplies: AbortedReplies, slow?: SlowQueries) {
+    const admission = new Admission(limits)
+    const { statementQueueMsMax: queueMsMax } = limits
+    this.context = { admission, queueMsMax, abortedReplies, inProgress: new Map(), shortTexts: new ShortTexts(), slow }
+  }
+
+  get abortedReplies(): AbortedReplies {
+    return this.context.abortedReplies
   }
 
   /** Before the body of the request is read. Throws ServerBusy, TooManyStatements. */
   checkRoom(request: StatementRequest): void {
-    this.admission.checkRoom(sharerOf(request))
+    this.context.admission.checkRoom(sharerOf(request))
   }
 
   /** Creates a statement that is about to begin or to be queued; see `Statement.lasts`. */
   begin(kind: StatementKind, text: string, fdAlias: string, request: StatementRequest): Statement {
     const facts = { kind, text, fdAlias, clientAddress: clientAddressOf(request.raw) }
-    const { admission, queueMsMax, brokenOff, inProgress, shortTexts, slow } = this
-    const { caller, response } = request
-    const sharer = sharerOf(request)
-    return new Statement(
-      facts,
-      sharer,
-      response,
-      admission,
-      queueMsMax,
-      brokenOff,
-      inProgress,
-      shortTexts,
-      caller,
-      slow,
-    )
+    return new Statement(facts, sharerOf(request), request.response, this.context, request.caller)
   }
 
   /**
@@ -57,11 +40,11 @@ export class Statements {
    * takes what is sent; it is broken off where one does not.
    */
   async endEach(endReasonOf: (caller: Caller, alias: string) => Promise<Error | undefined>): Promise<void> {
-    for (const statement of [...this.inProgress.values()]) {
+    for (const statement of [...this.context.inProgress.values()]) {
       const { caller, fdAlias } = statement
       const reason = caller === undefined ? undefined : await endReasonOf(caller, fdAlias)
       // Meanwhile it may have ended.
-      if (reason !== undefined && this.inProgress.has(statement.id)) this.endNow(statement, reason)
+      if (reason !== undefined && this.context.inProgress.has(statement.id)) this.endNow(statement, reason)
       await nextTurn()
     }
   }
@@ -69,7 +52,7 @@ export class Statements {
   private endNow(statement: Statement, reason: Error): void {
     statement.signal.abort(reason)
     const breakOff = (): void => {
-      if (this.inProgress.has(statement.id)) statement.breakOff()
+      if (this.context.inProgress.has(statement.id)) statement.breakOff()
     }
     setTimeout(breakOff, endedReplyMsMax).unref()
   }
@@ -77,25 +60,25 @@ export class Statements {
   /** Counts listed statements by state. */
   counts(): Record<StatementRecord['state'], number> {
     const counts = { queued: 0, running: 0, sending: 0 }
-    for (const { state } of this.inProgress.values()) counts[state]++
+    for (const { state } of this.context.inProgress.values()) counts[state]++
     return counts
   }
 
   /** `whose`: those of this caller alone. */
   records(whose: Whose | undefined): readonly StatementRecord[] {
-    const all = [...this.inProgress.values()]
+    const all = [...this.context.inProgress.values()]
     return all.filter((statement) => statement.isOf(whose)).map((statement) => statement.record())
   }
 
   /** Whether others have waited, a moment ago, for the slot of the statement that has this reply. */
   isSlotWanted(response: object): boolean {
-    if (!this.admission.isSlotWanted) return false
-    return [...this.inProgress.values()].some((statement) => statement.holdsSlotFor(response))
+    if (!this.context.admission.isSlotWanted) return false
+    return [...this.context.inProgress.values()].some((statement) => statement.holdsSlotFor(response))
   }
 
   /** Whether there is one of this id, and of this caller where one is given. */
   stop(id: string, whose: Whose | undefined): boolean {
-    const statement = this.inProgress.get(id)
+    const statement = this.context.inProgress.get(id)
     if (statement?.isOf(whose) !== true) return false
     statement.stop()
     return true

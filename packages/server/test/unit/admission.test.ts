@@ -151,11 +151,8 @@ describe('a statement', () => {
       asked,
       'a',
       response as ServerResponse,
-      admission,
-      1_000_000,
-      {} as AbortedReplies,
-      inProgress,
-      new ShortTexts(),
+      contextOf(admission, new ShortTexts(), inProgress),
+      undefined,
     )
     statement.lasts()
     expect(inProgress.size).toBe(1)
@@ -336,16 +333,18 @@ function newStatement(
   { text = '', shortTexts = new ShortTexts(), response = new EventEmitter() as object } = {},
 ): Statement {
   const asked = { kind: 'query', text, fdAlias: 'fd', clientAddress } as const
-  return new Statement(
-    asked,
-    clientAddress,
-    response as ServerResponse,
+  return new Statement(asked, clientAddress, response as ServerResponse, contextOf(admission, shortTexts), undefined)
+}
+
+function contextOf(admission: Admission, shortTexts: ShortTexts, inProgress = new Map<string, Statement>()) {
+  return {
     admission,
-    1_000_000,
-    {} as AbortedReplies,
-    new Map(),
+    queueMsMax: 1_000_000,
+    abortedReplies: {} as AbortedReplies,
+    inProgress,
     shortTexts,
-  )
+    slow: undefined,
+  }
 }
 
 function lasting(admission: Admission, clientAddress: string, response?: object): Statement {

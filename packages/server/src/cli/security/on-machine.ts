@@ -1,6 +1,13 @@
 /** Users, tokens and roles in the security database itself, on the machine of the server, which runs or not (contract 9.2). */
 import { existsSync } from 'node:fs'
-import type { SecurityUserChanged, TokenCreated } from '@ashlar/client'
+import type {
+  ChangeRoleBody,
+  CreateRoleBody,
+  CreateTokenBody,
+  SecurityUserChanged,
+  TokenCreated,
+  UpdateUserBody,
+} from '@ashlar/client'
 import { AshlarError, grantProblemsIn } from '@ashlar/engine'
 import { storeDirectory } from '@ashlar/engine/store-address'
 import type { Config } from '../../config/config.ts'
@@ -8,14 +15,13 @@ import { problemEntry, ServerError } from '../../errors/server-errors.ts'
 import { addRole, changeRole, findRole, listRoles, type RoleRecord, removeRole } from '../../security/custom-roles.ts'
 import { PasswordHashes, refuseCommonPassword } from '../../security/password-hashes.ts'
 import { aliasProblems, type GrantChecking, type RoleProblem, roleProblems } from '../../security/role-problems.ts'
-import { tokenIdOf } from '../../security/secrets.ts'
 import { SecurityDatabase } from '../../security/security-database.ts'
 import { createToken, listTokens, revokeToken, type TokenRecord } from '../../security/tokens.ts'
-import { addUser, changeUser, listUsers, removeUser, type UserChange, type UserRecord } from '../../security/users.ts'
+import { addUser, changeUser, listUsers, removeUser, type UserRecord } from '../../security/users.ts'
 import { CommandError } from '../command-error.ts'
 import { exitCodeOfStatus, exitCodes } from '../exit-codes.ts'
 import { CommandAudit } from './command-audit.ts'
-import type { RoleWords, SecurityWork, TokenWords } from './security-work.ts'
+import type { SecurityWork } from './security-work.ts'
 
 /** The settings by which the security database and the audit log of the server are found. */
 export type SecurityPlace = Pick<
@@ -72,7 +78,7 @@ class MachineSecurity implements SecurityWork {
     return listUsers(this.database)
   }
 
-  async addUser(name: string, roles: readonly string[], password: string | undefined): Promise<SecurityUserChanged> {
+  async addUser({ name, roles = [], password }: Parameters<SecurityWork['addUser']>[0]): Promise<SecurityUserChanged> {
     const passwordHash = password === undefined ? undefined : await hashOf(password, name)
     const user = await this.audit.note('user add', `user:${name}`, () =>
       addUser(this.database, { name, roles, passwordHash }),
@@ -80,16 +86,14 @@ class MachineSecurity implements SecurityWork {
     return { ...user, problems: this.unknownAliases(roles) }
   }
 
-  async setPassword(name: string, password: string): Promise<SecurityUserChanged> {
-    return this.changeUser('password', name, { passwordHash: await hashOf(password, name) })
-  }
-
-  setRoles(name: string, roles: readonly string[]): Promise<SecurityUserChanged> {
-    return this.changeUser('roles', name, { roles })
-  }
-
-  setDisabled(name: string, isDisabled: boolean): Promise<SecurityUserChanged> {
-    return this.changeUser(isDisabled ? 'disable' : 'enable', name, { isDisabled })
+  async updateUser(name: string, { roles, isDisabled, password }: UpdateUserBody): Promise<SecurityUserChanged> {
+    const passwordHash = password === undefined ? undefined : await hashOf(password, name)
+    const command =
+      password !== undefined ? 'password' : roles !== undefined ? 'roles' : isDisabled ? 'disable' : 'enable'
+    const user = await this.audit.note(`user ${command}`, `user:${name}`, () =>
+      changeUser(this.database, name, { roles, isDisabled, passwordHash }),
+    )
+    return { ...user, problems: this.unknownAliases(roles) }
   }
 
   removeUser(name: string): Promise<void> {
@@ -100,44 +104,40 @@ class MachineSecurity implements SecurityWork {
     return listTokens(this.database)
   }
 
-  async createToken(words: TokenWords): Promise<TokenCreated> {
+  async createToken({ name, owner, roles, expiresAt }: CreateTokenBody): Promise<TokenCreated> {
+    const expiresAtMs = expiresAt === undefined ? undefined : Date.parse(expiresAt)
     const created = await this.audit.note(
       'token create',
       ({ id }) => `token:${id}`,
-      () => createToken(this.database, { ...words, isByAdministrator: true }),
+      () => createToken(this.database, { name, owner, roles, expiresAtMs, isByAdministrator: true }),
     )
     return { ...created, problems: this.unknownAliases(created.roles) }
   }
 
-  /** Revokes a token. A text that is not an id or a token is not logged. */
-  revokeToken(text: string): Promise<string> {
-    const subject = `token:${tokenIdOf(text) ?? '?'}`
-    return this.audit.note('token revoke', subject, () => revokeToken(this.database, text))
+  async revokeToken(id: string): Promise<void> {
+    await this.audit.note('token revoke', `token:${id}`, () => revokeToken(this.database, id))
   }
 
   listRoles(): Promise<RoleRecord[]> {
     return listRoles(this.database)
   }
 
-  async findRole(name: string) {
+  async getRole(name: string) {
     return this.checked(await findRole(this.database, name))
   }
 
-  async addRole(name: string, words: RoleWords) {
-    return this.checked(await this.audit.note('role add', `role:${name}`, () => addRole(this.database, name, words)))
+  async addRole({ name, ...role }: CreateRoleBody) {
+    return this.checked(await this.audit.note('role add', `role:${name}`, () => addRole(this.database, name, role)))
   }
 
-  async setRole(name: string, words: RoleWords) {
-    return this.checked(await this.audit.note('role set', `role:${name}`, () => changeRole(this.database, name, words)))
+  async updateRole(name: string, change: ChangeRoleBody) {
+    return this.checked(
+      await this.audit.note('role set', `role:${name}`, () => changeRole(this.database, name, change)),
+    )
   }
 
   removeRole(name: string): Promise<void> {
     return this.audit.note('role remove', `role:${name}`, () => removeRole(this.database, name))
-  }
-
-  private async changeUser(command: string, name: string, change: UserChange): Promise<SecurityUserChanged> {
-    const user = await this.audit.note(`user ${command}`, `user:${name}`, () => changeUser(this.database, name, change))
-    return { ...user, problems: this.unknownAliases(change.roles) }
   }
 
   /** Checks grants against the configured stores, as far as they can be read beside a server. */

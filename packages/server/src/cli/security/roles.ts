@@ -1,5 +1,5 @@
 /** `ashlar role`: roles of a server with authentication, beside those that are built in. */
-import type { SecurityRole, SecurityRoleChanged } from '@ashlar/client'
+import type { AccessGrant, SecurityRole, SecurityRoleChanged } from '@ashlar/client'
 import { readGrantsFile } from './read-files.ts'
 import type { SecurityContext } from './security-work.ts'
 
@@ -19,7 +19,7 @@ export async function listRoles({ security, output }: SecurityContext): Promise<
 }
 
 export async function showRole({ security, output }: SecurityContext, [name]: readonly [string]): Promise<void> {
-  const role = await security.findRole(name)
+  const role = await security.getRole(name)
   await output.data(role, () => {
     const grants = JSON.stringify(role.grants, null, 2).split('\n')
     return [`Role ${name}: ${wordsOf(role)}.`, ...grants, ...problemsOf(role)]
@@ -31,7 +31,7 @@ export async function addRole(
   [name, actions]: readonly [string, readonly string[]],
   { grantsFile }: RoleOptions,
 ): Promise<void> {
-  const role = await security.addRole(name, { actions, grants: readGrantsFile(grantsFile) })
+  const role = await security.addRole({ name, actions, ...grantsBody(readGrantsFile(grantsFile)) })
   await output.result(role, () => [`Role ${name} is added: ${wordsOf(role)}.`, ...problemsOf(role)])
 }
 
@@ -40,11 +40,10 @@ export async function setRole(
   [name, actions]: readonly [string, readonly string[]],
   { grantsFile, actions: hasActions, grants: hasGrants }: RoleOptions,
 ): Promise<void> {
-  const words = {
-    actions: actions.length > 0 || hasActions === false ? actions : undefined,
-    grants: readGrantsFile(grantsFile) ?? (hasGrants === false ? [] : undefined),
-  }
-  const role = await security.setRole(name, words)
+  const role = await security.updateRole(name, {
+    ...((actions.length > 0 || hasActions === false) && { actions }),
+    ...grantsBody(readGrantsFile(grantsFile) ?? (hasGrants === false ? [] : undefined)),
+  })
   await output.result(role, () => [`Role ${name}: ${wordsOf(role)}.`, ...problemsOf(role)])
 }
 
@@ -64,4 +63,9 @@ function problemsOf({ problems }: SecurityRoleChanged): string[] {
 function wordsOf({ actions, grants }: SecurityRole): string {
   const granted = grants.length === 0 ? [] : [grants.length === 1 ? '1 grant' : `${grants.length} grants`]
   return [...actions, ...granted].join(', ')
+}
+
+/** The grants are checked by the server. */
+function grantsBody(grants: unknown): { readonly grants?: readonly AccessGrant[] } {
+  return grants === undefined ? {} : { grants: grants as readonly AccessGrant[] }
 }

@@ -67,14 +67,14 @@ function isByServer({ url, profile, ...options }: Options, environment: NodeJS.P
 }
 
 async function byServer(options: Options, work: (context: SecurityContext) => Promise<void>): Promise<void> {
-  const [{ connect }, { securityByServer }] = await Promise.all([import('../connection.ts'), import('./by-server.ts')])
+  const { connect } = await import('../connection.ts')
   await runCommand({ ...options, isPrivate: true }, async ({ output, signal }) => {
     const { url, token, tokenFile, user, ca, profile } = options
     const given = Object.entries({ url, token, tokenFile, user, ca, profile }).filter(
       ([, value]) => value !== undefined,
     )
     const { client } = connect(Object.fromEntries(given), process.env, signal)
-    await work({ security: securityByServer(client), output })
+    await work({ security: client.security, output })
   })
 }
 

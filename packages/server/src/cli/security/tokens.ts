@@ -1,5 +1,7 @@
 /** `ashlar token`: tokens of programs that use a server with authentication. */
-import { usageError } from '../command-error.ts'
+import { noTokenId, tokenIdOf } from '../../security/secrets.ts'
+import { CommandError, usageError } from '../command-error.ts'
+import { exitCodes } from '../exit-codes.ts'
 import type { SecurityContext } from './security-work.ts'
 
 interface TokenOptions {
@@ -18,8 +20,12 @@ export async function createToken(
     const advice = 'add --role reader, or another role, or --owner alice, whose roles it then has.'
     throw usageError(`A token without an owner needs roles of its own: ${advice}`)
   }
-  const expiresAtMs = expires === undefined ? undefined : expiry(expires, Date.now())
-  const created = await security.createToken({ name, owner, roles: role, expiresAtMs })
+  const created = await security.createToken({
+    name,
+    ...(owner !== undefined && { owner }),
+    ...(role !== undefined && { roles: role }),
+    ...(expires !== undefined && { expiresAt: new Date(expiry(expires, Date.now())).toISOString() }),
+  })
   for (const problem of created.problems) output.note(`ashlar: ${problem}`)
   const sentence = `Token ${created.id} (${name}) is created. Its text, which is shown this once:`
   await output.data(created, () => (output.isQuiet ? [created.token] : [sentence, created.token]))
@@ -35,7 +41,10 @@ export async function listTokens({ security, output }: SecurityContext): Promise
 }
 
 export async function revokeToken({ security, output }: SecurityContext, [text]: readonly [string]): Promise<void> {
-  const id = await security.revokeToken(text)
+  // The text of the token itself is accepted, and must not get into a message.
+  const id = tokenIdOf(text)
+  if (id === undefined) throw new CommandError(exitCodes.notFound, noTokenId)
+  await security.revokeToken(id)
   await output.result({ revoked: id }, () => [`Token ${id} is revoked.`])
 }
 

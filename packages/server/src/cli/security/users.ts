@@ -29,7 +29,7 @@ export async function addUser(
   { role = [], ...options }: UserOptions,
 ): Promise<void> {
   const { password, isMade } = passwordOf(options)
-  const user = await context.security.addUser(name, role, password)
+  const user = await context.security.addUser({ name, roles: role, ...(password !== undefined && { password }) })
   await printUser(context, user, `User ${name} is added: ${rolesText(user.roles)}.`, isMade ? password : undefined)
 }
 
@@ -39,7 +39,7 @@ export async function setPassword(
   { passwordFile }: PasswordOptions,
 ): Promise<void> {
   const { password = '', isMade } = passwordOf(passwordFile === undefined ? {} : { passwordFile })
-  const user = await context.security.setPassword(name, password)
+  const user = await context.security.updateUser(name, { password })
   const sentence = `User ${name} has another password; the sessions of the user have ended.`
   await printUser(context, user, sentence, isMade ? password : undefined)
 }
@@ -48,16 +48,16 @@ export async function setRoles(
   context: SecurityContext,
   [name, roles]: readonly [string, readonly string[]],
 ): Promise<void> {
-  const user = await context.security.setRoles(name, roles)
+  const user = await context.security.updateUser(name, { roles })
   await printUser(context, user, `User ${name}: ${rolesText(user.roles)}.`)
 }
 
 export async function disableUser(context: SecurityContext, [name]: readonly [string]): Promise<void> {
-  await printUser(context, await context.security.setDisabled(name, true), `User ${name} is disabled.`)
+  await printUser(context, await context.security.updateUser(name, { isDisabled: true }), `User ${name} is disabled.`)
 }
 
 export async function enableUser(context: SecurityContext, [name]: readonly [string]): Promise<void> {
-  await printUser(context, await context.security.setDisabled(name, false), `User ${name} is enabled.`)
+  await printUser(context, await context.security.updateUser(name, { isDisabled: false }), `User ${name} is enabled.`)
 }
 
 export async function removeUser({ security, output }: SecurityContext, [name]: readonly [string]): Promise<void> {

@@ -1,4 +1,5 @@
 /** What could stand in place of the last word of a text of DO, by what stands before it and by the schema. */
+
 import type { ClassRepresentation } from '@ashlar/client'
 import type { KnownSchema } from './known-schema.ts'
 import { type Piece, piecesOf } from './pieces.ts'

@@ -6,12 +6,12 @@ import { ServerError } from '../../errors/server-errors.ts'
 import type { BodyLines, Lines } from '../../json/body-lines.ts'
 import type { JsonLimits } from '../../json/json-layout.ts'
 import { parseJson } from '../../json/parse-json.ts'
-import { parseLines } from '../../json/parse-lines.ts'
 import { bulkBatchBytes, bulkBatchLines, bulkIdleMs, bulkOpenIdleMs, bulkRepliesBytesMax } from '../../limits.ts'
 import type { BulkParameters } from './bulk-parameters.ts'
 import { PendingReplies } from './pending-replies.ts'
 import { readLine } from './read-line.ts'
 
+const newline = 0x0a
 const dollarBrace = Buffer.from('${')
 
 /** The replies, as bytes; lines are read from now on, and carried out. What fails before the first of them is thrown by it. */
@@ -133,15 +133,17 @@ class Bulk {
       return
     }
     const { load } = this
-    const { ends, values } = parseLines(lines, this.jsonLimits)
     const hasNames = lines.includes(dollarBrace)
-    for (let at = 0, from = 0; at < ends.length && !load.isStopped; from = (ends[at++] as number) + 1) {
-      const bytes = (ends[at] as number) - from
+    for (let from = 0; from <= lines.length && !load.isStopped; ) {
+      const end = lines.indexOf(newline, from)
+      const text = lines.subarray(from, end < 0 ? lines.length : end)
+      const bytes = text.length
+      from += bytes + 1
       const line = ++this.line
       const pause = line % linesBetweenLooks === 0 ? this.slice.yieldIfDue() : undefined
       if (pause !== undefined) await pause
       try {
-        const parsed = values === undefined ? this.parse(lines.subarray(from, from + bytes)) : values[at]
+        const parsed = this.parse(text)
         const json = parsed instanceof Promise ? await parsed : parsed
         if (json === blank) continue
         const command = readLine(json, line, hasNames)
