@@ -14,7 +14,7 @@ export class FederatedDatabases {
   private readonly places: ReadonlyMap<string, Place>
   private readonly fallback: FederatedDatabase | undefined
 
-  /** `defaultAlias`: the one that a request without `fdAlias` means; the only one needs none. `places`: by alias, where they are known. */
+  /** `defaultAlias`: for requests without `fdAlias`; not needed for a single federated database. `places`: by alias, if known. */
   constructor(
     all: readonly FederatedDatabase[],
     defaultAlias: string | undefined,
@@ -36,7 +36,7 @@ export class FederatedDatabases {
       throw new ServerError('MalformedAlias', 'fdAlias must be given once and must not be empty.')
     }
     const fd = this.byAlias.get(fdAlias)
-    // Whoever may do nothing there must not be able to try out names.
+    // A caller without permissions there must not be able to probe for names.
     if (fd !== undefined && caller.mayAnything(fdAlias)) return fd
     const others = listed(this.namesFor(caller))
     throw new ServerError(
@@ -46,11 +46,11 @@ export class FederatedDatabases {
   }
 
   /**
-   * The same for a tool with the flag `bootFile`, which names one of several where the URL does not. Throws what `resolve` throws, and
-   * MalformedRequest where it contradicts the URL, or names none of several.
+   * Resolves the flag `bootFile` of a tool, which selects a federated database if the URL does not. Throws what `resolve` throws, and
+   * MalformedRequest if the flag contradicts the URL or matches none.
    */
   resolveByBootFile(fdAlias: unknown, bootFile: string, caller: Asking): FederatedDatabase {
-    // The only one is taken whatever the flag says.
+    // A single federated database needs no default.
     if (fdAlias !== undefined || this.all.length === 1) {
       const fd = this.resolve(fdAlias, caller)
       if (this.all.length === 1 || this.agrees(bootFile, fd)) return fd

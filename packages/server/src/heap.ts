@@ -1,11 +1,11 @@
-/** How V8 manages the heap of a serving process: how far it lets it grow before it collects garbage, and where it makes objects. */
+/** Configures the heap of V8 for a serving process: its growth before garbage collection, and where objects are allocated. */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 
 /** Percent of what was in use after the last collection of the old generation, by which the heap may grow before the next. 0: as V8 chooses. */
 const growthPercent = {
   /**
-   * The most that V8 would choose by itself. Left alone, it lets a small heap grow by some megabytes, and counts buffers outside of it: the bodies of bulk
-   * then had it collect 15 MiB of objects again and again, for 40 % of the process's CPU.
+   * The maximum that V8 would choose by itself. Without a minimum, V8 lets a small heap grow by some megabytes and counts buffers outside of it:
+   * during bulk loads it collected 15 MiB of objects again and again, for 40 % of the process's CPU.
    */
   small: 300,
   large: 0,
@@ -20,9 +20,9 @@ let isSooner = false
 let percent = growthPercent.large
 
 /**
- * The limits of memory (contract 1.5.14) bound what requests hold. A heap of some hundred megabytes may double before V8
- * collects what they have let go of, so that the process takes twice as much. Collecting sooner costs short queries a third more time:
- * it is done only while requests hold much.
+ * Lets V8 collect garbage sooner. The limits of memory (contract 1.5.14) bound what requests hold, but a heap of some hundred megabytes may double
+ * before V8 frees garbage, so that the process takes twice as much. Collecting sooner makes short queries a third slower, so it is done only while
+ * requests hold much.
  */
 export function collectSooner(isWanted: boolean): void {
   isSooner = isWanted
@@ -38,9 +38,9 @@ function chooseGrowth(): void {
 }
 
 /**
- * To be called as soon as a serving process begins. V8 makes objects in the old generation at once where many that were made at the same place of
- * the program have lived long: as those of bodies of a thousand objects have, until their commit. Those of small changes, made at the same
- * places, would then stay until a full collection, though their requests have ended within milliseconds.
+ * To be called as soon as a serving process begins. V8 allocates objects in the old generation if many that were allocated at the same place of the
+ * program have lived long, as those of bodies of a thousand objects do until their commit. The objects of small changes, allocated at the same
+ * places, would then remain until a full collection, although their requests end within milliseconds.
  */
 export function prepareHeap(): void {
   setFlagsFromString('--no-allocation-site-pretenuring')

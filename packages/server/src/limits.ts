@@ -33,8 +33,8 @@ export const defaultServerLimits = {
   /** Rate limit: requests per second from one caller, per process. A caller is identified by its authentication, or else by its address; 0 = no limit. */
   callerRequestsPerSecondMax: 0,
   /**
-   * Percentage of `statementsBytesMax`, less what the requests of other callers hold of it, that those of one caller may hold, per process. If only one
-   * request of a caller holds memory, the limits of a request apply alone. 100 = no limit.
+   * Percentage of `statementsBytesMax`, less the memory held by requests of other callers, that the requests of one caller may hold, per process. A
+   * single request of a caller is bounded only by the limits of a request. 100 = no limit.
    */
   heldPercentPerCallerMax: 75,
   /** The same for the requests on one connection. */
@@ -90,12 +90,12 @@ export type ServerLimits = Readonly<typeof defaultServerLimits>
 /** Lines of a load that are committed together, and their bytes; five times as many while lines refer to others that have not come. */
 export const bulkBatchLines = 2_000
 export const bulkBatchBytes = 2 * 2 ** 20
-/** How long lines that wait for their commit wait for further ones, and for those that they refer to. */
+/** How long a batch of lines waits for further lines before it is committed. */
 export const bulkIdleMs = 10
 export const bulkOpenIdleMs = 2_000
-/** How long a client may go on sending lines once a load has ended before them: it may be busy making them. */
+/** How long a client may go on sending lines after a load has ended early: it may still be producing them. */
 export const bulkLingerMsMax = 10_000
-/** Replies of a load that wait for their reader; with more, no further lines are read. Those of a million lines have fewer. */
+/** Bytes of unread replies of a load beyond which no further lines are read. The replies of a million lines are smaller. */
 export const bulkRepliesBytesMax = 16 * 2 ** 20
 /** Size of the objects in one file of an archive, before compression; the last file may be smaller. */
 export const archivePartBytes = 4 * 2 ** 20
@@ -118,40 +118,40 @@ export const renamedLimits: Readonly<Record<string, keyof Limits>> = {
   queuedStatementsPerAddressMax: 'queuedStatementsPerCallerMax',
   changeFollowersPerAddressMax: 'changeFollowersPerCallerMax',
 }
-/** Callers whose requests a process counts within a second; where there are more, it begins anew with them. */
+/** Callers whose requests a process counts within a second; with more, the counts are reset. */
 export const countedCallersMax = 50_000
 /** Bodies that are no larger are let in uncounted. */
 export const smallBodyBytes = 65_536
-/** Connections beyond the limits that are there to hear why; further ones are closed at once. */
+/** Connections beyond the limits that still get an error reply; further ones are closed at once. */
 export const refusedConnectionsMax = 100
 /**
- * Connections that the operating system has, and the server has not accepted yet; the system may allow fewer (`net.core.somaxconn`). It drops
- * what is beyond, and clients try again after a second.
+ * Connections that the operating system queues before the server accepts them; the system may allow fewer (`net.core.somaxconn`). It drops further
+ * ones, and clients retry after a second.
  */
 export const unacceptedConnectionsMax = 4_096
-/** Connections that are served first in one turn of the event loop, once none arrives. */
+/** Connections served per turn of the event loop when none arrives. */
 export const servedInATurnMax = 12
-/** While connections arrive, so many of each address are served as they do, one in a turn. */
+/** Connections of each address that are served while others arrive, one per turn. */
 export const servedOnArrivalMax = 4
-/** While connections arrive, one of the others is served in one of so many turns. */
+/** While connections arrive, one of the other waiting ones is served in one of this many turns. */
 export const arrivalTurnsPerOther = 16
 /** Replies of one connection that wait for those to earlier requests of it, before no more requests are read from it. */
 export const pipelinedMax = 64
-/** A live query rests for so many times as long as it has worked: a result that changes all the time costs no more than a part of the process. */
+/** A live query pauses for this multiple of its working time, so that a result that changes constantly takes only a part of the process. */
 export const liveRestPerWork = 4
 /** Size of a PROXY protocol header. Proxies add more than the addresses. */
 export const proxyHeaderBytesMax = 4_096
 /** Size of a number or a name in a JSON body. */
 export const jsonWordBytesMax = 2 ** 23
-/** Names in a JSON body that are longer: V8 hashes these by their length alone, so that thousands of one length took it minutes to tell apart. */
+/** Limits names in a JSON body that V8 hashes by their length alone: thousands of one length took minutes to tell apart. */
 export const jsonLongNames = { bytes: 16_383, max: 8 } as const
 /** Fields of one object in a JSON body, whose names are listed in one step. As many as `objectValuesMax` allows in an object to create. */
 export const jsonNamesMax = 100_000
 /** Length of a parameter in the path of a URL. */
 export const pathParameterCharactersMax = 4_096
-/** How long a connection on which nothing is under way is kept for a last request while the server stops. */
+/** How long an idle connection is kept for a last request while the server stops. */
 export const idleConnectionMs = 100
-/** How long a refused request may go on sending its body: were the connection reset at once, its client might not get the refusal. */
+/** How long a refused request may continue to send its body: if the connection were reset at once, its client might not get the reply. */
 export const lingerMsMax = 1_000
 /** How long nothing is sent on a connection whose client has closed its side, until it is taken to have left. */
 export const halfClosedMsMax = 2_000
@@ -169,7 +169,7 @@ export const jwksFetchMsMax = 5_000
 /** After which they are read again; for a key that is not among them after `jwksRepeatMs`. */
 export const jwksFreshMs = 600_000
 export const jwksRepeatMs = 30_000
-/** How long old keys are used while new ones cannot be read. */
+/** How long old keys are used if new ones cannot be read. */
 export const jwksStaleMsMax = 86_400_000
 /** Within which a line of the audit log is written. */
 export const auditLineMsMax = 100
@@ -192,7 +192,7 @@ export const slowQueryLinesPerSecond = 1
 export const slowQueryTextMax = 10_000
 /** Statements of it whose plans are in the line. */
 export const slowQueryPlansMax = 20
-/** How long a scrape waits for a store; what that does not tell in time is left out. */
+/** Timeout of a scrape for each store; metrics that are late are left out. */
 export const metricsStoreMsMax = 1_000
 /** How long a request may wait for a change. */
 export const changeWaitMsMax = 60_000
@@ -207,13 +207,13 @@ export const webhookLookMs = 200
 export const certificateLookMs = 5_000
 /** How long a connection on which nothing is asked is kept. */
 export const idleKeptMs = 72_000
-/** Requests under way on one connection of HTTP/2. */
+/** Concurrent requests on one HTTP/2 connection. */
 export const http2StreamsMax = 100
 /** Headers of a request by HTTP/2, by their number. */
 export const http2HeaderPairsMax = 200
 /** Memory of one HTTP/2 connection, in megabytes. */
 export const http2SessionMegabytesMax = 10
-/** Requests that a connection of HTTP/2 may give up at once, and how many more with each second; then it is ended. */
+/** Requests that an HTTP/2 connection may reset at once, and the number added per second; beyond, the connection is closed. */
 export const http2ResetsMax = 300
 export const http2ResetsPerSecond = 30
 /** PING and SETTINGS that a client may send on one connection within `http2ControlWindowMs`; with more, it is ended. */
@@ -222,7 +222,7 @@ export const http2ControlWindowMs = 10_000
 /** Length of a password. */
 export const passwordCharactersMin = 8
 export const passwordCharactersMax = 256
-/** Passwords that are hashed at once in one process: each takes 19 MiB and a thread. */
+/** Passwords hashed concurrently in one process: each takes 19 MiB and a thread. */
 export const passwordHashesAtOnceMax = 2
 /** Passwords waiting to be hashed: in each of the two queues, of one caller or address, and for how long. */
 export const passwordHashesWaitingMax = 1_024
@@ -232,8 +232,8 @@ export const passwordHashMsMax = 30_000
 export const rememberedPasswordsMax = 10_000
 export const rememberedPasswordsMsMax = 300_000
 /**
- * Wrong passwords within `forgottenAfterMs`: of a user name from an address, of an address, of a user name. Beyond the last of these, only `ofPairAfterNameMax` from
- * an address where the name has not been right: were there none, whoever knows the name could keep its owner out.
+ * Wrong passwords within `forgottenAfterMs`: of a user name from an address, of an address, of a user name. Beyond the last of these,
+ * `ofPairAfterNameMax` from an address without a successful sign-in of that name: without them, anyone could lock out a user by name.
  */
 export const signInFailures = {
   ofPairMax: 10,
@@ -249,13 +249,13 @@ export const rightAddressesMax = 30_000
 export const throttledKeysMax = 30_000
 /** Length of an Authorization header or a cookie. */
 export const credentialCharactersMax = 8_192
-/** How often a process looks whether somebody has lost a right. */
+/** Interval at which a process checks whether a caller has lost a permission. */
 export const revisionIntervalMs = 300
-/** How long a reply that is ended, such as one whose caller has lost a right, may take to tell that; with the interval, less than a second. */
+/** Time for the last message of a reply that is ended, such as one whose caller has lost a permission; with the interval, less than a second. */
 export const endedReplyMsMax = 500
 /** How often a process looks whether classes or roles have changed, so that roles do not agree with classes any more. */
 export const roleCheckIntervalMs = 2_000
-/** How long authenticated callers stay valid while the security database cannot be read; nobody else is admitted meanwhile. */
+/** How long authenticated callers stay valid while the security database cannot be read; other callers are refused meanwhile. */
 export const unreadableSecurityMsMax = 5_000
 /** Callers of each kind that a process remembers. */
 export const rememberedCallersMax = 20_000
@@ -276,7 +276,7 @@ export const sessionsPerUserMax = 100
 export const roleProblemsMax = 100
 /** Tokens of one user. */
 export const tokensPerUserMax = 1_000
-/** Objects and arrays within each other of which an import makes classes: a server takes no more embeddable classes within each other. */
+/** Nesting of objects and arrays from which an import infers classes: a server accepts no deeper nesting of embeddable classes. */
 export const inferredDepthMax = 30
 /** Attributes of all classes together that an import infers. */
 export const inferredAttributesMax = 10_000

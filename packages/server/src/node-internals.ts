@@ -1,11 +1,12 @@
 /**
- * The only file that reads or sets what Node does not document.
+ * The only file that uses undocumented parts of Node.
  *
- * A reply is aborted where its client takes no bytes (contract 1.5.16). The public counts of a socket change only once a whole write was taken, which may
- * be hundreds of kilobytes: a slow client would be cut off. So the count of the handle is read; where a version of Node has none, the public counts remain.
+ * A reply is aborted if its client takes no bytes (contract 1.5.16). The public counters of a socket change only after a whole write, which may be
+ * hundreds of kilobytes: a slow client would be cut off. So the counter of the handle is read; if a version of Node has none, the public counters are
+ * used.
  *
- * A client that closes its side of a connection after its requests gets the replies (contract 1.5.16), which `http.Server` allows by a property that
- * its documentation lacks. Where a version of Node does not have it, such clients are cut off as by any server on Node; `hasHalfOpen` says so.
+ * A client that closes its side of a connection after its requests gets the replies (contract 1.5.16), which `http.Server` allows by an undocumented
+ * property. If a version of Node does not have it, such clients are cut off as by any server on Node; `hasHalfOpen` tells which.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -25,7 +26,7 @@ type HalfOpenServer = Server & { httpAllowHalfOpen?: boolean }
 
 /** Increases with each byte that the operating system has taken. */
 export function bytesTaken(socket: Socket): number {
-  // What is encrypted is written in pieces, of which the counts of the socket itself show nothing until the last.
+  // Encrypted data is written in pieces, which the counters of the socket itself do not show before the last.
   const below = (socket as SocketInternals)._parent?._handle
   if (below?.bytesWritten !== undefined) return below.bytesWritten - (below.writeQueueSize ?? 0)
   return socket.bytesWritten - socket.writableLength - bytesUntaken(socket)

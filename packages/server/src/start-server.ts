@@ -43,16 +43,13 @@ export interface RunningServer {
   readonly federatedDatabases: readonly FederatedDatabase[]
   /** Reads again what was read from files: certificate and key. */
   reload(): void
-  /** Finishes the requests under way, bounded, and closes the federated databases. Asked again, waits for the same. Throws what closing does. */
+  /** Completes running requests within a time limit, and closes the federated databases. Repeated calls wait for the first. Throws errors of closing. */
   stop(): Promise<void>
-  /** Resolves once it has stopped, for whatever reason, with the exit code: not 0 where a store has to be opened by another process. */
+  /** Resolves when the server has stopped for any reason, with the exit code: not 0 if another process has to open a store. */
   readonly stopped: Promise<number>
 }
 
-/**
- * `peers`: where this process is one of several. Throws an Error that says which federated database cannot be opened, or why it cannot
- * listen.
- */
+/** `peers`: the other processes of the server. Throws an Error that says which federated database cannot be opened, or why it cannot listen. */
 export async function startServer(config: Config, logger: Logger, peers?: Peers): Promise<RunningServer> {
   prepareHeap()
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
@@ -210,7 +207,7 @@ async function openAudit(
   return new AuditLog(file, auditOnFailure)
 }
 
-/** With the first administrator, whose password is told on standard output, once. */
+/** Opens the security database and creates the first administrator, whose password is printed once on standard output. */
 async function openSecurity(config: Config, { logger, onUnusable }: Listeners): Promise<Security> {
   const { securityStore } = config
   const configured = await configuredSchemes(config, logger)
@@ -239,11 +236,11 @@ async function openSecurity(config: Config, { logger, onUnusable }: Listeners): 
 
 interface ConfiguredScheme {
   of(callers: KnownCallers): AuthenticationScheme
-  /** A role may be made later: until then the log alone tells that it is not there. */
+  /** Logs roles that do not exist, which may be created later. */
   checkRoles(customRoles: CustomRoles): void
 }
 
-/** Beside those of the security database. Throws an Error with a sentence for a role that cannot be one. */
+/** Returns the configured schemes beside those of the security database. Throws an Error with a sentence for an invalid role. */
 async function configuredSchemes(
   { jwt, tlsClientCa, certificates }: Config,
   logger: Logger,
@@ -362,7 +359,7 @@ async function openOn(store: Store, options: Omit<OpenOptions, 'store'>): Promis
     await Promise.allSettled([store.close()])
     throw error
   }
-  // Whoever may read or write it by an alias could make himself its administrator.
+  // A caller with access to it by an alias could become its administrator.
   if (!(await hasSecurityClasses(fd))) return fd
   await fd.close()
   throw new Error('it is a security database, which is served under no alias')
@@ -403,7 +400,7 @@ async function stopAll(
   if (failed?.status === 'rejected') throw failed.reason
 }
 
-/** One that cannot be closed does not keep the others open, and does not hide why the server has not started. */
+/** Closes all, even if one of them fails, without hiding why the server has not started. */
 function closeAll(fds: readonly { close(): Promise<void> }[]): Promise<PromiseSettledResult<void>[]> {
   return Promise.allSettled(fds.map((fd) => fd.close()))
 }

@@ -1,4 +1,4 @@
-/** The file of the audit log: lines that are appended in the background, a new file where one is full, and what happens where it cannot be written. */
+/** The file of the audit log: appends lines in the background, rotates the file when it is full, and handles write failures. */
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Logger } from 'pino'
@@ -8,7 +8,7 @@ export interface AuditFileOptions {
   readonly file: string
   /** A file that has grown beyond it is put aside, and another begun. */
   readonly fileBytesMax: number
-  /** With the one that is written to; the oldest of the others are removed. */
+  /** Including the current file; when there are more, the oldest are removed. */
   readonly filesMax: number
 }
 
@@ -17,8 +17,8 @@ const ownerOnly = 0o600
 const rotatedName = /\.\d{8}T\d{9}Z-\d+$/
 
 /**
- * Several processes write to one file, each whole lines at once. Whoever finds it too large puts it aside under another name, and whoever finds another
- * file in its place goes on with that: so a file that a tool for logs has moved is left as well.
+ * The file of an audit log, to which several processes append whole lines. A process that finds the file too large renames it; a process that finds
+ * another file in its place continues with that one, also if a log rotation tool has moved it.
  */
 export class AuditFile {
   /** Lines that were to be written, those that were lost aside. */
@@ -80,14 +80,14 @@ export class AuditFile {
     return this.writing
   }
 
-  /** Goes on with whatever file has the name now. */
+  /** Continues with the file that has the name now, after log rotation by another program. */
   reopen(): Promise<void> {
     const closed = this.flush().then(() => {
       const { handle } = this
       this.handle = undefined
       return handle?.close()
     })
-    // Who waits is told; the lines that follow go to another handle.
+    // Those who wait get the error; the lines that follow go to another handle.
     this.writing = closed.catch(() => undefined)
     return closed
   }
@@ -120,7 +120,7 @@ export class AuditFile {
     await this.rotate(this.handle)
   }
 
-  /** Lines that cannot be put aside are there all the same: the file grows beyond its bound, which is told once. */
+  /** Rotates the file. If that fails, the file grows beyond its limit, which is reported once. */
   private async rotate(handle: FileHandle): Promise<void> {
     try {
       if (await this.rotateFile(handle)) this.isRotationFailing = false
@@ -140,7 +140,7 @@ export class AuditFile {
     this.logger.warn({ lost: this.lost }, `The audit log ${this.options.file} can be written again.`)
   }
 
-  /** Keeps unwritten lines, as far as there is room, and schedules another attempt. */
+  /** Keeps unwritten lines up to a limit, and schedules another attempt. */
   private failed(err: Error, rest: Buffer): void {
     if (!this.hasFailed) {
       this.logger.error({ err }, `The audit log ${this.options.file} cannot be written.`)
@@ -150,7 +150,7 @@ export class AuditFile {
     this.bytes += rest.length
     const { handle } = this
     this.handle = undefined
-    // Whether it can be closed says nothing that the failure has not said.
+    // A failure to close adds nothing to the failure that was reported.
     void handle?.close().catch(() => undefined)
     if (!this.isClosed) this.timer ??= setTimeout(() => void this.flush(), auditRetryMs).unref()
   }
@@ -158,7 +158,7 @@ export class AuditFile {
   private async opened(): Promise<FileHandle> {
     const { file } = this.options
     const handle = await open(file, 'a', ownerOnly)
-    // One that was there before; a device or a pipe belongs to others too.
+    // Only a regular file that existed before; a device or a pipe belongs to others too.
     if ((await handle.stat()).isFile()) await handle.chmod(ownerOnly)
     return handle
   }
@@ -186,7 +186,7 @@ export class AuditFile {
   }
 }
 
-/** A line that was written in part is written again, after its beginning has ended: whoever reads leaves out what is no JSON. */
+/** A partly written line is completed and written again: readers skip lines that are not JSON. */
 function unwritten(bytes: Buffer, written: number): Buffer {
   const rest = bytes.subarray(written)
   if (rest.length === 0 || bytes[written - 1] === 0x0a || written === 0) return rest

@@ -1,4 +1,4 @@
-/** What is kept of a request that changes something, or is refused: who has asked for what, and what came of it; never a value or a secret (contract 9.6). */
+/** What the audit log records of a request that changes something or is refused: caller, operation and outcome, never a value or a secret (contract 9.6). */
 
 import { randomUUID } from 'node:crypto'
 import type { ChangeSet } from '@ashlar/engine'
@@ -17,7 +17,7 @@ export interface AuditEntry {
   readonly credential: string
   readonly address: string
   readonly operation: string
-  /** A user, token or role that is changed, or the token of somebody who was not let in: `user:alice`. */
+  /** The user, token or role that was changed, or the token of a refused caller, such as `user:alice`. */
   readonly subject?: string
   readonly fd?: string
   readonly classes?: readonly string[]
@@ -104,7 +104,7 @@ function outcomeOf(status: number, isSent: boolean, hasChanged: boolean): AuditE
   return status < 400 ? 'done' : 'failed'
 }
 
-/** Undefined where the client has sent none of a form that can stand in a log. */
+/** Returns undefined if the client sent no ID that may be logged. */
 export function requestIdSent({ 'x-request-id': given, traceparent }: Headers): string | undefined {
   if (typeof given === 'string' && requestIdForm.test(given)) return given
   return typeof traceparent === 'string' ? traceParentForm.exec(traceparent)?.[1] : undefined
@@ -144,7 +144,7 @@ export class AuditLog {
     this.file.append(JSON.stringify({ ...audit.entry(caller, operation, status, isSent), ...unlisted }))
   }
 
-  /** Whoever is not known, or sends too much, could else fill the files, and so have the oldest removed. */
+  /** Without a limit, callers who are unknown or send too much could fill the files, so that the oldest are removed. */
   private hasRoomFor({ kind }: Caller, status: number): boolean {
     if (kind !== 'everyone' && kind !== 'nobody' && status !== tooManyStatus) return true
     return this.bucket.take()

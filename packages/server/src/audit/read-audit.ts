@@ -15,7 +15,7 @@ export interface AuditPage {
 
 const cursorForm = /^(\d{1,20})-(\d{1,15})$/
 
-/** `before`: of an earlier page; undefined where it is none of ours, or its file is gone. */
+/** `before`: the cursor of an earlier page. Returns undefined if it is invalid, or its file was removed. */
 export async function readAudit(
   file: string,
   limit: number,
@@ -42,7 +42,7 @@ export async function readAudit(
   return from === undefined ? { entries, next: null } : undefined
 }
 
-/** Whole lines that end before `end`, the last first. Returns where the last that was taken begins. */
+/** Reads whole lines that end before `end`, the last first. Returns the position at which the last one begins. */
 async function readBackwards(handle: FileHandle, end: number, limit: number, entries: unknown[]): Promise<number> {
   let tail: Buffer = Buffer.alloc(0)
   let at = end

@@ -13,7 +13,7 @@ export function subjectOf(path: string, params: unknown, reply: unknown): string
   if (kind === undefined || Array.isArray(reply)) return undefined
   const { id, name } = { ...(reply as Named), ...(params as Named) }
   const one = kind === 'token' && typeof id === 'string' ? tokenIdOf(id) : name
-  // Whoever begins a session is not known before.
+  // The caller who begins a session is not known before.
   return typeof one === 'string' && idForm.test(one) ? `${kind === 'session' ? 'user' : kind}:${one}` : undefined
 }
 
@@ -36,9 +36,7 @@ export function subjectInPath(path: string, params: unknown): { readonly cls?: s
   }
 }
 
-/**
- * The token of somebody who was not let in. A user name is not told: somebody may have typed a password in its place.
- */
+/** Returns the subject for a rejected credential: the ID of a token. A user name is not logged, since a password may have been typed in its place. */
 export function rejectedCredential({ authorization }: IncomingHttpHeaders): string | undefined {
   const id = tokenIdOf(bearerText(authorization) ?? '')
   return id === undefined ? undefined : `token:${id}`

@@ -6,7 +6,7 @@ import { type BackupSettings, backupsOf } from './backup-settings.ts'
 export interface BackupState {
   readonly fd: string
   readonly lastBackup?: Pick<Manifest, 'name' | 'kind' | 'at'>
-  /** Why this process could not make the one that was due, until one is made. */
+  /** Why this process could not make the last backup that was due; undefined after a success. */
   readonly failure?: string
 }
 
@@ -77,7 +77,7 @@ export class BackupSchedule {
   private async checkFd(fd: FederatedDatabase): Promise<void> {
     const directory = backupsOf(this.settings, fd.alias)
     try {
-      // Before a backup that is due and may take long: until then nobody would know of the earlier ones.
+      // Before a backup that may take long: the earlier ones would be unknown until then.
       if (!this.known.has(fd.alias)) this.note(fd.alias, await stateOf(fd.alias, directory))
       await this.makeDue(fd, directory)
       this.note(fd.alias, await stateOf(fd.alias, directory))

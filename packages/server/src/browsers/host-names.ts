@@ -1,4 +1,4 @@
-/** The names and addresses by which a server may be asked: a page can point its own name at the server (DNS rebinding). */
+/** Names and addresses under which a server may be requested: a page can point its own name at the server (DNS rebinding). */
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
@@ -38,7 +38,7 @@ export function isLoopback(host: string): boolean {
   return loopbackForm.test(nameOfAddress(host) ?? '')
 }
 
-/** Whether whoever is reached under any name at all is asked (contract 1.7.4). */
+/** Returns true if requests for any host name are accepted (contract 1.7.4). */
 export function acceptsAnyHost({ host, hosts }: Reachability): boolean {
   return hosts === undefined ? !isLoopback(host) : hosts.includes(anyName)
 }

@@ -10,7 +10,7 @@ const methods = 'GET, HEAD, POST, PUT, DELETE'
 const exposedHeaders = 'ETag, Location, Retry-After, Idempotent-Replayed, Preference-Applied'
 const preflightSeconds = '600'
 
-/** A request, and what there is at its path. */
+/** A request, and the resource at its path. */
 interface OriginRequest {
   readonly method: string
   readonly url: string
@@ -30,8 +30,8 @@ export class Origins {
   }
 
   /**
-   * Of a preflight, which is answered 204 with them: the headers of the reply. Requests that no browser sent are not touched: they have neither `Origin`
-   * nor `Sec-Fetch-Site`. Throws ForbiddenOrigin.
+   * Returns the headers of the reply if the request is a preflight, which is answered with 204. Requests that no browser sent are not affected: they
+   * have neither `Origin` nor `Sec-Fetch-Site`. Throws ForbiddenOrigin.
    */
   check(request: OriginRequest): Preflight | undefined {
     const { origin, host, 'sec-fetch-site': site } = request.headers
@@ -52,7 +52,7 @@ export class Origins {
 function allow(origin: string, request: OriginRequest): Preflight | undefined {
   const { response } = request
   response.setHeader('access-control-allow-origin', origin)
-  // The origin is listed, and never `*`: pages of it may use the session of whoever has signed in.
+  // The origin is listed, never `*`: its pages may use the session of a signed-in user.
   response.setHeader('access-control-allow-credentials', 'true')
   response.setHeader('access-control-expose-headers', exposedHeaders)
   const { 'access-control-request-method': method, 'access-control-request-headers': headers } = request.headers
@@ -66,7 +66,7 @@ function allow(origin: string, request: OriginRequest): Preflight | undefined {
   }
 }
 
-/** The scheme is left out: whoever has TLS ended before the server asks it by http. */
+/** The scheme is ignored: a proxy that terminates TLS requests the server by http. */
 export function isSameHost(origin: string, host: string | undefined): boolean {
   if (host === undefined || !/^https?:\/\//i.test(origin)) return false
   try {

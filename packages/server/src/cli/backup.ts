@@ -1,4 +1,4 @@
-/** `ashlar backup` and `ashlar restore`: backups of stores, made beside servers, verified, and restored into empty ones. */
+/** `ashlar backup` and `ashlar restore`: backups of stores that servers may be using, verified, and restored into empty stores. */
 import type { BackupReport, BackupsCheck, Manifest, RestoreReport } from '@ashlar/engine'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readDuration } from '../config/read-value.ts'

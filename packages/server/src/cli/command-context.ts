@@ -8,7 +8,7 @@ import { exitCodes } from './exit-codes.ts'
 import { unreadable } from './file-errors.ts'
 import type { CommandRun } from './run-command.ts'
 
-/** Requests under way end by its signal. */
+/** The signal aborts requests. */
 export interface CommandContext extends CommandRun {
   readonly client: AshlarClient
   readonly connection: Connection
@@ -39,7 +39,7 @@ function readFile(file: string | number, what: string, exitCode: number = exitCo
   }
 }
 
-/** `what`: for messages; `exitCode`: where it is no data, but says how a command works. */
+/** `what`: the source, for messages. `exitCode`: another one for text that is no data, such as a mapping. */
 export function parseInput(text: string, what: string, exitCode: number = exitCodes.invalid): unknown {
   if (text.trim() === '') throw new CommandError(exitCode, `${what} is empty, where JSON is expected.`)
   try {

@@ -1,4 +1,4 @@
-/** What a server says of parameters of REST, in the words of the command line. */
+/** Translates messages of a server about REST parameters into the options of the command line. */
 import { clientVariables } from '../config/config-environment.ts'
 
 /** The names of request parameters on the command line. */

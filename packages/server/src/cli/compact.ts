@@ -1,4 +1,4 @@
-/** `ashlar compact`: gives back the free space of a store, while a server goes on with it. */
+/** `ashlar compact`: returns the free space of a store to the file system, while a server uses the store. */
 import type { Command } from 'commander'
 import { addJsonOption } from './client-command.ts'
 import { CommandError } from './command-error.ts'

@@ -1,4 +1,4 @@
-/** `ashlar completion`: what a shell needs to complete commands, options and their values; it asks the program itself, so nothing is told twice. */
+/** `ashlar completion`: completion scripts for shells; they ask the program itself for commands, options and values. */
 import { Argument, type Command } from 'commander'
 import { addJsonOption } from './client-command.ts'
 import type { Candidate } from './complete.ts'

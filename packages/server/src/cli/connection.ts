@@ -70,7 +70,7 @@ function settle(options: ConnectionOptions, environment: NodeJS.ProcessEnv): Set
   const first = (field: keyof Profile): string | undefined =>
     sources.find((source) => source[field] !== undefined)?.[field]
   const url = first('url') ?? urlDefault
-  // A password never goes to another server than the one that it was kept for.
+  // A password is sent only to the server for which it was stored.
   const isElsewhere = profile.url !== undefined && profile.url !== url
   const trusted = sources.filter((source) => source !== profile || !isElsewhere)
   return { url, fd: first('fd'), ca: first('ca'), ...credentialsOf(trusted) }

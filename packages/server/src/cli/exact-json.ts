@@ -1,4 +1,4 @@
-/** JSON as it goes over the wire: integers beyond 2^53 keep their digits. */
+/** JSON as it is sent: integers beyond 2^53 keep their digits. */
 import { parseNumberAndBigInt, parse as parseNumbers, stringify as stringifyNumbers } from 'lossless-json'
 
 /** Most texts have no such number, and JSON.parse is faster by far. */

@@ -1,4 +1,4 @@
-/** How the failure of a command is told: one sentence on standard error, the place of the fault below it, and the exit code. */
+/** Reports the failure of a command: a sentence on standard error, the place of the error below it, and the exit code. */
 import { AshlarConnectionError, AshlarRequestError } from '@ashlar/client'
 import { CommandError } from './command-error.ts'
 import { inCommandWords } from './command-words.ts'
@@ -78,7 +78,7 @@ function placeOf(error: AshlarRequestError, text: string | undefined): string[] 
     ...(operation === undefined || error.message.includes(`operation ${operation},`)
       ? []
       : [`  operation ${operation}`]),
-    // The message says it already where there is one fault.
+    // If there is one error, the message has it already.
     ...(errors.length < 2 ? elementOf(errors) : errors.map(({ pointer, message }) => `  ${pointer}: ${message}`)),
     ...valuesLost.map(({ className, attributeName, values }) => `  ${className}.${attributeName}: ${values} values`),
   ]

@@ -20,7 +20,7 @@ export function refuseUnreadable(file: string): void {
   }
 }
 
-/** They go on from "… cannot be written: ". */
+/** Each one continues "… cannot be written: ". */
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such directory',
   ENOTDIR: 'a part of its path is a file',
@@ -45,8 +45,8 @@ export function unwritable(place: string, error: unknown, hasBegun = false): Com
 }
 
 /**
- * Makes a folder, and those above it that are not there. Node's own recursive form never ends where a file system refuses a folder as if the one above
- * it were not there, which /proc does. Throws what `mkdirSync` does.
+ * Creates a directory and its parents. Node's recursive form loops forever if a file system reports the parent as missing, as /proc does. Throws what
+ * `mkdirSync` does.
  */
 export function makeFolders(folder: string, mode?: number): void {
   const path = resolve(folder)
@@ -56,7 +56,7 @@ export function makeFolders(folder: string, mode?: number): void {
   try {
     mkdirSync(path, { mode })
   } catch (error) {
-    // Somebody else may have made it meanwhile.
+    // Another process may have created it meanwhile.
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error
   }
 }

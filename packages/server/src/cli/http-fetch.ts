@@ -1,4 +1,4 @@
-/** What the client needs of `fetch`, over node:http: it takes an authority of its own for TLS, and starts in a fifth of the time. */
+/** The part of `fetch` that the client needs, by node:http: it accepts certificate authorities for TLS, and loads in a fifth of the time. */
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { request as requestSecurely, Agent as SecureAgent } from 'node:https'
 import { Readable } from 'node:stream'
@@ -11,7 +11,7 @@ import { exitCodes } from './exit-codes.ts'
 export interface HttpFetchOptions {
   /** Authorities in PEM, in place of those that Node knows. */
   readonly ca: string | undefined
-  /** Ends all requests, where there is one. */
+  /** Aborts all requests. */
   readonly signal: AbortSignal | undefined
 }
 
@@ -30,7 +30,7 @@ export function httpFetch({ ca, signal }: HttpFetchOptions): Fetch {
         ? requestSecurely(url, { ...options, agent: secureAgent })
         : request(url, { ...options, agent })
       sent.on('response', (response) => {
-        // A reply that nobody takes, since it has no body, would keep its connection, and by that the process.
+        // The unread end of a reply without a body would keep the connection, and so the process, alive.
         if (response.statusCode === 204) response.resume()
         if (isWebPage(response)) {
           response.destroy()
@@ -44,7 +44,7 @@ export function httpFetch({ ca, signal }: HttpFetchOptions): Fetch {
   }
 }
 
-/** Sends the stream. Its failure ends the request, and a reply before its end stops it. */
+/** Sends the stream. A failure of the stream aborts the request, and an early reply stops it. */
 function sendStream(body: WebStream, sent: ClientRequest): void {
   const source = Readable.fromWeb(body)
   source.on('error', (error) => sent.destroy(error))

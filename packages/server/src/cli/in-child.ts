@@ -1,4 +1,4 @@
-/** Runs a command on LMDB stores in a process of its own, whose crash this one survives to tell of. */
+/** Runs a command on LMDB stores in a child process, so that a crash can be reported. */
 import cluster, { type Worker as Child } from 'node:cluster'
 import { once } from 'node:events'
 import { type Crashed, crashOf, crashSentence, fileBytesMax, lmdbStores } from '../workers/crash.ts'
@@ -17,8 +17,8 @@ export interface Guarded {
 const interrupt = 'interrupt'
 
 /**
- * Here where no LMDB store is opened, else in a child, which runs the same command line. The signal is aborted by SIGINT and SIGTERM. Throws what `run`
- * throws here, as a CommandError with the exit code of its kind; CommandError where the child was lost.
+ * Runs in this process if no LMDB store is opened, otherwise in a child process with the same command line. SIGINT and SIGTERM abort the signal.
+ * Throws what `run` throws here, as a CommandError with its exit code; CommandError if the child was lost.
  */
 export async function inChild(guarded: Guarded, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const stores = lmdbStores(guarded.addresses)
@@ -40,12 +40,12 @@ export async function inChild(guarded: Guarded, run: (signal: AbortSignal) => Pr
 async function watchChild({ work, lostExitCode }: Guarded, stores: readonly string[]): Promise<void> {
   let isToStop = false
   let child: Child | undefined
-  // At a terminal the child gets the signal too, and is told twice, which does no harm.
+  // At a terminal the child gets the signal as well; being stopped twice does no harm.
   const tellToStop = (): void => {
     isToStop = true
     if (child?.isConnected()) child.send(interrupt, () => undefined)
   }
-  // Before there is a child: it would be left to itself by a signal that ends this process.
+  // Before the child starts: a signal that ends this process would leave it orphaned.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, tellToStop)
   child = cluster.fork()
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
@@ -55,7 +55,7 @@ async function watchChild({ work, lostExitCode }: Guarded, stores: readonly stri
     const sentence = crashSentence({ pid, crash, stores, work, fileBytesMax: fileBytesMax() })
     throw new CommandError(lostExitCode, sentence)
   }
-  // At a terminal, by Ctrl-C before it has come to listen, or by a second one.
+  // At a terminal, by Ctrl-C before it handles the signal, or by a second Ctrl-C.
   if (isToStop && (signal === 'SIGINT' || signal === 'SIGTERM')) process.exitCode = exitCodes.interrupted
   else if (signal !== null) throw new CommandError(lostExitCode, `Process ${pid} was ended by ${signal}.`)
   else process.exitCode = code ?? lostExitCode

@@ -86,7 +86,7 @@ function fileText(chosen: Chosen): string {
   return `{\n${head}${comments.join('')}${fields.join(',\n\n')}\n}\n`
 }
 
-/** JSON, in which only what stands for a value is to be replaced. */
+/** Formats JSON in which only placeholders of values are to be replaced. */
 function exampleOf({ field, inFile, default: usual }: Setting): string {
   if (inFile === undefined) return `"${field}": ${valueText(usual)}`
   return inFile

@@ -1,4 +1,4 @@
-/** `ashlar init`: a configuration file with all settings, told in comments. */
+/** `ashlar init`: writes a configuration file with all settings, explained in comments. */
 import type { Command } from 'commander'
 import { addJsonOption, collect } from './client-command.ts'
 import type { InitOptions } from './init-file.ts'

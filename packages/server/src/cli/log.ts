@@ -14,9 +14,8 @@ export interface Log {
 }
 
 /**
- * Lines are written together and in the background, so that a request does not wait for its line: once there are so many bytes, or after a
- * tenth of a second; and before the process ends, whether by itself, `process.exit` or an error. What has not been written yet when
- * it is killed is lost.
+ * Writes lines in batches in the background, so that no request waits for its line: when the buffer is full, after a tenth of a second, and before
+ * the process ends by itself, by `process.exit` or by an error. Lines that are not written yet are lost if the process is killed.
  */
 export function openLog(level: string, bytes: number, base: object | null = null): Log {
   // It looks at all that waits for each line that it is given: so it is given many at once.

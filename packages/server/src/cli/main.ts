@@ -9,12 +9,12 @@ main().catch(reportOpenFilesLimit)
 async function main(): Promise<void> {
   // With few, the server may start and then wait for ever for a worker that cannot hear it.
   if (process.platform === 'linux' && openFilesOfLinux() < openFilesMin) throw new Error('too few open files')
-  // Imported only now, so that a failure can be told in a sentence: Node's own errors blame whichever file it was.
+  // Imported only now, so that a failure can be reported in one sentence: Node's own errors blame an arbitrary file.
   const { run } = await import('./run.ts')
   await run(process.argv.slice(2))
 }
 
-/** Whatever has failed has failed for want of open files, where there are few; else it is thrown. */
+/** Reports the limit of open files as the cause of any failure if the limit is low; otherwise throws the error. */
 function reportOpenFilesLimit(error: unknown): void {
   const openFilesMax = Math.min(
     openFilesLimit(),
@@ -36,7 +36,7 @@ function openFilesOfLinux(): number {
   }
 }
 
-/** Infinity where there is none, and where it is not known. */
+/** Returns Infinity if there is no limit or it is unknown. */
 function openFilesLimit(): number {
   const { userLimits } = process.report.getReport() as {
     readonly userLimits?: Record<string, { readonly soft: unknown }>

@@ -1,4 +1,4 @@
-/** Where the result of a command goes: standard output or a file, which is there once it is complete, or not at all. */
+/** Destination of the result of a command: standard output or a file, which is written completely or not at all. */
 import { once } from 'node:events'
 import { createWriteStream, openSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs'
 import type { Writable } from 'node:stream'
@@ -19,7 +19,7 @@ export interface OutputOptions {
   readonly isPrivate?: boolean
 }
 
-/** Nobody reads on: as `head`, which has seen enough. The command ends, and nothing has failed. */
+/** The reader of the output has closed it, as `head` does. The command ends without an error. */
 export class ReaderGone extends Error {}
 
 export class Output {
@@ -32,7 +32,7 @@ export class Output {
   private readonly stream: Writable
   private failure: NodeJS.ErrnoException | undefined
 
-  /** A file is opened at once: where that fails, nothing has been done yet. */
+  /** Opens a file at once: if that fails, nothing has been done yet. */
   constructor({ json = false, quiet = false, output = '-', isPrivate = false }: OutputOptions) {
     this.isJson = json
     this.isQuiet = quiet
@@ -62,11 +62,11 @@ export class Output {
     }
   }
 
-  /** Resolves when there is room for more. Throws ReaderGone; CommandError where the file cannot be written. */
+  /** Resolves when more can be written. Throws ReaderGone; CommandError if the file cannot be written. */
   async write(text: string | Uint8Array): Promise<void> {
     this.check()
     if (this.stream.write(text)) return
-    // Else the one that has not come would keep its listeners, at each write.
+    // The listener of the other event would remain, one more with each write.
     const waited = new AbortController()
     const events = ['drain', 'close'].map((event) => once(this.stream, event, { signal: waited.signal }))
     await Promise.race(events).catch(() => undefined)
@@ -74,7 +74,7 @@ export class Output {
     this.check()
   }
 
-  /** The result: as JSON where that is asked for, else as the lines for people; nothing of these with `--quiet`. */
+  /** Writes the result: as JSON with `--json`, otherwise as lines, which `--quiet` suppresses. */
   async result(value: unknown, lines: () => readonly string[]): Promise<void> {
     if (this.isJson) return this.write(`${stringifyExactly(value, 2)}\n`)
     await this.lines(this.isQuiet ? [] : lines())
@@ -123,7 +123,7 @@ export class Output {
     }
   }
 
-  /** The command has failed: what there is of a file goes. */
+  /** To be called if the command fails: removes an incomplete file. */
   async discard(): Promise<void> {
     if (this.name === undefined) return
     this.stream.destroy()

@@ -1,4 +1,4 @@
-/** The result of a command that talks to no server: a line of JSON where that is asked for, else lines for people. */
+/** Prints the result of a command that uses no server: a line of JSON with `--json`, otherwise lines of text. */
 
 export interface ResultOptions {
   readonly json?: boolean

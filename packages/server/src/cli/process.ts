@@ -1,4 +1,4 @@
-/** What every way to serve has: the line at the start, signals that stop, and how a failure is told. */
+/** What all ways to serve share: the line at the start, stop signals, and the report of failures. */
 
 import type { Config } from '../config/config.ts'
 import type { StoreSummary } from '../peers/peers.ts'
@@ -37,13 +37,13 @@ export function failureLine(exitCode: number, message: string, isJson: boolean):
   return isJson ? `${JSON.stringify({ error: { exitCode, message } })}\n` : `ashlar: ${message}\n`
 }
 
-/** Asked of the words themselves, since what is wrong with them is told as JSON too. */
+/** Looks at the arguments themselves, since errors in them are reported as JSON too. */
 export function isJsonAsked(words: readonly string[]): boolean {
   const end = words.indexOf('--')
   return words.slice(0, end < 0 ? words.length : end).includes('--json')
 }
 
-/** Reloads files on SIGHUP, if there are any; otherwise SIGHUP ends the process. */
+/** Reloads files on SIGHUP if any are configured; otherwise SIGHUP ends the process. */
 export function reloadOnSignal({ tlsCert, auditLog }: Config, reload: () => void): void {
   if (tlsCert !== undefined || auditLog !== undefined) process.on('SIGHUP', reload)
 }

@@ -20,7 +20,7 @@ export interface Profile {
 const fields: readonly (keyof Profile)[] = ['url', 'fd', 'token', 'tokenFile', 'user', 'password', 'ca']
 const secrets: readonly (keyof Profile)[] = ['token', 'password']
 
-/** `ASHLAR_PROFILES`, else below `XDG_CONFIG_HOME`, else below `~/.config`. */
+/** Returns `ASHLAR_PROFILES`, or a file below `XDG_CONFIG_HOME` or `~/.config`. */
 export function profileFile(environment: NodeJS.ProcessEnv): string {
   const { [clientVariables.profiles]: named, XDG_CONFIG_HOME: xdg } = environment
   if (named !== undefined && named !== '') return named
@@ -28,8 +28,8 @@ export function profileFile(environment: NodeJS.ProcessEnv): string {
 }
 
 /**
- * `name`: undefined for the one that the file calls its default. {} where nobody has named one and there is none. Throws
- * CommandError: of a file that others may read although it holds a token or password, too.
+ * `name`: undefined for the default profile of the file. Returns {} if there is neither. Throws CommandError, also if the file has a token or
+ * password and others may read it.
  */
 export function readProfile(file: string, name: string | undefined): Profile {
   const text = readIfThere(file)
@@ -38,7 +38,7 @@ export function readProfile(file: string, name: string | undefined): Profile {
     throw usageError(`There is no profile ${name}: ${file} does not exist.`)
   }
   const { default: defaultName, profiles } = fileOf(text, file)
-  // Those of other profiles, too, are there for others to read.
+  // Whoever can read the file can read the secrets of all profiles.
   const all = Object.values(profiles)
   if (all.some((profile) => secrets.some((secret) => profile[secret] !== undefined))) refuseIfOpen(file)
   const chosen = name ?? defaultName

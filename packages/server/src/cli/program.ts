@@ -67,8 +67,8 @@ const sections: Readonly<Record<string, readonly Declared[]>> = {
 }
 
 /**
- * Mistakes of its users are thrown as CommanderError. `first`: the first word of the command line; where it names a command, the others are not declared, which
- * would take longer than what many of them do. `isJson`: mistakes are told as JSON.
+ * Throws CommanderError for an invalid command line. `first`: its first word; if it is a command, the other commands are not declared, which would
+ * take longer than many commands do. `isJson`: errors are printed as JSON.
  */
 export function programOf(first?: string, isJson = false): Command {
   const program = new Command('ashlar')

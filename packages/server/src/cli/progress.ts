@@ -162,7 +162,7 @@ export class StepProgress {
   }
 }
 
-/** Shows how far `work` is, until it has ended or failed. */
+/** Shows the progress of `work` until it ends or fails. */
 export async function withProgress<T>(
   { json, quiet }: ResultOptions,
   work: (onProgress: StepProgress['update']) => Promise<T>,

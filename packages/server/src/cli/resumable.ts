@@ -1,6 +1,6 @@
 /** What an operator can do where a store stops taking what a command writes into it, as on a full disk. */
 
-/** The error to be told. `location`: of the store, which keeps what it has got, and is not served before the command has been run again. */
+/** Returns the error for the operator. `location`: of the store, which keeps the data copied so far, but is not served before the command has completed. */
 export function resumable(error: unknown, location: string): unknown {
   if (!isUnavailable(error)) return error
   const advice = 'The data copied so far is kept, but cannot be served: run the same command again to resume.'
@@ -13,7 +13,7 @@ export function removedScratch(error: unknown, directory: string, nothing: strin
   return new Error(`${directory} could not be written: ${error.message} It was removed. ${nothing}`, { cause: error })
 }
 
-/** A restore tells it as the cause of its own failure. */
+/** A restore has it as the cause of its own error. */
 function isUnavailable(error: unknown): error is Error {
   if (!(error instanceof Error)) return false
   return ('type' in error && error.type === 'StoreUnavailable') || isUnavailable(error.cause)

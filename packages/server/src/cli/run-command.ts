@@ -1,4 +1,4 @@
-/** How a command runs: its output, Ctrl-C, and how it tells that it has failed. */
+/** Runs a command: its output, Ctrl-C, and the report of its failure. */
 import { setMaxListeners } from 'node:events'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -35,7 +35,7 @@ export async function runCommand(
     interrupted.abort(new CommandError(exitCodes.interrupted, stoppedMessage))
   }
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
-  // As many listen as requests are under way.
+  // Each request adds a listener.
   setMaxListeners(0, interrupted.signal)
   let text: string | undefined
   try {

@@ -7,7 +7,7 @@ import { unwritable } from './file-errors.ts'
 import { failureLine, isJsonAsked, reportFailure } from './process.ts'
 import { programOf } from './program.ts'
 
-/** `words`: the arguments after the program's name. A mistake is told in one line on standard error, and by the exit code. */
+/** `given`: the arguments after the program's name. An error is reported in one line on standard error, and by the exit code. */
 export async function run(given: readonly string[]): Promise<void> {
   const isJson = isJsonAsked(given)
   process.stdout.on('error', (error) => reportUnwritableOutput(error, isJson))
@@ -16,7 +16,7 @@ export async function run(given: readonly string[]): Promise<void> {
 
 async function execute(words: readonly string[], isJson: boolean): Promise<void> {
   const [first = ''] = words
-  // Options without a command are those of `serve`, but for those of the program itself.
+  // Options without a command are those of `serve`, except those of the program itself.
   const isServe = first.startsWith('-') && !['-h', '--help', '-V', '--version'].includes(first)
   const program = programOf(isServe ? 'serve' : first, isJson)
   // Else it would be an operand of `serve`, which is meant without the name of a command.
@@ -30,7 +30,7 @@ async function execute(words: readonly string[], isJson: boolean): Promise<void>
     await program.parseAsync(words, { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
-    // Commander has told it; help and version are no mistakes.
+    // Commander has printed it; help and version are no errors.
     process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   }
 }
@@ -45,7 +45,7 @@ function refuseUnknownTopic([first, topic]: readonly string[], known: readonly s
 
 let isOutputFailureTold = false
 
-/** Whoever reads the output may have read enough, as `head` does. A command that listens itself tells of it itself. */
+/** The reader may close the output early, as `head` does. A command with listeners of its own reports it itself. */
 function reportUnwritableOutput(error: NodeJS.ErrnoException, isJson: boolean): void {
   if (error.code === 'EPIPE' || isOutputFailureTold || process.stdout.listenerCount('error') > 1) return
   isOutputFailureTold = true

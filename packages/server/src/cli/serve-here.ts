@@ -1,4 +1,4 @@
-/** The server within this process: alone, or as one that the primary has started. */
+/** Runs the server in this process: alone, or as a worker of the primary. */
 import cluster from 'node:cluster'
 import type { Config } from '../config/config.ts'
 import { startServer } from '../start-server.ts'
@@ -13,13 +13,13 @@ export async function serveAlone(config: Config, isJson: boolean): Promise<void>
   stopOnSignals(server.stop)
   reloadOnSignal(config, server.reload)
   const stores = server.federatedDatabases.map(({ alias, store: { capabilities } }) => ({ alias, ...capabilities }))
-  // Last, since whoever reads it may send a signal at once.
+  // Last, since its reader may send a signal at once.
   process.stdout.write(startLine(server.url, stores, config, isJson))
   process.exitCode = await server.stopped
   log.close()
 }
 
-/** A failure is told in one line, and ends the process with exit code 1. The words are those of the primary. */
+/** A failure is reported in one line, and ends the process with exit code 1. `words` are those of the primary. */
 export function serveAsWorker(): Promise<void> {
   return reportFailure(serveForPrimary(), isJsonAsked(process.argv.slice(2)))
 }
@@ -47,7 +47,7 @@ async function serveForPrimary(): Promise<void> {
   }
 }
 
-/** The primary may have been killed just before: there is nobody left to be told. */
+/** The primary may have been killed just before, so that nobody reads the message. */
 function passUnlessChannelClosed(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE' && error.code !== 'ERR_IPC_CHANNEL_CLOSED') throw error
 }

@@ -1,4 +1,4 @@
-/** `ashlar serve`: the server as a process, beside one that watches over it. What a request needs is loaded by `serve-here.ts` alone. */
+/** `ashlar serve`: runs the server as a process, beside one that supervises it. What requests need is loaded by `serve-here.ts` only. */
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
@@ -28,7 +28,7 @@ async function serve(options: Readonly<Record<string, unknown>>): Promise<void> 
   return isSupervised ? supervise(config, isJson) : (await import('./serve-here.ts')).serveAlone(config, isJson)
 }
 
-/** `onServed`: told the address, once it takes requests, and the line at the start is written, as JSON with `isJson`; the signal is aborted once it has stopped. A failure of it stops the server, and is thrown. */
+/** `onServed`: called with the address once the server is ready and the line at the start is written, as JSON with `isJson`; the signal is aborted when the server has stopped. Its failure stops the server, and is thrown. */
 export async function serveThen(
   source: ConfigSource,
   isJson: boolean,
@@ -61,7 +61,7 @@ function givenBy(options: Readonly<Record<string, unknown>>): ConfigSource {
   }
 }
 
-/** `npm start --port 9000`: npm takes what stands before `--` for itself, and the server would start as if it had not been given. */
+/** `npm start --port 9000`: npm consumes options before `--`, and the server would start without them. */
 function refuseOptionsOfNpm(environment: NodeJS.ProcessEnv): void {
   if (environment.npm_lifecycle_event !== 'start') return
   const taken = ['port', 'data', 'fd', 'auth', 'workers', 'host'].find((name) => environment[`npm_config_${name}`])
@@ -84,7 +84,7 @@ const anyHostNote =
 /** Beside this file, also where both are inlined in others. */
 const workerProgram = fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url))
 
-/** This process opens no store and answers no request: what ends those that do, by whatever fault, does not end it. */
+/** Runs the workers. This process opens no store and serves no request, so that a fault of a worker does not end it. */
 async function supervise(
   config: Config,
   isJson: boolean,

@@ -1,4 +1,4 @@
-/** What the exit code tells where a command on stores, backups or archives fails. */
+/** Maps the failure of a command on stores, backups or archives to an exit code. */
 import { addressProblem } from '@ashlar/engine/store-address'
 import { CommandError, usageError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'

@@ -107,7 +107,7 @@ export function printable(text: string, kind: 'cell' | 'lines' = 'cell'): string
   })
 }
 
-/** Visible ASCII and blanks: as wide as it is long, and as it is shown. Most cells are, and to find that out takes a hundredth of all else. */
+/** Returns true for visible ASCII, whose width is its length. Most cells are plain, and this check takes a hundredth of the full one. */
 function isPlain(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text)
 }

@@ -4,7 +4,7 @@ import { storeDirectory } from '@ashlar/engine/store-address'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 
-/** Any of them tells that there is a store, whose content the command itself looks at. */
+/** Each of these files indicates a store, whose content the command itself checks. */
 const filesOfStores = ['data.mdb', 'lock.mdb', 'processes', 'backup.unfinished']
 /** Made by the operating system in the root of a volume. */
 const ofVolumes = ['lost+found']

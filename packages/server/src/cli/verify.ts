@@ -1,4 +1,4 @@
-/** `ashlar verify`: checks a store, and tells by its exit code whether all is well. */
+/** `ashlar verify`: checks a store, and reports by its exit code whether it is intact. */
 import type { StoreCheck } from '@ashlar/engine'
 import type { Command } from 'commander'
 import { addJsonOption } from './client-command.ts'

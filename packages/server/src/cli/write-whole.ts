@@ -1,4 +1,4 @@
-/** Writes a file whole or not at all: a disk that is full in the middle leaves the one that was there. */
+/** Writes a file completely or not at all: if the disk gets full, the previous file remains. */
 
 import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ export function writeAtomically(file: string, text: string, { isNew = false } = 
   }
 }
 
-/** Whatever has written it has ended. */
+/** Age at which a partial file counts as abandoned. */
 const oldMs = 86_400_000
 
 /** `<file>.<machine>-<process>-<random>.partial`, beside the file. */
@@ -36,8 +36,8 @@ export function partialName(file: string): string {
 }
 
 /**
- * Removes what commands have left that were to write this file and were killed: those of processes of this machine that have ended, and those that nobody has
- * written to for a day. What cannot be removed stays.
+ * Removes partial files that killed commands have left: those of processes of this machine that have ended, and those that were not written for a
+ * day. Ignores errors.
  */
 export function removeAbandoned(file: string): void {
   const directory = dirname(file)
@@ -52,7 +52,7 @@ export function removeAbandoned(file: string): void {
       if (isEnded || Date.now() - statSync(path).mtimeMs > oldMs) rmSync(path, { force: true })
     }
   } catch {
-    // Whether the file itself can be written is told by whoever writes it.
+    // If the file itself cannot be written, the writer reports it.
   }
 }
 

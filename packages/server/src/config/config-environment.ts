@@ -3,7 +3,7 @@ import type { NotedSource } from './config.ts'
 import { didYouMean, splitValues } from './read-value.ts'
 import { renamedNote, settings, variableOf, variablePrefix } from './settings.ts'
 
-/** Secrets, which are read where they are needed and nowhere else, and a setting of a checkout's set-up. */
+/** Secrets, which are read only where they are needed, and a setting for the set-up of a checkout. */
 const otherVariables: readonly string[] = ['ASHLAR_ADMIN_PASSWORD', 'ASHLAR_ADMIN_PASSWORD_FILE', 'ASHLAR_COMPILE_LMDB']
 
 /** Variables of the client commands (`cli/connection.ts`), which may share the environment of a server. */

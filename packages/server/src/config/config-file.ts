@@ -21,7 +21,7 @@ export function readConfigFile(file: string): NotedSource {
   return { source: configFromJson(text, file), notes: [] }
 }
 
-/** JSON.parse does not always tell the place. */
+/** JSON.parse does not always name the place. */
 function faultOf(text: string, { message: ofEngine }: Error): string {
   try {
     parseLossless(text)

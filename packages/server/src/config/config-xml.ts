@@ -16,9 +16,8 @@ type Ordered = Readonly<Record<string, unknown>>
 const taken = ['FederatedDatabase', 'PortNumber']
 
 /**
- * Recognised by its FederatedDatabase elements, wherever they stand. The data of one whose boot file is
- * `/data/fleet.boot` is kept beside it, in `/data/fleet.ashlar`: the boot file itself is neither read nor changed.
- * Throws ConfigError.
+ * Finds FederatedDatabase elements at any depth. The data of a boot file `/data/fleet.boot` is stored beside it, in `/data/fleet.ashlar`; the boot
+ * file itself is neither read nor changed. Throws ConfigError.
  */
 export function configFromXml(text: string, file: string): NotedSource {
   const validity = XMLValidator.validate(text)

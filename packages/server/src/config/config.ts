@@ -69,7 +69,7 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly data: string
-  /** Processes that answer on the port, together; 0: the one that was started, which no other watches. */
+  /** Processes that serve the port; 0: only the one that was started, without supervision. */
   readonly workers: number
   /** Alias of the federated database that a request without fdAlias means. */
   readonly default: string | undefined
@@ -123,7 +123,7 @@ export function storesOf({
 
 /** The settings of one source. */
 export interface ConfigSource extends Partial<Omit<Config, 'federatedDatabases'>> {
-  /** The file that says the rest. */
+  /** The configuration file with the other settings. */
   readonly config?: string
   /** An `alias` without a store is kept below the data directory. */
   readonly federatedDatabases?: readonly (Omit<FederatedDatabaseConfig, 'store'> & { readonly store?: string })[]
@@ -142,5 +142,5 @@ export interface NotedSource {
   readonly notes: readonly string[]
 }
 
-/** A mistake of whoever configures; told in one sentence, without a stack. */
+/** An error in the configuration; reported in one sentence, without a stack. */
 export class ConfigError extends Error {}

@@ -4,7 +4,7 @@ import type { CertificateName } from '../tls/certificate-files.ts'
 import { type CertificatesConfig, ConfigError, type JwtConfig } from './config.ts'
 import { objectOf, oneOf, readText, readTexts, refuseOtherFields } from './read-value.ts'
 
-/** With public keys alone: whoever may check a token cannot make one. */
+/** Algorithms with public keys: those who can check a token cannot create one. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 const toleranceSecondsMax = 300
 

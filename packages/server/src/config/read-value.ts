@@ -9,7 +9,7 @@ import { hostNameOf } from '../browsers/host-names.ts'
 import { defaultServerLimits, type Limits, limitsOffAtZero, renamedLimits } from '../limits.ts'
 import { ConfigError, type ConfigSource } from './config.ts'
 
-/** `name`: the setting as whoever wrote it knows it. */
+/** `name`: the setting, as written by the user. */
 export function readPort(value: unknown, name: string): number {
   const isDigits = typeof value === 'string' && /^\d{1,5}$/.test(value)
   if ((typeof value === 'number' || isDigits) && Number(value) <= 65_535) return Number(value)
@@ -235,7 +235,7 @@ function isSlip(one: string, other: string): boolean {
   return isSwapped || wrong.length <= (one.length < 5 ? 1 : 2)
 }
 
-/** Goes on from "… cannot be read: "; no full stop. */
+/** Continues "… cannot be read: "; no full stop. */
 export function unreadableFile(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file; check its name'

@@ -23,7 +23,7 @@ import {
 } from './read-value.ts'
 import { readWebhooks } from './read-webhooks.ts'
 
-/** `name`: the setting as whoever gave the value knows it. */
+/** `name`: the setting, as written by the user. */
 type Read<T> = (value: unknown, name: string) => T
 
 interface SettingOf<K extends keyof ConfigSource> {
@@ -36,7 +36,7 @@ interface SettingOf<K extends keyof ConfigSource> {
   readonly help: string
   /** The value that `read` gets by default. */
   readonly default?: unknown
-  /** The default in words, where it is none or not told as it is given. */
+  /** The default in words, if there is none or its value is not shown. */
   readonly otherwise?: string
   readonly read: Read<NonNullable<ConfigSource[K]>>
   /** Replaces `read` for the file. */

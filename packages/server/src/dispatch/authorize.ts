@@ -16,8 +16,8 @@ export interface Demand {
 }
 
 /**
- * The policy by which a caller may do it who may not do so on the whole federated database: what of it is allowed, the engine decides. Undefined for
- * those who may. Throws Unauthenticated, Forbidden.
+ * Returns the policy of a caller whose permission does not cover the whole federated database, by which the engine decides; undefined if it does.
+ * Throws Unauthenticated, Forbidden.
  */
 export function authorize(
   caller: Caller,
@@ -36,7 +36,7 @@ export function authorize(
     }
     return undefined
   }
-  // Whoever changes what it may not read as a whole goes by the policy, to which all of its roles add up.
+  // A caller who changes what it may not read as a whole is subject to the policy of all its roles.
   const wanted = hasSteps === true ? byClass : new Set<Need>([...all, 'read'])
   if ([...wanted].every((one) => caller.may(one, fd?.alias))) return undefined
   // What a text that changes something reads is as the policy shows it.
@@ -45,7 +45,7 @@ export function authorize(
   return policy
 }
 
-/** Throws Unauthenticated, Forbidden for whoever may do nothing at all there. */
+/** Throws Unauthenticated, or Forbidden if the caller has no permission at all there. */
 export function requireAnything(caller: Caller, fd: FederatedDatabase): void {
   if (!caller.mayAnything(fd.alias)) refuse(caller, 'use', fd)
 }
@@ -57,7 +57,7 @@ function isByClass(need: Need): boolean {
   return byClass.has(need)
 }
 
-/** Whoever may do so with parts of it is told that this is not enough. */
+/** A caller who may do so with parts of the database gets a message that says that this is not enough. */
 function refuseParts(caller: Caller, need: Need, { alias }: FederatedDatabase): void {
   if (caller.kind === 'nobody' || caller.policyOn(alias) === undefined) return
   throw new AshlarError(

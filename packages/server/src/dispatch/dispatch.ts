@@ -24,8 +24,8 @@ export interface Execution {
 }
 
 /**
- * Answers at once where the operation does: a read by OID then needs no promise at all. Throws UnknownParameter, MalformedRequest, AuditLogUnavailable,
- * and what `execution`, `authorize` and the operation throw.
+ * Returns a reply without a promise if the operation does, as a read by OID. Throws UnknownParameter, MalformedRequest, AuditLogUnavailable, and what
+ * `execution`, `authorize` and the operation throw.
  */
 export function dispatch(
   operation: Operation,
@@ -42,8 +42,9 @@ export function dispatch(
 }
 
 /**
- * As far as it is known without the body, which whoever may not do this anyway need not send. Returns what `authorize` does, where that depends on
- * nothing else. Throws Unauthenticated, Forbidden, and what `resolve` throws: it tells the federated database where the body does not choose it.
+ * Authorizes a request before its body is read, as far as possible: a caller without permission need not send it. Returns what `authorize` does,
+ * unless that depends on the body. Throws Unauthenticated, Forbidden, and what `resolve` throws, which finds the federated database if the body does
+ * not choose it.
  */
 export function authorizeAhead(
   operation: Operation,

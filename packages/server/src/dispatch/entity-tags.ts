@@ -37,7 +37,7 @@ export function conditionOf(headers: Headers): Condition | undefined {
   return (current) => holds(match, noneMatch, current)
 }
 
-/** A change on a condition that nobody can have meant is no change that has come too late. Throws MalformedRequest. */
+/** Refuses a condition that can only be a mistake. Throws MalformedRequest. */
 function requireEntityTags(header: Headers[string]): void {
   const text = Array.isArray(header) ? header.join(', ') : header
   if (text === undefined || isEntityTags(text)) return

@@ -109,14 +109,14 @@ export interface OperationRequest {
   /** Parameters of the URL, as they are written there. */
   readonly query: Readonly<Record<string, unknown>>
   readonly body: unknown
-  /** The body as it was sent, if its operation may run in a thread. */
+  /** The body as received, if its operation may run in a thread. */
   readonly bodyBytes?: Uint8Array | undefined
   /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** The preferred reply type among those of the operation. */
   readonly replyType: ReplyType
   readonly service: ServiceContext
-  /** Ends when the client goes away, or its statement is stopped. */
+  /** Aborted if the client disconnects or the statement is stopped. */
   readonly signal: CancelSignal
   /** With an audit log: called before a change is executed. Throws AuditLogUnavailable. */
   readonly beforeChange?: (() => void) | undefined
@@ -126,7 +126,7 @@ export interface OperationRequest {
   readonly longRead: QueryWatch
   /** The account of the memory that the request holds. */
   readonly memoryHolder: MemoryHolder
-  /** How replies tell of what failed. */
+  /** Returns the error body for replies. */
   problemOf(error: unknown): Problem
 }
 
@@ -157,7 +157,7 @@ export interface OperationReply {
   readonly rows?: RowChunks
   /** Instead of a body: lines of NDJSON, sent as they come, with status 200 once there are some. */
   readonly lines?: AsyncIterable<Buffer>
-  /** Instead of a body, where the reply goes on for as long as its client listens. */
+  /** Events instead of a body, sent for as long as the client listens. */
   readonly events?: ServerEvents
   readonly headers?: Readonly<Record<string, string>>
   /** The type of the body, where it is not JSON. */
@@ -167,7 +167,7 @@ export interface OperationReply {
 export interface ServerEvents {
   /** An error that is thrown becomes the last event. */
   readonly all: AsyncIterable<ServerEvent>
-  /** Aborted where they are to end, whether or not the client takes what was sent. */
+  /** Aborted when the events are to end, even if the client has not read them all. */
   readonly until: CancelSignal
 }
 
@@ -220,8 +220,8 @@ interface OperationEntry {
   /** The body is one object: `objectValuesMax` bounds it. */
   readonly bodyIsObject?: true
   /**
-   * The body may also be an array of such bodies, all carried out as one commit: the reply is then an array of what each would have had. A request
-   * with an array is a statement, as one for a transaction is.
+   * The body may also be an array of such bodies, executed as one commit: the reply is then an array of their results. Such a request is a statement,
+   * like a transaction.
    */
   readonly takesArray?: true
   /** The body may also be lines of NDJSON (`BodyLines`), which the operation reads as they come. Such a request is a statement. */

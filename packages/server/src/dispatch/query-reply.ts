@@ -17,7 +17,7 @@ export function onceOfQuery({ requestId, caller, fd, replyType }: FdRequest): On
   return { request: requestId, replyOf: replyOfForm(form), form }
 }
 
-/** `form`: of `onceOfQuery`, which may have come from another thread. */
+/** `form`: from `onceOfQuery`, possibly of another thread. */
 export function replyOfForm(form: object): Once<readonly RowChunk[]>['replyOf'] {
   const { replyType, rights } = form as Form
   return (rows) => encodeReply({ body: wholeReply(rows, replyType), type: replyType }, 200, rights)

@@ -29,7 +29,7 @@ const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS']
 
 const none: Readonly<Record<string, never>> = Object.freeze({})
 
-/** Every resource is entered for it: a fixed path is then found before one with a parameter, whatever methods the two have. */
+/** Each resource is registered for this method: a fixed path is then found before one with a parameter, for all methods. */
 const anyMethod = 'GET'
 
 export class Router<Route = never> implements OperationRouter {
@@ -95,7 +95,7 @@ export class Router<Route = never> implements OperationRouter {
     // A map lookup is faster, and a batch may have thousands of operations with the same path.
     const fixed = path.includes(':') ? undefined : this.byPath.get(path)
     if (fixed !== undefined) return { resource: fixed, params: none }
-    // The router would take the path of an absolute address, whatever host it names.
+    // The router would use the path of an absolute URL for any host.
     const found = path.startsWith('/') ? (this.paths ?? this.makePaths()).find(anyMethod, path) : null
     if (found === null) return undefined
     return { resource: found.store as Resource<Route> | null, params: found.params as Match<Route>['params'] }

@@ -22,7 +22,7 @@ const framings: Record<ReplyType, Framing> = {
   metrics: { closing: '', ofNoRows: '' },
 }
 
-/** The bytes of the rows as they stand in the reply, written over what is between them. `isFirst`: the reply begins with them. */
+/** Returns the rows in the format of the reply, with separators written into their gaps. `isFirst`: at the start of the reply. */
 export function framed({ bytes, starts }: RowChunk, type: ReplyType, isFirst: boolean): Buffer {
   const { opening, separator } = framings[type]
   if (separator === undefined) return bytes.subarray(1)

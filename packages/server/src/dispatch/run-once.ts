@@ -5,7 +5,7 @@ import type { FdOperation, FdRequest, OperationReply, WholeFdRequest } from './o
 import { runOperation } from './run-operation.ts'
 import { decodeReply } from './stored-reply.ts'
 
-/** Keys in progress in this process; those of others are found at the commit. */
+/** Keys in progress in this process; those of other processes are detected at commit. */
 const inProgress = new Set<string>()
 
 /** Throws RequestInProgress, ReplyNotKept, what the engine throws of keys, and what the operation throws: that is not kept. */
@@ -26,7 +26,7 @@ export async function runOnce(operation: FdOperation, request: WholeFdRequest): 
   }
 }
 
-/** Throws ReplyNotKept where it was made by rights that the caller does not have: it may show what is hidden now. */
+/** Throws ReplyNotKept if the reply was made with permissions that the caller lacks: it may show what is hidden now. */
 function replyFor({ caller, fd }: FdRequest, stored: Uint8Array): OperationReply {
   const { reply, rights } = decodeReply(stored)
   if (coverRights(rightsOn(caller, fd.alias), rights)) return reply

@@ -1,4 +1,4 @@
-/** An operation on a federated database: at once, or, where it may take long, on the event loop for one slice and then in a thread. */
+/** Runs an operation on a federated database: on the event loop, or, if it takes long, for one slice there and then in a thread. */
 import type { RequestId, StatementSlice } from '@ashlar/engine'
 import { receivedFailure, type SentFailure } from '../errors/request-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
@@ -16,7 +16,7 @@ import {
 } from './operation.ts'
 import { onceOf } from './stored-reply.ts'
 
-/** More operations, or objects, begin in a thread: those of a slice are fewer. */
+/** More operations or objects start in a thread: a slice has time for fewer. */
 const partsOfSliceMax = 1_000
 
 /** A request as plain data. */
@@ -71,7 +71,7 @@ export async function runChecked(operation: FdOperation, request: WholeFdRequest
   return runHere(operation, request)
 }
 
-/** With a key, where the operation does not see to it itself, it runs as a transaction of one step, into whose commit the reply goes. */
+/** With a key, an operation that does not handle it itself runs as a transaction of one step, whose commit stores the reply. */
 function runHere(operation: FdOperation, request: WholeFdRequest): OperationReply | Promise<OperationReply> {
   const isDryRun = operation.queryParameters?.dryRun !== undefined && booleanParam(request, 'dryRun')
   const once = onceOf(request, operation.status, (reply: OperationReply) => reply)

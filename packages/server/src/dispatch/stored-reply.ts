@@ -1,4 +1,4 @@
-/** Replies as they are stored for requests that are sent again: a line of JSON, and the body as it was sent. */
+/** Replies stored for repeated requests: a line of JSON, and the body as it was sent. */
 
 import type { Once } from '@ashlar/engine'
 import { type ReplyRights, rightsOn } from '../security/reply-rights.ts'
@@ -16,7 +16,7 @@ export interface StoredReply {
 
 const newline = 0x0a
 
-/** `usual`: the status where the reply names none. `rights`: by which it was made; undefined for all. */
+/** `usual`: the status if the reply has none. `rights`: with which the reply was made; undefined for all. */
 export function encodeReply(
   { body, status, headers, type }: OperationReply,
   usual: number,

@@ -41,7 +41,7 @@ function checkOf(schema: Schema): Check {
   return check
 }
 
-/** Describes a failure by its place, and unknown fields by their names. `at`: a pointer to the checked value. */
+/** Describes an error by its place, and unknown fields by their names. `at`: a pointer to the checked value. */
 function problemOf(
   { keyword, message: rule, field, place }: SchemaFailure,
   body: unknown,

@@ -3,7 +3,7 @@ import { type AshlarError, receivedError, type SentError, sentError } from '@ash
 import type { Problem } from './problem.ts'
 import { ServerError, type ServerErrorType } from './server-errors.ts'
 
-/** The client disconnected: nobody is left to be told of the outcome. */
+/** The client disconnected, so that nobody can get the reply. */
 export class ClientDisconnected extends Error {
   constructor() {
     super('the client disconnected')

@@ -4,10 +4,9 @@ import { FairQueues, noteArrival } from '@ashlar/engine'
 import { arrivalTurnsPerOther, servedInATurnMax, servedOnArrivalMax } from '../limits.ts'
 
 /**
- * To be called before others listen for connections of the server; these are told of each as soon as it is accepted. The operating system
- * hands connections over in the order in which they came, and Node accepts one in a turn of the event loop. That takes a tenth of what the
- * first request takes: so while more arrive, one in a turn is served of addresses that open few, and of the others
- * one every few turns; then as many in a turn as others can wait for, one address after the other.
+ * To be called before other connection listeners are added; these are called for each connection as soon as it is accepted. Node accepts connections
+ * in their order, one per turn of the event loop, which takes a tenth of the time of a first request. While connections keep arriving, one per turn
+ * is served of addresses that open few, and of the others one every few turns; afterwards several per turn, round-robin by address.
  */
 export function scheduleByAddress(server: Server): void {
   const serving = server.listeners('connection')
@@ -23,7 +22,7 @@ export function scheduleByAddress(server: Server): void {
   let isOfFewest = false
   server.on('connection', (socket: Socket) => {
     noteArrival()
-    // Otherwise Node would go on reading what nobody serves yet.
+    // Otherwise Node would read what no request handler takes yet.
     socket.pause()
     const { remoteAddress = '' } = socket
     const ofAddress = (arrivals.get(remoteAddress) ?? 0) + 1
@@ -42,7 +41,7 @@ export function scheduleByAddress(server: Server): void {
     const isWaiting = first.size + others.size > 0
     // While more wait, other work alternates with them.
     if (!isWaiting) noteArrival()
-    // Turns go on until there is one in which none has arrived, and none waits.
+    // Repeated until no connection has arrived in a turn, and none waits.
     isScheduled = hasAccepted || isWaiting
     hasAccepted = false
     if (isScheduled) setImmediate(takeTurn)

@@ -6,7 +6,7 @@ import { clientAddressOf } from '../shares/client-address.ts'
 import type { HttpRequest } from './http-request.ts'
 import { clientDisconnectedStatus } from './send-problem.ts'
 
-/** To be called when a request begins. `unknownCaller`: whoever shows no valid credential. The client is told under which id it is in the log. */
+/** To be called when a request begins. `unknownCaller`: for requests without a valid credential. Sends the client the ID under which it is logged. */
 export function auditRequest(log: AuditLog, unknownCaller: Caller, request: HttpRequest): void {
   const { response } = request
   const audit = new RequestAudit(request.headers, clientAddressOf(request.raw))
@@ -21,7 +21,7 @@ export function auditRequest(log: AuditLog, unknownCaller: Caller, request: Http
       audit.subject = rejectedCredential(request.headers) ?? audit.subject
     }
     if (status >= 400 && !audit.hasChanged) audit.wanted(subjectInPath(path, params))
-    // The path of what is not there is of the client's making.
+    // The path of an unknown resource is chosen by the client.
     const operation = `${request.method} ${request.route === undefined ? '?' : path}`
     log.ended(audit, caller, operation, status, isSent)
   })

@@ -10,7 +10,7 @@ interface HeldReply {
   readonly encoding: TextEncoding
 }
 
-/** A reply waits for so many others at most, and for so long while other requests of the same turn are worked on. */
+/** Replies in a batch, and the longest time that a reply is delayed while other requests of the same turn are processed. */
 const heldMax = 32
 const heldMsMax = 0.5
 
@@ -19,8 +19,8 @@ let heldSinceMs = 0
 let isFlushScheduled = false
 
 /**
- * Ends the response at the end of the turn of the event loop at the latest, together with the other replies of that turn. A write to a client that waits
- * wakes it: on the same machine, as for a proxy, this is half of the CPU time of a read, and far less for a client that was woken a moment ago.
+ * Ends the response by the end of the turn of the event loop, in a batch with other replies of that turn. A write to a waiting client wakes it: on
+ * the same machine, as for a proxy, this is half of the CPU time of a read, and far less for a client that was woken just before.
  */
 export function endWith(response: ServerResponse, text: string, encoding: TextEncoding): void {
   const nowMs = performance.now()
@@ -33,7 +33,7 @@ export function endWith(response: ServerResponse, text: string, encoding: TextEn
   }
 }
 
-/** To be called before a request is worked on, so that a reply waits for one that takes long, and not for several. */
+/** To be called before a request is processed, so that a reply is delayed by one long request, not by several. */
 export function flushOverdue(nowMs: number): void {
   if (held.length > 0 && nowMs - heldSinceMs >= heldMsMax) flush()
 }
@@ -49,7 +49,7 @@ function flush(): void {
   for (const { response, text, encoding } of replies) writeEnd(response, text, encoding)
 }
 
-/** Ends the response now. `end` alone writes an empty piece after the text, and both by a call for several, which takes longer than one for a text. */
+/** Ends the response. `end` alone would write an empty chunk after the text, and pass both in a call that is slower than one for a text. */
 export function writeEnd(response: ServerResponse, text: string, encoding: TextEncoding): void {
   const { socket } = response
   // The connection has closed, or the client does not take what was sent before.

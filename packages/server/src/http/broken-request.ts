@@ -14,8 +14,8 @@ type BrokenRequest = Error & { readonly code?: string }
 const ending = new WeakSet<Socket>()
 
 /**
- * Also where a route began, and is not to see the rest. Requests that came whole before it on the connection are answered first (contract 1.1.15).
- * `constantHeaders`: names and values in turns, of every reply.
+ * Replies to invalid requests, also after a route has begun. Complete earlier requests on the connection are answered first (contract 1.1.15).
+ * `constantHeaders`: alternating names and values for every reply.
  */
 export function answerBrokenRequest(
   error: BrokenRequest,
@@ -26,7 +26,7 @@ export function answerBrokenRequest(
 ): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || ending.has(socket)) return
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isSlowUpload(socket)) return
-  // There is no way to say anything to a client with whom no encryption was agreed on.
+  // A client without agreed encryption cannot be sent anything.
   if (error.code !== undefined && ofHandshake.test(error.code)) {
     socket.destroy()
     return
@@ -35,13 +35,13 @@ export function answerBrokenRequest(
   afterWholeRequests(requests, socket, (isBehindOthers) => {
     // Within a reply it would be taken for a part of that.
     if (requests.responseOn(socket)?.headersSent === true) socket.destroy()
-    // What was late may have come meanwhile, and has its reply then.
+    // The late request may have arrived meanwhile, and gets its reply then.
     else if (isBehindOthers && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroySoon()
     else answerAndEnd(socket, problemOfBroken(error, limits), constantHeaders)
   })
 }
 
-/** Calls back once no request that has come whole waits for its reply, which has bounds of its own; never where the connection closes before. */
+/** Calls back once no complete request waits for its reply; never if the connection closes before. */
 function afterWholeRequests(
   requests: RequestQueues,
   socket: Socket,
@@ -61,7 +61,7 @@ function afterWholeRequests(
   })
 }
 
-/** CONNECT comes to no route, and Node would end the connection without a word. */
+/** Refuses CONNECT, which reaches no route: Node would close the connection without a reply. */
 export function refuseTunnels(server: Server, requests: RequestQueues, constantHeaders: readonly string[]): void {
   server.on('connect', ({ socket }: IncomingMessage) => {
     // It would be taken for the reply to a request before it.
@@ -104,7 +104,7 @@ const slow = new WeakSet<object>()
 /** HTTP/1.1: the request whose body arrives, by connection. */
 const arriving = new WeakMap<object, IncomingMessage>()
 
-/** Whoever reads the body looks after its sender. */
+/** To be called for a body whose reader bounds the time of its arrival. */
 export function mayArriveSlowly(request: IncomingMessage): void {
   if (request.httpVersionMajor === 2) slow.add(request)
   else arriving.set(request.socket, request)

@@ -5,7 +5,7 @@ import { ClientDisconnected } from '../errors/request-errors.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import type { HttpRequest } from './http-request.ts'
 
-/** A body; one that is decompressed counts the bytes that came over the wire. */
+/** A body; if it is decompressed, it counts the bytes received. */
 export type BodyStream = Readable & {
   readonly receivedEncodedLength?: number
   /** For an IncomingMessage: the whole body has arrived. */
@@ -21,10 +21,10 @@ function mismatch(): AshlarError {
 
 type Done = (error: Error | null, body?: Buffer) => void
 
-/** A larger body waits for its turn and is joined in slices: joining 60 MiB at once, or a hundred bodies of 1 MiB that end together, blocks the event loop for 50 to 100 ms. */
+/** A larger body is queued and joined in slices: joining 60 MiB at once, or a hundred bodies of 1 MiB that end together, blocks the event loop for 50 to 100 ms. */
 const joinedAtOnceBytesMax = 65_536
 
-/** Calls `done` once: with the body, or with the error where it is larger than `bytesMax`, broken off, or not as long as its header says. */
+/** Calls `done` once: with the body, or with the error if it is larger than `bytesMax`, aborted, or shorter or longer than its header says. */
 export function collectBody(
   { headers }: Pick<HttpRequest, 'headers'>,
   payload: BodyStream,

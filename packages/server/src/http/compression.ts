@@ -34,7 +34,7 @@ export function isNegotiated(type: string | undefined, bytes: number | undefined
   return (bytes === undefined || bytes >= compressedBytesMin) && type !== undefined && compressible.test(type)
 }
 
-/** `bytes`: undefined where it is not known how many there will be. Undefined where the reply goes out as it is. */
+/** `bytes`: the length of the reply, undefined if unknown. Returns undefined if the reply is sent uncompressed. */
 export function compressorFor(
   headers: IncomingHttpHeaders,
   type: string | undefined,

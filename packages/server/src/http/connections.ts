@@ -29,7 +29,7 @@ export class ConnectionCounts {
   all = 0
   private readonly byNetwork = new Map<string, number>()
 
-  /** `address`: of IPv6 its /64 counts. `connections`: fewer where requests on one that is counted already count for the address. */
+  /** `address`: an IPv6 address counts by its /64. `connections`: fewer if requests on a counted connection already count for the address. */
   add(address: string, by: number, connections = by): void {
     const network = networkOf(address)
     this.all += connections
@@ -44,8 +44,8 @@ export class ConnectionCounts {
 }
 
 /**
- * `isProxy`: all clients of a trusted proxy have its address, and count by their own. Connections beyond the limits get a refusal for their first request, which what is returned tells, and end; those far beyond are closed
- * without a word.
+ * Limits connections. `isProxy`: clients of a trusted proxy count by their own addresses. Connections beyond the limits get a refusal for their first
+ * request, which the returned function finds, and are closed; those far beyond are closed at once.
  */
 export function limitConnections(
   server: Server,
@@ -54,7 +54,7 @@ export function limitConnections(
   isProxy: (address: string) => boolean,
 ): (socket: Socket) => AshlarError | undefined {
   const { connectionsMax, connectionsPerAddressMax } = limits
-  /** Refusals by client address and port: with TLS, requests come on another socket than the one that was counted. */
+  /** Refusals by client address and port: with TLS, requests arrive on another socket than the one that was counted. */
   const refused = new Map<string, AshlarError>()
   server.maxConnections = connectionsMax + refusedConnectionsMax
   server.on('connection', (socket: Socket) => {
@@ -80,10 +80,7 @@ function clientEnd({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }
 
-/**
- * A request through a trusted proxy counts as a connection of its client, which has none of its own. Undefined where there is room for it; it is then
- * counted until its response has closed.
- */
+/** Counts a request through a trusted proxy as a connection of its client until its response has closed. Returns undefined if there is room for it. */
 export function countNamedRequest(
   { raw: request, response }: HttpRequest,
   { connectionsPerAddressMax: max }: ConnectionLimits,
@@ -101,8 +98,8 @@ export function countNamedRequest(
 }
 
 /**
- * They get their replies. One who has left altogether looks the same until something is sent to it: where nothing has been to send for a while, the
- * connection ends, and with it what it had asked for. To be called before there are connections.
+ * Replies to clients that have closed their side of the connection. A client that has left looks the same until something is sent to it: a connection
+ * without outgoing data is closed after a while, which ends its requests. To be called before there are connections.
  */
 export function answerHalfClosed(server: HttpServer): void {
   allowHalfOpen(server)
@@ -114,7 +111,7 @@ export function answerHalfClosed(server: HttpServer): void {
 function endWhenSilent(socket: Socket): void {
   let sentBefore = socket.bytesWritten
   const timer = setInterval(() => {
-    // What waits to be sent is looked after as that of any client who does not read.
+    // Unsent data is bounded as for any client that does not read.
     if (socket.bytesWritten === sentBefore && socket.writableLength === 0) socket.destroy()
     sentBefore = socket.bytesWritten
   }, halfClosedMsMax)

@@ -1,4 +1,4 @@
-/** Replies of events as they happen (text/event-stream): no faster than the client reads, ended when it goes away. */
+/** Replies of server-sent events (text/event-stream): no faster than the client reads, ended when it disconnects. */
 import { Readable } from 'node:stream'
 import type { ServerEvent, ServerEvents } from '../dispatch/operation.ts'
 import { endedReplyMsMax } from '../limits.ts'
@@ -7,7 +7,7 @@ import { contentTypeOf } from './negotiate.ts'
 import { toProblem } from './send-problem.ts'
 import { sendStream } from './send-reply.ts'
 
-/** Proxies are to pass on each event at once, and to keep none. */
+/** Proxies must not buffer or cache events. */
 const headers = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
 
 export function sendEvents({ all, until }: ServerEvents, request: HttpRequest): void {

@@ -1,4 +1,4 @@
-/** /health/live and /health/ready, for whoever runs the server. */
+/** /health/live and /health/ready, for monitoring and load balancers. */
 import { AshlarError } from '@ashlar/engine'
 import type { BackupSchedule } from '../backups/backup-schedule.ts'
 import type { FederatedDatabases } from '../federated-databases.ts'
@@ -15,8 +15,8 @@ interface HealthSources {
 }
 
 /**
- * Live: the process answers. Ready: it accepts requests, each federated database can be read, and its files can be changed. Names, and the reason why it is not
- * ready, are for callers who may operate the server.
+ * Live: the process responds. Ready: it accepts requests, and each federated database can be read and written. Only callers who may operate the
+ * server see names and the reason why it is not ready.
  */
 export function registerHealth(
   routes: RouteTable,

@@ -55,7 +55,7 @@ export class HttpRequest {
   readonly route: Route | undefined
   readonly params: Params
   readonly log: Logger
-  /** Parsed; undefined where there is none, or it has not arrived. */
+  /** The parsed body; undefined if there is none or it has not arrived. */
   body: unknown = undefined
   /** The body as sent. */
   bodyBytes: Buffer | undefined = undefined
@@ -112,12 +112,12 @@ function queryOf(url: string): Query {
 }
 
 const slash = 0x2f
-/** Scheme and host end where the path or the parameters begin. */
+/** Scheme and host end before the path or the parameters. */
 const absoluteForm = /^https?:\/\/([^/?#]*)(.*)$/is
 
 /**
- * The target without scheme and host. The host of an absolute form replaces that of the header, which is ignored then: which one is checked must not
- * depend on who looks. A request of HTTP/1.1 without the header stays without it, and is refused for that.
+ * Returns the target without scheme and host. The host of an absolute URL replaces the Host header, so that all checks use the same host. An HTTP/1.1
+ * request without the header stays without it, and is refused for that.
  */
 export function withoutHost({ method, url = '', headers, httpVersion }: IncomingMessage): string {
   if (url.charCodeAt(0) === slash) return url

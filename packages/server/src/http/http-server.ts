@@ -2,7 +2,7 @@
 import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, ListenOptions } from 'node:net'
 
-/** One step of closing; those of one server are awaited one after the other. */
+/** A step of closing the server; the steps are awaited in order. */
 type ClosingStep = () => unknown
 
 export class HttpServer {
@@ -18,7 +18,7 @@ export class HttpServer {
     this.steps = steps
   }
 
-  /** Resolves with the address, such as http://127.0.0.1:8185. Rejects with what Node says where it cannot listen. */
+  /** Resolves with the address, such as http://127.0.0.1:8185. Rejects with Node's error if it cannot listen. */
   listen(options: ListenOptions): Promise<string> {
     const { server } = this
     return new Promise((resolve, reject) => {

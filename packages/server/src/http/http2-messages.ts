@@ -49,10 +49,10 @@ export class Http2Request extends RequestOfNode {
       headers.host =
         headers.host === undefined || headers.host === authority ? authority : `${headers.host}, ${authority}`
     }
-    // A body needs neither of the headers by which HTTP/1.1 tells that there is one.
+    // In HTTP/2, a body needs neither of the headers that announce it in HTTP/1.1.
     if (!stream.endAfterHeaders && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked'
     this.isWhole = stream.endAfterHeaders
-    // A body that is broken off while nobody reads it concerns nobody.
+    // An aborted body that nobody reads needs no error.
     this.on('error', () => undefined)
     // Node ends the body of a stream that was reset as if it were complete.
     stream.once('aborted', () => this.destroy(new BodyBrokenOff('The body was broken off.')))
@@ -99,7 +99,7 @@ export class Http2Response extends ResponseOfNode {
     return !this.stream.destroyed && this.stream.writableLength > 0
   }
 
-  /** The whole reply was sent. Of a stream that ends with its reply, Node says so too late: by then all was handed to it. */
+  /** Whether the whole reply was sent. Node reports it too late for a stream that ends with its reply. */
   get writableFinished(): boolean {
     const { stream } = this
     if (
@@ -116,7 +116,7 @@ export class Http2Response extends ResponseOfNode {
     return new Outlet(this)
   }
 
-  /** There is none of its own: what is written goes by the stream. */
+  /** Always null: data is written to the stream. */
   get socket(): null {
     return null
   }
@@ -126,7 +126,7 @@ export class Http2Response extends ResponseOfNode {
     if (name !== 'connection') super.setHeader(name, value)
   }
 
-  /** Without trailers, for which Node would hold the end of the reply back and send another frame. */
+  /** Sends the head without announcing trailers, for which Node would delay the end of the reply and send another frame. */
   override writeHead(status: number, head: readonly (string | number)[]): this {
     const { stream } = this
     if (stream.destroyed || stream.closed) return this
@@ -149,7 +149,7 @@ export class Http2Response extends ResponseOfNode {
     this.errored ??= error ?? null
     const { stream } = this
     if (stream.destroyed) return
-    // The client is told that the reply is not whole; why, it need not know. Were the stream closed by a code alone, Node would end it first, as if it were whole.
+    // The error tells the client that the reply is incomplete, and nothing else. With a bare error code, Node would first end the stream as if it were complete.
     stream.on('error', () => undefined).destroy(new Error('The reply was broken off.'))
   }
 }
@@ -161,7 +161,7 @@ class Outlet extends Writable {
   constructor(response: Http2Response) {
     super({ highWaterMark: pieceBytes })
     this.response = response
-    // Of a reply that was given up, nobody need be told.
+    // An abandoned reply needs no error.
     this.on('error', () => undefined)
     const { stream } = response
     if (stream.destroyed) this.destroy()

@@ -82,14 +82,14 @@ export class Http2Sessions {
     this.server.on('session', (session) => this.opened(session))
     const shortestMs = Math.min(limits.headersMsMax, limits.requestMsMax, limits.replyStallMsMax)
     const intervalMs = Math.ceil(shortestMs / 10)
-    // Twice as long, so that a reply that nobody takes is first broken off by itself, which the log tells.
+    // Twice as long, so that an unread reply is aborted first, which is logged.
     this.stalledChecksMax = Math.ceil((2 * limits.replyStallMsMax) / intervalMs)
     this.timer = setInterval(() => this.look(), intervalMs).unref()
   }
 
   /** `socket`: on which TLS has agreed on HTTP/2. */
   serve(socket: Socket): void {
-    // The session is told of within this call.
+    // The session is reported within this call.
     this.arriving = socket
     this.server.emit('connection', socket)
     this.arriving = undefined
@@ -103,7 +103,7 @@ export class Http2Sessions {
     })
   }
 
-  /** Each counts as a connection of HTTP/1.1 would, the first of a session as that: undefined where there is room for the request. */
+  /** Counts the request as a connection of HTTP/1.1, the first of a session as the session itself. Returns undefined if there is room for it. */
   refusalOf(request: IncomingMessage): AshlarError | undefined {
     if (!this.further.has(request)) return undefined
     const { connectionsMax, connectionsPerAddressMax } = this.limits
@@ -119,12 +119,12 @@ export class Http2Sessions {
     for (const { responses } of this.open.values()) yield* responses
   }
 
-  /** Tells clients to send no further requests; those that are on their way are answered. */
+  /** Tells clients to send no further requests; requests already sent get replies. */
   announceEnd(): void {
     for (const { session } of this.open.values()) if (!session.destroyed) session.goaway(0, 2 ** 31 - 1)
   }
 
-  /** Ends the sessions once what was written has been sent; resolves when all have ended. */
+  /** Ends the sessions after the written data has been sent; resolves when all have ended. */
   async end(): Promise<void> {
     clearInterval(this.timer)
     const ended = [...this.open.values()].map(({ session, socket }) => {
@@ -157,7 +157,7 @@ export class Http2Sessions {
     }
     this.open.set(session, one)
     session.once('close', () => this.open.delete(session))
-    // Node ends the session; nobody else need hear of what the client has done.
+    // Node ends the session; the error of the client is of no interest.
     session.on('error', () => undefined)
     const control = (): void => this.onControlFrame(one)
     session.on('ping', control).on('remoteSettings', control)
@@ -181,7 +181,7 @@ export class Http2Sessions {
       if (!response.writableFinished) this.onReset(one)
     })
     const execute = (): void => {
-      // One that has been reset meanwhile is not executed, and would never be closed.
+      // A request that was reset meanwhile is not executed, and would never be closed.
       if (one.responses.has(response) && !response.destroyed) handle(request as never, response as never)
     }
     if (isFurther) beginQueued(one, execute)
@@ -227,8 +227,8 @@ export class Http2Sessions {
 }
 
 /**
- * Beside bodies, whose readers are looked after one by one. Where a client hangs up while frames are sent to it, Node may neither end the
- * session nor ever send the next frame (https://github.com/nodejs/node/issues/55804).
+ * Returns true if data other than bodies is unsent; bodies are watched one by one. If a client closes the connection meanwhile, Node may neither end
+ * the session nor send the next frame (https://github.com/nodejs/node/issues/55804).
  */
 function hasToSend({ session, responses }: Session): boolean {
   if ((session.state.outboundQueueSize ?? 0) > 0) return true
@@ -236,7 +236,7 @@ function hasToSend({ session, responses }: Session): boolean {
   return false
 }
 
-/** Begins one of the waiting requests of a session per turn of the event loop, so that they do not delay others. */
+/** Begins one queued request per turn of the event loop, so that a session does not delay others. */
 function beginQueued({ waiting }: Session, begin: () => void): void {
   waiting.push(begin)
   if (waiting.length === 1) setImmediate(beginNext)
@@ -256,7 +256,7 @@ function endAbusive({ session }: Session): void {
   if (!session.destroyed) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
 }
 
-/** Closed first, which tells the client; if that has not ended it, the client does not read. */
+/** Closes the session gracefully, which notifies the client, and destroys it if the client does not read. */
 function endIdle(session: ServerHttp2Session): void {
   if (session.closed) session.destroy()
   else session.close()

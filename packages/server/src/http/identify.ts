@@ -6,7 +6,7 @@ import { type Caller, nobody } from '../security/caller.ts'
 import type { Handle, HttpRequest } from './http-request.ts'
 import type { WithBody } from './read-body.ts'
 
-/** Unauthenticated for whoever has to be known and is not; at once for callers who are remembered. */
+/** Calls back with the caller, at once if it is cached, or with Unauthenticated if authentication is required. */
 export function identify(request: HttpRequest, authenticator: Authenticator, done: (error?: Error) => void): void {
   const { needsCaller, mayHaveCaller } = request.route ?? {}
   // The reference and paths that do not exist show nothing of the data.
@@ -42,7 +42,7 @@ function note(request: HttpRequest, caller: Caller, epoch: number): void {
   request.callerEpoch = epoch
 }
 
-/** A body may take minutes to arrive: whoever has lost a right meanwhile does not have it when it is there. */
+/** Checks the caller again after the body has arrived, which may take minutes: a permission lost meanwhile does not count. */
 export function identified(withBody: WithBody, authenticator: Authenticator | undefined): WithBody {
   if (authenticator === undefined) return withBody
   return (handle, bytesMax) =>

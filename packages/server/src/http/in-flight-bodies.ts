@@ -10,7 +10,7 @@ import type { HttpRequest } from './http-request.ts'
 
 type BodyLimits = Pick<ServerLimits, 'bodiesBytesMax' | 'bodiesValuesMax' | 'bodyTurnMsMax'>
 
-/** Resolves once there is room for so many values, among those of all bodies. Throws ServerBusy where there is none in time. */
+/** Resolves once the values fit in the limit for all bodies. Throws ServerBusy after a timeout. */
 export type AdmitValues = (values: number) => Promise<void>
 
 /** The bodies of all requests of a server. */
@@ -24,8 +24,8 @@ export interface Bodies {
 }
 
 /**
- * Decompresses bodies, and lets them in as long as there is room; the others wait, unread, up to `bodyTurnMsMax` (contract 1.5.12). What
- * a request has taken it gives back at its end. Small bodies are not counted: as many as there are connections do not matter.
+ * Decompresses bodies, and reads them as long as there is room; the others wait, unread, up to `bodyTurnMsMax` (contract 1.5.12). A request returns
+ * its room when it ends. Small bodies are not counted, since the number of connections bounds them.
  */
 export function limitBodies({ bodiesBytesMax, bodiesValuesMax, bodyTurnMsMax }: BodyLimits): Bodies {
   const room = new BodyRoom(
@@ -101,7 +101,7 @@ function countedBody(
   room.enter(passed)
   // What is compared with Content-Length.
   Object.defineProperty(passed, 'receivedEncodedLength', { get: () => body.receivedEncodedLength })
-  // Of a body that is too large by its header nobody hears how it goes on.
+  // A body that is too large by its header needs no further events.
   passed.on('error', () => undefined)
   body.once('error', (error: Error) => passed.destroy(error))
   const end = (): void => {
@@ -122,8 +122,8 @@ interface Waiting {
 }
 
 /**
- * What bodies hold of something, and those that wait for room, in the order in which they came. The eldest body is always let in, lest
- * bodies that are there in part wait for each other: so the bound may be exceeded by one body.
+ * Room for bodies, and a queue of those that wait for it. The oldest body is always admitted, so that partly received bodies do not wait for each
+ * other: the limit may be exceeded by one body.
  */
 export class BodyRoom {
   private held = 0
@@ -133,7 +133,7 @@ export class BodyRoom {
   private readonly turnMsMax: number
   private readonly refusal: string
 
-  /** `refusal`: the message for those for whom there is no room within `turnMsMax`. */
+  /** `refusal`: the message if there is no room within `turnMsMax`. */
   constructor(max: number, turnMsMax: number, refusal: string) {
     this.max = max
     this.turnMsMax = turnMsMax
@@ -148,7 +148,7 @@ export class BodyRoom {
     this.bodies.add(body)
   }
 
-  /** `go` is called once there is room, maybe at once; with ServerBusy, and nothing held, where none came in time. */
+  /** Calls `go` once there is room, possibly at once; with ServerBusy, and nothing taken, after the timeout. */
   take(body: object, amount: number, go: (error?: Error) => void): void {
     if (this.isEldest(body) || (this.waiting.length === 0 && this.held + amount <= this.max)) {
       this.held += amount
@@ -171,7 +171,7 @@ export class BodyRoom {
     this.waiting = [...this.waiting, entry]
   }
 
-  /** `amount`: all that it has taken; what it still waits for ends at once with ClientDisconnected, and those behind it go on. */
+  /** Returns the `amount`. If the body still waits, it fails at once with ClientDisconnected, and the next ones proceed. */
   leave(body: object, amount: number): void {
     this.bodies.delete(body)
     const left = this.waiting.filter((one) => one.body === body)

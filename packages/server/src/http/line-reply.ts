@@ -9,7 +9,7 @@ import type { Replying } from './row-reply.ts'
 import { toProblem } from './send-problem.ts'
 import { sendLiveStream } from './send-reply.ts'
 
-/** Sends the lines. A failure before the first is thrown, and later ones become the last line. */
+/** Sends the lines. An error before the first line is thrown, a later one becomes the last line. */
 export async function sendLines(
   lines: AsyncIterable<Buffer>,
   request: HttpRequest,
@@ -24,7 +24,7 @@ export async function sendLines(
         yield next.value
       }
     } catch (error) {
-      // There is nobody to read it.
+      // The client has disconnected.
       if (request.response.destroyed) return
       const problem = toProblem(error, request)
       if (problem.type !== 'SystemError') request.log.info({ problem }, 'reply failed')
@@ -35,7 +35,7 @@ export async function sendLines(
   sendLiveStream(request, 200, statement?.headers, contentTypeOf.ndjson, Readable.from(all(), { objectMode: false }))
 }
 
-/** A client that still sends when it has its reply is not to send what nobody reads: the connection ends, as soon as it can have the reply. */
+/** Closes the connection once the client can have the reply, if the client is still sending a body that nobody reads. */
 function endUnread({ raw: request, response }: HttpRequest): void {
   response.once('finish', () => {
     const { socket } = request

@@ -4,12 +4,12 @@ import { Socket } from 'node:net'
 import { lingerMsMax } from '../limits.ts'
 
 /**
- * Lets the client send for a moment what nobody reads: a connection that is closed with bytes unread is reset, and a client that is still
- * sending would get the reset instead of the refusal.
+ * Reads and discards what the client sends for a short time: closing a connection with unread bytes resets it, and a client that is still sending
+ * would get the reset instead of the refusal.
  */
 export function lingerAfter(request: IncomingMessage, msMax = lingerMsMax): void {
   const { socket } = request
-  // Of HTTP/2 it has other requests; one alone ends by itself.
+  // An HTTP/2 connection has other requests; its stream ends by itself.
   if (request.httpVersionMajor === 2) return
   // Requests of tests have none.
   if (request.complete || !(socket instanceof Socket)) return

@@ -13,8 +13,8 @@ const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i
 const utf8Name = /^(utf-?8|us-ascii)$/i
 
 /**
- * JSON, with any parameters; also the malformed header `application/json,Accept:application/json` that clients in the
- * field send, and none at all. Text and lines, which are UTF-8, where the operation takes them. Throws UnsupportedMediaType.
+ * Accepts JSON with any parameters, no header, and the malformed `application/json,Accept:application/json` of some clients; text and lines in UTF-8
+ * if the operation takes them. Throws UnsupportedMediaType.
  */
 export function readContentType(contentType: string, isText: boolean, isLines = false): BodyType {
   if (contentType === '' || jsonType.test(contentType.trim())) return 'json'
@@ -60,10 +60,7 @@ interface MediaRange {
   readonly quality: number
 }
 
-/**
- * What `accept` prefers of what the operation can write: by quality, then what is named rather than covered by a
- * wildcard, then the first. Throws NotAcceptable.
- */
+/** Returns the preferred type in `accept` among those of the operation: by quality, then named types before wildcards, then the first. Throws NotAcceptable. */
 export function negotiate(accept: string | undefined, writable: readonly [ReplyType, ...ReplyType[]]): ReplyType {
   const [usual] = writable
   if (accept === undefined || accept === '*/*' || accept.trim() === '') return usual
@@ -75,7 +72,7 @@ export function negotiate(accept: string | undefined, writable: readonly [ReplyT
     // Sorting keeps the order of equals.
     .sort((one, other) => other.quality - one.quality || other.precision - one.precision)
   if (wanted[0] !== undefined) return wanted[0].type
-  // Whoever asks for problem documents alone means errors; replies are JSON as well, where they can be.
+  // A client that accepts only problem documents means errors; replies are JSON as well, if possible.
   const isOfProblems = ranges.some(({ type, quality }) => type === 'application/problem+json' && quality > 0)
   if (isOfProblems && usual === 'json') return usual
   const names = writable.map((type) => nameOf[type]).join(' or ')

@@ -1,4 +1,4 @@
-/** Requests that a client sends before it has the replies to earlier ones on the same connection (HTTP/1.1 pipelining). */
+/** Requests sent before the replies to earlier ones on the same connection (HTTP/1.1 pipelining). */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipelinedMax } from '../limits.ts'
@@ -14,8 +14,8 @@ interface Connection {
 }
 
 /**
- * Executes the requests of a connection one after the other (contract 1.1.15). Each of the later ones begins in another turn of the event loop, so that
- * a thousand that arrive in one packet do not delay the requests of other connections.
+ * Executes the requests of a connection one by one (contract 1.1.15). Each begins in its own turn of the event loop, so that a thousand in one packet
+ * do not delay other connections.
  */
 export class RequestQueues {
   private readonly connections = new WeakMap<Socket, Connection>()
@@ -30,7 +30,7 @@ export class RequestQueues {
     return this.connections.get(socket)?.current
   }
 
-  /** Begins the request, or queues it. `ended` is to be called when the response has closed. */
+  /** Begins or queues the request. `ended` is to be called when the response has closed. */
   add(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request
     const connection = this.connections.get(socket) ?? this.newConnection(socket)

@@ -23,15 +23,15 @@ const fixedBytes = 16
 const lineBytesMax = 107
 
 /**
- * To be called once others listen for connections of the server; these are told of each once its header has been read. A connection of a trusted proxy
- * without one is closed: who it is from would be a guess. Others are served as they are. `msMax`: how long a header may take. What it returns closes the
- * connections whose headers have not arrived.
+ * Reads the header of the PROXY protocol. To be called after other connection listeners are added, which are called once the header was read. A
+ * connection of a trusted proxy without a header is closed, since its client is unknown; those of others are served unchanged. `msMax`: time for the
+ * header. Returns a function that closes connections whose headers have not arrived.
  */
 export function readProxyHeaders(server: Server, isTrusted: (address: string) => boolean, msMax: number): () => void {
   const serving = server.listeners('connection')
   server.removeAllListeners('connection')
   const waiting = new Set<Socket>()
-  /** With TLS, requests come on another socket than the one that was accepted: by the end of the proxy. */
+  /** With TLS, requests arrive on another socket than the accepted one: by the remote end of the proxy. */
   const clients = new Map<string, Named>()
   const serve = (socket: Socket): void => {
     for (const listener of serving) listener.call(server, socket)
@@ -64,7 +64,7 @@ function endOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`
 }
 
-/** Whoever asks the connection where it comes from. */
+/** Sets the address that the connection reports. */
 function name(socket: Socket, { address, port }: Named): void {
   Object.defineProperties(socket, { remoteAddress: { value: address }, remotePort: { value: port } })
 }
@@ -88,7 +88,7 @@ function readHeader(socket: Socket, msMax: number, done: (header: ReadHeader) =>
     done(header)
   }
   socket.on('readable', take)
-  // Nobody else listens yet to a connection that is reset.
+  // A reset connection has no other listener yet.
   socket.on('error', () => undefined)
   socket.once('end', () => {
     if (timer.hasRef()) socket.destroy()

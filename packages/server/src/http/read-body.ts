@@ -1,4 +1,4 @@
-/** Bodies of requests: received as there is room for them, parsed, and passed to the handles of routes. */
+/** Request bodies: received as there is room for them, parsed, and passed to the handlers of routes. */
 import { AshlarError, noteRest } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
@@ -33,7 +33,7 @@ export function bodyReader(limits: Limits, { bodyOf, admissionOf }: Bodies): Wit
         if (body === undefined)
           return refuse(error instanceof BodyTooLong ? tooLarge(bytesMax, limits) : error, request)
         noteRest(request.raw.socket)
-        // What is checked of a body is checked for every route: one that none asked for is not looked at.
+        // The body of a DELETE or of a request without a route is ignored.
         if (request.method === 'DELETE' || request.route === undefined || body.length === 0) return run(handle, request)
         const noted = hashBody(request, body)
         if (noted === undefined) takeBody(parse, admissionOf, body, handle, request)
@@ -43,7 +43,7 @@ export function bodyReader(limits: Limits, { bodyOf, admissionOf }: Bodies): Wit
     }
 }
 
-/** Read as they come, by whoever carries them out: nothing of them is counted among the bodies under way. */
+/** Streams the lines to their operation, outside the limit for bodies in progress. */
 function takeLines(handle: Handle, request: HttpRequest, { lineBytesMax }: Limits): undefined {
   const { raw } = request
   const { 'content-encoding': encoding } = raw.headers
@@ -130,7 +130,7 @@ function refuse(error: unknown, request: HttpRequest): void {
   sendProblem(error, request)
 }
 
-/** Whatever the handle throws is the reply. */
+/** Sends what the handler throws as the reply. */
 export function run(handle: Handle, request: HttpRequest): void {
   // Refused meanwhile, since the server stops.
   if (request.isAnswered) return

@@ -38,11 +38,11 @@ const html = `<!doctype html>
 </html>
 `
 
-/** Holds the browser to it: whatever the page might ask for elsewhere is not loaded. */
+/** A content security policy by which the page loads nothing from elsewhere. */
 const onPage = {
   'content-security-policy': [
     "default-src 'self'",
-    // The page's script looks whether it may make functions of texts, and goes on without.
+    // The script of the page tries to compile functions from strings, and works without.
     "script-src 'self'",
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data: blob:",

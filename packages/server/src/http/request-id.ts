@@ -8,12 +8,12 @@ const visibleCharacters = /^[\x21-\x7e]{1,255}$/
 /** Headers that change what a request does; `accept` only changes how the reply is written. */
 const meaningful = ['if-match', 'if-none-match', 'prefer'] as const
 
-/** Bytes hashed at once, which takes one to three milliseconds. */
+/** Bytes hashed at a time, which takes one to three milliseconds. */
 const sliceBytes = 1_048_576
 
 /**
- * Kept for the fingerprint; to be called with each body, before it is parsed. A large one is hashed in slices, between which others
- * have their turn: it is done when the promise resolves, which never rejects, or at once where there is none.
+ * Hashes the body for the fingerprint; to be called with each body, before it is parsed. A large body is hashed in slices that let other work run:
+ * then it returns a promise, which never rejects.
  */
 export function hashBody(request: HttpRequest, body: Buffer): Promise<void> | undefined {
   if (request.headers['idempotency-key'] === undefined) return undefined

@@ -10,8 +10,8 @@ const secondMs = 1_000
 const roundingMs = 1e-6
 
 /**
- * A bucket for each caller that holds what it may send in a second, and fills again within one. Of a bucket it is enough to know when it will be full: then it is as
- * one that nobody has taken from, and is forgotten.
+ * A token bucket for each caller, filled within a second. It is enough to store when a bucket will be full: from then on, it is like a new one, and
+ * is forgotten.
  */
 export class RequestRates {
   private readonly perSecondMax: number
@@ -61,7 +61,7 @@ export function doneAfterCount(
   done: (error?: Error) => void,
 ): (error?: Error) => void {
   return (error) => {
-    // Whoever watches over the server has to be told of it in any case.
+    // Health checks are answered in any case.
     if (request.route?.path.startsWith('/health/') === true) return done(error)
     try {
       rates.count(sharerOf(request))

@@ -114,7 +114,7 @@ function handleLines(operation: Operation, service: ServiceContext, request: Htt
   }
 }
 
-/** The error, whose reply ends the connection where the client still sends. */
+/** Returns the error for a request with an unread body, whose reply closes the connection. */
 function unread(error: unknown, request: HttpRequest): unknown {
   if (!request.raw.complete) request.endConnection()
   return error
@@ -214,7 +214,7 @@ function send(answer: OperationReply, operation: Operation, single: SingleReques
     return
   }
   const payload = Buffer.isBuffer(body) ? body : JSON.stringify(body)
-  // What has changed something is not refused any more, for whatever its reply takes.
+  // A request that has changed data is not refused any more, however long its reply is.
   const isOfRead = operation.method === 'GET' && fd !== undefined
   if (isOfRead && payload.length > uncountedReplyBytes && !response.destroyed) {
     response.once('close', fd.reserveMemory(payload.length, single.memoryHolder))

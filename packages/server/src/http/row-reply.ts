@@ -1,4 +1,4 @@
-/** Replies of rows as they come: never held whole, no faster than the client reads, ended when it goes away. */
+/** Replies of rows as a stream: never held as a whole, no faster than the client reads, ended when it disconnects. */
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Awaitable, CancelSignal, RowChunk, RowChunks } from '@ashlar/engine'
@@ -29,9 +29,7 @@ export interface Replying {
   proceeds(): Promise<void> | undefined
 }
 
-/**
- * What fails before anything is sent is thrown, and answered as any failure. `statement`: ends the reply where it is stopped.
- */
+/** Errors before the first byte are thrown, and answered as any error. `statement`: ends the reply if it is stopped. */
 export function sendRows(
   rows: RowChunks,
   type: ReplyType,
@@ -69,7 +67,7 @@ async function sendStreamed(
   try {
     // It is refused before the reply begins, or not at all.
     await statement?.mayGoOn()
-    // One that has its slot already is not asked there whether it was stopped meanwhile.
+    // A statement that has its slot does not check there whether it was stopped meanwhile.
     statement?.signal.throwIfAborted()
     if (request.response.destroyed) throw new ClientDisconnected()
   } catch (error) {
@@ -194,7 +192,7 @@ async function nextChunk(iterator: AsyncIterator<RowChunk>): Promise<Chunk> {
   }
 }
 
-/** Not waited for: a step that is under way ends by the request's signal, and nobody needs its outcome. */
+/** Not awaited: a running step ends by the signal of the request, and its outcome is not needed. */
 function cancelRows(iterator: AsyncIterator<RowChunk>): void {
   void iterator.return?.().catch(() => undefined)
 }

@@ -9,7 +9,7 @@ import type { TlsMaterial } from '../tls/certificate-files.ts'
 import { arrivalTimes, type ConnectionCounts } from './connections.ts'
 import { Http2Sessions } from './http2-sessions.ts'
 
-/** With forward secrecy and authenticated encryption alone; those of TLS 1.3 first. */
+/** Only ciphers with forward secrecy and authenticated encryption; those of TLS 1.3 first. */
 const ciphers = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
@@ -75,7 +75,7 @@ export function secureServers(
       current = next
       for (const server of servers) {
         server.setSecureContext({ ...fixed, ...next })
-        // Whoever resumes a session is not checked again: those of before would go on by authorities that were taken away.
+        // Resumed sessions are not checked again: without new keys, they would keep the trust in removed authorities.
         server.setTicketKeys(randomBytes(ticketKeyBytes))
       }
     },

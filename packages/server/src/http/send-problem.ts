@@ -1,4 +1,4 @@
-/** Whatever fails becomes one body shape (contract 1.4.1). Nothing else writes an error body. */
+/** The body of all errors (contract 1.4.1). Nothing else writes an error body. */
 import { randomUUID } from 'node:crypto'
 import { AshlarError } from '@ashlar/engine'
 import { makeProblem, type Problem, type ProblemDetail, problemDetails } from '../errors/problem.ts'
@@ -8,7 +8,7 @@ import type { HttpRequest } from './http-request.ts'
 import { lingerAfter } from './linger.ts'
 import { sendReply } from './send-reply.ts'
 
-/** Told by the log alone, since nobody is there to get it; the number is custom. */
+/** Used only in the log, since the client is gone; the number is custom. */
 export const clientDisconnectedStatus = 499
 
 const retryAfterSeconds = '1'
@@ -33,7 +33,7 @@ export function sendProblem(error: unknown, request: HttpRequest): void {
   sendReply(request, problem.status, headers, type, JSON.stringify(problem))
 }
 
-/** Our own faults are logged here, under the id that the message tells. */
+/** Makes the error body. Internal errors are logged here, under the ID in the message. */
 export function toProblem(error: unknown, request: HttpRequest): Problem {
   const problem = problemOf(error, request)
   // A body that is a text, or missing, has no places that a JSON pointer could name.
@@ -65,7 +65,7 @@ function problemOf(error: unknown, request: HttpRequest): Problem {
     const problem = problemOf(error.cause, request)
     return { ...problem, message: `Line ${error.line}: ${problem.message}`, line: error.line }
   }
-  // No fault of ours, and there is nobody to read it.
+  // Not an internal error, and the client is gone.
   if (error instanceof ClientDisconnected) return makeProblem('SystemError', error.message)
   const id = randomUUID()
   request.log.error({ err: error, errorId: id }, 'request failed')

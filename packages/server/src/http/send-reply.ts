@@ -1,4 +1,4 @@
-/** Writes replies to requests: head and body, whole or as a stream, compressed where the client takes that. */
+/** Writes replies: head and body, as a whole or as a stream, compressed if the client accepts it. */
 import type { ServerResponse } from 'node:http'
 import { pipeline, Readable, type Transform, type Writable } from 'node:stream'
 import { laterTurn } from '@ashlar/engine'
@@ -38,7 +38,7 @@ export function sendReply(
     sendPieces(request, status, encodedHead(response, headers, type, compressor.encoding), [compressor.stream])
     return
   }
-  // Caches must know that other clients get other bytes (RFC 9110, 12.5.5), and a 304 says what its 200 would have said (15.4.5).
+  // Caches must know that the body depends on the request (RFC 9110, 12.5.5), and a 304 has the headers of its 200 (15.4.5).
   const varied = status === 304 || isNegotiated(type, length) ? { ...headers, vary: varyOf(response) } : headers
   if (length > largeBytes && Buffer.isBuffer(body) && request.method !== 'HEAD') {
     sendPieces(request, status, [...headOf(varied, type), 'content-length', length], [Readable.from(piecesOf(body))])
@@ -51,14 +51,14 @@ export function sendReply(
   if (body === undefined || request.method === 'HEAD') response.end()
   else if (length > oneTextBytes) response.end(body)
   else {
-    // One that ends its connection is not held, so that the connection does not count any longer.
+    // A reply that closes its connection is not delayed, so that the connection no longer counts.
     const end = response.hasHeader('connection') || request.headers.connection === 'close' ? writeEnd : endWith
     if (typeof body === 'string') end(response, body, 'utf8')
     else end(response, body.toString('latin1'), 'latin1')
   }
 }
 
-/** A body that comes in pieces. One that ends early breaks off the connection, and ends where the client goes away. */
+/** Sends a body as a stream. If the stream fails, the connection is aborted; if the client disconnects, the stream ends. */
 export function sendStream(
   request: HttpRequest,
   status: number,
@@ -87,7 +87,7 @@ export function sendLiveStream(
   sendPieces(request, status, headOf(headers, type), [body])
 }
 
-/** Each in a turn of the event loop of its own, and none before the client takes the one before it. */
+/** Yields each piece in its own turn of the event loop, after the client has read the one before. */
 async function* piecesOf(body: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < body.length; at += largeBytes) {
     await laterTurn()
@@ -98,7 +98,7 @@ async function* piecesOf(body: Buffer): AsyncGenerator<Buffer> {
 /** Listeners for the end of one response. */
 const listenersMax = 32
 
-/** Names and values in turns: what takes Node least to write. */
+/** Names and values in alternation, the format that Node writes fastest. */
 type Head = (string | number)[]
 
 function headOf(headers: Headers | undefined, type: string | undefined): Head {
@@ -113,7 +113,7 @@ function outletOf(response: ServerResponse & { readonly outlet?: Writable }): Wr
   return response.outlet ?? response
 }
 
-/** The ETag of a compressed body differs from that of the plain one, since strong tags stand for bytes (RFC 9110, 8.8.3.3). */
+/** The ETag of a compressed body differs from that of the plain one, since strong tags identify bytes (RFC 9110, 8.8.3.3). */
 function encodedHead(
   response: ServerResponse,
   headers: Headers | undefined,
@@ -145,6 +145,6 @@ function sendPieces(
   }
   // Each layer of the server listens for its end, and a pipeline several times: Node would warn of a leak.
   response.setMaxListeners(listenersMax)
-  // The log line of the request says how it ended.
+  // The log line of the request has the outcome.
   pipeline([...streams, outletOf(response)], () => undefined)
 }

@@ -69,16 +69,16 @@ export interface ServerOptions {
   /** Allowed origins and host names. By default, only pages of the server itself on loopback. */
   readonly browsers?: Browsers | undefined
   readonly proxies?: ProxySettings | undefined
-  /** Told of requests that change something, or are refused. */
+  /** Records requests that change something or are refused. */
   readonly audit?: AuditLog | undefined
   readonly backups?: BackupSchedule | undefined
   readonly webhooks?: Webhooks | undefined
   readonly tls?: TlsOptions | undefined
-  /** How many processes answer on the port when none is missing; this one alone where it is not said. */
+  /** Processes that serve the port when all are running; by default only this one. */
   readonly processes?: number | undefined
   /** Other processes on the same port, if any. */
   readonly peers?: Peers | undefined
-  /** Tells who sends a request; where it is left out, everyone may do everything. */
+  /** Identifies the callers; without it, all callers may do everything. */
   readonly authenticator?: Authenticator | undefined
   /** With authentication; replaces `authenticator`. */
   readonly security?: Security | undefined
@@ -216,7 +216,7 @@ function serviceOf(options: ServerOptions, { fds, ...parts }: ServiceParts): Ser
   }
 }
 
-/** To be called once all others listen for connections of the server: the header of the PROXY protocol comes before anything else. */
+/** To be called after all other connection listeners are added: the header of the PROXY protocol precedes all other data. */
 function limitClients(
   server: Server,
   { limits, proxies: settings }: ServerOptions,
@@ -330,7 +330,7 @@ async function secureServersOf(
   return servers
 }
 
-/** The reason why a request is not taken, by its connection, or by how many there are beside it. */
+/** Returns the error if a request is refused because of its connection, or of the number of requests. */
 type RefusalOf = (request: IncomingMessage) => AshlarError | undefined
 
 function refusals(
@@ -479,13 +479,13 @@ function countRequest(
   if (problemType !== undefined) requests.failed(problemType)
 }
 
-/** Tells the engine whether what is read for a request may be shared with those that have arrived with it. */
+/** Notifies the engine whether reads for a request may be shared with requests that arrived with it. */
 function shareReadsOf(socket: Socket & { readonly encrypted?: boolean }, connections: number): void {
   if (socket.encrypted === true) readAnew()
   else shareReads(socket, connections)
 }
 
-/** Whoever passed on the request may have seen the end of its body elsewhere (RFC 9112, 6.1). Throws MalformedRequest. */
+/** Refuses ambiguous framing: a proxy may have seen the end of the body elsewhere (RFC 9112, 6.1). Throws MalformedRequest. */
 function checkFraming({ raw, headers: { 'transfer-encoding': coding } }: HttpRequest): void {
   if (coding === undefined || (coding.toLowerCase() === 'chunked' && raw.httpVersion !== '1.0')) return
   throw new AshlarError('MalformedRequest', 'Transfer-Encoding must be chunked and nothing else, and needs HTTP/1.1.')
@@ -505,7 +505,7 @@ function checkHost({ raw, headers: { host } }: HttpRequest, hostNames: HostNames
   )
 }
 
-/** Node keeps the first of them; whoever passed on the request may have looked at another (RFC 9112, 3.2). */
+/** Node keeps the first Host header; a proxy may have used another (RFC 9112, 3.2). */
 function hasSeveralHosts({ rawHeaders }: IncomingMessage): boolean {
   let count = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -515,7 +515,7 @@ function hasSeveralHosts({ rawHeaders }: IncomingMessage): boolean {
   return count > 1
 }
 
-/** Node answers them itself, without a body, unless somebody listens. */
+/** Without a listener, Node replies without a body. */
 const unmetExpectations = new WeakSet<IncomingMessage>()
 
 function refuseExpectations(server: Server, http2: Http2Sessions | undefined, handle: RequestListener): void {

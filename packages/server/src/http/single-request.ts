@@ -1,4 +1,4 @@
-/** A request for one operation, as HTTP brought it: what the operation is told of it, and how it is run. */
+/** An HTTP request for one operation: the input of the operation, and its execution. */
 import {
   type AccessPolicy,
   AshlarError,
@@ -52,7 +52,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
   database!: CallerDatabase
   private policy: AccessPolicy | undefined
   requestId: RequestId | undefined
-  /** The statement of an operation that may take long, once it has begun. */
+  /** The statement of an operation that may take long, after its start. */
   statement: Statement | undefined
   private readonly form: StatementForm | undefined
   private readonly request: HttpRequest
@@ -113,7 +113,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
     return sharerOf(this.request)
   }
 
-  /** Turns a long read into a statement, which is admitted, listed, stopped, and ended with its client. */
+  /** Registers a long read as a statement, which is admitted, listed, can be stopped, and ends with its client. */
   mayGoOn(): Promise<void> | undefined {
     this.statement ??= this.lateStatement()
     this.statement.signal.throwIfAborted()
@@ -175,7 +175,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
     const { statements } = this.service
     const statement = statements.begin(kind, text(this.body), this.fd.alias, this.request)
     this.statement = statement
-    // One that was made before is of the client alone.
+    // The earlier signal covers only the client.
     this.ownSignal = undefined
     this.request.span?.setAttribute('ashlar.statement.id', statement.id)
     const turn = statement.mayBegin()

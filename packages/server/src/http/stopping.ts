@@ -1,4 +1,4 @@
-/** How a server stops: every request on a connection that there is gets an answer, and those under way come to their end. */
+/** Stops a server: each request on an existing connection gets a reply, and running requests complete. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { Server, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -21,14 +21,14 @@ export interface ActiveRequests {
   begin(request: HttpRequest): ActiveRequest
   /** Stops listening; resolves when all connections have ended. */
   stop(): Promise<void>
-  /** Once the response has closed; by then it has been sent, or nobody is there to take it. */
+  /** To be called once the response has closed: it has been sent, or the client is gone. */
   end(request: ActiveRequest): void
 }
 
 /**
- * While requests are under way, the others on connections that are kept alive are answered, by 503 and the end of the connection (contract
- * 1.4.9); Node alone would reset them. A body that does not arrive in time is refused: nothing was done of its request. What is still
- * under way when the time for stopping is over is broken off. To be told of each request.
+ * Answers requests on keep-alive connections by 503 and closes them while earlier requests complete (contract 1.4.9); Node alone would reset them. A
+ * body that does not arrive in time is refused, before its request has changed anything. Requests that exceed the time for stopping are aborted. To
+ * be called with each request.
  */
 export function stopInOrder(server: Server, limits: StopLimits, http2?: Http2Sessions): ActiveRequests {
   const open = new Set<Socket>()
@@ -45,7 +45,7 @@ export function stopInOrder(server: Server, limits: StopLimits, http2?: Http2Ses
     })
   }
   server.on('connection', note)
-  // Requests come on another socket than the one that was accepted.
+  // Requests arrive on another socket than the accepted one.
   server.on('secureConnection', note)
   const stop = async (): Promise<void> => {
     // The close of http.Server would also end all connections that seem idle.

@@ -28,7 +28,7 @@ export class TrustedProxies {
     return isIP(plain) !== 0 && this.list.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4')
   }
 
-  /** To be called before anybody asks for the address of the client. Headers of whoever is not trusted say nothing. */
+  /** To be called before the address of the client is used. Ignores headers unless the sender is trusted. */
   nameClientOf(request: IncomingMessage): void {
     if (this.header === 'proxy-protocol' || !this.isTrusted(request.socket.remoteAddress ?? '')) return
     const text = request.headers[this.header]
@@ -37,8 +37,8 @@ export class TrustedProxies {
   }
 
   /**
-   * Each proxy appends the address that has asked it: so the last one that is of no trusted proxy is the client, whatever the client itself has written
-   * before it. Undefined where a trusted proxy has passed on something that is no address.
+   * Returns the client: each proxy appends the address of its peer, so it is the last address that is no trusted proxy, whatever the client itself
+   * has sent. Returns undefined if a trusted proxy has passed on something else than an address.
    */
   private clientIn(text: string): string | undefined {
     const hops = this.header === 'forwarded' ? elementsFromRight(text) : text.split(',').reverse()
@@ -59,8 +59,8 @@ function addressIn(hop: string): string | undefined {
 }
 
 /**
- * The elements of RFC 7239, the last one first. They are separated from the right: so a quote that a client leaves open takes nothing from what proxies
- * append, and a comma within a quoted value of a proxy, such as a host name that the client has written, separates nothing.
+ * Yields the elements of RFC 7239, the last one first. They are split from the right: an unclosed quote of a client does not affect what proxies
+ * append, nor does a comma in a quoted value of a proxy, such as a host name sent by the client.
  */
 function* elementsFromRight(text: string): Generator<string> {
   let end = text.length

@@ -9,7 +9,7 @@ const newline = 0x0a
 /** Bytes of lines that are returned together, unless one is longer; parsing them takes a fraction of a millisecond. */
 const linesBytesMax = 65_536
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf])
-/** After a smaller chunk, the next is read in another turn of the event loop: a client may send each byte as a chunk. */
+/** After a smaller chunk, the next is read in another turn of the event loop: a client may send single bytes as chunks. */
 const smallBytes = 1_024
 
 export class BodyLines {
@@ -31,7 +31,7 @@ export class BodyLines {
     this.chunks = source.iterator({ destroyOnReturn: false })
   }
 
-  /** Nobody will ask for more, and what has come is let go of. */
+  /** Whether the source was read to its end. */
   get isOver(): boolean {
     return this.source.readableEnded
   }
@@ -72,14 +72,14 @@ export class BodyLines {
     if (from < chunk.length) this.keep(chunk.subarray(from))
   }
 
-  /** Returns the end of the last line to be returned together with the first; negative if no line ends. Never more than one line beyond the limit. */
+  /** Returns the end of the last line to be returned together with the first, or -1 if no line ends. At most one line beyond the limit. */
   private endFrom(chunk: Buffer, from: number): number {
     const most = Math.min(linesBytesMax, this.lineBytesMax) + 1
     const last = chunk.subarray(from, from + most).lastIndexOf(newline)
     return last < 0 ? chunk.indexOf(newline, from + most) : from + last
   }
 
-  /** A line that comes in many parts is copied to room that doubles: a list of parts may take a hundred times as much as their bytes. */
+  /** Copies a part of a long line into a buffer that doubles: a list of parts may take a hundred times the size of their bytes. */
   private keep(part: Buffer): void {
     if (this.isTooLong) return
     const { begun, begunBytes } = this

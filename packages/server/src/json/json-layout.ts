@@ -14,8 +14,8 @@ export interface JsonLimits {
 }
 
 /**
- * A part of a large container: whole elements in a row with the commas between them, what stands before the opening of a large child
- * (blanks, or its name and a colon), or what stands behind its end up to the next comma. `from` ≤ bytes < `to`.
+ * A part of a large container: consecutive elements with their commas, the text before a large child (blanks, or its name and a colon), or the text
+ * after it up to the next comma. `from` ≤ bytes < `to`.
  */
 export type Piece =
   | { readonly kind: 'blank'; readonly from: number; readonly to: number }
@@ -23,7 +23,7 @@ export type Piece =
   | { readonly kind: 'elements'; readonly from: number; readonly to: number; readonly hasWideNumbers: boolean }
   | { readonly kind: 'child'; readonly from: number; readonly to: number; readonly child: LargeContainer }
 
-/** One that has several pieces; those of its children that do too are pieces of their own. */
+/** A container that is split into pieces; so are its large children. */
 export interface LargeContainer {
   readonly isArray: boolean
   readonly from: number
@@ -72,7 +72,7 @@ const minus = 0x2d
 export const zero = 0x30
 export const nine = 0x39
 const smallE = 0x65
-/** Sets the bit by which small letters differ from capital ones. */
+/** Bit that differs between lower and upper case. */
 const toSmall = 0x20
 /** A whole number of fewer digits is held by a double. */
 const wideDigits = 16
@@ -87,7 +87,7 @@ const kindOf = Uint8Array.from({ length: 256 }, (_, byte) => (byte > 0x20 ? ofWo
 for (const byte of [quote, comma, colon, openBrace, closeBrace, openBracket, closeBracket]) kindOf[byte] = ofStructure
 
 export class JsonLayout {
-  /** Undefined where the text is small enough to be parsed at once. */
+  /** Undefined if the text is small enough to be parsed at once. */
   root: LargeContainer | undefined
   /** Values, not names, in the order in which they lie. */
   readonly longTexts: LongText[] = []
@@ -124,7 +124,7 @@ export class JsonLayout {
     return this.wideNumbers > 0
   }
 
-  /** Goes on with bytes[from, to) of the text. Throws MalformedRequest for brackets that do not match, and BodyTooLarge. */
+  /** Scans the next bytes[from, to) of the text. Throws MalformedRequest for unbalanced brackets, and BodyTooLarge. */
   scan(bytes: Uint8Array, from: number, to: number): void {
     for (let at = from; at < to; at++) {
       if (this.isInText) {
@@ -137,13 +137,13 @@ export class JsonLayout {
         this.takeInWord(byte, at)
         continue
       }
-      // A number or literal ends at whatever cannot be part of one; whether it is one the parser sees.
+      // A number or literal ends at any other character; the parser checks it.
       this.isInWord = false
       if (kind === ofStructure) this.take(byte, at)
     }
   }
 
-  /** At the end of the text. Throws MalformedRequest where a bracket is open. */
+  /** To be called at the end of the text. Throws MalformedRequest for an open bracket. */
   end(): void {
     if (this.frames.length > 0) throw mismatched()
   }

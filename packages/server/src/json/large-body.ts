@@ -1,4 +1,4 @@
-/** A large JSON body, read piece by piece as its layout says, with turns for others in between. */
+/** Parses a large JSON body piece by piece, and yields to other work in between. */
 import type { TimeSlice } from '@ashlar/engine'
 import { type JsonLayout, type LargeContainer, malformed, type Piece } from './json-layout.ts'
 import { LongTexts } from './long-texts.ts'

@@ -1,4 +1,4 @@
-/** Texts of a JSON body that take too long to be read at once: they are read in parts, and put into what is parsed without them. */
+/** Long strings of a JSON body: decoded in parts, and inserted into what is parsed without them. */
 import { randomUUID } from 'node:crypto'
 import type { TimeSlice } from '@ashlar/engine'
 import { backslash, type LongText } from './json-layout.ts'
@@ -17,7 +17,7 @@ export class LongTexts {
   /** Strings of the last outline, by placeholder. */
   private readonly read = new Map<string, string>()
 
-  /** `texts`: in the order in which they lie. `partBytes`: of what is read at once, twelve at least. */
+  /** `texts`: in their order in the body. `partBytes`: bytes decoded at a time, at least twelve. */
   constructor(body: Uint8Array, texts: readonly LongText[], partBytes: number, slice: TimeSlice) {
     this.body = body
     this.texts = texts
@@ -25,7 +25,7 @@ export class LongTexts {
     this.slice = slice
   }
 
-  /** The characters of bytes[from, to), where a placeholder stands for each long text. To be called in the order of the bytes. Throws MalformedRequest. */
+  /** Returns bytes[from, to) as text with a placeholder for each long string. To be called in the order of the bytes. Throws MalformedRequest. */
   async outline(from: number, to: number): Promise<string> {
     this.read.clear()
     let outline = ''

@@ -1,4 +1,4 @@
-/** Request bodies as JSON: exact for integers of any size, bounded in depth and values, large ones piece by piece. */
+/** Parses request bodies as JSON: exact for integers of any size, bounded in depth and values, large bodies piece by piece. */
 import { type Awaitable, openTimeSlice } from '@ashlar/engine'
 import type { Limits } from '../limits.ts'
 import {
@@ -35,8 +35,8 @@ const usualSizes: JsonSizes = {
 }
 
 /**
- * Integers beyond 2^53 come as bigint. Values are counted before anything is built of them; where there are many, others have their
- * turn in between, and the value comes later. `admit` is waited for before they are built. Throws MalformedRequest and BodyTooLarge.
+ * Returns integers beyond 2^53 as bigint. Values are counted before any is created; for a large body, other work runs in between, and the result is a
+ * promise. `admit` is awaited before values are created. Throws MalformedRequest and BodyTooLarge.
  */
 export function parseJson(
   given: Uint8Array,

@@ -18,7 +18,7 @@ export function decode(body: Uint8Array): string {
   }
 }
 
-/** `mayHaveWide`: false where a scan has shown that a double holds all numbers, or that there are none; else the text is looked at. Throws MalformedRequest. */
+/** `mayHaveWide`: false if a scan has found no number that a double cannot hold; otherwise the text is searched. Throws MalformedRequest. */
 export function parseText(text: string, mayHaveWide: boolean): unknown {
   try {
     return mayHaveWide && beyondDouble.test(text) ? parseExactly(text) : JSON.parse(text)
@@ -36,15 +36,16 @@ function parseExactly(text: string): unknown {
 }
 
 /**
- * What a number looks like of which a double may not hold all: whole ones of 16 digits; fractions that are lost beside what stands before
- * the point; exponents so small that nothing is left. No part of the pattern is unbounded: millions of digits would be too many for one. Most other numbers with a fraction are left to JSON.parse, which is faster.
+ * Matches numbers that a double may not hold exactly: integers of 16 digits; fractions that vanish beside the integer part; exponents so small that
+ * the result is 0. No part of the pattern is unbounded, for texts of millions of digits. Most other numbers with a fraction are left to JSON.parse,
+ * which is faster.
  */
 const beyondDouble = /\d{16}|\d{12}\.|[1-9]\d{0,10}\.(?:0000|9999)\d|\.\d{5,15}[eE]\+?\d|[eE]-\d{3}/
 const wholeNumber = /^-?\d+$/
 /** A longer number is out of every range; a bigint of a million digits would take seconds to make. */
 const exactCharactersMax = 40
 
-/** A double, where it holds all of the number; else a bigint, or what stands for a fraction that it does not show. */
+/** Returns a double if it holds the number exactly, otherwise a bigint, or a symbol for an inexact fraction. */
 function exactNumber(digits: string): number | bigint | symbol {
   const value = Number(digits)
   if (!wholeNumber.test(digits)) return isHiddenFraction(digits) ? withHiddenFraction(digits) : value
@@ -56,7 +57,7 @@ export function hasMoreValuesThan(max: number, parsed: unknown): boolean {
   return valuesLeft(max, parsed) < 0
 }
 
-/** Fewer than 0 once there are more; the rest is not looked at then. */
+/** Returns what is left of `max` values; negative, without counting the rest, if there are more. */
 function valuesLeft(max: number, parsed: unknown): number {
   let left = max - 1
   if (typeof parsed !== 'object' || parsed === null) return left

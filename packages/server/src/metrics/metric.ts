@@ -1,4 +1,4 @@
-/** What a metric is: declared once, read when somebody asks. */
+/** A metric: declared once, read on each scrape. */
 
 export interface Sample {
   readonly value: number
@@ -39,10 +39,7 @@ export function one(value: number): readonly Sample[] {
   return [{ value, labels: {} }]
 }
 
-/**
- * `counts`: how many were up to each bound and above the one before, and last how many were above all. `sum`: of all that were observed, in the unit
- * of the bounds.
- */
+/** `counts`: observations in each bucket, not cumulated, the last above all bounds. `sum`: of all observations, in the unit of the bounds. */
 export function histogram(
   name: string,
   labels: Sample['labels'],

@@ -8,7 +8,7 @@ const nanosecondsASecond = 1e9
 export interface LoopNumbers {
   /** The share of the time in which it worked. */
   readonly utilization: number
-  /** How late timers were since the last time that somebody asked, in seconds. */
+  /** Delay of timers since the last scrape, in seconds. */
   readonly delay: { readonly p50: number; readonly p99: number; readonly max: number }
 }
 

@@ -52,7 +52,7 @@ export function storeStates(
   )
 }
 
-/** Undefined where it fails as well, which the metric `ashlar_store_up` tells. */
+/** Returns undefined for a failure as well, which the metric `ashlar_store_up` shows. */
 async function inTime<T>(asked: Promise<T>): Promise<T | undefined> {
   const over = new AbortController()
   const late = delay(metricsStoreMsMax, undefined, { signal: over.signal, ref: false })

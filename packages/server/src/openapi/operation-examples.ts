@@ -1,6 +1,6 @@
 /**
- * The name and an example of each operation, for the OpenAPI document. On an empty server, the examples work in the order of the table of operations: classes
- * first, then objects, an index and queries.
+ * Name and example of each operation, for the OpenAPI document. On an empty server, the examples work in the order of the table of operations:
+ * classes first, then objects, an index and queries.
  */
 
 interface OperationExample {

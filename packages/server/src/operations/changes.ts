@@ -138,7 +138,7 @@ function pageNow(options: ChangesOptions, request: FdRequest): Promise<ChangesPa
   return request.following().changes.page({ ...options, signal: request.signal })
 }
 
-/** The first page with a change, or the last within the time: also where changes come that are not told. */
+/** Returns the first page with a change, or the last one within the time, since hidden changes make empty pages. */
 async function pageWithin(options: ChangesOptions, waitMs: number, request: FdRequest): Promise<ChangesPage> {
   const following = request.following()
   const follower = followerOf(request)

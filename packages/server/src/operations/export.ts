@@ -83,7 +83,7 @@ function contradiction(names: readonly string[]): AshlarError {
   return new AshlarError('MalformedRequest', `The parameters ${quoteNames(names)} do not go together.`)
 }
 
-/** Rows without what they have at hand: a reply that is written anew. */
+/** Wraps rows without their cached form, since the reply is serialized again. */
 function streamed(rows: AsyncGenerator<RowChunk>): RowChunks {
   return { [Symbol.asyncIterator]: () => rows }
 }

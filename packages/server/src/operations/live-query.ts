@@ -6,7 +6,7 @@ import type { Follower } from '../statements/change-followers.ts'
 
 type LiveRequest = Pick<QueryRequest, 'text' | 'parameters' | 'dialect' | 'user'>
 
-/** Starts a live query. Errors of the request are thrown before the reply begins: Forbidden, TooManyFollowers, and those of `LiveQuery.begin`. */
+/** Starts a live query. Throws errors of the request before the reply begins: Forbidden, TooManyFollowers, and those of `LiveQuery.begin`. */
 export async function followQuery(query: LiveRequest, request: FdRequest): Promise<OperationReply> {
   const { service, client, caller, fd, headers, memoryHolder } = request
   const following = request.following()
@@ -80,7 +80,7 @@ async function* liveEvents(
   }
 }
 
-/** After it, the rows are those of the query run at this position. */
+/** The event after which the rows are those of the query at this position. */
 function positionEvent(position: string, isAhead: boolean): ServerEvent {
   return { ...eventOf('position', { position, ...(isAhead ? { isAhead } : {}) }), id: position }
 }

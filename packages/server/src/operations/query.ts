@@ -42,7 +42,7 @@ export const queryOperations: readonly FdOperation[] = [
           return request.signal
         },
       }
-      // The highest first, which is told where several are refused.
+      // The highest first, which is reported if several are refused.
       return mapAwaitable(fd.effects(asked), (effects) => byRank.filter((effect) => effects.has(effect)))
     },
     summary: 'Run statements of the query language',

@@ -1,4 +1,4 @@
-/** The operations on statements under way (contract 2.3). */
+/** The operations on running statements (contract 2.3). */
 
 import { param, type ServiceOperation } from '../dispatch/operation.ts'
 import { quote } from '../errors/problem.ts'

@@ -16,7 +16,7 @@ export interface Peers {
   ): Promise<readonly Answers[About][]>
   /** Stops all of them, this process too. */
   stopAll?(): void
-  /** `answer`: what this process tells them when they ask. */
+  /** `answer`: returns the answers of this process to a question of others. */
   onGather(answer: (question: Question) => readonly Answer[]): void
 }
 
@@ -29,12 +29,12 @@ export const noPeers: Peers = {
 export interface Answers {
   /** The runs of tools that it knows of. */
   readonly runs: RunRecord
-  /** The statements under way. */
+  /** Statements running in the process. */
   readonly statements: StatementRecord
   readonly readers: ReadersRecord
   /** The metrics of one process are one answer. */
   readonly metrics: readonly ReadMetric[]
-  /** The statement that is to be stopped, where it has it. */
+  /** The answer of the process that stops the statement. */
   readonly stop: true
 }
 
@@ -52,13 +52,13 @@ export type ToWorker =
   /** `upSince`: when the server started, in milliseconds of the clock. */
   | { readonly kind: 'start'; readonly config: Config; readonly upSince: number }
   | { readonly kind: 'stop' }
-  /** Files are to be read again: the certificate and the like. */
+  /** Tells the worker to read files such as the certificate again. */
   | { readonly kind: 'reload' }
   | { readonly kind: 'asked'; readonly id: number; readonly question: Question }
   | { readonly kind: 'answered'; readonly id: number; readonly answers: readonly Answer[] }
 
 export type ToPrimary =
-  /** From now on it hears what it is told; what was sent before would be lost. */
+  /** Sent when the process can receive messages; earlier ones would be lost. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly url: string; readonly stores: readonly StoreSummary[] }
   /** A request asks to stop the server. */

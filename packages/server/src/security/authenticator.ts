@@ -11,8 +11,8 @@ export type ArrivedRequest = ArrivedMessage
 /** One way to be known: token, password, session, JWT or client certificate. */
 export interface AuthenticationScheme {
   /**
-   * Undefined where the request shows nothing of this kind; at once for what is remembered. Throws, or rejects with, Unauthenticated
-   * where what it shows is not valid.
+   * Returns undefined if the request has no credential of this kind; cached callers are returned at once. Throws, or rejects with, Unauthenticated
+   * for an invalid credential.
    */
   authenticate(request: ArrivedRequest): Awaitable<Caller> | undefined
 }
@@ -22,15 +22,15 @@ export class Authenticator {
   private readonly epochOf: () => number
 
   /**
-   * `schemes`: in the order in which they are asked; those that read `Authorization` first. `epochOf`: another number after somebody may have
-   * lost a right.
+   * `schemes`: in the order in which they are tried; those that read `Authorization` first. `epochOf`: returns another number after a caller may have
+   * lost a permission.
    */
   constructor(schemes: readonly AuthenticationScheme[], epochOf: () => number = () => 0) {
     this.schemes = schemes
     this.epochOf = epochOf
   }
 
-  /** Whoever was found out at another epoch has to be found out again. */
+  /** Callers authenticated in another epoch have to be authenticated again. */
   get epoch(): number {
     return this.epochOf()
   }

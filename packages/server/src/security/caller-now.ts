@@ -1,4 +1,4 @@
-/** What has become of a caller whose request goes on. */
+/** The current state of a caller whose request is running. */
 import { type Caller, withRoles } from './caller.ts'
 import type { KnownCallers } from './known-callers.ts'
 

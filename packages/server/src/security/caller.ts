@@ -3,7 +3,7 @@ import { type AccessPolicy, AshlarError, grantText, type User } from '@ashlar/en
 import { policyOf, userOf } from './policy-of.ts'
 import { type Action, actions, actionsOf, type CustomRoles, type Grant, type Need, noCustomRoles } from './roles.ts'
 
-/** `password`, `jwt`, `certificate`: the id is the name of the user, the subject of the token, that of the certificate. */
+/** `password`, `jwt`, `certificate`: the ID is the user name, the subject of the token, or the subject of the certificate. */
 export type Credential =
   | { readonly kind: 'none' }
   | { readonly kind: 'token' | 'session' | 'password' | 'jwt' | 'certificate'; readonly id: string }
@@ -31,14 +31,14 @@ export interface CallerFacts {
   readonly customRoles?: CustomRoles
   readonly claims: Readonly<Record<string, string>>
   readonly credential: Credential
-  /** When the credential ends, by the clock; infinite for one that does not. */
+  /** The end of validity in clock time; infinite if there is none. */
   readonly expiresAtMs: number
 }
 
 export interface Caller extends CallerFacts {
   /**
-   * On the whole of a federated database. `alias`: its own; undefined for what concerns the server as a whole, which takes a role for all of
-   * them.
+   * Whether the caller has the permission on a whole federated database. `alias`: of the federated database; undefined for the server as a whole,
+   * which takes a role for all of them.
    */
   may(need: Need, alias: string | undefined): boolean
   /** Returns the grants on parts of a federated database; undefined if the caller has no role with such grants. Throws Forbidden. */
@@ -65,7 +65,7 @@ export function makeCaller(facts: CallerFacts): Caller {
   const byAlias = new Map([...aliases].map((alias) => [alias, allowed(alias)]))
   const bitsFor = (alias: string | undefined): number =>
     (alias === undefined ? undefined : byAlias.get(alias)) ?? everywhere
-  /** Policies by alias, or the error if there are too many grants, which takes as long to find out. */
+  /** Policies by alias, or the error for too many grants, which takes as long to compute. */
   const policies = new Map<string, AccessPolicy | AshlarError | undefined>()
   const users = new Map<string, User | null>()
   const caller: Caller = {
@@ -123,7 +123,7 @@ export function mayStill(now: Caller, before: Caller, alias: string): boolean {
   if (!actions.every((action) => !before.may(action, alias) || now.may(action, alias))) return false
   const policy = before.policyOn(alias)
   if (policy === undefined) return true
-  // Rules may ask for what has changed of the caller.
+  // Access rules may refer to attributes of the user that have changed.
   const isSameUser = JSON.stringify(now.userOn(alias)) === JSON.stringify(before.userOn(alias))
   return isSameUser && allowsAll(now.policyOn(alias), policy)
 }
@@ -140,7 +140,7 @@ export function withRoles(caller: CallerFacts, customRoles: CustomRoles): Caller
 
 const unknown = { name: null, identity: '', grants: [], claims: {}, expiresAtMs: Number.POSITIVE_INFINITY } as const
 
-/** Whoever asks a server without authentication: it may do everything. */
+/** The caller on a server without authentication, who may do everything. */
 export const everyone: Caller = makeCaller({ ...unknown, kind: 'everyone', credential: noCredential })
 
 export const nobody: Caller = makeCaller({ ...unknown, kind: 'nobody', credential: noCredential })

@@ -46,7 +46,7 @@ export class CertificateScheme implements AuthenticationScheme {
     if (headers.authorization !== undefined) return undefined
     const shown = this.shownOn(socket as TLSSocket)
     if (shown === null) return undefined
-    // Pages of other origins may be allowed to ask, but not in the name of whoever's browser has a certificate.
+    // Pages of other origins may send requests, but not with the certificate of the browser's user.
     if (headers.origin !== undefined && !isSameHost(headers.origin, headers.host)) return undefined
     const problem = problemOf(shown, this.mapping.name)
     if (problem !== undefined) throw unauthenticated(request, `The certificate of the client ${problem}.`)

@@ -41,7 +41,7 @@ type OnUnread = (error: Error) => void
 /** For callers that do not apply the roles. */
 const ignored: OnUnread = () => undefined
 
-/** `onUnread`: told of roles that allow nothing, since this process cannot read their grants. */
+/** `onUnread`: called for roles that allow nothing, since this process cannot read their grants. */
 export async function customRolesOf(reader: Reader, onUnread: OnUnread = ignored): Promise<CustomRoles> {
   return new Map((await listCustomRoles(reader, onUnread)).map((role) => [role.name, role]))
 }
@@ -57,8 +57,8 @@ async function listCustomRoles(reader: Reader, onUnread: OnUnread): Promise<Role
 }
 
 /**
- * A newer process may have written grants with words that this one does not know. What they hide is not known then, so that the whole role
- * allows nothing; the others go on.
+ * Reads grants, which a newer process may have written in a form that this one does not know. As it does not know what they hide, the whole role
+ * allows nothing; other roles are not affected.
  */
 function readable(role: StoredRole, onUnread: OnUnread): RoleRecord {
   try {
@@ -95,7 +95,7 @@ export async function changeRole(database: SecurityDatabase, name: string, wante
   const given = { actions: knownActions(wanted.actions), grants: readGrants(name, wanted.grants) }
   return database.change(async (change) => {
     const role = await existing(change, name)
-    // Grants that are replaced need not be ones that this process can read.
+    // Replaced grants need not be readable by this process.
     const before = roleRecord(given.grants === undefined ? role : { ...role, grants: '' })
     const [allowed, grants] = [given.actions ?? before.actions, given.grants ?? before.grants]
     checkNotEmpty(allowed, grants)
@@ -158,7 +158,7 @@ function invalid(problem: string): ServerError {
   return new ServerError('InvalidRole', `${problem}: actions are ${actions.join(', ')}.`)
 }
 
-/** Undefined where none are given. What is wrong is told by role, grant and field. */
+/** Returns undefined if no grants are given. Errors name role, grant and field. */
 function readGrants(role: string, json: unknown): readonly AccessGrant[] | undefined {
   if (json === undefined) return undefined
   const read = within(role, [], '', () => readAccessGrants(json))

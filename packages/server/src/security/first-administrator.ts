@@ -8,7 +8,7 @@ import { addFirstUser } from './users.ts'
 const administrator = 'admin'
 const passwordVariable = 'ASHLAR_ADMIN_PASSWORD'
 const fileVariable = 'ASHLAR_ADMIN_PASSWORD_FILE'
-/** Undefined where there are users already: of several processes that start at once, one makes the administrator and tells of it. */
+/** Returns undefined if there are users already: of several processes that start together, one creates the administrator and reports it. */
 export async function makeFirstAdministrator(
   database: SecurityDatabase,
   hashes: PasswordHashes,

@@ -1,4 +1,4 @@
-/** The public keys by which an issuer signs its tokens: from a file or from its address, kept for a time that is bounded. */
+/** The public keys of an issuer: from a file or from its URL, cached for a bounded time. */
 import { readFile, stat } from 'node:fs/promises'
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import type { Logger } from 'pino'
@@ -15,8 +15,8 @@ interface Keys {
 type Read = () => Promise<string>
 
 /**
- * After which keys are read again, how soon for one that is not among them, how long they go on where they cannot be read, and how long an issuer may
- * take for them.
+ * How long keys are cached, how soon they are read again for an unknown key, how long they are used while they cannot be read, and the timeout of the
+ * issuer.
  */
 export interface KeyTimes {
   readonly freshMs: number
@@ -44,8 +44,8 @@ function isAddress(jwks: string): boolean {
 }
 
 /**
- * Keys are read again after ten minutes, or for a key that is not among them, though not more often than every 30 s. While they cannot be read, those that
- * were read last go on for a day (`jwksStaleMsMax`); then nobody is known by a token of the issuer.
+ * Reads keys every ten minutes, or for an unknown key, at most every 30 s. While they cannot be read, the last ones are used for a day
+ * (`jwksStaleMsMax`); then the tokens of the issuer are refused.
  */
 class IssuerKeys {
   private readonly read: Read
@@ -121,7 +121,7 @@ async function readKeys(file: string): ReturnType<Read> {
 async function fetchKeys(address: string, msMax: number): ReturnType<Read> {
   const answer = new KeysAnswer()
   let timer: NodeJS.Timeout | undefined
-  // It does not rely on the signal alone, which `fetch` holds weakly once the headers of a reply have come.
+  // Does not rely on the signal alone, which `fetch` holds weakly after the headers of a reply.
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       answer.giveUp()
@@ -164,7 +164,7 @@ class KeysAnswer {
 
   giveUp(): void {
     this.controller.abort()
-    // One that the signal has ended already rejects.
+    // Rejects if the signal has ended the reader already.
     this.reader?.cancel().catch(() => undefined)
   }
 }

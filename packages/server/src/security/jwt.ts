@@ -14,7 +14,7 @@ import { setYoungest } from './set-youngest.ts'
 export interface JwtSettings {
   readonly issuer: string
   readonly audience: string
-  /** Algorithms with public keys, so that whoever can check a token cannot create one. */
+  /** Algorithms with public keys: those who can check a token cannot create one. */
   readonly algorithms: readonly string[]
   readonly clockToleranceSeconds: number
   /** Values of the header `typ`, in any case and without `application/` (RFC 9068, 2.1). */
@@ -112,7 +112,7 @@ export class JwtScheme implements AuthenticationScheme {
       if (at(payload, claim) === value) continue
       throw unauthenticated(request, `The token is not valid: its claim ${claim} is not as required.`)
     }
-    // Otherwise, a registration with somebody else's address would give access as that user.
+    // Otherwise, a registration with another person's address would give access as that user.
     if (nameClaim === 'email' && payload.email_verified === false)
       throw unauthenticated(request, 'The token is not valid: its email address is not verified.')
     const name = claimText(at(payload, nameClaim))

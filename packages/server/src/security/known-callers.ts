@@ -1,4 +1,4 @@
-/** The callers that a process remembers, and when it forgets them: as soon as somebody may have lost a right (contract 9.1). */
+/** The callers cached by a process, and their removal as soon as anyone may have lost a permission (contract 9.1). */
 import { AshlarError, type Awaitable } from '@ashlar/engine'
 import { rememberedCallersMax, revisionIntervalMs } from '../limits.ts'
 import type { Caller } from './caller.ts'
@@ -41,7 +41,7 @@ export class KnownCallers {
   private timer: NodeJS.Timeout | undefined
   private readonly listeners: (() => void)[] = []
 
-  /** `onFault`: told why the database could not be read or written in the background, and of roles that cannot be read. */
+  /** `onFault`: called for background failures of the database, and for roles that cannot be read. */
   constructor(database: SecurityDatabase, onFault: (error: unknown) => void) {
     this.database = database
     this.onFault = onFault
@@ -72,12 +72,12 @@ export class KnownCallers {
     this.listeners.push(listener)
   }
 
-  /** Looks whether somebody has lost a right, now. */
+  /** Checks now whether a caller has lost a permission. */
   refresh(): Promise<void> {
     return this.watch.refresh()
   }
 
-  /** Undefined for a token that is not there, or whose owner is disabled; remembered ones are returned at once. Throws StoreUnavailable. */
+  /** Returns undefined for an unknown token or a disabled owner; cached tokens are returned at once. Throws StoreUnavailable. */
   token(id: string): Awaitable<KnownSecret | undefined> {
     this.checkReadable()
     return this.tokens.byKey.get(id) ?? this.load(this.tokens, id, () => this.reader.token(id))
@@ -89,7 +89,7 @@ export class KnownCallers {
     return this.sessions.byKey.get(id) ?? this.load(this.sessions, id, () => this.reader.session(id))
   }
 
-  /** Reads a session again whose cached state says that it has ended: another process may know of a later use. It is removed from the cache if it has ended. */
+  /** Reads a session again that has ended by its cached state: another process may know of a later use. Removes it from the cache if it has ended. */
   sessionAgain(known: KnownSecret): Awaitable<KnownSecret | undefined> {
     if (this.sessions.byKey.get(known.id) === known) this.sessions.byKey.delete(known.id)
     return this.session(known.id)

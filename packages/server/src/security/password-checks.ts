@@ -25,7 +25,7 @@ export class PasswordChecks {
     const wanted = nameForm.test(name) ? name : ''
     // What is longer is no password; no work is to grow with it.
     const shown = password.slice(0, passwordCharactersMax + 1)
-    // First, or a throttled address would be told by it that a guess is right.
+    // First: otherwise, the error for a throttled address would reveal a correct guess.
     this.throttle.checkPair(wanted, address)
     const hash = this.hashes.rightFor(wanted, shown, address)
     if (hash !== undefined) {

@@ -71,8 +71,8 @@ export class PasswordHashes {
   }
 
   /**
-   * The hash that the password of the user was right for, shown from this address, a short time ago. After too many others it is forgotten: no
-   * throttle counts this look.
+   * Returns the hash for which the password of the user was correct from this address, a short time ago. It is forgotten after too many others: no
+   * throttle counts this lookup.
    */
   rightFor(name: string, password: string, address: string): string | undefined {
     const key = keyOf(name, address)

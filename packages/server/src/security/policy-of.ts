@@ -38,7 +38,7 @@ export function userOf({ name, grants, bounds, claims }: Granted, alias: string)
   return { name, roles: [...new Set(own)].filter((role) => ofOwner?.includes(role)), claims }
 }
 
-/** Undefined where no role is for less than all of it, or nothing is left of those that are. Throws Forbidden where they have too many grants. */
+/** Returns undefined if no role restricts the caller, or no grant is left. Throws Forbidden for too many grants. */
 export function policyOf(caller: Granted, alias: string, customRoles: CustomRoles): AccessPolicy | undefined {
   const { bounds } = caller
   const isByClass = ({ role }: Grant): boolean => grantsOf(role, customRoles).length > 0

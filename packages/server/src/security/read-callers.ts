@@ -52,7 +52,7 @@ export class CallerReader {
     this.roles = roles
   }
 
-  /** Undefined for one that is not there, or whose owner is disabled. */
+  /** Returns undefined for an unknown token, or if its owner is disabled. */
   async token(id: string): Promise<KnownSecret | undefined> {
     const columns =
       'name, secretHash, roles, hasRoles, expiresAtMs, lastUsedAtMs, owner.name, owner.roles, owner.isDisabled'
@@ -78,7 +78,7 @@ export class CallerReader {
     return { id, caller, digest: readDigest(row.secretHash), lastUsedAtMs: row.lastUsedAtMs }
   }
 
-  /** Undefined also for one that nobody has used for too long. */
+  /** Returns undefined also if the session was unused for too long. */
   async session(id: string): Promise<KnownSecret | undefined> {
     const columns = 'secretHash, expiresAtMs, lastUsedAtMs, user.name'
     const [row] = await this.database.rows<SessionRow>(

@@ -1,4 +1,4 @@
-/** The rights by which a reply was made that is kept for repetitions: it is for nobody who has others (contract 9.1.2). */
+/** The permissions with which a stored reply was made: callers with others do not get it (contract 9.1.2). */
 import { type AccessPolicy, AshlarError, policyId } from '@ashlar/engine'
 import type { Caller } from './caller.ts'
 import type { Action } from './roles.ts'
@@ -21,7 +21,7 @@ export function rightsOn(caller: Caller, alias: string): ReplyRights | undefined
   return policy === undefined ? { whole } : { whole, policy: policyId(policy) }
 }
 
-/** Whether those who have `now` may be told what was told to those who had `before`. Grants that are others may hide more, also where they look wider. */
+/** Returns true if callers with `now` may get a reply made with `before`. Different grants may hide more, even if they look wider. */
 export function coverRights(now: ReplyRights | undefined, before: ReplyRights | undefined): boolean {
   if (now === undefined) return true
   if (before?.whole.every((action) => now.whole.includes(action)) !== true) return false

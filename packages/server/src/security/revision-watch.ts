@@ -1,4 +1,4 @@
-/** Whether somebody may have lost or got a right: the revision of the security database, looked at several times a second (contract 9.1). */
+/** Watches the revision of the security database, which changes when a permission is lost or granted (contract 9.1). */
 import { unreadableSecurityMsMax } from '../limits.ts'
 
 export class RevisionWatch {

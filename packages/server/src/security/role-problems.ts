@@ -1,4 +1,4 @@
-/** What of roles does not agree with what there is: it allows or hides nothing, which whoever makes them is told. */
+/** Finds inconsistencies between roles and the schema: such grants allow or hide nothing, which their author is told. */
 import type { Grant as AccessGrant, FederatedDatabase } from '@ashlar/engine'
 import { roleProblemsMax } from '../limits.ts'
 import { readGrant } from './roles.ts'

@@ -1,4 +1,4 @@
-/** Tells the operator of roles that do not agree with what there is: at the start, and when classes or roles have changed. */
+/** Warns the operator of roles that do not fit the schema: at the start, and after changes of classes or roles. */
 import type { FederatedDatabase } from '@ashlar/engine'
 import { roleCheckIntervalMs } from '../limits.ts'
 import type { KnownCallers } from './known-callers.ts'
@@ -9,7 +9,7 @@ export class RoleWarnings {
   private readonly callers: KnownCallers
   private readonly fds: readonly FederatedDatabase[]
   private readonly warn: (message: string) => void
-  /** Problems that are there still: each is told when it comes up. */
+  /** Current problems: each is reported when it first occurs. */
   private told: ReadonlySet<string> = new Set()
   /** The roles and schemas of the last check. */
   private seen: readonly [roles: CustomRoles, schemas: string] | undefined
@@ -34,7 +34,7 @@ export class RoleWarnings {
 
   private look(): void {
     this.looking ??= this.lookIfChanged()
-      // What cannot be read is told of by those who need it, and is looked for again.
+      // A role that cannot be read is reported by those who need it, and checked again.
       .catch(() => undefined)
       .finally(() => {
         this.looking = undefined

@@ -3,9 +3,9 @@ import type { Grant as AccessGrant } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 
 /**
- * What a caller must be allowed to do. `read`, `write` (objects) and `define` (classes and indexes) concern a federated database; `operate`
- * concerns the server: tools, statements of others, its end. `administer` is for users, tokens and roles. `identify`: whoever is known may;
- * `nothing`: nobody needs to be known.
+ * What a caller must be allowed to do. `read`, `write` (objects) and `define` (classes and indexes) concern a federated database; `operate` concerns
+ * the server: tools, statements of others, stopping it. `administer` is for users, tokens and roles. `identify`: any authenticated caller; `nothing`:
+ * no authentication needed.
  */
 export type Need = 'read' | 'write' | 'define' | 'operate' | 'administer' | 'identify' | 'nothing'
 
@@ -77,7 +77,7 @@ export function readGrant(text: string): Grant {
   return { role, aliases }
 }
 
-/** Throws InvalidGrant, also for a role that is not there. `isAdministrator`: whoever asks may know which others there are. */
+/** Throws InvalidGrant, also for an unknown role. `isAdministrator`: the message may list the existing roles. */
 export function readGrants(
   texts: readonly string[],
   customRoles: CustomRoles,

@@ -61,7 +61,7 @@ export class TokenScheme implements AuthenticationScheme {
     return this.check(known, secret, request)
   }
 
-  /** A program that goes on with a token that was revoked does not have the database read for each request. */
+  /** Caches unknown tokens, so that a program that keeps using a revoked token does not cause a read per request. */
   private isUnknown(id: string): boolean {
     // As for those who are remembered: an owner may be let in again.
     if (this.unknownAtEpoch !== this.callers.epoch) this.unknown.clear()

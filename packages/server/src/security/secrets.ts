@@ -1,7 +1,7 @@
 /** Secrets of tokens and sessions: how they are made, written, and compared (contract 9.2). */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** A public id, by which a credential is found, and a secret, of which only the digest is kept. */
+/** A public ID, by which a credential is found, and a secret, of which only the digest is stored. */
 export interface Secret {
   readonly id: string
   readonly secret: string
@@ -26,7 +26,7 @@ export function readDigest(text: string): Buffer {
   return Buffer.from(text, 'latin1')
 }
 
-/** Filled anew by each comparison. */
+/** Overwritten by each comparison. */
 const presented = Buffer.alloc(digestCharacters)
 
 /** `digest`: as `readDigest` gives it. Takes as long for a wrong secret as for the right one. */
@@ -40,7 +40,7 @@ const idCharacters = idBytes * 2
 /** 32 bytes in base64url. */
 const secretCharacters = 43
 
-/** Undefined for what is no token, by its length and parts; other characters are found in no token. */
+/** Returns undefined if the text is no token by its length and parts. */
 export function readToken(text: string): Secret | undefined {
   return text.startsWith(prefix) ? read(text, prefix.length) : undefined
 }
@@ -51,10 +51,7 @@ export const noTokenId =
 
 const idForm = /^[\da-f]{16}$/
 
-/**
- * The public id, of an id or of a whole token, since that is what people have at hand. Undefined for all else, which nothing repeats: it may be a part of
- * a secret.
- */
+/** Returns the public ID from an ID or a whole token. Returns undefined for any other text, which must not be repeated: it may be a part of a secret. */
 export function tokenIdOf(text: string): string | undefined {
   const id = readToken(text)?.id ?? text
   return idForm.test(id) ? id : undefined

@@ -53,7 +53,7 @@ export class SecurityDatabase {
     const fd = await openOn(store, onFault)
     try {
       const { state, isNew } = await prepare(fd)
-      // One that was put back from a backup has the rights of any new directory.
+      // A database restored from a backup has the permissions of any new directory.
       restrictPermissions(address)
       return new SecurityDatabase(fd, state, isNew)
     } catch (error) {
@@ -63,8 +63,8 @@ export class SecurityDatabase {
   }
 
   /**
-   * Higher after each change that may take something from a caller, or that what is remembered does not show. One read. Throws StoreUnavailable, also
-   * where the file that is read is no longer the one that others change: it was deleted, or a backup was put in its place.
+   * Returns the revision, which rises with each change that may take a permission from a caller or that caches do not show. Takes one read. Throws
+   * StoreUnavailable, also if the file was deleted or replaced by a backup.
    */
   async revision(): Promise<number> {
     const problem = this.fd.store.problem?.()
@@ -78,10 +78,7 @@ export class SecurityDatabase {
     return rowsOf<T>(this.fd, text, parameters)
   }
 
-  /**
-   * What `body` does is one commit, which raises the revision; where others were first, it is done again. Throws what `body` throws, with nothing
-   * done then.
-   */
+  /** Executes `body` as one commit, which raises the revision; repeats it after a conflict. If `body` throws, nothing is changed. */
   change<T>(body: (change: SecurityChange) => Promise<T>): Promise<T> {
     return this.commit(async (change) => {
       const result = await body(change)
@@ -196,7 +193,7 @@ async function rowsOf<T>(database: Pick<Database, 'query'>, text: string, parame
 
 const ofOthers = 0o077
 
-/** Hashes of passwords are in it: the directory of a store on LMDB becomes its owner's alone. Nothing where it is so, or is somebody else's to change. */
+/** Restricts the directory of an LMDB store to its owner, since it has password hashes. Does nothing if that is done, or the directory belongs to another user. */
 function restrictPermissions(address: string): void {
   const directory = process.platform === 'win32' ? undefined : storeDirectory(address)
   if (directory === undefined) return

@@ -51,7 +51,7 @@ const classes = [
     text('name'),
     text('secretHash'),
     texts('roles'),
-    // Whether its roles are its own, within those of its owner; else it has those of its owner.
+    // Whether the token has roles of its own, limited by those of its owner; otherwise it has the roles of its owner.
     truth('hasRoles'),
     one('owner', className.user, 'tokens'),
     whole('createdAtMs'),

@@ -29,7 +29,7 @@ export class Security {
   /** Results by caller at the beginning of the request: running statements are checked several times a second. */
   private readonly verdicts = new WeakMap<Caller, Verdicts>()
 
-  /** `more`: schemes beside those of the security database, asked after them; their callers may have roles of it. */
+  /** `more`: schemes checked after those of the security database; their callers may have roles of it. */
   constructor(
     database: SecurityDatabase,
     onFault: (error: unknown) => void,
@@ -71,7 +71,7 @@ export class Security {
     await this.change((database) => endSession(database, secret.id))
   }
 
-  /** Why what a caller has begun on a federated database has to end: its credential is over, or it has lost a right there. */
+  /** Returns why the work of a caller on a federated database has to end: an expired credential or a lost permission. */
   async endOf(before: Caller, alias: string): Promise<Error | undefined> {
     let now: Caller | undefined
     try {

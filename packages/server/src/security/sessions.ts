@@ -12,10 +12,7 @@ interface StoredSession {
   readonly lastUsedAtMs: number
 }
 
-/**
- * Undefined where the user is not there any more, is disabled, or has another password than the one that was checked. The oldest
- * session of too many ends.
- */
+/** Returns undefined if the user was deleted or disabled, or the password changed, since it was checked. Ends the oldest session if there are too many. */
 export async function beginSession(
   database: SecurityDatabase,
   name: string,

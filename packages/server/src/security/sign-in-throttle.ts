@@ -1,4 +1,4 @@
-/** How often somebody may be wrong with a password, by user name and address together, and by each alone (contract 9.1.5), and change it (9.1.13). */
+/** Limits wrong passwords by user name and address together and by each alone (contract 9.1.5), and password changes (9.1.13). */
 import { ServerError } from '../errors/server-errors.ts'
 import { rightAddressesMax, rightAddressMsMax, signInFailures } from '../limits.ts'
 import { networkOf } from '../shares/client-address.ts'
@@ -6,15 +6,15 @@ import { sharerAt } from '../shares/sharer.ts'
 import { RecentCounts } from './recent-counts.ts'
 import { setYoungest } from './set-youngest.ts'
 
-/** One of them, counted as wrong until it is told to be something else. */
+/** An attempt, counted as wrong until its outcome is known. */
 export interface Attempt {
-  /** Whoever knows the password has not been guessing. */
+  /** To be called for the correct password: the attempt no longer counts. */
   wasRight(): void
   /** Takes the attempt back, without a result. */
   undo(): void
 }
 
-/** Counts attempts when they begin, so that many at once are no more than one after the other. */
+/** Counts attempts when they begin, so that concurrent ones are counted as well. */
 export class SignInThrottle {
   private readonly now: () => number
   private readonly failures: RecentCounts
@@ -42,7 +42,7 @@ export class SignInThrottle {
     const wasRight = this.wasRight(name, address)
     const isGuessed = !wasRight && this.failures.of(ofName) >= signInFailures.ofNameMax
     this.check(pair, isGuessed ? signInFailures.ofPairAfterNameMax : signInFailures.ofPairMax)
-    // Many may share an address, as behind a proxy: whoever is wrong there is not to keep out those who sign in there.
+    // Many users may share an address, as behind a proxy: wrong passwords there must not lock out those who sign in correctly.
     if (!wasRight) this.check(ofAddress, signInFailures.ofAddressMax)
     const all = [pair, ofAddress, ofName]
     for (const key of all) this.failures.add(key)

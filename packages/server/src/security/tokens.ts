@@ -13,7 +13,7 @@ export interface TokenRecord {
   readonly name: string
   /** The user whose it is. */
   readonly owner: string | null
-  /** Null: those of its owner. */
+  /** Null for the roles of its owner. */
   readonly roles: readonly string[] | null
   readonly createdAt: string
   readonly expiresAt: string | null
@@ -25,14 +25,14 @@ export interface NewToken {
   /** A description for people. */
   readonly name: string
   readonly owner: string | undefined
-  /** Undefined: those of its owner. */
+  /** Undefined for the roles of its owner. */
   readonly roles: readonly string[] | undefined
   readonly expiresAtMs: number | undefined
-  /** Whoever makes it may be told which roles there are. */
+  /** The message for an unknown role may list the existing roles. */
   readonly isByAdministrator?: boolean
 }
 
-/** The only time that its text is told. */
+/** The new token with its text, which is returned only this once. */
 export interface CreatedToken extends TokenRecord {
   readonly token: string
 }

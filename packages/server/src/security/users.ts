@@ -63,7 +63,7 @@ export async function addUser(database: SecurityDatabase, user: NewUser): Promis
     const form = 'letters, digits and . _ + @ -, beginning with a letter or digit, at most 128'
     throw new ServerError('InvalidUserName', `The name of a user is ${form}.`)
   }
-  // The change raises the revision, so that of two users who are added concurrently, the second one sees the first.
+  // The change raises the revision, so that of two concurrent additions the second one sees the first.
   return database.change(async (change) => {
     const text = `FROM ${className.user} WHERE LOWER(name) = $lower TAKE 1 RETURN name`
     const [known] = await change.rows<Pick<StoredUser, 'name'>>(text, { lower: user.name.toLowerCase() })

@@ -1,4 +1,4 @@
-/** The address of the client of a request: that of the connection, or what a trusted proxy says. */
+/** The address of the client: that of the connection, or as reported by a trusted proxy. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIPv6, type Socket } from 'node:net'
 

@@ -63,8 +63,8 @@ export class ShareQueue {
   }
 
   /**
-   * Resolves once `letGo` has chosen the entry. Throws what `checkRoom` does, `tooLate`, the signal's reason, and `full` for an entry that is evicted: from a
-   * full queue, the last one of the sharer with the most entries, for one of a sharer with fewer.
+   * Resolves once `letGo` has chosen the entry. Throws what `checkRoom` does, `tooLate`, the signal's reason, and `full` if the entry is evicted: an
+   * entry of a sharer with fewer evicts the last one of the sharer with the most.
    */
   wait(waiter: Waiter): Promise<void> {
     waiter.signal?.throwIfAborted()
@@ -82,7 +82,7 @@ export class ShareQueue {
   }
 
   /**
-   * Lets the first entry of the sharer go for which `held` is lowest, round-robin between equal ones. `held`: undefined for sharers whose entries have
+   * Admits the first entry of the sharer for which `held` is lowest, round-robin between equal ones. `held`: undefined for sharers whose entries have
    * to wait. Returns the sharer, or undefined if there is none.
    */
   letGo(held: (sharer: string) => number | undefined): string | undefined {

@@ -16,42 +16,41 @@ export type AdmissionLimits = Pick<
 /** Longer than replies that stall are not looked at. */
 const wantedMs = 2_000
 
-/** So many times `statementQueueMsMax` a statement waits to begin while there are slots for it. */
+/** Multiple of `statementQueueMsMax` for which a statement is queued while there are free slots. */
 const freeQueueTimes = 10
 
-/** So long a reply waits for its client before others may have its slot: one that is taken steadily is not interrupted. */
+/** How long a reply waits for its client before others may use its slot: a client that reads steadily is not interrupted. */
 const yieldAfterMs = 50
 
 /** A statement whose reply waits for its client to take what was sent. */
 export interface PausedReply {
   readonly pausedAtMs: number
-  /** Gives its slot to others; it acquires one again once its client goes on. */
+  /** Releases the slot; it is acquired again when the client reads on. */
   yieldSlot(): void
 }
 
 /**
- * A statement works for two slices of a few milliseconds without a slot, so that short ones never wait for long ones; to go on it takes one
- * of `statementsMax`, of which no caller gets all. Statements that have slots have half of the turns; the others are by turns first and
- * second ones. In each first turn as many begin, one after the other, as
- * it has time for: first of callers that have fewest under way, and of these, fewest waiting, so that a short statement is not delayed by the
- * many of others. In every other turn one more begins in the order of the callers, so that none waits for ever. A statement that sends yields its slot to
- * others while its client takes nothing; it has the next one that is free when the client goes on, and is not refused.
+ * Schedules statements. A statement runs for two slices of a few milliseconds without a slot, so that short ones never wait for long ones; then it
+ * needs one of `statementsMax` slots, of which no caller gets all. Statements with slots have half of the turns; the others alternate between first
+ * and second turns. Each first turn begins statements for as long as it has time: callers with the fewest running first, and of these, the fewest
+ * waiting, so that many statements of one caller do not delay a short one of another. Every other turn begins one more round-robin, so that none
+ * starves. A statement yields its slot while its client does not read; it gets the next free one when the client continues, and is not refused.
  */
 export class Admission {
   private readonly limits: AdmissionLimits
-  /** Statements that have begun and not ended, with a slot or without. */
+  /** Statements that have begun and not ended, with or without a slot. */
   private readonly begun = new ShareCounts()
   private readonly working = new ShareCounts()
   private readonly beginning: ShareQueue
   private readonly waiting: ShareQueue
   /** Statements that continue after they yielded their slot. */
   private readonly returning: ShareQueue
-  /** The one that paused first is the first. */
+  /** Paused replies, the longest-paused first. */
   private readonly paused = new Set<PausedReply>()
   private reclaimTimer: NodeJS.Timeout | undefined
   private wantedAtMs = Number.NEGATIVE_INFINITY
   private isDispatching = false
-  /** Whether one more began in the last turn, in the order of the callers. */
+  /** Whether the last turn began one more in the order of the callers. */
   private isOneMore = false
 
   constructor(limits: AdmissionLimits) {
@@ -91,8 +90,8 @@ export class Admission {
   }
 
   /**
-   * Undefined where the statement begins at once; to be followed by `end` once it has begun. `isShort`: it is known to end soon. Throws what
-   * `ShareQueue.wait` does.
+   * Returns undefined if the statement begins at once; `end` is to be called after its start. `isShort`: returns true if it is expected to be short.
+   * Throws what `ShareQueue.wait` does.
    */
   begin(waiter: Waiter, isShort?: () => boolean): Promise<void> | undefined {
     if ((!this.isDispatching && mayBegin()) || isShort?.() === true) {
@@ -104,7 +103,7 @@ export class Admission {
     return turn
   }
 
-  /** Undefined where there is a slot at once; it is held until `leave`. Throws what `ShareQueue.wait` does. */
+  /** Returns undefined if a slot is free; it is held until `leave`. Throws what `ShareQueue.wait` does. */
   acquireSlot(waiter: Waiter): Promise<void> | undefined {
     return this.slotFrom(this.waiting, waiter)
   }
@@ -194,7 +193,7 @@ export class Admission {
         this.startNext((one) => this.begun.of(one) * this.limits.queuedStatementsMax + this.beginning.of(one))
         await untilItWaits()
       } while (!this.beginning.isEmpty && !turn.isOver)
-      // In every other turn one more goes whatever its caller has: else newcomers could keep those of a busy one waiting for ever.
+      // In every other turn, one more begins regardless of its caller's share: otherwise new callers could starve those of a busy one.
       this.isOneMore = !this.isOneMore
       if (!this.isOneMore || this.beginning.sharers < 2) continue
       if (turn.isOver) await firstTurn()
@@ -245,7 +244,7 @@ export class Admission {
   }
 }
 
-/** Resolves once all that was resolved before has gone on as far as it can in the present turn of the event loop. */
+/** Resolves after pending promise callbacks have run in the present turn of the event loop. */
 function untilItWaits(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve))
 }

@@ -13,7 +13,7 @@ interface Begun {
   readonly sharer: string
   readonly alias: string
   readonly caller: Caller
-  /** Ends when the client goes away. */
+  /** Aborted when the client disconnects. */
   readonly signal: CancelSignal
 }
 
@@ -23,7 +23,7 @@ interface Following extends Begun {
 }
 
 export interface Follower {
-  /** Ends also where the caller loses a right, and where the server stops. */
+  /** Also aborted if the caller loses a permission, or the server stops. */
   readonly signal: StopSignal
   /** It has all changes, and waits for others. */
   waits(): void
@@ -99,7 +99,7 @@ export class ChangeFollowers {
     return follower
   }
 
-  /** Ends those for which `endReasonOf` tells why: given the caller, and the alias of the federated database. */
+  /** Ends the followers for whose caller and alias `endReasonOf` returns a reason. */
   async endEach(endReasonOf: (caller: Caller, alias: string) => Promise<Error | undefined>): Promise<void> {
     for (const [follower, { caller, alias }] of [...this.all]) {
       const reason = await endReasonOf(caller, alias)
@@ -109,7 +109,7 @@ export class ChangeFollowers {
     }
   }
 
-  /** Ends all followers; their clients reconnect where a server is available. */
+  /** Ends all followers; their clients reconnect to a running server. */
   stop(): void {
     this.isStopping = true
     for (const follower of [...this.all.keys()]) follower.signal.abort(stopped())

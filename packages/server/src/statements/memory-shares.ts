@@ -10,8 +10,8 @@ interface Share {
 }
 
 /**
- * A share is a part of what the others leave: however many take all that they may, there is something left for the next. A bound in
- * bytes would be reached by two of them together.
+ * A share is a percentage of what other callers leave, so that there is always memory left for the next caller. Two callers together could exhaust a
+ * limit in bytes.
  */
 export class MemoryShares {
   private readonly limits: ShareLimits

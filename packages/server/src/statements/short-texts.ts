@@ -1,6 +1,6 @@
 /**
- * Texts of statements that ended, when they were run last, in the turn of the event loop in which they began: they may begin before long ones that
- * wait for their turn. One whose values have made it long is none from then on.
+ * Texts of statements whose last run ended in the turn of the event loop in which it began: they may begin before long ones that are queued. A text
+ * is removed if other values have made it long.
  */
 const textsMax = 2_048
 const charactersMax = 2_048
@@ -12,7 +12,7 @@ export class ShortTexts {
     return this.texts.has(text)
   }
 
-  /** Notes a text whose statement ended at once. */
+  /** Records a text whose statement was short. */
   note(text: string): void {
     if (text.length > charactersMax || this.texts.has(text)) return
     // All of them, since those that are still in use are soon known again.

@@ -38,10 +38,10 @@ export interface StreamedReply {
 }
 
 /**
- * Looks after connections now and then: one on which bytes wait, and of which none was taken for `replyStallMsMax`, is destroyed, and
- * `onStalled` told which path it was asked for. Where the data files have grown by `replyStallBytesMax` meanwhile, since they keep what the
- * reply reads, or where `isSlotWanted` says that others want the reply's slot, a sixth of the time is enough. `fileBytes`: of all stores in files. Where there is nothing to send, or nothing yet, nobody is waited for.
- * Replies by HTTP/2 are looked after one by one, and end without their connection, unless that takes nothing either.
+ * Watches connections: if one has unsent bytes of which none was taken for `replyStallMsMax`, it is destroyed, and `onStalled` is called with the
+ * path of its request. A sixth of the time is enough if the data files have grown by `replyStallBytesMax` meanwhile, since the reply's snapshot keeps
+ * them from reusing space, or if `isSlotWanted` reports that others wait for the reply's slot. `fileBytes`: of all stores in files. Replies without
+ * data to send are not affected. HTTP/2 replies are watched one by one, and end without their connection, unless that takes nothing either.
  */
 export function watchReplies(
   connections: Iterable<Socket>,

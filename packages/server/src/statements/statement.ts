@@ -1,4 +1,4 @@
-/** One statement under way: who asked for it, how far it is, and what ends it. */
+/** A running statement: its caller, its progress, and what stops it. */
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { AshlarError, type QueryProgress } from '@ashlar/engine'
@@ -24,7 +24,7 @@ export interface StatementRecord {
   readonly fdAlias: string
   readonly clientAddress: string
   readonly startedAt: string
-  /** queued: for a turn or a slot; running; or sending rows. */
+  /** queued: for its turn or a slot; running; or sending rows. */
   readonly state: 'queued' | 'running' | 'sending'
   /** Bytes of rows, before compression. */
   readonly bytesSent: number
@@ -34,10 +34,10 @@ export interface StatementRecord {
   readonly bytesHeld?: number
 }
 
-/** Callers are told of their own. */
+/** The owner of a statement, for callers who may see only their own. */
 export interface Whose {
   readonly identity: string
-  /** A token with roles of its own, which sees only its own statements, since others of its owner may exceed its rights. */
+  /** A token with roles of its own, which sees only its own statements, since others of its owner may exceed its permissions. */
   readonly credential: string | undefined
 }
 
@@ -80,13 +80,13 @@ export class Statement implements Waiter, PausedReply {
   /** Its client took nothing for so long. */
   private pausedMs = 0
   private pausesSinceMs = 0
-  /** Until it was told of the end. */
+  /** Undefined after the end was recorded. */
   private slow: SlowQueries | undefined
   private explain: Explain | undefined
   /** Aborted when the client goes away, and when the statement is stopped. */
   readonly signal = new StopSignal()
   private readonly isKnownToBeShort = (): boolean => this.context.shortTexts.has(this.facts.text)
-  /** Than the turn of the event loop in which it began. */
+  /** Whether it has lived longer than its first turn of the event loop. */
   private outlives = false
   private waits = false
   private hasBegun = false
@@ -128,7 +128,7 @@ export class Statement implements Waiter, PausedReply {
     return this.facts.fdAlias
   }
 
-  /** Undefined where it may begin at once. Throws ServerBusy, TooManyStatements, and the signal's reason. */
+  /** Returns undefined if it may begin at once. Throws ServerBusy, TooManyStatements, and the reason of the signal. */
   mayBegin(): Promise<void> | undefined {
     const turn = this.context.admission.begin(this, this.isKnownToBeShort)
     if (turn !== undefined) return this.queued(this.begunAt(turn))
@@ -137,8 +137,8 @@ export class Statement implements Waiter, PausedReply {
   }
 
   /**
-   * To be called where its work or its reply outlives the turn of the event loop in which it was made: from then on it is listed, can be
-   * stopped, and ends with its client.
+   * To be called if the statement outlives the turn of the event loop in which it began: from then on it is listed, can be stopped, and ends with its
+   * client.
    */
   lasts(): void {
     this.outlives = true
@@ -163,7 +163,7 @@ export class Statement implements Waiter, PausedReply {
     this.response.destroy()
   }
 
-  /** Waited for before it works on, or sends rows, for long; undefined where it has a slot, and once it has ended. Throws as `mayBegin`. */
+  /** Awaited before longer work or sending of rows; returns undefined if it has a slot or has ended. Throws as `mayBegin`. */
   mayGoOn(): Promise<void> | undefined {
     if (this.hasSlot) return undefined
     this.signal.throwIfAborted()
@@ -192,7 +192,7 @@ export class Statement implements Waiter, PausedReply {
     if (this.hasSlot) this.offerSlot()
   }
 
-  /** Undefined where it may go on at once; else it has yielded its slot, and it waits for another one. Throws the signal's reason. */
+  /** Returns undefined if it may proceed; otherwise it has released its slot, and waits for another one. Throws the reason of the signal. */
   proceeds(): Promise<void> | undefined {
     if (!this.isPaused) return undefined
     this.isPaused = false
@@ -201,7 +201,7 @@ export class Statement implements Waiter, PausedReply {
     return this.hasYieldedSlot ? this.mayGoOn() : undefined
   }
 
-  /** Not of one that holds much: of these there are to be no more than slots. */
+  /** Not for a statement that holds much memory: those are limited by the number of slots. */
   private offerSlot(): void {
     if ((this.progress?.bytesHeld ?? 0) > yieldBytesMax) return
     this.pausedAtMs = performance.now()
@@ -326,7 +326,7 @@ export class Statement implements Waiter, PausedReply {
     this.hasSlot = false
     if (this.hasBegun) this.context.admission.end(this.sharer)
     this.hasBegun = false
-    // Most end at once, and are listed nowhere.
+    // Most statements end at once, and are never listed.
     if (this.outlives) this.context.inProgress.delete(this.id)
     else this.context.shortTexts.note(this.facts.text)
   }

@@ -1,4 +1,4 @@
-/** The statements under way in this process. */
+/** The running statements of this process. */
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { endedReplyMsMax } from '../limits.ts'
@@ -36,8 +36,8 @@ export class Statements {
   }
 
   /**
-   * Ends those for which `endReasonOf` tells why: given the caller, and the alias of the federated database. A reply that has begun tells it to a reader who
-   * takes what is sent; it is broken off where one does not.
+   * Ends the statements for whose caller and alias `endReasonOf` returns a reason. A reply that has begun ends with that error, or is aborted if the
+   * client does not read.
    */
   async endEach(endReasonOf: (caller: Caller, alias: string) => Promise<Error | undefined>): Promise<void> {
     for (const statement of [...this.context.inProgress.values()]) {
@@ -64,7 +64,7 @@ export class Statements {
     return counts
   }
 
-  /** `whose`: those of this caller alone. */
+  /** `whose`: only those of this caller. */
   records(whose: Whose | undefined): readonly StatementRecord[] {
     const all = [...this.context.inProgress.values()]
     return all.filter((statement) => statement.isOf(whose)).map((statement) => statement.record())
@@ -76,7 +76,7 @@ export class Statements {
     return [...this.context.inProgress.values()].some((statement) => statement.holdsSlotFor(response))
   }
 
-  /** Whether there is one of this id, and of this caller where one is given. */
+  /** Stops the statement and returns true if it exists, and belongs to the caller if one is given. */
   stop(id: string, whose: Whose | undefined): boolean {
     const statement = this.context.inProgress.get(id)
     if (statement?.isOf(whose) !== true) return false

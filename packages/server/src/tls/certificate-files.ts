@@ -17,8 +17,8 @@ export interface TlsFiles {
 export type TlsMaterial = Pick<SecureContextOptions, 'cert' | 'key' | 'ca'>
 
 /**
- * They are looked at by their names now and then, since watching does not see all ways in which they are replaced: certbot and Kubernetes exchange
- * symbolic links, and network file systems tell nobody. What cannot be used leaves in place what was read before.
+ * Polls the files by name, since watching misses some ways of replacing them: certbot and Kubernetes exchange symbolic links, and network file
+ * systems send no events. If new files cannot be used, the previous ones stay in use.
  */
 export class CertificateFiles {
   private readonly files: TlsFiles
@@ -27,7 +27,7 @@ export class CertificateFiles {
   private readonly timer: NodeJS.Timeout
   private seen: string
 
-  /** `take`: told what the files hold when they have changed. Throws an Error with a sentence where they cannot be used now. */
+  /** `take`: called with the content of changed files. Throws an Error with a sentence if they cannot be used now. */
   constructor(files: TlsFiles, logger: Logger, take: (material: TlsMaterial) => void, lookMs = certificateLookMs) {
     this.files = files
     this.logger = logger
@@ -75,7 +75,7 @@ export function readTlsFiles({ cert, key, clientCa }: TlsFiles): TlsMaterial {
   return material
 }
 
-/** OpenSSL passes over what is no certificate: everybody would be refused then, and nobody told why. */
+/** Refuses files without certificates, which OpenSSL ignores: all clients would be refused without a reason. */
 function checkAuthorities(ca: Buffer, file: string | undefined): void {
   try {
     new X509Certificate(ca)
@@ -92,7 +92,7 @@ function readPem(file: string, what: string): Buffer {
   }
 }
 
-/** Texts of OpenSSL say nothing to whoever configures a server. */
+/** Translates texts of OpenSSL, which do not help an operator. */
 function endReasonOf({ code, message }: NodeJS.ErrnoException): string {
   if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH') return 'the key belongs to another certificate'
   if (code === 'ERR_OSSL_PEM_NO_START_LINE') return 'both must be PEM files'

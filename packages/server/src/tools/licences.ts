@@ -14,7 +14,7 @@ interface Manifest {
 
 const ownName = /^@ashlar\//
 
-/** One line a package: Ashlar first, then the others by name. Optional ones that are not installed are left out. */
+/** Returns a line for each package: Ashlar first, then the others by name. Optional packages that are not installed are left out. */
 export async function licences(): Promise<string[]> {
   const found = new Map<string, string>()
   const seen = new Set([packageFolder])
@@ -47,7 +47,7 @@ function licenceOf({ license, licenses }: Manifest): string {
   return types.length === 0 ? 'see its files' : types.join(' OR ')
 }
 
-/** Finds the folder of a package, beside the one that needs it or in a folder above. */
+/** Finds the directory of a package, beside the package that needs it or in a directory above. */
 async function findPackage(name: string, from: string): Promise<string | undefined> {
   for (let directory = from; ; directory = dirname(directory)) {
     const place = join(directory, 'node_modules', name)

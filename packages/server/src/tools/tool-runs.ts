@@ -1,4 +1,4 @@
-/** Runs of tools: those under way with their progress, and the last ones that ended. */
+/** Runs of tools: running ones with their progress, and the last ones that ended. */
 import { AshlarError, type CancelSignal, type FederatedDatabase } from '@ashlar/engine'
 import type { BackupSettings } from '../backups/backup-settings.ts'
 import type { ServerLimits } from '../limits.ts'
@@ -30,7 +30,7 @@ export class ToolRuns {
   private readonly onFault: (error: unknown) => void
   private readonly backups: BackupSettings | undefined
 
-  /** `onFault`: told what fails in runs that nobody waits for. `backups`: where they are kept, if anywhere. */
+  /** `onFault`: called for failures of runs that are not awaited. `backups`: the directory of backups, if configured. */
   constructor(
     limits: Pick<ServerLimits, 'backgroundRunsMax'>,
     onFault: (error: unknown) => void,
@@ -45,9 +45,7 @@ export class ToolRuns {
     return this.records
   }
 
-  /**
-   * `note`: stands before the output. Throws our own faults, OutcomeUnknown, and the signal's reason; what the tool cannot do is its reply.
-   */
+  /** `note`: precedes the output. Throws internal errors, OutcomeUnknown, and the signal's reason; errors of the tool are its reply. */
   async run(tool: Tool, fd: FederatedDatabase, flags: Flags, signal: CancelSignal, note?: string): Promise<ToolReply> {
     const noted = (output: string): string => [...(note === undefined ? [] : [note]), output].join('\n')
     let record: RunRecord = {
@@ -80,7 +78,7 @@ export class ToolRuns {
     }
   }
 
-  /** Goes on after the reply, until it ends or the server stops. Throws ServerBusy where so many do that none may be begun. */
+  /** Starts a tool that continues after the reply, until it ends or the server stops. Throws ServerBusy if too many are running. */
   start(tool: Tool, fd: FederatedDatabase, flags: Flags, note?: string): void {
     const { backgroundRunsMax } = this.limits
     if (this.inProgress.size >= backgroundRunsMax) {

@@ -18,7 +18,7 @@ export interface Tool {
   readonly name: string
   readonly description: string
   readonly flags: Readonly<Record<string, Flag>>
-  /** Rights that the caller needs on the whole federated database: those of equivalent operations. */
+  /** Permissions that the caller needs on the whole federated database: those of equivalent operations. */
   readonly needs: readonly ('read' | 'define' | 'operate')[]
   /** The tool does not depend on the federated database. */
   readonly isOfServer?: true
@@ -38,7 +38,7 @@ export interface ToolRun {
   /** Undefined if no backup directory is configured. */
   readonly backups: BackupSettings | undefined
   readonly signal: CancelSignal
-  /** How far it has come; `total` where that is known. */
+  /** Reports the progress; `total` if it is known. */
   report(done: number, total?: number): void
 }
 

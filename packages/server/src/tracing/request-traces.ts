@@ -1,4 +1,4 @@
-/** A span of OpenTelemetry for each request, where whoever starts the process has registered an SDK. */
+/** An OpenTelemetry span for each request, if the process has registered an SDK. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { AshlarError, type EndSpan, type SpanName, type WorkSpans } from '@ashlar/engine'
 import type { Attributes, Span } from '@opentelemetry/api'
@@ -39,7 +39,7 @@ export class RequestTraces implements WorkSpans {
     return this.tracer.startSpan(method, { kind: SpanKind.SERVER }, parent)
   }
 
-  /** Runs work whose spans become parts of the span, even later ones. */
+  /** Runs work whose spans become children of the span, even later ones. */
   within<T>(span: Span, go: () => T): T {
     const { context, trace } = this.api
     return context.with(trace.setSpan(context.active(), span), go)

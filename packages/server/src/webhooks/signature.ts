@@ -13,7 +13,7 @@ export function readSecret(text: string): Buffer | undefined {
   return isWhole && key.length >= keyBytesMin && key.length <= keyBytesMax ? key : undefined
 }
 
-/** `secret`: one that can be read. `seconds`: since 1970, of this attempt. */
+/** `secret`: a readable one. `seconds`: time of this attempt, since 1970. */
 export function signedHeaders(secret: string, id: string, seconds: number, body: string): Record<string, string> {
   const signature = createHmac('sha256', readSecret(secret) as Buffer)
     .update(`${id}.${seconds}.${body}`)

@@ -1,6 +1,6 @@
 /**
- * Where a delivery may go. A URL has a name that the configuration allows, and the addresses that the name has at the moment are looked at as well:
- * the very ones that are connected to. Else whoever changes a name's address, or writes the configuration, could reach what only this machine can.
+ * Decides which targets a webhook may have. The configuration must allow the host name, and the addresses to which it resolves are checked as well,
+ * for the very connection: otherwise, the owner of the name or the author of the configuration could reach services that only this machine can.
  */
 import { type LookupAddress, lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'

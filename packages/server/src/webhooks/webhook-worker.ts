@@ -1,6 +1,6 @@
 /**
- * Delivers the changes of one webhook, one delivery after the other, as long as this process is the one that does. A delivery is told as done only
- * after the receiver has taken it: killed in between, it is sent once more.
+ * Delivers the changes of one webhook, one by one, while this process is its worker. A delivery counts as done only after the receiver has accepted
+ * it: if the process is killed in between, it is sent once more.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -21,7 +21,7 @@ import { signedHeaders } from './signature.ts'
 import type { WebhookConfig } from './webhook-settings.ts'
 
 export interface WorkerListener {
-  /** Told once for the same reason. */
+  /** Called once for the same reason. */
   onFailure(hook: string, reason: string): void
   onDeadLetter(hook: string, reason: string): void
   onDisabled(hook: string, reason: string): void
@@ -51,7 +51,7 @@ export class WebhookWorker {
   private readonly stopping = this.ending.signal
   private working: Promise<void> = Promise.resolve()
   private reportedReason: string | undefined
-  /** Ends a rest early. */
+  /** Ends a pause early. */
   private wake: (() => void) | undefined
 
   constructor(
@@ -85,7 +85,7 @@ export class WebhookWorker {
     await this.working
   }
 
-  /** Somebody has changed the subscription: it is looked at now. */
+  /** To be called after a change of the subscription. */
   checkNow(): void {
     this.wake?.()
   }
@@ -157,14 +157,14 @@ export class WebhookWorker {
   }
 
   /**
-   * Before its first attempt, it is made durable which changes a delivery holds. Otherwise, when a process is killed after an attempt, the next one would find
-   * more changes in the log, and the receiver would get those of the attempt again under another id.
+   * Stores which changes a delivery has before its first attempt. Otherwise, after a kill, the next process would find more changes in the log, and
+   * the receiver would get the same changes under another ID.
    */
   private async deliverNext(before: SubscriptionState, since: string, page: ChangesPage): Promise<SubscriptionState> {
     const { due } = before
     if (due !== undefined && since === before.position) {
       const message = this.messageOf(page.changes.slice(0, due.changes), due, before)
-      // It is another where the webhook was configured anew.
+      // The webhook was configured again.
       if (message.id === due.id) return this.deliver(message, before)
     }
     const { changes, position } = page

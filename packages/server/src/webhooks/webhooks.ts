@@ -1,4 +1,4 @@
-/** The webhooks of a server: who delivers for each of them, how they are doing, and what somebody does about it. */
+/** The webhooks of a server: their workers, their state, and operations on them. */
 import type { DeadLetter, DeadLetterSummary, FederatedDatabase, Subscription, SubscriptionState } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import type { WebhookConfig, WebhookSettings } from './webhook-settings.ts'
@@ -48,7 +48,7 @@ export class Webhooks {
     )
   }
 
-  /** The first ones behind the number. Throws WebhookNotFound, StoreUnavailable. */
+  /** Returns the first dead letters after the number. Throws WebhookNotFound, StoreUnavailable. */
   deadLetters(alias: string, name: string, after: number): Promise<readonly DeadLetterSummary[]> {
     return this.subscriptionOf(alias, name).deadLetters(after)
   }
@@ -65,10 +65,7 @@ export class Webhooks {
     if (!(await this.subscriptionOf(alias, name).removeDeadLetter(number))) throw noSuchLetter(name, number)
   }
 
-  /**
-   * Sends it once more, now, and removes it where the receiver has taken it. Throws WebhookNotFound, DeadLetterNotFound, DeliveryFailed,
-   * StoreUnavailable.
-   */
+  /** Sends it again, now, and removes it if the receiver has accepted it. Throws WebhookNotFound, DeadLetterNotFound, DeliveryFailed, StoreUnavailable. */
   async redeliver(alias: string, name: string, number: number): Promise<void> {
     const worker = this.workerOf(alias, name)
     const { id, body } = await this.deadLetter(alias, name, number)
@@ -87,7 +84,7 @@ export class Webhooks {
     worker.checkNow()
   }
 
-  /** One of its own: that of the worker knows what the worker does. */
+  /** Creates a subscription apart from that of the worker, which reflects the worker's progress. */
   private subscriptionOf(alias: string, name: string): Subscription {
     return this.workerOf(alias, name).newSubscription()
   }

@@ -1,10 +1,10 @@
 /**
- * Checks of JSON values against the schemas of the wire, put together of small functions: a library that compiles schemas takes a new server 80 ms until its
- * first body is checked.
+ * Checks JSON values against the schemas of the wire by combining small functions: with a library that compiles schemas, a new server takes 80 ms
+ * until its first body is checked.
  */
 import type { Schema } from './json-schema.ts'
 
-/** The first that is wrong with a value, in the order in which the keywords are looked at: the type, those of the type, then those of what is within. */
+/** The first error of a value, in this order: its type, the keywords of the type, the content. */
 export interface SchemaFailure {
   readonly keyword: string
   /** The rule that the value breaks; empty for an unknown field. */
@@ -47,7 +47,7 @@ const checkOf: Readonly<Record<string, (keywords: Keywords) => Check>> = {
       'minLength',
       minLength === 1 ? 'must not be empty' : `must have at least ${minLength} characters`,
     )
-    // Not by characters, of which a long text would have to be gone through.
+    // By UTF-16 units, since counting characters would walk through a long text.
     return (value) => (typeof value === 'string' && value.length < Number(minLength) ? failure : undefined)
   },
   pattern: ({ pattern }) => {

@@ -9,7 +9,7 @@ const original: unique symbol = Symbol('original')
 export interface Schema<T = unknown> {
   readonly [keyword: string]: unknown
   readonly [admitted]?: T
-  /** The schema of which this is a copy with other keywords, or that stands where it cannot be written out. */
+  /** The schema of which this is a copy with other keywords, or a placeholder for a recursive schema. */
   readonly [original]?: () => Schema
 }
 

@@ -1,4 +1,4 @@
-/** What is told of webhooks (contract 2.5); each export is a type of the client by the same name. */
+/** Representations of webhooks (contract 2.5); each export is a type of the client by the same name. */
 import { Type } from './json-schema.ts'
 
 const time = (description: string) => Type.Optional(Type.String({ description }))

@@ -1,4 +1,4 @@
-/** A process that native code has crashed: how that is told from other ends, what the operator reads, and how often is too often. */
+/** Crashes in native code: how they are recognized, what the operator reads, and how many are too many. */
 import { storeDirectory } from '@ashlar/engine/store-address'
 
 /** Signals after a failure of native code, including failed assertions of LMDB and V8. */
@@ -56,8 +56,8 @@ export function lmdbStores(addresses: readonly string[]): string[] {
 }
 
 /**
- * Counts crashes within a span of time that goes along. Processes that served together and crash before another has taken the place of the
- * first of them have one cause, such as a lock table that was cut: that is one crash.
+ * Counts crashes within a sliding span of time. Processes that served together and crash before the first of them was replaced have one cause, such
+ * as a truncated lock table: that counts as one crash.
  */
 export class CrashCount<P> {
   private readonly max: number
@@ -72,8 +72,8 @@ export class CrashCount<P> {
   }
 
   /**
-   * Notes one; true when there were `max` of them within the span. `serving`: the processes that served just before it crashed.
-   * `nowMs`: of a clock that only goes forward.
+   * Counts a crash; returns true if there were `max` within the span. `serving`: the processes that served just before it crashed. `nowMs`: of a
+   * monotonic clock.
    */
   isTooMany(crashed: P, serving: Iterable<P>, nowMs: number): boolean {
     if (this.companions.has(crashed)) return false
@@ -82,7 +82,7 @@ export class CrashCount<P> {
     return this.times.length >= this.max
   }
 
-  /** A process has come to serve: what crashes from now on crashes again. */
+  /** To be called when a worker begins to serve: crashes count from then on. */
   serves(): void {
     this.companions = new Set()
   }

@@ -23,18 +23,18 @@ export interface Served {
 }
 
 export class Primary {
-  /** Resolves once it has stopped, for whatever reason, with the exit code. */
+  /** Resolves when the server has stopped for any reason, with the exit code. */
   readonly stopped: Promise<number>
   private readonly config: Config
   private readonly logger: Logger
   private readonly stopMsMax: number
-  /** Milliseconds of the clock. Node loads a module for `performance`, which would tell it. */
+  /** Start of the process in milliseconds of the clock. Loading `performance` would take a module of Node. */
   private readonly upSince = Math.round(Date.now() - process.uptime() * 1000)
   private readonly crashes: CrashCount<Child>
   private readonly children = new Set<Child>()
   private readonly listening = new Set<Child>()
   private readonly gatherRequests = new GatherRequests()
-  /** Set once all serve: whoever ends from then on is replaced. */
+  /** Set once all workers serve: from then on, those that end are replaced. */
   private served: Served | undefined
   /** The address of the first worker, which all share. */
   private url: string | undefined
@@ -61,12 +61,12 @@ export class Primary {
   }
 
   /**
-   * The first worker alone, for it makes what is not there yet; then the others. Undefined where one ends instead, having said why; but one that is killed while others
-   * serve is replaced.
+   * Starts the first worker alone, since it creates what does not exist yet, and then the others. Returns undefined if one exits instead, having
+   * reported the reason; but one that is killed while others serve is replaced.
    */
   async start(): Promise<Served | undefined> {
     const first = await this.startOne()
-    // Whoever is started once it stops is told by nobody.
+    // Once the server stops, nobody else tells a worker that was still starting.
     if (first === undefined || first === 'killed' || this.stopping !== undefined) return this.failed()
     const others = Array.from({ length: this.config.workers - 1 }, () => this.startOne())
     if ((await Promise.all(others)).includes(undefined) || this.stopping !== undefined) return this.failed()
@@ -162,7 +162,7 @@ export class Primary {
     }
     // The port that was shared is free again: the next has to ask for it by its number.
     if (this.listening.size === 0 && this.url !== undefined) this.port = Number(new URL(this.url).port)
-    // One that ends by itself before all serve has said why, and the server ends.
+    // A worker that exits before all serve has reported the reason, and the server ends.
     const isStarting = this.served === undefined && (this.url === undefined || signal === null)
     if (this.stopping !== undefined || isStarting) return
     this.logger.error({ worker: child.id, pid, code, signal }, 'a worker ended; another takes its place')
@@ -170,7 +170,7 @@ export class Primary {
     if (this.served !== undefined) void this.replace()
   }
 
-  /** The operator is told; a crash before all serve, or one too many, ends the server. */
+  /** Reports a crash; before all workers serve, or if there are too many, the crash ends the server. */
   private crashed(child: Child, crash: string, serving: readonly Child[]): void {
     const { pid } = child.process
     const stores = lmdbStores(storesOf(this.config))
@@ -197,7 +197,7 @@ export class Primary {
     const codes = [...this.children].map((child) => {
       const isServing = this.listening.has(child)
       sendToWorker(child, { kind: 'stop' })
-      // One that does not serve yet has nothing to end, and does not listen to its primary.
+      // A worker that does not serve yet has nothing to complete, and does not listen to its primary.
       if (!isServing) child.process.kill('SIGTERM')
       return new Promise<number | null>((resolve) => {
         child.once('exit', (code) => resolve(isServing ? code : 0))
@@ -223,9 +223,9 @@ function writeError(sentence: string): void {
 }
 
 /**
- * Node parses the certificates of NODE_EXTRA_CA_CERTS, and all that it has itself, whenever it starts: for 144 of them longer than the rest of its start. A worker that
- * connects to nobody gets none. `given`: the primary; modules that its options have Node load may connect to anybody.
- * @returns what `cluster.fork` puts over the environment of the primary; what is undefined is not set
+ * Returns what `cluster.fork` puts over the environment of the primary; undefined values are not set. Node parses the certificates of
+ * NODE_EXTRA_CA_CERTS, and all of its own, at each start: for 144 of them longer than the rest of its start. A worker that makes no connections gets
+ * none. `given`: the environment of the primary; modules that its options load may make connections.
  */
 export function environmentOf(
   config: Pick<Config, 'federatedDatabases' | 'auth' | 'securityStore' | 'jwt' | 'webhooks'>,

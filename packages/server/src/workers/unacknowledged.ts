@@ -1,4 +1,4 @@
-/** Connections handed to a worker that never said it took them: closed when it is gone, for node:cluster would hold them open for ever. */
+/** Connections handed to a worker that never acknowledged them: closed when the worker is gone, since node:cluster would keep them open forever. */
 import type { Worker as Child } from 'node:cluster'
 
 const pollMs = 10
@@ -14,7 +14,8 @@ interface ClusterMessage {
 }
 
 /**
- * Call it before the worker listens. It relies on undocumented parts of Node, as of Node 20; `workers.test.ts` fails where they change. The alternative, `cluster.SCHED_NONE`, often leaves all connections to one worker.
+ * To be called before the worker listens. It relies on undocumented parts of Node, as of Node 20; `workers.test.ts` fails if they change. The
+ * alternative, `cluster.SCHED_NONE`, often leaves all connections to one worker.
  */
 export function closeUnacknowledged(worker: Child): void {
   const { process: child } = worker
@@ -29,7 +30,7 @@ export function closeUnacknowledged(worker: Child): void {
     if (ack !== undefined) unacknowledged.delete(ack)
   })
   child.once('exit', () => {
-    // Of messages that waited for it: that they did not arrive is told by its exit.
+    // A failed message to a worker shows in its exit.
     worker.on('error', () => undefined)
     closeOnceRead()
   })
@@ -42,7 +43,7 @@ export function closeUnacknowledged(worker: Child): void {
     }
     for (const handle of unacknowledged.values()) handle.close()
     unacknowledged.clear()
-    // Node does not end the channel before the handle has arrived, and until then the worker counts as one that holds the port.
+    // Node keeps the channel open until the handle has arrived, and until then the worker counts as one that holds the port.
     if (child.channel) child.emit('internalMessage', { cmd: 'NODE_HANDLE_ACK' })
   }
 }

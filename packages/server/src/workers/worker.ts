@@ -30,7 +30,7 @@ export class Worker implements Peers {
     })
   }
 
-  /** Tells the primary that it serves; from then on it stops when the primary says so, or is no more. */
+  /** Reports to the primary that the worker serves; from then on, it stops when the primary says so or is gone. */
   reportListening({ url, federatedDatabases, reload, stop }: RunningServer): void {
     process.on('message', (message: ToWorker) => {
       if (message.kind === 'stop') void stop()
@@ -62,7 +62,7 @@ export class Worker implements Peers {
   }
 }
 
-/** A primary that is gone takes its workers along: what could not be told does not matter any more. */
+/** Ignores a closed channel: if the primary is gone, so are its workers. */
 function sendToPrimary(message: ToPrimary): void {
   if (process.connected) process.send?.(message, undefined, {}, () => undefined)
 }

@@ -1,6 +1,6 @@
 /**
- * An archive of `ashlar export` into an empty store. It is made anew in a store beside, compared with the archive and verified there, and that is copied:
- * the target gets what is known to be whole, or nothing.
+ * Copies an archive of `ashlar export` into an empty store. The archive is restored into a temporary store, compared with its file and verified; then
+ * that store is copied, so that the target gets complete data, or none.
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, rmSync } from 'node:fs'
@@ -33,7 +33,7 @@ export interface ArchiveCopied extends Counted {
 const partObjectsMax = 1_000
 const partBytesMax = 2 ** 20
 
-/** The directory in which an archive is made anew: of this process, beside where it goes, or where temporary files are. */
+/** Returns the directory in which the archive is restored: beside the target, or in the directory of temporary files. */
 function archiveScratch(to: string): string {
   return `${scratchBase(to)}${process.pid}`
 }
@@ -58,7 +58,7 @@ function removeAbandoned(to: string): void {
   }
 }
 
-/** Throws CommandError where the archive is damaged, and an `Error` for the operator where the target holds anything but an unfinished copy of it. */
+/** Throws CommandError for a damaged archive, and an `Error` for the operator if the target has data that is no unfinished copy of it. */
 export async function copyArchive(path: string, to: string, options: ArchiveCopyOptions): Promise<ArchiveCopied> {
   const { signal } = options
   const head = await checkArchive(path, { signal })

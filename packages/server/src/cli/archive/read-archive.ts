@@ -26,9 +26,7 @@ const format = 'ashlar-archive'
 const version = 1
 const heads = ['archive.json', 'schema.json', 'indexes.json'] as const
 
-/**
- * Once over all of it: throws CommandError where it is no archive, not whole, or has other bytes than were written.
- */
+/** Reads the whole archive. Throws CommandError if it is no archive, is incomplete, or was modified. */
 export async function checkArchive(path: string, reading: ArchiveReading = {}): Promise<ArchiveHead & Counted> {
   const hash = createHash('sha256')
   const counted = { objects: 0, parts: 0 }

@@ -14,7 +14,7 @@ const sumAt = 148
 const sumEnd = 156
 const magicAt = 257
 
-/** Up to the first block of zeros. Throws CommandError where it is no tar archive, ends within a file, or has a longer one. */
+/** Yields files up to the first block of zeros. Throws CommandError if this is no tar archive, is cut off, or has a file that is too long. */
 export async function* tarFiles(source: AsyncIterable<Buffer>, fileBytesMax: number): AsyncGenerator<TarFile> {
   const bytes = new Bytes(source)
   for (;;) {
@@ -51,7 +51,7 @@ class Bytes {
     this.chunks = source[Symbol.asyncIterator]()
   }
 
-  /** The next ones; undefined where there are not so many. */
+  /** Returns the next bytes, or undefined if fewer are left. */
   async take(count: number): Promise<Buffer | undefined> {
     while (this.heldBytes < count) {
       const next = await this.chunks.next()

@@ -14,10 +14,7 @@ interface ChangesOptions {
   readonly follow?: boolean
 }
 
-/**
- * Tells the position to go on from, also after Ctrl-C. As that is how `--follow` ends, a file then has the changes that were followed.
- * Throws CommandError.
- */
+/** Prints the position for continuing, also after Ctrl-C, which is how `--follow` ends: the file is then complete. Throws CommandError. */
 export async function listChanges(
   { client, output, signal }: CommandContext,
   _words: readonly unknown[],
@@ -63,7 +60,7 @@ export async function listChanges(
     }
     throw new CommandError(exitCodes.interrupted, 'Stopped.')
   } finally {
-    // Of one that was refused nobody can go on; and a file is kept only where it is complete.
+    // A refused position is no use for continuing; and a file is kept only if it is complete.
     if (isKnown && (isDone || output.file === undefined)) output.note(`Continue with --since ${position}`)
   }
 }

@@ -14,7 +14,7 @@ interface Options {
   readonly quiet?: boolean
 }
 
-/** A file is there whole or not at all; of standard output somebody may have what was written. */
+/** A file is written completely or not at all; standard output may have a part. */
 function stoppedExport(file: string | undefined, { class: className, format }: ExportOptions): CommandError {
   const proceeds =
     className === undefined || format === 'csv' ? '' : ' --after <OID of the last whole line> goes on from there.'

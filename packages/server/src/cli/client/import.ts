@@ -149,7 +149,7 @@ function mappingIn(file: string | undefined): Mapping {
 }
 
 function refuseOverwriting(read: string | undefined, rejects: string | undefined): void {
-  // Standard output is for what the import tells.
+  // Standard output is for the messages of the import.
   if (rejects === '-') throw usageError('--rejects names a file: standard output is for the result of the import.')
   if (read === undefined || rejects === undefined || !existsSync(read) || !existsSync(rejects)) return
   if (realpathSync(read) !== realpathSync(rejects)) return
@@ -182,7 +182,7 @@ class KnownClasses {
     this.client = client
   }
 
-  /** Includes inherited ones; undefined if the class does not exist. */
+  /** Returns attributes including inherited ones; undefined if the class does not exist. */
   async attributes(className: string): Promise<AttributeDefinition[] | undefined> {
     if (!this.byName.has(className)) this.byName.set(className, await this.read(className))
     return this.byName.get(className)

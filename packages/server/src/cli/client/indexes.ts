@@ -38,7 +38,7 @@ function stateText({ state, progress, failure }: IndexRecord): string {
   return progress === undefined ? state : `${state} ${progress.objectsDone}/${progress.objectsTotal}`
 }
 
-/** Waits for the build, which goes on by itself where the command is ended. */
+/** Waits for the build, which the server continues if the command is interrupted. */
 export async function createIndex(
   context: CommandContext,
   [name, indexedClass, attributes]: readonly [string, string, readonly string[]],
@@ -54,7 +54,7 @@ export async function createIndex(
   await output.result(record, () => [done === '' ? `Index ${name}${entries}.` : done])
 }
 
-/** Once it is built; one whose build fails is removed. Throws CommandError, also after Ctrl-C, when the build goes on. */
+/** Waits for the index to be built; removes it if the build fails. Throws CommandError, also after Ctrl-C, when the build continues. */
 export async function builtIndex({ client, signal, output }: CommandContext, name: string): Promise<IndexRecord> {
   const progress = new Progress({ unit: 'objects', isQuiet: output.hidesProgress })
   try {

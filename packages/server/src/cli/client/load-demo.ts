@@ -42,8 +42,8 @@ const examples = (alias: string, url: string): string => `Try:
   ashlar schema diagram --url ${url} --fd ${alias}`
 
 /**
- * What is there already is not loaded again: the records of a file are taken in their order, and a commit holds the next ones as a whole or not at all. Data
- * of others is left alone.
+ * Loads what is missing: the records of a file are loaded in order, and each commit has a batch or nothing, so that a repeated run continues. Other
+ * data is left alone.
  */
 export async function loadDemo(url: string, alias: string, json: boolean, signal: AbortSignal): Promise<void> {
   const client = new AshlarClient({ baseUrl: url, fdAlias: alias, fetch: httpFetch({ ca: undefined, signal }) })

@@ -1,16 +1,10 @@
 /** `ashlar get|create|update|delete`: objects by their OIDs. */
-import {
-  AshlarRequestError,
-  type Attributes,
-  type CreateObjectBody,
-  type ObjectRepresentation,
-  type TransactionOperation,
-  type TransactionResult,
-} from '@ashlar/client'
+import type { Attributes, CreateObjectBody, ObjectRepresentation } from '@ashlar/client'
 import { type CommandContext, parseInput, readInput, readInputFile } from '../command-context.ts'
 import { CommandError, invalidInput, usageError } from '../command-error.ts'
 import { stringifyExactly } from '../exact-json.ts'
-import { exitCodeOfStatus, exitCodes } from '../exit-codes.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { executeAtomically } from './execute-atomically.ts'
 
 interface MatchOptions {
   readonly ifMatch?: string
@@ -36,22 +30,7 @@ async function readTogether(
 ): Promise<ObjectRepresentation[]> {
   const operations = oids.map((oid) => ({ method: 'get', uri: `/v1/object/${encodeURIComponent(oid)}` }))
   if (operations.length === 0) return []
-  return (await together(client, operations)).map(({ result }) => result as ObjectRepresentation)
-}
-
-/** All or none. Which operation has failed nobody has asked for: the message names the object. */
-async function together(
-  client: CommandContext['client'],
-  operations: readonly TransactionOperation[],
-): Promise<readonly TransactionResult[]> {
-  try {
-    return await client.runTransaction(operations)
-  } catch (error) {
-    if (!(error instanceof AshlarRequestError)) throw error
-    const { status, type } = error
-    const message = error.message.replace(/^While executing operation \d+, encountered: /, '')
-    throw new CommandError(exitCodeOfStatus(status), message, [], { type, status })
-  }
+  return (await executeAtomically(client, operations)).map(({ result }) => result as ObjectRepresentation)
 }
 
 function shownObject(object: ObjectRepresentation, output: CommandContext['output']): string[] {
@@ -108,7 +87,7 @@ export async function deleteObjects(
   if (ifMatch !== undefined && oids.length !== 1) throw usageError('--if-match is for a single object.')
   if (oids.length === 1) await client.deleteObject(oids[0] ?? '', ifMatch === undefined ? {} : { ifMatch })
   else if (oids.length > 1)
-    await together(
+    await executeAtomically(
       client,
       oids.map((oid) => ({ method: 'delete', uri: `/v1/object/${encodeURIComponent(oid)}` })),
     )
@@ -119,7 +98,7 @@ export async function deleteObjects(
 const oidPartMax = 65_535
 const containerMax = 32_767
 
-/** `-` stands for those of standard input, between blanks or line breaks. */
+/** Returns the OIDs; `-` stands for those on standard input, separated by white space. */
 function oidsOf(words: readonly string[]): string[] {
   return words.flatMap((word) => {
     if (word !== '-') return [checkedOid(word, exitCodes.usage)]
@@ -140,7 +119,7 @@ function checkedOid(word: string, exitCode: number): string {
 /** `name=text` and `name:=<JSON>`, or JSON as a whole: a word, `@file` or `-`. */
 function attributesOf(words: readonly string[]): unknown {
   const [word = '{}', ...others] = words
-  // What lacks its name is told as such.
+  // A pair without a name gets a message of its own.
   const isPair = /^[^{["@]*?=/.test(word)
   if (!isPair) {
     if (others.length > 0) throw usageError('Quote the JSON so that the shell passes it as one argument.')

@@ -12,7 +12,7 @@ export type RowFormat = 'table' | 'json' | 'ndjson' | 'csv'
 
 /** A destination of rows: the output of a command, or a page of a terminal. */
 export interface RowsTarget extends Pick<Output, 'lines' | 'tableOptions'> {
-  /** Resolves when there is room for more. */
+  /** Resolves when more can be written. */
   write(text: string): Promise<void>
 }
 
@@ -71,12 +71,12 @@ function tableColumns({ tableOptions }: RowsTarget): ColumnsOf {
 
 const csvColumns: ColumnsOf = (names) => ({ head: csvLine(names), line: csvLine })
 
-/** RFC 4180, but for the line break, which is that of the system's own tools. */
+/** Formats a line as in RFC 4180, but with the line break of the system's own tools. */
 function csvLine(cells: readonly string[]): string {
   return cells.map((cell) => (/[",\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')
 }
 
-/** The columns are those of the first rows. Throws CommandError where a later row has another: nothing is left out silently. */
+/** Takes the columns from the first rows. Throws CommandError if a later row has another one: no value is dropped silently. */
 async function writeColumns(
   rows: AsyncIterable<unknown>,
   isHeadless: boolean,

@@ -3,6 +3,7 @@ import type { AshlarClient, IndexRecord, TransactionOperation } from '@ashlar/cl
 import type { CommandContext } from '../command-context.ts'
 import { CommandError, invalidInput, usageError } from '../command-error.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { executeAtomically } from './execute-atomically.ts'
 import { mermaidDiagram, svgDiagram } from './schema/diagram.ts'
 import { differencesOf } from './schema/schema-differences.ts'
 import { readSchemaSource, writeSchemaFiles } from './schema/schema-files.ts'
@@ -10,7 +11,6 @@ import { noteVersion, readSchemaLog } from './schema/schema-log.ts'
 import { planOf, type SchemaPlan } from './schema/schema-plan.ts'
 import {
   allowing,
-  executeAtomically,
   isLossy,
   planLines,
   type Rehearsed,
@@ -79,7 +79,7 @@ export async function pullSchema(
   await output.result({ folder, files: names }, () => [`Wrote ${names.join(', ') || 'nothing'} to ${folder}.`])
 }
 
-/** Ends with exit code 8 where there is a difference. */
+/** Ends with exit code 8 if there are differences. */
 export async function diffSchema(
   { client, output }: CommandContext,
   [place]: readonly [string],
@@ -93,7 +93,7 @@ export async function diffSchema(
   if (differences.length > 0) throw new CommandError(exitCodes.different, `The schema differs from ${place}.`)
 }
 
-/** Says no more than whether there is one. */
+/** Reports only whether the schemas differ. */
 export async function checkSchema(
   { client, output }: CommandContext,
   [place]: readonly [string],
@@ -176,7 +176,7 @@ async function applyStepwise(
   const { client, output } = context
   const { plan, wanted, scope, text } = planned
   const rehearsed = await rehearse(client, plan)
-  // More than one transaction can be: the server then tells of each step what it would lose.
+  // It may be too much for one transaction: the server then reports the losses of each step.
   if (rehearsed.refusal !== undefined && !rehearsed.refusal.isTooMuch)
     throw refusedPlan(rehearsed.refusal, planLines(plan, rehearsed))
   const { valuesLost } = rehearsed

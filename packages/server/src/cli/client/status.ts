@@ -1,4 +1,4 @@
-/** `ashlar status`: whether the server answers, what it serves, and what it is at. */
+/** `ashlar status`: whether the server responds, what it serves, and what it is doing. */
 import { AshlarRequestError, type FederatedDatabaseRecord, type StatementRecord } from '@ashlar/client'
 import type { CommandContext } from '../command-context.ts'
 import { CommandError } from '../command-error.ts'
@@ -7,17 +7,13 @@ import { durationText, numberText } from './texts.ts'
 
 const statementCharactersMax = 200
 
-/** Ends with exit code 6 where the server is not ready, after it has told what there is to tell. */
+/** Ends with exit code 6 if the server is not ready, after its output. */
 export async function showStatus({ client, connection, output }: CommandContext): Promise<void> {
   const [service, resources] = await Promise.all([client.getService(), client.listResources()])
-  const notReady = await client.getReadiness().then(
-    () => undefined,
-    (error: unknown) => refusal(error),
-  )
-  const aliases = notReady === undefined ? (await client.getReadiness()).federatedDatabases : []
-  const fds = await Promise.all(aliases.map((alias) => visible(() => connection.withFd(alias).getFederatedDatabase())))
-  const seen = fds.filter((fd): fd is FederatedDatabaseRecord => fd !== undefined)
-  const statements = await visible(() => client.listStatements())
+  const readiness = await client.getReadiness().catch(refusal)
+  const notReady = readiness instanceof AshlarRequestError ? readiness : undefined
+  const seen = readiness instanceof AshlarRequestError ? [] : await visibleFds(connection, readiness.federatedDatabases)
+  const statements = await client.listStatements().catch(undefinedIfHidden)
   const status = {
     url: connection.url,
     apiVersion: resources.version,
@@ -53,14 +49,18 @@ function statementLines(
   return ['', ...output.table(['Statement', 'Kind', 'FD', 'State', 'For', 'Client', 'Text'], rows)]
 }
 
-/** Undefined where the caller may not see it. */
-async function visible<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read()
-  } catch (error) {
-    if (error instanceof AshlarRequestError && [401, 403, 404].includes(error.status)) return undefined
-    throw error
-  }
+async function visibleFds(
+  connection: CommandContext['connection'],
+  aliases: readonly string[],
+): Promise<FederatedDatabaseRecord[]> {
+  const fds = aliases.map((alias) => connection.withFd(alias).getFederatedDatabase().catch(undefinedIfHidden))
+  return (await Promise.all(fds)).filter((fd) => fd !== undefined)
+}
+
+/** Returns undefined for the error of a caller who lacks the permission; throws any other. */
+function undefinedIfHidden(error: unknown): undefined {
+  if (error instanceof AshlarRequestError && [401, 403, 404].includes(error.status)) return undefined
+  throw error
 }
 
 function refusal(error: unknown): AshlarRequestError {
@@ -72,17 +72,8 @@ const fdsHead = ['FD', 'Store', 'Classes', 'Indexes', 'Entries', 'Bytes']
 
 /** Lists the federated databases that the caller may see. */
 export async function listFds({ client, connection, output }: CommandContext): Promise<void> {
-  const { federatedDatabases } = await client.getReadiness()
-  const fds = await Promise.all(
-    federatedDatabases.map((alias) => connection.withFd(alias).getFederatedDatabase().catch(undefinedWhereRefused)),
-  )
-  const seen = fds.filter((fd) => fd !== undefined)
+  const seen = await visibleFds(connection, (await client.getReadiness()).federatedDatabases)
   await output.data(seen, () => output.table(fdsHead, seen.map(fdRow)))
-}
-
-function undefinedWhereRefused(error: unknown): undefined {
-  if (error instanceof AshlarRequestError && [401, 403, 404].includes(error.status)) return undefined
-  throw error
 }
 
 export async function showFd(

@@ -16,7 +16,7 @@ function flagText({ name, type, isRequired }: ToolRecord['flags'][number]): stri
   return isRequired ? text : `[${text}]`
 }
 
-/** Ends with exit code 1 where the tool ends with another code than 0. */
+/** Ends with exit code 1 if the exit code of the tool is not 0. */
 export async function runTool(
   { client, output }: CommandContext,
   [name, words]: readonly [string, readonly string[]],

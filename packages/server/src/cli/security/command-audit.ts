@@ -1,4 +1,4 @@
-/** The lines that commands on users, tokens and roles add to the audit log of the server, where it keeps one. */
+/** Adds the lines of commands on users, tokens and roles to the audit log of the server, if there is one. */
 import { randomUUID } from 'node:crypto'
 import { userInfo } from 'node:os'
 import { resolve } from 'node:path'
@@ -18,8 +18,8 @@ export class CommandAudit {
   }
 
   /**
-   * `subject`: what is changed, or how that follows from the result. Throws what `work` throws, and an Error with a sentence before it begins where the file cannot
-   * be written and changes are refused then.
+   * `subject`: what is changed, or a function of the result. Throws what `work` throws, and an Error with a sentence, before `work`, if the file
+   * cannot be written and changes are refused then.
    */
   async note<T>(command: string, subject: string | ((result: T) => string), work: () => Promise<T>): Promise<T> {
     const file = await this.opened()
@@ -38,7 +38,7 @@ export class CommandAudit {
     }
   }
 
-  /** Undefined where there is none, or where changes go on without it. */
+  /** Returns undefined if there is no audit log, or changes continue without it. */
   private async opened(): Promise<AuditFile | undefined> {
     const { auditLog, auditOnFailure, limits } = this.config
     if (auditLog === undefined) return undefined

@@ -29,7 +29,7 @@ export type SecurityPlace = Pick<
   'federatedDatabases' | 'securityStore' | 'auditLog' | 'auditOnFailure' | 'limits'
 >
 
-/** `mayMake`: where there is no security database yet. `note`: for what is told beside the result. */
+/** `mayMake`: creates the security database if there is none. `note`: prints notes beside the result. */
 export async function onMachine<T>(
   place: SecurityPlace,
   { mayMake, note }: { readonly mayMake: boolean; note(message: string): void },
@@ -43,7 +43,7 @@ export async function onMachine<T>(
     throw new CommandError(exitCodes.notFound, `There is no security database at ${address}: ${hint}`)
   }
   const database = await SecurityDatabase.open(address)
-  // A mistyped directory would otherwise be found out when somebody cannot sign in.
+  // Otherwise a mistyped directory would be noticed only when somebody cannot sign in.
   if (isNew) note(`${address} is a new security database.`)
   try {
     return await work(new MachineSecurity(database, place, note))

@@ -50,7 +50,7 @@ export async function runSecurityCommand(name: SecurityCommandName, words: unkno
   }
 }
 
-/** Options decide, and where they say nothing, the environment does. */
+/** Options take precedence over the environment. */
 function isByServer({ url, profile, ...options }: Options, environment: NodeJS.ProcessEnv): boolean {
   const machine = (['data', 'securityStore', 'config', 'auditLog'] as const).filter(
     (name) => options[name] !== undefined,

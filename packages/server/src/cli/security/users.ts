@@ -65,7 +65,7 @@ export async function removeUser({ security, output }: SecurityContext, [name]: 
   await output.result({ removed: name }, () => [`User ${name} is removed.`])
 }
 
-/** `made`: the password that was made here, which is told this once, also with `--quiet`. */
+/** `made`: the generated password, which is printed only this once, also with `--quiet`. */
 async function printUser(
   { output }: SecurityContext,
   user: SecurityUserChanged,

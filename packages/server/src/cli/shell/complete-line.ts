@@ -10,7 +10,7 @@ import type { Completed } from './terminal.ts'
 
 /** Shown at a time. */
 const candidatesMax = 200
-/** Whoever presses Tab does not wait for a server that does not answer. */
+/** Time after which completion gives up, for a server that does not respond. */
 const completionMsMax = 3_000
 
 /** Returns no candidates if the schema cannot be read: the next statement reports why. */

@@ -1,4 +1,4 @@
-/** What could stand in place of the last word of a text of DO, by what stands before it and by the schema. */
+/** Completes the last word of a DO text, by the text before it and by the schema. */
 
 import type { ClassRepresentation } from '@ashlar/client'
 import type { KnownSchema } from './known-schema.ts'
@@ -8,7 +8,7 @@ import { beginnings, functionNames, keywords, systemVariables, typeNames } from 
 export interface Completion {
   /** In display order. */
   readonly candidates: readonly string[]
-  /** The end of the text, in place of which one of them stands. */
+  /** The last word, which a completion replaces. */
   readonly word: string
 }
 
@@ -158,7 +158,7 @@ class Surroundings {
     return [...new Set(links.map(({ attributeName }) => attributeName))].sort()
   }
 
-  /** The class whose attributes stand alone: that of the last source; where there is none yet, as after SELECT, none. */
+  /** The class whose attributes need no qualifier: that of the last source; undefined if there is none yet, as after SELECT. */
   private get source(): ClassRepresentation | undefined {
     for (let at = this.pieces.length - 1; at >= 0; at--) {
       const isSource =

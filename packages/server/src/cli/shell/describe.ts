@@ -46,7 +46,7 @@ export function describedClass(cls: ClassRepresentation, schema: KnownSchema, op
   ]
 }
 
-/** Lists the indexes of a class, including those of superclasses. */
+/** Lists the indexes of a class, including those of its superclasses. */
 function indexLines(cls: ClassRepresentation, schema: KnownSchema): string[] {
   const line = schema.lineOf(cls).map(({ className }) => className)
   const indexes = schema.indexes.filter(({ indexedClass }) => line.includes(indexedClass))

@@ -38,7 +38,7 @@ export class History {
       chmodSync(this.file, 0o600)
     })
     const entries = [...new Set(lines.filter((line) => line !== '').reverse())].slice(0, historyEntriesMax)
-    // Every entry is appended, also one that was there: now and then the file is made short.
+    // Entries are appended, also repeated ones; from time to time the file is compacted.
     if (lines.length > 2 * historyEntriesMax) this.attempt(() => this.replace(entries))
     return entries
   }

@@ -80,7 +80,7 @@ export class KnownSchema {
     return this.classes.filter(({ superClass }) => superClass === className)
   }
 
-  /** The class behind an attribute: the one that it refers to or embeds, or that its elements do. */
+  /** Returns the class that the attribute or its elements refer to or embed. */
   classBehind(type: TypeDefinition): ClassRepresentation | undefined {
     const { referencedClass, edgeClass, class: embedded, elementSpecification } = type
     const name = referencedClass ?? edgeClass ?? embedded

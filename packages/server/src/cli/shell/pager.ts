@@ -5,7 +5,7 @@ import type { Output } from '../output.ts'
 import { sizeOf, type TableOptions } from '../table.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Whoever reads has seen enough. Nothing has failed. */
+/** The user has left the pager, which is no failure. */
 export class PageLeft extends Error {}
 
 const prompt = '-- more: Space for a page, Enter for a line, q to end --'

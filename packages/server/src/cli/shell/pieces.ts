@@ -1,4 +1,4 @@
-/** A text of DO while it is being typed: its words and symbols, as far as they are there. Nothing is an error here; the server tells those. */
+/** Splits an incomplete DO text into words and symbols. Nothing is an error here; the server reports errors. */
 
 export interface Piece {
   readonly kind: 'word' | 'variable' | 'system' | 'literal' | 'symbol'

@@ -1,4 +1,4 @@
-/** The shell on a terminal: prompts, history, completion, and failures after which it goes on. */
+/** The shell on a terminal: prompts, history and completion. It continues after failures. */
 import { styleText } from 'node:util'
 import { version } from '../../version.ts'
 import type { RowFormat } from '../client/rows.ts'
@@ -59,7 +59,7 @@ export async function runInteractively(
   }
 }
 
-/** Returns a prompt like that of psql, whose last character shows what is open. */
+/** Returns a prompt like that of psql, whose last character shows what is not closed. */
 function promptOf({ reader, fd, transaction }: Session): string {
   const open = reader.isEmpty ? '=' : (reader.open?.replace('/', '') ?? '-')
   return `${printable(fd)}${transaction === undefined ? open : `*${open}`}> `
@@ -78,7 +78,7 @@ async function runInput(session: Session, terminal: Terminal, history: History, 
         remember(terminal, history, line)
         return runShellCommand(session, line, signal)
       }
-      // An empty line ends what was begun.
+      // An empty line ends an incomplete statement.
       const text = line.trim() === '' && reader.takesCommands ? reader.take() : reader.add(line)
       if (text === undefined) return
       remember(terminal, history, text)
@@ -97,7 +97,7 @@ function remember(terminal: Terminal, history: History, text: string): void {
   terminal.setHistory(history.entries)
 }
 
-/** The shell goes on, unless nobody reads it. */
+/** The shell continues, unless its output is closed. */
 async function printError(session: Session, error: unknown): Promise<void> {
   const { textAtWork: text, place } = session
   session.textAtWork = undefined

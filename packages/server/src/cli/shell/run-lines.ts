@@ -8,7 +8,7 @@ import { StatementReader, textCharactersMax } from './statement-reader.ts'
 /** A line that begins with a backslash. */
 export type RunCommand = (session: Session, line: string, signal: AbortSignal) => Promise<void>
 
-/** `place`: of the lines, for messages. Throws what fails; where it was is then told by `session.place`. */
+/** `place`: of the lines, for messages. Throws failures; `session.place` then has their place. */
 export async function runLines(
   session: Session,
   lines: AsyncIterable<string>,

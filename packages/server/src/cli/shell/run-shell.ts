@@ -46,7 +46,7 @@ function screenOf({ output }: CommandContext): Screen {
   }
 }
 
-/** Up to the first failure, by which the command ends. */
+/** Ends the command at the first failure. */
 async function runScript(session: Session): Promise<void> {
   const { context } = session
   try {

@@ -179,7 +179,7 @@ function countText(text: string, count: number): string {
   return reading.includes(first?.text.toUpperCase() ?? '') ? '(no rows)' : 'Done.'
 }
 
-/** Ends as soon as the signal is aborted, whatever `rows` is waiting for. Throws CommandError then. */
+/** Ends when the signal is aborted, even while it waits for a row. Throws CommandError then. */
 async function* until<T>(
   rows: AsyncGenerator<T, void, undefined>,
   signal: AbortSignal,
@@ -191,7 +191,7 @@ async function* until<T>(
       yield value
     }
   } finally {
-    // Not waited for: it ends when the request under way does.
+    // Not awaited: it ends when the pending request does.
     void rows.return(undefined).catch(() => undefined)
   }
 }

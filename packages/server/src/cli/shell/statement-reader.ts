@@ -1,4 +1,4 @@
-/** Lines to texts of statements: where one ends that is typed, or read from a file (docs/shell.md, Statements). */
+/** Groups lines into statements, typed or read from a file (docs/shell.md, Statements). */
 import { invalidInput } from '../command-error.ts'
 import { type OpenPiece, piecesOf } from './pieces.ts'
 
@@ -26,7 +26,7 @@ export class StatementReader {
     return this.lines.join('\n')
   }
 
-  /** The kind of what is open at the end of the last line. */
+  /** The kind of token that is open at the end of the last line. */
   get open(): OpenPiece | '(' {
     return this.openPiece ?? (this.depth > 0 ? '(' : undefined)
   }
@@ -36,7 +36,7 @@ export class StatementReader {
     return this.openPiece === undefined
   }
 
-  /** The text, where the line ends it. Throws CommandError for a text that is too long. */
+  /** Returns the text if the line ends it. Throws CommandError if the text is too long. */
   add(line: string): string | undefined {
     this.characters += line.length + 1
     if (this.characters > textCharactersMax) {
@@ -62,7 +62,7 @@ export class StatementReader {
     return undefined
   }
 
-  /** Takes the text, complete or not; undefined if there is none. */
+  /** Returns the text, complete or not; undefined if it is empty. */
   take(): string | undefined {
     const text = this.lines.join('\n')
     this.clear()

@@ -1,4 +1,4 @@
-/** The keyboard of a terminal: lines by Node's readline, single keys, and Ctrl-C for what is under way. */
+/** The keyboard of a terminal: lines by Node's readline, single keys, and Ctrl-C for the running statement. */
 import { createInterface, type Interface } from 'node:readline'
 import { Readable } from 'node:stream'
 import type { ReadStream, WriteStream } from 'node:tty'
@@ -29,10 +29,7 @@ interface Editor {
 
 const ctrlC = '\x03'
 
-/**
- * What is typed while no line is asked for is kept, and is part of the next lines: readline gets keys from here, not from the terminal, so
- * that nothing of it is shown amid output.
- */
+/** Keeps text typed between prompts for the next lines: readline gets keys from here, not from the terminal, so that nothing is echoed amid output. */
 export class Terminal {
   readonly output: WriteStream
   private readonly input: ReadStream
@@ -92,7 +89,7 @@ export class Terminal {
     }
   }
 
-  /** The next one that is pressed. Ctrl-C is one, too. */
+  /** Resolves with the next key, which may be Ctrl-C. */
   nextKey(): Promise<string> {
     if (this.isEnded) return Promise.resolve(ctrlC)
     return new Promise((resolve) => {
@@ -118,7 +115,7 @@ export class Terminal {
       this.waitingForKey = undefined
       resolve(text)
     } else if (this.running !== undefined && text.includes(ctrlC)) {
-      // What was typed ahead was meant for what would have come.
+      // Text typed ahead was meant for the output that was expected.
       this.typed = ''
       this.running.abort()
     } else {
@@ -153,7 +150,7 @@ export class Terminal {
   private async completing(work: (signal: AbortSignal) => Promise<Completed>): Promise<Completed> {
     this.state = 'held'
     const completed = await this.run(work)
-    // Readline takes it in the next turn.
+    // Readline handles it in the next turn of the event loop.
     setImmediate(() => {
       if (this.waiting === undefined) return
       this.state = 'editing'

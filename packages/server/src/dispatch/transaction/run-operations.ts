@@ -19,8 +19,8 @@ import { type RequestedOperation, readOperations } from './read-operations.ts'
 import { substituteInBody, substituteInUri } from './substitute-ids.ts'
 
 /**
- * The reply: an array of `{"responseCode", "result"}`, as JSON text. Throws what the operations throw, LimitExceeded when they take
- * too long, and ClientDisconnected.
+ * Returns an array of `{"responseCode", "result"}` as JSON text. Throws what the operations throw, LimitExceeded if they take too long, and
+ * ClientDisconnected.
  */
 export async function runOperations(request: WholeFdRequest, once: Once<Buffer> | undefined): Promise<Buffer> {
   const { service, signal, watch, memoryHolder, slice } = request
@@ -30,7 +30,7 @@ export async function runOperations(request: WholeFdRequest, once: Once<Buffer> 
   let rehearsal: BatchRun | undefined
   return request.database.transaction(
     async (step, isRehearsal, between) => {
-      // The rehearsal of the same attempt: kept operations are answered by what is committed, the others by what they did there.
+      // The rehearsal of the same attempt: kept operations are answered by what is committed, the others by what they did in the rehearsal.
       const earlier = isRehearsal ? undefined : rehearsal
       const run = new BatchRun(request, limits.changeReplyBytesMax)
       for (const operation of operations) {
@@ -105,7 +105,7 @@ class BatchRun {
     return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces)
   }
 
-  /** The reply and the OID that a disposed operation had: what refers to its object is told that there is none. */
+  /** Takes over reply and OID of an operation that is not executed again: references to its object get an error. */
   takeOver(operation: RequestedOperation, rehearsal: BatchRun): void {
     const { number, id } = operation
     const oid = id === undefined ? undefined : rehearsal.ids.get(id)
@@ -191,7 +191,7 @@ class BatchRun {
 
 const tail = '}'
 
-/** A condition that would not be looked at is refused: whoever gives it relies on it. */
+/** Refuses a condition that the operation would ignore, since the client relies on it. */
 function checkConditions({ conditions }: RequestedOperation, { method, path }: Operation): void {
   if (path === '/v1/object/:oid' || !hasFields(conditions)) return
   const message = `ifMatch and ifNoneMatch belong to operations on one object, not to ${method} ${path}.`

@@ -1,4 +1,4 @@
-/** A bulk load as a request has it: lines in, replies out, each at the pace of whoever is slower (contract 2.2.9). */
+/** The HTTP side of a bulk load: reads lines and sends replies, each at the pace of the slower side (contract 2.2.9). */
 import { type Awaitable, type Database, inParts, type LineLoad, openTimeSlice } from '@ashlar/engine'
 import type { FdRequest } from '../../dispatch/operation.ts'
 import { LineFailure } from '../../errors/request-errors.ts'
@@ -35,7 +35,7 @@ class Bulk {
   private readonly request: FdRequest
   private readonly parameters: BulkParameters
   private readonly slice = openTimeSlice()
-  /** Ends the wait that is under way. */
+  /** Ends the current wait. */
   private interrupt: ((reason: unknown) => void) | undefined
   /** The batch that is carried out. */
   private batch: Promise<void> = Promise.resolve()
@@ -65,7 +65,7 @@ class Bulk {
       this.replies.pushText(JSON.stringify({ summary: { created, updated, ...(deleted > 0 && { deleted }), failed } }))
       this.replies.end()
     } catch (error) {
-      // What it has committed is told before.
+      // Committed lines are reported before.
       await this.batch.catch(() => undefined)
       this.replies.fail(error)
     } finally {
@@ -94,7 +94,7 @@ class Bulk {
     }
   }
 
-  /** The lines that come next, undefined at the end; `idle` where none has come, and those that wait are to be committed. Throws RequestTimeout. */
+  /** Resolves with the next lines, undefined at the end, or `idle` if none has arrived and the waiting ones are to be committed. Throws RequestTimeout. */
   private async arrival(next: Promise<readonly Lines[] | undefined>): Promise<readonly Lines[] | undefined | 'idle'> {
     const { load, parameters, request } = this
     const { requestMsMax } = request.service.limits
@@ -116,7 +116,7 @@ class Bulk {
 
   /** Throws the signal's reason. */
   private unlessStopped<T>(wait: Promise<T>): Promise<T> {
-    // It fails soon where the client is gone: a failure that nobody takes ends the process.
+    // It fails soon if the client is gone, and an unhandled rejection would end the process.
     wait.catch(() => undefined)
     this.request.signal.throwIfAborted()
     return new Promise((resolve, reject) => {
@@ -125,7 +125,7 @@ class Bulk {
     })
   }
 
-  /** Throws BodyTooLarge, LimitExceeded; what else is wrong with a line is its own. A line that can be taken at once makes no promise. */
+  /** Throws BodyTooLarge and LimitExceeded; other errors belong to their line. A line that is processed at once creates no promise. */
   private async take(lines: Lines): Promise<void> {
     if (lines === undefined) {
       this.refuse(++this.line, lineTooLong(this.request.service.limits.lineBytesMax))
@@ -167,7 +167,7 @@ class Bulk {
     this.load.refuse(line, error)
   }
 
-  /** Whether the lines that wait are to be committed, of which one more has so many bytes. Throws BodyTooLarge. */
+  /** Returns true if the waiting lines are to be committed before one more of `bytes`. Throws BodyTooLarge. */
   private isFullWith(bytes: number): boolean {
     const { bulkNamesMax } = this.request.service.limits
     if (this.load.namesCount > bulkNamesMax) throw tooManyNames(bulkNamesMax)
@@ -219,13 +219,13 @@ class Bulk {
 const linesBetweenLooks = 16
 /** Replies written at a time; an atomic load may have very many. */
 const repliesAtOnce = 10_000
-/** How many times larger a batch may be while its lines refer to later ones. */
+/** Factor by which a batch may be larger while its lines refer to later ones. */
 const openBatchTimes = 5
 
-/** Stands for what a blank line says. */
+/** The value of a blank line. */
 const blank = Symbol('blank')
 const blankText = /^[ \t\r]*$/
-/** A line that is longer is no blank one that anybody means. */
+/** A longer line of white space is no intended blank line. */
 const blankBytesMax = 100
 
 function isBlank(bytes: Buffer): boolean {

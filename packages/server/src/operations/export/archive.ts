@@ -67,7 +67,7 @@ class Archive {
     return this.file(`objects/${String(this.parts).padStart(8, '0')}.ndjson`, Buffer.concat(lines))
   }
 
-  /** Whoever finds it knows that the archive is whole. */
+  /** Yields the end of the archive, which proves that it is complete. */
   async end(): Promise<RowChunk> {
     const { objects, parts } = this
     const content = jsonFile({ objects, parts, sha256: this.hash.digest('hex') })

@@ -66,7 +66,7 @@ function chunkOf(records: readonly string[]): RowChunk {
   return { bytes: Buffer.from(`\n${records.join('\n')}`), starts }
 }
 
-/** All at once: a row alone takes longer to parse. */
+/** Parses all rows together, which is faster than one by one. */
 function rowsOf({ bytes, starts }: RowChunk): readonly Row[] {
   for (const start of starts) bytes[start - 1] = comma
   const text = bytes.toString('utf8', starts[0])

@@ -1,4 +1,4 @@
-/** A role from the body of a request; its grants are read by whoever keeps them, with better messages than a schema has. */
+/** Reads a role from the body of a request; its grants are checked later, with better messages than those of a schema. */
 import { AshlarError } from '@ashlar/engine'
 import { ServerError } from '../../errors/server-errors.ts'
 import type { RoleChange } from '../../security/custom-roles.ts'

@@ -1,4 +1,4 @@
-/** The operations on users, tokens, sessions and roles (contract 9.2); who asks has to be their administrator, but for what is its own. */
+/** The operations on users, tokens, sessions and roles (contract 9.2), for administrators, and for users on their own data. */
 import type { ServiceOperation } from '../../dispatch/operation.ts'
 import { roleOperations } from './roles.ts'
 import { sessionOperations } from './sessions.ts'

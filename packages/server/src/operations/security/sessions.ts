@@ -38,7 +38,7 @@ async function signIn(security: Security, request: OperationRequest): Promise<Op
   const known = await security.passwords.check(name, password, request.client.address, request.signal)
   const begun = known && (await beginSession(security.database, name, known.passwordHash))
   if (begun === undefined) throw refused()
-  // The session that the browser had is not left behind for somebody else to use.
+  // The previous session of the browser is ended, so that nobody else can use it.
   const before = cookieOf(String(request.headers.cookie ?? ''), cookieName(request.client.isEncrypted))
   if (before !== undefined) await security.endSessionOf(before)
   const body = { name, expiresAt: new Date(begun.expiresAtMs).toISOString() }

@@ -1,4 +1,4 @@
-/** The operations on tokens (contract 9.2): whoever is no administrator has its own alone. */
+/** The operations on tokens (contract 9.2): callers who are no administrators see only their own. */
 import { AshlarError } from '@ashlar/engine'
 import { type OperationRequest, param, type ServiceOperation } from '../../dispatch/operation.ts'
 import { requireWithin } from '../../security/roles.ts'

@@ -8,7 +8,7 @@ import { type Static, Type } from '../../wire/json-schema.ts'
 import { CreateUserBody, SecurityUser, SecurityUserChanged, UpdateUserBody } from '../../wire/wire-schemas.ts'
 import { problemsOf, securityOperation } from './security-operation.ts'
 
-/** An administrator's hashes are among those of the callers who are known. */
+/** Password hashes requested by an administrator use the share of known callers. */
 function hasherOf({ client: { sharer }, signal }: OperationRequest): Hasher {
   return { sharer, signal, isKnown: true }
 }

@@ -53,7 +53,7 @@ export function kindsOfNumber(text: string): number {
   const match = text.length > numberCharactersMax ? null : numberForm.exec(text)
   if (match === null) return 0
   const [, sign = '', whole = '', point, fraction = '', exponent] = match
-  // Zeros at the beginning are those of codes.
+  // A number with leading zeros is a code.
   if (whole + fraction === '' || /^0\d/.test(whole)) return 0
   if (point !== undefined || exponent !== undefined) return isHeldByReal(text, whole + fraction) ? kindBits.real : 0
   if (sign === '+' && whole.length > signedDigitsMax) return 0

@@ -15,7 +15,7 @@ export function checkColumns({ columns }: Mapping, file: OpenFile, first: FileRe
   throw usageError(`The mapping names the column ${missing}; the file has ${there.join(', ')}.`)
 }
 
-/** Checks columns against an existing class, before the server refuses every record. `attributes`: inherited ones included. */
+/** Checks columns against an existing class, before the server refuses every record. `attributes` includes inherited ones. */
 export function checkAttributes(
   className: string,
   attributes: readonly AttributeDefinition[],

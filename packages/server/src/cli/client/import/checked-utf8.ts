@@ -33,8 +33,8 @@ export async function* checkedUtf8(source: AsyncIterable<Buffer>, compression?: 
 const headBytes = 1_000
 
 /**
- * Without a mark: blanks, commas and line breaks have a zero byte, which is always the first, or always the second one of a character. A file that is
- * UTF-8 may have NUL characters, so it is only UTF-16 if most characters have such a byte.
+ * Detects UTF-16 without a byte order mark: blanks, commas and line breaks have a zero byte, always as the first or always as the second one of a
+ * character. UTF-8 may have NUL characters, so most characters must have such a byte.
  */
 function isUtf16(chunk: Buffer): boolean {
   const head = chunk.subarray(0, headBytes)

@@ -1,4 +1,4 @@
-/** Names of attributes, made of those of columns, and the refusal of two columns that would be one attribute. */
+/** Derives attribute names from column names, and refuses two columns that would have the same attribute. */
 import { type CommandError, invalidInput } from '../../command-error.ts'
 
 /** Letters that are not a basic letter with a mark. */

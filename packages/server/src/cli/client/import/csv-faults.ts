@@ -41,7 +41,7 @@ export function linesBeforeEnd(raw: string): number {
   return lineBreaks(raw) - (/[\r\n]$/.test(raw) ? 1 : 0)
 }
 
-/** Counts lines before the one on which an unreadable record ends; for an unclosed quote, before the one on which it opens. */
+/** Counts the lines before the end of an unreadable record, or before the opening quote if it is not closed. */
 export function linesBeforeFault(raw: string, error: CsvError | undefined): number {
   if (error?.code !== 'CSV_QUOTE_NOT_CLOSED') return linesBeforeEnd(raw)
   let opened = -1

@@ -10,7 +10,7 @@ type Load = AshlarClient['loadObjects']
 const shownObjects = 3
 
 export class DryRun {
-  /** The first ones, as they would be stored. */
+  /** The first objects, as they would be stored. */
   readonly objects: Readonly<Record<string, unknown>>[] = []
   private readonly className: string
   private readonly attributes: readonly AttributeDefinition[]

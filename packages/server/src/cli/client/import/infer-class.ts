@@ -20,7 +20,7 @@ const scalarTypes: readonly (readonly [bit: number, definition: Definition])[] =
 ]
 
 export interface Inferred {
-  /** The class of the objects is last, after those of its embedded objects, which are named after class and attribute: `OrderAddress`. */
+  /** Classes to create: those of embedded objects, named after class and attribute (`OrderAddress`), and last the class of the objects. */
   readonly classes: readonly ClassDescription[]
   /** Sentences about types that the user may not expect. */
   readonly notes: readonly string[]

@@ -116,7 +116,7 @@ function definitionOf(type: unknown, what: string): Definition | undefined {
     throw usageError(
       `${what}: type is a logical type, as "date", or {"logicalType": …} as requests define an attribute.`,
     )
-  // Also where the class is there, which has types of its own: a mistyped name is not ignored.
+  // Also if the class exists and has types of its own: a mistyped name is not ignored.
   if (![...logicalTypes, ...typeAliases].includes(logicalType.toLowerCase()))
     throw usageError(`${what}: type is one of ${logicalTypes.join(', ')}; not '${logicalType.slice(0, 60)}'.`)
   return definition as unknown as Definition

@@ -1,4 +1,4 @@
-/** Records of a Parquet file, by a reader that takes at its word what the file says of itself: only within a thread that can be ended. */
+/** Reads records of a Parquet file by a reader that trusts the metadata of the file: only in a thread that can be terminated. */
 
 import { open } from 'node:fs/promises'
 import {
@@ -18,7 +18,7 @@ import { RecordProblem } from './column-values.ts'
 import type { Definition, FileRecord } from './file-record.ts'
 import { parseRecord } from './parse-record.ts'
 
-/** Rows that are held at once, where the file has an index of its pages; else those of a row group. */
+/** Rows read at a time if the file has a page index; otherwise a row group is read at a time. */
 const rowsAtOnce = 20_000
 /** Largest row group that has to be held as a whole, uncompressed. */
 const rowGroupBytesMax = 2 ** 30
@@ -98,7 +98,7 @@ async function* recordsOf(
       })
       if (rows.length < part.rowEnd - from) throw fewerRows(file)
       for (const [at, row] of rows.entries()) {
-        // What is null in the file is null; of what is nested, both are undefined.
+        // A null value is null, a missing one undefined; of nested columns, both are undefined.
         if (columns.some((column) => isFlat(column) && row[column.element.name] === undefined)) throw fewerRows(file)
         yield rowRecord(row, columns, from + at + 1)
       }
@@ -148,7 +148,7 @@ function isFlat({ element, children }: SchemaTree): boolean {
   return children.length === 0 && element.repetition_type !== 'REPEATED'
 }
 
-/** Digits as they are, whatever a Date would hold. */
+/** Keeps the digits that a Date would lose. */
 const reading = {
   compressors,
   utf8: false,
@@ -277,11 +277,11 @@ function annotated(element: SchemaElement): Definition | undefined {
   return type === 'BYTE_ARRAY' ? { logicalType: 'string' } : undefined
 }
 
-/** Every decimal of so many digits is given back by the nearest double, and every whole one of so many is an integer of 64 bits. */
+/** Precision up to which a double holds every decimal, and a 64-bit integer every whole number. */
 const realDigitsMax = 15
 const integerDigitsMax = 18
 
-/** A number, where one holds all digits of the column's precision; else a text. */
+/** Returns a numeric type if it holds all digits of the column's precision, otherwise a string. */
 function decimalDefinition({ precision, scale, logical_type: logical }: SchemaElement): Definition {
   const of =
     logical?.type === 'DECIMAL' ? logical : { precision: precision ?? Number.POSITIVE_INFINITY, scale: scale ?? 0 }

@@ -1,4 +1,4 @@
-/** Records of a Parquet file, read beside in a thread, which is ended whatever it does: a damaged file can have its reader loop for ever. */
+/** Reads records of a Parquet file in a thread, which is terminated in any case: a damaged file can make its reader loop forever. */
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
@@ -63,7 +63,7 @@ class ParquetThread {
       workerData: file,
       resourceLimits: { maxOldGenerationSizeMb: heapMegabytesMax },
     })
-    // What waits for its next message is told; nobody else has to be.
+    // The pending read gets the error.
     this.worker.on('error', () => undefined).unref()
   }
 
@@ -77,7 +77,7 @@ class ParquetThread {
     return message.kind === 'batch' ? message.records : []
   }
 
-  /** Ends the thread where there is none. */
+  /** Ends the thread after the last record. */
   async next(): Promise<Message> {
     try {
       const message = await this.received()
@@ -102,7 +102,7 @@ class ParquetThread {
         settle(() => reject(invalidInput(`${file} cannot be read as Parquet: ${why}.`)))
       const abort = (): void => settle(() => reject(signal?.reason as Error))
       const message = (received: ThreadMessage): void => settle(() => resolve(received))
-      // Its reader leaves rejections to nobody, where it fails in two columns at once.
+      // The reader leaves a rejection unhandled if two columns fail at the same time.
       const fail = ({ code, message: why }: NodeJS.ErrnoException): void =>
         unreadable(code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'its reader ran out of memory' : why)
       const exit = (): void => unreadable('its reader has ended')

@@ -1,6 +1,6 @@
-/** Records of a file, one after the other: CSV, TSV, JSON, NDJSON or Parquet, decompressed where they are compressed. */
+/** Records of a file: CSV, TSV, JSON, NDJSON or Parquet, decompressed as needed. */
 import { basename } from 'node:path'
-import { Readable, Transform, type TransformCallback } from 'node:stream'
+import { Readable, type Transform } from 'node:stream'
 import * as zlib from 'node:zlib'
 import { type CsvError, type Options, parse } from 'csv-parse'
 import { parse as parseSync, type Options as SyncOptions } from 'csv-parse/sync'
@@ -84,7 +84,7 @@ export function openTextRecords(source: TextSource, format: StreamFormat, table:
 
 function unreadable(what: string, error: NodeJS.ErrnoException): CommandError {
   if (/^(Z|ZSTD)_/.test(error.code ?? '')) return invalidInput(`${what} is damaged or cut off: ${error.message}.`)
-  // What the operating system says is of the file itself, all else of what is in it.
+  // Errors of the operating system are about the file itself, all others about its content.
   const exitCode = error.syscall === undefined ? exitCodes.invalid : exitCodes.usage
   return new CommandError(exitCode, `${what} cannot be read: ${unreadableFile(error)}.`)
 }
@@ -200,7 +200,7 @@ async function* readTable(
   checked.on('error', (error) => parser.destroy(error))
   // Lines are counted here: with the option to report them, the parser takes half as long again.
   for await (const row of checked.pipe(parser) as AsyncIterable<ParsedRow>) {
-    // The parser is ahead of the rows that have come from it.
+    // The parser may be ahead of the rows that it has emitted.
     while (skipped[0] !== undefined && skipped[0].after <= read) yield faulty(skipped.shift() as SkippedRow)
     read++
     const last = line + linesBeforeEnd(row.raw)
@@ -267,7 +267,7 @@ async function* readLines(source: Readable): AsyncGenerator<FileRecord> {
   let [line, rest] = [0, '']
   const decoder = new TextDecoder('utf-8', { fatal: true })
   for await (const chunk of source as AsyncIterable<Buffer>) {
-    // What is left of the chunk before is joined once its line ends, however many chunks that takes.
+    // The rest of the previous chunk is joined when its line ends, which may take several chunks.
     const [end = '', ...lines] = decoder.decode(chunk, { stream: true }).split('\n')
     rest += end
     for (const next of lines) {
@@ -280,12 +280,10 @@ async function* readLines(source: Readable): AsyncGenerator<FileRecord> {
   if (rest.trim() !== '') yield jsonRecord(rest, line + 1)
 }
 
-/** An array of objects, of which one at a time is held. */
+/** Reads an array of objects, of which one at a time is held in memory. */
 async function* readArray(source: Readable): AsyncGenerator<FileRecord> {
   let number = 0
-  const elements = new ElementSplitter()
-  source.on('error', (error) => elements.destroy(error))
-  for await (const text of source.pipe(elements) as AsyncIterable<string>) yield jsonRecord(text, ++number)
+  for await (const text of elementsOf(source)) yield jsonRecord(text, ++number)
 }
 
 function jsonRecord(text: string, line: number): FileRecord {
@@ -325,78 +323,44 @@ function isDeeperThan(depth: number, value: object): boolean {
   return false
 }
 
-/** The elements of a JSON array, as texts. */
-class ElementSplitter extends Transform {
-  private readonly decoder = new TextDecoder('utf-8', { fatal: true })
-  private text = ''
-  private at = 0
-  private start = -1
-  private depth = 0
-  private isInText = false
-  private isOver = false
-
-  constructor() {
-    super({ readableObjectMode: true })
-  }
-
-  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    try {
-      this.text += this.decoder.decode(chunk, { stream: true })
-      this.scan()
-      done()
-    } catch (error) {
-      done(error as Error)
-    }
-  }
-
-  override _flush(done: TransformCallback): void {
-    // A file with nothing in it has no records.
-    done(this.depth === 0 ? null : new Error('the JSON array has no end, as in a file that is cut off'))
-  }
-
-  private scan(): void {
-    for (; this.at < this.text.length; this.at++) {
-      const character = this.text[this.at] as string
-      if (this.isInText) {
-        // What is escaped may be in the next chunk.
-        if (character === '\\') {
-          if (this.at + 1 === this.text.length) break
-          this.at++
-        } else if (character === '"') this.isInText = false
-      } else this.step(character)
-    }
-    const from = this.start < 0 ? this.at : this.start
-    this.text = this.text.slice(from)
-    this.at -= from
-    if (this.start >= 0) this.start = 0
-  }
-
-  private step(character: string): void {
-    const isBlank = /\s/.test(character)
-    if (this.depth === 0) {
-      if (isBlank || character === '\uFEFF') return
-      if (this.isOver) throw new Error('text follows the end of the JSON array')
-      if (character !== '[') throw new Error('it is not a JSON array')
-      this.depth = 1
-      return
-    }
-    const isClosing = character === ']' || character === '}'
-    if (this.depth === 1 && (character === ',' || character === ']')) {
-      this.endElement()
-      if (character === ']') {
-        this.depth = 0
-        this.isOver = true
+/** Yields the elements of a JSON array as texts. */
+async function* elementsOf(source: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let [text, at, start, depth] = ['', 0, -1, 0]
+  let [isInString, isOver] = [false, false]
+  for await (const chunk of source) {
+    text += decoder.decode(chunk, { stream: true })
+    for (; at < text.length; at++) {
+      const character = text[at] as string
+      if (isInString) {
+        // An escaped character may be in the next chunk.
+        if (character === '\\' && ++at === text.length) {
+          at--
+          break
+        }
+        isInString = character !== '"'
+      } else if (depth === 0) {
+        if (/[\s\uFEFF]/.test(character)) continue
+        if (isOver) throw new Error('text follows the end of the JSON array')
+        if (character !== '[') throw new Error('it is not a JSON array')
+        depth = 1
+      } else if (depth === 1 && (character === ',' || character === ']')) {
+        if (start >= 0) yield text.slice(start, at)
+        start = -1
+        isOver = character === ']'
+        if (isOver) depth = 0
+      } else {
+        if (start < 0 && !/\s/.test(character)) start = at
+        isInString = character === '"'
+        if (character === '[' || character === '{') depth++
+        else if (character === ']' || character === '}') depth--
       }
-      return
     }
-    if (this.start < 0 && !isBlank) this.start = this.at
-    if (character === '"') this.isInText = true
-    else if (character === '[' || character === '{') this.depth++
-    else if (isClosing) this.depth--
+    const from = start < 0 ? at : start
+    text = text.slice(from)
+    at -= from
+    if (start >= 0) start = 0
   }
-
-  private endElement(): void {
-    if (this.start >= 0) this.push(this.text.slice(this.start, this.at))
-    this.start = -1
-  }
+  // A file with nothing in it has no records.
+  if (depth > 0) throw new Error('the JSON array has no end, as in a file that is cut off')
 }

@@ -61,7 +61,7 @@ export class References {
         try {
           for (const key of keysOf(column, reference, record)) if (key !== undefined) reference.lookup.request(key)
         } catch (error) {
-          // Told of the record, once it is its turn.
+          // Reported with the record, when it is sent.
           if (!(error instanceof RecordProblem)) throw error
         }
       }
@@ -69,7 +69,7 @@ export class References {
     for (const lookup of lookups) await lookup.find()
   }
 
-  /** The OID, a list of them where the column has a separator, or null where there is no key. Throws RecordProblem. */
+  /** Returns the OID, a list of OIDs if the column has a separator, or null if there is no key. Throws RecordProblem. */
   of(column: string, record: Fields): Oid | null | readonly (Oid | null)[] {
     const reference = this.columns.get(column) as ReferenceColumn
     const keys = keysOf(column, reference, record)
@@ -199,7 +199,7 @@ class KeyLookup {
   }
 }
 
-/** A class or an attribute, whatever its words; dots lead into namespaces and embedded objects. */
+/** Quotes the name of a class or an attribute; dots separate namespaces and embedded objects. */
 function quoted(name: string): string {
   const parts = name.split('.').map((part) => `\`${part}\``)
   return parts.join('.')

@@ -30,13 +30,13 @@ export class RejectsFile {
     }
   }
 
-  /** The import begins. `isKept`: it goes on from an earlier one, whose records stay in the file. */
+  /** To be called when the import begins. `isKept`: keeps the records of an earlier part of the import. */
   async begin(isKept: boolean): Promise<void> {
     this.hasBegun = true
     if (!isKept && (await this.handle.stat()).isFile()) await this.handle.truncate()
   }
 
-  /** Throws CommandError, which says what is lost. */
+  /** Throws CommandError that names what is lost. */
   async write({ line, fields }: FileRecord, reason: string): Promise<void> {
     try {
       await this.handle.write(`${stringifyExactly({ line, reason, ...(fields && { record: fields }) })}\n`)

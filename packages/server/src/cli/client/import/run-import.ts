@@ -1,4 +1,4 @@
-/** An import under way: what is sent, what became of each record, and how to go on where it ends early. */
+/** A running import: sends records, tracks their outcomes, and says how to resume if it is interrupted. */
 import { type AshlarClient, AshlarConnectionError, AshlarRequestError, type BulkCreation } from '@ashlar/client'
 import { CommandError, invalidInput } from '../../command-error.ts'
 import { exitCodeOfStatus, exitCodes } from '../../exit-codes.ts'
@@ -13,7 +13,7 @@ import type { ToAttributes } from './to-attributes.ts'
 
 /** Records that are answered, and still held. */
 const answeredMax = 1_000
-/** After Ctrl-C, how long the answers to what is sent are waited for: then it is known what is done. */
+/** Longest wait for pending answers after Ctrl-C, so that the outcome of sent records is known. */
 const answersMsMax = 5_000
 /** The same if all records are answered. */
 const lateAnswerMsMax = 100
@@ -27,7 +27,7 @@ export interface ImportWork {
   /** Records at the beginning that are left out. */
   readonly skip: number
   readonly upsertOn: string | undefined
-  /** Whether the import goes on where a record is refused. */
+  /** Whether rejected records are skipped; otherwise the first one ends the import. */
   readonly leavesOut: boolean
   /** Its records are not sent. */
   readonly isDryRun: boolean
@@ -76,7 +76,7 @@ class Import {
   private isInterrupted = false
   /** There were more records when it was. */
   private isTruncated = false
-  /** Ends the request, whatever is under way. */
+  /** Aborts the request. */
   private readonly ending = new AbortController()
   private timer: NodeJS.Timeout | undefined
   /** The error of reading the file. */
@@ -91,7 +91,7 @@ class Import {
   async run(records: AsyncIterable<FileRecord>): Promise<Imported> {
     const { load, signal } = this.context
     const { upsertOn, rejects, leavesOut, isQuiet, position } = this.work
-    // An import that goes on keeps those of the part before.
+    // A resumed import keeps the rejects of the earlier part.
     await rejects?.begin(this.work.skip > 0)
     const progress = new Progress({ unit: 'bytes', isQuiet })
     if (signal.aborted) this.finishSoon()
@@ -129,7 +129,7 @@ class Import {
   /** Sends nothing more, and waits a short time for pending answers. */
   private finishSoon(): void {
     this.isInterrupted = true
-    // Where records come from somebody who is slow, no more may come.
+    // If the source of records is slow, no more may arrive.
     const patienceMs = this.isAllAnswered ? lateAnswerMsMax : answersMsMax
     this.timer = setTimeout(() => this.ending.abort(this.context.signal.reason), patienceMs)
   }
@@ -236,7 +236,7 @@ class Import {
   private explained(error: unknown): unknown {
     if (error instanceof UnreadableRecord) return this.failure(error.record, error.message)
     if (this.isInterrupted) return new CommandError(exitCodes.interrupted, `Stopped. ${this.howToGoOn()}`)
-    // Where nothing was sent, there is nothing to go on with.
+    // If nothing was sent, there is nothing to resume.
     if (this.seen <= this.work.skip) return error
     if (error === this.broken?.error && error instanceof CommandError) {
       return new CommandError(error.exitCode, `${error.message} ${this.howToGoOn()}`, error.details)

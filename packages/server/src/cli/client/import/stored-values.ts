@@ -15,7 +15,7 @@ export interface Losses {
   notFinite(path: string, value: number): void
 }
 
-/** Attributes of a class, inherited ones included; undefined of one that is not known. */
+/** Returns the attributes of a class, including inherited ones; undefined if the class is not known. */
 export type AttributesOf = (className: string) => readonly AttributeDefinition[] | undefined
 
 /** The type of an attribute or of a list element. */

@@ -42,7 +42,7 @@ export async function withRereadable<T>(
   }
 }
 
-/** Unlinks the file at once, so that it is gone however this process ends. */
+/** Opens the file and unlinks it at once, so that no exit of this process leaves it behind. */
 async function openUnlinked(name: string): Promise<FileHandle> {
   try {
     const handle = await open(name, 'wx+', 0o600)

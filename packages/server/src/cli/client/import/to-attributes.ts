@@ -70,10 +70,7 @@ interface StoredTarget extends Target {
   readonly type: string | undefined
 }
 
-/**
- * `attributes`: of the class, inherited ones included. What they do not have is left to the server to refuse. `references` know the objects that the
- * records refer to.
- */
+/** `attributes`: of the class, including inherited ones; the server refuses all others. `references`: the objects to which the records refer. */
 export function attributesBy(
   mapping: Mapping,
   attributes: readonly AttributeDefinition[],

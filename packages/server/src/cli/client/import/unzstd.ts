@@ -1,4 +1,4 @@
-/** Decompresses zstd (RFC 8878) where Node.js has no decoder of its own, before version 22.15: block by block, in memory that is bounded whatever the file is. */
+/** Decompresses zstd (RFC 8878) on Node.js before version 22.15, which has no decoder: block by block, in bounded memory. */
 import { createContext, Script } from 'node:vm'
 import { Decompress } from 'fzstd'
 import xxhash from 'xxhash-wasm'
@@ -68,7 +68,7 @@ const blockMsMax = 5_000
 const sandbox = createContext({})
 const script = new Script('work()')
 
-/** A block of some bytes can ask for so many copies that the decoder would not end for hours, and Ctrl-C not be heard. Throws what `work` throws. */
+/** Bounds the time of `work`: a small block can demand so many copies that the decoder would run for hours, deaf to Ctrl-C. */
 function inTime(work: () => void, msMax: number): void {
   sandbox.work = work
   script.runInContext(sandbox, { timeout: msMax })
@@ -138,7 +138,7 @@ class Input {
     return false
   }
 
-  /** So many bytes, which are still to be taken. Throws CommandError where there are fewer. */
+  /** Returns the next bytes without consuming them. Throws CommandError if fewer are left. */
   async peek(count: number): Promise<Buffer> {
     if (this.held.length < count) {
       const parts = [this.held]

@@ -1,4 +1,4 @@
-/** Files of a schema: one, or a folder of them, read as a single text of DO, whose faults are told by file and line. */
+/** Schema files: one file or a folder, read as one DO text whose errors name file and line. */
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readInputFile } from '../../command-context.ts'
@@ -18,13 +18,13 @@ export interface SchemaSource {
 export interface SourcePlace {
   /** `file:line`. */
   readonly place: string
-  /** The line as the file has it, its columns those of the text. */
+  /** The line in the file, with the same columns as the text. */
   readonly line: string
 }
 
 /**
- * `place`: a file, `-` for standard input, or a folder, of which all files that end in `.do` are meant. `others`: lines of the classes beside those of the files,
- * to which these may refer. Throws CommandError.
+ * `place`: a file, `-` for standard input, or a folder, whose `.do` files are read. `others`: lines of further classes, to which the files may refer.
+ * Throws CommandError.
  */
 export function readSchemaSource(place: string, others: readonly string[] = []): SchemaSource {
   const files = place !== '-' && isFolder(place) ? filesIn(place) : [place]
@@ -53,8 +53,8 @@ interface Line extends SourcePlace {
 }
 
 /**
- * What stands within UPDATE SCHEMA {…}, and all other statements. Lines stay whole lines, so that columns stay right: what does not belong to a part is blank
- * in it.
+ * Splits a file into the content of UPDATE SCHEMA {…} and all other statements. Both parts keep the lines and columns of the file: the text of the
+ * other part is blank.
  */
 function splitSource(text: string, file: string): { readonly classes: Line[]; readonly others: Line[] } {
   const inClasses = blanked(text)
@@ -94,7 +94,7 @@ function splitSource(text: string, file: string): { readonly classes: Line[]; re
   return { classes: placed(inClasses.join('')), others: placed(closed(inOthers.join(''))) }
 }
 
-/** Whatever else it did would be done to a database in memory, and lost. `before`: the text up to it. */
+/** Any other statement would run in a database in memory and have no effect. `before`: the text before it. */
 function refuseOthers(statement: string, before: string, file: string): void {
   if (/^\s*CREATE\s+(?:UNIQUE\s+)?INDEX\b/i.test(statement)) return
   const hint = /^\s*[[{]/.test(statement)
@@ -103,7 +103,7 @@ function refuseOthers(statement: string, before: string, file: string): void {
   throw invalidInput(`${file}:${before.split('\n').length}: ${hint}.`)
 }
 
-/** The last statement of a file need not end with a semicolon; that of the next file follows. */
+/** Adds a missing semicolon to the last statement of a file, since the next file follows. */
 function closed(text: string): string {
   const trimmed = text.trimEnd()
   return trimmed === '' || trimmed.endsWith(';') ? text : `${trimmed};`
@@ -151,7 +151,7 @@ function filesIn(folder: string): string[] {
   return files.map((file) => join(folder, file))
 }
 
-/** `place` is a folder: those of its files that end in `.do` are replaced, and others removed where the files are of all namespaces. */
+/** Replaces the `.do` files of the folder `place`, and removes the others if `files` are those of all namespaces. */
 export function writeSchemaFiles(folder: string, files: ReadonlyMap<string, string>, isWhole: boolean): void {
   try {
     makeFolders(folder)

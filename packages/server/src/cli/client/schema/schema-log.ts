@@ -41,10 +41,7 @@ async function hasLog(client: AshlarClient): Promise<boolean> {
   return (await client.listClasses()).some((cls) => cls.className === className && !cls.isDeleted)
 }
 
-/**
- * The operations that note a version, for the transaction that applies it. Versions are unique: of two that are applied at the same time, one is
- * refused.
- */
+/** Returns the operations that log a version, for the transaction that applies it. Version numbers are unique: of two concurrent ones, one is refused. */
 export async function noteVersion(
   client: AshlarClient,
   noted: Pick<SchemaVersion, 'message' | 'steps' | 'text'>,

@@ -274,7 +274,7 @@ function createIndex(index: SchemaIndex): PlanPart {
   return { steps: [step(indexText(index, 'asNeeded'))], operation: [{ method: 'post', uri: '/v1/index', body }] }
 }
 
-/** One that is defined otherwise is dropped and created. */
+/** An index with another definition is dropped and created. */
 function indexChanges(
   current: readonly SchemaIndex[],
   wanted: readonly SchemaIndex[],

@@ -8,6 +8,7 @@ import {
 } from '@ashlar/client'
 import { CommandError } from '../../command-error.ts'
 import { exitCodeOfStatus, exitCodes } from '../../exit-codes.ts'
+import { withoutOperation } from '../execute-atomically.ts'
 import { numberText } from '../texts.ts'
 import type { PlanPart, PlanStep, SchemaPlan } from './schema-plan.ts'
 
@@ -78,29 +79,13 @@ function refusalOf(error: AshlarRequestError, part: PlanPart | undefined): PlanR
   const at = places.map((place) => part?.stepAt?.get(place)).findLast((step) => step !== undefined)
   return {
     step: part?.steps[at ?? 0],
-    reason: message.replace(operationPrefix, ''),
+    reason: withoutOperation(message),
     exitCode: isTooMuch ? exitCodes.invalid : exitCodeOfStatus(status),
     isTooMuch,
   }
 }
 
 /** Users of the command do not know its operations by their numbers. */
-const operationPrefix = /^While executing operation \d+, encountered: /
-
-/** A transaction of a plan that was rehearsed, which others may have made impossible since. */
-export async function executeAtomically(
-  client: AshlarClient,
-  operations: readonly TransactionOperation[],
-): Promise<void> {
-  try {
-    await client.runTransaction(operations)
-  } catch (error) {
-    if (!(error instanceof AshlarRequestError) || error.operation === undefined) throw error
-    const { status, type, message } = error
-    throw new CommandError(exitCodeOfStatus(status), message.replace(operationPrefix, ''), [], { type, status })
-  }
-}
-
 /** The error of a command whose plan is refused; `details`: lines below it. */
 export function refusedPlan({ reason, exitCode, isTooMuch }: PlanRefusal, details: readonly string[]): CommandError {
   const advice = isTooMuch ? ['It can be done step by step, online: add --stepwise to apply.'] : []

@@ -1,4 +1,4 @@
-/** Renames that were asked for: a schema as it is once they are done, so that what is left to change can be told from it. */
+/** Applies requested renames to a schema, so that the remaining changes can be derived from it. */
 import type { AttributeDefinition, TypeDefinition } from '@ashlar/client'
 import { usageError } from '../../command-error.ts'
 import type { SchemaClass, SchemaIndex, SchemaState } from './schema-state.ts'

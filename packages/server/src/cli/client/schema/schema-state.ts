@@ -5,7 +5,7 @@ export interface SchemaClass {
   readonly className: string
   readonly isReferenceable: boolean
   readonly superClass: string | null
-  /** Its own ones. */
+  /** Without inherited attributes. */
   readonly attributes: readonly AttributeDefinition[]
 }
 
@@ -82,7 +82,7 @@ export function typeOf({ attributeName: _, ...type }: AttributeDefinition): Type
   return type
 }
 
-/** Whatever the order of their fields. */
+/** Ignores the order of fields. */
 export function isSameType(one: TypeDefinition, other: TypeDefinition): boolean {
   return canonical(one) === canonical(other)
 }

@@ -1,4 +1,4 @@
-/** Carries a plan out step by step, each a request of its own beside the work of others: what was done stays, and another run goes on behind it. */
+/** Executes a plan step by step, each as a request of its own that lets others work: completed steps remain, and another run continues after them. */
 import { AshlarRequestError, type ClassAlteration, type ClassDescription, type IndexRequest } from '@ashlar/client'
 import type { CommandContext } from '../../command-context.ts'
 import { CommandError } from '../../command-error.ts'
@@ -12,7 +12,7 @@ export interface StepOptions {
   readonly quiet?: boolean
 }
 
-/** Throws CommandError, which says how far it came and how it goes on. */
+/** Throws CommandError that says which steps are done and how to resume. */
 export async function applySteps(context: CommandContext, { parts }: SchemaPlan, options: StepOptions): Promise<void> {
   for (const [at, part] of parts.entries()) {
     const place = `Step ${at + 1} of ${parts.length}`

@@ -22,7 +22,7 @@ export async function schemaOfSource({ text, placeOf }: SchemaSource): Promise<S
   }
 }
 
-/** A server's limits protect its other clients. Here there are none, and a schema that a server has is as large as its own limits allow. */
+/** The limits of a server protect its other clients. This one has none, and the schema of a server may be as large as its own limits allow. */
 const unlimited = Number.MAX_SAFE_INTEGER
 const limits = {
   classAttributesMax: unlimited,
@@ -56,8 +56,8 @@ async function schemaOfText(text: string): Promise<SchemaState> {
 }
 
 /**
- * How names have to be written so that the text makes this schema, and no other. Throws CommandError where no text does: so nothing
- * of a schema is ever left out silently.
+ * Returns how names must be quoted so that the text creates this schema. Throws CommandError if no text does, so that no part of a schema is dropped
+ * silently.
  */
 export async function quotingOf(schema: SchemaState): Promise<Quoting> {
   let failure = 'the text makes another schema'
