@@ -87,7 +87,7 @@ export const defaultServerLimits = {
 
 export type ServerLimits = Readonly<typeof defaultServerLimits>
 
-/** Lines of a load that are committed together, and their bytes; five times as many while lines refer to others that have not come. */
+/** Lines of a load that are committed together, and their bytes; five times as many while lines refer to later ones. */
 export const bulkBatchLines = 2_000
 export const bulkBatchBytes = 2 * 2 ** 20
 /** How long a batch of lines waits for further lines before it is committed. */
@@ -145,7 +145,7 @@ export const proxyHeaderBytesMax = 4_096
 export const jsonWordBytesMax = 2 ** 23
 /** Limits names in a JSON body that V8 hashes by their length alone: thousands of one length took minutes to tell apart. */
 export const jsonLongNames = { bytes: 16_383, max: 8 } as const
-/** Fields of one object in a JSON body, whose names are listed in one step. As many as `objectValuesMax` allows in an object to create. */
+/** Fields of an object in a JSON body, whose names are listed in one step: as many as `objectValuesMax` allows in a new object. */
 export const jsonNamesMax = 100_000
 /** Length of a parameter in the path of a URL. */
 export const pathParameterCharactersMax = 4_096
@@ -160,7 +160,7 @@ export const halfClosedMsMax = 2_000
 export const jwtCharactersMax = 8_192
 /** Length of a claim that names a caller, or that rules see. */
 export const jwtClaimCharactersMax = 1_000
-/** Tokens that were found valid are remembered for so long, and so many of them. */
+/** How long valid tokens are cached, and how many. */
 export const jwtCachedMsMax = 60_000
 export const jwtCachedMax = 10_000
 /** Size of the key set of an issuer. */
@@ -180,7 +180,7 @@ export const auditRetryMs = 1_000
 /** Refusals of those who are not known that have a line of their own at once, and how many more with each second; the others are counted. */
 export const auditedRefusalsMax = 100
 export const auditedRefusalsPerSecond = 5
-/** OIDs and classes that a line of the audit log names; how many objects there were, it says in any case. */
+/** OIDs and classes named in a line of the audit log, which has the number of objects in any case. */
 export const auditedOidsMax = 100
 export const auditedClassesMax = 20
 /** Entries of a page of the audit log. */
@@ -200,12 +200,12 @@ export const changeWaitMsMax = 60_000
 export const webhookChangesMax = 1_000
 /** Bytes of a receiver's reply that are read. */
 export const webhookReplyBytesMax = 4_096
-/** How often a process looks whether it is to work for a webhook for which another one does; and at most, while much is changed. */
+/** Interval at which a process checks whether to take over the webhooks of another one; and its maximum while many changes are made. */
 export const webhookRestMs = 5_000
 export const webhookLookMs = 200
 /** How often certificate files are looked at. */
 export const certificateLookMs = 5_000
-/** How long a connection on which nothing is asked is kept. */
+/** How long an idle connection is kept. */
 export const idleKeptMs = 72_000
 /** Concurrent requests on one HTTP/2 connection. */
 export const http2StreamsMax = 100
@@ -216,7 +216,7 @@ export const http2SessionMegabytesMax = 10
 /** Requests that an HTTP/2 connection may reset at once, and the number added per second; beyond, the connection is closed. */
 export const http2ResetsMax = 300
 export const http2ResetsPerSecond = 30
-/** PING and SETTINGS that a client may send on one connection within `http2ControlWindowMs`; with more, it is ended. */
+/** PING and SETTINGS frames on one connection within `http2ControlWindowMs`; with more, it is closed. */
 export const http2ControlFramesMax = 2_000
 export const http2ControlWindowMs = 10_000
 /** Length of a password. */
@@ -259,7 +259,7 @@ export const roleCheckIntervalMs = 2_000
 export const unreadableSecurityMsMax = 5_000
 /** Callers of each kind that a process remembers. */
 export const rememberedCallersMax = 20_000
-/** Ids of tokens that the security database did not have are not looked for again for so long; so many are remembered. */
+/** How long IDs of unknown tokens are cached, and how many. */
 export const unknownTokenMsMax = 10_000
 export const unknownTokensMax = 10_000
 /** How often it is looked whether a backup is due, at most and at least. */

@@ -151,7 +151,7 @@ interface Listeners {
   onUnusable(error: Error): void
 }
 
-/** All that a server is made of, or nothing: where one cannot be opened, those before it are closed. */
+/** Opens all parts of a server, or none: if one cannot be opened, the others are closed. */
 async function openParts(
   config: Config,
   limits: Limits,

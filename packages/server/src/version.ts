@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The folder of the package, however deep in it this file is, or the one in which it is inlined. */
+/** The directory of the package, at any depth above this file or the bundle that includes it. */
 export const packageFolder = folderOf(fileURLToPath(import.meta.url))
 
 const manifest = JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8')) as { version: string }

@@ -6,7 +6,7 @@ import { auditBufferBytesMax, auditLineMsMax, auditRetryMs } from '../limits.ts'
 
 export interface AuditFileOptions {
   readonly file: string
-  /** A file that has grown beyond it is put aside, and another begun. */
+  /** A larger file is renamed, and a new one begun. */
   readonly fileBytesMax: number
   /** Including the current file; when there are more, the oldest are removed. */
   readonly filesMax: number
@@ -75,7 +75,7 @@ export class AuditFile {
   flush(): Promise<void> {
     clearTimeout(this.timer)
     this.timer = undefined
-    // Where the last attempt has failed, this one finds out whether it would again.
+    // After a failed attempt, this one finds out whether writing fails again.
     this.writing = this.writing.then(() => (this.bytes === 0 && !this.hasFailed ? undefined : this.write()))
     return this.writing
   }

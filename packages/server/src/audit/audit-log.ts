@@ -131,7 +131,7 @@ export class AuditLog {
     )
   }
 
-  /** Once the reply has been sent, or its client has gone. `operation`: method and path of the route, without values. */
+  /** To be called after the reply, or when the client has disconnected. `operation`: method and path of the route, without values. */
   ended(audit: RequestAudit, caller: Caller, operation: string, status: number, isSent: boolean): void {
     const isRefusal = refusals.includes(status)
     if (!audit.isChange && !audit.hasChanged && !isRefusal) return

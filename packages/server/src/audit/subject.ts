@@ -24,7 +24,7 @@ interface Named {
 
 const oidForm = /^\d{1,20}(?:-\d{1,20}){3}$/
 const shownCharactersMax = 128
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is meant to match them.
 const unprintable = /[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]/g
 
 /** The class and the object that the path names. `path`: of the route. */

@@ -66,7 +66,7 @@ export class BackupSchedule {
     return Math.max(backupCheckIntervalMsMin, Math.min(backupCheckIntervalMs, often))
   }
 
-  /** One after the other: together they would take the disk from those who are served. */
+  /** Makes backups one by one: several together would take too much of the disk's throughput from requests. */
   private async look(): Promise<void> {
     for (const fd of this.fds) {
       if (this.stopping.signal.aborted) return

@@ -1,4 +1,4 @@
-/** Where backups are kept, and which are made by themselves: the setting `backups`. */
+/** The setting `backups`: the directory of backups, and the schedule. */
 import { lstat, realpath } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { AshlarError } from '@ashlar/engine'

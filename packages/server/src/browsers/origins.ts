@@ -1,10 +1,10 @@
-/** Which pages may send requests from a browser, which sends them wherever a page says (contract 1.7). */
+/** Restricts the pages whose requests are accepted, since browsers send requests for any page (contract 1.7). */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { ServerError } from '../errors/server-errors.ts'
 
 /** Paths that read or change data. */
 const guarded = /^\/(v1|shutdown|metrics)(?![^/?])/
-/** Browsers say so of requests by the server's own pages, and of those that a person makes. */
+/** Values of Sec-Fetch-Site for requests by the server's own pages, and for those of the user. */
 const ownSites: readonly unknown[] = ['same-origin', 'none']
 const methods = 'GET, HEAD, POST, PUT, DELETE'
 const exposedHeaders = 'ETag, Location, Retry-After, Idempotent-Replayed, Preference-Applied'
@@ -57,7 +57,7 @@ function allow(origin: string, request: OriginRequest): Preflight | undefined {
   response.setHeader('access-control-expose-headers', exposedHeaders)
   const { 'access-control-request-method': method, 'access-control-request-headers': headers } = request.headers
   if (request.method !== 'OPTIONS' || method === undefined) return undefined
-  // No header is a right of its own here, so whichever the page asks for may be sent.
+  // No header grants a permission here, so all requested headers are allowed.
   return {
     ...(headers !== undefined && { 'access-control-allow-headers': headers }),
     'access-control-allow-methods': methods,

@@ -4,7 +4,7 @@ import { clientVariables } from '../config/config-environment.ts'
 import type { ClientCommandName } from './client-commands.ts'
 
 export interface ClientCommandOptions {
-  /** The command writes nothing that could be kept in a file or read by a program. */
+  /** Whether the command has no result for a file or a program. */
   readonly hasNoOutput?: true
   /** The command concerns the server, not one federated database. */
   readonly isOfServer?: true

@@ -14,7 +14,7 @@ export interface CommandContext extends CommandRun {
   readonly connection: Connection
 }
 
-/** The text of a file, `-` for standard input, or of `@file`; else the word itself. */
+/** Returns the text of `@file`, of standard input for `-`, or the argument itself. */
 export function readInput(word: string): string {
   if (word === '-') return readFile(0, 'Standard input')
   return word.startsWith('@') ? readFile(word.slice(1), `The file ${word.slice(1)}`) : word

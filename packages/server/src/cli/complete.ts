@@ -1,4 +1,4 @@
-/** What could stand in place of the last word of a command line, by the commands as they are declared. */
+/** Completes the last word of a command line, by the declarations of the commands. */
 import type { Command, Option } from 'commander'
 import { firstSentence } from './client-command.ts'
 
@@ -7,7 +7,7 @@ export interface Candidate {
   readonly meaning: string
 }
 
-/** `words`: all behind the program's name; the last one is being typed, and may be empty. [] where only a file or a name could stand. */
+/** `words`: all after the program's name; the last one is being typed, and may be empty. Returns [] if only a file or a name is possible. */
 export function candidates(program: Command, words: readonly string[]): Candidate[] {
   const typed = words.at(-1) ?? ''
   let command = program

@@ -22,7 +22,7 @@ export function stringifyExactly(value: unknown, indent?: number): string {
   try {
     return JSON.stringify(value, null, indent)
   } catch (error) {
-    // What JSON.stringify says of a bigint.
+    // JSON.stringify throws a TypeError for a bigint.
     if (!(error instanceof TypeError)) throw error
     return stringifyNumbers(value, null, indent) ?? 'null'
   }

@@ -1,4 +1,4 @@
-/** What the exit code of a command says. Rule of docs/command-line.md, which has them from here. */
+/** The exit codes of commands. docs/command-line.md is generated from them. */
 
 export const exitCodes = {
   done: 0,

@@ -33,7 +33,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** One shape: `exitCode` and `message`; of a refusal by the server also `type`, `status`, and what its problem says of the place. */
+/** Makes the JSON of an error: `exitCode` and `message`; for an error of the server also `type`, `status`, and the place. */
 function errorRecord(error: unknown): object {
   const message = messageOf(error)
   const common = { exitCode: exitCodeOf(error), message }
@@ -74,7 +74,7 @@ function placeOf(error: AshlarRequestError, text: string | undefined): string[] 
   const shown = line === undefined ? undefined : text?.split('\n')[line - 1]
   return [
     ...(shown === undefined || column === undefined ? [] : marked(shown.replace(/\r$/, ''), column)),
-    // The message names it already where it is the server's.
+    // A message of the server has it already.
     ...(operation === undefined || error.message.includes(`operation ${operation},`)
       ? []
       : [`  operation ${operation}`]),

@@ -44,7 +44,7 @@ export class Output {
     })
   }
 
-  /** Undefined where it is no terminal. */
+  /** Undefined if the output is no terminal. */
   get terminal(): Terminal | undefined {
     return this.stream === process.stdout && process.stdout.isTTY ? process.stdout : undefined
   }
@@ -148,10 +148,10 @@ function openFile(file: string, isPrivate: boolean): OpenedFile {
   try {
     const stats = statSync(file, { throwIfNoEntry: false })
     if (stats?.isDirectory() === true) throw Object.assign(new Error(), { code: 'EISDIR' })
-    // A device or a pipe cannot be replaced by what is written.
+    // A device or a pipe cannot be replaced.
     if (stats?.isFile() === false)
       return { target: file, partial: undefined, stream: createWriteStream(file, { fd: openSync(file, 'w') }) }
-    // Where a symbolic link leads, not the link.
+    // The target of a symbolic link, not the link.
     const target = stats === undefined ? file : realpathSync(file)
     removeAbandoned(target)
     const partial = partialName(target)

@@ -6,7 +6,7 @@ import { version } from '../version.ts'
 import { CommandError } from './command-error.ts'
 import { exitCodes } from './exit-codes.ts'
 
-/** With a second line where nobody has to authenticate; `isJson`: one line of JSON. */
+/** Returns the line, with a second one if authentication is off; `isJson`: one line of JSON. */
 export function startLine(
   url: string,
   stores: readonly StoreSummary[],

@@ -97,7 +97,7 @@ function exitCodesText(): string {
     .join(', ')
 }
 
-/** Commander's own say `error: unknown option '--x'`, and may have a second line with what was meant. */
+/** Converts a message of Commander, such as `error: unknown option '--x'`, which may have a second line with a suggestion. */
 function sentenceOf(text: string): string {
   const [first = '', ...others] = text.trimEnd().split('\n')
   const sentence = first.replace(/^error: (.)/, (_, letter: string) => letter.toUpperCase()).replace(/\.$/, '')

@@ -4,7 +4,7 @@ import type { ResultOptions } from './print-result.ts'
 type ProgressStream = Pick<NodeJS.WriteStream, 'isTTY' | 'write'> & { readonly columns?: number }
 
 export interface ProgressOptions {
-  /** What is counted, such as `objects`. */
+  /** The counted unit, such as `objects`. */
   readonly unit: string
   readonly isQuiet: boolean
   /** Standard error by default. */

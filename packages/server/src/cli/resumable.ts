@@ -1,4 +1,4 @@
-/** What an operator can do where a store stops taking what a command writes into it, as on a full disk. */
+/** Errors of a store that cannot be written during a command, as on a full disk, with advice for the operator. */
 
 /** Returns the error for the operator. `location`: of the store, which keeps the data copied so far, but is not served before the command has completed. */
 export function resumable(error: unknown, location: string): unknown {

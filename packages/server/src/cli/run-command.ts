@@ -30,7 +30,7 @@ export async function runCommand(
 ): Promise<void> {
   const interrupted = new AbortController()
   const interrupt = (): void => {
-    // A second one ends the process as ever.
+    // A second signal ends the process by default.
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
     interrupted.abort(new CommandError(exitCodes.interrupted, stoppedMessage))
   }

@@ -19,7 +19,7 @@ async function execute(words: readonly string[], isJson: boolean): Promise<void>
   // Options without a command are those of `serve`, except those of the program itself.
   const isServe = first.startsWith('-') && !['-h', '--help', '-V', '--version'].includes(first)
   const program = programOf(isServe ? 'serve' : first, isJson)
-  // Else it would be an operand of `serve`, which is meant without the name of a command.
+  // Otherwise it would be an operand of `serve`, the default command.
   const known = program.commands.flatMap((command) => [command.name(), ...command.aliases()])
   if (!first.startsWith('-') && first !== 'help' && !known.includes(first)) {
     const message = `There is no command ${first}.${didYouMean(first, known)} See ashlar --help.`

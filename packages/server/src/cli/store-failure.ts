@@ -44,7 +44,7 @@ function exitCodeByCauses(error: Error, isRemote: boolean): number {
   return exitCodes.failed
 }
 
-/** Before a process is started for the command. Throws CommandError for what is no address, or of a store that only the process that serves it can use. */
+/** Checks addresses before a process is started for the command. Throws CommandError for an invalid one, or a store that only the serving process can use. */
 export async function refuseAddresses(addresses: readonly string[], advice = ''): Promise<void> {
   for (const address of addresses) {
     const problem = addressProblem(address)

@@ -1,4 +1,4 @@
-/** Tables for people: as wide as their cells, or as the terminal; what is stored cannot steer the terminal. */
+/** Tables for people, as wide as their cells or the terminal; control characters in data cannot affect the terminal. */
 import stringWidth from 'string-width'
 
 /** Columns between two cells. */
@@ -80,7 +80,7 @@ function fitted(widest: readonly number[], columns: number): number[] {
 
 const segmenter = new Intl.Segmenter()
 
-/** With an ellipsis for what is left out. */
+/** Truncates a text with an ellipsis. */
 function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   if (isPlain(text)) return `${text.slice(0, Math.max(0, width - 1))}…`
@@ -117,9 +117,9 @@ function widthOf(text: string): number {
 }
 
 const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is meant to match them
 const steering = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is meant to match them
 const steeringInLines = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 function hex(code: number, digits: number): string {

@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path'
 
 const usualMode = 0o666
 
-/** `isNew`: throws EEXIST where there is a file already. Throws what the file system does. */
+/** `isNew`: throws EEXIST if the file exists. Throws errors of the file system. */
 export function writeAtomically(file: string, text: string, { isNew = false } = {}): void {
   const before = statSync(file, { throwIfNoEntry: false })
   if (before !== undefined && isNew) throw Object.assign(new Error(`${file} exists`), { code: 'EEXIST' })

@@ -20,7 +20,7 @@ function optionOf(setting: Setting, flags: string): Option {
   return setting.isRepeatable === true ? option.argParser(collect) : option
 }
 
-/** A flag that is not there is off. */
+/** Returns off for an absent flag. */
 function flagDefault(setting: Setting, flags: string): string {
   return flags.includes(' ') ? `default: ${defaultText(setting)}` : ''
 }

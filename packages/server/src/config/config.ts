@@ -92,11 +92,11 @@ export interface Config {
   /** PEM files; without them requests come unencrypted. */
   readonly tlsCert: string | undefined
   readonly tlsKey: string | undefined
-  /** A PEM file of the authorities whose certificates clients may show; undefined where they are not asked for any. */
+  /** A PEM file of the authorities for client certificates; undefined if clients are not asked for any. */
   readonly tlsClientCa: string | undefined
   readonly tlsClientCerts: ClientCertificates
   readonly certificates: CertificatesConfig
-  /** The file of the audit log; undefined where none is kept. */
+  /** The file of the audit log; undefined if there is none. */
   readonly auditLog: string | undefined
   readonly auditOnFailure: AuditFailure
   /** The accepted issuer of JWTs, if any. */
@@ -125,7 +125,7 @@ export function storesOf({
 export interface ConfigSource extends Partial<Omit<Config, 'federatedDatabases'>> {
   /** The configuration file with the other settings. */
   readonly config?: string
-  /** An `alias` without a store is kept below the data directory. */
+  /** The store of an `alias` without an address is below the data directory. */
   readonly federatedDatabases?: readonly (Omit<FederatedDatabaseConfig, 'store'> & { readonly store?: string })[]
   /** Dialects by alias. They take precedence over those in `federatedDatabases`. */
   readonly dialects?: Readonly<Record<string, Dialect>>

@@ -18,7 +18,7 @@ type Merged = Omit<Config, 'federatedDatabases' | 'securityStore' | 'temporaryDi
   Pick<ConfigSource, 'config' | ByAlias | 'securityStore' | 'temporaryDir'> &
   Pick<Required<ConfigSource>, 'federatedDatabases'>
 
-/** The first source that says something wins. */
+/** Takes each setting from the first source that has it. */
 export function mergeConfig(sources: readonly ConfigSource[]): Config {
   const merged: Merged = Object.assign({}, defaults, ...[...sources].reverse())
   const { data, federatedDatabases: given, importDir } = merged

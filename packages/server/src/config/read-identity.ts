@@ -43,7 +43,7 @@ export function readJwt(value: unknown, name: string): JwtConfig {
   return Object.fromEntries(read) as JwtConfig
 }
 
-/** On this machine it may be http: nobody is between. */
+/** Plain http is allowed only on this machine, where nobody can intercept it. */
 function readPlace(value: unknown, name: string): string {
   const place = readText(value, name)
   if (!/^[a-z]+:\/\//i.test(place)) return place

@@ -39,7 +39,7 @@ export function readProxies(value: unknown, name: string): string[] {
     if (/^(?:loopback|linklocal|uniquelocal)$/.test(text)) return text
     const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
     const version = isIP(address)
-    // A network of all addresses would have every client choose its own.
+    // A network of all addresses would let every client choose its own.
     if (version !== 0 && (bits === undefined || (Number(bits) >= 1 && Number(bits) <= (version === 4 ? 32 : 128)))) {
       return text
     }

@@ -1,4 +1,4 @@
-/** Where authorisation stands: every operation passes here before it runs, alone or in a transaction (contract 9.3). */
+/** Authorization: every operation is checked here before it runs, alone or in a transaction (contract 9.3). */
 import { type AccessPolicy, AshlarError, type FederatedDatabase } from '@ashlar/engine'
 import { unauthenticated } from '../security/authenticator.ts'
 import type { Caller } from '../security/caller.ts'

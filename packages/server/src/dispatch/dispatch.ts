@@ -1,4 +1,4 @@
-/** The one way to an operation, alone or in a transaction: parameters, body, federated database, authorisation, run. */
+/** Dispatches a request to its operation, alone or in a transaction: parameters, body, federated database, authorization, execution. */
 import { type AccessPolicy, endWithKnown, type FederatedDatabase, mapAwaitable } from '@ashlar/engine'
 import { missingBody, quoteNames } from '../errors/problem.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
@@ -11,11 +11,11 @@ import { authorize, requireAnything } from './authorize.ts'
 import type { FdOperation, Operation, OperationReply, OperationRequest } from './operation.ts'
 import { validateBody, validateEach } from './validate-body.ts'
 
-/** How an operation on a federated database is run: as a request of its own, or as a step of a transaction. */
+/** The way an operation on a federated database is executed: as a request, or as a step of a transaction. */
 export interface Execution {
   /** The federated database that the request means. */
   resolve(operation: FdOperation): FederatedDatabase
-  /** Within the limits that there are for it. `policy`: of a caller who may not do it on the whole federated database. */
+  /** Executes the operation within its limits. `policy`: of a caller whose permission does not cover the whole federated database. */
   run(
     operation: FdOperation,
     fd: FederatedDatabase,
@@ -71,7 +71,7 @@ function dispatchChecked(
   const fd = execution.resolve(operation)
   const { needs } = operation
   if (typeof needs === 'string') {
-    // Else it was asked ahead.
+    // Otherwise it was authorized ahead.
     const late =
       operation.chooseFd === undefined ? policy : authorize(caller, { needs, isOfWhole: operation.isOfWhole }, fd)
     return execution.run(operation, fd, late)
@@ -113,7 +113,7 @@ export function checkBody(
   { body: schema, isBodyCheckedByEngine, takesArray }: Operation,
   { body }: Pick<OperationRequest, 'body'>,
 ): void {
-  // Of lines each is read by itself; what is not parsed yet is checked then.
+  // Lines are checked one by one; a body that is not parsed yet is checked when it is.
   if (schema === undefined || body instanceof BodyLines || body instanceof UnparsedBody) return
   if (takesArray === true && Array.isArray(body)) validateEach(schema, body)
   // The engine would treat a missing body as a value.

@@ -5,7 +5,7 @@ import type { OperationRequest } from './operation.ts'
 
 type Headers = OperationRequest['headers']
 
-/** `*`, or entity tags; undefined where the header is not given. */
+/** `*`, or entity tags; undefined without the header. */
 type Given = '*' | readonly string[] | undefined
 
 const entityTag = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g

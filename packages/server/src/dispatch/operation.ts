@@ -153,14 +153,14 @@ export interface OperationReply {
   readonly status?: number
   /** JSON text in UTF-8, or a value to be written as JSON; nothing for 204. */
   readonly body?: unknown
-  /** Instead of a body, where the operation writes rows. */
+  /** Instead of a body, if the operation writes rows. */
   readonly rows?: RowChunks
-  /** Instead of a body: lines of NDJSON, sent as they come, with status 200 once there are some. */
+  /** Instead of a body: lines of NDJSON, sent as they are produced, with status 200 from the first one. */
   readonly lines?: AsyncIterable<Buffer>
   /** Events instead of a body, sent for as long as the client listens. */
   readonly events?: ServerEvents
   readonly headers?: Readonly<Record<string, string>>
-  /** The type of the body, where it is not JSON. */
+  /** The type of the body, if it is not JSON. */
   readonly type?: ReplyType
 }
 
@@ -206,7 +206,7 @@ interface OperationEntry {
   readonly queryParameters?: Readonly<Record<string, QueryParameter>>
   readonly status: number
   readonly reply?: Schema
-  /** The reply is rows: a JSON array, or NDJSON where the client prefers that. */
+  /** The reply is rows: a JSON array, or NDJSON if the client prefers it. */
   readonly streamsRows?: true
   /** Available reply types if there are others than JSON; the first is the default. */
   readonly writes?: readonly [ReplyType, ...ReplyType[]]

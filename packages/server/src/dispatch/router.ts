@@ -53,7 +53,7 @@ export class Router<Route = never> implements OperationRouter {
     if (method === 'GET') routes.set('HEAD', route)
   }
 
-  /** Undefined where the path, or the method at the path, does not exist, or the path cannot be decoded. `uri`: a path, and maybe parameters. */
+  /** Returns undefined for an unknown path or method, or if the path cannot be decoded. `uri`: a path with optional parameters. */
   findRoute(method: string, uri: string): FoundRoute<Route> | undefined {
     const found = this.findResource(pathOf(uri))
     const route = found?.resource?.routes.get(method)
@@ -90,7 +90,7 @@ export class Router<Route = never> implements OperationRouter {
     return found as Match<Route> | undefined
   }
 
-  /** Its resource is null where the path cannot be decoded. */
+  /** Returns a null resource if the path cannot be decoded. */
   private findResource(path: string): { resource: Resource<Route> | null; params: Match<Route>['params'] } | undefined {
     // A map lookup is faster, and a batch may have thousands of operations with the same path.
     const fixed = path.includes(':') ? undefined : this.byPath.get(path)

@@ -1,4 +1,4 @@
-/** How rows stand in a reply: as a JSON array, as lines, or as text. */
+/** The formats of rows in a reply: a JSON array, lines, or text. */
 import type { RowChunk } from '@ashlar/engine'
 import type { ReplyType } from './operation.ts'
 

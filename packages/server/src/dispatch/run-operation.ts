@@ -30,7 +30,7 @@ export interface OperationData extends Pick<WholeFdRequest, 'params' | 'query' |
   readonly client: Client
   readonly limits: Limits
   readonly requestId: RequestId | undefined
-  /** There is an audit log. */
+  /** Whether there is an audit log. */
   readonly isAudited: boolean
 }
 
@@ -105,7 +105,7 @@ function dataOf(
   }
 }
 
-/** With its own roles alone. */
+/** Returns the facts of a caller restricted to its own roles. */
 function factsOf({
   kind,
   name,

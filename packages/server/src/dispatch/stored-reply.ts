@@ -32,7 +32,7 @@ export function encodeReply(
   return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), bytes])
 }
 
-/** The reply says in its headers that it is a repetition. */
+/** Adds the header that marks the reply as a repetition. */
 export function decodeReply(stored: Uint8Array): StoredReply {
   const bytes = Buffer.from(stored)
   const end = bytes.indexOf(newline)
@@ -42,7 +42,7 @@ export function decodeReply(stored: Uint8Array): StoredReply {
   return { reply: { ...head, headers, ...(body.length === 0 ? {} : { body }) }, rights }
 }
 
-/** Undefined where the request has no key. `toReply`: what the operation replies to a result; its body is no stream. */
+/** Returns undefined if the request has no key. `toReply`: makes the reply from a result; its body is no stream. */
 export function onceOf<T>(
   { requestId, caller, fd }: Pick<FdRequest, 'requestId' | 'caller' | 'fd'>,
   usualStatus: number,

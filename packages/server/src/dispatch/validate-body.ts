@@ -1,4 +1,4 @@
-/** Bodies of requests against the schemas of their operations, and the problem that what is wrong with them becomes. */
+/** Checks request bodies against the schemas of their operations, and describes errors. */
 import { endWithKnown } from '@ashlar/engine'
 import {
   makeProblem,
@@ -13,7 +13,7 @@ import { BodyValidationError } from '../errors/request-errors.ts'
 import { type Check, compileCheck, type SchemaFailure } from '../wire/check-json.ts'
 import type { Schema } from '../wire/json-schema.ts'
 
-/** Made when the first such body comes, and shared by the servers of one process. */
+/** Created with the first such body, and shared by the servers of a process. */
 const checks = new WeakMap<Schema, Check>()
 
 /** A body is checked as it is: nothing is converted, left out or filled in. Throws BodyValidationError. */

@@ -32,7 +32,7 @@ export function problemDetails({ errors }: AshlarError): ProblemDetail[] {
 /** Longest name in a pointer. */
 const pointerStepCharactersMax = 1_000
 
-/** A name that nobody can have meant is not repeated in full, and a part of it is no place: it points to what the name is in. */
+/** Returns a pointer to the place of an error; for an excessively long name, to its parent. */
 export function pointerTo(place: ErrorDetail['place']): string {
   const long = place.findIndex((step) => typeof step === 'string' && step.length > pointerStepCharactersMax)
   const named = long === -1 ? place : place.slice(0, long)

@@ -1,4 +1,4 @@
-/** The error types that arise in the server alone; with the engine's they are the one catalogue of the interface. */
+/** The error types of the server; with those of the engine, they are the error catalogue of the interface. */
 import { type ErrorKind, type ErrorType, errorCatalogue } from '@ashlar/engine'
 
 interface ServerErrorEntry {
@@ -7,7 +7,7 @@ interface ServerErrorEntry {
   readonly isRepeatable?: true
 }
 
-/** Stable words, never renamed, never reused for something else. */
+/** Stable names, never renamed or reused. */
 export const serverErrors = {
   FederatedDatabaseRequired: { status: 400, title: 'The request names no federated database' },
   MalformedAlias: { status: 400, title: 'fdAlias is empty or given twice' },

@@ -1,4 +1,4 @@
-/** New connections: those that arrive together are accepted before they are served, and no address has others wait for its own. */
+/** Accepts new connections before it serves them, and serves them round-robin by address, so that no address delays the others. */
 import type { Server, Socket } from 'node:net'
 import { FairQueues, noteArrival } from '@ashlar/engine'
 import { arrivalTurnsPerOther, servedInATurnMax, servedOnArrivalMax } from '../limits.ts'
@@ -11,7 +11,7 @@ import { arrivalTurnsPerOther, servedInATurnMax, servedOnArrivalMax } from '../l
 export function scheduleByAddress(server: Server): void {
   const serving = server.listeners('connection')
   server.removeAllListeners('connection')
-  /** How many each address has opened since none arrived, or since none of its own waits any more. */
+  /** Connections by address since the last turn without arrivals, while any of the address wait. */
   const arrivals = new Map<string, number>()
   /** The first few of each address. */
   const first = new FairQueues<Socket>()
@@ -69,7 +69,7 @@ export function scheduleByAddress(server: Server): void {
   }
 
   function serveOne(socket: Socket | undefined): void {
-    // Closed meanwhile where the server stops.
+    // Closed meanwhile, if the server stops.
     if (socket === undefined || socket.destroyed) return
     for (const listener of serving) listener.call(server, socket)
     socket.resume()

@@ -1,4 +1,4 @@
-/** Has each request noted by the audit log, where there is one. */
+/** Records each request in the audit log, if there is one. */
 import { type AuditLog, RequestAudit } from '../audit/audit-log.ts'
 import { rejectedCredential, subjectInPath, subjectOf } from '../audit/subject.ts'
 import type { Caller } from '../security/caller.ts'

@@ -1,4 +1,4 @@
-/** Answers what is no HTTP request at all, has too large headers or does not arrive: no route sees it. */
+/** Answers invalid HTTP: text that is no request, headers that are too large, requests that do not arrive. No route sees them. */
 
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'

@@ -73,7 +73,7 @@ export function collectBody(
   if (payload.complete === undefined) listen()
   else process.nextTick(readArrived)
 
-  /** A short body arrives in one packet with its head: to read it at once saves the events of a stream. */
+  /** Reads a short body that arrived in one packet with its head, which saves the events of a stream. */
   function readArrived(): void {
     const chunk = payload.read() as Buffer | null
     if (chunk !== null) take(chunk)

@@ -18,7 +18,7 @@ type Encoding = 'br' | 'gzip'
 const compressedBytesMin = 1_024
 const compressible = /^text\/|[+/](x-nd)?json(;|$)|[+/]xml(;|$)|[+/](yaml|javascript)(;|$)/
 
-/** Rows are on their way when they are there, not when there are enough of them. */
+/** Compressors that flush each chunk, so that rows are sent as they are produced. */
 const compressors: Readonly<Record<Encoding, () => Transform>> = {
   br: () =>
     createBrotliCompress({

@@ -26,7 +26,7 @@ export function registerHealth(
   const live = '/health/live'
   const ready = '/health/ready'
   routes.add('GET', live, { path: live, handle: (request) => sendJson(request, { status: 'live' }) })
-  // Requests that arrive meanwhile share a check, so that no stream of them from nobody costs the stores more than one read at a time.
+  // Concurrent health checks share a read, so that unauthenticated requests cost the stores at most one read at a time.
   let check: Promise<void> | undefined
   const answerReady = async (request: HttpRequest): Promise<void> => {
     if (isStopping()) throw new AshlarError('ShuttingDown', 'The server is stopping.')

@@ -51,7 +51,7 @@ export class HttpRequest {
   readonly method: string
   /** The target without scheme and host. */
   readonly url: string
-  /** Undefined where the path, or the method at the path, does not exist. */
+  /** Undefined for an unknown path or method. */
   readonly route: Route | undefined
   readonly params: Params
   readonly log: Logger
@@ -59,7 +59,7 @@ export class HttpRequest {
   body: unknown = undefined
   /** The body as sent. */
   bodyBytes: Buffer | undefined = undefined
-  /** A reply has begun, or is complete. */
+  /** Whether a reply has begun or is complete. */
   isAnswered = false
   /** With authentication: who sends the request. */
   caller: Caller | undefined = undefined

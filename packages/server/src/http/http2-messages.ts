@@ -7,7 +7,7 @@ import { type Readable, Writable } from 'node:stream'
 /** The size of writes to a stream, which must be small enough to show the progress of the reader. */
 const pieceBytes = 16_384
 
-/** The connection of a session, which Node shows only through a proxy that goes with it. */
+/** The connection of a session, which Node shows only through a proxy bound to the session. */
 export const socketOfSession = new WeakMap<object, Socket>()
 
 /** The classes of Node with accessors, which its types declare as properties. */
@@ -85,7 +85,7 @@ export class Http2Response extends ResponseOfNode {
   constructor(stream: ServerHttp2Stream) {
     super(stream)
     stream.once('finish', () => {
-      // The client may still send, and nobody reads it (RFC 9113, 8.1).
+      // The client may still be sending a body that nobody reads (RFC 9113, 8.1).
       if (!this.req.complete && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR)
     })
   }

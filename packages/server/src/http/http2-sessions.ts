@@ -52,7 +52,7 @@ interface Session {
 }
 
 export class Http2Sessions {
-  /** Serves what is handed to it; it does not listen itself. */
+  /** Serves the sockets handed to it; does not listen itself. */
   private readonly server: Http2Server
   private readonly limits: SessionLimits
   private readonly open = new Map<ServerHttp2Session, Session>()
@@ -212,7 +212,7 @@ export class Http2Sessions {
       if (!hasToSend(one) || socket.bytesWritten !== one.sentBytes) {
         one.sentBytes = socket.bytesWritten
         one.stalledChecks = 0
-        // Looks are counted and not the time: where the event loop was held, nothing could be sent meanwhile.
+        // Checks are counted, not time: while the event loop is blocked, nothing can be sent.
       } else if (++one.stalledChecks > this.stalledChecksMax) socket.destroy()
       for (const response of responses) {
         const isLate = !response.req.complete && now - response.beganMs > requestMsMax

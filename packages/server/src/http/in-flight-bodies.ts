@@ -15,9 +15,9 @@ export type AdmitValues = (values: number) => Promise<void>
 
 /** The bodies of all requests of a server. */
 export interface Bodies {
-  /** The bytes of one as they are let in. Throws UnsupportedEncoding. */
+  /** Returns the admitted bytes of a body. Throws UnsupportedEncoding. */
   bodyOf(request: HttpRequest): BodyStream
-  /** Admits the values of one; undefined where they are not counted. */
+  /** Returns the admission of a body's values; undefined if they are not counted. */
   admissionOf(request: HttpRequest): AdmitValues | undefined
   /** Bytes held by the bodies in progress, except small ones. */
   readonly bytes: number
@@ -90,7 +90,7 @@ function countedBody(
   const passed = new Transform({
     transform(chunk: Buffer, _encoding, pass) {
       room.take(passed, chunk.length, (error) => {
-        // Destroyed just now: nobody waits for what passes.
+        // Just destroyed: nobody reads the stream.
         if (isOver) return
         if (error !== undefined) return pass(error)
         taken += chunk.length
@@ -99,7 +99,7 @@ function countedBody(
     },
   })
   room.enter(passed)
-  // What is compared with Content-Length.
+  // Compared with Content-Length.
   Object.defineProperty(passed, 'receivedEncodedLength', { get: () => body.receivedEncodedLength })
   // A body that is too large by its header needs no further events.
   passed.on('error', () => undefined)

@@ -8,7 +8,7 @@ type Arrived = readonly [IncomingMessage, ServerResponse]
 interface Connection {
   /** The response to the oldest request that has not been answered. */
   current: ServerResponse | undefined
-  /** The requests behind it, in their order. Nothing has begun for them, so they can be dropped when the connection closes. */
+  /** The following requests, in order. None has begun, so they can be dropped when the connection closes. */
   readonly waiting: Arrived[]
   isPaused: boolean
 }

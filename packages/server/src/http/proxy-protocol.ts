@@ -11,7 +11,7 @@ interface Named {
 }
 
 interface ReadHeader {
-  /** Undefined where the proxy speaks for itself, as for its health checks. */
+  /** Undefined for connections of the proxy itself, such as its health checks. */
   readonly client: Named | undefined
   readonly bytes: number
 }
@@ -96,7 +96,7 @@ function readHeader(socket: Socket, msMax: number, done: (header: ReadHeader) =>
   socket.once('close', () => clearTimeout(timer))
 }
 
-/** Undefined for what is malformed. */
+/** Returns undefined for a malformed header. */
 function headerIn(bytes: Buffer): ReadHeader | 'incomplete' | undefined {
   const start = bytes.subarray(0, signature.length)
   if (start.equals(signature.subarray(0, start.length))) return binaryHeaderIn(bytes)

@@ -14,7 +14,7 @@ import type { Bodies } from './in-flight-bodies.ts'
 import { hashBody } from './request-id.ts'
 import { sendProblem } from './send-problem.ts'
 
-/** The handle of a route, which begins before the body has arrived. `bytesMax`: of the body, where it is less than any may have. */
+/** The handler of a route, which begins before the body has arrived. `bytesMax`: a lower limit of the body than that of the server. */
 export type WithBody = (handle: Handle, bytesMax?: number) => Handle
 
 export function bodyReader(limits: Limits, { bodyOf, admissionOf }: Bodies): WithBody {
@@ -72,7 +72,7 @@ const bytesPerCharacterMax = 4
 
 /** Throws LimitExceeded, MalformedRequest. */
 function parsedText(body: Buffer, { queryCharactersMax }: Limits): { readonly query: string } {
-  // A character has four bytes at most: what is too long in any case is not decoded.
+  // A character has at most four bytes: a body that is too long in any case is not decoded.
   if (body.length <= bytesPerCharacterMax * queryCharactersMax) return { query: decodeText(body) }
   const message = `A text of statements has at most ${queryCharactersMax} characters (queryCharactersMax); parameters can hold the data.`
   throw new AshlarError('LimitExceeded', message)
@@ -122,7 +122,7 @@ async function takeLater(parsed: Promise<unknown>, handle: Handle, request: Http
   run(handle, request)
 }
 
-/** The client may have more to send, which nobody reads. */
+/** Sends the error, and discards what the client still sends. */
 function refuse(error: unknown, request: HttpRequest): void {
   // The server stops, and has refused it.
   if (request.isAnswered) return

@@ -44,7 +44,7 @@ export function requestIdOf(request: HttpRequest, { identity, bounds, credential
     JSON.stringify([method, url, meaningful.map((name) => headers[name] ?? null)]),
   )
   if (bodyDigest !== undefined) hash.update(bodyDigest)
-  // A token with roles of its own is not shown what its owner was.
+  // A token with roles of its own does not get the replies to its owner.
   const caller = bounds === undefined ? identity : `${identity} ${credentialText(credential)}`
   return { caller, key, fingerprint: hash.digest() }
 }

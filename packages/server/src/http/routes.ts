@@ -1,4 +1,4 @@
-/** The routes of the table of operations, and what answers where there is no route. */
+/** The routes of the table of operations, and the replies to unknown paths. */
 import type { Awaitable, FederatedDatabase } from '@ashlar/engine'
 import { subjectOf } from '../audit/subject.ts'
 import { authorizeAhead, dispatch } from '../dispatch/dispatch.ts'
@@ -120,7 +120,7 @@ function unread(error: unknown, request: HttpRequest): unknown {
   return error
 }
 
-/** Without a promise where the operation needs none. */
+/** Returns no promise if the operation needs none. */
 function handleAtOnce(operation: Operation, single: SingleRequest, request: HttpRequest): Promise<void> | undefined {
   const answer = dispatch(operation, single, single)
   if (answer instanceof Promise) return sendLater(answer, operation, single, request)

@@ -93,7 +93,7 @@ async function sendStreamed(
 
 interface ReadyChunks {
   readonly chunks: readonly RowChunk[]
-  /** There are no more. */
+  /** Whether these are all rows. */
   readonly isWhole: boolean
   /** Chunks that have been requested. */
   readonly next: readonly Promise<Chunk>[]
@@ -169,7 +169,7 @@ export function rowStream(
     }
   }
   const signal = statement?.signal
-  // Also while nobody reads, and so nothing asks for rows.
+  // Also while the client does not read, so that nothing asks for rows.
   const stop = (): void => fail(signal?.reason)
   const stream = new Readable({
     read: () => void advance(),

@@ -10,7 +10,7 @@ import type { HttpRequest } from './http-request.ts'
 /** A larger body is passed to the operating system in pieces: it would take all that fits into its buffers at once, which may be megabytes. */
 const largeBytes = 524_288
 
-/** Bytes of a body that goes out together with the head, as one text: two buffers cost more to write than a short copy. */
+/** Bytes of a body that is sent as one string with the head: writing two buffers takes longer than a short copy. */
 const oneTextBytes = 16_384
 
 type Headers = Readonly<Record<string, string>>
@@ -95,7 +95,7 @@ async function* piecesOf(body: Buffer): AsyncGenerator<Buffer> {
   }
 }
 
-/** Listeners for the end of one response. */
+/** Maximum of listeners for the end of a response. */
 const listenersMax = 32
 
 /** Names and values in alternation, the format that Node writes fastest. */

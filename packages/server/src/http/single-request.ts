@@ -60,7 +60,7 @@ export class SingleRequest implements WholeFdRequest, Execution, MemoryHolder, Q
   /** Made for those who take any memory: most do not. */
   private share: MemoryHolder | undefined
 
-  /** `form`: how it is admitted and listed, where it may take long. */
+  /** `form`: for admission and the list of statements, if it may take long. */
   constructor(request: HttpRequest, replyType: ReplyType, service: ServiceContext, form: StatementForm | undefined) {
     this.caller = request.caller ?? service.unknownCaller
     this.form = form

@@ -1,4 +1,4 @@
-/** Which proxies are believed about the addresses of clients, and what they say in the headers of a request (contract 8.1.27). */
+/** Trusted proxies, and the client addresses in their headers (contract 8.1.27). */
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { ProxyHeader, ProxySettings } from '../config/config.ts'

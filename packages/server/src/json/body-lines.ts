@@ -1,4 +1,4 @@
-/** The lines of a body, as they arrive: no more of it is held than what is asked for, and the line at hand (contract 2.2.9). */
+/** The lines of a body as they arrive: it holds no more than is requested, and the current line (contract 2.2.9). */
 import type { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 

@@ -1,4 +1,4 @@
-/** Where the large arrays and objects of a JSON text lie and can be cut, found byte by byte before anything is built of it. */
+/** Finds the large arrays and objects of a JSON text, and where they can be split, byte by byte, before any value is created. */
 import { AshlarError } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import { jsonLongNames, jsonNamesMax, jsonWordBytesMax } from '../limits.ts'
@@ -19,7 +19,7 @@ export interface JsonLimits {
  */
 export type Piece =
   | { readonly kind: 'blank'; readonly from: number; readonly to: number }
-  /** `hasWideNumbers`: some number may be one of which a double does not hold all. */
+  /** `hasWideNumbers`: there may be a number that a double does not hold exactly. */
   | { readonly kind: 'elements'; readonly from: number; readonly to: number; readonly hasWideNumbers: boolean }
   | { readonly kind: 'child'; readonly from: number; readonly to: number; readonly child: LargeContainer }
 
@@ -59,7 +59,7 @@ interface Frame {
   elementFrom: number
   /** Fields of an object so far. */
   names: number
-  /** The present piece stands behind a large child. */
+  /** Whether the current piece follows a large child. */
   isBlank: boolean
 }
 
@@ -104,7 +104,7 @@ export class JsonLayout {
   private wordFrom = 0
   /** Numbers with a fraction, an exponent or very many digits. */
   private wideNumbers = 0
-  /** Elements of the outermost array that there are before the present one. */
+  /** Elements of the outermost array before the current one. */
   private elements = 0
   private limits: JsonLimits
   private readonly sizes: PieceSizes
@@ -148,7 +148,7 @@ export class JsonLayout {
     if (this.frames.length > 0) throw mismatched()
   }
 
-  /** At a byte within a text: the last of its bytes that there are. */
+  /** Skips string content and returns the position of the last byte available. */
   private skipText(bytes: Uint8Array, start: number, to: number): number {
     let at = start
     if (this.isEscaped) {
@@ -299,7 +299,7 @@ function mismatched(): AshlarError {
   return malformed('The body is not JSON: its brackets do not match.')
 }
 
-/** Nobody means one, and to read it would hold up others. */
+/** Returns the error for a name or number whose length can only be a mistake, and would take too long to read. */
 function tooLong(what: 'name' | 'number', at: number): AshlarError {
   return malformed(`The body has a ${what} of more than ${jsonWordBytesMax} bytes, at byte ${at}.`)
 }

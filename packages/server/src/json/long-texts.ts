@@ -4,7 +4,7 @@ import type { TimeSlice } from '@ashlar/engine'
 import { backslash, type LongText } from './json-layout.ts'
 import { decode, parseText } from './parse-text.ts'
 
-/** Stands for a long text, with its number behind it; no client knows it. */
+/** Replaces a long string, followed by its number; no client can guess it. */
 const placeholder = `${randomUUID()} `
 
 export class LongTexts {
@@ -48,7 +48,7 @@ export class LongTexts {
     for (const name of Object.keys(fields)) {
       const value = fields[name]
       const filled = this.fill(value)
-      // `__proto__` is a field of its own here, which an assignment would not take for one.
+      // An assignment would take a field `__proto__` for the prototype.
       if (filled !== value) Object.defineProperty(fields, name, { value: filled })
     }
     return parsed

@@ -4,7 +4,7 @@ import { isHiddenFraction, withHiddenFraction } from '@ashlar/engine'
 import { parse as parseLossless } from 'lossless-json'
 import { malformed } from './json-layout.ts'
 
-/** A byte order mark is kept, and refused: one at the beginning of a body is removed before. */
+/** Keeps byte order marks, which are then refused: one at the beginning of a body was removed before. */
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Throws MalformedRequest. */

@@ -1,4 +1,4 @@
-/** The metrics that each process of a server has of its own. */
+/** Metrics of a single process of a server. */
 
 import { type Counts, type FederatedDatabase, groupSizes } from '@ashlar/engine'
 import { version } from '../version.ts'
@@ -15,7 +15,7 @@ export interface Counters {
     counts(): Readonly<Record<'queued' | 'running' | 'sending', number>>
     readonly abortedReplies: { readonly count: number }
   }
-  /** `lagMs`: of the one of a federated database that is furthest behind. */
+  /** `lagMs`: of the follower of a federated database that is furthest behind. */
   readonly followers: { readonly count: number; lagMs(alias: string): number }
   readonly bodies: { readonly bytes: number }
   /** Undefined without an audit log. */
@@ -28,7 +28,7 @@ export interface Counters {
   readonly processesExpected: number
 }
 
-/** With what is read once for all metrics. */
+/** Includes what is read once for all metrics. */
 export interface ProcessSource extends Counters {
   /** Counts of each federated database, by alias. */
   readonly databases: ReadonlyMap<string, Counts>

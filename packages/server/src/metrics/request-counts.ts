@@ -21,7 +21,7 @@ export class OperationCounts {
     this.operation = operation
   }
 
-  /** A request whose reply was sent, or whose client has gone. */
+  /** To be called when the reply was sent, or the client has disconnected. */
   ended(status: number, ms: number): void {
     const ofStatus = this.byStatus.get(status) ?? { count: 0 }
     ofStatus.count++
@@ -34,7 +34,7 @@ export class OperationCounts {
 }
 
 export class RequestCounts {
-  /** Health, the reference, and what is not there. */
+  /** Health checks, the reference, and unknown paths. */
   readonly others = new OperationCounts('other')
   /** Error replies by their type, which is a word of the catalogue; all of them from the start, as above. */
   readonly errors = new Map<string, number>(problemTypes.map((type) => [type, 0]))

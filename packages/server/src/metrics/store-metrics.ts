@@ -9,7 +9,7 @@ import type { Metric, Sample } from './metric.ts'
 
 export interface StoreState {
   readonly alias: string
-  /** Undefined where the store does not answer in time. */
+  /** Undefined if the store does not respond in time. */
   readonly statistics: Statistics | undefined
   /** Free space of its file system; undefined without files. */
   readonly freeBytes: number | undefined
@@ -20,7 +20,7 @@ export interface StoreState {
   readonly backupAgeSeconds: number | undefined
   /** Undefined without automatic backups. */
   readonly backupIntervalSeconds: number | undefined
-  /** Empty where the store does not answer in time. */
+  /** Empty if the store does not respond in time. */
   readonly webhooks: readonly WebhookState[]
 }
 

@@ -37,7 +37,7 @@ export const queryOperations: readonly FdOperation[] = [
       const asked: QueryRequest = {
         text: textOf(request),
         explain: explainOf(request),
-        // Asked for where the text is long.
+        // Computed on demand, since the text is long.
         get signal() {
           return request.signal
         },

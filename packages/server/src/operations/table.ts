@@ -1,4 +1,4 @@
-/** Every operation of the interface. Nothing else is served but health, the reference page and its document. */
+/** Every operation of the interface. Only health, the reference page and its document are served besides. */
 
 import type { Method, Operation } from '../dispatch/operation.ts'
 import { auditOperations } from './audit.ts'

@@ -1,4 +1,4 @@
-/** Questions of one worker to all others, passed on by the primary, which returns all answers at once. */
+/** Sends questions of a worker to all others through the primary, which returns the answers together. */
 import type { Worker as Child } from 'node:cluster'
 import { type Answer, type Question, sendToWorker } from './peers.ts'
 

@@ -8,7 +8,7 @@ import type { StatementRecord, Whose } from '../statements/statement.ts'
 import type { RunRecord } from '../tools/tool-runs.ts'
 
 export interface Peers {
-  /** When the first of them started, in milliseconds of the clock; absent where there are none. */
+  /** Start of the first process, in milliseconds of the clock; absent for a single process. */
   readonly upSince?: number
   /** Asks all other processes. */
   gather<About extends keyof Answers>(
@@ -73,7 +73,7 @@ export interface StoreSummary {
   readonly location: string
 }
 
-/** Does nothing where the worker has disconnected. */
+/** Does nothing if the worker has disconnected. */
 export function sendToWorker(child: Child, message: ToWorker): void {
   if (child.isConnected()) child.send(message, undefined, () => undefined)
 }

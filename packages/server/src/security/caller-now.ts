@@ -33,7 +33,7 @@ export async function callerNow(callers: KnownCallers, before: Caller): Promise<
     // Its issuer cannot take it back; what its roles allow may have changed.
     case 'jwt':
       return withRolesOf(callers, before)
-    // Those who are no users have what the configuration says.
+    // Callers who are no users have the roles of the configuration.
     case 'certificate': {
       const isUser = before.identity.startsWith('user:') && before.name !== null
       return isUser ? callers.certificate(before.name, credential.id, before.expiresAtMs) : withRolesOf(callers, before)

@@ -15,7 +15,7 @@ export function credentialText(credential: Credential): string {
   return credential.kind === 'none' ? credential.kind : `${credential.kind}:${credential.id}`
 }
 
-/** How the caller is known. `everyone`: authentication is off; `nobody`: it is on, and the request has no credential. */
+/** How the caller was identified. `everyone`: authentication is off; `nobody`: it is on, and the request has no credential. */
 export type CallerKind = 'everyone' | 'nobody' | 'user' | 'token' | 'jwt' | 'certificate'
 
 export interface CallerFacts {
@@ -61,7 +61,7 @@ export function makeCaller(facts: CallerFacts): Caller {
   }
   const everywhere = kind === 'everyone' ? allBits : allowed(undefined)
   const aliases = new Set([...grants, ...(bounds ?? [])].flatMap((grant) => grant.aliases ?? []))
-  /** Includes what is allowed everywhere. */
+  /** Includes roles for all federated databases. */
   const byAlias = new Map([...aliases].map((alias) => [alias, allowed(alias)]))
   const bitsFor = (alias: string | undefined): number =>
     (alias === undefined ? undefined : byAlias.get(alias)) ?? everywhere

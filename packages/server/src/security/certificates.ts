@@ -136,7 +136,7 @@ export function alternativeNames(text: string | undefined, wanted: Exclude<Certi
   let end = 0
   for (let one = alternativeName.exec(text); one !== null; one = alternativeName.exec(text)) {
     const [, kind, value = ''] = one
-    // One with such characters is nobody's name.
+    // A quoted value has special characters, which no user name has.
     if (kind === wanted && !value.startsWith('"')) names.push(value)
     end = alternativeName.lastIndex
   }

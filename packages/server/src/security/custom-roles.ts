@@ -80,7 +80,7 @@ export async function addRole(database: SecurityDatabase, name: string, wanted: 
   checkRoleName(name)
   const [allowed = [], grants = []] = [knownActions(wanted.actions), readGrants(name, wanted.grants)]
   checkNotEmpty(allowed, grants)
-  // Processes remember which roles there are: they have to read them again, or the new one grants nothing.
+  // Processes cache the roles: they have to read them again, or the new one grants nothing.
   return database.change(async (change) => {
     if ((await stored(change, name)) !== undefined)
       throw new ServerError('RoleExists', `There is a role '${name}' already.`)

@@ -160,7 +160,7 @@ export class KnownCallers {
     for (const remembered of [this.tokens, this.sessions, this.users, this.holders]) remembered.forget()
   }
 
-  /** One reading at a time for each key, until what is remembered is forgotten. */
+  /** Reads each key once at a time, until the cache is cleared. */
   private load<T>(into: Remembered<T>, key: string, read: () => Promise<T | undefined>): Promise<T | undefined> {
     const shared = into.inProgress.get(key)
     if (shared !== undefined) return shared

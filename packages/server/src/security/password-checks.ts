@@ -21,9 +21,9 @@ export class PasswordChecks {
 
   /** Undefined if they do not match. `signal`: ends the wait. Throws TooManySignIns, TooManyRequests, ServerBusy, StoreUnavailable. */
   async check(name: string, password: string, address: string, signal?: CancelSignal): Promise<KnownUser | undefined> {
-    // A name that cannot be is looked for under one name, so that not each has its own count.
+    // All invalid names count as one, so that they do not get a count each.
     const wanted = nameForm.test(name) ? name : ''
-    // What is longer is no password; no work is to grow with it.
+    // A longer text is no password, and must not increase the work.
     const shown = password.slice(0, passwordCharactersMax + 1)
     // First: otherwise, the error for a throttled address would reveal a correct guess.
     this.throttle.checkPair(wanted, address)

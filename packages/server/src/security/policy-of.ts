@@ -1,4 +1,4 @@
-/** What roles come to on one federated database where they are for less than all of it: the policy that the engine is given (contract 9.3). */
+/** Combines the roles of a caller that do not cover a whole federated database into the policy for the engine (contract 9.3). */
 import {
   type AccessAction,
   type Grant as AccessGrant,

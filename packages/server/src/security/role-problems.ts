@@ -4,7 +4,7 @@ import { roleProblemsMax } from '../limits.ts'
 import { readGrant } from './roles.ts'
 
 export interface RoleProblem {
-  /** Null: no federated database that is served has what is named. */
+  /** Null: no served federated database has the named item. */
   readonly fdAlias: string | null
   /** From 1. */
   readonly grant: number

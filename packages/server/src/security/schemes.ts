@@ -138,7 +138,7 @@ export class SessionScheme implements AuthenticationScheme {
     if (known === undefined || !isIdle(known) || !isSecretOf(known.digest, secret.secret)) {
       return this.admit(known, secret, request)
     }
-    // Other processes may have been asked since; when, stands in the database.
+    // Other processes may have had later requests, whose time is in the database.
     const again = this.callers.sessionAgain(known)
     return again instanceof Promise
       ? again.then((later) => this.admit(later, secret, request))
@@ -160,7 +160,7 @@ function isIdle({ lastUsedAtMs }: KnownSecret): boolean {
 
 const sessionOver = 'The session is over: sign in again.'
 
-/** The value of a cookie; undefined where the header does not have it. */
+/** Returns the value of a cookie; undefined if the header does not have it. */
 export function cookieOf(header: string, name: string): string | undefined {
   if (header.length > credentialCharactersMax) return undefined
   for (const part of header.split(';')) {

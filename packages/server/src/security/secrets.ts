@@ -29,7 +29,7 @@ export function readDigest(text: string): Buffer {
 /** Overwritten by each comparison. */
 const presented = Buffer.alloc(digestCharacters)
 
-/** `digest`: as `readDigest` gives it. Takes as long for a wrong secret as for the right one. */
+/** `digest`: from `readDigest`. Takes the same time for wrong and correct secrets. */
 export function isSecretOf(digest: Buffer, secret: string): boolean {
   presented.write(digestText(secret), 0, 'latin1')
   return timingSafeEqual(presented, digest)

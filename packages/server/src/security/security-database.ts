@@ -46,7 +46,7 @@ export class SecurityDatabase {
     this.isNew = isNew
   }
 
-  /** Makes it where it is not there. Throws an Error with one sentence for the operator. */
+  /** Opens the database, and creates it if it does not exist. Throws an Error with one sentence for the operator. */
   static async open(address: string, options: SecurityDatabaseOptions = {}): Promise<SecurityDatabase> {
     const { onFault, ...storeOptions } = options
     const store = await openStore(address, storeOptions)
@@ -148,7 +148,7 @@ async function openOn(store: Store, onFault: SecurityDatabaseOptions['onFault'])
   }
 }
 
-/** With several processes that start at once, one makes it, and the others find it. */
+/** Creates the schema: of several processes that start together, one does, and the others find it. */
 function prepare(fd: FederatedDatabase): Promise<{ readonly state: Oid; readonly isNew: boolean }> {
   return fd.transaction(async (numbered) => {
     const { step } = new SecurityChange(numbered)

@@ -1,4 +1,4 @@
-/** The classes of the security database, and how it comes from one version of them to the next (contract 9.2). */
+/** The classes of the security database, and the upgrades between their versions (contract 9.2). */
 import type { Database } from '@ashlar/engine'
 
 /** Version of the classes; a store with a later version is not opened. */
@@ -38,7 +38,7 @@ const classes = [
   referenceable(className.state, [text('key'), whole('schemaVersion'), whole('revision')]),
   referenceable(className.user, [
     text('name'),
-    // Empty where the user cannot sign in by password.
+    // Empty if the user cannot sign in by password.
     text('passwordHash'),
     texts('roles'),
     truth('isDisabled'),
@@ -67,7 +67,7 @@ const classes = [
     whole('expiresAtMs'),
     whole('lastUsedAtMs'),
   ]),
-  // `grants`: JSON; empty for none. What it may say is part of the version: a process reads no roles that have a word which it does not know.
+  // `grants`: JSON; empty for none. Its vocabulary is part of the version: a process does not read roles with an unknown word.
   referenceable(className.role, [text('name'), texts('actions'), text('grants')]),
 ]
 
@@ -90,7 +90,7 @@ export async function createSecuritySchema(step: () => Database): Promise<void> 
   await step().createObject(className.state, { key: stateKey, schemaVersion, revision: 1 })
 }
 
-/** From one version of the classes to the next; the first leads to version 2. An older process that has the database open does not know what is new, and grants nothing by it. */
+/** Upgrades from one version of the classes to the next; the first leads to version 2. An older process that has the database open ignores what is new, and grants nothing by it. */
 const upgrades: readonly ((step: () => Database) => Promise<unknown>)[] = [
   (step) => step().defineClasses([referenceable(className.role, [text('grants')])], 'createOrExtend'),
 ]

@@ -1,4 +1,4 @@
-/** Maps of bounded size: the eldest entry makes room for a new one. */
+/** Maps of bounded size, which drop their oldest entry for a new one. */
 
 /** The entry becomes the youngest. */
 export function setYoungest<K, V>(map: Map<K, V>, key: K, value: V, max: number): void {

@@ -91,7 +91,7 @@ export async function createToken(database: SecurityDatabase, wanted: NewToken):
   })
 }
 
-/** Its id. `text`: the id, or the token itself. `owner`: only where it is a token of that user. Throws TokenNotFound. */
+/** Returns the ID. `text`: the ID, or the token itself. `owner`: only a token of that user. Throws TokenNotFound. */
 export async function revokeToken(database: SecurityDatabase, text: string, owner?: string): Promise<string> {
   const id = tokenIdOf(text)
   if (id === undefined) throw new ServerError('TokenNotFound', noTokenId)

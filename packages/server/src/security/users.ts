@@ -85,7 +85,7 @@ async function createUser(
   await change.create(className.user, { name, roles: grants, passwordHash, isDisabled: false, createdAtMs: Date.now() })
 }
 
-/** The first user of all, where there is none: true for the process that has added it. */
+/** Adds the first user if there is none; returns true in the process that has added it. */
 export function addFirstUser(database: SecurityDatabase, user: NewUser): Promise<boolean> {
   return database.note(async (change) => {
     const users = await change.rows(`FROM ${className.user} TAKE 1 RETURN name`)

@@ -51,7 +51,7 @@ export function withoutMapping(address: string): string {
 
 const hex = (group: number): string => group.toString(16)
 
-/** The eight groups of an IPv6 address, without its zone; undefined for anything else. */
+/** Returns the eight groups of an IPv6 address without its zone; undefined for any other text. */
 function groupsOf(address: string): number[] | undefined {
   const [plain = ''] = address.split('%', 1)
   if (!isIPv6(plain)) return undefined

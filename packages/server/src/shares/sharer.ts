@@ -1,4 +1,4 @@
-/** Sharers: what requests are counted by for limits, the authenticated caller or else the address (contract 1.5.23). */
+/** Sharers: the unit by which requests are counted for limits, the authenticated caller or else the address (contract 1.5.23). */
 import { type ArrivedMessage, clientAddressOf, networkOf } from './client-address.ts'
 
 /** The parts of a request that identify its sharer. */

@@ -60,7 +60,7 @@ export class Admission {
       full: () => this.queueFull(),
       shareFull: (sharer) => this.queueShareFull(sharer),
     }
-    // A flood of connections may take up the time of those that could all have begun: with slots free, they are given more time, but not any.
+    // During a flood of connections, statements may start late although slots are free: they get more time, but a bounded one.
     this.beginning = new ShareQueue(
       { waitingMax, perSharerMax },
       {

@@ -55,7 +55,7 @@ export function watchReplies(
   const waiting = new WeakMap<object, Waiting>()
   let now = 0
   let bytes: number | undefined
-  /** How long none was taken, where that is too long. */
+  /** How long no byte was taken, if that is too long. */
   const stalledOf = (
     one: object,
     taken: number,

@@ -12,14 +12,14 @@ import type { ShortTexts } from './short-texts.ts'
 import type { Explain, SlowQueries } from './slow-queries.ts'
 import { StopSignal } from './stop-signal.ts'
 
-/** `read`: of one object, which turns out to take long. */
+/** `read`: of one object, which has turned out to take long. */
 export type StatementKind = 'query' | 'transaction' | 'tool' | 'read'
 
 /** A statement as listed by GET /v1/statement. */
 export interface StatementRecord {
   readonly id: string
   readonly kind: StatementKind
-  /** Cut where it is long. */
+  /** Truncated if it is long. */
   readonly text: string
   readonly fdAlias: string
   readonly clientAddress: string
@@ -83,7 +83,7 @@ export class Statement implements Waiter, PausedReply {
   /** Undefined after the end was recorded. */
   private slow: SlowQueries | undefined
   private explain: Explain | undefined
-  /** Aborted when the client goes away, and when the statement is stopped. */
+  /** Aborted when the client disconnects, and when the statement is stopped. */
   readonly signal = new StopSignal()
   private readonly isKnownToBeShort = (): boolean => this.context.shortTexts.has(this.facts.text)
   /** Whether it has lived longer than its first turn of the event loop. */
@@ -167,7 +167,7 @@ export class Statement implements Waiter, PausedReply {
   mayGoOn(): Promise<void> | undefined {
     if (this.hasSlot) return undefined
     this.signal.throwIfAborted()
-    // Nobody would give it back.
+    // Nobody would release it.
     if (this.isOver) return undefined
     // Its work and its reply may both ask.
     this.slot ??= this.slotTaken()
@@ -219,7 +219,7 @@ export class Statement implements Waiter, PausedReply {
     this.bytesSent += bytes
   }
 
-  /** Its work is over; what is left is at most the sending of rows. */
+  /** To be called when the work is done; at most rows remain to be sent. */
   worked(): void {
     this.isWorking = false
     this.end()
@@ -260,7 +260,7 @@ export class Statement implements Waiter, PausedReply {
     this.signal.abort(new AshlarError('StatementStopped', message))
   }
 
-  /** Undefined stands for anybody. */
+  /** Returns true for undefined, which means all callers. */
   isOf(whose: Whose | undefined): boolean {
     if (whose === undefined) return true
     if (this.caller?.identity !== whose.identity) return false
@@ -306,7 +306,7 @@ export class Statement implements Waiter, PausedReply {
     return !this.isWorking && !this.isReplying
   }
 
-  /** The client may have gone while the slot was given. */
+  /** Releases the slot if the client has disconnected meanwhile. */
   private keepSlot(): void {
     this.hasYieldedSlot = false
     if (this.isOver) {

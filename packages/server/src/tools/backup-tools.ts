@@ -1,4 +1,4 @@
-/** The tools Backup and Restore: below the directory of backups that the configuration names, and nowhere else (contract 2.2.31). */
+/** The tools Backup and Restore, restricted to the configured directory of backups (contract 2.2.31). */
 import { AshlarError, openStore, restoreBackup } from '@ashlar/engine'
 import { addressOfDirectory } from '@ashlar/engine/store-address'
 import { type BackupSettings, backupsOf, pathBelow } from '../backups/backup-settings.ts'

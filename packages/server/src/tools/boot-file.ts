@@ -17,7 +17,7 @@ export interface Place {
   readonly bootFile?: string | undefined
 }
 
-/** True where it may mean the federated database of that alias, which is at that place. */
+/** Returns true if it may be the federated database of that alias at that place. */
 export function bootFileAgrees(bootFile: string, alias: string, { store, bootFile: configured }: Place): boolean {
   const directory = storeDirectory(store)
   if ([alias, withoutUser(store), directory, configured].includes(withoutUser(bootFile))) return true

@@ -61,7 +61,7 @@ export class RequestTraces implements WorkSpans {
   }
 }
 
-/** Undefined where no SDK is registered: nothing is loaded then, and nothing is done for requests. */
+/** Returns undefined if no SDK is registered: then nothing is loaded, and requests are not affected. */
 export async function requestTraces(version: string): Promise<RequestTraces | undefined> {
   const global = globalThis as { readonly [registered]?: { readonly trace?: unknown } }
   if (global[registered]?.trace === undefined) return undefined

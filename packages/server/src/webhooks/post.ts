@@ -1,4 +1,4 @@
-/** One delivery: a POST that takes a bounded time, follows no redirect, and reads little of the reply. */
+/** A delivery: a POST with a timeout that follows no redirect, and reads little of the reply. */
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP } from 'node:net'
@@ -37,7 +37,7 @@ export function post({ url, headers, body, allowPrivateAddresses, timeoutMs, sig
         'content-length': text.length,
         'user-agent': `Ashlar/${version}`,
       },
-      // A connection of its own: the address is looked at each time.
+      // A connection per delivery, since the address is checked each time.
       agent: false,
       ...(allowPrivateAddresses ? {} : { lookup: publicLookup }),
     })

@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto'
 const prefix = 'whsec_'
 const [keyBytesMin, keyBytesMax] = [24, 64]
 
-/** From `whsec_` and base64; undefined for what is no such secret. */
+/** Decodes `whsec_` and base64; returns undefined for any other text. */
 export function readSecret(text: string): Buffer | undefined {
   const encoded = text.trim()
   if (!encoded.startsWith(prefix)) return undefined

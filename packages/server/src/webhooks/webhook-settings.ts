@@ -9,7 +9,7 @@ export interface WebhookSettings {
 }
 
 export interface WebhookConfig {
-  /** The name, under which its state is kept in the federated database. */
+  /** The name, under which its state is stored in the federated database. */
   readonly name: string
   readonly fd: string
   readonly url: string

@@ -248,7 +248,7 @@ export class WebhookWorker {
     return this.subscription.update({ attempts, failingSince, nextAttemptAt, error: reason, failures })
   }
 
-  /** Undefined where changes are gone that were not delivered. */
+  /** Returns undefined if undelivered changes were removed from the log. */
   private async pageFrom(since: string): Promise<ChangesPage | undefined> {
     const { className, where, include, changesMax: limit } = this.config
     try {

@@ -6,7 +6,7 @@ import { type WebhookLimits, WebhookWorker, type WorkerListener } from './webhoo
 
 export interface WebhookState {
   readonly config: WebhookConfig
-  /** Undefined where none has begun. */
+  /** Undefined if none has begun. */
   readonly state: SubscriptionState | undefined
 }
 

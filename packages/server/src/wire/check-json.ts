@@ -40,7 +40,7 @@ const nouns: Readonly<Record<string, string>> = {
   object: 'an object',
 }
 
-/** Keywords that say something about values, beside those that only describe them. */
+/** Keywords that restrict values, besides those that only describe them. */
 const checkOf: Readonly<Record<string, (keywords: Keywords) => Check>> = {
   minLength: ({ minLength }) => {
     const failure = failed(

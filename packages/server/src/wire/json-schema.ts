@@ -95,7 +95,7 @@ export const Type = {
   }),
 }
 
-/** The schema that `schema` stands for: itself, unless it was made of another one by Optional, Described or Deferred. */
+/** Returns the original of a schema made by Optional, Described or Deferred, otherwise the schema itself. */
 export function originalOf(schema: Schema): Schema {
   return schema[original]?.() ?? schema
 }

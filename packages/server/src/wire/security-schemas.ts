@@ -1,4 +1,4 @@
-/** What goes over the wire of users, tokens, sessions and roles (contract 9.2). */
+/** Requests and replies about users, tokens, sessions and roles (contract 9.2). */
 import { accessActions } from '@ashlar/engine'
 import { Type } from './json-schema.ts'
 

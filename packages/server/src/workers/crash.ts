@@ -25,7 +25,7 @@ export interface Crashed {
   readonly fileBytesMax?: number | undefined
 }
 
-/** The bound of this process, which those that it starts have too; undefined where there is none. */
+/** Returns the file size limit of this process and its children; undefined if there is none. */
 export function fileBytesMax(): number | undefined {
   const { userLimits } = process.report.getReport() as {
     readonly userLimits?: { readonly file_size_blocks?: { readonly soft?: number | 'unlimited' } }

@@ -38,7 +38,7 @@ export class Primary {
   private served: Served | undefined
   /** The address of the first worker, which all share. */
   private url: string | undefined
-  /** Workers share a port by the number that they ask for, so all ask for the same: 0 where the first did. */
+  /** Workers share a port by the number that they request, so all request the same: 0 if the first did. */
   private port: number
   /** Consecutive failures since a worker last started to serve. */
   private failures = 0
@@ -124,7 +124,7 @@ export class Primary {
   private onWorkerListening(child: Child, { url, stores }: Served): Served {
     const { pid } = child.process
     this.url ??= url
-    // It asked for any port while the last that had the right one ended.
+    // It requested any port, while the last worker with the right one exited.
     if (this.url !== url) child.process.kill('SIGKILL')
     this.failures = 0
     this.crashes.serves()
@@ -137,7 +137,7 @@ export class Primary {
     return [...this.listening].filter((other) => other !== child)
   }
 
-  /** The system lacks processes, memory or files at the moment; there is no process that could exit. */
+  /** Reports that the system lacks processes, memory or files at the moment; there is no process that could exit. */
   private notStarted(child: Child, error: Error): void {
     this.children.delete(child)
     if (this.stopping !== undefined) return
@@ -166,7 +166,7 @@ export class Primary {
     const isStarting = this.served === undefined && (this.url === undefined || signal === null)
     if (this.stopping !== undefined || isStarting) return
     this.logger.error({ worker: child.id, pid, code, signal }, 'a worker ended; another takes its place')
-    // Else it is missing once all others serve.
+    // Otherwise it is replaced when all others serve.
     if (this.served !== undefined) void this.replace()
   }
 

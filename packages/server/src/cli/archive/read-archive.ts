@@ -1,4 +1,4 @@
-/** The files of an archive of `ashlar export`, one after the other, and the check that it is whole (docs/export.md). */
+/** Reads the files of an archive of `ashlar export`, and checks that it is complete (docs/export.md). */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { createGunzip } from 'node:zlib'

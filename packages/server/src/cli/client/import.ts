@@ -33,7 +33,7 @@ interface Options {
 export async function importFile(context: CommandContext, [file]: readonly [string], options: Options): Promise<void> {
   const skip = skipOf(options.skip)
   for (const read of [file, options.mapping]) {
-    // First, so that the name of a file that is not there is not taken for the fault of another.
+    // First, so that a mistyped file name is not reported as another error.
     if (read !== undefined && read !== '-') refuseUnreadable(read)
     refuseOverwriting(read, options.rejects)
   }

@@ -61,7 +61,7 @@ export async function loadDemo(url: string, alias: string, json: boolean, signal
   ])
 }
 
-/** How many objects of the class there are then. */
+/** Returns the number of objects of the class afterwards. */
 async function load(
   context: { readonly client: AshlarClient; readonly signal: AbortSignal },
   className: string,

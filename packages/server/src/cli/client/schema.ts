@@ -108,7 +108,7 @@ export async function checkSchema(
   if (!isSame) throw new CommandError(exitCodes.different, `The schema differs from ${place}: see ashlar schema diff.`)
 }
 
-/** Shows the steps of a plan, the losses, and what is impossible. The server executes it and rolls back. */
+/** Shows the steps of a plan, the losses, and what is impossible. The server executes the plan and rolls back. */
 export async function planSchema(
   context: CommandContext,
   [place]: readonly [string],
@@ -120,7 +120,7 @@ export async function planSchema(
   if (rehearsed.refusal !== undefined) throw refusedPlan(rehearsed.refusal, [])
 }
 
-/** All steps and their line in the log are one transaction; with `--stepwise` each is a request of its own. */
+/** Applies all steps and their log entry in one transaction; with `--stepwise`, each step is a request. */
 export async function applySchema(
   context: CommandContext,
   [place]: readonly [string],
@@ -226,7 +226,7 @@ export async function drawSchema(
 
 interface Planned {
   readonly plan: SchemaPlan
-  /** All of it, also what is outside of the scope. */
+  /** The whole schema, including namespaces outside of the scope. */
   readonly wanted: SchemaState
   readonly scope: SchemaScope
   /** Returns the text for the schema log. */

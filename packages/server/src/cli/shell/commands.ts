@@ -19,7 +19,7 @@ export interface ShellCommand {
   readonly operand: string
   readonly help: string
   readonly completes?: 'classes' | 'files' | 'fds' | 'topics' | 'parameters' | 'switch'
-  /** `operand`: what stands behind the name, without blanks around it. Throws CommandError, and what the client throws. */
+  /** `operand`: the text after the name, trimmed. Throws CommandError, and what the client throws. */
   run(session: Session, operand: string, signal: AbortSignal): Promise<void> | void
 }
 
@@ -274,7 +274,7 @@ async function set(session: Session, operand: string): Promise<void> {
   else throw usageError(`$${name} is not set.`)
 }
 
-/** JSON where it is that. */
+/** Returns the value of a JSON text, otherwise the text. */
 function readValue(text: string): unknown {
   try {
     return parseExactly(text)

@@ -1,4 +1,4 @@
-/** Tab: what could stand at the cursor of a line of the shell. */
+/** Tab: completes the word at the cursor of a line of the shell. */
 import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { commandNamed, type ShellCommand, shellCommands } from './commands.ts'

@@ -12,7 +12,7 @@ export interface Completion {
   readonly word: string
 }
 
-/** Behind which a class stands. */
+/** Words before a class. */
 const beforeClass: readonly string[] = [
   ...['FROM', 'ONLY', 'UPDATE', 'DELETE', 'LOOKUP', 'CREATE', 'UPSERT', 'CLASS', 'SUPERCLASS'],
   ...['REFERENCED', 'EDGECLASS'],
@@ -35,7 +35,7 @@ export function completeText(text: string, schema: KnownSchema, variables: reado
     const named = [...variables, ...context.variableNames].map((name) => `$${name}`)
     return startingWith(word, [...named, ...systemVariables])
   }
-  // `$order.cl`: what stands before the dot is no part of the word.
+  // `$order.cl`: the text before the dot is no part of the word.
   const path = /(\$?[A-Za-z_][\w.]*(?:\[[^\]]*\])?)\.\w*$/.exec(text)?.[1]
   if (path !== undefined && !context.expectsClass) {
     const typed = /\w*$/.exec(text)?.[0] ?? ''
@@ -45,7 +45,7 @@ export function completeText(text: string, schema: KnownSchema, variables: reado
   return startingWith(word, context.words)
 }
 
-/** Words are completed in the case in which they are begun. */
+/** Returns words in the case of the typed beginning. */
 function startingWith(word: string, all: readonly string[]): Completion {
   const isLower = /[a-z]/.test(word) && word === word.toLowerCase()
   const cased = all.map((candidate) => {
@@ -134,7 +134,7 @@ class Surroundings {
     return this.textAt(last - 1).endsWith('[') || this.textAt(last - 2).endsWith('[')
   }
 
-  /** The words that may stand next. */
+  /** Keywords that may follow. */
   get words(): string[] {
     const { schema, pieces } = this
     const last = this.wordAt(pieces.length - 1)

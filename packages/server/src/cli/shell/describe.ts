@@ -6,7 +6,7 @@ import { numberText } from '../client/texts.ts'
 import { TableLayout, type TableOptions } from '../table.ts'
 import type { KnownSchema } from './known-schema.ts'
 
-/** `counts`: of the objects of each class alone, where they were asked for. */
+/** `counts`: objects by class, without subclasses, if requested. */
 export function classLines(
   schema: KnownSchema,
   options: TableOptions,

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { makeFolders } from '../file-errors.ts'
 import { historyEntriesMax } from './terminal.ts'
 
-/** Below `XDG_STATE_HOME`, else below `~/.local/state`. */
+/** Returns a file below `XDG_STATE_HOME`, or below `~/.local/state`. */
 export function historyFile({ XDG_STATE_HOME: xdg }: NodeJS.ProcessEnv): string {
   return join(xdg === undefined || xdg === '' ? join(homedir(), '.local', 'state') : xdg, 'ashlar', 'history')
 }
@@ -14,7 +14,7 @@ export class History {
   /** The newest first. */
   entries: string[]
   private readonly file: string
-  /** Why the file is not used, where it is not. */
+  /** Why the history is not stored in the file. */
   problem: string | undefined
 
   constructor(file: string) {
@@ -22,7 +22,7 @@ export class History {
     this.entries = this.read()
   }
 
-  /** An entry is one line; those that begin with a blank, or may hold a secret, are not kept. */
+  /** Adds an entry of one line; those that begin with a blank, or may hold a secret, are not stored. */
   add(entry: string): void {
     if (/^\s|^$|[\r\n]/.test(entry) || isSecret(entry)) return
     this.entries = [entry, ...this.entries.filter((other) => other !== entry)].slice(0, historyEntriesMax)

@@ -44,7 +44,7 @@ export class KnownSchema {
     return found.length === 1 ? found[0] : undefined
   }
 
-  /** Names under which classes can be written: the simple one, where that is unique, and the full one. */
+  /** Names of classes: the simple one if it is unique, and the full one. */
   get classNames(): string[] {
     return this.classes.flatMap(({ className }) => {
       const simple = simpleName(className)

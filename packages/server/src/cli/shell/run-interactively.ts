@@ -50,7 +50,7 @@ export async function runInteractively(
       else await runInput(session, terminal, history, read.line)
     }
     context.signal.throwIfAborted()
-    // At Ctrl-D the prompt stands there still.
+    // After Ctrl-D, the cursor is behind the prompt.
     if (!session.isLeft) process.stdout.write('\n')
     await session.end()
   } finally {
@@ -90,7 +90,7 @@ async function runInput(session: Session, terminal: Terminal, history: History, 
 }
 
 function remember(terminal: Terminal, history: History, text: string): void {
-  // As shells have it: who begins with a blank does not want it kept.
+  // As in other shells, lines that begin with a blank are not stored.
   if (/^\s/.test(text)) return
   const line = asOneLine(text)
   for (const entry of line === undefined ? text.split('\n') : [line]) history.add(entry)

@@ -1,4 +1,4 @@
-/** Statements and commands of a file or a pipe, one after the other, up to the first that fails. */
+/** Executes statements and commands of a file or a pipe in order, up to the first failure. */
 
 import { CommandError, invalidInput } from '../command-error.ts'
 import { unreadable } from '../file-errors.ts'

@@ -27,7 +27,7 @@ export async function runShell(context: CommandContext, _: readonly unknown[], o
   await runScript(new Session(context, screenOf(context), parameters, format))
 }
 
-/** Also of a script without a statement. Throws CommandError and AshlarConnectionError where no server answers; what it answers does not matter here. */
+/** Checks that a server responds, also for a script without statements. Throws CommandError and AshlarConnectionError; an error reply does not matter here. */
 async function refuseAway({ client }: CommandContext): Promise<void> {
   try {
     await client.getReadiness()

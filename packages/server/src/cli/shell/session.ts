@@ -20,11 +20,11 @@ export interface Screen {
   begin(): void
   /** Shows a message that is not a result. */
   note(text: string): void
-  /** undefined: there is no paging. */
+  /** Undefined without paging. */
   readonly paging: { isOn: boolean } | undefined
 }
 
-/** How old what is known of the schema may be when it is asked for. */
+/** Age up to which the cached schema is used. */
 const schemaMsMax = 30_000
 
 export class Session {
@@ -128,7 +128,7 @@ export class Session {
     this.known = undefined
   }
 
-  /** Another federated database of the server. Throws where there is none of that name. */
+  /** Switches to another federated database of the server. Throws if it does not exist. */
   async useFd(alias: string, signal: AbortSignal): Promise<void> {
     const client = this.context.connection.withFd(alias)
     const record = await orAborted(client.getFederatedDatabase(), signal)
@@ -145,7 +145,7 @@ export class Session {
     if (name !== undefined) this.file = { name, output: new Output({ output: name }) }
   }
 
-  /** Statements that were begun and not sent are not done. */
+  /** Discards an incomplete statement. */
   async end(): Promise<void> {
     if (this.transaction !== undefined) this.screen.note('The transaction was not committed: nothing of it is done.')
     await this.writeTo(undefined)

@@ -1,4 +1,4 @@
-/** POST /v1/transaction: operations of the interface, one after the other, as one commit (contract 7.1). */
+/** POST /v1/transaction: executes operations in order, as one commit (contract 7.1). */
 import {
   AshlarError,
   type Database,
@@ -121,7 +121,7 @@ class BatchRun {
     this.replies.set(number, reply)
   }
 
-  /** Rows as an array, no more than may be kept; a query that is disposed of leaves its rows out. Throws LimitExceeded. */
+  /** Reads rows into an array; a query that is disposed of drops them. Throws LimitExceeded if there are too many to keep. */
   private async rowsOf(rows: AsyncIterable<RowChunk>, isKept: boolean): Promise<Buffer> {
     const chunks: RowChunk[] = []
     let bytes = this.bytes

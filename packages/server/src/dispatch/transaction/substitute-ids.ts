@@ -1,4 +1,4 @@
-/** `"${id}"` in later operations stands for the OID of an object made earlier (contract 7). */
+/** Replaces `"${id}"` in later operations by the OID of an object created earlier (contract 7). */
 
 /** OIDs by the ids that are declared so far. */
 export type Ids = ReadonlyMap<string, string>
@@ -6,7 +6,7 @@ export type Ids = ReadonlyMap<string, string>
 const reference = /\$\{([A-Za-z_][A-Za-z0-9_-]*)\}/g
 const wholeReference = /^\$(\$?)\{([A-Za-z_][A-Za-z0-9_-]*)\}$/
 
-/** Anywhere in the text; what is not declared stays as it is. */
+/** Replaces references anywhere in the text; undeclared ones remain. */
 export function substituteInUri(uri: string, ids: Ids): string {
   return uri.replace(reference, (text, id: string) => ids.get(id) ?? text)
 }

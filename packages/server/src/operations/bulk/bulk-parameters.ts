@@ -1,4 +1,4 @@
-/** What the URL of a bulk load says (contract 2.2.9). */
+/** Parameters of a bulk load (contract 2.2.9). */
 import { AshlarError, type BulkSettings } from '@ashlar/engine'
 import { booleanParam, type OperationRequest } from '../../dispatch/operation.ts'
 import { quoteNames } from '../../errors/problem.ts'

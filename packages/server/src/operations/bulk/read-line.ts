@@ -1,4 +1,4 @@
-/** What a line of a bulk load says: a body of POST /v1/object, or an operation on one object as POST /v1/transaction has it (contract 2.2.9). */
+/** A line of a bulk load: a body of POST /v1/object, or an operation on one object as in POST /v1/transaction (contract 2.2.9). */
 import {
   AshlarError,
   type BulkCommand,
@@ -90,7 +90,7 @@ function wrongUri(): AshlarError {
   ])
 }
 
-/** `name`: of the field below `at` that it is, where it is not the line. */
+/** `name`: of the field of `at` that holds the value; undefined for the line itself. */
 function fieldsOf(json: unknown, at: ErrorDetail['place'], name?: string): Fields {
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as Fields
   throw name === undefined ? malformed('is no object', at) : malformed(`needs '${name}', an object`, [...at, name])

@@ -84,7 +84,7 @@ class Bulk {
       }
       if (lines === undefined) return
       next = this.lines.next()
-      // It may fail while nobody waits for it.
+      // It may fail while nothing awaits it.
       next.catch(() => undefined)
       for (const some of lines) {
         await this.take(some)
@@ -182,7 +182,7 @@ class Bulk {
     return waiting >= times * bulkBatchLines || this.waitingBytes >= times * bulkBatchBytes
   }
 
-  /** Begins to carry out what waits, once what was begun before is done. Throws what that throws. */
+  /** Starts executing the waiting lines after the previous batch. Throws the error of that batch. */
   private async commit(): Promise<void> {
     await this.batch
     if (this.load.waiting === 0) return

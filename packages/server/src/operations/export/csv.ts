@@ -74,7 +74,7 @@ function rowsOf({ bytes, starts }: RowChunk): readonly Row[] {
   return parseText(`[${text}]`, true) as readonly Row[]
 }
 
-/** A field may have the whole name, as a column of a query does; else it is found within embedded objects. */
+/** Returns the value of a column: a field with the whole name, otherwise a path through embedded objects. */
 function valueAt(row: Row, column: string, path: readonly string[]): unknown {
   if (Object.hasOwn(row, column)) return row[column]
   let value: unknown = row
@@ -97,7 +97,7 @@ function plainCell(text: string): string {
   return text === '' || special.test(text) ? quoted(text) : text
 }
 
-/** Quotes alone do not help: they are gone when the spreadsheet looks at the cell. */
+/** Quoting alone does not help: the spreadsheet removes quotes before it interprets the cell. */
 function shownCell(text: string): string {
   return formula.test(text) ? quoted(`'${text}`) : plainCell(text)
 }

@@ -9,7 +9,7 @@ type Entry = Omit<ServiceOperation, 'scope' | 'tag' | 'isTransactional' | 'run'>
   run(security: Security, request: OperationRequest): Promise<OperationReply>
 }
 
-/** Refused where there is no security database. */
+/** Refuses the operation if there is no security database. */
 export function securityOperation({ run, ...entry }: Entry): ServiceOperation {
   return {
     ...entry,
@@ -28,7 +28,7 @@ export function securityOperation({ run, ...entry }: Entry): ServiceOperation {
   }
 }
 
-/** The name of the user who asks. Throws Forbidden where it is none: a token or another credential is not a person who can be asked for a password. */
+/** Returns the name of the calling user. Throws Forbidden for other callers: a token is not a person who can be asked for a password. */
 export function ownName({ caller }: OperationRequest): string {
   if (caller.kind === 'user' && caller.name !== null) return caller.name
   throw new AshlarError('Forbidden', 'Only a user who has signed in, or has sent a password, may do this.')

@@ -23,7 +23,7 @@ function cookie({ client }: OperationRequest, value: string, seconds: number): s
   return `${cookieName(isEncrypted)}=${value}; ${flags}; Max-Age=${seconds}`
 }
 
-/** Undefined where the request shows no session. */
+/** Returns undefined if the request has no session. */
 function sessionIdOf({ caller }: OperationRequest): string | undefined {
   return caller.credential.kind === 'session' ? caller.credential.id : undefined
 }

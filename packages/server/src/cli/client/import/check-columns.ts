@@ -29,7 +29,7 @@ export function checkAttributes(
     if (column.startsWith('__') || own?.attribute === null) return []
     const attribute = own?.attribute ?? attributeNameOf(column)
     const [first = ''] = (own?.attribute ?? column.trim()).split('.')
-    // What is qualified by a class is the server's to find.
+    // The server resolves attributes qualified by a class.
     return names.has(attribute) || names.has(first) || attribute.includes('::') ? [] : [{ column, attribute }]
   })
   const [one] = missing ?? []

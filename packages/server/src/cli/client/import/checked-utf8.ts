@@ -1,4 +1,4 @@
-/** The bytes of a text file. What is not UTF-8 is refused, so that no character is replaced by another. */
+/** The bytes of a text file. Text that is not UTF-8 is refused, so that no character is replaced. */
 import { isUtf8 } from 'node:buffer'
 import { type CommandError, invalidInput } from '../../command-error.ts'
 
@@ -6,7 +6,7 @@ const lineBreak = 0x0a
 /** The byte order mark, in both orders. */
 const utf16Marks = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])]
 
-/** Passes them on as they are. `compression`: what the name of the file says that was not found. Throws CommandError with the line. */
+/** Yields the chunks unchanged. `compression`: implied by the file name, but not found. Throws CommandError with the line. */
 export async function* checkedUtf8(source: AsyncIterable<Buffer>, compression?: string): AsyncGenerator<Buffer> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let line = 1
@@ -56,7 +56,7 @@ function startsAsUtf8(head: Buffer): boolean {
 }
 
 function linesBeforeFault(chunk: Buffer): number {
-  // The chunk may begin amid a character of the one before.
+  // The chunk may begin in the middle of a character.
   let from = 0
   while (from < 3 && (chunk[from] ?? 0) >> 6 === 0b10) from++
   for (let lines = 0; ; lines++) {

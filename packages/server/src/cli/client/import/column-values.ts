@@ -3,9 +3,9 @@ import { DateTime } from 'luxon'
 
 /** The rules of a mapping file for the values of a column. */
 export interface ValueRules {
-  /** Texts that stand for null. */
+  /** Texts that mean null. */
   readonly nulls: ReadonlySet<string>
-  /** Texts that stand for other values. */
+  /** Texts that are replaced by other values. */
   readonly values: ReadonlyMap<string, unknown>
   /** The format of dates and times: Luxon tokens, `epoch-seconds` or `epoch-milliseconds`. */
   readonly format: string | undefined
@@ -20,7 +20,7 @@ export interface ValueRules {
 /** Why a record cannot become an object. */
 export class RecordProblem extends Error {}
 
-/** `type`: the logical type of the attribute, where it is known. Throws RecordProblem, which names the column. */
+/** `type`: the logical type of the attribute, if known. Throws RecordProblem, which names the column. */
 export type ToValue = (given: unknown, type: string | undefined) => unknown
 
 /** `column`: its name, for messages. */

@@ -139,7 +139,7 @@ async function imported(
   )
 }
 
-/** Deletes the created classes if nothing was stored. Returns the error, whose message then says so. */
+/** Deletes the created classes if nothing was stored. Returns the error, with a message that mentions it. */
 async function withoutClasses(
   { connection, output }: CommandContext,
   made: readonly ClassDescription[],

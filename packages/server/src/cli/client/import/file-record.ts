@@ -9,7 +9,7 @@ export type Fields = Readonly<Record<string, unknown>>
 export interface FileRecord {
   /** The line on which the record ends; in a JSON array its number, from 1. */
   readonly line: number
-  /** Undefined of what is no record. */
+  /** Undefined if the record could not be read. */
   readonly fields: Fields | undefined
   /** Then why. */
   readonly problem?: string
@@ -21,7 +21,7 @@ export interface OpenFile {
   readonly size: number | undefined
   /** Bytes of the file that were read so far. */
   readonly bytesRead: () => number
-  /** The columns in the order of the file, once records are read; undefined where they have none. */
+  /** The columns in the order of the file, after the first record was read; undefined for records without columns. */
   readonly header: () => readonly string[] | undefined
   /** Whether all values are texts, and what looks like a number is one. */
   readonly areTexts: boolean

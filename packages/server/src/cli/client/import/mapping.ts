@@ -8,7 +8,7 @@ import { scalarTypes } from './stored-values.ts'
 /** An object that is named by its key in a unique index. */
 export interface ReferenceRule {
   readonly index: string
-  /** Attribute of the key → column; undefined where the column itself is the key of one attribute. */
+  /** Attribute of the key → column; undefined if the column itself is the key of one attribute. */
   readonly columns: ReadonlyMap<string, string> | undefined
 }
 

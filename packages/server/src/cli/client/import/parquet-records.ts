@@ -126,7 +126,7 @@ function rowRecord(row: Readonly<Record<string, unknown>>, columns: readonly Sch
   }
 }
 
-/** Decimals and maps without what they mean: the reader would make doubles of the one, and objects by key of the other. */
+/** Removes the types of decimals and maps: the reader would convert decimals to doubles, and maps to objects. */
 function readAsStored({ schema }: FileMetaData): void {
   for (const element of schema) {
     if (isDecimal(element) || isMap(element)) {

@@ -41,7 +41,7 @@ export interface TableForm {
   readonly columns: readonly string[] | undefined
   /** The character between values; by default that of the format. */
   readonly delimiter: string | undefined
-  /** The text without quotes that stands for null; mostly the empty one. */
+  /** The text without quotes that means null; usually the empty one. */
   readonly nullText: string
 }
 
@@ -178,7 +178,7 @@ async function* readTable(
   }
   const form: SyncOptions & Options = {
     delimiter: delimiter ?? usualDelimiter,
-    // Each of them anywhere: the parser would else take the first one of the file for all, and others for parts of values.
+    // All three at any place: the parser would otherwise use the first one of the file for all, and read others as parts of values.
     record_delimiter: ['\r\n', '\n', '\r'],
     skip_empty_lines: true,
     ...(usualDelimiter === '\t' && { quote: null }),

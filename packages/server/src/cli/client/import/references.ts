@@ -5,7 +5,7 @@ import { RecordProblem } from './column-values.ts'
 import { type Fields, fieldOf } from './file-record.ts'
 import type { ColumnMapping, Mapping } from './mapping.ts'
 
-/** Keys whose objects are remembered: some 30 MB. Beyond that all are forgotten, and looked up again where they come again. */
+/** Keys that are cached with their objects: some 30 MB. Beyond, the cache is cleared. */
 const knownMax = 200_000
 /** Keys in one query. */
 const batchKeysMax = 1_000
@@ -29,7 +29,7 @@ export class References {
     this.columns = columns
   }
 
-  /** Undefined where the mapping has no reference. `attributesOf`: of a class. */
+  /** Returns undefined if the mapping has no references. `attributesOf`: returns the attributes of a class. */
   static async open(
     client: AshlarClient,
     mapping: Mapping,

@@ -164,7 +164,7 @@ class Import {
     }
   }
 
-  /** Or why there is none. */
+  /** Returns the line to send, or the reason why there is none. */
   private lineOf({ fields, problem }: FileRecord): BulkCreation | string {
     if (fields === undefined) return `The record ${problem ?? 'cannot be read'}.`
     try {
@@ -175,7 +175,7 @@ class Import {
     }
   }
 
-  /** A batch of them at a time, where they refer to others. */
+  /** Looks up references for a batch of records at a time. */
   private async *withReferences(records: AsyncIterable<FileRecord>): AsyncGenerator<FileRecord> {
     const { references, skip } = this.work
     if (references === undefined) {
@@ -265,7 +265,7 @@ class Import {
   }
 }
 
-/** A text that the type of its attribute refuses may stand for null. */
+/** Advises a mapping for a text that its attribute refuses, and that may mean null. */
 function nullRule(fields: Fields | undefined, reason: string): string {
   const [, attribute, value] = /attribute ([\w.:]+): "([^"]{1,40})" is not/.exec(reason) ?? []
   const [column] =

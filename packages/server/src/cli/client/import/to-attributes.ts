@@ -1,4 +1,4 @@
-/** An object's attributes, made of a record as a mapping says. */
+/** Makes the attributes of an object from a record, according to the mapping. */
 import type { AttributeDefinition } from '@ashlar/client'
 import { attributeNameOf, ColumnNames } from './column-names.ts'
 import { RecordProblem } from './column-values.ts'
@@ -121,7 +121,7 @@ export function attributesBy(
   }
 }
 
-/** Undefined where there is none. */
+/** Returns undefined if there is no such attribute. */
 function attributeAt(
   attributes: readonly AttributeDefinition[],
   [first, ...inner]: readonly string[],

@@ -46,7 +46,7 @@ async function* frame(input: Input): AsyncGenerator<Buffer> {
     isLast = (fields & 1) === 1
     const [kind, size] = [(fields >> 1) & 3, fields >> 3]
     if (size > blockBytesMax) throw input.damaged('a block is longer than blocks may be')
-    // One byte that is repeated so many times.
+    // A single byte that is repeated.
     const block = await input.take(blockHeaderBytes + (kind === 1 ? 1 : size))
     const end = isLast && hasChecksum ? await input.take(checksumBytes) : undefined
     decode(end === undefined ? block : Buffer.concat([block, end]), isLast)

@@ -3,7 +3,7 @@ import type { AttributeDefinition } from '@ashlar/client'
 import { valueChecker } from '@ashlar/engine'
 import type { AttributesOf } from './stored-values.ts'
 
-/** Why a value would be refused; undefined where it would not be. */
+/** Returns why a value would be refused, or undefined. */
 export type Check = (value: unknown) => string | undefined
 
 export function checksOf(

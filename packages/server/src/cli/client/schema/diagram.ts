@@ -121,7 +121,7 @@ export function svgDiagram(schema: SchemaState): string {
   ].join('\n')
 }
 
-/** A row for each depth of inheritance, broken where it is wider than the whole is high. */
+/** Places classes in a row for each depth of inheritance; a row is wrapped if it is wider than the diagram is high. */
 function placed({ classes }: SchemaState): Box[] {
   const byName = new Map(classes.map((cls) => [cls.className, cls]))
   const depthOf = ({ superClass }: SchemaClass): number => {

@@ -2,7 +2,7 @@
 import type { SchemaClass, SchemaState } from './schema-state.ts'
 import { attributeText, classText, indexText } from './schema-text.ts'
 
-/** `-` is in `current` alone, `+` in `wanted` alone. [] where they are the same. */
+/** Returns lines with `-` for those only in `current`, and `+` for those only in `wanted`; [] if there is no difference. */
 export function differencesOf(current: SchemaState, wanted: SchemaState): string[] {
   const [old, next] = [current, wanted].map(({ classes }) => new Map(classes.map((cls) => [cls.className, cls])))
   const ofClasses = [...new Set([...(old?.keys() ?? []), ...(next?.keys() ?? [])])].sort().flatMap((name) => {

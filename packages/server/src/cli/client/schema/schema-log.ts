@@ -30,7 +30,7 @@ const attributes = [
   { attributeName: 'text', logicalType: 'string' },
 ]
 
-/** The oldest first; [] where there is no log yet. */
+/** Returns versions, the oldest first; [] if there is no log yet. */
 export async function readSchemaLog(client: AshlarClient): Promise<SchemaVersion[]> {
   if (!(await hasLog(client))) return []
   const names = attributes.map(({ attributeName }) => attributeName).join(', ')

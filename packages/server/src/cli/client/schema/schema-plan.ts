@@ -16,7 +16,7 @@ export interface PlanStep {
   readonly text: string
   /** Values or objects may go by it. */
   readonly isLoss: boolean
-  /** Why it cannot be done, where that is known before the server is asked. */
+  /** Why the step is impossible, if that is known before the server is asked. */
   readonly refusal?: string
 }
 
@@ -29,7 +29,7 @@ export interface SchemaPlan {
   readonly hints: readonly string[]
 }
 
-/** `failedIndexes`: names of those whose build has failed. Throws CommandError for renames of what is not there. */
+/** `failedIndexes`: indexes whose build has failed. Throws CommandError if a name to be renamed does not exist. */
 export function planOf(
   current: SchemaState,
   wanted: SchemaState,
@@ -294,7 +294,7 @@ function hintsFor(
   kept: readonly ClassChange[],
 ): string[] {
   const hint = (from: string, to: string): string => `If ${from} is to become ${to}, say so: --rename ${from}=${to}`
-  // Nobody reads hints by the hundred, and each pair would have to be compared.
+  // Hints by the hundred help nobody, and each pair would have to be compared.
   const isFew = (some: readonly unknown[], others: readonly unknown[]): boolean => {
     return some.length * others.length <= hintedPairsMax
   }

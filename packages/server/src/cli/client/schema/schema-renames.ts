@@ -15,7 +15,7 @@ export interface RenamedSchema {
   readonly done: readonly string[]
 }
 
-/** Classes are renamed before attributes, which may be given under either name of their class. Throws CommandError for what is not there. */
+/** Renames classes before attributes, which may be given under either name of their class. Throws CommandError for unknown names. */
 export function applyRenames(schema: SchemaState, renames: Renames): RenamedSchema {
   const known = new Set(schema.classes.map(({ className }) => className))
   const pairs = renames.map(pairOf)
@@ -115,7 +115,7 @@ function withAttributeNames(cls: SchemaClass, attributeNamed: AttributeNamed): S
   }
 }
 
-/** An attribute of the class or of one above it, where the key begins with it. */
+/** Renames the first attribute of each key, which may be inherited. */
 function renamedIndex(
   index: SchemaIndex,
   named: (className: string) => string,

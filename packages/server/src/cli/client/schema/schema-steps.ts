@@ -25,7 +25,7 @@ export async function applySteps(context: CommandContext, { parts }: SchemaPlan,
   }
 }
 
-/** Also those that a run before has begun. */
+/** Includes indexes that an earlier run has started. */
 export async function waitForIndexes(context: CommandContext, { indexes }: SchemaState): Promise<void> {
   const wanted = new Set(indexes.map(({ name }) => name))
   const building = (await context.client.listIndexes()).filter(({ name, state }) => {

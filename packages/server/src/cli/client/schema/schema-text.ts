@@ -2,7 +2,7 @@
 import type { AttributeDefinition, TypeDefinition } from '@ashlar/client'
 import { namespaceOf, type SchemaClass, type SchemaIndex, type SchemaState, typeOf } from './schema-state.ts'
 
-/** How names are written: as they are where they are words, or all in backquotes, which also makes names of keywords. */
+/** How names are quoted: only if they are no identifiers, or always, so that keywords can be names. */
 export type Quoting = 'asNeeded' | 'always'
 
 export function schemaText({ classes, indexes }: SchemaState, quoting: Quoting): string {
@@ -15,7 +15,7 @@ export function schemaText({ classes, indexes }: SchemaState, quoting: Quoting):
   return `UPDATE SCHEMA {\n${ofClasses.join('\n')}};\n${ofIndexes.length === 0 ? '' : `\n${ofIndexes.join('')}`}`
 }
 
-/** Files by their names: one for a namespace, and `default.do`. */
+/** Returns the text of each file by its name: one per namespace, and `default.do`. */
 export function schemaFiles({ classes, indexes }: SchemaState, quoting: Quoting): ReadonlyMap<string, string> {
   const namespaces = [...new Set(classes.map(({ className }) => namespaceOf(className)))]
   return new Map(

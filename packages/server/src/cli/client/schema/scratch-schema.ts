@@ -1,4 +1,4 @@
-/** What a text of DO says a schema is: it is carried out on an empty database in memory, by the engine itself. */
+/** Evaluates a DO text as a schema: the engine executes it on an empty database in memory. */
 import type { ClassRepresentation } from '@ashlar/client'
 import { CommandError, invalidInput } from '../../command-error.ts'
 import { exitCodes } from '../../exit-codes.ts'
