@@ -89,12 +89,9 @@ export class Admission {
     this.beginning.checkRoom(sharer)
   }
 
-  /**
-   * Returns undefined if the statement begins at once; `end` is to be called after its start. `isShort`: returns true if it is expected to be short.
-   * Throws what `ShareQueue.wait` does.
-   */
-  begin(waiter: Waiter, isShort?: () => boolean): Promise<void> | undefined {
-    if ((!this.isDispatching && mayBegin()) || isShort?.() === true) {
+  /** Returns undefined if the statement begins at once; `end` is to be called after its start. Throws what `ShareQueue.wait` does. */
+  begin(waiter: Waiter): Promise<void> | undefined {
+    if (!this.isDispatching && mayBegin()) {
       this.begun.add(waiter.sharer)
       return undefined
     }

@@ -8,7 +8,6 @@ import { type Caller, credentialText } from '../security/caller.ts'
 import type { Waiter } from '../shares/share-queue.ts'
 import type { AbortedReplies } from './aborted-replies.ts'
 import type { Admission, PausedReply } from './admission.ts'
-import type { ShortTexts } from './short-texts.ts'
 import type { Explain, SlowQueries } from './slow-queries.ts'
 import { StopSignal } from './stop-signal.ts'
 
@@ -55,7 +54,6 @@ export interface StatementContext {
   readonly abortedReplies: AbortedReplies
   /** Listed statements, by id. */
   readonly inProgress: Map<string, Statement>
-  readonly shortTexts: ShortTexts
   /** The log of slow queries, if any. */
   readonly slow: SlowQueries | undefined
 }
@@ -85,9 +83,6 @@ export class Statement implements Waiter, PausedReply {
   private explain: Explain | undefined
   /** Aborted when the client disconnects, and when the statement is stopped. */
   readonly signal = new StopSignal()
-  private readonly isKnownToBeShort = (): boolean => this.context.shortTexts.has(this.facts.text)
-  /** Whether it has lived longer than its first turn of the event loop. */
-  private outlives = false
   private waits = false
   private hasBegun = false
   private hasSlot = false
@@ -130,7 +125,7 @@ export class Statement implements Waiter, PausedReply {
 
   /** Returns undefined if it may begin at once. Throws ServerBusy, TooManyStatements, and the reason of the signal. */
   mayBegin(): Promise<void> | undefined {
-    const turn = this.context.admission.begin(this, this.isKnownToBeShort)
+    const turn = this.context.admission.begin(this)
     if (turn !== undefined) return this.queued(this.begunAt(turn))
     this.hasBegun = true
     return undefined
@@ -141,8 +136,6 @@ export class Statement implements Waiter, PausedReply {
    * client.
    */
   lasts(): void {
-    this.outlives = true
-    this.context.shortTexts.remove(this.facts.text)
     this.startedAtMs = Date.now()
     if (this.signal.aborted) return
     this.isReplying = true
@@ -326,8 +319,6 @@ export class Statement implements Waiter, PausedReply {
     this.hasSlot = false
     if (this.hasBegun) this.context.admission.end(this.sharer)
     this.hasBegun = false
-    // Most statements end at once, and are never listed.
-    if (this.outlives) this.context.inProgress.delete(this.id)
-    else this.context.shortTexts.note(this.facts.text)
+    this.context.inProgress.delete(this.id)
   }
 }

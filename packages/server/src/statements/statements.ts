@@ -7,7 +7,6 @@ import { clientAddressOf } from '../shares/client-address.ts'
 import { type SharedRequest, sharerOf } from '../shares/sharer.ts'
 import type { AbortedReplies } from './aborted-replies.ts'
 import { Admission, type AdmissionLimits } from './admission.ts'
-import { ShortTexts } from './short-texts.ts'
 import type { SlowQueries } from './slow-queries.ts'
 import { Statement, type StatementContext, type StatementKind, type StatementRecord, type Whose } from './statement.ts'
 
@@ -17,7 +16,7 @@ export class Statements {
   constructor(limits: AdmissionLimits, abortedReplies: AbortedReplies, slow?: SlowQueries) {
     const admission = new Admission(limits)
     const { statementQueueMsMax: queueMsMax } = limits
-    this.context = { admission, queueMsMax, abortedReplies, inProgress: new Map(), shortTexts: new ShortTexts(), slow }
+    this.context = { admission, queueMsMax, abortedReplies, inProgress: new Map(), slow }
   }
 
   get abortedReplies(): AbortedReplies {

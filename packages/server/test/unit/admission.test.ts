@@ -7,7 +7,6 @@ import { describe, expect, it } from 'vitest'
 import type { Waiter } from '../../src/shares/share-queue.ts'
 import type { AbortedReplies } from '../../src/statements/aborted-replies.ts'
 import { Admission, type AdmissionLimits } from '../../src/statements/admission.ts'
-import { ShortTexts } from '../../src/statements/short-texts.ts'
 import { Statement } from '../../src/statements/statement.ts'
 
 const limits: AdmissionLimits = {
@@ -147,13 +146,7 @@ describe('a statement', () => {
     const response = new EventEmitter()
     const asked = { kind: 'query', text: '', fdAlias: 'fd', clientAddress: 'a' } as const
     const inProgress = new Map<string, Statement>()
-    const statement = new Statement(
-      asked,
-      'a',
-      response as ServerResponse,
-      contextOf(admission, new ShortTexts(), inProgress),
-      undefined,
-    )
+    const statement = new Statement(asked, 'a', response as ServerResponse, contextOf(admission, inProgress), undefined)
     statement.lasts()
     expect(inProgress.size).toBe(1)
     response.emit('close')
@@ -187,19 +180,6 @@ describe('first turns', () => {
     isOver = true
     expect(turns).toHaveLength(10)
     expect(new Set(turns).size).toBe(10)
-  })
-
-  it('are not waited for by a text that ended at once when it was run before, until it does not', async () => {
-    const admission = new Admission(limits)
-    const shortTexts = new ShortTexts()
-    const begin = (text: string): Statement => newStatement(admission, 'a', { text, shortTexts })
-    begin('short').worked()
-    while (admission.begin(waiter('a')) === undefined);
-    expect(begin('other').mayBegin()).toBeInstanceOf(Promise)
-    const statement = begin('short')
-    expect(statement.mayBegin()).toBeUndefined()
-    statement.lasts()
-    expect(begin('short').mayBegin()).toBeInstanceOf(Promise)
   })
 
   it('are not refused for the time they took while slots are free', async () => {
@@ -330,19 +310,18 @@ describe('first turns', () => {
 function newStatement(
   admission: Admission,
   clientAddress: string,
-  { text = '', shortTexts = new ShortTexts(), response = new EventEmitter() as object } = {},
+  { text = '', response = new EventEmitter() as object } = {},
 ): Statement {
   const asked = { kind: 'query', text, fdAlias: 'fd', clientAddress } as const
-  return new Statement(asked, clientAddress, response as ServerResponse, contextOf(admission, shortTexts), undefined)
+  return new Statement(asked, clientAddress, response as ServerResponse, contextOf(admission), undefined)
 }
 
-function contextOf(admission: Admission, shortTexts: ShortTexts, inProgress = new Map<string, Statement>()) {
+function contextOf(admission: Admission, inProgress = new Map<string, Statement>()) {
   return {
     admission,
     queueMsMax: 1_000_000,
     abortedReplies: {} as AbortedReplies,
     inProgress,
-    shortTexts,
     slow: undefined,
   }
 }
