@@ -310,8 +310,8 @@ export interface IndexRequest {
 }
 
 /**
- * serializable: what the transaction has read is unchanged when it commits, or it is executed again. snapshot: only
- * what it changes is.
+ * serializable: data that the transaction has read must be unchanged when it commits; otherwise it is executed again.
+ * snapshot: this applies only to data that it changes.
  */
 export type IsolationLevel = 'serializable' | 'snapshot'
 
@@ -389,7 +389,7 @@ export interface QueryBody {
    */
   readonly dialect?: string
   readonly parameters?: QueryParameters
-  /** Of a query that changes something; that of the federated database if it is left out. */
+  /** The isolation level of a query that changes data. Default: that of the federated database. */
   readonly isolation?: IsolationLevel
 }
 

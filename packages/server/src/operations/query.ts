@@ -63,7 +63,10 @@ export const queryOperations: readonly FdOperation[] = [
         description: 'For a plain text body: ashlar or objectivity, like the field dialect of a JSON body.',
         schema: Type.String(),
       },
-      isolation: { description: 'For a body of text: as the field isolation of a JSON body.', schema: IsolationLevel },
+      isolation: {
+        description: 'The isolation level for a text body, like the field isolation of a JSON body.',
+        schema: IsolationLevel,
+      },
     },
     status: 200,
     body: QueryBody,
@@ -216,14 +219,14 @@ function dialectOf({ body, query }: OperationRequest): Dialect | undefined {
   if (dialect !== undefined && isOne) return dialect
   const message = isOne
     ? `There is no dialect ${quote(String(given))}: it is ${dialectWords}.`
-    : 'The dialect in the URL is another than that in the body.'
+    : 'The dialect in the URL differs from that in the body.'
   throw new AshlarError('MalformedRequest', message, inBody === undefined ? [] : [{ place: ['dialect'], message }])
 }
 
-/** Throws MalformedRequest where the URL and the body differ. */
+/** Throws MalformedRequest if URL and body differ. */
 function isolationOf(request: OperationRequest): Isolation | undefined {
   const inBody = (request.body as QueryFields).isolation
   const inUrl = isolationParam(request)
   if (inBody === undefined || inUrl === undefined || inBody === inUrl) return inBody ?? inUrl
-  throw new AshlarError('MalformedRequest', 'The isolation in the URL is another than that in the body.')
+  throw new AshlarError('MalformedRequest', 'The isolation level in the URL differs from that in the body.')
 }

@@ -26,7 +26,7 @@ export function transactionOperation(others: readonly Operation[]): FdOperation 
       'The transaction is atomic, and each operation sees the changes of those before it. An error has the status and type of the operation that failed.',
     tag: 'Transactions',
     queryParameters: {
-      isolation: { description: 'That of the federated database if it is left out.', schema: IsolationLevel },
+      isolation: { description: 'Default: the isolation level of the federated database.', schema: IsolationLevel },
     },
     status: 200,
     body: Type.Array(TransactionOperation),

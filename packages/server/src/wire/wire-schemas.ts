@@ -323,7 +323,7 @@ export const Dialect = Type.Union([Type.Literal('ashlar'), Type.Literal('objecti
 
 export const IsolationLevel = Type.Union([Type.Literal('serializable'), Type.Literal('snapshot')], {
   description:
-    'serializable: what the transaction has read is unchanged when it commits, or it is executed again. snapshot: only what it changes is.',
+    'serializable: data that the transaction has read must be unchanged when it commits; otherwise it is executed again. snapshot: this applies only to data that it changes.',
 })
 
 export const QueryParameters = Type.Record(Type.Unknown(), {
@@ -347,7 +347,7 @@ export const QueryBody = Type.Object(
     isolation: Type.Optional(
       Type.Described(
         IsolationLevel,
-        'Of a query that changes something; that of the federated database if it is left out.',
+        'The isolation level of a query that changes data. Default: that of the federated database.',
       ),
     ),
   },
