@@ -1,7 +1,7 @@
 /** Reads the values of single settings, from options, environment and file alike. */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { type ChangeLogSetting, type Dialect, type Isolation, isolations } from '@ashlar/engine'
+import type { ChangeLogSetting, Dialect, Isolation } from '@ashlar/engine'
 import { defaultEngineLimits } from '@ashlar/engine/limits'
 import type { BackupSettings } from '../backups/backup-settings.ts'
 import { durationMs } from '../backups/duration.ts'
@@ -147,7 +147,7 @@ function listOr(words: readonly string[]): string {
 }
 
 export const readChangeLog = oneOf<ChangeLogSetting>('on', 'off', 'auto')
-export const readIsolation = oneOf<Isolation>(...isolations)
+export const readIsolation = oneOf<Isolation>('serializable', 'snapshot')
 
 /** Throws ConfigError for a field that is not among `known`. */
 export function refuseOtherFields(given: object, known: readonly string[], what: string): void {
