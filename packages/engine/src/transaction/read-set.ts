@@ -5,7 +5,6 @@ import { RangeContent } from '../store/range-content.ts'
 import type {
   Awaitable,
   Bytes,
-  Entry,
   KeyRange,
   Precondition,
   RangeRead,
@@ -49,7 +48,7 @@ export class ReadSet {
     const space = key[0]
     if (value !== undefined && space !== keySpace.object && space !== keySpace.index) {
       // Values of maps have no revision, and no fixed length: one that begins as the one that was read may be another.
-      const seen = new SeenRange({ from: key, to: Buffer.concat([key, afterKey]) }, {})
+      const seen = new SeenRange({ from: key, to: Buffer.concat([key, afterKey]) })
       seen.add(key, value)
       this.noteRange(seen.whole())
       return
@@ -61,7 +60,7 @@ export class ReadSet {
 
   noteRange(range: UnchangedRange): void {
     const { from, to } = range.range
-    const text = `${from ? keyText(from) : ''} ${to ? keyText(to) : ''}`
+    const text = `${from?.length ?? -1} ${from ? keyText(from) : ''}${to ? keyText(to) : ''}`
     const known = this.ranges.get(text)
     if (known !== undefined && known.valueBytes >= range.valueBytes) return
     this.memory?.chargeChange(readBytes + text.length + range.content.length)
@@ -120,10 +119,13 @@ class RecordingSnapshot implements Snapshot {
   private noted(keys: readonly Bytes[], ranges: readonly RangeRead[], answer: ReadAnswer): ReadAnswer {
     for (const [i, key] of keys.entries()) this.reads.noteKey(key, answer.values[i])
     for (const [i, range] of ranges.entries()) {
-      const seen = new SeenRange(range, { reverse: range.reverse === true })
+      const { reverse = false, limit } = range
       const entries = answer.ranges[i] ?? []
-      for (const { key, value } of entries) seen.add(key, value)
-      this.reads.noteRange(entries.length === range.limit ? seen.upToLast() : seen.whole())
+      const isWhole = entries.length !== limit
+      if (entries.length === 0 && !isWhole) continue
+      const seen = new SeenRange(reverse && !isWhole ? { ...range, from: entries.at(-1)?.key ?? noKey } : range)
+      for (const { key, value } of reverse ? [...entries].reverse() : entries) seen.add(key, value)
+      this.reads.noteRange(isWhole || reverse ? seen.whole() : seen.upToLast())
     }
     return answer
   }
@@ -137,40 +139,51 @@ class RecordingSnapshot implements Snapshot {
     use: (key: Bytes, value: Bytes) => T,
     options: ScanOptions,
   ): AsyncGenerator<T[]> {
-    const seen = new SeenRange(range, options)
+    const seen = new SeenRange(range, options.keysOnly)
+    let count = 0
+    let last: Buffer | undefined
     let isWhole = false
-    try {
-      yield* this.below.scan(
-        range,
-        (key, value) => {
-          seen.add(key, value)
-          return use(key, value)
-        },
-        options,
-      )
-      isWhole = seen.count !== options.limit
-    } finally {
-      this.reads.noteRange(isWhole ? seen.whole() : seen.upToLast())
+    const noted = (key: Bytes, value: Bytes): T => {
+      count++
+      if (options.reverse !== true) seen.add(key, value)
+      else if (last?.length === key.length) last.set(key)
+      else last = Buffer.from(key)
+      return use(key, value)
     }
+    try {
+      yield* this.below.scan(range, noted, options)
+      isWhole = count !== options.limit
+    } finally {
+      if (options.reverse !== true) this.reads.noteRange(isWhole ? seen.whole() : seen.upToLast())
+      else if (isWhole) await this.noteReversed(range, options)
+      else if (last !== undefined) await this.noteReversed({ ...range, from: last }, options)
+    }
+  }
+
+  /** The content of a range is made in the order of its keys: it is read once more, since it may be too long to be kept. */
+  private async noteReversed(range: KeyRange, { keysOnly, slice }: ScanOptions): Promise<void> {
+    const seen = new SeenRange(range, keysOnly)
+    const options = { ...(keysOnly === true && { keysOnly }), ...(slice && { slice }) }
+    const batches = this.below.scan(range, (key, value) => seen.add(key, value), options)
+    for await (const batch of batches) void batch
+    this.reads.noteRange(seen.whole())
   }
 
   release(): void {}
 }
 
-/** The part of a range that was read. */
+const noKey = Buffer.alloc(0)
+
+/** The part of a range that was read, in the order of its keys. */
 class SeenRange {
-  count = 0
+  private count = 0
   private readonly range: KeyRange
-  private readonly isReverse: boolean
   private readonly valueBytes: number
   private readonly content: RangeContent
-  /** Of a range that is read from its end. */
-  private readonly entries: Entry[] = []
   private last: Buffer | undefined
 
-  constructor({ from, to }: KeyRange, { reverse = false, keysOnly = false }: ScanOptions) {
+  constructor({ from, to }: KeyRange, keysOnly = false) {
     this.range = { ...(from && { from: Buffer.from(from) }), ...(to && { to: Buffer.from(to) }) }
-    this.isReverse = reverse
     const isOfObjects = from?.[0] === keySpace.object
     this.valueBytes = keysOnly ? 0 : isOfObjects ? recordHeadBytes : wholeValue
     this.content = new RangeContent(this.valueBytes)
@@ -178,28 +191,21 @@ class SeenRange {
 
   add(key: Bytes, value: Bytes): void {
     this.count++
-    if (this.isReverse) this.entries.push({ key: Buffer.from(key), value: Buffer.from(value) })
-    else {
-      this.content.add(key, value)
-      // A copy of each key would cost more than all else.
-      if (this.last === undefined || this.last.length !== key.length) this.last = Buffer.from(key)
-      else this.last.set(key)
-    }
+    this.content.add(key, value)
+    // A copy of each key would cost more than all else.
+    if (this.last?.length === key.length) this.last.set(key)
+    else this.last = Buffer.from(key)
   }
 
   whole(): UnchangedRange {
-    for (const { key, value } of this.entries.reverse()) this.content.add(key, value)
     const { range, count, valueBytes } = this
     return { kind: 'unchanged', range, count, valueBytes, content: this.content.bytes() }
   }
 
   /** The part up to the last entry that was passed on; nothing, if there was none. */
   upToLast(): UnchangedRange {
-    const last = this.isReverse ? this.entries.at(-1)?.key : this.last
-    const unchanged = this.whole()
-    const { range } = this
-    if (last === undefined) return { ...unchanged, range: { ...range, to: range.from ?? Buffer.alloc(0) } }
-    const read = this.isReverse ? { ...range, from: last } : { ...range, to: Buffer.concat([last, afterKey]) }
-    return { ...unchanged, range: read }
+    const { range, last } = this
+    const to = last === undefined ? (range.from ?? noKey) : Buffer.concat([last, afterKey])
+    return { ...this.whole(), range: { ...range, to } }
   }
 }

@@ -3,7 +3,7 @@
  * once. Several small commits share a call; a large one has a call to itself.
  */
 import { unreachable } from '../../errors.ts'
-import type { KeyPlacement } from '../key-placement.ts'
+import type { KeyPlacement, Segment } from '../key-placement.ts'
 import { letGoOf, letGoOfValues, packedKeys } from '../packed-rows.ts'
 import { sortInPieces } from '../sort-in-pieces.ts'
 import type { Bytes, CommitOutcome, Precondition, UnchangedRange } from '../store.ts'
@@ -149,6 +149,11 @@ export class CommitCall {
     return first?.placement ?? 0
   }
 
+  /** It requires ranges to be unchanged. */
+  get hasRanges(): boolean {
+    return this.members.some(({ unchanged }) => unchanged.length > 0)
+  }
+
   get isExclusive(): boolean {
     return this.members[0]?.isExclusive === true
   }
@@ -205,7 +210,7 @@ export class CommitCall {
   ): number {
     const packed = this.members[0]?.packed
     let steps = this.isExclusive ? procedureFlags.exclusive : 0
-    if (this.members.some(({ unchanged }) => unchanged.length > 0)) steps |= procedureFlags.unchangedRanges
+    if (this.hasRanges) steps |= procedureFlags.unchangedRanges
     if (this.newAreAbsent) steps |= procedureFlags.newAreAbsent
     if (packed?.blind.length) steps |= procedureFlags.blindPut
     if (packed?.hasUnnumbered) steps |= procedureFlags.append
@@ -473,6 +478,9 @@ function rangeParts(precondition: RangePrecondition | UnchangedRange, { segments
     const { valueBytes, content, count } = precondition
     if (segments.length === 0)
       return count === 0 ? [] : [{ segment: nowhere, holds: `#${valueBytes}:${hexOf(content)}` }]
+    const [only] = segments
+    if (segments.length === 1 && only?.firstPlacement === only?.lastPlacement)
+      return [{ segment: only as Segment, holds: `=${valueBytes}:${hexOf(content)}` }]
     return segments.map((segment, i) => {
       const isLast = i === segments.length - 1
       return { segment, holds: `#${valueBytes}:${isLast ? hexOf(content) : ''}${isLast ? '' : '+'}` }

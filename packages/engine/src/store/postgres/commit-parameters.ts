@@ -35,7 +35,8 @@ export const parameterTypes = {
   expecters: 'int4[]',
   /**
    * Preconditions of ranges: first and last placement, bounds, and the keys that are there, in hexadecimal digits. Of ranges that are required to be unchanged, instead
-   * of keys: `#`, the bytes of values that count, `:`, the content in hexadecimal digits (null for all parts but the last one).
+   * of keys: `=`, the bytes of values that count, `:`, the content in hexadecimal digits. If it has several placements or parts, it begins with `#`, and all parts but the last one have `+`
+   * instead of the content, which is that of all together.
    */
   range_positions: 'int4[]',
   range_owners: 'int4[]',
@@ -86,7 +87,7 @@ export const procedureFlags = {
   byRow: 1_024,
   /** As byRow, but rows of one placement are changed by one statement. */
   byPlacement: 2_048,
-  /** What Citus has prepared and not yet committed is brought to its end first: no lock tells of it once its coordinator was killed. */
+  /** What Citus has prepared and not yet committed is brought to its end first: no lock on rows that are not visible yet tells of it once its coordinator was killed. */
   recover: 4_096,
   /** Some of what is put is appended: its keys have numbers that the function replaces. */
   append: 8_192,

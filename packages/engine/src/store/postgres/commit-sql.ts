@@ -39,14 +39,29 @@ const insertSome = `
 
 function heldIn(table: string, placement: string): string {
   return `SELECT coalesce(string_agg(encode(key, 'hex'), ',' ORDER BY key), '') INTO held FROM ${table}
-          WHERE ${placement} AND key >= r.a AND (r.b IS NULL OR key < r.b) AND NOT key = ANY (own)`
+          WHERE ${placement} AND key >= r.a AND key < coalesce(r.b, ${aboveAllKeys}) AND NOT key = ANY (own)`
+}
+
+/** Behind all keys, of which none is so long. As a value, and not as a condition of its own, it bounds the search of the index. */
+const aboveAllKeys = `decode(repeat('ff', 2048), 'hex')`
+
+/** Of an unchanged range that is one part and lies in one placement. */
+const isOfOnePlacement = `left(u.h, 1) = '='`
+
+/** What an entry is in the content of a range. */
+function entryContent(valueBytes: string): string {
+  return `int2send(length(key)::int2) || key
+            || CASE WHEN ${valueBytes} = 0 THEN ''::bytea ELSE int4send(length(value)) || substr(value, 1, ${valueBytes}) END`
+}
+
+/** The content as commits have it. */
+function contentText(content: string): string {
+  return `encode(CASE WHEN length(${content}) > ${plainContentBytes} THEN sha256(${content}) ELSE ${content} END, 'hex')`
 }
 
 /** As `RangeContent` makes it, before it is hashed. */
 function contentIn(table: string, placement: string): string {
-  return `SELECT content || coalesce(string_agg(int2send(length(key)::int2) || key
-            || CASE WHEN value_bytes = 0 THEN ''::bytea ELSE int4send(length(value)) || substr(value, 1, value_bytes) END, ''::bytea ORDER BY key), '')
-          INTO content FROM ${table} WHERE ${placement} AND key >= r.a AND (r.b IS NULL OR key < r.b) AND NOT key = ANY (own)`
+  return `SELECT content || coalesce(string_agg(${entryContent('value_bytes')}, ''::bytea ORDER BY key), '') INTO content FROM ${table} WHERE ${placement} AND key >= r.a AND key < coalesce(r.b, ${aboveAllKeys}) AND NOT key = ANY (own)`
 }
 
 /** All keys by one statement. */
@@ -127,13 +142,13 @@ BEGIN
   --- The catalog.
   IF p_steps & ${steps.exclusive} <> 0 THEN
     LOCK TABLE {schema}.catalog_lock IN ACCESS EXCLUSIVE MODE;
-    IF p_steps & ${steps.recover} <> 0 THEN
-      PERFORM recover_prepared_transactions();
-    END IF;
   ELSIF p_steps & ${steps.unchangedRanges} <> 0 THEN
     LOCK TABLE {schema}.catalog_lock IN SHARE ROW EXCLUSIVE MODE;
   ELSE
     LOCK TABLE {schema}.catalog_lock IN ROW EXCLUSIVE MODE;
+  END IF;
+  IF p_steps & ${steps.recover} <> 0 THEN
+    PERFORM recover_prepared_transactions();
   END IF;
   IF p_catalog IS NOT NULL THEN
     SELECT value INTO v FROM {root} WHERE placement = 0 AND key = '\x{version_key}'::bytea;
@@ -248,14 +263,31 @@ BEGIN
       FROM unnest(p_new_keys) WITH ORDINALITY AS u(k, i) WHERE NOT ${isOwn};
   END IF;
 
+  --- Unchanged ranges of one placement, all by one statement: of each commit, the first that is not.
+  IF PLAIN:
+  IF p_steps & ${steps.unchangedRanges} <> 0 THEN
+    FOR r IN SELECT min(i) AS i, c FROM unnest(p_range_positions, p_range_owners, p_range_first, p_range_last, p_range_from, p_range_to, p_range_holds)
+        AS u(i, c, f, l, a, b, h)
+      CROSS JOIN LATERAL (
+        SELECT coalesce(string_agg(${entryContent("substr(split_part(u.h, ':', 1), 2)::int4")}, ''::bytea ORDER BY key), '') AS content
+          FROM {schema}.kv WHERE placement = u.f AND key >= u.a AND key < coalesce(u.b, ${aboveAllKeys}) AND NOT key = ANY (own)
+      ) AS found
+      WHERE ${isOfOnePlacement} AND NOT c = ANY (losers) AND ${contentText('found.content')} <> split_part(u.h, ':', 2) GROUP BY c
+    LOOP
+      lost := lost || r.i;
+      losers := losers || r.c;
+    END LOOP;
+  END IF; :END PLAIN
+
   --- Preconditions of ranges. Of one commit, one may come before that of a key that has failed already: it is then the first.
   IF array_length(p_range_positions, 1) > 0 THEN
     FOR r IN SELECT i, c, f, l, a, b, h
       FROM unnest(p_range_positions, p_range_owners, p_range_first, p_range_last, p_range_from, p_range_to, p_range_holds)
         AS u(i, c, f, l, a, b, h)
+      IF PLAIN: WHERE NOT ${isOfOnePlacement} :END PLAIN
     LOOP
       CONTINUE WHEN r.c = ANY (losers) AND lost[array_position(losers, r.c)] < r.i;
-      IF left(r.h, 1) = '#' THEN
+      IF left(r.h, 1) IN ('#', '=') THEN
         --- It is to be unchanged. Of several parts, the last one has what all of them together contained.
         value_bytes := substr(split_part(r.h, ':', 1), 2)::int4;
         IF r.f = r.l THEN
@@ -268,7 +300,7 @@ BEGIN
           ${contentIn('{schema}.kv', '(placement, key) >= (r.f, r.a) AND placement >= r.f AND placement <= r.l')};
         END IF;
         CONTINUE WHEN right(r.h, 1) = '+';
-        held := encode(CASE WHEN length(content) > ${plainContentBytes} THEN sha256(content) ELSE content END, 'hex');
+        held := ${contentText('content')};
         r.h := split_part(r.h, ':', 2);
         content := '';
       ELSIF r.f = r.l THEN
@@ -401,6 +433,7 @@ export function commitSql(tables: Tables, names: Readonly<Record<string, string>
   return sql
     .replaceAll(/^ *---.*\n/gm, '')
     .replaceAll(/IF ROOT:(.*?):END ROOT/gs, (_, block: string) => (hasRoot ? block : ''))
+    .replaceAll(/IF PLAIN:(.*?):END PLAIN/gs, (_, block: string) => (hasRoot ? '' : block))
     .replaceAll(/ON (\S+):\s(.*?) :END/gs, (_, placement: string, statement: string) => {
       return onTableOf(tables, placement, statement)
     })

@@ -37,7 +37,7 @@ export async function commitTogether(
 ): Promise<CommitOutcome[]> {
   const proof = rows === 'together' ? 0 : call.proofPlacement
   const parameters = await parametersOf(call, rows)
-  if (prepared !== undefined && call.isExclusive)
+  if (prepared !== undefined && (call.isExclusive || call.hasRanges))
     parameters.steps = (parameters.steps as number) | procedureFlags.recover
   const { location, patienceMs } = connections.address
   const attempts = new Attempts(patienceMs)
@@ -84,6 +84,8 @@ export async function commitUnderLock(
   connection.number++
   try {
     const parameters = await parametersOf(call, rows)
+    if (prepared !== undefined && call.hasRanges)
+      parameters.steps = (parameters.steps as number) | procedureFlags.recover
     const failed = await send(
       connections,
       connection,
