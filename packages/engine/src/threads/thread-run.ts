@@ -108,12 +108,14 @@ export class ThreadRun {
   private async *rows(onConsumed: (bytes: number) => void): AsyncGenerator<RowChunk> {
     try {
       for (;;) {
-        if (this.hasFailed) throw this.failure
+        // What was found before a failure is sent before it, unless nobody reads any more.
+        if (this.hasFailed && this.isCancelled) throw this.failure
         const chunk = this.chunks.shift()
         if (chunk !== undefined) {
           yield chunk
           onConsumed(chunk.bytes.length)
-        } else if (this.isDone) return
+        } else if (this.hasFailed) throw this.failure
+        else if (this.isDone) return
         else await this.arrival()
       }
     } finally {
