@@ -33,7 +33,11 @@ export function bodyReader(limits: Limits, { bodyOf, admissionOf }: Bodies): Wit
         if (body === undefined)
           return refuse(error instanceof BodyTooLong ? tooLarge(bytesMax, limits) : error, request)
         noteRest(request.raw.socket)
-        void takeBody(parse, admissionOf, body, handle, request)
+        // The body of a DELETE or of a request without a route is ignored.
+        if (request.method === 'DELETE' || request.route === undefined || body.length === 0) return run(handle, request)
+        const noted = hashBody(request, body)
+        if (noted === undefined) takeBody(parse, admissionOf, body, handle, request)
+        else void noted.then(() => takeBody(parse, admissionOf, body, handle, request))
       })
       return undefined
     }
@@ -79,24 +83,39 @@ const parsedHereBytesMax = 65_536
 
 const noRoute: Partial<Route> = {}
 
-async function takeBody(
+function takeBody(
   parse: (body: Buffer, request: HttpRequest) => unknown,
   admissionOf: Bodies['admissionOf'],
   body: Buffer,
   handle: Handle,
   request: HttpRequest,
-): Promise<void> {
-  // The body of a DELETE or of a request without a route is ignored.
-  if (request.method === 'DELETE' || request.route === undefined || body.length === 0) return run(handle, request)
-  const { isOfParts, takesArray } = request.route
+): void {
+  const { isOfParts, takesArray } = request.route ?? noRoute
+  if (isOfParts === true || (takesArray === true && body[0] === openBracket)) {
+    request.bodyBytes = body
+    if (body.length > parsedHereBytesMax) {
+      request.body = new UnparsedBody(body, () => parse(body, request), admissionOf(request))
+      run(handle, request)
+      return
+    }
+  }
+  let parsed: unknown
   try {
-    await hashBody(request, body)
-    const mayRunInThread = isOfParts || (takesArray && body[0] === openBracket)
-    if (mayRunInThread) request.bodyBytes = body
-    request.body =
-      mayRunInThread && body.length > parsedHereBytesMax
-        ? new UnparsedBody(body, () => parse(body, request), admissionOf(request))
-        : await parse(body, request)
+    parsed = parse(body, request)
+  } catch (error) {
+    refuse(error, request)
+    return
+  }
+  if (parsed instanceof Promise) void takeLater(parsed, handle, request)
+  else {
+    request.body = parsed
+    run(handle, request)
+  }
+}
+
+async function takeLater(parsed: Promise<unknown>, handle: Handle, request: HttpRequest): Promise<void> {
+  try {
+    request.body = await parsed
   } catch (error) {
     return refuse(error, request)
   }

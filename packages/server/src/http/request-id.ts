@@ -11,9 +11,18 @@ const meaningful = ['if-match', 'if-none-match', 'prefer'] as const
 /** Bytes hashed at a time, which takes one to three milliseconds. */
 const sliceBytes = 1_048_576
 
-/** Hashes the body for the fingerprint, a large one in slices that let other work run. To be called with each body, before it is parsed. */
-export async function hashBody(request: HttpRequest, body: Buffer): Promise<void> {
-  if (request.headers['idempotency-key'] === undefined) return
+/**
+ * Hashes the body for the fingerprint; to be called with each body, before it is parsed. A large body is hashed in slices that let other work run:
+ * then it returns a promise, which never rejects.
+ */
+export function hashBody(request: HttpRequest, body: Buffer): Promise<void> | undefined {
+  if (request.headers['idempotency-key'] === undefined) return undefined
+  if (body.length > sliceBytes) return hashLargeBody(request, body)
+  request.bodyDigest = createHash('sha256').update(body).digest()
+  return undefined
+}
+
+async function hashLargeBody(request: HttpRequest, body: Buffer): Promise<void> {
   const hash = createHash('sha256')
   for (let at = 0; at < body.length; at += sliceBytes) {
     if (at > 0) await new Promise((resolve) => setImmediate(resolve))

@@ -1,5 +1,5 @@
 /** The routes of the table of operations, and the replies to unknown paths. */
-import type { FederatedDatabase } from '@ashlar/engine'
+import type { Awaitable, FederatedDatabase } from '@ashlar/engine'
 import { subjectOf } from '../audit/subject.ts'
 import { authorizeAhead, dispatch } from '../dispatch/dispatch.ts'
 import { type Operation, type OperationReply, type ServiceContext, statementOf } from '../dispatch/operation.ts'
@@ -27,7 +27,7 @@ export function registerOperations(
 ): void {
   for (const operation of operations) {
     const counts = requests.of(operation)
-    const handle = traced(handleOf(operation, service, counts), service)
+    const handle = handleOf(operation, service, counts)
     routes.add(operation.method, operation.path, {
       path: operation.path,
       acceptsPlainText: operation.acceptsPlainText === true,
@@ -74,7 +74,9 @@ const textOnly: Writable = ['text']
 const linesOnly: Writable = ['ndjson']
 
 /** Runs the handle within the span of the request, also after its body has arrived. */
-function traced(handle: Handle, { traces }: ServiceContext): Handle {
+function handleOf(operation: Operation, service: ServiceContext, counts: OperationCounts): Handle {
+  const handle = unhandleOf(operation, service, counts)
+  const { traces } = service
   if (traces === undefined) return handle
   return (request) => {
     const { span } = request
@@ -82,7 +84,7 @@ function traced(handle: Handle, { traces }: ServiceContext): Handle {
   }
 }
 
-function handleOf(operation: Operation, service: ServiceContext, counts: OperationCounts): Handle {
+function unhandleOf(operation: Operation, service: ServiceContext, counts: OperationCounts): Handle {
   const writable = operation.writes ?? (operation.streamsRows === true ? rowTypes : jsonOnly)
   return (request) => {
     request.counts = counts
@@ -91,53 +93,119 @@ function handleOf(operation: Operation, service: ServiceContext, counts: Operati
     const chosen = operation.replyTypeOf?.({ query: request.query })
     const writableNow: Writable = chosen === undefined ? (asksForText ? textOnly : writable) : [chosen]
     const replyType = negotiate(request.headers.accept, writableNow)
-    // A follower is no statement, and takes no slot.
+    // Who follows is no statement, and takes no slot from them.
     const form = replyType === 'events' ? undefined : statementOf(operation, request.body)
-    return answer(operation, new SingleRequest(request, replyType, service, form), request)
+    const single = new SingleRequest(request, replyType, service, form)
+    return form === undefined ? handleAtOnce(operation, single, request) : handleStatement(operation, single, request)
   }
 }
 
-/** Handles a body of lines, to which the reply has lines as well. A failure closes the connection if the body is not read to its end. */
-async function handleLines(operation: Operation, service: ServiceContext, request: HttpRequest): Promise<void> {
+/** The reply is made of lines as well. */
+function handleLines(operation: Operation, service: ServiceContext, request: HttpRequest): Promise<void> | undefined {
   try {
     const replyType = negotiate(request.headers.accept, linesOnly)
     const single = new SingleRequest(request, replyType, service, statementOf(operation, request.body))
-    await answer(operation, single, request)
+    const handled = handleStatement(operation, single, request)
+    return handled?.catch((error) => {
+      throw unread(error, request)
+    })
   } catch (error) {
-    if (!request.raw.complete) request.endConnection()
-    throw error
+    throw unread(error, request)
   }
 }
 
-/** Executes the operation and sends its reply. The slot of its statement is released once the rows are being sent. */
-async function answer(operation: Operation, single: SingleRequest, request: HttpRequest): Promise<void> {
-  const { response } = request
-  try {
-    const reply = await dispatch(operation, single, single)
-    const { statement, replyType } = single
-    if (reply.rows !== undefined) await sendRows(reply.rows, replyType, request, statement)
-    else if (reply.lines !== undefined) await sendLines(reply.lines, request, statement)
-    else send({ ...reply, headers: { ...statement?.headers, ...reply.headers } }, operation, single, request)
-  } catch (error) {
-    const { statement } = single
-    if (statement !== undefined && !response.headersSent) response.setHeader('statement-id', statement.id)
-    throw error
-  } finally {
-    single.statement?.worked()
+/** Returns the error for a request with an unread body, whose reply closes the connection. */
+function unread(error: unknown, request: HttpRequest): unknown {
+  if (!request.raw.complete) request.endConnection()
+  return error
+}
+
+/** Returns no promise if the operation needs none. */
+function handleAtOnce(operation: Operation, single: SingleRequest, request: HttpRequest): Promise<void> | undefined {
+  const answer = dispatch(operation, single, single)
+  if (answer instanceof Promise) return sendLater(answer, operation, single, request)
+  send(answer, operation, single, request)
+  return undefined
+}
+
+/** Sends a reply that took longer, for which a statement may have been created. */
+function sendLater(
+  answer: Promise<OperationReply>,
+  operation: Operation,
+  single: SingleRequest,
+  request: HttpRequest,
+): Promise<void> {
+  const fail = (error: unknown): never => {
+    throw failed(error, single, request)
   }
+  return answer.then((later) => {
+    const { statement } = single
+    if (statement === undefined) return send(later, operation, single, request)
+    try {
+      send({ ...later, headers: { ...statement.headers, ...later.headers } }, operation, single, request)
+      statement.worked()
+    } catch (error) {
+      fail(error)
+    }
+  }, fail)
+}
+
+/** Its slot is given back once its rows are on their way. */
+function handleStatement(operation: Operation, single: SingleRequest, request: HttpRequest): Promise<void> | undefined {
+  let sent: Awaitable<void>
+  try {
+    const answer = dispatch(operation, single, single)
+    sent =
+      answer instanceof Promise
+        ? answer.then((later) => sendAnswer(later, operation, single, request))
+        : sendAnswer(answer, operation, single, request)
+  } catch (error) {
+    throw failed(error, single, request)
+  }
+  if (sent instanceof Promise) {
+    return sent.then(
+      () => single.statement?.worked(),
+      (error) => {
+        throw failed(error, single, request)
+      },
+    )
+  }
+  single.statement?.worked()
+  return undefined
+}
+
+function sendAnswer(
+  answer: OperationReply,
+  operation: Operation,
+  single: SingleRequest,
+  request: HttpRequest,
+): Awaitable<void> {
+  const { statement, replyType } = single
+  if (answer.rows !== undefined) return sendRows(answer.rows, replyType, request, statement)
+  if (answer.lines !== undefined) return sendLines(answer.lines, request, statement)
+  const headers = { ...statement?.headers, ...answer.headers }
+  return send({ ...answer, headers }, operation, single, request)
+}
+
+/** The error, whose reply names the statement. */
+function failed(error: unknown, { statement }: SingleRequest, { response }: HttpRequest): unknown {
+  if (statement === undefined) return error
+  statement.worked()
+  if (!response.headersSent) response.setHeader('statement-id', statement.id)
+  return error
 }
 
 /** Bytes of a reply that are held for a client without being counted. */
 const uncountedReplyBytes = 65_536
 
 /** Throws ServerBusy and TooManyRequests where so large a reply to a read finds no room until its client has taken it. */
-function send(reply: OperationReply, operation: Operation, single: SingleRequest, request: HttpRequest): void {
+function send(answer: OperationReply, operation: Operation, single: SingleRequest, request: HttpRequest): void {
   const { fd }: { readonly fd?: FederatedDatabase } = single
-  const { body, headers, status = operation.status, type } = reply
+  const { body, headers, status = operation.status, type } = answer
   const { audit, params, response } = request
   if (audit !== undefined && operation.tag === 'Security') audit.subject = subjectOf(operation.path, params, body)
-  if (reply.events !== undefined) {
-    sendEvents(reply.events, request)
+  if (answer.events !== undefined) {
+    sendEvents(answer.events, request)
     return
   }
   // A reply without rows is of its type as well.
