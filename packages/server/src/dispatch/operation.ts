@@ -311,8 +311,9 @@ export function booleanParam({ query }: OperationRequest, name: string): boolean
 }
 
 export function isolationParam({ query: { isolation } }: OperationRequest): Isolation | undefined {
+  if (isolation === undefined) return undefined
   const level = isolations.find((one) => one === isolation)
-  if (isolation === undefined || level !== undefined) return level
+  if (level !== undefined) return level
   throw new AshlarError('MalformedValue', `The parameter isolation must be given once, as ${isolations.join(' or ')}.`)
 }
 
