@@ -10,7 +10,7 @@ export const fencedSqlState = 'ASH01'
  * The parameters, what is locked and in which order, and what is noted stay as they are within a version of the tables, so that servers which know
  * different versions use whichever is there, at the same time.
  */
-export const commitFunctionVersion = 7
+export const commitFunctionVersion = 8
 
 /** By so much each call takes the sequence of numbers further: a call has no more commits. */
 export const numbersOfCall = 128

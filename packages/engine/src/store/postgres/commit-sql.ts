@@ -263,7 +263,8 @@ BEGIN
       FROM unnest(p_new_keys) WITH ORDINALITY AS u(k, i) WHERE NOT ${isOwn};
   END IF;
 
-  --- Unchanged ranges of one placement, all by one statement: of each commit, the first that is not.
+  --- Unchanged ranges of one placement, all by one statement: of each commit, the first that is not. It may come before that of a key that has
+  --- failed already.
   IF PLAIN:
   IF p_steps & ${steps.unchangedRanges} <> 0 THEN
     FOR r IN SELECT min(i) AS i, c FROM unnest(p_range_positions, p_range_owners, p_range_first, p_range_last, p_range_from, p_range_to, p_range_holds)
@@ -272,10 +273,14 @@ BEGIN
         SELECT coalesce(string_agg(${entryContent("substr(split_part(u.h, ':', 1), 2)::int4")}, ''::bytea ORDER BY key), '') AS content
           FROM {schema}.kv WHERE placement = u.f AND key >= u.a AND key < coalesce(u.b, ${aboveAllKeys}) AND NOT key = ANY (own)
       ) AS found
-      WHERE ${isOfOnePlacement} AND NOT c = ANY (losers) AND ${contentText('found.content')} <> split_part(u.h, ':', 2) GROUP BY c
+      WHERE ${isOfOnePlacement} AND ${contentText('found.content')} <> split_part(u.h, ':', 2) GROUP BY c
     LOOP
-      lost := lost || r.i;
-      losers := losers || r.c;
+      IF r.c = ANY (losers) THEN
+        lost[array_position(losers, r.c)] := least(r.i, lost[array_position(losers, r.c)]);
+      ELSE
+        lost := lost || r.i;
+        losers := losers || r.c;
+      END IF;
     END LOOP;
   END IF; :END PLAIN
 
