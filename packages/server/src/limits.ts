@@ -3,7 +3,7 @@ import type { EngineLimits } from '@ashlar/engine'
 
 export const defaultServerLimits = {
   /** Size of a request body, after decompression. */
-  bodyBytesMax: 64 * 2 ** 20,
+  bodyBytesMax: 32 * 2 ** 20,
   /** Nesting depth of arrays and objects in a JSON body. */
   jsonDepthMax: 64,
   /** Values in a JSON body: numbers, strings, literals, arrays, objects, and field names. */

@@ -2,7 +2,7 @@
 import { AshlarError, noteRest } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import { BodyLines } from '../json/body-lines.ts'
-import { openBracket } from '../json/json-layout.ts'
+import { openBracket } from '../json/json-scan.ts'
 import { decodeText, jsonLimitsOf, parseJson } from '../json/parse-json.ts'
 import { UnparsedBody } from '../json/unparsed-body.ts'
 import type { Limits } from '../limits.ts'
@@ -21,7 +21,7 @@ export function bodyReader(limits: Limits, { bodyOf, admissionOf }: Bodies): Wit
   /** Parses a body, possibly asynchronously. */
   const parse = (body: Buffer, request: HttpRequest): unknown => {
     if (request.headers['content-type'] === 'text/plain') return parsedText(body, limits)
-    return parseJson(body, jsonLimitsOf(limits, request.route ?? noRoute, body), undefined, admissionOf(request))
+    return parseJson(body, jsonLimitsOf(limits, request.route ?? noRoute, body), admissionOf(request))
   }
   return (handle, bytesMax = limits.bodyBytesMax) =>
     (request) => {

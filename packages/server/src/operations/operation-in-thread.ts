@@ -17,7 +17,7 @@ export async function runOperationInThread(data: OperationData, context: ThreadC
   const operation = operations.find(({ method, path }) => method === data.method && path === data.path) as FdOperation
   try {
     const bounds = jsonLimitsOf(data.limits, operation, data.body)
-    const body = await parseJson(data.body, bounds, undefined, (values) => context.admitValues(values))
+    const body = await parseJson(data.body, bounds, (values) => context.admitValues(values))
     const reply = await runChecked(operation, requestOf(data, body, context))
     return { reply: { ...reply, body: bytesOf(reply.body) } }
   } catch (error) {

@@ -45,7 +45,7 @@ const attributes = (count: number, name = 'a') =>
 
 rule('1.5.1', 'the limits without configuration', async () => {
   expect((await server.get('/v1/fd')).json.limits).toMatchObject({
-    bodyBytesMax: 64 * 2 ** 20,
+    bodyBytesMax: 32 * 2 ** 20,
     jsonDepthMax: 64,
     bodyValuesMax: 1_000_000,
     objectValuesMax: 200_000,

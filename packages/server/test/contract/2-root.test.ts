@@ -45,7 +45,7 @@ rule('2.1.4', 'GET /v1/fd', async () => {
     counts: { classes: 0, indexes: 0 },
   })
   expect(json.bootfile).toContain('fleet')
-  expect(json.limits.bodyBytesMax).toBe(64 * 2 ** 20)
+  expect(json.limits.bodyBytesMax).toBe(32 * 2 ** 20)
 })
 
 rule('2.1.5', 'health', async () => {

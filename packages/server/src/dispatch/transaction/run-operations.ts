@@ -10,7 +10,7 @@ import {
 import { makeProblem, type Problem } from '../../errors/problem.ts'
 import { BodyValidationError, OperationFailure } from '../../errors/request-errors.ts'
 import { ServerError } from '../../errors/server-errors.ts'
-import { tooManyValues } from '../../json/json-layout.ts'
+import { tooManyValues } from '../../json/json-scan.ts'
 import { hasMoreValuesThan } from '../../json/parse-text.ts'
 import { dispatch, type Execution } from '../dispatch.ts'
 import { isolationParam, type Operation, type OperationReply, type WholeFdRequest } from '../operation.ts'

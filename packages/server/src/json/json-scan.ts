@@ -1,0 +1,194 @@
+/** Scans a JSON text byte by byte before any value is created: counts its values, checks its bounds, and finds numbers that a double may not hold. */
+import { AshlarError } from '@ashlar/engine'
+import { ServerError } from '../errors/server-errors.ts'
+import { jsonLongNames, jsonNamesMax, jsonWordBytesMax } from '../limits.ts'
+
+export interface JsonLimits {
+  readonly depthMax: number
+  /** Values of the text: numbers, texts, literals, arrays, objects, and names of fields. */
+  readonly valuesMax: number
+  /** The name of the limit `valuesMax`, for errors. */
+  readonly valuesLimit: string
+  /** Bounds each element of a text that is an array, and any other text as a whole. */
+  readonly ofObjects?: JsonLimits
+}
+
+/** Bytes[from, to) of the text. */
+export interface BytesOfNumber {
+  readonly from: number
+  readonly to: number
+}
+
+interface Container {
+  /** Values before its content, the container itself included. */
+  readonly valuesFrom: number
+  names: number
+}
+
+const quote = 0x22
+const backslash = 0x5c
+const comma = 0x2c
+const colon = 0x3a
+const minus = 0x2d
+const zero = 0x30
+const nine = 0x39
+export const openBracket = 0x5b
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+
+const [ofBlank, ofWord, ofStructure] = [0, 1, 2]
+/** The kind of each byte outside strings. */
+const kindOf = Uint8Array.from({ length: 256 }, (_, byte) => (byte > 0x20 ? ofWord : ofBlank))
+for (const byte of [quote, comma, colon, openBrace, closeBrace, openBracket, closeBracket]) kindOf[byte] = ofStructure
+
+/**
+ * Matches numbers that a double may not hold exactly: integers of 16 digits; fractions that vanish beside the integer part; exponents so small that
+ * the result is 0. No part of the pattern is unbounded, for texts of millions of digits.
+ */
+const beyondDouble = /\d{16}|\d{12}\.|[1-9]\d{0,10}\.(?:0000|9999)\d|\.\d{5,15}[eE]\+?\d|[eE]-\d{3}/
+/** No shorter number matches it. */
+const wideBytesMin = '1e-324'.length
+
+export class JsonScan {
+  /** Numbers that a double may not hold exactly, in the order of the text. */
+  readonly wideNumbers: BytesOfNumber[] = []
+  private readonly bytes: Uint8Array
+  private limits: JsonLimits | undefined
+  private at = 0
+  private values = 0
+  private readonly containers: Container[] = []
+  private longNames = 0
+  private textFrom = 0
+  private textTo = 0
+  /** Elements of the outermost array before the current one. */
+  private elements = 0
+
+  /** Without limits: for text that this server has written. */
+  constructor(bytes: Uint8Array, limits?: JsonLimits) {
+    this.bytes = bytes
+    this.limits = limits
+  }
+
+  get valuesCount(): number {
+    return this.values
+  }
+
+  get isAtEnd(): boolean {
+    return this.at >= this.bytes.length
+  }
+
+  /** Scans about that many bytes more: a string or number is scanned to its end. Throws MalformedRequest for what is too deep or too long, and BodyTooLarge. */
+  advance(byteCount: number): void {
+    const { bytes } = this
+    const end = Math.min(this.at + byteCount, bytes.length)
+    let { at } = this
+    while (at < end) {
+      const kind = kindOf[bytes[at] as number]
+      if (kind === ofWord) at = this.readWord(at)
+      else if (kind === ofStructure) at = this.readStructure(at)
+      else at++
+    }
+    this.at = at
+  }
+
+  /** Returns where the word that begins at `from` ends: a number or a literal, or what the parser will refuse. */
+  private readWord(from: number): number {
+    this.countValue()
+    const { bytes } = this
+    let to = from + 1
+    while (to < bytes.length && kindOf[bytes[to] as number] === ofWord) to++
+    if (to - from > jsonWordBytesMax) throw tooLong('number', from)
+    const first = bytes[from] as number
+    const isNumber = (first >= zero && first <= nine) || first === minus
+    if (isNumber && to - from >= wideBytesMin && beyondDouble.test(latin1(bytes, from, to)))
+      this.wideNumbers.push({ from, to })
+    return to
+  }
+
+  /** Returns the position behind it: of a quotation mark, behind the string. */
+  private readStructure(at: number): number {
+    const byte = this.bytes[at]
+    if (byte === quote) return this.readText(at + 1)
+    if (byte === comma) {
+      if (this.containers.length === 1) this.elements++
+    } else if (byte === colon) this.checkName()
+    else if (byte === openBrace || byte === openBracket) this.open(byte === openBracket)
+    else this.close()
+    return at + 1
+  }
+
+  /** Returns the position behind the closing quotation mark. */
+  private readText(from: number): number {
+    this.countValue()
+    const { bytes } = this
+    let to = from
+    while (to < bytes.length && bytes[to] !== quote) to += bytes[to] === backslash ? 2 : 1
+    this.textFrom = from
+    this.textTo = to
+    return to + 1
+  }
+
+  private checkName(): void {
+    if (this.limits === undefined) return
+    const container = this.containers.at(-1)
+    if (container !== undefined && ++container.names > jsonNamesMax)
+      throw new ServerError('BodyTooLarge', `An object in the body has more than ${jsonNamesMax} fields.`)
+    const nameBytes = this.textTo - this.textFrom
+    if (nameBytes > jsonWordBytesMax) throw tooLong('name', this.textFrom)
+    if (nameBytes > jsonLongNames.bytes && ++this.longNames > jsonLongNames.max) throw manyLongNames()
+  }
+
+  private countValue(): void {
+    this.values++
+    if (this.limits === undefined) return
+    const { valuesMax, valuesLimit } = this.limits
+    if (this.values > valuesMax) throw new ServerError('BodyTooLarge', tooManyValues(valuesMax, valuesLimit))
+  }
+
+  private open(isArray: boolean): void {
+    this.countValue()
+    const { limits } = this
+    if (limits?.ofObjects !== undefined && !isArray && this.containers.length === 0) this.limits = limits.ofObjects
+    if (limits !== undefined && this.containers.length >= limits.depthMax) throw tooDeep(limits.depthMax)
+    this.containers.push({ valuesFrom: this.values, names: 0 })
+  }
+
+  /** Whether brackets match is left to the parser. */
+  private close(): void {
+    const container = this.containers.pop()
+    const ofObjects = this.limits?.ofObjects
+    if (container === undefined || this.containers.length !== 1 || ofObjects === undefined) return
+    if (this.values - container.valuesFrom < ofObjects.valuesMax) return
+    const message = tooManyValues(ofObjects.valuesMax, ofObjects.valuesLimit, `Element ${this.elements} of the body`)
+    throw new ServerError('BodyTooLarge', message)
+  }
+}
+
+export function latin1(bytes: Uint8Array, from: number, to: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('latin1')
+}
+
+export function tooManyValues(valuesMax: number, limit: string, subject = 'The body'): string {
+  return `${subject} has more than ${valuesMax} values (${limit}).`
+}
+
+/** Returns the error for a name or number whose length can only be a mistake, and would take too long to read. */
+function tooLong(what: 'name' | 'number', at: number): AshlarError {
+  return malformed(`The body has a ${what} of more than ${jsonWordBytesMax} bytes, at byte ${at}.`)
+}
+
+function manyLongNames(): AshlarError {
+  const { bytes, max } = jsonLongNames
+  return malformed(
+    `The body has more than ${max} field names of more than ${bytes} bytes; the keys of a map can be given as "pairs".`,
+  )
+}
+
+export function malformed(message: string): AshlarError {
+  return new AshlarError('MalformedRequest', message)
+}
+
+function tooDeep(depthMax: number): AshlarError {
+  return malformed(`The body is nested deeper than ${depthMax} levels (jsonDepthMax).`)
+}
