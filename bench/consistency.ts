@@ -100,7 +100,7 @@ async function endBackends(address: string, random: () => number): Promise<void>
   const { rows } = await client.query(
     'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()',
   )
-  for (const { pid } of rows) if (random() < 0.5) await client.query('SELECT pg_terminate_backend($1)', [pid])
+  for (const { pid } of rows) if (random() < 0.5) await client.query('SELECT pg_terminate_backend($1::int)', [pid])
   await client.end()
 }
 
